@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's Unix socket: takes HELLOs, identifies peers by SO_PEERCRED, hands out rings (or adopts
+ * the one that a process brings from an agent before), keeps the process table, notices ends and
+ * crashes. Loop thread only.
+ */
+#ifndef ATTACH_H
+#define ATTACH_H
+
+#include "host_page.h"
+#include "loop.h"
+#include "process.h"
+
+struct attach_settings {
+    const char *socket_path;
+    uint64_t agent_id, epoch;
+    uint64_t ring_bytes, ring_bytes_max, total_ring_bytes_max; /* default; largest granted; all rings together */
+    uint8_t mode;                                              /* default */
+    uint64_t enabled_groups;
+    uint32_t max_processes;
+    bool same_uid_only; /* refuse peers of other users unless the agent is root */
+};
+
+struct attach_hooks {
+    void *context;
+    void (*attached)(void *context, struct process *p);
+    void (*snapshot)(void *context, struct process *p, const char *reason);
+    /* The process is gone (state and death say how); its ring is still readable while referenced. */
+    void (*gone)(void *context, struct process *p);
+};
+
+struct attach;
+int attach_new(struct loop *loop, struct host_page_owner *host, const struct attach_settings *settings,
+               const struct attach_hooks *hooks, struct attach **out, char *error, size_t error_bytes);
+void attach_free(struct attach **attach);
+struct process *attach_processes(struct attach *attach); /* list through ->next */
+uint64_t attach_version(const struct attach *attach);    /* changes with the table */
+
+struct attach_counters {
+    uint64_t accepted, refused, malformed, adopted;
+};
+void attach_count(const struct attach *attach, struct attach_counters *out);
+
+#endif

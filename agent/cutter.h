@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cuts a process's ring into partitions: one generation store, a safe copy of every committed
+ * prefix, decoding of the private copy, packing. Entered by worker threads; calls for the same
+ * process must not overlap (the caller serialises them). Never trusts a byte of the ring.
+ */
+#ifndef CUTTER_H
+#define CUTTER_H
+
+#include "host_page.h"
+#include "process.h"
+
+/* What of each chunk has been taken already, so that a second cut brings only what came since. */
+struct cut_marks;
+int cut_marks_new(const struct process *p, struct cut_marks **out);
+void cut_marks_free(struct cut_marks **marks);
+
+struct cut_request {
+    struct process *process;
+    uint64_t from_ns, to_ns; /* realtime window; records of chunks that overlap it are taken */
+    struct cut_marks *marks; /* updated on SKEIN_OK */
+    uint64_t epoch;          /* of this agent run */
+    int64_t clock_offset_ns;
+    const char *host;
+    uint64_t max_bytes;      /* of a partition before it is closed; 0: 16 MiB of ring bytes */
+};
+
+struct cut_gap {
+    uint64_t from_ns, to_ns;
+    uint8_t reason; /* enum partition_loss_reason */
+};
+
+struct cut_result {
+    struct buf bytes; /* one whole partition */
+    struct partition_key key;
+    uint64_t from_ns, to_ns, events;
+    uint64_t lost[8]; /* by enum partition_loss_reason */
+    struct cut_gap *gaps;
+    size_t gap_count;
+    bool more; /* the size limit was reached: cut again for the rest */
+};
+
+/* Returns SKEIN_OK with one partition; SKEIN_NOT_FOUND when nothing new lies in the window (result->gaps may say why);
+ * SKEIN_NO_MEMORY, SKEIN_IO. The caller calls cut_result_fini after any result. */
+int partition_cut(struct host_page_owner *host, const struct cut_request *request, struct cut_result *result);
+void cut_result_fini(struct cut_result *result);
+
+#endif

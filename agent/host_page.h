@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The host page and the clock: owns the sealed memfd whose one store switches the generation of
+ * every process of the host, and the clock snapshots that place ticks on real time. Any thread.
+ */
+#ifndef HOST_PAGE_H
+#define HOST_PAGE_H
+
+#include "client-lib/src/ring_layout.h"
+#include "partition.h"
+
+struct host_page_owner;
+
+/* first_generation must be above any that an earlier agent of this boot used: epoch << 32. */
+int host_page_new(uint64_t first_generation, struct host_page_owner **out);
+void host_page_free(struct host_page_owner **owner);
+int host_page_fd(const struct host_page_owner *owner); /* to hand to producers: read-only there */
+uint64_t host_page_switch(struct host_page_owner *owner); /* stores generation + 1; returns the one that ended */
+uint8_t host_page_clock(const struct host_page_owner *owner);
+uint8_t host_page_shift(const struct host_page_owner *owner);
+
+void host_page_snapshot(const struct host_page_owner *owner, struct clock_snapshot *out); /* now */
+
+/* ns <-> ticks by two snapshots, also outside of them. */
+uint64_t clock_snapshot_ticks(const struct clock_snapshot *a, const struct clock_snapshot *b, uint64_t realtime_ns);
+uint64_t clock_snapshot_realtime(const struct clock_snapshot *a, const struct clock_snapshot *b, uint64_t ticks);
+
+#endif

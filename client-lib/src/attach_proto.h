@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The messages between a service and its agent on the agent's SOCK_SEQPACKET Unix socket. Included
+ * by client-lib and agent only. One message is one packet; identity is SO_PEERCRED's, never the
+ * message's. Both ends check magic, version, type and exact size, and drop the connection otherwise.
+ *
+ *   service                                   agent
+ *   HELLO (+ ring fd it already has) ------->  checks seals, size; makes or adopts the ring
+ *           <------- WELCOME + 3 fds: ring, host page (read-only), process page (read-only)
+ *   SNAPSHOT reason ------------------------>  captures this process
+ *   BYE ------------------------------------>  a normal end follows
+ */
+#ifndef ATTACH_PROTO_H
+#define ATTACH_PROTO_H
+
+#include <stdint.h>
+
+#define ATTACH_MAGIC UINT32_C(0x41534b31)
+#define ATTACH_VERSION 1
+
+enum attach_type { ATTACH_HELLO = 1, ATTACH_WELCOME = 2, ATTACH_SNAPSHOT = 3, ATTACH_BYE = 4 };
+
+struct attach_head {
+    uint32_t magic;
+    uint16_t version;
+    uint16_t type;
+};
+
+struct attach_hello {
+    struct attach_head head;
+    uint64_t ring_bytes; /* wished, 0: the agent's default */
+    uint8_t mode;        /* enum skein_mode, 0: the agent's default */
+    uint8_t has_ring;    /* 1: the packet carries the memfd of a ring from an agent that is gone */
+    uint8_t reserved[6];
+    char service[128]; /* NUL-terminated, as are all texts */
+    char labels[512];
+};
+
+struct attach_welcome {
+    struct attach_head head;
+    int32_t status; /* SKEIN_OK, or why not: no fds then */
+    uint8_t mode;
+    uint8_t reserved[3];
+    uint64_t ring_bytes;
+};
+
+struct attach_snapshot {
+    struct attach_head head;
+    char reason[128];
+};
+
+struct attach_bye {
+    struct attach_head head;
+};
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The bytes that a traced process and its agent share: host page, process page, ring. Included by
+ * client-lib and agent only. docs/ring.md holds the numbered rules (R-n) that code and tests cite.
+ *
+ * All integers are native-endian (both ends are on one host). Atomic fields are accessed through
+ * skein_atomic.h only. The agent treats everything in a ring as hostile: offsets and sizes come
+ * from its own struct ring_geometry, never from the ring.
+ *
+ *   0        128        +geo.process_off   +geo.slots_off   +geo.table_off[0/1]   +geo.area_off[0/1]
+ *   +--------+----------+------------------+----------------+---------------------+-----------------+
+ *   | header | durable: process record     | thread slots   | table half 0, half 1| rolling 0, 1    |
+ *   +--------+----------+------------------+----------------+---------------------+-----------------+
+ *   rolling area: small chunks (4 KiB each), then big chunks (32 KiB each)
+ *
+ * Circular and streaming: total = header + durable + 2 * rolling. Oneshot: total = header +
+ * rolling; what is "durable" above is then the front of the one rolling area (nothing ever wraps
+ * there), and durable_buffer_size is 0.
+ */
+#ifndef RING_LAYOUT_H
+#define RING_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RING_MAGIC UINT64_C(0x312d676e6972736b) /* "skring-1" */
+#define RING_VERSION 1
+#define HOST_PAGE_MAGIC UINT64_C(0x312d74736f68736b)    /* "skhost-1" */
+#define PROCESS_PAGE_MAGIC UINT64_C(0x312d636f7270736b) /* "skproc-1" */
+
+#define RING_HEADER_BYTES 128
+#define RING_BYTES_MIN (UINT64_C(64) << 10)
+#define RING_BYTES_MAX (UINT64_C(1) << 30)
+#define RING_SMALL_CHUNK 4096
+#define RING_BIG_CHUNK 32768
+#define RING_SLOT_NONE UINT32_MAX
+
+/* ---- host page: agent writes, producers read ---- */
+
+enum ring_clock { RING_CLOCK_MONOTONIC = 1, RING_CLOCK_TSC = 2 };
+
+struct host_page {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t clock; /* enum ring_clock */
+    uint32_t shift; /* tick = (tsc or monotonic ns) >> shift; a tick is about 64 ns */
+    uint32_t reserved;
+    uint64_t ticks_per_s; /* calibration, for thresholds only; partitions carry clock snapshots */
+    uint64_t generation;  /* atomic; one release store switches every process of the host */
+};
+
+/* ---- process page: agent writes, its one producer reads ---- */
+
+struct process_page {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t reserved;
+    uint64_t enabled;               /* atomic; bit n = event group n */
+    uint64_t threshold_ns[64];      /* atomic; per group; 0: the caller's own default */
+};
+
+/* ---- ring header: 128 bytes, Fuchsia's trace_buffer_header ---- */
+
+/* off 0 magic u64 | 8 version u16 | 10 buffering_mode u8 | 11 reserved1 u8 | 12 wrapped_count u32 |
+ * 16 total_size u64 | 24 durable_buffer_size u64 | 32 rolling_buffer_size u64 |
+ * 40 durable_data_end u64 | 48 rolling_data_end u64[2] | 64 num_records_dropped u64 |
+ * 72 reserved u64[7], of which Skein uses three and keeps four zero */
+struct ring_header {
+    uint64_t magic;
+    uint16_t version;
+    uint8_t buffering_mode; /* enum skein_mode */
+    uint8_t reserved1;
+    uint32_t wrapped_count; /* atomic; how often the big-chunk cursor passed the end */
+    uint64_t total_size;
+    uint64_t durable_buffer_size;
+    uint64_t rolling_buffer_size;
+    uint64_t durable_data_end;    /* atomic hint: bytes used in the current table half */
+    uint64_t rolling_data_end[2]; /* atomic hints: end of the furthest chunk claimed in each area */
+    uint64_t num_records_dropped; /* atomic; records lost that no chunk could account for */
+    uint64_t small_cursor;        /* atomic; next small chunk to try; runs free */
+    uint64_t big_cursor;          /* atomic; next big chunk to try; runs free */
+    uint64_t string_epoch;        /* atomic; current epoch e; its table is half e % 2 */
+    uint64_t reserved[4];
+};
+
+/* ---- durable: process record, thread slots, tables ---- */
+
+#define RING_PROCESS_RECORD_BYTES 256
+struct ring_process_record {
+    uint32_t pid;
+    uint32_t clock;
+    uint32_t shift;
+    uint32_t slots;
+    uint64_t start_ticks;
+    char service[128];
+    char reserved[104];
+};
+
+/* What a thread is doing now; readable at any time, written only by its thread. 128 bytes. */
+struct ring_slot {
+    uint32_t state;       /* atomic; 0 free, 1 live, 2 retired (thread has ended) */
+    uint32_t incarnation; /* atomic; counts reuse */
+    uint32_t tid;         /* atomic */
+    uint32_t op_type;     /* atomic; event id of the operation in progress */
+    uint64_t op_start;    /* atomic; ticks, 0: none. Release store last on entry, 0 first on exit */
+    int64_t op_detail;    /* atomic */
+    uint64_t lost;        /* atomic; records this thread lost so far, cumulative */
+    uint64_t op_epoch;    /* atomic; string epoch of op_type */
+    char name[32];        /* written before state 1 and by skein_thread_name; NUL-padded hint */
+    uint8_t reserved[48];
+};
+
+/* A table half: 16-byte head, then records packed without gaps up to `committed`. */
+struct ring_table {
+    uint64_t committed; /* atomic; {epoch:32, bytes:32}; 0 bytes for the reader if epochs differ */
+    uint64_t reserved;
+};
+/* Table record: kind u8, LEB128 payload length, payload.
+ *   STRING      id, bytes
+ *   EVENT_TYPE  id, class u8, group u8, nargs u8, name, text, file, LEB128 line, nargs x (type u8, name, unit)
+ *               each text as LEB128 length + bytes
+ * ids are LEB128; unique in their epoch; event ids start at RING_EVENT_FIRST, string ids at 1. */
+enum ring_table_kind { RING_TABLE_STRING = 1, RING_TABLE_EVENT_TYPE = 2 };
+
+/* ---- chunks ---- */
+
+/* state word: bits 0-1 state, bit 2 PIN, bits 8-31 epoch (24 bits, +1 at every claim)
+ *
+ *            claim (writer, CAS acquire)
+ *   FREE(e) ------------------------> WRITING(e+1) --retire (writer, CAS release)--> FULL(e+1)
+ *                                        ^                                             |
+ *                                        +------- claim, circular only, PIN clear -----+
+ *   PIN is set and cleared by the agent alone (CAS) in WRITING and FULL; a pinned chunk is skipped by claims. */
+enum ring_chunk_state { RING_CHUNK_FREE = 0, RING_CHUNK_WRITING = 1, RING_CHUNK_FULL = 2 };
+#define RING_CHUNK_STATE_MASK 3u
+#define RING_CHUNK_PIN 4u
+#define RING_CHUNK_EPOCH_SHIFT 8
+
+#define RING_CHUNK_SIGNAL 1u /* flags: written by signal handlers that interrupted the tracer */
+
+#define RING_CHUNK_HEADER_BYTES 96
+struct ring_chunk {
+    uint32_t state;        /* atomic; see above */
+    uint32_t flags;        /* RING_CHUNK_SIGNAL */
+    uint64_t committed;    /* atomic; {epoch:32, bytes:32}; payload bytes after this header */
+    uint64_t sequence;     /* nth chunk of its thread incarnation, from 0; signal chunks count apart */
+    uint64_t generation;   /* host generation at the first record */
+    uint64_t base_ticks;   /* absolute time that the first delta counts from */
+    uint64_t lost_before;  /* records this thread lost between its previous chunk and this one */
+    uint32_t string_epoch; /* table epoch of every id in this chunk up to a RING_RECORD_EPOCH */
+    uint32_t slot;         /* thread slot, or RING_SLOT_NONE */
+    uint32_t incarnation;
+    uint32_t tid;
+    char name[32]; /* thread name when the chunk was claimed */
+};
+
+/* Record: type LEB128, delta ticks LEB128 (since the record before it, or base_ticks), payload.
+ * Argument payloads: U64 BOOL PTR LEB128; I64 zigzag LEB128; F64 8 bytes; STR LEB128 v: v odd ->
+ * v >> 1 bytes follow inline (2 * SKEIN_STR_MAX and above: cut), v even -> interned id v >> 1;
+ * SEQ two LEB128 (resource, number). A SPAN's payload starts with its duration in ticks, LEB128. */
+enum ring_record {
+    RING_RECORD_END = 1,        /* closes the innermost open range */
+    RING_RECORD_GENERATION = 2, /* LEB128 generation: what follows belongs to it */
+    RING_RECORD_LOST = 3,       /* LEB128 count of records lost at this place */
+    RING_RECORD_INLINE = 4,     /* a self-described event: class u8, group u8, nargs u8, name, nargs x (type u8, name), then as any event */
+    RING_RECORD_EPOCH = 5,      /* LEB128 string epoch that the following ids belong to */
+    RING_RECORD_OPEN = 6,       /* only at chunk start: a range open since base - delta: LEB128 event id (0: unknown) */
+    RING_EVENT_FIRST = 16       /* first id of an event type; below 128 they take one byte */
+};
+
+/* ---- geometry ---- */
+
+struct ring_geometry {
+    uint8_t mode;
+    uint64_t total, durable, rolling;
+    uint64_t process_off, slots_off, table_off[2], table_bytes; /* table_bytes includes the head */
+    uint32_t slots;
+    uint32_t areas;              /* 1 oneshot, 2 otherwise */
+    uint64_t area_off[2];        /* where the chunks of an area start */
+    uint32_t small_per_area, big_per_area;
+};
+
+/* Computes the one layout that belongs to (mode, total). Returns SKEIN_OK, or SKEIN_INVALID for an unknown mode, a size
+ * below RING_BYTES_MIN or above RING_BYTES_MAX, or not a multiple of 4096; *geometry is then unchanged. */
+int ring_geometry_init(struct ring_geometry *geometry, uint8_t mode, uint64_t total);
+
+/* Chunk i of the ring's small or big chunks, 0 <= i < ring_*_count(): area 0 first, then area 1. */
+uint32_t ring_small_count(const struct ring_geometry *geometry);
+uint32_t ring_big_count(const struct ring_geometry *geometry);
+uint64_t ring_small_offset(const struct ring_geometry *geometry, uint32_t i);
+uint64_t ring_big_offset(const struct ring_geometry *geometry, uint32_t i);
+
+_Static_assert(sizeof(struct ring_header) == RING_HEADER_BYTES, "R-1: the header is 128 bytes");
+_Static_assert(offsetof(struct ring_header, total_size) == 16, "R-1");
+_Static_assert(offsetof(struct ring_header, durable_data_end) == 40, "R-1");
+_Static_assert(offsetof(struct ring_header, num_records_dropped) == 64, "R-1");
+_Static_assert(sizeof(struct ring_process_record) == RING_PROCESS_RECORD_BYTES, "R-3");
+_Static_assert(sizeof(struct ring_slot) == 128, "R-4");
+_Static_assert(sizeof(struct ring_chunk) == RING_CHUNK_HEADER_BYTES, "R-6");
+_Static_assert(sizeof(struct host_page) <= 4096 && sizeof(struct process_page) <= 4096, "pages");
+
+#endif

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# The functions with which every folder declares its targets, so that flags are set in one place.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+pkg_check_modules(NANOMSG REQUIRED IMPORTED_TARGET nanomsg)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
+pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
+pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET check)
+
+add_library(skein_flags INTERFACE)
+target_compile_definitions(skein_flags INTERFACE _GNU_SOURCE SKEIN_VERSION="${PROJECT_VERSION}")
+target_compile_options(skein_flags INTERFACE
+    -Wall -Wextra -Wconversion -Wshadow -Wpointer-arith -Wcast-qual -Wformat=2 -Wundef -Wvla
+    -fno-strict-overflow -fno-omit-frame-pointer -fstack-protector-strong
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition>)
+if(SKEIN_WERROR)
+    target_compile_options(skein_flags INTERFACE -Werror)
+endif()
+if(SKEIN_SANITIZE)
+    add_compile_options(-fsanitize=${SKEIN_SANITIZE} -fno-sanitize-recover=all)
+    add_link_options(-fsanitize=${SKEIN_SANITIZE})
+endif()
+target_link_libraries(skein_flags INTERFACE Threads::Threads)
+
+# skein_library(name FILES a.c b.c [LINK lib...]): a static library of this tree.
+function(skein_library name)
+    cmake_parse_arguments(A "" "" "FILES;LINK" ${ARGN})
+    add_library(${name} STATIC ${A_FILES})
+    target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE skein_flags PUBLIC ${A_LINK})
+endfunction()
+
+# skein_program(name FILES a.c [LINK lib...] [INSTALL]): an executable of this tree.
+function(skein_program name)
+    cmake_parse_arguments(A "INSTALL" "" "FILES;LINK" ${ARGN})
+    add_executable(${name} ${A_FILES})
+    target_link_libraries(${name} PRIVATE skein_flags ${A_LINK})
+    if(A_INSTALL)
+        install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endif()
+endfunction()
+
+# skein_test(path/test_x.c [LINK lib...] [LABELS l...] [TIMEOUT s]): a check program below tests/.
+# The ctest name is the path without test_ and .c: unit/format/bytes. Labels default to the path's
+# first folder, so `ctest -L unit` and `ctest -L stress` select by kind.
+function(skein_test file)
+    cmake_parse_arguments(A "" "TIMEOUT" "LINK;LABELS" ${ARGN})
+    get_filename_component(dir ${file} DIRECTORY)
+    get_filename_component(base ${file} NAME_WE)
+    string(REGEX REPLACE "^test_" "" short ${base})
+    string(REPLACE "/" "_" target "t_${dir}_${short}")
+    string(REGEX REPLACE "/.*" "" kind ${file})
+    add_executable(${target} ${CMAKE_SOURCE_DIR}/tests/${file})
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
+    target_compile_options(${target} PRIVATE -Wno-format-nonliteral)
+    target_link_libraries(${target} PRIVATE skein_flags ${A_LINK} PkgConfig::CHECK)
+    add_test(NAME ${dir}/${short} COMMAND ${target})
+    if(NOT A_TIMEOUT)
+        set(A_TIMEOUT 120)
+    endif()
+    set_tests_properties(${dir}/${short} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${kind};${A_LABELS}")
+endfunction()
+
+# skein_fuzz(name [LINK lib...]): tests/fuzz/fuzz_<name>.c with the corpus tests/fuzz/corpus/<name>/.
+# With SKEIN_FUZZ_ENGINE it is a libFuzzer binary; else it replays the files it is given (ctest does).
+function(skein_fuzz name)
+    cmake_parse_arguments(A "" "" "LINK" ${ARGN})
+    set(sources ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_${name}.c)
+    if(NOT SKEIN_FUZZ_ENGINE)
+        list(APPEND sources ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_replay.c)
+    endif()
+    add_executable(fuzz_${name} ${sources})
+    target_link_libraries(fuzz_${name} PRIVATE skein_flags ${A_LINK})
+    if(SKEIN_FUZZ_ENGINE)
+        target_compile_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+        target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    else()
+        add_test(NAME fuzz/${name} COMMAND fuzz_${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+        set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+    endif()
+endfunction()

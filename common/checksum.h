@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * XXH3 checksums (64-bit) of stored and sent bytes; the only module that knows libxxhash. */
+#ifndef CHECKSUM_H
+#define CHECKSUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t checksum64(const void *bytes, size_t n);
+static inline uint32_t checksum32(const void *bytes, size_t n)
+{
+    return (uint32_t)checksum64(bytes, n);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The clocks of daemons and tools. Nanoseconds; never fail. */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t clock_realtime_ns(void);  /* UTC since 1970: what people and other hosts see */
+uint64_t clock_monotonic_ns(void); /* for durations and deadlines */
+uint64_t clock_boottime_ns(void);
+
+/* RFC 3339 in UTC with milliseconds, "2026-11-21T09:40:00.123Z": 24 characters and NUL. */
+#define CLOCK_TEXT_BYTES 32
+void clock_text(uint64_t realtime_ns, char out[CLOCK_TEXT_BYTES]);
+
+/* The reverse, for RFC 3339 with any number of fraction digits and "Z" or +hh:mm. SKEIN_OK or SKEIN_INVALID. */
+int clock_parse(const char *text, uint64_t *realtime_ns);
+
+/* "500ms", "10s", "5m", "2h", "1d", or a bare number of milliseconds. SKEIN_OK or SKEIN_INVALID. */
+int duration_parse_ms(const char *text, uint64_t *ms);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The data model of a partition, as docs/format.md (rules F-n) writes it down: what the writer
+ * takes, the reader gives, and the footer sums up. Declarations only.
+ */
+#ifndef PARTITION_H
+#define PARTITION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ids.h"
+#include "skein/skein.h"
+
+#define PARTITION_BYTES_MAX (UINT64_C(64) << 20)
+#define PARTITION_BLOCK_RAW_MAX (256u << 10)
+#define PARTITION_NAME_MAX 1024 /* bytes of any name or string in a table */
+
+enum partition_clock { PARTITION_CLOCK_MONOTONIC = 1, PARTITION_CLOCK_TSC = 2 };
+
+/* The same instant on four clocks. Ticks are what events carry; the others are nanoseconds. */
+struct clock_snapshot {
+    uint64_t ticks, monotonic_ns, boottime_ns, realtime_ns;
+};
+
+struct partition_info {
+    struct partition_key key;
+    uint64_t generation;       /* host generation that the cut ended */
+    uint32_t pid;
+    uint64_t process_start_ns; /* realtime */
+    uint8_t clock;             /* enum partition_clock */
+    uint8_t shift;             /* tick = clock >> shift */
+    uint8_t mode;              /* enum skein_mode of the ring */
+    struct clock_snapshot begin, end; /* begin.ticks < end.ticks; event times are interpolated, also outside */
+    int64_t clock_offset_ns;   /* collector's realtime minus this host's, as estimated; 0 unknown */
+    uint64_t window_from_ticks, window_to_ticks; /* what the cut set out to hold */
+    const char *host, *service, *labels, *exe;   /* labels "k=v,…"; never NULL, may be "" */
+    struct { int32_t signal, status; bool known; } death; /* of a process that has ended; zero otherwise */
+};
+
+struct partition_arg {
+    uint8_t type; /* enum skein_type */
+    const char *name, *unit;
+};
+
+struct partition_event_type {
+    const char *name, *text, *file;
+    uint32_t line;
+    uint8_t klass; /* enum skein_class */
+    uint8_t group;
+    uint8_t nargs;
+    struct partition_arg args[SKEIN_ARGS_MAX];
+};
+
+struct partition_thread {
+    uint32_t tid;
+    const char *name;
+    uint64_t incarnation; /* tells threads apart that had the same tid */
+};
+
+/* An argument: numbers by type; STR as bytes that need no NUL. */
+struct partition_value {
+    union {
+        uint64_t u64;
+        int64_t i64;
+        double f64;
+        struct { const char *text; uint32_t len; bool cut; } str;
+        struct { uint64_t resource, number; } seq;
+    };
+};
+
+/* Why records are missing. One row: name in JSON and docs. */
+#define PARTITION_LOSS_LIST(X)                                                                     \
+    X(RING_FULL, 1, "ring_full")         /* no chunk was free (all being written, pinned, or oneshot full) */ \
+    X(OVERWRITTEN, 2, "overwritten")     /* circular: gone before the cut inside the asked window; count in chunks' records unknown -> events 0 */ \
+    X(CORRUPT, 3, "corrupt")             /* committed bytes that do not decode */                  \
+    X(SIGNAL, 4, "signal")               /* a handler interrupted a handler inside the tracer */   \
+    X(SIZE, 5, "size")                   /* cut by the partition size limit */                     \
+    X(NAME, 6, "name")                   /* the event survived, a string or descriptor of it did not */
+enum partition_loss_reason {
+#define X(name, value, text) PARTITION_LOSS_##name = value,
+    PARTITION_LOSS_LIST(X)
+#undef X
+};
+const char *partition_loss_text(uint8_t reason); /* "unknown" for one from the future */
+
+struct partition_loss {
+    uint32_t thread; /* index, or UINT32_MAX: of the process */
+    uint8_t reason;
+    uint64_t events; /* 0: number unknown */
+    uint64_t from_ticks, to_ticks;
+};
+
+/* An operation that a thread was inside of when the cut was made (skein_op_enter). */
+struct partition_open {
+    uint32_t thread, type;
+    uint64_t since_ticks;
+    int64_t detail;
+};
+
+/* ---- footer: what can be known without reading the partition ---- */
+
+struct partition_block {
+    uint64_t offset;      /* from the partition's first byte */
+    uint32_t stored_bytes, raw_bytes;
+    uint32_t threads;     /* batches in it */
+    uint64_t events, from_ticks, to_ticks;
+};
+struct partition_type_count {
+    char *name;
+    uint8_t klass;
+    uint64_t events;
+};
+struct partition_footer {
+    uint64_t partition_bytes;  /* whole, magic to end of footer */
+    struct partition_key key;
+    uint64_t from_ns, to_ns;   /* realtime of the first and last record, host clock */
+    uint64_t window_from_ns, window_to_ns;
+    uint64_t events, lost, threads, fixed_up;
+    uint32_t pid;
+    char *host, *service, *labels, *exe;
+    struct partition_block *blocks;
+    size_t block_count;
+    struct partition_type_count *types;
+    size_t type_count;
+    struct partition_loss *losses;
+    size_t loss_count;
+    uint64_t *trace_id_filter; /* Bloom filter of OpenTelemetry trace ids, or NULL */
+    size_t trace_id_filter_words;
+};
+
+/* Finds and decodes the footer at the end of `bytes` (at least the partition's tail; the whole partition is fine too).
+ * SKEIN_OK; SKEIN_TRUNCATED (`*need` says how many tail bytes it takes); SKEIN_CORRUPT; SKEIN_VERSION; SKEIN_NO_MEMORY.
+ * On failure *footer is zero. The caller frees with partition_footer_free. */
+int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer, size_t *need);
+void partition_footer_free(struct partition_footer *footer);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every counter and gauge of the collector: one row here makes the field, the Prometheus line and
+ * its help. Any thread; relaxed atomics; values since start.
+ */
+#ifndef METRICS_H
+#define METRICS_H
+
+#include <stdint.h>
+
+#include "buf.h"
+
+/* kind, name (skein_ is put before it), help */
+#define METRICS_LIST(X)                                                                            \
+    X(counter, ingest_partitions_total, "Partitions stored")                                       \
+    X(counter, ingest_bytes_total, "Bytes of stored partitions")                                   \
+    X(counter, ingest_duplicates_total, "Partitions received again and not stored twice")          \
+    X(counter, ingest_rejected_total, "Partitions refused because they do not decode")             \
+    X(counter, ingest_retries_total, "Partitions that agents were told to send again")             \
+    X(counter, ingest_malformed_total, "Messages on the data port that are no frame")              \
+    X(gauge, ingest_assembling_bytes, "Bytes of partitions of which chunks are missing")           \
+    X(counter, store_commits_total, "Group commits (one fdatasync each)")                          \
+    X(counter, store_errors_total, "Failed writes and syncs")                                      \
+    X(gauge, store_bytes, "Bytes of all segments")                                                 \
+    X(gauge, store_segments, "Segments on disk")                                                   \
+    X(counter, store_torn_bytes_total, "Bytes cut off torn segment tails at start")                \
+    X(gauge, agents_online, "Agents heard from within their lease")                                \
+    X(gauge, agents_known, "Agents ever seen")                                                     \
+    X(gauge, processes_live, "Processes that are traced now")                                      \
+    X(counter, control_messages_total, "Well-formed messages on the control port")                 \
+    X(counter, control_malformed_total, "Messages on the control port that are no frame or body")  \
+    X(counter, captures_total, "Captures begun")                                                   \
+    X(counter, captures_complete_total, "Captures that ended complete")                            \
+    X(counter, captures_incomplete_total, "Captures that ended with gaps, failures or nothing")    \
+    X(gauge, captures_running, "Captures not in a final state")                                    \
+    X(counter, rules_fired_total, "Rule firings that began a capture")                             \
+    X(counter, rules_suppressed_total, "Rule firings held back by a limit")                        \
+    X(counter, events_lost_total, "Events lost before storage, as reported by agents")             \
+    X(counter, http_requests_total, "HTTP requests answered")                                      \
+    X(counter, http_errors_total, "HTTP answers with status 400 and above")                        \
+    X(counter, http_bytes_total, "Bytes of HTTP bodies sent")
+
+struct metrics {
+#define X(kind, name, help) uint64_t name;
+    METRICS_LIST(X)
+#undef X
+};
+
+extern struct metrics metrics;
+
+#define metrics_add(name, n) ((void)__atomic_fetch_add(&metrics.name, (uint64_t)(n), __ATOMIC_RELAXED))
+#define metrics_set(name, n) __atomic_store_n(&metrics.name, (uint64_t)(n), __ATOMIC_RELAXED)
+
+/* Appends the Prometheus text exposition, version 0.0.4. */
+void metrics_print(struct buf *out);
+
+#endif
