@@ -6,7 +6,7 @@
 #ifndef HOST_PAGE_H
 #define HOST_PAGE_H
 
-#include "client-lib/src/ring_layout.h"
+#include "ring_layout.h"
 #include "partition.h"
 
 struct host_page_owner;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client-lib/src/ring_layout.h"
+#include "ring_layout.h"
 #include "ids.h"
 #include "partition.h"
 
