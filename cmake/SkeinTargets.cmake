@@ -13,7 +13,7 @@ pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
 pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET check)
 
 add_library(skein_flags INTERFACE)
-target_compile_definitions(skein_flags INTERFACE _GNU_SOURCE SKEIN_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(skein_flags INTERFACE _GNU_SOURCE SKEIN_VERSION_TEXT="${PROJECT_VERSION}")
 target_compile_options(skein_flags INTERFACE
     -Wall -Wextra -Wconversion -Wshadow -Wpointer-arith -Wcast-qual -Wformat=2 -Wundef -Wvla
     -fno-strict-overflow -fno-omit-frame-pointer -fstack-protector-strong
