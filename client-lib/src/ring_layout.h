@@ -157,7 +157,8 @@ struct ring_chunk {
 
 /* Record: type LEB128, delta ticks LEB128 (since the record before it, or base_ticks), payload.
  * Argument payloads: U64 BOOL PTR LEB128; I64 zigzag LEB128; F64 8 bytes; STR LEB128 v: v odd ->
- * v >> 1 bytes follow inline (2 * SKEIN_STR_MAX and above: cut), v even -> interned id v >> 1;
+ * n = v >> 1: n bytes follow inline, or n - 2 * SKEIN_STR_MAX of a text that was cut where n is 2 *
+ * SKEIN_STR_MAX and above; v even -> interned id v >> 1;
  * SEQ two LEB128 (resource, number). A SPAN's payload starts with its duration in ticks, LEB128. */
 enum ring_record {
     RING_RECORD_END = 1,        /* closes the innermost open range */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The only place with memory orders. Every ordering has a label; each function names the label of
+ * its partner and what breaks without it. Included by the client library, by skein.h's hot path and
+ * by the agent's ring reader; C11 and C++17. Builtins, because the fields are plain integers in
+ * memory that two processes map.
+ *
+ *   label     release side (who)                     acquire side (who)
+ *   COMMIT    chunk.committed (writer)               chunk.committed (reader)
+ *   CHUNK     state FREE or FULL, PIN off            state claimed, PIN on (writer, reader)
+ *   TABLE     table.committed (writer)               table.committed (reader)
+ *   EPOCH     string_epoch, sequentially consistent  chunk claim + string_epoch (writer)
+ *   SITE      site.id, string.id (writer)            site.id, string.id (any thread of the writer)
+ *   VIEW      control.view, .session (helper)        the same (any thread of the writer)
+ *   GEN       host_page.generation (agent)           the same (writer)
+ *   SLOT      slot.state, .op_start (writer)         the same (reader)
+ *   LOCK      table lock release (writer)            table lock try (writer)
+ */
+#ifndef SKEIN_ATOMIC_H
+#define SKEIN_ATOMIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Hints, counters, and fields whose order another label already gives. */
+static inline uint64_t skein_load64(const uint64_t *p)
+{
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+static inline void skein_store64(uint64_t *p, uint64_t value)
+{
+    __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+static inline uint32_t skein_load32(const uint32_t *p)
+{
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+static inline void skein_store32(uint32_t *p, uint32_t value)
+{
+    __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+static inline uint64_t skein_add64(uint64_t *p, uint64_t n)
+{
+    return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
+}
+static inline uint32_t skein_add32(uint32_t *p, uint32_t n)
+{
+    return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
+}
+
+/* Keeps the compiler from moving accesses across; for a thread and the signal handlers on it. */
+static inline void skein_signal_fence(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* COMMIT. Without the release a reader could copy bytes that are not yet written; without the
+ * acquire it could copy before it looked. */
+static inline void skein_commit_store(uint64_t *committed, uint64_t epoch_and_bytes)
+{
+    __atomic_store_n(committed, epoch_and_bytes, __ATOMIC_RELEASE);
+}
+static inline uint64_t skein_commit_load(const uint64_t *committed)
+{
+    return __atomic_load_n(committed, __ATOMIC_ACQUIRE);
+}
+
+/* CHUNK. Acquire: the claimer's writes (and a reader's copy) must not start before the chunk is its
+ * own (pinned). Release: the owner's writes (the reader's copy) must be over when it is let go. The
+ * order is sequentially consistent because EPOCH compares a claim with a load that follows it. */
+static inline bool skein_chunk_cas(uint32_t *state, uint32_t *expected, uint32_t desired)
+{
+    return __atomic_compare_exchange_n(state, expected, desired, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+}
+static inline uint32_t skein_chunk_load(const uint32_t *state)
+{
+    return __atomic_load_n(state, __ATOMIC_SEQ_CST);
+}
+
+/* TABLE. As COMMIT, for the records of a table half. */
+static inline void skein_table_store(uint64_t *committed, uint64_t epoch_and_bytes)
+{
+    __atomic_store_n(committed, epoch_and_bytes, __ATOMIC_RELEASE);
+}
+static inline uint64_t skein_table_load(const uint64_t *committed)
+{
+    return __atomic_load_n(committed, __ATOMIC_ACQUIRE);
+}
+
+/* EPOCH. A writer claims a chunk (CHUNK), then loads the epoch; who recycles a table half stores
+ * the epoch, then scans the chunks' states. In one total order either the claimer sees the new
+ * epoch or the scan sees the claim; with less, ids of a recycled half could enter a chunk unseen.
+ */
+static inline void skein_epoch_store(uint64_t *epoch, uint64_t value)
+{
+    __atomic_store_n(epoch, value, __ATOMIC_SEQ_CST);
+}
+static inline uint64_t skein_epoch_load(const uint64_t *epoch)
+{
+    return __atomic_load_n(epoch, __ATOMIC_SEQ_CST);
+}
+
+/* SITE. Chains the table record to every record that uses its id: table store, id release, another
+ * thread's id acquire, its COMMIT, the reader. Relaxed would let a reader meet an id that the table
+ * does not hold yet. */
+static inline void skein_site_store(uint64_t *id, uint64_t value)
+{
+    __atomic_store_n(id, value, __ATOMIC_RELEASE);
+}
+static inline uint64_t skein_site_load(const uint64_t *id)
+{
+    return __atomic_load_n(id, __ATOMIC_ACQUIRE);
+}
+
+/* VIEW. Without it a thread could follow the pointer into what is not yet filled in. The pointers
+ * are read as part of the thread's own control page, which a fork wipes. */
+static inline void skein_view_store(const void **view, const void *value)
+{
+    __atomic_store_n(view, value, __ATOMIC_RELEASE);
+}
+static inline const void *skein_view_load(const void *const *view)
+{
+    return __atomic_load_n(view, __ATOMIC_ACQUIRE);
+}
+
+/* GEN. The agent's store is a release so that what it did before the switch (a clock snapshot) is
+ * visible with it. The hot path needs no acquire: read-read coherence already gives causally
+ * consistent cuts, and a late record is tagged with its own generation. */
+static inline void skein_generation_store(uint64_t *generation, uint64_t value)
+{
+    __atomic_store_n(generation, value, __ATOMIC_RELEASE);
+}
+static inline uint64_t skein_generation_load(const uint64_t *generation)
+{
+    return __atomic_load_n(generation, __ATOMIC_RELAXED);
+}
+
+/* SLOT. Name and incarnation are there when state says live; what an operation is, is there when
+ * its start is. A reader takes op_start, the rest, and op_start again: equal means consistent. */
+static inline void skein_slot_store32(uint32_t *field, uint32_t value)
+{
+    __atomic_store_n(field, value, __ATOMIC_RELEASE);
+}
+static inline uint32_t skein_slot_load32(const uint32_t *field)
+{
+    return __atomic_load_n(field, __ATOMIC_ACQUIRE);
+}
+static inline void skein_slot_store64(uint64_t *field, uint64_t value)
+{
+    __atomic_store_n(field, value, __ATOMIC_RELEASE);
+}
+static inline uint64_t skein_slot_load64(const uint64_t *field)
+{
+    return __atomic_load_n(field, __ATOMIC_ACQUIRE);
+}
+/* Between a reader's loads and its second look at op_start or at a chunk's state. */
+static inline void skein_reader_fence(void)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+/* LOCK. Ordinary mutual exclusion, but only ever tried: a signal handler may not wait. */
+static inline bool skein_lock_try(uint32_t *lock)
+{
+    return __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE) == 0;
+}
+static inline void skein_lock_release(uint32_t *lock)
+{
+    __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+#endif
