@@ -24,7 +24,7 @@ struct json_reader {
 };
 
 /* Parses n bytes; NULL and a reason with line and column in error when they are no JSON, hold more than 64 levels, or
- * anything but white space follows. The caller frees with cJSON_Delete. */
+ * anything but white space follows. So are text that is not UTF-8 and \u0000, which cJSON would cut. The caller frees with cJSON_Delete. */
 cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes);
 
 /* Each returns the member, or `otherwise` where it is absent and optional, or on failure. `path` is the object's own path,
@@ -43,7 +43,11 @@ void json_known(struct json_reader *r, const cJSON *object, const char *path, co
 /* Adds an exact integer: a number up to 2^53, else a string of digits. */
 void json_add_u64(cJSON *object, const char *key, uint64_t v);
 
-/* Prints compactly and appends to b; frees nothing. */
+/* Prints compactly and appends to b; frees nothing. Whole numbers up to 2^53 print as digits alone; text comes out as
+ * valid UTF-8 whatever it holds. Failure is in b->status: SKEIN_NO_MEMORY, or SKEIN_TOO_LARGE below 64 levels. */
 void json_print(const cJSON *json, struct buf *b);
+
+/* Appends n bytes as a JSON string in quotes. Bytes that are no UTF-8 become U+FFFD. */
+void json_put_text(struct buf *b, const char *text, size_t n);
 
 #endif

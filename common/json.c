@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the reading of untrusted JSON (over cJSON) and its printing. Pure functions; any thread. A
+ * scan of our own goes first: cJSON takes a thousand levels, raw control characters and broken
+ * UTF-8, cuts text at \u0000, and does not say where an error is. Printing is our own as well:
+ * cJSON writes 10^15 as 1e+15, and passes broken UTF-8 on.
+ */
+#include "json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXACT_MAX (UINT64_C(1) << 53)
+enum { LEVELS_MAX = 64 };
+
+/* ---- UTF-8 ---- */
+
+/* Length of the well-formed sequence at p, or 0: no overlong forms, no surrogates, none above
+ * U+10FFFF. left >= 1. */
+static size_t utf8_length(const uint8_t *p, size_t left)
+{
+    if (p[0] < 0x80)
+        return 1;
+    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+/* ---- reading ---- */
+
+/* What is wrong before cJSON sees the text; NULL when nothing is, else *at points there. */
+struct scan {
+    const uint8_t *at, *end;
+};
+
+/* One string, from its opening quote to past its closing one. */
+static const char *scan_string(struct scan *s)
+{
+    s->at++;
+    while (s->at < s->end && *s->at != '"') {
+        if (*s->at < ' ')
+            return "control character in text";
+        size_t left = (size_t)(s->end - s->at);
+        if (*s->at == '\\') {
+            if (left >= 6 && memcmp(s->at, "\\u0000", 6) == 0)
+                return "\\u0000 in text";
+            if (left < 2)
+                return "text does not end";
+            s->at++; /* the escaped character itself is looked at next, unless it ends or escapes */
+            if (*s->at == '"' || *s->at == '\\')
+                s->at++;
+            continue;
+        }
+        size_t n = utf8_length(s->at, left);
+        if (n == 0)
+            return "text is not UTF-8";
+        s->at += n;
+    }
+    if (s->at == s->end)
+        return "text does not end";
+    s->at++;
+    return NULL;
+}
+
+static const char *scan_levels(struct scan *s)
+{
+    unsigned levels = 0;
+    while (s->at < s->end) {
+        uint8_t c = *s->at;
+        if (c == '"') {
+            const char *wrong = scan_string(s);
+            if (wrong)
+                return wrong;
+            continue;
+        }
+        if (c < ' ' && c != '\t' && c != '\n' && c != '\r')
+            return "control character";
+        if ((c == '{' || c == '[') && ++levels > LEVELS_MAX)
+            return "more than 64 levels";
+        if ((c == '}' || c == ']') && levels > 0)
+            levels--;
+        s->at++;
+    }
+    return NULL;
+}
+
+static void say_where(const char *text, const uint8_t *at, const char *wrong, char *error,
+                      size_t error_bytes)
+{
+    size_t line = 1, column = 1;
+    for (const uint8_t *p = (const uint8_t *)text; p < at; p++) {
+        column = *p == '\n' ? 1 : column + 1;
+        line += *p == '\n';
+    }
+    snprintf(error, error_bytes, "line %zu, column %zu: %s", line, column, wrong);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes)
+{
+    const uint8_t *start = (const uint8_t *)text;
+    struct scan s = {start, start + n};
+    if (n == 0) {
+        snprintf(error, error_bytes, "line 1, column 1: no JSON at all");
+        return NULL;
+    }
+    const char *wrong = scan_levels(&s);
+    if (wrong) {
+        say_where(text, s.at, wrong, error, error_bytes);
+        return NULL;
+    }
+    const char *end = NULL;
+    cJSON *json = cJSON_ParseWithLengthOpts(text, n, &end, 0);
+    if (!json) {
+        say_where(text, (const uint8_t *)(end ? end : text), "not JSON", error, error_bytes);
+        return NULL;
+    }
+    while (end < text + n && is_space(*end))
+        end++;
+    if (end < text + n) {
+        say_where(text, (const uint8_t *)end, "something follows the JSON", error, error_bytes);
+        cJSON_Delete(json);
+        return NULL;
+    }
+    return json;
+}
+
+/* Keeps the first failure only: later ones often follow from it. */
+__attribute__((format(printf, 4, 5))) static void fail(struct json_reader *r, const char *path,
+                                                       const char *key, const char *format, ...)
+{
+    if (r->error[0])
+        return;
+    int n = snprintf(r->error, sizeof r->error, "%s%s%s: ", path, path[0] ? "." : "", key);
+    if (n < 0 || (size_t)n >= sizeof r->error)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->error + n, sizeof r->error - (size_t)n, format, args);
+    va_end(args);
+}
+
+/* The member, or NULL where it is absent (a failure if required) or r has failed before. */
+static const cJSON *find(struct json_reader *r, const cJSON *object, const char *path,
+                         const char *key, bool required)
+{
+    if (r->error[0])
+        return NULL;
+    if (!cJSON_IsObject(object)) {
+        snprintf(r->error, sizeof r->error, "%s: must be an object", path[0] ? path : "(root)");
+        return NULL;
+    }
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (cJSON_IsNull(item))
+        item = NULL; /* null is a way to say "not given" */
+    if (!item && required)
+        fail(r, path, key, "is missing");
+    return item;
+}
+
+const char *json_str(struct json_reader *r, const cJSON *object, const char *path, const char *key,
+                     bool required, const char *otherwise, size_t max_bytes)
+{
+    const cJSON *item = find(r, object, path, key, required);
+    if (!item)
+        return otherwise;
+    if (!cJSON_IsString(item)) {
+        fail(r, path, key, "must be text");
+        return otherwise;
+    }
+    if (strlen(item->valuestring) > max_bytes) {
+        fail(r, path, key, "must be text of at most %zu bytes", max_bytes);
+        return otherwise;
+    }
+    return item->valuestring;
+}
+
+static bool digits_value(const char *text, uint64_t *out)
+{
+    uint64_t v = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        unsigned digit = (unsigned)(*p - '0');
+        if (v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return p > text && !*p;
+}
+
+static bool item_value(const cJSON *item, uint64_t *out)
+{
+    if (cJSON_IsString(item))
+        return digits_value(item->valuestring, out);
+    if (!cJSON_IsNumber(item))
+        return false;
+    double d = item->valuedouble;
+    if (!(d >= 0 && d <= (double)EXACT_MAX) || floor(d) < d)
+        return false;
+    *out = (uint64_t)d;
+    return true;
+}
+
+uint64_t json_u64(struct json_reader *r, const cJSON *object, const char *path, const char *key,
+                  bool required, uint64_t otherwise, uint64_t min, uint64_t max)
+{
+    const cJSON *item = find(r, object, path, key, required);
+    if (!item)
+        return otherwise;
+    uint64_t v;
+    if (item_value(item, &v) && v >= min && v <= max)
+        return v;
+    if (cJSON_IsNumber(item) && item->valuedouble > (double)EXACT_MAX && max > EXACT_MAX)
+        fail(r, path, key, "a number above 2^53 must be written as a string of digits");
+    else
+        fail(r, path, key, "must be a whole number from %" PRIu64 " to %" PRIu64, min, max);
+    return otherwise;
+}
+
+bool json_bool(struct json_reader *r, const cJSON *object, const char *path, const char *key,
+               bool otherwise)
+{
+    const cJSON *item = find(r, object, path, key, JSON_OPTIONAL);
+    if (!item)
+        return otherwise;
+    if (!cJSON_IsBool(item)) {
+        fail(r, path, key, "must be true or false");
+        return otherwise;
+    }
+    return cJSON_IsTrue(item);
+}
+
+const cJSON *json_object(struct json_reader *r, const cJSON *object, const char *path,
+                         const char *key, bool required)
+{
+    const cJSON *item = find(r, object, path, key, required);
+    if (item && !cJSON_IsObject(item)) {
+        fail(r, path, key, "must be an object");
+        return NULL;
+    }
+    return item;
+}
+
+const cJSON *json_array(struct json_reader *r, const cJSON *object, const char *path,
+                        const char *key, bool required)
+{
+    const cJSON *item = find(r, object, path, key, required);
+    if (item && !cJSON_IsArray(item)) {
+        fail(r, path, key, "must be a list");
+        return NULL;
+    }
+    return item;
+}
+
+static bool is_listed(const char *key, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (strcmp(key, *keys) == 0)
+            return true;
+    return false;
+}
+
+void json_known(struct json_reader *r, const cJSON *object, const char *path,
+                const char *const *keys)
+{
+    if (r->error[0] || !cJSON_IsObject(object))
+        return;
+    for (const cJSON *item = object->child; item; item = item->next) {
+        if (is_listed(item->string, keys))
+            continue;
+        struct buf known;
+        buf_init(&known);
+        for (size_t i = 0; keys[i]; i++)
+            buf_printf(&known, "%s%s", i ? ", " : "", keys[i]);
+        const char *list = known.len > 0 ? (const char *)known.data : "none";
+        fail(r, path, item->string, "unknown key; known are: %s", list);
+        buf_fini(&known);
+        return;
+    }
+}
+
+/* ---- writing ---- */
+
+void json_add_u64(cJSON *object, const char *key, uint64_t v)
+{
+    char digits[24];
+    if (v <= EXACT_MAX) {
+        cJSON_AddNumberToObject(object, key, (double)v);
+        return;
+    }
+    snprintf(digits, sizeof digits, "%" PRIu64, v);
+    cJSON_AddStringToObject(object, key, digits);
+}
+
+static void put_escaped(struct buf *b, uint8_t c)
+{
+    static const char names[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+    for (size_t i = 0; i + 1 < sizeof names; i += 2) {
+        if (c == (uint8_t)names[i]) {
+            buf_put_u8(b, '\\');
+            buf_put_u8(b, (uint8_t)names[i + 1]);
+            return;
+        }
+    }
+    buf_printf(b, "\\u%04x", c);
+}
+
+void json_put_text(struct buf *b, const char *text, size_t n)
+{
+    const uint8_t *p = (const uint8_t *)text, *end = p + n, *run = p;
+    buf_put_u8(b, '"');
+    /* Runs of bytes that need no change go in at once. */
+    while (p < end) {
+        size_t length = utf8_length(p, (size_t)(end - p));
+        bool plain = length > 0 && *p >= ' ' && *p != '"' && *p != '\\' && *p != 0x7f;
+        if (plain) {
+            p += length;
+            continue;
+        }
+        buf_put(b, run, (size_t)(p - run));
+        if (length == 0)
+            buf_put(b, "\xef\xbf\xbd", 3); /* U+FFFD */
+        else
+            put_escaped(b, *p);
+        run = ++p;
+    }
+    buf_put(b, run, (size_t)(p - run));
+    buf_put_u8(b, '"');
+}
+
+static void put_number(struct buf *b, double d)
+{
+    if (!isfinite(d))
+        buf_put(b, "null", 4); /* JSON has no word for it */
+    else if (fabs(d) <= (double)EXACT_MAX && floor(d) >= d)
+        buf_printf(b, "%.0f", d);
+    else
+        buf_printf(b, "%.17g", d);
+}
+
+static void print_item(const cJSON *item, struct buf *b, unsigned level);
+
+static void print_members(const cJSON *item, struct buf *b, unsigned level)
+{
+    bool object = cJSON_IsObject(item);
+    buf_put_u8(b, object ? '{' : '[');
+    for (const cJSON *child = item->child; child; child = child->next) {
+        if (child != item->child)
+            buf_put_u8(b, ',');
+        if (object) {
+            json_put_text(b, child->string, strlen(child->string));
+            buf_put_u8(b, ':');
+        }
+        print_item(child, b, level + 1);
+    }
+    buf_put_u8(b, object ? '}' : ']');
+}
+
+/* Recurses at most LEVELS_MAX deep. */
+static void print_item(const cJSON *item, struct buf *b, unsigned level)
+{
+    if (level > LEVELS_MAX) {
+        if (b->status == SKEIN_OK)
+            b->status = SKEIN_TOO_LARGE;
+        return;
+    }
+    if (cJSON_IsObject(item) || cJSON_IsArray(item))
+        print_members(item, b, level);
+    else if (cJSON_IsString(item))
+        json_put_text(b, item->valuestring, strlen(item->valuestring));
+    else if (cJSON_IsNumber(item))
+        put_number(b, item->valuedouble);
+    else if (cJSON_IsRaw(item))
+        buf_put(b, item->valuestring, strlen(item->valuestring));
+    else if (cJSON_IsBool(item))
+        buf_printf(b, "%s", cJSON_IsTrue(item) ? "true" : "false");
+    else
+        buf_put(b, "null", 4);
+}
+
+void json_print(const cJSON *json, struct buf *b)
+{
+    print_item(json, b, 0);
+}

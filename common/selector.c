@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the grammar of selectors and of "k=v,k2=v2" labels. A selector is built by one thread and
+ * never changes afterwards; any thread may match. Pure over its input: no locks, never prints.
+ *
+ *   selector = [ term *( "," term ) ]
+ *   term     = "!" key | key | key ("=" | "==" | "!=") value | key ("in" | "notin") "(" values ")"
+ *   values   = value *( "," value )         blanks may stand between any two tokens
+ */
+#include "selector.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 16 << 10 }; /* a selector; longer ones are refused, with that reason */
+
+enum term_kind { TERM_PRESENT, TERM_ABSENT, TERM_IN, TERM_NOT_IN };
+
+struct term {
+    enum term_kind kind;
+    const char *key;
+    const char **values; /* in selector.values */
+    size_t count;
+};
+
+struct selector {
+    struct term *terms;
+    const char **values;
+    char *words; /* every key and value, each with its NUL */
+    size_t count;
+};
+
+/* The parse: where in the text we are, and how much of the selector's memory is used. */
+struct parse {
+    const char *text, *at;
+    struct selector *selector;
+    size_t words_len, values_len;
+    const char *wrong; /* first failure, at `at` */
+};
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '/' || c == '-';
+}
+
+static size_t word_length(const char *p)
+{
+    size_t n = 0;
+    while (is_word(p[n]))
+        n++;
+    return n;
+}
+
+static void skip_blanks(struct parse *p)
+{
+    while (*p->at == ' ' || *p->at == '\t')
+        p->at++;
+}
+
+/* Consumes `token` after blanks; false and only the blanks consumed where it is not there. */
+static bool take(struct parse *p, const char *token)
+{
+    size_t n = strlen(token);
+    skip_blanks(p);
+    if (strncmp(p->at, token, n) != 0)
+        return false;
+    p->at += n;
+    return true;
+}
+
+/* The same for a word, which must end there: "in" is not the beginning of "inner". */
+static bool take_word(struct parse *p, const char *word)
+{
+    skip_blanks(p);
+    size_t n = word_length(p->at);
+    if (n != strlen(word) || strncmp(p->at, word, n) != 0)
+        return false;
+    p->at += n;
+    return true;
+}
+
+/* A key or value, copied to the selector's words; may be empty. */
+static const char *take_text(struct parse *p)
+{
+    skip_blanks(p);
+    size_t n = word_length(p->at);
+    char *to = p->selector->words + p->words_len;
+    memcpy(to, p->at, n);
+    to[n] = '\0';
+    p->words_len += n + 1;
+    p->at += n;
+    return to;
+}
+
+static void take_value(struct parse *p, struct term *term)
+{
+    p->selector->values[p->values_len++] = take_text(p);
+    term->count++;
+}
+
+static void take_list(struct parse *p, struct term *term)
+{
+    if (!take(p, "(")) {
+        p->wrong = "expected (";
+        return;
+    }
+    do {
+        take_value(p, term);
+    } while (take(p, ","));
+    if (!take(p, ")"))
+        p->wrong = "expected , or )";
+}
+
+static void take_term(struct parse *p, struct term *term)
+{
+    bool absent = take(p, "!");
+    skip_blanks(p);
+    if (!is_word(*p->at)) {
+        p->wrong = "expected a label's name";
+        return;
+    }
+    term->key = take_text(p);
+    term->values = p->selector->values + p->values_len;
+    term->kind = absent ? TERM_ABSENT : TERM_PRESENT;
+    if (absent)
+        return;
+    if (take(p, "==") || take(p, "=")) {
+        term->kind = TERM_IN;
+        take_value(p, term);
+    } else if (take(p, "!=")) {
+        term->kind = TERM_NOT_IN;
+        take_value(p, term);
+    } else if (take_word(p, "in")) {
+        term->kind = TERM_IN;
+        take_list(p, term);
+    } else if (take_word(p, "notin")) {
+        term->kind = TERM_NOT_IN;
+        take_list(p, term);
+    }
+}
+
+static void take_selector(struct parse *p)
+{
+    skip_blanks(p);
+    if (!*p->at)
+        return;
+    do {
+        take_term(p, &p->selector->terms[p->selector->count++]);
+    } while (!p->wrong && take(p, ","));
+    skip_blanks(p);
+    if (!p->wrong && *p->at)
+        p->wrong = "expected , or the end";
+}
+
+/* Memory for the most that text can hold. Each value follows one of "=(,"; each word is followed by
+ * a mark, a blank or the end, except that "k=" and "(," hold one empty word each, which the mark
+ * before it pays for. */
+static struct selector *selector_alloc(const char *text, size_t n)
+{
+    size_t marks = 1;
+    for (const char *c = text; *c; c++)
+        marks += *c == ',' || *c == '=' || *c == '(';
+    struct selector *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->terms = calloc(marks, sizeof *s->terms);
+    s->values = calloc(marks, sizeof *s->values);
+    s->words = malloc(n + marks + 1);
+    if (!s->terms || !s->values || !s->words)
+        selector_free(&s);
+    return s;
+}
+
+int selector_new(const char *text, struct selector **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
+    size_t n = strlen(text);
+    if (n > TEXT_MAX) {
+        snprintf(error, error_bytes, "selector: longer than %d characters", TEXT_MAX);
+        return SKEIN_INVALID;
+    }
+    struct parse p = {.text = text, .at = text, .selector = selector_alloc(text, n)};
+    if (!p.selector) {
+        snprintf(error, error_bytes, "selector: out of memory");
+        return SKEIN_NO_MEMORY;
+    }
+    take_selector(&p);
+    if (p.wrong) {
+        snprintf(error, error_bytes, "selector: column %zu: %s", (size_t)(p.at - text) + 1,
+                 p.wrong);
+        selector_free(&p.selector);
+        return SKEIN_INVALID;
+    }
+    *out = p.selector;
+    return SKEIN_OK;
+}
+
+void selector_free(struct selector **selector)
+{
+    struct selector *s = *selector;
+    if (!s)
+        return;
+    free(s->terms);
+    free(s->values);
+    free(s->words);
+    free(s);
+    *selector = NULL;
+}
+
+static bool is_among(const struct term *term, const char *value)
+{
+    for (size_t i = 0; i < term->count; i++)
+        if (strcmp(term->values[i], value) == 0)
+            return true;
+    return false;
+}
+
+static bool term_match(const struct term *term, const char *value)
+{
+    switch (term->kind) {
+    case TERM_PRESENT:
+        return value != NULL;
+    case TERM_ABSENT:
+        return value == NULL;
+    case TERM_IN:
+        return value && is_among(term, value);
+    case TERM_NOT_IN:
+        return !value || !is_among(term, value);
+    }
+    return false;
+}
+
+bool selector_match(const struct selector *selector, selector_get_fn *get, void *context)
+{
+    for (size_t i = 0; i < selector->count; i++)
+        if (!term_match(&selector->terms[i], get(context, selector->terms[i].key)))
+            return false;
+    return true;
+}
+
+bool labels_get(const char *labels, const char *key, char *out, size_t out_bytes)
+{
+    size_t key_len = strlen(key);
+    for (const char *p = labels; *p;) {
+        size_t pair = strcspn(p, ",");
+        if (pair > key_len && strncmp(p, key, key_len) == 0 && p[key_len] == '=') {
+            size_t n = pair - key_len - 1;
+            if (out_bytes > 0) {
+                n = n < out_bytes ? n : out_bytes - 1;
+                memcpy(out, p + key_len + 1, n);
+                out[n] = '\0';
+            }
+            return true;
+        }
+        p += pair;
+        p += *p == ',';
+    }
+    return false;
+}
+
+bool labels_valid(const char *labels)
+{
+    if (!*labels)
+        return true;
+    for (const char *p = labels;; p++) {
+        size_t key = word_length(p);
+        if (key == 0 || p[key] != '=')
+            return false;
+        p += key + 1;
+        p += word_length(p);
+        if (!*p)
+            return true;
+        if (*p != ',')
+            return false;
+    }
+}
