@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The calls that move bytes, and those that wait for a disk or a peer. Any thread; each wrapper
+ * does exactly what the real function does, and keeps its errno and its cancellation.
+ *
+ * A row of the table is one wrapper: result, function, event, parameters, arguments.
+ */
+#include "preload_wait.h"
+
+#define IO_LIST(X)                                                                                 \
+    X(ssize_t, read, read, (int fd, void *buffer, size_t bytes), (fd, buffer, bytes))              \
+    X(ssize_t, write, write, (int fd, const void *buffer, size_t bytes), (fd, buffer, bytes))      \
+    X(ssize_t, readv, read, (int fd, const struct iovec *parts, int count), (fd, parts, count))    \
+    X(ssize_t, writev, write, (int fd, const struct iovec *parts, int count), (fd, parts, count))  \
+    X(ssize_t, pread, read, (int fd, void *buffer, size_t bytes, off_t offset),                    \
+      (fd, buffer, bytes, offset))                                                                 \
+    X(ssize_t, pwrite, write, (int fd, const void *buffer, size_t bytes, off_t offset),            \
+      (fd, buffer, bytes, offset))                                                                 \
+    X(ssize_t, pread64, read, (int fd, void *buffer, size_t bytes, off64_t offset),                \
+      (fd, buffer, bytes, offset))                                                                 \
+    X(ssize_t, pwrite64, write, (int fd, const void *buffer, size_t bytes, off64_t offset),        \
+      (fd, buffer, bytes, offset))                                                                 \
+    X(ssize_t, preadv, read, (int fd, const struct iovec *parts, int count, off_t offset),         \
+      (fd, parts, count, offset))                                                                  \
+    X(ssize_t, pwritev, write, (int fd, const struct iovec *parts, int count, off_t offset),       \
+      (fd, parts, count, offset))                                                                  \
+    X(ssize_t, recv, recv, (int fd, void *buffer, size_t bytes, int flags),                        \
+      (fd, buffer, bytes, flags))                                                                  \
+    X(ssize_t, send, send, (int fd, const void *buffer, size_t bytes, int flags),                  \
+      (fd, buffer, bytes, flags))                                                                  \
+    X(ssize_t, recvfrom, recv,                                                                     \
+      (int fd, void *restrict buffer, size_t bytes, int flags, __SOCKADDR_ARG from,                \
+       socklen_t *restrict from_bytes),                                                            \
+      (fd, buffer, bytes, flags, from, from_bytes))                                                \
+    X(ssize_t, sendto, send,                                                                       \
+      (int fd, const void *buffer, size_t bytes, int flags, __CONST_SOCKADDR_ARG to,               \
+       socklen_t to_bytes),                                                                        \
+      (fd, buffer, bytes, flags, to, to_bytes))                                                    \
+    X(ssize_t, recvmsg, recv, (int fd, struct msghdr *message, int flags), (fd, message, flags))   \
+    X(ssize_t, sendmsg, send, (int fd, const struct msghdr *message, int flags),                   \
+      (fd, message, flags))                                                                        \
+    X(int, recvmmsg, recv,                                                                         \
+      (int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout),     \
+      (fd, messages, count, flags, timeout))                                                       \
+    X(int, sendmmsg, send, (int fd, struct mmsghdr *messages, unsigned count, int flags),          \
+      (fd, messages, count, flags))                                                                \
+    X(int, accept, accept, (int fd, __SOCKADDR_ARG peer, socklen_t *restrict peer_bytes),          \
+      (fd, peer, peer_bytes))                                                                      \
+    X(int, accept4, accept,                                                                        \
+      (int fd, __SOCKADDR_ARG peer, socklen_t *restrict peer_bytes, int flags),                    \
+      (fd, peer, peer_bytes, flags))                                                               \
+    X(int, connect, connect, (int fd, __CONST_SOCKADDR_ARG peer, socklen_t peer_bytes),            \
+      (fd, peer, peer_bytes))                                                                      \
+    X(int, fsync, fsync, (int fd), (fd))                                                           \
+    X(int, fdatasync, fsync, (int fd), (fd))                                                       \
+    X(ssize_t, __read_chk, read, (int fd, void *buffer, size_t bytes, size_t room),                \
+      (fd, buffer, bytes, room))                                                                   \
+    X(ssize_t, __pread_chk, read, (int fd, void *buffer, size_t bytes, off_t offset, size_t room), \
+      (fd, buffer, bytes, offset, room))                                                           \
+    X(ssize_t, __pread64_chk, read,                                                                \
+      (int fd, void *buffer, size_t bytes, off64_t offset, size_t room),                           \
+      (fd, buffer, bytes, offset, room))                                                           \
+    X(ssize_t, __recv_chk, recv, (int fd, void *buffer, size_t bytes, size_t room, int flags),     \
+      (fd, buffer, bytes, room, flags))                                                            \
+    X(ssize_t, __recvfrom_chk, recv,                                                               \
+      (int fd, void *restrict buffer, size_t bytes, size_t room, int flags, __SOCKADDR_ARG from,   \
+       socklen_t *restrict from_bytes),                                                            \
+      (fd, buffer, bytes, room, flags, from, from_bytes))
+
+#define RESULT_ssize_t wait_size
+#define RESULT_int     wait_int
+
+#define X(type, function, event, parameters, arguments)                                            \
+    EXPORT type function parameters                                                                \
+    {                                                                                              \
+        WAIT(event, fd);                                                                           \
+        return RESULT_##type(&wait, REAL(function) arguments);                                     \
+    }
+IO_LIST(X)
+#undef X

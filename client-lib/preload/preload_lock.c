@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Locks, semaphores and condition variables. An uncontended lock costs one try and no clock read;
+ * a wait begins only where the try found the lock taken. Any thread.
+ */
+#include "preload_wait.h"
+
+/* Lock, try to, event, type. EBUSY is the one answer of the try that the lock itself may not give.
+ */
+#define LOCK_LIST(X)                                                                               \
+    X(pthread_mutex_lock, pthread_mutex_trylock, mutex_lock, pthread_mutex_t)                      \
+    X(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, rwlock_rdlock, pthread_rwlock_t)            \
+    X(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, rwlock_wrlock, pthread_rwlock_t)
+
+#define X(lock, try, event, type)                                                                  \
+    EXPORT int lock(type *object)                                                                  \
+    {                                                                                              \
+        int error = REAL(try)(object);                                                             \
+        if (error != EBUSY)                                                                        \
+            return error;                                                                          \
+        WAIT(event, ADDRESS(object));                                                              \
+        return wait_error(&wait, REAL(lock)(object));                                              \
+    }
+LOCK_LIST(X)
+#undef X
+
+/* With a deadline: whether a bad deadline is an error depends on the lock being free, so that the
+ * real function decides and nothing is tried before. */
+#define TIMED_LIST(X)                                                                              \
+    X(pthread_mutex_timedlock, mutex_lock, object,                                                 \
+      (pthread_mutex_t *restrict object, const struct timespec *restrict until), (object, until))  \
+    X(pthread_mutex_clocklock, mutex_lock, object,                                                 \
+      (pthread_mutex_t *restrict object, clockid_t clock, const struct timespec *restrict until),  \
+      (object, clock, until))                                                                      \
+    X(pthread_rwlock_timedrdlock, rwlock_rdlock, object,                                           \
+      (pthread_rwlock_t *restrict object, const struct timespec *restrict until), (object, until)) \
+    X(pthread_rwlock_clockrdlock, rwlock_rdlock, object,                                           \
+      (pthread_rwlock_t *restrict object, clockid_t clock, const struct timespec *restrict until), \
+      (object, clock, until))                                                                      \
+    X(pthread_rwlock_timedwrlock, rwlock_wrlock, object,                                           \
+      (pthread_rwlock_t *restrict object, const struct timespec *restrict until), (object, until)) \
+    X(pthread_rwlock_clockwrlock, rwlock_wrlock, object,                                           \
+      (pthread_rwlock_t *restrict object, clockid_t clock, const struct timespec *restrict until), \
+      (object, clock, until))                                                                      \
+    X(pthread_cond_wait, cond_wait, object,                                                        \
+      (pthread_cond_t *restrict object, pthread_mutex_t *restrict mutex), (object, mutex))         \
+    X(pthread_cond_timedwait, cond_wait, object,                                                   \
+      (pthread_cond_t *restrict object, pthread_mutex_t *restrict mutex,                           \
+       const struct timespec *restrict until),                                                     \
+      (object, mutex, until))                                                                      \
+    X(pthread_cond_clockwait, cond_wait, object,                                                   \
+      (pthread_cond_t *restrict object, pthread_mutex_t *restrict mutex, clockid_t clock,          \
+       const struct timespec *restrict until),                                                     \
+      (object, mutex, clock, until))
+
+#define X(function, event, detail, parameters, arguments)                                          \
+    EXPORT int function parameters                                                                 \
+    {                                                                                              \
+        WAIT(event, ADDRESS(detail));                                                              \
+        return wait_error(&wait, REAL(function) arguments);                                        \
+    }
+TIMED_LIST(X)
+#undef X
+
+EXPORT int sem_wait(sem_t *semaphore)
+{
+    int saved = errno;
+    pthread_testcancel(); /* the real one honours a pending cancellation even if it need not wait */
+    if (REAL(sem_trywait)(semaphore) == 0)
+        return 0;
+    if (errno != EAGAIN)
+        return -1;
+    errno = saved;
+    WAIT(sem_wait, ADDRESS(semaphore));
+    return wait_int(&wait, REAL(sem_wait)(semaphore));
+}
+
+EXPORT int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
+{
+    WAIT(sem_wait, ADDRESS(semaphore));
+    return wait_int(&wait, REAL(sem_timedwait)(semaphore, until));
+}
+
+EXPORT int sem_clockwait(sem_t *restrict semaphore, clockid_t clock,
+                         const struct timespec *restrict until)
+{
+    WAIT(sem_wait, ADDRESS(semaphore));
+    return wait_int(&wait, REAL(sem_clockwait)(semaphore, clock, until));
+}

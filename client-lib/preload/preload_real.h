@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The functions behind the wrappers: what the program would have called without this library.
+ * Found with dlsym(RTLD_NEXT), so that other interposers (allocators, sanitizers) keep their place.
+ * Included by the preload library's files only. Any thread, also before the constructor has run.
+ */
+#ifndef PRELOAD_REAL_H
+#define PRELOAD_REAL_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REAL_LIST(X)                                                                               \
+    X(read)                                                                                        \
+    X(write) X(readv) X(writev) X(pread) X(pwrite) X(pread64) X(pwrite64) X(preadv) X(pwritev)     \
+        X(recv) X(send) X(recvfrom) X(sendto) X(recvmsg) X(sendmsg) X(recvmmsg) X(sendmmsg) X(     \
+            accept) X(accept4) X(connect) X(fsync) X(fdatasync) X(__read_chk) X(__pread_chk)       \
+            X(__pread64_chk) X(__recv_chk) X(__recvfrom_chk) X(poll) X(ppoll) X(select) X(pselect) \
+                X(epoll_wait) X(epoll_pwait) X(epoll_pwait2) X(__poll_chk) X(__ppoll_chk)          \
+                    X(pthread_mutex_lock) X(pthread_mutex_trylock) X(pthread_mutex_timedlock)      \
+                        X(pthread_mutex_clocklock) X(pthread_rwlock_rdlock)                        \
+                            X(pthread_rwlock_tryrdlock) X(pthread_rwlock_timedrdlock)              \
+                                X(pthread_rwlock_clockrdlock) X(pthread_rwlock_wrlock)             \
+                                    X(pthread_rwlock_trywrlock) X(pthread_rwlock_timedwrlock) X(   \
+                                        pthread_rwlock_clockwrlock) X(sem_wait) X(sem_trywait)     \
+                                        X(sem_timedwait) X(sem_clockwait) X(pthread_cond_wait)     \
+                                            X(pthread_cond_timedwait) X(pthread_cond_clockwait)    \
+                                                X(nanosleep) X(clock_nanosleep) X(usleep) X(sleep) \
+                                                    X(pthread_join) X(pthread_timedjoin_np)        \
+                                                        X(pthread_clockjoin_np) X(pthread_create)  \
+                                                            X(pthread_setname_np) X(longjmp)       \
+                                                                X(_longjmp) X(siglongjmp)          \
+                                                                    X(__longjmp_chk)
+
+enum real_index {
+#define X(name) REAL_##name,
+    REAL_LIST(X)
+#undef X
+        REAL_COUNT
+};
+
+/* glibc's checked variants, which _FORTIFY_SOURCE puts in place of the plain calls; its headers
+ * declare them only to programs built that way. */
+ssize_t __read_chk(int fd, void *buffer, size_t bytes, size_t room);
+ssize_t __pread_chk(int fd, void *buffer, size_t bytes, off_t offset, size_t room);
+ssize_t __pread64_chk(int fd, void *buffer, size_t bytes, off64_t offset, size_t room);
+ssize_t __recv_chk(int fd, void *buffer, size_t bytes, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *restrict buffer, size_t bytes, size_t room, int flags,
+                       __SOCKADDR_ARG from, socklen_t *restrict from_bytes);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                const sigset_t *signals, size_t room);
+void __longjmp_chk(struct __jmp_buf_tag where[1], int value) __attribute__((noreturn));
+
+extern void *real_table[REAL_COUNT];
+
+/* Looks one function up and remembers it. Never NULL: a function that libc lacks, or one that is
+ * called by dlsym() itself, becomes one that fails with ENOSYS. Keeps errno. */
+void *real_find(enum real_index index);
+
+/* Looks all of them up, so that no later call has to. */
+void real_find_all(void);
+
+static inline void *real_address(enum real_index index)
+{
+    /* Relaxed: every thread that looks a function up stores the same address. */
+    void *address = __atomic_load_n(&real_table[index], __ATOMIC_RELAXED);
+    return address ? address : real_find(index);
+}
+
+#define REAL(name) ((__typeof__(&name))real_address(REAL_##name))
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sleeps, and waits for a thread to end. Any thread.
+ */
+#include "preload_wait.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+/* A duration; 0 where it is none. */
+static int64_t duration_ns(const struct timespec *time)
+{
+    if (time->tv_sec < 0 || time->tv_sec >= INT64_MAX / NS_PER_S)
+        return 0;
+    return (int64_t)time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
+/* What was asked for is looked at after the call, and only where the kernel could read it too: a
+ * bad pointer must give EFAULT, as it does without us. */
+EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    WAIT(sleep, 0);
+    int result = wait_int(&wait, REAL(nanosleep)(time, left));
+    if (result == 0)
+        wait.op.detail = duration_ns(time);
+    return result;
+}
+
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                           struct timespec *left)
+{
+    WAIT(sleep, 0);
+    int error = wait_error(&wait, REAL(clock_nanosleep)(clock, flags, time, left));
+    if (error == 0 && !(flags & TIMER_ABSTIME))
+        wait.op.detail = duration_ns(time);
+    return error;
+}
+
+EXPORT int usleep(useconds_t microseconds)
+{
+    WAIT(sleep, (int64_t)microseconds * 1000);
+    return wait_int(&wait, REAL(usleep)(microseconds));
+}
+
+EXPORT unsigned sleep(unsigned seconds)
+{
+    WAIT(sleep, (int64_t)seconds * NS_PER_S);
+    unsigned left = REAL(sleep)(seconds);
+    wait.result = left;
+    return left;
+}
+
+EXPORT int pthread_join(pthread_t thread, void **value)
+{
+    WAIT(thread_join, thread);
+    return wait_error(&wait, REAL(pthread_join)(thread, value));
+}
+
+EXPORT int pthread_timedjoin_np(pthread_t thread, void **value, const struct timespec *until)
+{
+    WAIT(thread_join, thread);
+    return wait_error(&wait, REAL(pthread_timedjoin_np)(thread, value, until));
+}
+
+EXPORT int pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clock,
+                                const struct timespec *until)
+{
+    WAIT(thread_join, thread);
+    return wait_error(&wait, REAL(pthread_clockjoin_np)(thread, value, clock, until));
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads as the program makes and names them. Every thread that this library's own code creates
+ * (the client library's helper) is marked here and never traced. Any thread.
+ */
+#include "preload_wait.h"
+
+/* A thread between its creation and its first instruction. From a fixed pool, not from malloc():
+ * an allocator may create threads while it holds its own locks. */
+#define BIRTHS 256
+
+struct birth {
+    uint32_t taken; /* acquire when claimed, release when given back */
+    bool ignored;
+    void *(*run)(void *);
+    void *argument;
+};
+static struct birth births[BIRTHS];
+
+static struct birth *birth_claim(void)
+{
+    for (unsigned i = 0; i < BIRTHS; i++) {
+        uint32_t none = 0;
+        if (__atomic_load_n(&births[i].taken, __ATOMIC_RELAXED) == 0 &&
+            __atomic_compare_exchange_n(&births[i].taken, &none, 1, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return &births[i];
+    }
+    return NULL;
+}
+
+static void birth_release(struct birth *birth)
+{
+    __atomic_store_n(&birth->taken, 0, __ATOMIC_RELEASE);
+}
+
+static struct skein_site site_thread_start = {
+    .name = "thread_start",
+    .text = "a thread begins",
+    .file = "",
+    .klass = SKEIN_CLASS_INSTANT,
+    .group = SKEIN_GROUP_THREAD,
+    .nargs = 1,
+    .args = {{SKEIN_T_PTR, "function", "address"}},
+};
+
+/* Also runs where the thread is cancelled or calls pthread_exit(). */
+static void end_thread(const char *unused)
+{
+    (void)unused;
+    loop_end();
+}
+
+/* First function of every thread. `argument` is a struct birth, given back here. */
+static void *begin_thread(void *argument)
+{
+    struct birth birth = *(struct birth *)argument;
+    birth_release(argument);
+    const char scope __attribute__((cleanup(end_thread), unused)) = 0;
+    if (birth.ignored) {
+        wait_ignore_thread();
+    } else {
+        int saved = errno;
+        union skein_value function = {.u64 = (uintptr_t)birth.run};
+        skein_emit(&site_thread_start, &function);
+        errno = saved;
+    }
+    return birth.run(birth.argument);
+}
+
+EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+                          void *(*run)(void *), void *restrict argument)
+{
+    struct birth *birth = birth_claim();
+    if (!birth) /* hundreds at once: its start is not recorded, its waits are */
+        return REAL(pthread_create)(thread, attributes, run, argument);
+    birth->ignored = caller_is_own(CALLER);
+    birth->run = run;
+    birth->argument = argument;
+    int error = REAL(pthread_create)(thread, attributes, begin_thread, birth);
+    if (error)
+        birth_release(birth);
+    return error;
+}
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+    int error = REAL(pthread_setname_np)(thread, name);
+    if (error || caller_is_own(CALLER))
+        return error;
+    int saved = errno;
+    if (pthread_equal(thread, pthread_self()))
+        skein_thread_name(name);
+    else
+        names_changed();
+    errno = saved;
+    return error;
+}

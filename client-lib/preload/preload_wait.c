@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns what a thread knows about itself: the waits it is inside of, the event loop it runs, the
+ * name it last had. All of it is thread-local; signal handlers may interrupt anywhere and nest. The
+ * process-wide settings are written once, before any wrapper traces. Never blocks, never allocates,
+ * never changes errno.
+ *
+ * A loop is the work between two polls: the time from a poll that returned ready descriptors to the
+ * next poll from the same place. A place counts as a loop's poll once it has returned ready twice
+ * in a row, so that a single wait for a connection is not taken for one. Polls from elsewhere while
+ * the loop is at work are waits inside its work; when they keep coming without the loop's own, the
+ * thread has moved on to another loop.
+ */
+#include "preload_wait.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#define THRESHOLD_NS      UINT64_C(20000)
+#define FOREIGN_POLLS_MAX 8  /* of another place before it is taken for the new loop */
+#define KERNEL_NAME_BYTES 16 /* of a thread's name, with its NUL */
+
+#define X(event, event_group, arg, arg_unit, words)                                                \
+    struct skein_site site_##event = {                                                             \
+        .name = #event,                                                                            \
+        .text = words,                                                                             \
+        .file = "",                                                                                \
+        .klass = SKEIN_CLASS_SPAN,                                                                 \
+        .group = SKEIN_GROUP_##event_group,                                                        \
+        .nargs = 2,                                                                                \
+        .args = {{SKEIN_T_I64, arg, arg_unit}, {SKEIN_T_I64, "result", ""}},                       \
+    };
+SITE_LIST(X)
+#undef X
+
+struct thread_state {
+    struct wait *innermost;
+    bool busy;    /* inside the client library */
+    bool ignored; /* a thread of the client library */
+    uint64_t names_seen;
+    char name[KERNEL_NAME_BYTES];
+    const void *loop_caller; /* where this thread's loop polls from */
+    unsigned foreign_polls;  /* ready polls from elsewhere since the loop's last */
+    const void *candidate;   /* where the last of them came from */
+    bool looping;            /* loop is open */
+    struct skein_op loop;
+};
+static __thread struct thread_state self;
+
+static bool enabled; /* release in wait_enable, acquire in traced */
+static uint64_t io_threshold = THRESHOLD_NS;
+static uint64_t name_changes; /* relaxed: only says that something changed */
+
+/* Bounds of this library's code, from the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+bool caller_is_own(const void *caller)
+{
+    return (uintptr_t)caller >= (uintptr_t)__ehdr_start && (uintptr_t)caller < (uintptr_t)etext;
+}
+
+static bool traced(const void *caller)
+{
+    return __atomic_load_n(&enabled, __ATOMIC_ACQUIRE) && !self.busy && !self.ignored &&
+           !caller_is_own(caller);
+}
+
+static uint64_t threshold_of(const struct skein_site *site)
+{
+    enum skein_group group = (enum skein_group)site->group;
+    bool io = group == SKEIN_GROUP_IO || group == SKEIN_GROUP_NET;
+    return skein_threshold_ns(group, io ? io_threshold : THRESHOLD_NS);
+}
+
+/* Tells the trace the name that another thread has given this one. */
+static void name_refresh(uint64_t changes)
+{
+    char name[KERNEL_NAME_BYTES] = "";
+    self.names_seen = changes;
+    if (prctl(PR_GET_NAME, name) == 0 && memcmp(name, self.name, sizeof(name)) != 0) {
+        memcpy(self.name, name, sizeof(name));
+        skein_thread_name(name);
+    }
+}
+
+void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, const void *caller)
+{
+    wait->op.start = 0;
+    wait->result = -ECANCELED; /* stays where the call never returned */
+    wait->outer = NULL;
+    if (!traced(caller))
+        return;
+    int saved = errno;
+    self.busy = true;
+    uint64_t changes = __atomic_load_n(&name_changes, __ATOMIC_RELAXED);
+    if (changes != self.names_seen)
+        name_refresh(changes);
+    wait->outer = self.innermost;
+    wait->op = skein_op_enter(site, detail);
+    if (wait->op.start)
+        self.innermost = wait;
+    self.busy = false;
+    errno = saved;
+}
+
+void wait_end(struct wait *wait)
+{
+    if (!wait->op.start)
+        return;
+    int saved = errno;
+    self.innermost = wait->outer;
+    self.busy = true;
+    union skein_value values[2] = {{.i64 = wait->op.detail}, {.i64 = wait->result}};
+    skein_op_leave(&wait->op, threshold_of(wait->op.site), values);
+    wait->op.start = 0;
+    self.busy = false;
+    errno = saved;
+}
+
+void wait_abandon_all(void)
+{
+    while (self.innermost)
+        wait_end(self.innermost);
+    self.busy = false; /* the handler may have interrupted the client library */
+}
+
+static void loop_open(int ready)
+{
+    int saved = errno;
+    self.busy = true;
+    self.loop = skein_op_enter(&site_loop, ready);
+    self.looping = self.loop.start != 0;
+    self.busy = false;
+    errno = saved;
+}
+
+void loop_end(void)
+{
+    if (!self.looping)
+        return;
+    int saved = errno;
+    self.looping = false;
+    self.busy = true;
+    union skein_value values[2] = {{.i64 = self.loop.detail}, {.i64 = 0}};
+    skein_op_leave(&self.loop, threshold_of(&site_loop), values);
+    self.busy = false;
+    errno = saved;
+}
+
+void loop_before_poll(const void *caller)
+{
+    if (self.looping && caller == self.loop_caller && traced(caller))
+        loop_end();
+}
+
+void loop_after_poll(const void *caller, int ready)
+{
+    if (ready <= 0 || !traced(caller))
+        return;
+    if (caller == self.loop_caller) {
+        self.foreign_polls = 0;
+        if (!self.looping)
+            loop_open(ready);
+        return;
+    }
+    self.foreign_polls = caller == self.candidate ? self.foreign_polls + 1 : 1;
+    self.candidate = caller;
+    if (self.foreign_polls < (self.looping ? FOREIGN_POLLS_MAX : 2))
+        return;
+    loop_end();
+    self.loop_caller = caller;
+    self.foreign_polls = 0;
+    loop_open(ready);
+}
+
+void wait_thresholds(uint64_t io_ns)
+{
+    io_threshold = io_ns;
+}
+
+void wait_enable(void)
+{
+    __atomic_store_n(&enabled, true, __ATOMIC_RELEASE);
+}
+
+void wait_forked(void)
+{
+    struct thread_state fresh = {.names_seen = self.names_seen, .ignored = self.ignored};
+    self = fresh;
+}
+
+void wait_ignore_thread(void)
+{
+    self.ignored = true;
+}
+
+void names_changed(void)
+{
+    __atomic_fetch_add(&name_changes, 1, __ATOMIC_RELAXED);
+}

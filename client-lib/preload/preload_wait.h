@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A wait: the region around one call that may block. Opened before the real call, closed when it
+ * returns, when the thread is cancelled in it, or when a signal handler jumps out of it. Included
+ * by the preload library's files only.
+ *
+ *     ssize_t read(int fd, void *buffer, size_t bytes)
+ *     {
+ *         WAIT(read, fd);
+ *         return wait_size(&wait, REAL(read)(fd, buffer, bytes));
+ *     }
+ *
+ * Nothing here changes errno.
+ */
+#ifndef PRELOAD_WAIT_H
+#define PRELOAD_WAIT_H
+
+#include <errno.h>
+#include <sys/types.h>
+
+#include "preload_real.h"
+#include "skein/skein.h"
+
+/* The one set of symbols that leave the library: the wrappers. */
+#define EXPORT __attribute__((visibility("default")))
+
+/* name of the event, group, name and unit of argument 0, text. Argument 1 is always the result. */
+#define SITE_LIST(X)                                                                               \
+    X(read, IO, "fd", "", "read from a file descriptor")                                           \
+    X(write, IO, "fd", "", "write to a file descriptor")                                           \
+    X(fsync, IO, "fd", "", "wait until a file is on disk")                                         \
+    X(recv, NET, "fd", "", "receive from a socket")                                                \
+    X(send, NET, "fd", "", "send to a socket")                                                     \
+    X(accept, NET, "fd", "", "accept a connection")                                                \
+    X(connect, NET, "fd", "", "connect a socket")                                                  \
+    X(poll, NET, "fds", "", "wait for events on file descriptors")                                 \
+    X(select, NET, "fds", "", "wait for events on file descriptors")                               \
+    X(epoll_wait, NET, "fd", "", "wait for events of an epoll descriptor")                         \
+    X(mutex_lock, LOCK, "lock", "address", "wait for a mutex that another thread holds")           \
+    X(rwlock_rdlock, LOCK, "lock", "address", "wait to read under a contended lock")               \
+    X(rwlock_wrlock, LOCK, "lock", "address", "wait to write under a contended lock")              \
+    X(sem_wait, LOCK, "lock", "address", "wait for a semaphore")                                   \
+    X(cond_wait, LOCK, "cond", "address", "wait for a condition variable")                         \
+    X(sleep, SLEEP, "asked", "ns", "the thread asked to sleep")                                    \
+    X(thread_join, THREAD, "thread", "address", "wait for a thread to end")                        \
+    X(loop, APP, "ready", "", "work of an event loop on one batch of ready file descriptors")
+
+#define X(name, group, arg, unit, text) extern struct skein_site site_##name;
+SITE_LIST(X)
+#undef X
+
+struct wait {
+    struct skein_op op; /* start == 0: not recorded */
+    struct wait *outer; /* the wait that a signal handler interrupted, or NULL */
+    int64_t result;     /* what the call returned; -errno where it failed */
+};
+
+/* `caller` is the wrapper's return address: calls that this library makes itself are not traced. */
+void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, const void *caller);
+void wait_end(struct wait *wait);
+
+/* Closes the waits of this thread, innermost first, because it is about to jump out of them. */
+void wait_abandon_all(void);
+
+/* Whether `caller` lies in this library. */
+bool caller_is_own(const void *caller);
+
+/* ---- event loops: the work between two polls (see preload_wait.c) ---- */
+void loop_before_poll(const void *caller);
+void loop_after_poll(const void *caller, int ready);
+
+/* Ends the loop's region with its thread. */
+void loop_end(void);
+
+/* ---- process ---- */
+
+/* Sets the thresholds that hold where the agent has set none. Before wait_enable(). */
+void wait_thresholds(uint64_t io_ns);
+
+/* Until it is called, wrappers only pass on. */
+void wait_enable(void);
+
+/* In the child of a fork: its one thread starts with no wait and no loop. */
+void wait_forked(void);
+
+/* The calling thread is one of ours: nothing it does is traced. */
+void wait_ignore_thread(void);
+
+/* Some thread's name was set by another thread; each looks its own up when it next waits. */
+void names_changed(void);
+
+#define CALLER __builtin_return_address(0)
+
+#define WAIT(name, detail)                                                                         \
+    struct wait wait __attribute__((cleanup(wait_end)));                                           \
+    wait_begin(&wait, &site_##name, (int64_t)(detail), CALLER)
+
+#define ADDRESS(pointer) ((int64_t)(uintptr_t)(pointer))
+
+/* Remember what the call returned, and return it: -1 with errno, or an error number. */
+static inline ssize_t wait_size(struct wait *wait, ssize_t result)
+{
+    wait->result = result < 0 ? -errno : result;
+    return result;
+}
+
+static inline int wait_int(struct wait *wait, int result)
+{
+    wait->result = result < 0 ? -errno : result;
+    return result;
+}
+
+static inline int wait_error(struct wait *wait, int error)
+{
+    wait->result = -error;
+    return error;
+}
+
+#endif

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An ordinary program that calls everything the preload library wraps, in good ways and bad, and
+ * prints what came back and errno. It knows nothing of Skein: its output must be the same with and
+ * without the library. Nothing it prints depends on time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNTOUCHED 77 /* errno before a call that must not change it */
+
+static void tell(const char *what, long result)
+{
+    int error = errno;
+    printf("%s: %ld %s\n", what, result, error == UNTOUCHED ? "-" : strerror(error));
+    fflush(stdout);
+    errno = UNTOUCHED;
+}
+#define TELL(call)                                                                                 \
+    do {                                                                                           \
+        errno = UNTOUCHED;                                                                         \
+        long told = (long)(call);                                                                  \
+        tell(#call, told);                                                                         \
+    } while (0)
+
+static char bytes[64] = "0123456789";
+static volatile size_t some =
+    10; /* not a constant, so that the checked variants are really called */
+
+static void bad_descriptors(void)
+{
+    struct iovec part = {bytes, 4};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    struct mmsghdr messages = {.msg_hdr = message};
+    struct epoll_event event;
+    TELL(read(-1, bytes, some));
+    TELL(write(-1, bytes, some));
+    TELL(readv(-1, &part, 1));
+    TELL(writev(-1, &part, 1));
+    TELL(pread(-1, bytes, some, 0));
+    TELL(pwrite(-1, bytes, some, 0));
+    TELL(preadv(-1, &part, 1, 0));
+    TELL(pwritev(-1, &part, 1, 0));
+    TELL(recv(-1, bytes, some, 0));
+    TELL(send(-1, bytes, some, 0));
+    TELL(recvfrom(-1, bytes, some, 0, NULL, NULL));
+    TELL(sendto(-1, bytes, some, 0, NULL, 0));
+    TELL(recvmsg(-1, &message, 0));
+    TELL(sendmsg(-1, &message, 0));
+    TELL(recvmmsg(-1, &messages, 1, 0, NULL));
+    TELL(sendmmsg(-1, &messages, 1, 0));
+    TELL(accept(-1, NULL, NULL));
+    TELL(accept4(-1, NULL, NULL, 0));
+    TELL(connect(-1, NULL, 0));
+    TELL(fsync(-1));
+    TELL(fdatasync(-1));
+    TELL(epoll_wait(-1, &event, 1, 0));
+    TELL(epoll_pwait(-1, &event, 1, 0, NULL));
+    TELL(select(-1, NULL, NULL, NULL, NULL));
+    TELL(nanosleep((const struct timespec *)(uintptr_t)8, NULL));
+    TELL(nanosleep(&(struct timespec){0, -1}, NULL));
+    TELL(clock_nanosleep(12345, 0, &(struct timespec){0, 1}, NULL));
+}
+
+static void pipes_and_files(void)
+{
+    int ends[2];
+    struct iovec part = {bytes, 4};
+    char path[] = "/tmp/preload_subject_XXXXXX";
+    TELL(pipe2(ends, O_NONBLOCK) < 0);
+    TELL(read(ends[0], bytes, some));
+    TELL(write(ends[1], bytes, some));
+    TELL(read(ends[0], bytes, some));
+    TELL(writev(ends[1], &part, 1));
+    TELL(readv(ends[0], &part, 1));
+    TELL(fsync(ends[0]));
+    close(ends[0]);
+    close(ends[1]);
+    int file = mkstemp(path);
+    unlink(path);
+    TELL(pwrite(file, bytes, some, 100));
+    TELL(pread(file, bytes, some, 100));
+    TELL(pread64(file, bytes, some, 105));
+    TELL(pwrite64(file, bytes, some, 1));
+    TELL(pwritev(file, &part, 1, 7));
+    TELL(preadv(file, &part, 1, 7));
+    TELL(fsync(file));
+    TELL(fdatasync(file));
+    close(file);
+}
+
+static void sockets(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof(address);
+    struct iovec part = {bytes, 4};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+    TELL(bind(server, (struct sockaddr *)&address, length));
+    TELL(getsockname(server, (struct sockaddr *)&address, &length));
+    TELL(connect(client, (struct sockaddr *)&address, length)); /* nobody listens */
+    TELL(listen(server, 8));
+    close(client);
+    client = socket(AF_INET, SOCK_STREAM, 0);
+    TELL(connect(client, (struct sockaddr *)&address, length));
+    int peer = accept4(server, NULL, NULL, SOCK_NONBLOCK);
+    tell("accept4 works", peer >= 0);
+    TELL(recv(peer, bytes, some, 0));
+    TELL(send(client, bytes, some, 0));
+    TELL(poll(&(struct pollfd){peer, POLLIN, 0}, 1, 1000));
+    TELL(recv(peer, bytes, some, MSG_PEEK));
+    TELL(recvfrom(peer, bytes, some, 0, NULL, NULL));
+    TELL(sendmsg(client, &message, 0));
+    TELL(poll(&(struct pollfd){peer, POLLIN, 0}, 1, 1000));
+    TELL(recvmsg(peer, &message, 0));
+    close(client);
+    TELL(poll(&(struct pollfd){peer, POLLIN, 0}, 1, 1000));
+    TELL(recv(peer, bytes, some, 0));
+    TELL(fcntl(server, F_SETFL, O_NONBLOCK));
+    TELL(accept(server, NULL, NULL));
+    close(peer);
+    close(server);
+}
+
+static void timeouts(void)
+{
+    int epoll = epoll_create1(0);
+    struct epoll_event event;
+    struct timeval half = {0, 5000};
+    struct timespec brief = {0, 5000000};
+    sem_t semaphore;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    struct timespec past = {1, 0}, bad = {1, 2000000000};
+    sem_init(&semaphore, 0, 1);
+    TELL(poll(NULL, 0, 5));
+    TELL(ppoll(NULL, 0, &brief, NULL));
+    TELL(select(0, NULL, NULL, NULL, &half));
+    TELL(pselect(0, NULL, NULL, NULL, &brief, NULL));
+    TELL(epoll_wait(epoll, &event, 1, 5));
+    TELL(epoll_pwait(epoll, &event, 1, 5, NULL));
+    TELL(epoll_wait(epoll, &event, 0, 5));
+    TELL(nanosleep(&brief, NULL));
+    TELL(clock_nanosleep(CLOCK_MONOTONIC, 0, &brief, NULL));
+    TELL(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &past, NULL));
+    TELL(usleep(1000));
+    TELL(sleep(0));
+    TELL(sem_wait(&semaphore));
+    TELL(sem_timedwait(&semaphore, &past));
+    TELL(sem_timedwait(&semaphore, &bad));
+    TELL(sem_clockwait(&semaphore, CLOCK_MONOTONIC, &past));
+    TELL(pthread_mutex_lock(&mutex));
+    TELL(pthread_mutex_timedlock(&mutex, &past));
+    TELL(pthread_mutex_timedlock(&mutex, &bad));
+    TELL(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &past));
+    TELL(pthread_cond_timedwait(&condition, &mutex, &past));
+    TELL(pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &past));
+    TELL(pthread_mutex_unlock(&mutex));
+    close(epoll);
+}
+
+static void lock_kinds(void)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutex_t checked, recursive;
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    struct timespec past = {1, 0};
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(&checked, &kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&recursive, &kind);
+    TELL(pthread_mutex_lock(&checked));
+    TELL(pthread_mutex_lock(&checked));
+    TELL(pthread_mutex_unlock(&checked));
+    TELL(pthread_mutex_unlock(&checked));
+    TELL(pthread_mutex_lock(&recursive));
+    TELL(pthread_mutex_lock(&recursive));
+    TELL(pthread_mutex_unlock(&recursive));
+    TELL(pthread_mutex_unlock(&recursive));
+    TELL(pthread_mutex_unlock(&recursive));
+    TELL(pthread_rwlock_rdlock(&lock));
+    TELL(pthread_rwlock_rdlock(&lock));
+    TELL(pthread_rwlock_timedwrlock(&lock, &past));
+    TELL(pthread_rwlock_clockwrlock(&lock, CLOCK_MONOTONIC, &past));
+    TELL(pthread_rwlock_unlock(&lock));
+    TELL(pthread_rwlock_unlock(&lock));
+    TELL(pthread_rwlock_wrlock(&lock));
+    TELL(pthread_rwlock_wrlock(&lock));
+    TELL(pthread_rwlock_rdlock(&lock));
+    TELL(pthread_rwlock_timedrdlock(&lock, &past));
+    TELL(pthread_rwlock_clockrdlock(&lock, CLOCK_MONOTONIC, &past));
+    TELL(pthread_rwlock_unlock(&lock));
+}
+
+/* ---- threads ---- */
+
+static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t shared_rw = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t begun, handed;
+
+static void *contend(void *count)
+{
+    char name[16] = "";
+    pthread_setname_np(pthread_self(), "contender");
+    pthread_getname_np(pthread_self(), name, sizeof(name));
+    if (strcmp(name, "contender") != 0)
+        abort();
+    for (int i = 0; i < 2000; i++) {
+        pthread_mutex_lock(&shared);
+        ++*(int *)count;
+        pthread_mutex_unlock(&shared);
+        pthread_rwlock_wrlock(&shared_rw);
+        ++*(int *)count;
+        pthread_rwlock_unlock(&shared_rw);
+        sem_wait(&handed);
+        ++*(int *)count;
+        sem_post(&handed);
+    }
+    return count;
+}
+
+static void contention(void)
+{
+    pthread_t threads[4];
+    void *result;
+    int counts[4] = {0, 0, 0, 0};
+    sem_init(&handed, 0, 1);
+    for (int i = 0; i < 4; i++)
+        TELL(pthread_create(&threads[i], NULL, contend, &counts[i]));
+    TELL(pthread_setname_np(threads[0], "renamed"));
+    TELL(pthread_setname_np(threads[0], "a name that is far too long"));
+    for (int i = 0; i < 4; i++) {
+        TELL(pthread_join(threads[i], &result));
+        tell("joined with its value", result == &counts[i]);
+    }
+    tell("count of thread 1", counts[1]);
+    TELL(pthread_join(pthread_self(), NULL));
+}
+
+static int quiet[2]; /* a pipe that nobody writes to */
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static sem_t closed;
+
+static void say_cleanup(void *what)
+{
+    printf("cleanup ran in %s\n", (const char *)what);
+    fflush(stdout);
+}
+
+static void block(const char *where)
+{
+    struct epoll_event event;
+    struct pollfd wanted = {quiet[0], POLLIN, 0};
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(quiet[0], &set);
+    if (strcmp(where, "read") == 0)
+        read(quiet[0], bytes, some);
+    else if (strcmp(where, "poll") == 0)
+        poll(&wanted, 1, -1);
+    else if (strcmp(where, "select") == 0)
+        select(quiet[0] + 1, &set, NULL, NULL, NULL);
+    else if (strcmp(where, "epoll_wait") == 0)
+        epoll_wait(epoll_create1(0), &event, 1, -1);
+    else if (strcmp(where, "nanosleep") == 0)
+        nanosleep(&(struct timespec){1000, 0}, NULL);
+    else if (strcmp(where, "sleep") == 0)
+        sleep(1000);
+    else if (strcmp(where, "sem_wait") == 0)
+        sem_wait(&closed);
+    else if (strcmp(where, "cond_wait") == 0)
+        pthread_cond_wait(&never, &held);
+    else if (strcmp(where, "recv") == 0)
+        recv(quiet[0], bytes, some, 0);
+}
+
+static void *blocked(void *where)
+{
+    pthread_cleanup_push(say_cleanup, where);
+    if (strcmp(where, "cond_wait") == 0)
+        pthread_mutex_lock(&held);
+    sem_post(&begun);
+    block(where);
+    pthread_cleanup_pop(0);
+    if (strcmp(where, "cond_wait") == 0)
+        pthread_mutex_unlock(&held);
+    return NULL;
+}
+
+static void cancellation(void)
+{
+    static const char *const calls[] = {"read",      "poll",  "select",   "epoll_wait",
+                                        "nanosleep", "sleep", "sem_wait", "cond_wait"};
+    sem_init(&begun, 0, 0);
+    sem_init(&closed, 0, 0);
+    if (pipe(quiet))
+        abort();
+    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+        pthread_t thread;
+        void *result = NULL;
+        pthread_create(&thread, NULL, blocked, (void *)(uintptr_t)calls[i]);
+        sem_wait(&begun);
+        TELL(pthread_cancel(thread));
+        TELL(pthread_join(thread, &result));
+        tell(calls[i], result == PTHREAD_CANCELED);
+        if (strcmp(calls[i], "cond_wait") == 0)
+            TELL(pthread_mutex_unlock(&held)); /* the cancelled wait had taken it again */
+    }
+}
+
+/* ---- signals ---- */
+
+static sigjmp_buf rescue;
+static volatile sig_atomic_t jumping;
+
+static void on_alarm(int number)
+{
+    (void)number;
+    if (jumping)
+        siglongjmp(rescue, 1);
+}
+
+/* An alarm that repeats, so that one that comes before the call blocks does no harm. */
+static void alarms(bool on)
+{
+    struct itimerval often = {{0, 3000}, {0, 3000}}, off = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, on ? &often : &off, NULL);
+}
+
+static void interruptions(void)
+{
+    struct epoll_event event;
+    struct sigaction action = {.sa_handler = on_alarm};
+    struct timespec left = {0, 0};
+    int pair[2];
+    sigaction(SIGALRM, &action, NULL);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+        abort();
+    alarms(true);
+    TELL(read(quiet[0], bytes, some));
+    TELL(recv(pair[0], bytes, some, 0));
+    TELL(poll(NULL, 0, -1));
+    TELL(select(0, NULL, NULL, NULL, NULL));
+    TELL(epoll_wait(epoll_create1(0), &event, 1, -1));
+    TELL(nanosleep(&(struct timespec){1000, 0}, &left));
+    TELL(left.tv_sec > 900);
+    TELL(clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){1000, 0}, NULL));
+    TELL(usleep(900000000));
+    TELL(sleep(1000) > 900);
+    TELL(sem_wait(&closed));
+    jumping = 1;
+    for (int i = 0; i < 3; i++) {
+        if (sigsetjmp(rescue, 1) == 0)
+            read(quiet[0], bytes, some);
+        tell("jumped out of read", i);
+    }
+    jumping = 0;
+    alarms(false);
+    TELL(write(quiet[1], bytes, some));
+    TELL(read(quiet[0], bytes, some));
+}
+
+/* ---- processes ---- */
+
+static void processes(const char *program)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        TELL(poll(NULL, 0, 2));
+        TELL(read(-1, bytes, some));
+        _exit(7);
+    }
+    TELL(waitpid(child, &status, 0) == child);
+    TELL(WEXITSTATUS(status));
+    child = fork();
+    if (child == 0) {
+        execl(program, program, "child", (char *)NULL);
+        _exit(127);
+    }
+    TELL(waitpid(child, &status, 0) == child);
+    TELL(WEXITSTATUS(status));
+    child = vfork();
+    if (child == 0) {
+        execl(program, program, "child", (char *)NULL);
+        _exit(127);
+    }
+    TELL(waitpid(child, &status, 0) == child);
+    TELL(WEXITSTATUS(status));
+}
+
+__attribute__((constructor)) static void before_main(void)
+{
+    TELL(read(-1, bytes, some));
+}
+
+__attribute__((destructor)) static void after_main(void)
+{
+    TELL(usleep(10));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        TELL(usleep(100));
+        return 9;
+    }
+    bad_descriptors();
+    pipes_and_files();
+    sockets();
+    timeouts();
+    lock_kinds();
+    contention();
+    cancellation();
+    interruptions();
+    processes(argv[0]);
+    return 3;
+}
