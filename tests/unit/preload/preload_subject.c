@@ -320,8 +320,9 @@ static void cancellation(void)
         void *result = NULL;
         pthread_create(&thread, NULL, blocked, (void *)(uintptr_t)calls[i]);
         sem_wait(&begun);
-        TELL(pthread_cancel(thread));
+        int error = pthread_cancel(thread); /* told after the join: the thread prints too */
         TELL(pthread_join(thread, &result));
+        tell("pthread_cancel", error);
         tell(calls[i], result == PTHREAD_CANCELED);
         if (strcmp(calls[i], "cond_wait") == 0)
             TELL(pthread_mutex_unlock(&held)); /* the cancelled wait had taken it again */
