@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the reading of a daemon's configuration from its table of parameters: defaults, the JSON
+ * file, the checks. Entered by one thread at a time for one struct. Never prints; every failure is
+ * a sentence with the file and the path of the key. config_print.c prints the table.
+ *
+ * The file is the operator's, not a stranger's: it is bounded, but errors explain themselves.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "json.h"
+
+enum { FILE_MAX = 1 << 20, PATH_MAX_BYTES = 256 };
+
+/* One load: where failures go. */
+struct load {
+    const struct config_param *params;
+    char *config;
+    const char *file;
+    char *error;
+    size_t error_bytes;
+};
+
+/* ---- failures ---- */
+
+__attribute__((format(printf, 3, 4))) static int fail(struct load *l, int status,
+                                                      const char *format, ...)
+{
+    int n = snprintf(l->error, l->error_bytes, "%s: ", l->file ? l->file : "defaults");
+    if (n < 0 || (size_t)n >= l->error_bytes)
+        return status;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(l->error + n, l->error_bytes - (size_t)n, format, args);
+    va_end(args);
+    return status;
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Edits (insert, delete, replace) from a to b; paths of PATH_MAX_BYTES at most. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[PATH_MAX_BYTES + 1];
+    size_t n = strnlen(b, PATH_MAX_BYTES);
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t above = row[j + 1];
+            row[j + 1] = min3(above + 1, row[j] + 1, diagonal + (a[i] != b[j]));
+            diagonal = above;
+        }
+    }
+    return row[n];
+}
+
+/* The parameter whose path is nearest, or whose last part is what was written; NULL if none is
+ * near. */
+static const struct config_param *find_near(const struct config_param *params, const char *path)
+{
+    const struct config_param *best = NULL;
+    size_t best_distance = strlen(path) / 3 + 1;
+    const char *leaf = strrchr(path, '.');
+    leaf = leaf ? leaf + 1 : path;
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++) {
+        const char *own = strrchr(p->path, '.');
+        size_t distance = edit_distance(path, p->path);
+        if (distance > 1 && strcmp(own ? own + 1 : p->path, leaf) == 0)
+            distance = 1; /* the right key in the wrong object */
+        if (distance < best_distance || (distance == best_distance && !best)) {
+            best = p;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+static int fail_unknown(struct load *l, const char *path)
+{
+    const struct config_param *near = find_near(l->params, path);
+    if (near)
+        return fail(l, SKEIN_INVALID, "%s: unknown key; did you mean %s?", path, near->path);
+    return fail(l, SKEIN_INVALID, "%s: unknown key; --help lists all", path);
+}
+
+/* ---- values ---- */
+
+static const struct config_param *find_param(const struct config_param *params, const char *path)
+{
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
+        if (strcmp(p->path, path) == 0)
+            return p;
+    return NULL;
+}
+
+/* Whether some parameter lives below `path`, which then must be an object. */
+static bool is_section(const struct config_param *params, const char *path)
+{
+    size_t n = strlen(path);
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
+        if (strncmp(p->path, path, n) == 0 && p->path[n] == '.')
+            return true;
+    return false;
+}
+
+static void strs_free(struct config_strs *strs)
+{
+    for (size_t i = 0; i < strs->count; i++)
+        free(strs->items[i]);
+    free(strs->items);
+    strs->items = NULL;
+    strs->count = 0;
+}
+
+static int set_text(struct load *l, const struct config_param *p, const char *text)
+{
+    char **field = (char **)(void *)(l->config + p->offset);
+    char *copy = strdup(text);
+    if (!copy)
+        return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+    free(*field);
+    *field = copy;
+    return SKEIN_OK;
+}
+
+static int set_texts(struct load *l, const struct config_param *p, const cJSON *list)
+{
+    struct config_strs strs = {NULL, 0};
+    size_t n = (size_t)cJSON_GetArraySize(list);
+    strs.items = calloc(n + 1, sizeof *strs.items);
+    if (!strs.items)
+        return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+    for (const cJSON *item = list->child; item; item = item->next) {
+        if (!cJSON_IsString(item)) {
+            size_t at = strs.count;
+            strs_free(&strs);
+            return fail(l, SKEIN_INVALID, "%s[%zu]: must be text", p->path, at);
+        }
+        strs.items[strs.count] = strdup(item->valuestring);
+        if (!strs.items[strs.count++]) {
+            strs_free(&strs);
+            return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+        }
+    }
+    struct config_strs *field = (struct config_strs *)(void *)(l->config + p->offset);
+    strs_free(field);
+    *field = strs;
+    return SKEIN_OK;
+}
+
+static int set_number(struct load *l, const struct config_param *p, const cJSON *item)
+{
+    /* The reader of numbers looks them up in an object by name; this one's is the item's. */
+    cJSON holder = {.type = cJSON_Object};
+    cJSON copy = *item;
+    copy.next = copy.prev = NULL;
+    holder.child = &copy;
+    struct json_reader r = {""};
+    uint64_t v = json_u64(&r, &holder, "", item->string, JSON_REQUIRED, 0, p->min, p->max);
+    if (r.error[0] && cJSON_IsNumber(item) && item->valuedouble > 0x1p53)
+        return fail(l, SKEIN_INVALID, "%s: a number above 2^53 must be a string of digits",
+                    p->path);
+    if (r.error[0])
+        return fail(l, SKEIN_INVALID, "%s: must be a whole number from %" PRIu64 " to %" PRIu64,
+                    p->path, p->min, p->max);
+    *(uint64_t *)(void *)(l->config + p->offset) = v;
+    return SKEIN_OK;
+}
+
+static int set_value(struct load *l, const struct config_param *p, const cJSON *item)
+{
+    switch (p->type) {
+    case CONFIG_TYPE_STR:
+        if (!cJSON_IsString(item))
+            return fail(l, SKEIN_INVALID, "%s: must be text", p->path);
+        return set_text(l, p, item->valuestring);
+    case CONFIG_TYPE_U64:
+        return set_number(l, p, item);
+    case CONFIG_TYPE_BOOL:
+        if (!cJSON_IsBool(item))
+            return fail(l, SKEIN_INVALID, "%s: must be true or false", p->path);
+        *(bool *)(l->config + p->offset) = cJSON_IsTrue(item);
+        return SKEIN_OK;
+    case CONFIG_TYPE_STRS:
+        if (!cJSON_IsArray(item))
+            return fail(l, SKEIN_INVALID, "%s: must be a list of texts", p->path);
+        return set_texts(l, p, item);
+    case CONFIG_TYPE_NONE:
+        break;
+    }
+    return SKEIN_OK;
+}
+
+static int set_default(struct load *l, const struct config_param *p)
+{
+    if (p->type == CONFIG_TYPE_STR)
+        return set_text(l, p, p->otherwise ? p->otherwise : "");
+    if (p->type == CONFIG_TYPE_U64)
+        *(uint64_t *)(void *)(l->config + p->offset) = p->number;
+    else if (p->type == CONFIG_TYPE_BOOL)
+        *(bool *)(l->config + p->offset) = p->number != 0;
+    return SKEIN_OK;
+}
+
+/* ---- the file ---- */
+
+static bool is_repeated(const cJSON *item)
+{
+    for (const cJSON *later = item->next; later; later = later->next)
+        if (strcmp(later->string, item->string) == 0)
+            return true;
+    return false;
+}
+
+/* Recurses into sections only, hence as deep as the table's paths. */
+static int read_object(struct load *l, const cJSON *object, const char *prefix)
+{
+    for (const cJSON *item = object->child; item; item = item->next) {
+        char path[PATH_MAX_BYTES];
+        int n = snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] ? "." : "", item->string);
+        if (n < 0 || (size_t)n >= sizeof path)
+            return fail(l, SKEIN_INVALID, "%.40s...: unknown key", item->string);
+        if (is_repeated(item))
+            return fail(l, SKEIN_INVALID, "%s: is given twice", path);
+        const struct config_param *param =
+            strchr(item->string, '.') ? NULL : find_param(l->params, path);
+        int status;
+        if (param)
+            status = set_value(l, param, item);
+        else if (strchr(item->string, '.') || !is_section(l->params, path))
+            status = fail_unknown(l, path);
+        else if (!cJSON_IsObject(item))
+            status = fail(l, SKEIN_INVALID, "%s: must be an object", path);
+        else
+            status = read_object(l, item, path);
+        if (status != SKEIN_OK)
+            return status;
+    }
+    return SKEIN_OK;
+}
+
+static int read_bytes(struct load *l, int fd, struct buf *text)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        return fail(l, SKEIN_IO, "is a folder");
+    for (;;) {
+        uint8_t *to = buf_reserve(text, 4096);
+        if (!to)
+            return fail(l, SKEIN_NO_MEMORY, "out of memory");
+        ssize_t got = read(fd, to, 4096);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail(l, SKEIN_IO, "%s", strerror(errno));
+        if (got == 0)
+            return SKEIN_OK;
+        text->len += (size_t)got;
+        if (text->len > FILE_MAX)
+            return fail(l, SKEIN_INVALID, "larger than %d bytes", FILE_MAX);
+    }
+}
+
+static int read_text(struct load *l, const struct buf *text)
+{
+    char reason[160];
+    cJSON *root = json_parse((const char *)text->data, text->len, reason, sizeof reason);
+    if (!root)
+        return fail(l, SKEIN_INVALID, "%s", reason);
+    int status = cJSON_IsObject(root) ? read_object(l, root, "")
+                                      : fail(l, SKEIN_INVALID, "must be a JSON object");
+    cJSON_Delete(root);
+    return status;
+}
+
+static int read_file(struct load *l)
+{
+    int fd = open(l->file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail(l, SKEIN_IO, "%s", strerror(errno));
+    struct buf text;
+    buf_init(&text);
+    int status = read_bytes(l, fd, &text);
+    if (status == SKEIN_OK)
+        status = read_text(l, &text);
+    buf_fini(&text);
+    close(fd);
+    return status;
+}
+
+int config_load(const struct config_param *params, void *config, const char *file, char *error,
+                size_t error_bytes)
+{
+    struct load l = {params, config, file, error, error_bytes};
+    int status = SKEIN_OK;
+    if (error_bytes > 0)
+        error[0] = '\0';
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
+        if (status == SKEIN_OK)
+            status = set_default(&l, p);
+    if (status == SKEIN_OK && file)
+        status = read_file(&l);
+    if (status != SKEIN_OK)
+        config_free(params, config);
+    return status;
+}
+
+void config_free(const struct config_param *params, void *config)
+{
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++) {
+        char *field = (char *)config + p->offset;
+        switch (p->type) {
+        case CONFIG_TYPE_STR:
+            free(*(char **)(void *)field);
+            *(char **)(void *)field = NULL;
+            break;
+        case CONFIG_TYPE_STRS:
+            strs_free((struct config_strs *)(void *)field);
+            break;
+        case CONFIG_TYPE_U64:
+            *(uint64_t *)(void *)field = 0;
+            break;
+        case CONFIG_TYPE_BOOL:
+            *(bool *)field = false;
+            break;
+        case CONFIG_TYPE_NONE:
+            break;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the two printed forms of a table of parameters: --help and docs/configuration.md. Pure over
+ * the table; writes to the stream it is given and nowhere else.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+
+enum { VALUE_BYTES = 64, RANGE_BYTES = 96 };
+
+static const char *type_name(enum config_type type)
+{
+    switch (type) {
+    case CONFIG_TYPE_STR:
+        return "text";
+    case CONFIG_TYPE_U64:
+        return "number";
+    case CONFIG_TYPE_BOOL:
+        return "true/false";
+    case CONFIG_TYPE_STRS:
+        return "list of texts";
+    case CONFIG_TYPE_NONE:
+        break;
+    }
+    return "";
+}
+
+static void default_text(const struct config_param *p, char out[VALUE_BYTES])
+{
+    switch (p->type) {
+    case CONFIG_TYPE_STR:
+        snprintf(out, VALUE_BYTES, "\"%s\"", p->otherwise ? p->otherwise : "");
+        break;
+    case CONFIG_TYPE_U64:
+        snprintf(out, VALUE_BYTES, "%" PRIu64, p->number);
+        break;
+    case CONFIG_TYPE_BOOL:
+        snprintf(out, VALUE_BYTES, "%s", p->number ? "true" : "false");
+        break;
+    default:
+        snprintf(out, VALUE_BYTES, "[]");
+        break;
+    }
+}
+
+/* "1 to 100", "at least 1", or nothing where every value is fine. */
+static void range_text(const struct config_param *p, char out[RANGE_BYTES])
+{
+    out[0] = '\0';
+    if (p->type != CONFIG_TYPE_U64)
+        return;
+    if (p->max < UINT64_MAX)
+        snprintf(out, RANGE_BYTES, "%" PRIu64 " to %" PRIu64, p->min, p->max);
+    else if (p->min > 0)
+        snprintf(out, RANGE_BYTES, "at least %" PRIu64, p->min);
+}
+
+void config_print_help(const struct config_param *params, FILE *out)
+{
+    int width = 0;
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
+        width = (int)strlen(p->path) > width ? (int)strlen(p->path) : width;
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++) {
+        char value[VALUE_BYTES], range[RANGE_BYTES];
+        default_text(p, value);
+        range_text(p, range);
+        fprintf(out, "  %-*s  %s\n", width, p->path, p->help);
+        fprintf(out, "  %-*s  %s, default %s%s%s%s\n", width, "", type_name(p->type), value,
+                range[0] ? ", " : "", range, p->live ? ", read again on SIGHUP" : "");
+    }
+}
+
+/* A bar ends a cell of the table, also inside backticks. */
+static void put_cell(const char *text, FILE *out)
+{
+    for (; *text; text++)
+        fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
+}
+
+void config_print_markdown(const struct config_param *params, FILE *out)
+{
+    fprintf(out,
+            "| Key | Type | Default | Range | SIGHUP | Meaning |\n|---|---|---|---|---|---|\n");
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++) {
+        char value[VALUE_BYTES], range[RANGE_BYTES];
+        default_text(p, value);
+        range_text(p, range);
+        fprintf(out, "| `%s` | %s | `", p->path, type_name(p->type));
+        put_cell(value, out);
+        fprintf(out, "` | %s | %s | ", range, p->live ? "read again" : "restart");
+        put_cell(p->help, out);
+        fprintf(out, " |\n");
+    }
+}
