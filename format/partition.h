@@ -136,4 +136,7 @@ struct partition_footer {
 int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer, size_t *need);
 void partition_footer_free(struct partition_footer *footer);
 
+/* Whether the OpenTelemetry trace id may occur (false: it does not). */
+bool partition_footer_has_trace_id(const struct partition_footer *footer, const uint8_t id[16]);
+
 #endif

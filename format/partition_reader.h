@@ -29,6 +29,7 @@ struct trace_event {
     uint64_t ticks;      /* of the record itself, in the partition's clock */
     uint32_t depth;      /* ranges open around it on its thread */
     bool fixed_up;       /* time was raised so that it is not before its cause */
+    bool end_clipped;    /* REGION whose end was lost: dur_ns is the least that is known */
     bool begin_clipped;  /* REGION or OPEN whose begin was before the surviving records: time_ns is the bound known */
     const struct partition_thread *thread;        /* NULL: of the process */
     const struct partition_event_type *type;      /* NULL for LOSS, and END_ONLY of an unknown type */
@@ -52,6 +53,10 @@ size_t partition_reader_threads(const struct partition_reader *r, const struct p
  * Pointers in *event are valid until the next call. */
 int partition_reader_next(struct partition_reader *r, struct trace_event *event);
 const char *partition_reader_error(const struct partition_reader *r);
+
+/* Counted so far by the merge: times raised, and records that waited for each other in a circle (F-29). */
+uint64_t partition_reader_fixed_up(const struct partition_reader *r);
+uint64_t partition_reader_unordered(const struct partition_reader *r);
 
 /* Ticks of this partition to UTC nanoseconds. */
 uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t ticks);

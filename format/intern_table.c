@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Open addressing with linear probing over one growing byte arena. Owns its three allocations.
+ * Never shrinks; nothing is ever removed.
+ */
+#include "intern_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "checksum.h"
+
+enum { FIRST_SLOTS = 256, FIRST_ENTRIES = 64 };
+
+void intern_table_fini(struct intern_table *table)
+{
+    buf_fini(&table->bytes);
+    free(table->entries);
+    free(table->slots);
+    *table = (struct intern_table){0};
+}
+
+static bool slots_grow(struct intern_table *table)
+{
+    size_t n = table->slot_count ? table->slot_count * 2 : FIRST_SLOTS;
+    uint32_t *slots = calloc(n, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    for (size_t i = 0; i < table->count; i++) {
+        size_t at = table->entries[i].hash & (n - 1);
+        while (slots[at] != 0)
+            at = (at + 1) & (n - 1);
+        slots[at] = (uint32_t)i + 1;
+    }
+    free(table->slots);
+    table->slots = slots;
+    table->slot_count = n;
+    return true;
+}
+
+static bool entries_grow(struct intern_table *table)
+{
+    size_t cap = table->cap ? table->cap * 2 : FIRST_ENTRIES;
+    struct intern_entry *entries = realloc(table->entries, cap * sizeof *entries);
+    if (entries == NULL)
+        return false;
+    table->entries = entries;
+    table->cap = cap;
+    return true;
+}
+
+int64_t intern_table_put(struct intern_table *table, const void *bytes, size_t n, bool *fresh)
+{
+    uint32_t hash = checksum32(bytes, n);
+    *fresh = false;
+    if (table->count >= table->slot_count / 2 && !slots_grow(table))
+        return SKEIN_NO_MEMORY;
+    size_t mask = table->slot_count - 1, at = hash & mask;
+    for (; table->slots[at] != 0; at = (at + 1) & mask) {
+        const struct intern_entry *entry = &table->entries[table->slots[at] - 1];
+        if (entry->hash == hash && entry->len == n &&
+            memcmp(table->bytes.data + entry->offset, bytes, n) == 0)
+            return (int64_t)table->slots[at] - 1;
+    }
+    if (table->count == table->cap && !entries_grow(table))
+        return SKEIN_NO_MEMORY;
+    size_t offset = table->bytes.len;
+    buf_put(&table->bytes, bytes, n);
+    if (table->bytes.status != SKEIN_OK) {
+        table->bytes.status = SKEIN_OK;
+        return SKEIN_NO_MEMORY;
+    }
+    table->entries[table->count] = (struct intern_entry){offset, (uint32_t)n, hash};
+    table->slots[at] = (uint32_t)++table->count;
+    *fresh = true;
+    return (int64_t)table->count - 1;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One column of values: how the writer chooses its encoding and how the reader walks it
+ * (docs/format.md F-27). Included by format/ only. The reading half is inline because it runs for
+ * each argument of each event.
+ */
+#ifndef PARTITION_COLUMNS_H
+#define PARTITION_COLUMNS_H
+
+#include "partition_int.h"
+
+#define COLUMN_VALUE_BYTES 8 /* no encoding that the writer chooses takes more for a value */
+
+static inline uint64_t zigzag(uint64_t v)
+{
+    return (v << 1) ^ (0 - (v >> 63));
+}
+
+static inline uint64_t unzigzag(uint64_t v)
+{
+    return (v >> 1) ^ (0 - (v & 1));
+}
+
+static inline uint8_t *uleb_write(uint8_t *to, uint64_t v)
+{
+    while (v >= 0x80) {
+        *to++ = (uint8_t)(v | 0x80);
+        v >>= 7;
+    }
+    *to++ = (uint8_t)v;
+    return to;
+}
+
+/* Writes n values in the shortest encoding, at most n * COLUMN_VALUE_BYTES bytes; returns the end. Values of type
+ * SKEIN_T_I64 are two's complement, of SKEIN_T_F64 their bits. */
+uint8_t *column_write(uint8_t *to, const uint64_t *values, size_t n, uint8_t type, uint8_t *encoding);
+
+struct column {
+    const uint8_t *pos, *end;
+    uint64_t previous;
+    uint8_t encoding, type;
+    bool failed; /* used up too early, or not a number; values are then 0 */
+};
+
+uint64_t column_uleb_slow(struct column *column);
+
+static inline uint64_t column_uleb(struct column *column)
+{
+    if (column->pos < column->end && *column->pos < 0x80)
+        return *column->pos++;
+    return column_uleb_slow(column);
+}
+
+static inline uint64_t column_next(struct column *column)
+{
+    if (column->encoding == COLUMN_RAW64) {
+        uint64_t v = 0;
+        if (8 > (size_t)(column->end - column->pos)) {
+            column->failed = true;
+            return 0;
+        }
+        for (unsigned i = 0; i < 8; i++)
+            v |= (uint64_t)column->pos[i] << (8 * i);
+        column->pos += 8;
+        return v;
+    }
+    uint64_t v = column_uleb(column);
+    if (column->encoding == COLUMN_DELTA)
+        return column->previous += unzigzag(v);
+    return column->type == SKEIN_T_I64 ? unzigzag(v) : v;
+}
+
+#endif

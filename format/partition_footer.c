@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Footers (docs/format.md F-33 to F-35), losses, and the small parsers that all tables share. Pure
+ * functions over bytes; hostile input expected; a failed decode leaves nothing behind.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "partition_int.h"
+
+const char *partition_loss_text(uint8_t reason)
+{
+    switch (reason) {
+#define X(name, value, text)                                                                       \
+    case PARTITION_LOSS_##name:                                                                    \
+        return text;
+        PARTITION_LOSS_LIST(X)
+#undef X
+    default:
+        return "unknown";
+    }
+}
+
+struct cursor entry_get(struct cursor *parent)
+{
+    uint64_t n = cursor_uleb(parent);
+    const uint8_t *bytes = cursor_bytes(parent, n);
+    struct cursor entry;
+    cursor_init(&entry, bytes == NULL ? (const uint8_t *)"" : bytes, bytes == NULL ? 0 : (size_t)n);
+    return entry;
+}
+
+uint64_t count_get(struct cursor *c, uint64_t max, size_t min_bytes)
+{
+    uint64_t count = cursor_uleb(c);
+    if (count > max || count > cursor_left(c) / min_bytes) {
+        cursor_fail(c, SKEIN_CORRUPT);
+        return 0;
+    }
+    return count;
+}
+
+char *text_copy(struct cursor *c)
+{
+    size_t n = 0;
+    const char *text = cursor_text(c, PARTITION_NAME_MAX, &n);
+    if (text == NULL)
+        return NULL;
+    char *copy = malloc(n + 1);
+    if (copy == NULL) {
+        cursor_fail(c, SKEIN_NO_MEMORY);
+        return NULL;
+    }
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    return copy;
+}
+
+/* ---- losses ---- */
+
+void losses_put(struct buf *b, const struct partition_loss *losses, size_t count)
+{
+    struct buf entry = {0};
+    buf_put_uleb(b, count);
+    for (size_t i = 0; i < count; i++) {
+        buf_clear(&entry);
+        buf_put_uleb(&entry, losses[i].thread == UINT32_MAX ? 0 : (uint64_t)losses[i].thread + 1);
+        buf_put_uleb(&entry, losses[i].reason);
+        buf_put_uleb(&entry, losses[i].events);
+        buf_put_uleb(&entry, losses[i].from_ticks);
+        buf_put_uleb(&entry, losses[i].to_ticks);
+        if (entry.status != SKEIN_OK)
+            b->status = SKEIN_NO_MEMORY;
+        buf_put_text(b, (const char *)entry.data, entry.len);
+    }
+    buf_fini(&entry);
+}
+
+static void loss_get(struct cursor *c, struct partition_loss *loss)
+{
+    struct cursor entry = entry_get(c);
+    uint64_t thread = cursor_uleb(&entry);
+    uint64_t reason = cursor_uleb(&entry);
+    loss->events = cursor_uleb(&entry);
+    loss->from_ticks = cursor_uleb(&entry);
+    loss->to_ticks = cursor_uleb(&entry);
+    if (entry.status != SKEIN_OK || thread > THREADS_MAX || reason > UINT8_MAX)
+        cursor_fail(c, SKEIN_CORRUPT);
+    loss->thread = thread == 0 ? UINT32_MAX : (uint32_t)(thread - 1);
+    loss->reason = (uint8_t)reason;
+}
+
+int losses_get(struct cursor *c, struct partition_loss **losses, size_t *count)
+{
+    *losses = NULL;
+    *count = 0;
+    size_t n = (size_t)count_get(c, LOSSES_MAX, 6);
+    struct partition_loss *rows = calloc(n + 1, sizeof *rows);
+    if (rows == NULL)
+        return cursor_fail(c, SKEIN_NO_MEMORY);
+    for (size_t i = 0; i < n && c->status == SKEIN_OK; i++)
+        loss_get(c, &rows[i]);
+    if (c->status != SKEIN_OK) {
+        free(rows);
+        return c->status;
+    }
+    *losses = rows;
+    *count = n;
+    return SKEIN_OK;
+}
+
+/* ---- footer ---- */
+
+static void blocks_put(struct buf *b, const struct partition_footer *footer)
+{
+    struct buf entry = {0};
+    buf_put_uleb(b, footer->block_count);
+    for (size_t i = 0; i < footer->block_count; i++) {
+        const struct partition_block *block = &footer->blocks[i];
+        buf_clear(&entry);
+        buf_put_uleb(&entry, block->offset);
+        buf_put_uleb(&entry, block->stored_bytes);
+        buf_put_uleb(&entry, block->raw_bytes);
+        buf_put_uleb(&entry, block->threads);
+        buf_put_uleb(&entry, block->events);
+        buf_put_uleb(&entry, block->from_ticks);
+        buf_put_uleb(&entry, block->to_ticks);
+        if (entry.status != SKEIN_OK)
+            b->status = SKEIN_NO_MEMORY;
+        buf_put_text(b, (const char *)entry.data, entry.len);
+    }
+    buf_fini(&entry);
+}
+
+static void types_put(struct buf *b, const struct partition_footer *footer)
+{
+    struct buf entry = {0};
+    buf_put_uleb(b, footer->type_count);
+    for (size_t i = 0; i < footer->type_count; i++) {
+        buf_clear(&entry);
+        buf_put_text(&entry, footer->types[i].name, strlen(footer->types[i].name));
+        buf_put_u8(&entry, footer->types[i].klass);
+        buf_put_uleb(&entry, footer->types[i].events);
+        if (entry.status != SKEIN_OK)
+            b->status = SKEIN_NO_MEMORY;
+        buf_put_text(b, (const char *)entry.data, entry.len);
+    }
+    buf_fini(&entry);
+}
+
+void footer_put(struct buf *b, const struct partition_footer *footer)
+{
+    buf_put(b, footer->key.process.bytes, sizeof footer->key.process.bytes);
+    buf_put_uleb(b, footer->key.epoch);
+    buf_put_uleb(b, footer->key.sequence);
+    buf_put_uleb(b, footer->pid);
+    buf_put_uleb(b, footer->from_ns);
+    buf_put_uleb(b, footer->to_ns);
+    buf_put_uleb(b, footer->window_from_ns);
+    buf_put_uleb(b, footer->window_to_ns);
+    buf_put_uleb(b, footer->events);
+    buf_put_uleb(b, footer->lost);
+    buf_put_uleb(b, footer->threads);
+    buf_put_uleb(b, footer->fixed_up);
+    buf_put_text(b, footer->host, strlen(footer->host));
+    buf_put_text(b, footer->service, strlen(footer->service));
+    buf_put_text(b, footer->labels, strlen(footer->labels));
+    buf_put_text(b, footer->exe, strlen(footer->exe));
+    blocks_put(b, footer);
+    types_put(b, footer);
+    losses_put(b, footer->losses, footer->loss_count);
+    buf_put_uleb(b, footer->trace_id_filter_words);
+    for (size_t i = 0; i < footer->trace_id_filter_words; i++)
+        buf_put_u64(b, footer->trace_id_filter[i]);
+}
+
+static void blocks_get(struct cursor *c, struct partition_footer *footer)
+{
+    size_t n = (size_t)count_get(c, BLOCKS_MAX, 8);
+    footer->blocks = calloc(n + 1, sizeof *footer->blocks);
+    if (footer->blocks == NULL) {
+        cursor_fail(c, SKEIN_NO_MEMORY);
+        return;
+    }
+    for (; footer->block_count < n && c->status == SKEIN_OK; footer->block_count++) {
+        struct partition_block *block = &footer->blocks[footer->block_count];
+        struct cursor entry = entry_get(c);
+        block->offset = cursor_uleb(&entry);
+        uint64_t stored = cursor_uleb(&entry), raw = cursor_uleb(&entry);
+        uint64_t batches = cursor_uleb(&entry);
+        block->events = cursor_uleb(&entry);
+        block->from_ticks = cursor_uleb(&entry);
+        block->to_ticks = cursor_uleb(&entry);
+        if (entry.status != SKEIN_OK || stored > PARTITION_BYTES_MAX ||
+            raw > PARTITION_BLOCK_RAW_MAX || batches > PARTITION_BLOCK_RAW_MAX)
+            cursor_fail(c, SKEIN_CORRUPT);
+        block->stored_bytes = (uint32_t)stored;
+        block->raw_bytes = (uint32_t)raw;
+        block->threads = (uint32_t)batches;
+    }
+}
+
+static void types_get(struct cursor *c, struct partition_footer *footer)
+{
+    size_t n = (size_t)count_get(c, TYPES_MAX, 4);
+    footer->types = calloc(n + 1, sizeof *footer->types);
+    if (footer->types == NULL) {
+        cursor_fail(c, SKEIN_NO_MEMORY);
+        return;
+    }
+    while (footer->type_count < n && c->status == SKEIN_OK) {
+        struct partition_type_count *type = &footer->types[footer->type_count++];
+        struct cursor entry = entry_get(c);
+        type->name = text_copy(&entry);
+        type->klass = cursor_u8(&entry);
+        type->events = cursor_uleb(&entry);
+        if (entry.status != SKEIN_OK)
+            cursor_fail(c, entry.status == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY : SKEIN_CORRUPT);
+    }
+}
+
+static void filter_get(struct cursor *c, struct partition_footer *footer)
+{
+    size_t words = (size_t)count_get(c, FILTER_WORDS_MAX, 8);
+    if ((words & (words - 1)) != 0)
+        cursor_fail(c, SKEIN_CORRUPT);
+    if (words == 0 || c->status != SKEIN_OK)
+        return;
+    footer->trace_id_filter = calloc(words, sizeof *footer->trace_id_filter);
+    if (footer->trace_id_filter == NULL) {
+        cursor_fail(c, SKEIN_NO_MEMORY);
+        return;
+    }
+    footer->trace_id_filter_words = words;
+    for (size_t i = 0; i < words; i++)
+        footer->trace_id_filter[i] = cursor_u64(c);
+}
+
+static void footer_payload_get(struct cursor *c, struct partition_footer *footer)
+{
+    const uint8_t *process = cursor_bytes(c, sizeof footer->key.process.bytes);
+    if (process != NULL)
+        memcpy(footer->key.process.bytes, process, sizeof footer->key.process.bytes);
+    footer->key.epoch = cursor_uleb(c);
+    footer->key.sequence = cursor_uleb(c);
+    uint64_t pid = cursor_uleb(c);
+    footer->pid = (uint32_t)pid;
+    if (pid > UINT32_MAX)
+        cursor_fail(c, SKEIN_CORRUPT);
+    footer->from_ns = cursor_uleb(c);
+    footer->to_ns = cursor_uleb(c);
+    footer->window_from_ns = cursor_uleb(c);
+    footer->window_to_ns = cursor_uleb(c);
+    footer->events = cursor_uleb(c);
+    footer->lost = cursor_uleb(c);
+    footer->threads = cursor_uleb(c);
+    footer->fixed_up = cursor_uleb(c);
+    footer->host = text_copy(c);
+    footer->service = text_copy(c);
+    footer->labels = text_copy(c);
+    footer->exe = text_copy(c);
+    if (c->status == SKEIN_OK)
+        blocks_get(c, footer);
+    if (c->status == SKEIN_OK)
+        types_get(c, footer);
+    if (c->status == SKEIN_OK)
+        losses_get(c, &footer->losses, &footer->loss_count);
+    if (c->status == SKEIN_OK)
+        filter_get(c, footer);
+}
+
+int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer,
+                         size_t *need)
+{
+    *footer = (struct partition_footer){0};
+    struct tail tail;
+    const uint8_t *last;
+    int status = tail_get(bytes, n, &tail, &last, need);
+    if (status != SKEIN_OK)
+        return status;
+    struct cursor c;
+    struct section section;
+    cursor_init(&c, last, (size_t)tail.last_bytes - TAIL_BYTES);
+    status = section_get(&c, 0, &section);
+    if (status != SKEIN_OK || cursor_left(&c) != 0 || tail.kind != HEAD_PARTITION ||
+        section.kind != SECTION_FOOTER || section.packing != PACKING_RAW ||
+        !section_sound(&section, last))
+        return SKEIN_CORRUPT;
+    /* the tail's bytes alone do not tell a newer major version: the head does, where it is at hand */
+    cursor_init(&c, section.payload, (size_t)section.length);
+    footer->partition_bytes = tail.length;
+    footer_payload_get(&c, footer);
+    if (c.status == SKEIN_OK)
+        return SKEIN_OK;
+    partition_footer_free(footer);
+    return c.status == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY : SKEIN_CORRUPT;
+}
+
+void partition_footer_free(struct partition_footer *footer)
+{
+    for (size_t i = 0; i < footer->type_count; i++)
+        free(footer->types[i].name);
+    free(footer->types);
+    free(footer->blocks);
+    free(footer->losses);
+    free(footer->trace_id_filter);
+    free(footer->host);
+    free(footer->service);
+    free(footer->labels);
+    free(footer->exe);
+    *footer = (struct partition_footer){0};
+}
+
+/* ---- F-35 ---- */
+
+bool trace_id_parse(const char *text, size_t n, uint8_t id[16])
+{
+    if (n != 32)
+        return false;
+    for (size_t i = 0; i < 32; i++) {
+        char c = text[i];
+        int digit = c >= '0' && c <= '9'   ? c - '0'
+                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0)
+            return false;
+        id[i / 2] = (uint8_t)(i % 2 == 0 ? digit << 4 : id[i / 2] | digit);
+    }
+    return true;
+}
+
+void trace_id_add(uint64_t *filter, size_t words, uint64_t hash)
+{
+    uint64_t step = (hash >> 32) | 1, bits = (uint64_t)words * 64;
+    for (uint64_t i = 0; i < FILTER_HASHES; i++) {
+        uint64_t bit = (hash + i * step) & (bits - 1);
+        filter[bit / 64] |= UINT64_C(1) << (bit % 64);
+    }
+}
+
+bool partition_footer_has_trace_id(const struct partition_footer *footer, const uint8_t id[16])
+{
+    size_t words = footer->trace_id_filter_words;
+    if (words == 0)
+        return false;
+    uint64_t hash = checksum64(id, 16), step = (hash >> 32) | 1, bits = (uint64_t)words * 64;
+    for (uint64_t i = 0; i < FILTER_HASHES; i++) {
+        uint64_t bit = (hash + i * step) & (bits - 1);
+        if ((footer->trace_id_filter[bit / 64] >> (bit % 64) & 1) == 0)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the partition reader: partition_tables.c (opening: sections and tables),
+ * partition_blocks.c (blocks, batches, the records of one thread), partition_merge.c (order between
+ * threads), partition_reader.c (ranges, and what callers see), partition_check.c. Included by these
+ * alone.
+ */
+#ifndef PARTITION_READER_INT_H
+#define PARTITION_READER_INT_H
+
+#include <stdarg.h>
+
+#include "partition_columns.h"
+#include "partition_int.h"
+#include "partition_reader.h"
+
+#define NO_LANE UINT32_MAX
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t used, cap;
+    uint8_t bytes[];
+};
+
+struct reader_string {
+    const char *text;
+    uint32_t len;
+};
+
+/* What the reader knows of a type beyond its description. */
+struct reader_type {
+    uint8_t columns;   /* that its arguments and duration take (F-26) */
+    uint8_t sequences; /* sequence arguments among the first six */
+    uint64_t events;
+};
+
+struct reader_block {
+    struct section section;
+    uint8_t *raw; /* NULL until the first event is asked for */
+};
+
+/* A batch: its header, checked, and where its columns lie. */
+struct reader_batch {
+    uint32_t thread, flags, events, opens, types;
+    uint32_t block;
+    uint32_t next; /* batch of the same thread, or NO_BATCH */
+    uint64_t generation, sequence, last_sequence, base, last;
+    const uint8_t *lists, *lists_end; /* open ranges and types in the header */
+    const uint8_t *codes, *times, *columns;
+    uint32_t codes_len, times_len;
+};
+#define NO_BATCH UINT32_MAX
+
+/* A range that is open. */
+struct reader_frame {
+    const struct partition_event_type *type;
+    uint64_t recorded; /* ticks as stored, by which a listed range is recognised (F-28) */
+    uint64_t ticks;    /* as given, perhaps raised */
+    bool clipped;
+    struct partition_value args[SKEIN_ARGS_MAX];
+};
+
+/* A type of the lane's current batch. */
+struct lane_type {
+    uint32_t type;
+    uint32_t left;
+    uint32_t column; /* its first in lane->columns */
+};
+
+enum lane_head { LANE_RECORD, LANE_CLIP, LANE_LISTED };
+
+/* One thread's records, in order, one at a time: the head. */
+struct lane {
+    uint32_t first_batch, last_batch, next_batch; /* next to enter */
+    const struct reader_batch *batch;
+    uint32_t events_left;
+    struct column codes, times;
+    struct lane_type *types;
+    size_t type_cap;
+    struct column *columns;
+    size_t column_cap;
+
+    uint8_t head; /* enum lane_head */
+    uint32_t code;
+    uint64_t raw_ticks, ticks; /* of the head; ticks is never below the record before it */
+    uint64_t floor;
+    bool ready; /* there is a head */
+    struct partition_value args[SKEIN_ARGS_MAX]; /* of a head with sequence arguments */
+
+    struct cursor listed; /* open ranges still to be looked at on entering a batch */
+    uint32_t listed_left, clip_to;
+    struct reader_frame listed_frame;
+
+    struct reader_frame *stack;
+    size_t depth, stack_cap;
+    uint64_t deeper; /* open ranges that were not kept */
+    uint64_t last_sequence;
+    bool has_sequence;
+
+    bool blocked;
+    uint32_t heap_at, waits_next;
+};
+
+/* A (resource, number) of the partition, sorted; who waits for its turn. */
+struct sequence_entry {
+    uint64_t resource, number;
+    uint32_t waiting; /* lane + 1 */
+};
+struct sequence_resource {
+    uint64_t resource;
+    size_t at, end; /* in the entries: the next to come, and behind the last */
+};
+
+struct partition_reader {
+    const uint8_t *bytes;
+    size_t n;
+    struct partition_info info;
+    struct tick_scale scale;
+    struct partition_footer footer;
+    struct arena_chunk *arena;
+    uint64_t raw_bytes;
+
+    struct partition_event_type *types;
+    struct reader_type *type_facts;
+    size_t type_count;
+    struct partition_thread *threads;
+    size_t thread_count;
+    struct reader_string *strings;
+    size_t string_count, string_cap;
+    struct partition_open *opens;
+    size_t open_count;
+    struct partition_loss *losses; /* by time */
+    size_t loss_count;
+    struct reader_block *blocks;
+    size_t block_count, block_cap;
+
+    struct reader_batch *batches;
+    size_t batch_count, batch_cap;
+    struct lane *lanes; /* one for each thread */
+    bool prepared;
+    uint32_t *heap;
+    size_t heap_count;
+    struct sequence_entry *entries;
+    size_t entry_count, entry_cap;
+    struct sequence_resource *resources;
+    size_t resource_count;
+
+    uint64_t now; /* ticks of the last record given */
+    uint64_t fixed_up, unordered, frames;
+    size_t loss_at, open_lane, open_frame, open_at;
+    struct partition_loss loss_given;
+
+    int status;
+    char error[256];
+};
+
+/* Writes the sentence unless there is one, remembers status, returns it. */
+int reader_fail(struct partition_reader *r, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Memory that lives as long as the reader; NULL when there is none. */
+void *reader_alloc(struct partition_reader *r, size_t n);
+char *reader_text(struct partition_reader *r, const char *text, size_t n);
+
+/* partition_tables.c: head, tail, sections, tables, footer of r->bytes. */
+int tables_open(struct partition_reader *r);
+
+/* partition_blocks.c */
+int blocks_open(struct partition_reader *r); /* unpacks all blocks and lists the batches of each lane */
+int lane_advance(struct partition_reader *r, struct lane *lane); /* the next head; lane->ready */
+int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks,
+              struct partition_value args[SKEIN_ARGS_MAX]);
+const struct partition_event_type *lane_type(const struct partition_reader *r, const struct lane *lane);
+
+/* partition_merge.c */
+int merge_open(struct partition_reader *r);
+struct lane *merge_top(struct partition_reader *r); /* whose head comes next; NULL: none */
+int merge_pop(struct partition_reader *r, struct lane *lane); /* its head has been given: advance it */
+
+/* For the batch directory: the k-th sequence column pair is walked by merge_open. */
+int batch_enter(struct partition_reader *r, struct lane *lane, const struct reader_batch *batch);
+
+#endif

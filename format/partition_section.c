@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Heads, sections and tails of partitions and tables (docs/format.md, section 2): how bytes are
+ * framed and how a changed bit is noticed. Pure functions; never allocates but through buf.
+ */
+#include <string.h>
+
+#include "checksum.h"
+#include "pack_lz4.h"
+#include "partition_int.h"
+#include "trace_file.h"
+
+static const uint8_t head_magic[8] = {0x73, 0x6b, 0x65, 0x69, 0x6e, 0x0d, 0x0a, 0x1a};
+static const uint8_t tail_magic[7] = {0x6e, 0x69, 0x65, 0x6b, 0x73, 0x0a, 0x0d};
+#define TAIL_MAGIC_PARTITION 0x1a
+#define TAIL_MAGIC_TABLE     0x1b
+
+_Static_assert(TRACE_HEAD_BYTES == HEAD_BYTES, "F-8");
+
+static uint64_t load_u64(const uint8_t *p)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < 8; i++)
+        v |= (uint64_t)p[i] << (8 * i);
+    return v;
+}
+
+static void store_u64(uint8_t *p, uint64_t v)
+{
+    for (unsigned i = 0; i < 8; i++)
+        p[i] = (uint8_t)(v >> (8 * i));
+}
+
+/* F-9, F-13: 16 bytes of fields and what they describe. */
+static uint64_t framed_checksum(const uint8_t fields[16], const void *bytes, size_t n)
+{
+    uint8_t both[24];
+    memcpy(both, fields, 16);
+    store_u64(both + 16, checksum64(bytes, n));
+    return checksum64(both, sizeof both);
+}
+
+void head_put(struct buf *b, uint8_t kind, uint64_t length)
+{
+    uint8_t head[HEAD_BYTES] = {0};
+    memcpy(head, head_magic, sizeof head_magic);
+    head[8] = FORMAT_MAJOR;
+    head[9] = FORMAT_MINOR;
+    head[10] = kind;
+    store_u64(head + 16, length);
+    store_u64(head + 24, checksum64(head, 24));
+    buf_put(b, head, sizeof head);
+}
+
+/* F-8 */
+int trace_head_get(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_table)
+{
+    size_t known = n < sizeof head_magic ? n : sizeof head_magic;
+    if (n > 0 && memcmp(bytes, head_magic, known) != 0)
+        return SKEIN_CORRUPT;
+    if (n < HEAD_BYTES)
+        return SKEIN_TRUNCATED;
+    if (load_u64(bytes + 24) != checksum64(bytes, 24))
+        return SKEIN_CORRUPT;
+    if (bytes[8] != FORMAT_MAJOR || (bytes[10] != HEAD_PARTITION && bytes[10] != HEAD_TABLE) ||
+        (bytes[11] & 0xf0) != 0)
+        return SKEIN_VERSION;
+    uint64_t len = load_u64(bytes + 16);
+    if (len < HEAD_BYTES + TAIL_BYTES || len > PARTITION_BYTES_MAX)
+        return SKEIN_CORRUPT;
+    *length = len;
+    *is_table = bytes[10] == HEAD_TABLE;
+    return SKEIN_OK;
+}
+
+static void section_seal(struct buf *b, size_t at, uint8_t packing, uint32_t raw_bytes)
+{
+    if (b->status != SKEIN_OK)
+        return;
+    uint8_t *head = b->data + at;
+    size_t length = b->len - at - SECTION_HEAD_BYTES;
+    head[2] = packing;
+    for (unsigned i = 0; i < 4; i++)
+        head[4 + i] = (uint8_t)(raw_bytes >> (8 * i));
+    store_u64(head + 8, length);
+    store_u64(head + 16, framed_checksum(head, head + SECTION_HEAD_BYTES, length));
+}
+
+size_t section_begin(struct buf *b, uint16_t kind)
+{
+    size_t at = b->len;
+    uint8_t head[SECTION_HEAD_BYTES] = {(uint8_t)kind, (uint8_t)(kind >> 8)};
+    buf_put(b, head, sizeof head);
+    return at;
+}
+
+void section_end(struct buf *b, size_t at)
+{
+    if (b->status == SKEIN_OK)
+        section_seal(b, at, PACKING_RAW, (uint32_t)(b->len - at - SECTION_HEAD_BYTES));
+}
+
+void section_put(struct buf *b, uint16_t kind, const struct buf *payload)
+{
+    size_t at = section_begin(b, kind);
+    if (payload->status != SKEIN_OK)
+        b->status = payload->status;
+    buf_put(b, payload->data, payload->len);
+    section_end(b, at);
+}
+
+void section_put_packed(struct buf *b, uint16_t kind, const uint8_t *raw, size_t raw_bytes)
+{
+    size_t at = section_begin(b, kind);
+    lz4_pack(b, raw, raw_bytes);
+    section_seal(b, at, PACKING_LZ4, (uint32_t)raw_bytes);
+}
+
+void tail_put(struct buf *b, size_t start, size_t last, uint8_t kind)
+{
+    if (b->status != SKEIN_OK)
+        return;
+    uint8_t tail[TAIL_BYTES];
+    store_u64(tail, b->len - last + TAIL_BYTES);
+    store_u64(tail + 8, b->len - start + TAIL_BYTES);
+    store_u64(tail + 16, framed_checksum(tail, b->data + last, b->len - last));
+    memcpy(tail + 24, tail_magic, sizeof tail_magic);
+    tail[31] = kind == HEAD_TABLE ? TAIL_MAGIC_TABLE : TAIL_MAGIC_PARTITION;
+    buf_put(b, tail, sizeof tail);
+}
+
+int section_get(struct cursor *c, uint64_t offset, struct section *section)
+{
+    struct cursor head = *c;
+    struct section s = {.offset = offset};
+    s.kind = cursor_u16(&head);
+    s.packing = cursor_u8(&head);
+    s.flags = cursor_u8(&head);
+    s.raw_bytes = cursor_u32(&head);
+    s.length = cursor_u64(&head);
+    s.checksum = cursor_u64(&head);
+    s.payload = cursor_bytes(&head, s.length);
+    if (head.status != SKEIN_OK)
+        return head.status;
+    bool raw = s.packing == PACKING_RAW && s.raw_bytes == s.length;
+    bool packed = s.packing == PACKING_LZ4 && s.raw_bytes <= PARTITION_BLOCK_RAW_MAX;
+    if (!raw && !packed)
+        return SKEIN_CORRUPT;
+    *c = head;
+    *section = s;
+    return SKEIN_OK;
+}
+
+bool section_sound(const struct section *section, const uint8_t *head)
+{
+    return section->checksum == framed_checksum(head, section->payload, (size_t)section->length);
+}
+
+int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last, size_t *need)
+{
+    *need = 0;
+    if (n < TAIL_BYTES) {
+        *need = TAIL_BYTES;
+        return SKEIN_TRUNCATED;
+    }
+    const uint8_t *t = bytes + (n - TAIL_BYTES);
+    if (memcmp(t + 24, tail_magic, sizeof tail_magic) != 0 ||
+        (t[31] != TAIL_MAGIC_PARTITION && t[31] != TAIL_MAGIC_TABLE))
+        return SKEIN_CORRUPT;
+    struct tail got = {load_u64(t), load_u64(t + 8),
+                       t[31] == TAIL_MAGIC_TABLE ? HEAD_TABLE : HEAD_PARTITION};
+    if (got.length > PARTITION_BYTES_MAX || got.length < HEAD_BYTES + TAIL_BYTES ||
+        got.last_bytes < SECTION_HEAD_BYTES + TAIL_BYTES || got.last_bytes > got.length - HEAD_BYTES)
+        return SKEIN_CORRUPT;
+    if (got.last_bytes > n) {
+        *need = (size_t)got.last_bytes;
+        return SKEIN_TRUNCATED;
+    }
+    const uint8_t *section = bytes + (n - (size_t)got.last_bytes);
+    if (load_u64(t + 16) != framed_checksum(t, section, (size_t)got.last_bytes - TAIL_BYTES))
+        return SKEIN_CORRUPT;
+    *tail = got;
+    *last = section;
+    return SKEIN_OK;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opens a partition: head, tail, sections, tables, footer (docs/format.md, sections 2, 3, 5).
+ * Entered through partition_reader_new. Every byte is hostile; counts are held against F-4 and
+ * against the bytes that are left before anything is allocated.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack_lz4.h"
+#include "partition_reader_int.h"
+#include "trace_file.h"
+
+enum { ARENA_CHUNK = 64 << 10 };
+
+void *reader_alloc(struct partition_reader *r, size_t n)
+{
+    n = (n + 15) & ~(size_t)15;
+    struct arena_chunk *chunk = r->arena;
+    if (chunk == NULL || n > chunk->cap - chunk->used) {
+        size_t cap = n > ARENA_CHUNK ? n : ARENA_CHUNK;
+        chunk = malloc(sizeof *chunk + 16 + cap);
+        if (chunk == NULL)
+            return NULL;
+        chunk->next = r->arena;
+        chunk->used = 16 - ((uintptr_t)chunk->bytes & 15);
+        chunk->cap = cap + 16;
+        r->arena = chunk;
+    }
+    void *at = chunk->bytes + chunk->used;
+    chunk->used += n;
+    return at;
+}
+
+char *reader_text(struct partition_reader *r, const char *text, size_t n)
+{
+    char *copy = reader_alloc(r, n + 1);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    return copy;
+}
+
+/* Where a cursor over a section's stored payload stands, in the partition. */
+static unsigned long long byte_of(const struct partition_reader *r, const uint8_t *pos)
+{
+    return pos >= r->bytes && pos <= r->bytes + r->n ? (unsigned long long)(pos - r->bytes) : 0;
+}
+
+/* A NUL-terminated copy of the text at c. */
+static const char *name_get(struct partition_reader *r, struct cursor *c)
+{
+    size_t n = 0;
+    const char *text = cursor_text(c, PARTITION_NAME_MAX, &n);
+    if (text == NULL)
+        return "";
+    const char *copy = reader_text(r, text, n);
+    if (copy == NULL)
+        cursor_fail(c, SKEIN_NO_MEMORY);
+    return copy == NULL ? "" : copy;
+}
+
+static int table_fail(struct partition_reader *r, const struct cursor *c, const char *table)
+{
+    if (c->status == SKEIN_NO_MEMORY)
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the %s", table);
+    return reader_fail(r, SKEIN_CORRUPT, "the %s are malformed at byte %llu", table,
+                       byte_of(r, c->pos));
+}
+
+/* ---- INFO ---- */
+
+static void snapshot_get(struct cursor *c, struct clock_snapshot *snapshot)
+{
+    snapshot->ticks = cursor_uleb(c);
+    snapshot->monotonic_ns = cursor_uleb(c);
+    snapshot->boottime_ns = cursor_uleb(c);
+    snapshot->realtime_ns = cursor_uleb(c);
+}
+
+/* F-15, F-16 */
+static int info_get(struct partition_reader *r, struct cursor *c)
+{
+    struct partition_info *info = &r->info;
+    const uint8_t *process = cursor_bytes(c, sizeof info->key.process.bytes);
+    if (process != NULL)
+        memcpy(info->key.process.bytes, process, sizeof info->key.process.bytes);
+    info->key.epoch = cursor_uleb(c);
+    info->key.sequence = cursor_uleb(c);
+    info->generation = cursor_uleb(c);
+    uint64_t pid = cursor_uleb(c);
+    info->pid = (uint32_t)pid;
+    info->process_start_ns = cursor_uleb(c);
+    info->clock = cursor_u8(c);
+    info->shift = cursor_u8(c);
+    info->mode = cursor_u8(c);
+    snapshot_get(c, &info->begin);
+    snapshot_get(c, &info->end);
+    info->clock_offset_ns = cursor_sleb(c);
+    info->window_from_ticks = cursor_uleb(c);
+    info->window_to_ticks = cursor_uleb(c);
+    info->host = name_get(r, c);
+    info->service = name_get(r, c);
+    info->labels = name_get(r, c);
+    info->exe = name_get(r, c);
+    info->death.known = cursor_u8(c) == 1;
+    info->death.signal = (int32_t)cursor_sleb(c);
+    info->death.status = (int32_t)cursor_sleb(c);
+    if (c->status != SKEIN_OK || pid > UINT32_MAX)
+        return table_fail(r, c, "process's facts (INFO)");
+    if (tick_scale_init(&r->scale, info) != SKEIN_OK)
+        return reader_fail(r, SKEIN_CORRUPT, "the clock snapshots contradict each other");
+    return SKEIN_OK;
+}
+
+/* ---- TYPES ---- */
+
+static void type_get(struct partition_reader *r, struct cursor *c, struct partition_event_type *type,
+                     struct reader_type *facts)
+{
+    type->klass = cursor_u8(c);
+    type->group = cursor_u8(c);
+    uint64_t line = cursor_uleb(c);
+    type->line = line > UINT32_MAX ? UINT32_MAX : (uint32_t)line;
+    type->name = name_get(r, c);
+    type->text = name_get(r, c);
+    type->file = name_get(r, c);
+    unsigned nargs = cursor_u8(c);
+    facts->columns = type->klass == SKEIN_CLASS_SPAN;
+    for (unsigned i = 0; i < nargs && i < SKEIN_ARGS_MAX; i++) {
+        struct partition_arg *arg = &type->args[i];
+        arg->type = cursor_u8(c);
+        arg->name = name_get(r, c);
+        arg->unit = name_get(r, c);
+        if (arg->type == 0)
+            cursor_fail(c, SKEIN_CORRUPT);
+        facts->columns = (uint8_t)(facts->columns + (arg->type == SKEIN_T_SEQ ? 2 : 1));
+        facts->sequences = (uint8_t)(facts->sequences + (arg->type == SKEIN_T_SEQ));
+    }
+    type->nargs = (uint8_t)(nargs < SKEIN_ARGS_MAX ? nargs : SKEIN_ARGS_MAX);
+    if (type->klass == 0)
+        cursor_fail(c, SKEIN_CORRUPT);
+}
+
+/* F-18, F-19 */
+static int types_open(struct partition_reader *r, struct cursor *c)
+{
+    size_t n = (size_t)count_get(c, TYPES_MAX, 8);
+    r->types = calloc(n + 1, sizeof *r->types);
+    r->type_facts = calloc(n + 1, sizeof *r->type_facts);
+    if (r->types == NULL || r->type_facts == NULL)
+        cursor_fail(c, SKEIN_NO_MEMORY);
+    for (; r->type_count < n && c->status == SKEIN_OK; r->type_count++) {
+        struct cursor entry = entry_get(c);
+        type_get(r, &entry, &r->types[r->type_count], &r->type_facts[r->type_count]);
+        if (entry.status != SKEIN_OK)
+            cursor_fail(c, entry.status);
+    }
+    return c->status == SKEIN_OK ? SKEIN_OK : table_fail(r, c, "event types");
+}
+
+/* ---- STRINGS and THREADS ---- */
+
+/* F-20: the texts stay where they are, in the partition or in the unpacked section. */
+static int strings_open(struct partition_reader *r, struct cursor *c)
+{
+    size_t n = (size_t)count_get(c, STRINGS_MAX - r->string_count, 1);
+    if (n > r->string_cap - r->string_count) {
+        size_t cap = r->string_count + n;
+        struct reader_string *strings = realloc(r->strings, cap * sizeof *strings);
+        if (strings == NULL)
+            cursor_fail(c, SKEIN_NO_MEMORY);
+        else
+            r->string_cap = cap;
+        r->strings = strings == NULL ? r->strings : strings;
+    }
+    for (size_t i = 0; i < n && c->status == SKEIN_OK; i++) {
+        size_t len = 0;
+        const char *text = cursor_text(c, PARTITION_NAME_MAX, &len);
+        if (text != NULL)
+            r->strings[r->string_count++] = (struct reader_string){text, (uint32_t)len};
+    }
+    return c->status == SKEIN_OK ? SKEIN_OK : table_fail(r, c, "strings");
+}
+
+static int threads_open(struct partition_reader *r, struct cursor *c)
+{
+    size_t n = (size_t)count_get(c, THREADS_MAX, 4);
+    r->threads = calloc(n + 1, sizeof *r->threads);
+    if (r->threads == NULL)
+        cursor_fail(c, SKEIN_NO_MEMORY);
+    for (; r->thread_count < n && c->status == SKEIN_OK; r->thread_count++) {
+        struct partition_thread *thread = &r->threads[r->thread_count];
+        struct cursor entry = entry_get(c);
+        uint64_t tid = cursor_uleb(&entry);
+        thread->tid = (uint32_t)tid;
+        thread->incarnation = cursor_uleb(&entry);
+        thread->name = name_get(r, &entry);
+        if (entry.status != SKEIN_OK || tid > UINT32_MAX)
+            cursor_fail(c, entry.status == SKEIN_NO_MEMORY ? SKEIN_NO_MEMORY : SKEIN_CORRUPT);
+    }
+    return c->status == SKEIN_OK ? SKEIN_OK : table_fail(r, c, "threads");
+}
+
+/* ---- OPEN and LOSS: they refer to types and threads, so these come before them (F-11) ---- */
+
+static int opens_open(struct partition_reader *r, struct cursor *c)
+{
+    size_t n = (size_t)count_get(c, OPENS_MAX, 5);
+    r->opens = calloc(n + 1, sizeof *r->opens);
+    if (r->opens == NULL)
+        cursor_fail(c, SKEIN_NO_MEMORY);
+    for (; r->open_count < n && c->status == SKEIN_OK; r->open_count++) {
+        struct partition_open *open = &r->opens[r->open_count];
+        struct cursor entry = entry_get(c);
+        uint64_t thread = cursor_uleb(&entry), type = cursor_uleb(&entry);
+        open->since_ticks = cursor_uleb(&entry);
+        open->detail = cursor_sleb(&entry);
+        if (entry.status != SKEIN_OK || thread >= r->thread_count || type >= r->type_count)
+            cursor_fail(c, SKEIN_CORRUPT);
+        open->thread = (uint32_t)thread;
+        open->type = (uint32_t)type;
+    }
+    return c->status == SKEIN_OK ? SKEIN_OK : table_fail(r, c, "open operations");
+}
+
+static int loss_order(const void *a, const void *b)
+{
+    const struct partition_loss *x = a, *y = b;
+    return (x->from_ticks > y->from_ticks) - (x->from_ticks < y->from_ticks);
+}
+
+static int losses_open(struct partition_reader *r, struct cursor *c)
+{
+    if (losses_get(c, &r->losses, &r->loss_count) != SKEIN_OK)
+        return table_fail(r, c, "losses");
+    for (size_t i = 0; i < r->loss_count; i++)
+        if (r->losses[i].thread != UINT32_MAX && r->losses[i].thread >= r->thread_count)
+            return reader_fail(r, SKEIN_CORRUPT, "loss %zu names thread %u of %zu", i,
+                               r->losses[i].thread, r->thread_count);
+    qsort(r->losses, r->loss_count, sizeof *r->losses, loss_order);
+    return SKEIN_OK;
+}
+
+/* ---- sections ---- */
+
+/* F-10: the payload of a packed section, in memory of the reader. */
+static int payload_open(struct partition_reader *r, const struct section *section, struct cursor *c)
+{
+    cursor_init(c, section->payload, (size_t)section->length);
+    if (section->packing == PACKING_RAW)
+        return SKEIN_OK;
+    if (section->raw_bytes > RAW_BYTES_MAX - r->raw_bytes)
+        return reader_fail(r, SKEIN_CORRUPT, "more than %llu bytes unpacked",
+                           (unsigned long long)RAW_BYTES_MAX);
+    r->raw_bytes += section->raw_bytes;
+    uint8_t *raw = reader_alloc(r, section->raw_bytes);
+    int status = raw == NULL ? SKEIN_NO_MEMORY
+                             : lz4_unpack(section->payload, (size_t)section->length, raw,
+                                          section->raw_bytes);
+    if (status != SKEIN_OK)
+        return reader_fail(r, status, "the section at byte %llu cannot be unpacked: %s",
+                           (unsigned long long)section->offset, skein_status_text(status));
+    cursor_init(c, raw, section->raw_bytes);
+    return SKEIN_OK;
+}
+
+static int block_note(struct partition_reader *r, const struct section *section)
+{
+    if (section->packing != PACKING_LZ4 || r->block_count == BLOCKS_MAX)
+        return reader_fail(r, SKEIN_CORRUPT, "the block at byte %llu is %s",
+                           (unsigned long long)section->offset,
+                           r->block_count == BLOCKS_MAX ? "one too many" : "not packed");
+    if (r->block_count == r->block_cap) {
+        size_t cap = r->block_cap ? r->block_cap * 2 : 64;
+        struct reader_block *blocks = realloc(r->blocks, cap * sizeof *blocks);
+        if (blocks == NULL)
+            return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of blocks");
+        r->blocks = blocks;
+        r->block_cap = cap;
+    }
+    r->blocks[r->block_count++] = (struct reader_block){.section = *section};
+    return SKEIN_OK;
+}
+
+static int section_open(struct partition_reader *r, const struct section *section)
+{
+    struct cursor c;
+    if (section->kind == SECTION_BLOCK)
+        return block_note(r, section);
+    bool may_pack = section->kind == SECTION_STRINGS || section->kind == SECTION_STACKS ||
+                    section->kind == SECTION_MAPPINGS || section->kind > SECTION_FOOTER;
+    if (section->packing != PACKING_RAW && !may_pack)
+        return reader_fail(r, SKEIN_CORRUPT, "the section at byte %llu must not be packed",
+                           (unsigned long long)section->offset);
+    int status;
+    switch (section->kind) {
+    case SECTION_INFO:
+        return payload_open(r, section, &c) != SKEIN_OK ? r->status : info_get(r, &c);
+    case SECTION_TYPES:
+        return payload_open(r, section, &c) != SKEIN_OK ? r->status : types_open(r, &c);
+    case SECTION_STRINGS:
+        status = payload_open(r, section, &c);
+        return status != SKEIN_OK ? status : strings_open(r, &c);
+    case SECTION_THREADS:
+        return payload_open(r, section, &c) != SKEIN_OK ? r->status : threads_open(r, &c);
+    case SECTION_OPEN:
+        return payload_open(r, section, &c) != SKEIN_OK ? r->status : opens_open(r, &c);
+    case SECTION_LOSS:
+        return payload_open(r, section, &c) != SKEIN_OK ? r->status : losses_open(r, &c);
+    default:
+        break;
+    }
+    bool known = section->kind >= SECTION_STACKS && section->kind <= SECTION_FOOTER;
+    if (!known && (section->flags & SECTION_NEEDED) != 0)
+        return reader_fail(r, SKEIN_VERSION, "section kind %u at byte %llu needs a newer reader",
+                           section->kind, (unsigned long long)section->offset);
+    return SKEIN_OK;
+}
+
+/* F-11: order and number; *seen has a bit for each kind below 32. */
+static int section_place(struct partition_reader *r, const struct section *section, uint32_t *seen)
+{
+    uint32_t bit = section->kind < 32 ? UINT32_C(1) << section->kind : 0;
+    bool many = section->kind == SECTION_STRINGS || section->kind == SECTION_BLOCK ||
+                section->kind > SECTION_FOOTER;
+    bool first_wrong = (*seen == 0) != (section->kind == SECTION_INFO);
+    /* known kinds come in rising order: nothing above this one may have been seen */
+    uint32_t above = section->kind <= SECTION_FOOTER
+                         ? ((UINT32_C(2) << SECTION_FOOTER) - 1) & ~((bit << 1) - 1)
+                         : 0;
+    if (first_wrong || (!many && (*seen & bit) != 0) || (*seen & above) != 0)
+        return reader_fail(r, SKEIN_CORRUPT, "section kind %u at byte %llu is out of place",
+                           section->kind, (unsigned long long)section->offset);
+    *seen |= bit | 1;
+    return SKEIN_OK;
+}
+
+static int sections_open(struct partition_reader *r, const uint8_t *footer)
+{
+    struct cursor c;
+    uint32_t seen = 0;
+    cursor_init(&c, r->bytes + HEAD_BYTES, (size_t)(footer - r->bytes) - HEAD_BYTES);
+    while (cursor_left(&c) > 0) {
+        const uint8_t *head = c.pos;
+        uint64_t offset = (uint64_t)(head - r->bytes);
+        struct section section;
+        if (section_get(&c, offset, &section) != SKEIN_OK)
+            return reader_fail(r, SKEIN_CORRUPT, "the section at byte %llu has impossible lengths",
+                               (unsigned long long)offset);
+        if (section.kind != SECTION_BLOCK && !section_sound(&section, head))
+            return reader_fail(r, SKEIN_CORRUPT, "the section at byte %llu fails its checksum",
+                               (unsigned long long)offset);
+        if (section.kind == SECTION_FOOTER || section_place(r, &section, &seen) != SKEIN_OK)
+            return reader_fail(r, SKEIN_CORRUPT, "a footer in the middle at byte %llu",
+                               (unsigned long long)offset);
+        int status = section_open(r, &section);
+        if (status != SKEIN_OK)
+            return status;
+    }
+    if ((seen & (1u << SECTION_INFO)) == 0)
+        return reader_fail(r, SKEIN_CORRUPT, "there is no INFO section");
+    return SKEIN_OK;
+}
+
+/* F-34 */
+static int footer_compare(struct partition_reader *r)
+{
+    if (r->footer.block_count != r->block_count)
+        return reader_fail(r, SKEIN_CORRUPT, "the footer lists %zu blocks, there are %zu",
+                           r->footer.block_count, r->block_count);
+    for (size_t i = 0; i < r->block_count; i++) {
+        const struct section *section = &r->blocks[i].section;
+        const struct partition_block *block = &r->footer.blocks[i];
+        if (block->offset != section->offset || block->raw_bytes != section->raw_bytes ||
+            block->stored_bytes != section->length + SECTION_HEAD_BYTES)
+            return reader_fail(r, SKEIN_CORRUPT,
+                               "the footer's block %zu is not the one at byte %llu", i,
+                               (unsigned long long)section->offset);
+    }
+    if (memcmp(r->footer.key.process.bytes, r->info.key.process.bytes, 16) != 0 ||
+        r->footer.key.epoch != r->info.key.epoch || r->footer.key.sequence != r->info.key.sequence)
+        return reader_fail(r, SKEIN_CORRUPT, "the footer names another partition than INFO");
+    return SKEIN_OK;
+}
+
+int tables_open(struct partition_reader *r)
+{
+    uint64_t length;
+    bool is_table;
+    int status = trace_head_get(r->bytes, r->n, &length, &is_table);
+    if (status != SKEIN_OK)
+        return reader_fail(r, status, "the head at byte 0: %s",
+                           status == SKEIN_CORRUPT ? "not a Skein partition"
+                                                   : skein_status_text(status));
+    if (is_table)
+        return reader_fail(r, SKEIN_CORRUPT, "a table of partitions, not a partition, at byte 0");
+    if (r->n != length)
+        return reader_fail(r, r->n < length ? SKEIN_TRUNCATED : SKEIN_CORRUPT,
+                           "%zu bytes, but the head says %llu", r->n, (unsigned long long)length);
+    struct tail tail;
+    const uint8_t *last;
+    size_t need;
+    if (tail_get(r->bytes, r->n, &tail, &last, &need) != SKEIN_OK || tail.length != length)
+        return reader_fail(r, SKEIN_CORRUPT, "the tail at byte %zu fails its checksum",
+                           r->n - TAIL_BYTES);
+    status = partition_footer_get(r->bytes, r->n, &r->footer, &need);
+    if (status != SKEIN_OK)
+        return reader_fail(r, status, "the footer at byte %llu is malformed", byte_of(r, last));
+    status = sections_open(r, last);
+    return status != SKEIN_OK ? status : footer_compare(r);
+}

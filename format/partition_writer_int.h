@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the partition writer: partition_writer.c (calls), partition_batch.c (rows to
+ * columns to blocks), partition_assemble.c (the whole). Included by these three alone.
+ */
+#ifndef PARTITION_WRITER_INT_H
+#define PARTITION_WRITER_INT_H
+
+#include "intern_table.h"
+#include "partition_columns.h"
+#include "partition_int.h"
+#include "partition_writer.h"
+
+#define WRITER_BATCH_EVENTS 8192u
+#define WRITER_BATCH_OPENS  8192u
+#define WRITER_COLUMNS_MAX  (1 + 2 * SKEIN_ARGS_MAX) /* duration, and two for each sequence */
+#define NO_STRING           UINT32_MAX
+
+/* An event type and its rows of the batch that is being filled. */
+struct writer_type {
+    uint8_t klass, nargs, columns;
+    uint8_t args[SKEIN_ARGS_MAX];
+    uint8_t column_types[WRITER_COLUMNS_MAX]; /* enum skein_type by which a column is encoded */
+    uint8_t sequences;                        /* sequence arguments */
+    uint8_t trace_id_args;                    /* bit n: argument n may be a trace id (F-35) */
+    uint32_t event_bytes, header_bytes;       /* at most, in a batch: of an event; of its entry in the header */
+    uint32_t local;                           /* place in the batch's list from 1; 0: not in it */
+    uint32_t rows, cap;
+    uint64_t *values; /* column c at values + c * cap */
+    uint32_t last_string[SKEIN_ARGS_MAX];
+    uint64_t events; /* in all batches */
+    char *name;
+};
+
+struct writer_batch {
+    bool active; /* a batch was begun */
+    bool fresh;  /* no record since partition_writer_batch */
+    bool late;
+    uint32_t thread;
+    uint64_t generation, sequence, last_sequence, merged_sequence;
+    uint64_t base, last;
+    uint32_t events, local_types, opens;
+    size_t bytes_max; /* what it may take, at most */
+    size_t codes_len, times_len;
+};
+
+struct partition_writer {
+    int status;
+    struct partition_info info;
+    char *texts[4]; /* what info points at */
+    struct tick_scale scale;
+
+    struct intern_table type_entries, thread_entries, strings, trace_ids;
+    struct writer_type *types;
+    size_t type_cap;
+    uint64_t string_bytes;
+
+    struct writer_batch batch;
+    uint32_t local_types[WRITER_BATCH_EVENTS];
+    struct partition_open opens_listed[WRITER_BATCH_OPENS];
+    uint8_t codes[WRITER_BATCH_EVENTS * 2];
+    uint8_t times[WRITER_BATCH_EVENTS * 10];
+    uint8_t scratch[PARTITION_BLOCK_RAW_MAX];
+
+    uint8_t raw[PARTITION_BLOCK_RAW_MAX]; /* the block that is being filled */
+    size_t raw_len;
+    struct partition_block block;
+    struct buf packed; /* finished BLOCK sections */
+    struct partition_block *blocks;
+    size_t block_count, block_cap;
+    uint64_t raw_bytes; /* of packed sections */
+
+    struct partition_loss *losses;
+    size_t loss_count, loss_cap;
+    struct partition_open *opens;
+    size_t open_count, open_cap;
+    uint64_t batches, sequences;
+    uint64_t events, fixed_up, from_ticks, to_ticks;
+};
+
+_Static_assert(WRITER_BATCH_EVENTS <= 1u << 14, "codes take two bytes");
+
+/* Keeps the first failure. */
+static inline void writer_fail(struct partition_writer *w, int status)
+{
+    if (w->status == SKEIN_OK)
+        w->status = status;
+}
+
+/* Array of *cap elements of size bytes, doubled when count reaches it; NULL when out of memory (the old one is kept). */
+void *writer_grow(void *array, size_t count, size_t *cap, size_t size);
+
+/* partition_batch.c: writes the batch's rows into the block, and the block into `packed`. */
+void batch_flush(struct partition_writer *w);
+void block_flush(struct partition_writer *w);
+
+#endif
