@@ -25,8 +25,8 @@ const char *db_error(const struct db *db);
 int db_exec(struct db *db, const char *sql);
 
 /* Runs one statement; prepared once and kept. One argument a letter of types: i int64_t, s const char * (NULL: SQL NULL),
- * b const void * and size_t. For each row calls fn until it returns not 0. Returns rows seen (changed, where fn is NULL and it is no
- * query), or SKEIN_IO, SKEIN_EXISTS (a constraint), SKEIN_FULL. */
+ * b const void * and size_t. For each row calls fn until it returns not 0. Returns rows seen (changed, where it is no
+ * query), or SKEIN_IO, SKEIN_EXISTS (a constraint), SKEIN_FULL, SKEIN_CORRUPT, SKEIN_NO_MEMORY, SKEIN_BUSY. */
 typedef int db_row_fn(void *context, struct db_row *row);
 int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context, const char *types, ...);
 

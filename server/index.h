@@ -40,12 +40,26 @@ int index_add(struct index *index, const struct partition_row *rows, size_t coun
 /* 1 and *place where the key is there (not deleted), else 0, or a status. */
 int index_find(struct index *index, const struct partition_key *key, struct partition_row *row_without_text);
 
-/* Rows by to_ns, oldest first. Returns rows given to fn, or a status. */
+/* Rows by (to_ns, key), oldest first, until fn returns not 0. fn runs outside all locks and may use the index. Returns rows
+ * given to fn, or a status. */
 typedef int partition_row_fn(void *context, const struct partition_row *row);
 int64_t index_query(struct index *index, const struct partition_query *query, partition_row_fn *fn, void *context);
 
-/* Deletes the rows of a capture after its tombstone is durable; fills segments that are empty now (at most *count). */
+/* The row of a partition; its texts stay the footer's. A partition without events has its window's bounds. */
+void partition_row_make(struct partition_row *row, const struct store_record *record,
+                        const struct store_place *place, const struct partition_footer *footer);
+
+/* 1 where the capture was deleted: what still arrives of it is not stored again. Else 0, or a status. */
+int index_capture_deleted(struct index *index, const struct capture_id *capture);
+
+/* Deletes the rows of a capture after its tombstone is durable; fills segments that may be removed now (at most *count), as
+ * index_empty_segments does. SKEIN_OK, SKEIN_INVALID (the zero id), SKEIN_IO, SKEIN_FULL. */
 int index_delete_capture(struct index *index, const struct capture_id *capture, uint64_t *empty_segments, size_t *count);
+
+/* Closed segments without a row, and without a tombstone that a partition still on disk needs. After store_remove_segment
+ * tell index_segment_removed: that may free others. */
+int index_empty_segments(struct index *index, uint64_t *segments, size_t *count);
+int index_segment_removed(struct index *index, uint64_t segment);
 
 /* Throws the rows away and makes them from the store. */
 int index_rebuild(struct index *index, struct store *store);

@@ -19,26 +19,36 @@
     X(counter, ingest_retries_total, "Partitions that agents were told to send again")             \
     X(counter, ingest_malformed_total, "Messages on the data port that are no frame")              \
     X(gauge, ingest_assembling_bytes, "Bytes of partitions of which chunks are missing")           \
+    X(counter, ingest_abandoned_total, "Partitions dropped because their missing chunks never came")   \
     X(counter, store_commits_total, "Group commits (one fdatasync each)")                          \
     X(counter, store_errors_total, "Failed writes and syncs")                                      \
     X(gauge, store_bytes, "Bytes of all segments")                                                 \
     X(gauge, store_segments, "Segments on disk")                                                   \
     X(counter, store_torn_bytes_total, "Bytes cut off torn segment tails at start")                \
+    X(counter, store_damaged_total, "Damaged places found in segments and skipped")                \
+    X(counter, store_doubles_total, "Records of a partition that another record holds already")    \
     X(gauge, agents_online, "Agents heard from within their lease")                                \
     X(gauge, agents_known, "Agents ever seen")                                                     \
     X(gauge, processes_live, "Processes that are traced now")                                      \
     X(counter, control_messages_total, "Well-formed messages on the control port")                 \
     X(counter, control_malformed_total, "Messages on the control port that are no frame or body")  \
+    X(counter, control_unsent_total, "Answers and commands dropped because no room was left")      \
+    X(counter, agents_refused_total, "Agents turned away because the table of agents is full")     \
+    X(counter, commands_sent_total, "Commands sent to agents, repeats included")                   \
+    X(counter, catalog_errors_total, "Failed writes of captures, rules and agents")                \
     X(counter, captures_total, "Captures begun")                                                   \
     X(counter, captures_complete_total, "Captures that ended complete")                            \
     X(counter, captures_incomplete_total, "Captures that ended with gaps, failures or nothing")    \
+    X(counter, captures_deleted_total, "Captures deleted on request")                              \
     X(gauge, captures_running, "Captures not in a final state")                                    \
     X(counter, rules_fired_total, "Rule firings that began a capture")                             \
     X(counter, rules_suppressed_total, "Rule firings held back by a limit")                        \
     X(counter, events_lost_total, "Events lost before storage, as reported by agents")             \
     X(counter, http_requests_total, "HTTP requests answered")                                      \
     X(counter, http_errors_total, "HTTP answers with status 400 and above")                        \
-    X(counter, http_bytes_total, "Bytes of HTTP bodies sent")
+    X(counter, http_bytes_total, "Bytes of HTTP bodies sent")                                      \
+    X(counter, http_slow_clients_total, "Connections cut because a request or answer stood still") \
+    X(counter, http_cut_answers_total, "Streamed answers that broke off because a read failed")
 
 struct metrics {
 #define X(kind, name, help) uint64_t name;

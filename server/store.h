@@ -36,14 +36,14 @@ struct store_settings {
 /* Called for every record found, oldest first: at open for those behind `from` and by store_scan for all. `footer` is the partition's. */
 typedef int store_scan_fn(void *context, const struct store_record *record, const struct store_place *place,
                           const struct partition_footer *footer);
-typedef int store_tombstone_fn(void *context, const struct capture_id *capture);
+typedef int store_tombstone_fn(void *context, const struct capture_id *capture, uint64_t segment);
 
 /* Opens the folder (made where absent), cuts a torn tail off the last segment, finishes an unfinished close.
  * SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT; SKEIN_BUSY (another collector has it) with words in error. */
 int store_open(const struct store_settings *settings, struct store **out, char *error, size_t error_bytes);
 void store_close(struct store **store);
 
-/* SKEIN_OK; SKEIN_FULL (nothing was written); SKEIN_IO (the segment is abandoned and a new one begun; what was appended since the
+/* SKEIN_OK; SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_INVALID (no partition, or too large): nothing was written; SKEIN_IO (the segment is abandoned and a new one begun; what was appended since the
  * last sync must be appended again). */
 int store_append(struct store *store, const struct store_record *record, const void *partition, size_t bytes,
                  struct store_place *place);
@@ -62,6 +62,10 @@ int store_scan(struct store *store, uint64_t segment, uint64_t offset, store_sca
 /* Reads part of a partition into out. SKEIN_OK, SKEIN_NOT_FOUND (segment gone), SKEIN_IO, SKEIN_INVALID (outside). */
 int store_read(struct store *store, const struct store_place *place, uint64_t from, void *out, size_t n);
 
+/* Whether the segment's file is there. Any thread. */
+bool store_has_segment(struct store *store, uint64_t segment);
+
+/* end_segment, end_offset: where the last durable record ends; 0 and 0 in an empty store. */
 void store_totals(struct store *store, uint64_t *segments, uint64_t *bytes, uint64_t *end_segment, uint64_t *end_offset);
 
 #endif

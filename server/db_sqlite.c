@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * SQLite behind db.h. Owns the connection, its recursive mutex and the kept statements; any thread;
+ * never prints. A callback may run other statements on the same connection: a statement that is
+ * running already is prepared once more.
+ */
+#include "db.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct statement {
+    char *sql;
+    sqlite3_stmt *stmt;
+    bool busy;
+};
+
+struct db {
+    sqlite3 *handle;
+    pthread_mutex_t lock; /* recursive; guards everything */
+    struct statement *statements;
+    size_t count, room;
+};
+
+struct db_row {
+    sqlite3_stmt *stmt;
+};
+
+static int status_of(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return SKEIN_OK;
+    case SQLITE_CONSTRAINT:
+        return SKEIN_EXISTS;
+    case SQLITE_FULL:
+        return SKEIN_FULL;
+    case SQLITE_NOMEM:
+        return SKEIN_NO_MEMORY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return SKEIN_CORRUPT;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return SKEIN_BUSY;
+    default:
+        return SKEIN_IO;
+    }
+}
+
+static int handle_setup(sqlite3 *handle, bool full)
+{
+    sqlite3_extended_result_codes(handle, 1);
+    sqlite3_busy_timeout(handle, 10000);
+    static const char *const common = "PRAGMA journal_mode=WAL;"
+                                      "PRAGMA foreign_keys=ON;"
+                                      "PRAGMA temp_store=MEMORY;"
+                                      "SELECT count(*) FROM sqlite_master;";
+    int code = sqlite3_exec(handle, common, NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(handle, full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
+                            NULL, NULL, NULL);
+    return code;
+}
+
+int db_open(const char *path, bool full, struct db **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
+    struct db *db = calloc(1, sizeof *db);
+    if (!db)
+        return SKEIN_NO_MEMORY;
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&db->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+    int code = sqlite3_open_v2(
+        path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK)
+        code = handle_setup(db->handle, full);
+    if (code != SQLITE_OK) {
+        (void)snprintf(error, error_bytes, "%s: %s", path,
+                       db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
+        db_close(&db);
+        return status_of(code);
+    }
+    *out = db;
+    return SKEIN_OK;
+}
+
+void db_close(struct db **db)
+{
+    struct db *d = *db;
+    if (!d)
+        return;
+    *db = NULL;
+    for (size_t i = 0; i < d->count; i++) {
+        sqlite3_finalize(d->statements[i].stmt);
+        free(d->statements[i].sql);
+    }
+    free(d->statements);
+    sqlite3_close(d->handle);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+const char *db_error(const struct db *db)
+{
+    return sqlite3_errmsg(db->handle);
+}
+
+int db_exec(struct db *db, const char *sql)
+{
+    pthread_mutex_lock(&db->lock);
+    int code = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    pthread_mutex_unlock(&db->lock);
+    return status_of(code);
+}
+
+/* Keeps a new statement; where there is no memory to keep it, it is finalised after its run like a
+ * second copy. */
+static struct statement *statement_keep(struct db *db, const char *sql, sqlite3_stmt *stmt)
+{
+    if (db->count == db->room) {
+        size_t room = db->room ? db->room * 2 : 32;
+        struct statement *grown = realloc(db->statements, room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        db->statements = grown;
+        db->room = room;
+    }
+    char *copy = strdup(sql);
+    if (!copy)
+        return NULL;
+    db->statements[db->count] = (struct statement){copy, stmt, false};
+    return &db->statements[db->count++];
+}
+
+/* Gives a statement ready to bind, and its place among the kept ones or SIZE_MAX. */
+static int statement_get(struct db *db, const char *sql, sqlite3_stmt **stmt, size_t *kept)
+{
+    *kept = SIZE_MAX;
+    for (size_t i = 0; i < db->count; i++) {
+        if (strcmp(db->statements[i].sql, sql) != 0)
+            continue;
+        if (db->statements[i].busy) /* this run is inside one of the same statement */
+            return sqlite3_prepare_v2(db->handle, sql, -1, stmt, NULL);
+        db->statements[i].busy = true;
+        *kept = i;
+        *stmt = db->statements[i].stmt;
+        return SQLITE_OK;
+    }
+    int code = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+    if (code != SQLITE_OK)
+        return code;
+    struct statement *s = statement_keep(db, sql, *stmt);
+    if (s) {
+        s->busy = true;
+        *kept = (size_t)(s - db->statements);
+    }
+    return SQLITE_OK;
+}
+
+static int arguments_bind(sqlite3_stmt *stmt, const char *types, va_list args)
+{
+    int code = SQLITE_OK;
+    for (int i = 1; *types && code == SQLITE_OK; types++, i++) {
+        if (*types == 'i') {
+            code = sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
+        } else if (*types == 's') {
+            const char *text = va_arg(args, const char *);
+            code = text ? sqlite3_bind_text(stmt, i, text, -1, SQLITE_TRANSIENT)
+                        : sqlite3_bind_null(stmt, i);
+        } else if (*types == 'b') {
+            const void *bytes = va_arg(args, const void *);
+            size_t n = va_arg(args, size_t);
+            code = sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_TRANSIENT);
+        } else {
+            code = SQLITE_MISUSE;
+        }
+    }
+    return code;
+}
+
+static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, void *context)
+{
+    struct db_row row = {stmt};
+    int64_t rows = 0;
+    int before = sqlite3_total_changes(db->handle);
+    int code;
+    while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        rows++;
+        if (fn && fn(context, &row) != 0) {
+            code = SQLITE_DONE;
+            break;
+        }
+    }
+    if (code != SQLITE_DONE)
+        return status_of(code);
+    if (sqlite3_column_count(stmt) == 0)
+        return sqlite3_total_changes(db->handle) - before;
+    return rows;
+}
+
+int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context, const char *types, ...)
+{
+    pthread_mutex_lock(&db->lock);
+    sqlite3_stmt *stmt = NULL;
+    size_t kept;
+    int code = statement_get(db, sql, &stmt, &kept);
+    int64_t result = status_of(code);
+    if (code == SQLITE_OK) {
+        va_list args;
+        va_start(args, types);
+        code = arguments_bind(stmt, types, args);
+        va_end(args);
+        result = code == SQLITE_OK ? statement_run(db, stmt, fn, context) : status_of(code);
+        if (kept == SIZE_MAX) {
+            sqlite3_finalize(stmt);
+        } else {
+            sqlite3_reset(stmt);
+            sqlite3_clear_bindings(stmt);
+            db->statements[kept].busy = false;
+        }
+    }
+    pthread_mutex_unlock(&db->lock);
+    return result;
+}
+
+int64_t db_i64(struct db_row *row, int column)
+{
+    return sqlite3_column_int64(row->stmt, column);
+}
+
+const char *db_text(struct db_row *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row->stmt, column);
+    return text ? (const char *)text : "";
+}
+
+const void *db_blob(struct db_row *row, int column, size_t *n)
+{
+    const void *bytes = sqlite3_column_blob(row->stmt, column);
+    *n = bytes ? (size_t)sqlite3_column_bytes(row->stmt, column) : 0;
+    return bytes;
+}
+
+int db_begin(struct db *db)
+{
+    pthread_mutex_lock(&db->lock);
+    int code = sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (code != SQLITE_OK)
+        pthread_mutex_unlock(&db->lock);
+    return status_of(code);
+}
+
+int db_end(struct db *db, bool commit)
+{
+    int code = sqlite3_exec(db->handle, commit ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
+    if (code != SQLITE_OK && commit && !sqlite3_get_autocommit(db->handle))
+        (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+    pthread_mutex_unlock(&db->lock);
+    return status_of(code);
+}

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The footer index in SQLite: opening, adding, deleting, rebuilding; index_query.c has the queries.
+ * Owns folder/index.db, two connections, no thread; any thread may call. Holds nothing that the
+ * store does not hold: a lost or damaged file is made again from the segments, and a file that is
+ * behind is brought up to the store's end at open.
+ *
+ * Tables: partitions (one row each) · segment (live rows in each) · tombstone (deleted captures) ·
+ * dead (segments that still hold bytes of a deleted capture) · meta (how far the store is indexed).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "index_int.h"
+#include "metrics.h"
+#include "segment.h"
+
+#define SCHEMA_VERSION 1
+
+static const char *const schema =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE segment(number INTEGER PRIMARY KEY, live INTEGER NOT NULL);"
+    "CREATE TABLE tombstone(capture BLOB PRIMARY KEY, segment INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE dead(capture BLOB, segment INTEGER, PRIMARY KEY(capture, segment)) WITHOUT ROWID;"
+    "CREATE TABLE partitions(id INTEGER PRIMARY KEY, key BLOB NOT NULL, capture BLOB NOT NULL,"
+    " agent INTEGER, received_ns INTEGER, segment INTEGER, offset INTEGER, bytes INTEGER,"
+    " bucket INTEGER, from_ns INTEGER, to_ns INTEGER, long INTEGER, events INTEGER, lost INTEGER,"
+    " raw_bytes INTEGER, pid INTEGER, host TEXT, service TEXT, labels TEXT, exe TEXT);"
+    "CREATE UNIQUE INDEX by_key ON partitions(key);"
+    "CREATE INDEX by_time ON partitions(to_ns);"
+    "CREATE INDEX by_service ON partitions(bucket, service, to_ns);"
+    "CREATE INDEX by_capture ON partitions(capture, to_ns);"
+    "CREATE INDEX by_process ON partitions(substr(key, 1, 16), to_ns);"
+    "CREATE INDEX by_long ON partitions(to_ns) WHERE long;"
+    "PRAGMA user_version=1;";
+
+/* ---- rows ---- */
+
+void index_key_put(const struct partition_key *key, uint8_t out[INDEX_KEY_BYTES])
+{
+    memcpy(out, key->process.bytes, 16);
+    for (unsigned i = 0; i < 8; i++) {
+        out[16 + i] = (uint8_t)(key->epoch >> (56 - 8 * i));
+        out[24 + i] = (uint8_t)(key->sequence >> (56 - 8 * i));
+    }
+}
+
+static void key_get(const uint8_t bytes[INDEX_KEY_BYTES], struct partition_key *key)
+{
+    memcpy(key->process.bytes, bytes, 16);
+    key->epoch = key->sequence = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        key->epoch = key->epoch << 8 | bytes[16 + i];
+        key->sequence = key->sequence << 8 | bytes[24 + i];
+    }
+}
+
+void index_row_get(struct db_row *from, struct partition_row *row)
+{
+    memset(row, 0, sizeof *row);
+    size_t n;
+    const void *key = db_blob(from, 0, &n);
+    if (n == INDEX_KEY_BYTES)
+        key_get(key, &row->record.key);
+    const void *capture = db_blob(from, 1, &n);
+    if (n == sizeof row->record.capture.bytes)
+        memcpy(row->record.capture.bytes, capture, n);
+    row->record.agent = (uint64_t)db_i64(from, 2);
+    row->record.received_ns = (uint64_t)db_i64(from, 3);
+    row->place.segment = (uint64_t)db_i64(from, 4);
+    row->place.offset = (uint64_t)db_i64(from, 5);
+    row->place.bytes = (uint64_t)db_i64(from, 6);
+    row->from_ns = (uint64_t)db_i64(from, 7);
+    row->to_ns = (uint64_t)db_i64(from, 8);
+    row->events = (uint64_t)db_i64(from, 9);
+    row->lost = (uint64_t)db_i64(from, 10);
+    row->raw_bytes = (uint64_t)db_i64(from, 11);
+    row->pid = (uint32_t)db_i64(from, 12);
+    row->host = db_text(from, 13);
+    row->service = db_text(from, 14);
+    row->labels = db_text(from, 15);
+    row->exe = db_text(from, 16);
+}
+
+void partition_row_make(struct partition_row *row, const struct store_record *record,
+                        const struct store_place *place, const struct partition_footer *footer)
+{
+    *row = (struct partition_row){
+        .record = *record,
+        .place = *place,
+        .from_ns = footer->from_ns,
+        .to_ns = footer->to_ns,
+        .events = footer->events,
+        .lost = footer->lost,
+        .pid = footer->pid,
+        .host = footer->host ? footer->host : "",
+        .service = footer->service ? footer->service : "",
+        .labels = footer->labels ? footer->labels : "",
+        .exe = footer->exe ? footer->exe : "",
+    };
+    if (footer->events == 0 && footer->to_ns == 0) {
+        row->from_ns = footer->window_from_ns;
+        row->to_ns = footer->window_to_ns;
+    }
+    if (row->from_ns > row->to_ns) /* a liar's footer still has one place in time */
+        row->from_ns = row->to_ns;
+    for (size_t i = 0; i < footer->block_count; i++)
+        row->raw_bytes += footer->blocks[i].raw_bytes;
+}
+
+int index_fail(struct index *index, int64_t status)
+{
+    if (status != SKEIN_CORRUPT)
+        return (int)status;
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%s/index.rebuild", index->folder);
+    if (n > 0 && (size_t)n < sizeof path) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+        if (fd >= 0)
+            close(fd);
+    }
+    return SKEIN_IO;
+}
+
+/* ---- adding ---- */
+
+static int end_set(struct db *db, uint64_t segment, uint64_t offset)
+{
+    int64_t n = db_run(db,
+                       "INSERT INTO meta VALUES('end_segment', ?1), ('end_offset', ?2) "
+                       "ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+                       NULL, NULL, "ii", index_i64(segment), index_i64(offset));
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+static int live_add(struct db *db, uint64_t segment, int64_t rows)
+{
+    int64_t n = db_run(db,
+                       "INSERT INTO segment VALUES(?1, ?2) "
+                       "ON CONFLICT(number) DO UPDATE SET live = live + excluded.live",
+                       NULL, NULL, "ii", index_i64(segment), rows);
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+/* 1; 0 where the key has a row already; or a status. */
+static int row_insert(struct db *db, const struct partition_row *row)
+{
+    uint8_t key[INDEX_KEY_BYTES];
+    index_key_put(&row->record.key, key);
+    int64_t from = index_i64(row->from_ns), to = index_i64(row->to_ns);
+    int64_t n =
+        db_run(db,
+               "INSERT INTO partitions(" INDEX_COLUMNS ", bucket, long) "
+               "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19) "
+               "ON CONFLICT(key) DO NOTHING",
+               NULL, NULL, "bbiiiiiiiiiiissssii", (const void *)key, sizeof key,
+               (const void *)row->record.capture.bytes, sizeof row->record.capture.bytes,
+               (int64_t)row->record.agent, index_i64(row->record.received_ns),
+               index_i64(row->place.segment), index_i64(row->place.offset),
+               index_i64(row->place.bytes), from, to, index_i64(row->events), index_i64(row->lost),
+               index_i64(row->raw_bytes), (int64_t)row->pid, row->host, row->service, row->labels,
+               row->exe, to / INDEX_BUCKET_NS, (int64_t)(to - from > INDEX_LONG_NS));
+    return (int)n;
+}
+
+/* Where the record of a partition at `place` ends: the next one begins there. */
+static uint64_t place_end(const struct store_place *place)
+{
+    return place->offset + segment_pad(place->bytes);
+}
+
+static int rows_insert(struct db *db, const struct partition_row *rows, size_t count)
+{
+    uint64_t segment = 0, offset = 0;
+    int64_t live = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct partition_row *row = &rows[i];
+        if (row->place.segment != segment && live > 0) {
+            int status = live_add(db, segment, live);
+            if (status < 0)
+                return status;
+            live = 0;
+        }
+        segment = row->place.segment;
+        offset = place_end(&row->place);
+        int added = row_insert(db, row);
+        if (added < 0)
+            return added;
+        if (added == 0)
+            metrics_add(store_doubles_total, 1);
+        live += added;
+    }
+    int status = live_add(db, segment, live);
+    return status < 0 ? status : end_set(db, segment, offset);
+}
+
+int index_add(struct index *index, const struct partition_row *rows, size_t count)
+{
+    if (count == 0)
+        return SKEIN_OK;
+    int status = db_begin(index->write);
+    if (status < 0)
+        return index_fail(index, status);
+    status = rows_insert(index->write, rows, count);
+    int ended = db_end(index->write, status == SKEIN_OK);
+    return index_fail(index, status < 0 ? status : ended);
+}
+
+/* ---- finding ---- */
+
+static int find_row(void *context, struct db_row *from)
+{
+    struct partition_row *row = context;
+    if (row) {
+        index_row_get(from, row);
+        row->host = row->service = row->labels = row->exe =
+            ""; /* the database's end with this call */
+    }
+    return 1;
+}
+
+int index_find(struct index *index, const struct partition_key *key,
+               struct partition_row *row_without_text)
+{
+    uint8_t bytes[INDEX_KEY_BYTES];
+    index_key_put(key, bytes);
+    int64_t n = db_run(index->write, "SELECT " INDEX_COLUMNS " FROM partitions WHERE key = ?1",
+                       find_row, row_without_text, "b", (const void *)bytes, sizeof bytes);
+    return index_fail(index, n);
+}
+
+int index_capture_deleted(struct index *index, const struct capture_id *capture)
+{
+    int64_t n = db_run(index->write, "SELECT 1 FROM tombstone WHERE capture = ?1", NULL, NULL, "b",
+                       (const void *)capture->bytes, sizeof capture->bytes);
+    return index_fail(index, n);
+}
+
+/* ---- deleting ---- */
+
+static int capture_delete(struct db *db, const struct capture_id *capture, uint64_t segment)
+{
+    static const char *const steps[] = {
+        "INSERT OR IGNORE INTO dead SELECT DISTINCT ?1, segment FROM partitions WHERE capture = ?1",
+        "UPDATE segment SET live = live - (SELECT count(*) FROM partitions"
+        " WHERE capture = ?1 AND segment = number)"
+        " WHERE number IN (SELECT segment FROM partitions WHERE capture = ?1)",
+        "DELETE FROM partitions WHERE capture = ?1",
+    };
+    int64_t n = live_add(db, segment, 0);
+    if (n >= 0)
+        n = db_run(db, "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2)", NULL, NULL, "bi",
+                   (const void *)capture->bytes, sizeof capture->bytes, index_i64(segment));
+    for (size_t i = 0; n >= 0 && i < sizeof steps / sizeof *steps; i++)
+        n = db_run(db, steps[i], NULL, NULL, "b", (const void *)capture->bytes,
+                   sizeof capture->bytes);
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+int index_delete_capture(struct index *index, const struct capture_id *capture,
+                         uint64_t *empty_segments, size_t *count)
+{
+    if (capture_id_is_zero(capture))
+        return SKEIN_INVALID;
+    uint64_t segments, bytes, end_segment, end_offset;
+    store_totals(index->store, &segments, &bytes, &end_segment, &end_offset);
+    int status = db_begin(index->write);
+    if (status < 0)
+        return index_fail(index, status);
+    status = capture_delete(index->write, capture, end_segment);
+    int ended = db_end(index->write, status == SKEIN_OK);
+    if (status == SKEIN_OK)
+        status = ended;
+    if (status < 0)
+        return index_fail(index, status);
+    return index_empty_segments(index, empty_segments, count);
+}
+
+struct number_list {
+    uint64_t *numbers;
+    size_t count, room;
+};
+
+static int number_add(void *context, struct db_row *row)
+{
+    struct number_list *list = context;
+    if (list->count < list->room)
+        list->numbers[list->count++] = (uint64_t)db_i64(row, 0);
+    return list->count == list->room;
+}
+
+int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
+{
+    uint64_t total, bytes, end_segment, end_offset;
+    store_totals(index->store, &total, &bytes, &end_segment, &end_offset);
+    struct number_list list = {segments, 0, *count};
+    int64_t n = 0;
+    if (*count > 0)
+        n = db_run(index->write,
+                   "SELECT number FROM segment WHERE live = 0 AND number < ?1 AND NOT EXISTS ("
+                   " SELECT 1 FROM tombstone JOIN dead USING (capture)"
+                   " WHERE tombstone.segment = number AND dead.segment <> number)",
+                   number_add, &list, "i", index_i64(end_segment));
+    *count = list.count;
+    return n < 0 ? index_fail(index, n) : SKEIN_OK;
+}
+
+static int segment_forget(struct db *db, uint64_t segment, bool with_rows)
+{
+    static const char *const steps[] = {"DELETE FROM dead WHERE segment = ?1",
+                                        "DELETE FROM segment WHERE number = ?1",
+                                        "DELETE FROM partitions WHERE segment = ?1"};
+    int64_t n = 0;
+    for (size_t i = 0; n >= 0 && i < (with_rows ? 3u : 2u); i++)
+        n = db_run(db, steps[i], NULL, NULL, "i", index_i64(segment));
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+int index_segment_removed(struct index *index, uint64_t segment)
+{
+    int status = db_begin(index->write);
+    if (status < 0)
+        return index_fail(index, status);
+    status = segment_forget(index->write, segment, false);
+    int ended = db_end(index->write, status == SKEIN_OK);
+    return index_fail(index, status < 0 ? status : ended);
+}
+
+/* ---- following the store ---- */
+
+static int scan_partition(void *context, const struct store_record *record,
+                          const struct store_place *place, const struct partition_footer *footer)
+{
+    struct index *index = context;
+    struct partition_row row;
+    partition_row_make(&row, record, place, footer);
+    return rows_insert(index->write, &row, 1);
+}
+
+static int scan_tombstone(void *context, const struct capture_id *capture, uint64_t segment)
+{
+    struct index *index = context;
+    return capture_delete(index->write, capture, segment);
+}
+
+static int value_get(void *context, struct db_row *row)
+{
+    uint64_t *value = context;
+    *value = (uint64_t)db_i64(row, 0);
+    return 1;
+}
+
+static int meta_get(struct db *db, const char *name, uint64_t *value)
+{
+    *value = 0;
+    int64_t n = db_run(db, "SELECT value FROM meta WHERE name = ?1", value_get, value, "s", name);
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+static int rows_clear(struct db *db)
+{
+    return db_exec(db, "DELETE FROM partitions; DELETE FROM segment; DELETE FROM tombstone;"
+                       "DELETE FROM dead; DELETE FROM meta;");
+}
+
+/* Brings the rows up to the store's end, from where they end or, where that is not in the store,
+ * from its beginning. */
+static int store_follow(struct index *index, bool from_nothing)
+{
+    struct db *db = index->write;
+    uint64_t segments, bytes, end_segment, end_offset, segment = 0, offset = 0;
+    int status = db_begin(db);
+    if (status < 0)
+        return status;
+    status = meta_get(db, "end_segment", &segment);
+    if (!status)
+        status = meta_get(db, "end_offset", &offset);
+    store_totals(index->store, &segments, &bytes, &end_segment, &end_offset);
+    if (segment > end_segment || (segment == end_segment && offset > end_offset))
+        from_nothing = true; /* another store's index, or the disk lost what it had promised */
+    if (!status && from_nothing) {
+        status = rows_clear(db);
+        segment = offset = 0;
+    }
+    if (!status)
+        status = store_scan(index->store, segment, offset, scan_partition, scan_tombstone, index);
+    int ended = db_end(db, status == SKEIN_OK);
+    return status != SKEIN_OK ? status : ended;
+}
+
+int index_rebuild(struct index *index, struct store *store)
+{
+    index->store = store;
+    return index_fail(index, store_follow(index, true));
+}
+
+static int numbers_collect(void *context, struct db_row *row)
+{
+    struct number_list *list = context;
+    if (list->count == list->room) {
+        size_t room = list->room ? list->room * 2 : 64;
+        uint64_t *grown = realloc(list->numbers, room * sizeof *grown);
+        if (!grown)
+            return 1;
+        list->numbers = grown;
+        list->room = room;
+    }
+    list->numbers[list->count++] = (uint64_t)db_i64(row, 0);
+    return 0;
+}
+
+/* Drops rows of segments that are gone: removed just before a power failure took the index's last
+ * commits. */
+static int missing_forget(struct index *index)
+{
+    struct number_list list = {0};
+    int64_t n = db_run(index->write, "SELECT number FROM segment", numbers_collect, &list, "");
+    int status = n < 0 ? (int)n : (size_t)n > list.count ? SKEIN_NO_MEMORY : SKEIN_OK;
+    for (size_t i = 0; !status && i < list.count; i++)
+        if (!store_has_segment(index->store, list.numbers[i]))
+            status = segment_forget(index->write, list.numbers[i], true);
+    free(list.numbers);
+    return status;
+}
+
+/* ---- opening ---- */
+
+static int schema_check(struct db *db)
+{
+    uint64_t version = 0;
+    int64_t n = db_run(db, "PRAGMA user_version", value_get, &version, "");
+    if (n < 0)
+        return (int)n;
+    if (version == SCHEMA_VERSION)
+        return SKEIN_OK;
+    return version == 0 ? db_exec(db, schema) : SKEIN_CORRUPT; /* another version is made anew */
+}
+
+static void connections_close(struct index *index)
+{
+    db_close(&index->read);
+    db_close(&index->write);
+}
+
+static int connections_open(struct index *index, const char *path, char *error, size_t error_bytes)
+{
+    int status = db_open(path, false, &index->write, error, error_bytes);
+    if (!status)
+        status = schema_check(index->write);
+    if (!status)
+        status = store_follow(index, false);
+    if (!status)
+        status = missing_forget(index);
+    if (!status)
+        status = db_open(path, false, &index->read, error, error_bytes);
+    if (status < 0 && index->write && !error[0])
+        (void)snprintf(error, error_bytes, "%s: %s", path, db_error(index->write));
+    return status;
+}
+
+static void files_remove(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < 3; i++) {
+        char name[4096];
+        int n = snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
+        if (n > 0 && (size_t)n < sizeof name)
+            (void)unlink(name);
+    }
+}
+
+int index_open(const char *folder, struct store *store, struct index **out, char *error,
+               size_t error_bytes)
+{
+    *out = NULL;
+    if (error_bytes > 0)
+        error[0] = 0;
+    char path[4096], marker[4096];
+    if (snprintf(path, sizeof path, "%s/index.db", folder) >= (int)sizeof path ||
+        snprintf(marker, sizeof marker, "%s/index.rebuild", folder) >= (int)sizeof marker)
+        return SKEIN_INVALID;
+    struct index *index = calloc(1, sizeof *index);
+    if (!index)
+        return SKEIN_NO_MEMORY;
+    index->store = store;
+    index->folder = strdup(folder);
+    int status = index->folder ? SKEIN_OK : SKEIN_NO_MEMORY;
+    if (!status && access(marker, F_OK) == 0)
+        files_remove(path);
+    if (!status)
+        status = connections_open(index, path, error, error_bytes);
+    if (status == SKEIN_CORRUPT) {
+        connections_close(index);
+        files_remove(path);
+        if (error_bytes > 0)
+            error[0] = 0;
+        status = connections_open(index, path, error, error_bytes);
+    }
+    if (status < 0) {
+        index_close(&index);
+        return status;
+    }
+    (void)unlink(marker);
+    *out = index;
+    return SKEIN_OK;
+}
+
+void index_close(struct index **index)
+{
+    struct index *i = *index;
+    if (!i)
+        return;
+    *index = NULL;
+    connections_close(i);
+    free(i->folder);
+    free(i);
+}
