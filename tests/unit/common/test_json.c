@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * JSON of strangers: what is refused and where; typed access; exact numbers; printing. */
+#include "json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+static cJSON *parse(const char *text)
+{
+    char error[128] = "";
+    cJSON *json = json_parse(text, strlen(text), error, sizeof error);
+    ck_assert_msg(json != NULL, "%s: %s", text, error);
+    return json;
+}
+
+static void expect_refused(const char *text, size_t n, const char *words)
+{
+    char error[128] = "";
+    ck_assert_msg(json_parse(text, n, error, sizeof error) == NULL, "%s", text);
+    ck_assert_msg(strstr(error, words), "%s: %s", text, error);
+}
+
+START_TEST(wrong_json_names_the_place)
+{
+    static const struct {
+        const char *text, *words;
+    } wrong[] = {{"", "line 1, column 1"},
+                 {"{\n  \"a\": x\n}", "line 2, column 8"},
+                 {"{} {}", "column 4: something follows"},
+                 {"{} x", "something follows"},
+                 {"\"abc", "does not end"},
+                 {"\"abc\\", "does not end"},
+                 {"\"a\\u0000b\"", "\\u0000"},
+                 {"\"\xff\"", "not UTF-8"},
+                 {"\"\xc0\xaf\"", "not UTF-8"},
+                 {"\"\xed\xa0\x80\"", "not UTF-8"},
+                 {"\"\xe2\x82", "not UTF-8"},
+                 {"\"a\nb\"", "control character"},
+                 {"{\"a\":\x01 1}", "control character"},
+                 {"[1,]", "not JSON"},
+                 {"{\"a\" 1}", "not JSON"}};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        expect_refused(wrong[i].text, strlen(wrong[i].text), wrong[i].words);
+    expect_refused("{}\0{}", 5, "control character");
+}
+END_TEST
+
+START_TEST(an_escaped_backslash_does_not_hide_a_u0000)
+{
+    cJSON_Delete(parse("\"a\\\\u0000b\"")); /* backslash, then plain letters */
+    expect_refused("\"a\\\\\\u0000b\"", 13, "\\u0000");
+}
+END_TEST
+
+START_TEST(levels_are_bounded)
+{
+    char text[300];
+    memset(text, '[', 64);
+    memset(text + 64, ']', 64);
+    text[128] = '\0';
+    cJSON_Delete(parse(text));
+    memset(text, '[', 65);
+    memset(text + 65, ']', 65);
+    expect_refused(text, 130, "64 levels");
+    expect_refused("\"[[[[[[\"[", 9, "something follows");
+}
+END_TEST
+
+START_TEST(members_are_read_by_type)
+{
+    cJSON *o = parse("{\"s\":\"x\",\"n\":7,\"b\":true,\"o\":{},\"l\":[],\"z\":null}");
+    struct json_reader r = {""};
+    ck_assert_str_eq(json_str(&r, o, "", "s", JSON_REQUIRED, "", 10), "x");
+    ck_assert_uint_eq(json_u64(&r, o, "", "n", JSON_REQUIRED, 0, 0, 10), 7);
+    ck_assert(json_bool(&r, o, "", "b", false));
+    ck_assert_ptr_nonnull(json_object(&r, o, "", "o", JSON_REQUIRED));
+    ck_assert_ptr_nonnull(json_array(&r, o, "", "l", JSON_REQUIRED));
+    ck_assert_str_eq(json_str(&r, o, "", "absent", JSON_OPTIONAL, "d", 10), "d");
+    ck_assert_uint_eq(json_u64(&r, o, "", "z", JSON_OPTIONAL, 3, 0, 10), 3);
+    ck_assert(json_bool(&r, o, "", "absent", true));
+    ck_assert_ptr_null(json_object(&r, o, "", "absent", JSON_OPTIONAL));
+    ck_assert_str_eq(r.error, "");
+    cJSON_Delete(o);
+}
+END_TEST
+
+/* One read that must fail with exactly these words. */
+#define expect_error(words, call)                                                                  \
+    do {                                                                                           \
+        struct json_reader r = {""};                                                               \
+        (void)(call);                                                                              \
+        ck_assert_str_eq(r.error, words);                                                          \
+    } while (0)
+
+START_TEST(failures_name_path_and_expectation)
+{
+    cJSON *o = parse("{\"s\":\"xyz\",\"n\":1.5,\"m\":-1,\"big\":1e300,\"t\":\"12x\"}");
+    expect_error("p.q: is missing", json_str(&r, o, "p", "q", JSON_REQUIRED, "", 1));
+    expect_error("s: must be text of at most 2 bytes", json_str(&r, o, "", "s", false, "", 2));
+    expect_error("n: must be text", json_str(&r, o, "", "n", false, "", 2));
+    expect_error("n: must be a whole number from 0 to 9", json_u64(&r, o, "", "n", false, 0, 0, 9));
+    expect_error("p.m: must be a whole number from 0 to 9",
+                 json_u64(&r, o, "p", "m", false, 0, 0, 9));
+    expect_error("t: must be a whole number from 0 to 9", json_u64(&r, o, "", "t", false, 0, 0, 9));
+    expect_error("big: a number above 2^53 must be written as a string of digits",
+                 json_u64(&r, o, "", "big", false, 0, 0, UINT64_MAX));
+    expect_error("s: must be true or false", json_bool(&r, o, "", "s", false));
+    expect_error("s: must be an object", json_object(&r, o, "", "s", false));
+    expect_error("s: must be a list", json_array(&r, o, "", "s", false));
+    expect_error("p: must be an object", json_str(&r, NULL, "p", "s", false, "", 2));
+    cJSON_Delete(o);
+}
+END_TEST
+
+START_TEST(first_failure_stays)
+{
+    cJSON *o = parse("{}");
+    struct json_reader r = {""};
+    json_str(&r, o, "", "first", JSON_REQUIRED, "", 1);
+    json_str(&r, o, "", "second", JSON_REQUIRED, "", 1);
+    ck_assert_str_eq(r.error, "first: is missing");
+    cJSON_Delete(o);
+}
+END_TEST
+
+START_TEST(unknown_keys_list_the_known)
+{
+    static const char *const known[] = {"a", "b", NULL};
+    cJSON *o = parse("{\"a\":1,\"c\":2}");
+    expect_error("p.c: unknown key; known are: a, b", (json_known(&r, o, "p", known), 0));
+    cJSON_Delete(o);
+}
+END_TEST
+
+START_TEST(integers_are_exact_both_ways)
+{
+    static const uint64_t values[] = {0,
+                                      1,
+                                      1000000000000000,
+                                      (UINT64_C(1) << 53) - 1,
+                                      UINT64_C(1) << 53,
+                                      (UINT64_C(1) << 53) + 1,
+                                      UINT64_C(1795254000123456789),
+                                      UINT64_MAX};
+    for (unsigned i = 0; i < sizeof values / sizeof *values; i++) {
+        struct json_reader r = {""};
+        struct buf b = {0};
+        cJSON *o = cJSON_CreateObject();
+        json_add_u64(o, "v", values[i]);
+        json_print(o, &b);
+        buf_put_u8(&b, 0);
+        ck_assert_ptr_null(strchr((char *)b.data, '+'));
+        cJSON_Delete(o);
+        o = parse((char *)b.data);
+        ck_assert(json_u64(&r, o, "", "v", JSON_REQUIRED, 0, 0, UINT64_MAX) == values[i]);
+        ck_assert_str_eq(r.error, "");
+        cJSON_Delete(o);
+        buf_fini(&b);
+    }
+}
+END_TEST
+
+static void expect_text(const char *bytes, size_t n, const char *want)
+{
+    struct buf b = {0};
+    json_put_text(&b, bytes, n);
+    buf_put_u8(&b, 0);
+    ck_assert_str_eq((char *)b.data, want);
+    buf_fini(&b);
+}
+
+START_TEST(text_is_escaped_and_valid_utf8)
+{
+    expect_text("a\"b\\c\n\t\x01\x7f", 9, "\"a\\\"b\\\\c\\n\\t\\u0001\\u007f\"");
+    expect_text("caf\xc3\xa9", 5, "\"caf\xc3\xa9\"");
+    expect_text("x\xffy", 3, "\"x\xef\xbf\xbdy\"");
+    expect_text("\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+    expect_text("\0", 1, "\"\\u0000\"");
+    expect_text("", 0, "\"\"");
+}
+END_TEST
+
+START_TEST(printing_round_trips)
+{
+    static const char text[] = "{\"a\":[1,-2.5,true,false,null,\"x\\\"y\"],\"b\":{},\"c\":1e+300}";
+    struct buf b = {0}, again = {0};
+    cJSON *o = parse(text);
+    json_print(o, &b);
+    cJSON_Delete(o);
+    buf_put_u8(&b, 0);
+    o = parse((char *)b.data);
+    json_print(o, &again);
+    buf_put_u8(&again, 0);
+    ck_assert_str_eq((char *)b.data, (char *)again.data);
+    ck_assert_ptr_nonnull(strstr((char *)b.data, "[1,-2.5,true,false,null,\"x\\\"y\"]"));
+    cJSON_Delete(o);
+    buf_fini(&b);
+    buf_fini(&again);
+}
+END_TEST
+
+START_TEST(what_json_cannot_say_is_null)
+{
+    struct buf b = {0};
+    cJSON *n = cJSON_CreateNumber((double)INFINITY);
+    json_print(n, &b);
+    ck_assert_int_eq(memcmp(b.data, "null", 4), 0);
+    cJSON_Delete(n);
+    buf_fini(&b);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of(
+        "json", wrong_json_names_the_place, an_escaped_backslash_does_not_hide_a_u0000,
+        levels_are_bounded, members_are_read_by_type, failures_name_path_and_expectation,
+        first_failure_stays, unknown_keys_list_the_known, integers_are_exact_both_ways,
+        text_is_escaped_and_valid_utf8, printing_round_trips, what_json_cannot_say_is_null, NULL));
+}
