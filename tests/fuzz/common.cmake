@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_fuzz(json LINK skein_common)
+skein_fuzz(selector LINK skein_common)
+skein_fuzz(wire LINK skein_common)

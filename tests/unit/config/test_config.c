@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A configuration is read as its table says; a wrong file names key and expectation. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc_fail.h"
+#include "support.h"
+
+struct sample {
+    char *socket, *empty;
+    uint64_t spool_bytes, any;
+    bool json;
+    struct config_strs hosts;
+};
+
+static const struct config_param params[] = {
+    CONFIG_STR(struct sample, socket, "socket", "/run/x.sock", "Unix socket of the agent"),
+    CONFIG_STR(struct sample, empty, "empty", NULL, "A text without a default"),
+    CONFIG_U64(struct sample, spool_bytes, "spool.max_bytes", 1024, 16, 4096, "Largest spool"),
+    CONFIG_U64(struct sample, any, "spool.deep.any", 0, 0, UINT64_MAX, "Any number | at all"),
+    CONFIG_BOOL(struct sample, json, "log.json", true, "JSON lines"),
+    CONFIG_STRS(struct sample, hosts, "hosts", "Names"),
+    {0}};
+
+/* Loads text as a file; the file's name is cut from the error. */
+static int load(const char *text, struct sample *s, char *error, size_t error_bytes)
+{
+    char *folder = temp_dir_new(), *file = path_join(folder, "c.json");
+    char full[512] = "";
+    file_write_text(file, text);
+    memset(s, 0, sizeof *s);
+    int status = config_load(params, s, file, full, sizeof full);
+    if (full[0]) {
+        ck_assert_msg(strncmp(full, file, strlen(file)) == 0, "%s", full);
+        snprintf(error, error_bytes, "%s", full + strlen(file) + 2);
+    }
+    free(file);
+    temp_dir_free(&folder);
+    return status;
+}
+
+START_TEST(without_a_file_there_are_defaults)
+{
+    struct sample s = {0};
+    char error[64];
+    ck_assert_int_eq(config_load(params, &s, NULL, error, sizeof error), SKEIN_OK);
+    ck_assert_str_eq(error, "");
+    ck_assert_str_eq(s.socket, "/run/x.sock");
+    ck_assert_str_eq(s.empty, "");
+    ck_assert_uint_eq(s.spool_bytes, 1024);
+    ck_assert(s.json);
+    ck_assert_uint_eq(s.hosts.count, 0);
+    config_free(params, &s);
+    ck_assert_ptr_null(s.socket);
+}
+END_TEST
+
+START_TEST(file_replaces_defaults)
+{
+    struct sample s;
+    char error[256] = "";
+    int status =
+        load("{\"socket\":\"/a\",\"spool\":{\"max_bytes\":\"17\",\"deep\":{\"any\":"
+             "\"18446744073709551615\"}},\"log\":{\"json\":false},\"hosts\":[\"a\",\"b\"]}",
+             &s, error, sizeof error);
+    ck_assert_msg(status == SKEIN_OK, "%s", error);
+    ck_assert_str_eq(s.socket, "/a");
+    ck_assert_uint_eq(s.spool_bytes, 17);
+    ck_assert(s.any == UINT64_MAX);
+    ck_assert(!s.json);
+    ck_assert_uint_eq(s.hosts.count, 2);
+    ck_assert_str_eq(s.hosts.items[1], "b");
+    config_free(params, &s);
+}
+END_TEST
+
+START_TEST(wrong_files_name_key_and_expectation)
+{
+    static const struct {
+        const char *text, *error;
+    } wrong[] = {
+        {"", "line 1, column 1: no JSON at all"},
+        {"[]", "must be a JSON object"},
+        {"{\"socket\":1}", "socket: must be text"},
+        {"{\"spool\":{\"max_bytes\":15}}",
+         "spool.max_bytes: must be a whole number from 16 to 4096"},
+        {"{\"spool\":{\"max_bytes\":1.5}}",
+         "spool.max_bytes: must be a whole number from 16 to 4096"},
+        {"{\"spool\":{\"deep\":{\"any\":1e19}}}",
+         "spool.deep.any: a number above 2^53 must be a string of digits"},
+        {"{\"spool\":5}", "spool: must be an object"},
+        {"{\"log\":{\"json\":1}}", "log.json: must be true or false"},
+        {"{\"hosts\":\"a\"}", "hosts: must be a list of texts"},
+        {"{\"hosts\":[\"a\",1]}", "hosts[1]: must be text"},
+        {"{\"sokcet\":\"x\"}", "sokcet: unknown key; did you mean socket?"},
+        {"{\"max_bytes\":20}", "max_bytes: unknown key; did you mean spool.max_bytes?"},
+        {"{\"spool.max_bytes\":20}", "spool.max_bytes: unknown key; did you mean spool.max_bytes?"},
+        {"{\"utterly_else\":1}", "utterly_else: unknown key; --help lists all"},
+        {"{\"socket\":\"a\",\"socket\":\"b\"}", "socket: is given twice"},
+        {"{\"log\":{},\"log\":{}}", "log: is given twice"},
+        {"{\n\"socket\": }", "line 2, column 11: not JSON"},
+    };
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct sample s;
+        static const struct sample zero;
+        char error[256] = "";
+        ck_assert_msg(load(wrong[i].text, &s, error, sizeof error) == SKEIN_INVALID, "%s",
+                      wrong[i].text);
+        ck_assert_str_eq(error, wrong[i].error);
+        ck_assert_int_eq(memcmp(&s, &zero, sizeof s), 0);
+    }
+}
+END_TEST
+
+START_TEST(missing_file_says_so)
+{
+    struct sample s = {0};
+    char error[256];
+    ck_assert_int_eq(config_load(params, &s, "/nowhere/c.json", error, sizeof error), SKEIN_IO);
+    ck_assert_str_eq(error, "/nowhere/c.json: No such file or directory");
+    ck_assert_int_eq(config_load(params, &s, "/tmp", error, sizeof error), SKEIN_IO);
+    ck_assert_ptr_null(s.socket);
+}
+END_TEST
+
+START_TEST(out_of_memory_is_reported_and_leaves_nothing)
+{
+    char *folder = temp_dir_new(), *file = path_join(folder, "c.json");
+    unsigned failures = 0;
+    file_write_text(file, "{\"socket\":\"/a\",\"hosts\":[\"a\",\"b\"]}");
+    for (unsigned n = 1;; n++) {
+        struct sample s = {0};
+        char error[128];
+        alloc_fail_at(n);
+        int status = config_load(params, &s, file, error, sizeof error);
+        if (!alloc_fail_end()) {
+            ck_assert_int_eq(status, SKEIN_OK);
+            config_free(params, &s);
+            break;
+        }
+        ck_assert_int_eq(status, SKEIN_NO_MEMORY);
+        ck_assert_ptr_null(s.socket);
+        failures++;
+    }
+    ck_assert_uint_gt(failures, 4);
+    free(file);
+    temp_dir_free(&folder);
+}
+END_TEST
+
+static char *printed(void (*print)(const struct config_param *, FILE *))
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    print(params, out);
+    fclose(out);
+    return text;
+}
+
+START_TEST(help_and_markdown_have_a_row_for_each_parameter)
+{
+    char *help = printed(config_print_help), *markdown = printed(config_print_markdown);
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++) {
+        ck_assert_ptr_nonnull(strstr(help, p->path));
+        ck_assert_ptr_nonnull(strstr(markdown, p->path));
+    }
+    ck_assert_ptr_nonnull(strstr(help, "number, default 1024, 16 to 4096"));
+    ck_assert_ptr_nonnull(strstr(markdown, "Any number \\| at all"));
+    free(help);
+    free(markdown);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("config", without_a_file_there_are_defaults, file_replaces_defaults,
+                              wrong_files_name_key_and_expectation, missing_file_says_so,
+                              out_of_memory_is_reported_and_leaves_nothing,
+                              help_and_markdown_have_a_row_for_each_parameter, NULL));
+}
