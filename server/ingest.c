@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The data port: receives chunks, assembles and checks partitions, and hands them to the group
+ * commit (ingest_commit.c). Owns the listening transport and one thread, which is the store's only
+ * writer. Other threads enter through ingest_stop, ingest_state and ingest_delete_capture. Takes
+ * every byte as hostile: what is no frame is counted and dropped, what is no partition is rejected.
+ */
+#include "ingest.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "checksum.h"
+#include "clock.h"
+#include "ingest_int.h"
+#include "metrics.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define STALE_NS                                                                                   \
+    (30000 * NS_PER_MS) /* agents send again after 5 s; what got nothing for so long is given up   \
+                         */
+#define TICK_NS        (1000 * NS_PER_MS)
+#define BURST_MESSAGES 256 /* taken in a row before commits and requests get their turn */
+
+/* ---- chunks ---- */
+
+/* 1: stored, or of a deleted capture: not to be stored again. 0; or a status. */
+static int partition_known(struct ingest *in, const struct wire_chunk *chunk)
+{
+    int known = index_find(in->index, &chunk->key, NULL);
+    if (known == 0 && !capture_id_is_zero(&chunk->capture))
+        known = index_capture_deleted(in->index, &chunk->capture);
+    return known;
+}
+
+/* Answers what needs no bytes: stored already, in the group already, or no lookup possible. True
+ * where that was so. One answer a partition (P-12): with its last chunk. */
+static bool chunk_answered(struct ingest *in, const struct wire_chunk *chunk,
+                           const struct answer_to *to, uint64_t now_ns)
+{
+    bool last = chunk->index + 1 == chunk->count;
+    if (group_has(in, &chunk->key)) {
+        struct member *slot = last ? group_slot(in) : NULL;
+        if (slot) {
+            slot->to = *to;
+            slot->repeat = true;
+            group_add(in, slot, now_ns);
+        } else if (last) {
+            ingest_answer(in, to, WIRE_RETRY, RETRY_INDEX_MS, 0);
+        }
+        return true;
+    }
+    int known = partition_known(in, chunk);
+    if (known == 1 && last) {
+        metrics_add(ingest_duplicates_total, 1);
+        ingest_answer(in, to, WIRE_STORED_BEFORE, 0, 0);
+    }
+    if (known < 0) {
+        atomic_store(&in->problem, INGEST_INDEX);
+        ingest_answer(in, to, WIRE_RETRY, RETRY_INDEX_MS, 0);
+    }
+    return known != 0;
+}
+
+/* SKEIN_OK: the footer decodes and is this chunk's; SKEIN_NO_MEMORY; SKEIN_CORRUPT. */
+static int footer_check(const uint8_t *bytes, size_t n, const struct wire_chunk *chunk,
+                        struct partition_footer *footer)
+{
+    size_t need = 0;
+    int status = partition_footer_get(bytes, n, footer, &need);
+    if (status == SKEIN_NO_MEMORY)
+        return status;
+    if (status < 0)
+        return SKEIN_CORRUPT;
+    if (footer->partition_bytes == n && memcmp(&footer->key, &chunk->key, sizeof chunk->key) == 0)
+        return SKEIN_OK;
+    partition_footer_free(footer);
+    return SKEIN_CORRUPT;
+}
+
+/* Takes a whole partition: `assembled` or, where NULL, the bytes inside *message. Owns both from
+ * here on. */
+static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
+                           const struct answer_to *to, uint8_t *assembled,
+                           struct transport_message *message, uint64_t now_ns)
+{
+    const uint8_t *bytes = assembled ? assembled : chunk->bytes;
+    size_t n = (size_t)chunk->partition_bytes;
+    struct partition_footer footer;
+    int status = footer_check(bytes, n, chunk, &footer);
+    struct member *slot = status == SKEIN_OK ? group_slot(in) : NULL;
+    if (!slot) {
+        if (status == SKEIN_OK)
+            partition_footer_free(&footer);
+        if (status == SKEIN_CORRUPT) {
+            metrics_add(ingest_rejected_total, 1);
+            ingest_answer(in, to, WIRE_REJECTED, 0, 0);
+        } else {
+            ingest_answer(in, to, WIRE_RETRY, RETRY_INDEX_MS, 0);
+        }
+        free(assembled);
+        return;
+    }
+    slot->to = *to;
+    slot->record.key = chunk->key;
+    slot->record.capture = chunk->capture;
+    slot->record.received_ns = clock_realtime_ns();
+    if (in->hooks.agent_of)
+        slot->record.agent = in->hooks.agent_of(in->hooks.context, &chunk->key.process);
+    slot->footer = footer;
+    slot->bytes = bytes;
+    slot->len = n;
+    slot->assembled = assembled;
+    if (!assembled) {
+        slot->message = *message;
+        memset(message, 0, sizeof *message);
+    }
+    group_add(in, slot, now_ns);
+}
+
+/* A chunk of several. */
+static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
+                           const struct answer_to *to, uint64_t now_ns)
+{
+    if (!assembler_has(in->assembler, chunk) && chunk_answered(in, chunk, to, now_ns))
+        return;
+    uint8_t *bytes;
+    uint32_t have;
+    int status = assembler_add(in->assembler, chunk, now_ns, &bytes, &have);
+    metrics_set(ingest_assembling_bytes, assembler_bytes(in->assembler));
+    if (status == SKEIN_CORRUPT) {
+        metrics_add(ingest_rejected_total, 1);
+        ingest_answer(in, to, WIRE_REJECTED, 0, 0);
+    } else if (status < 0) {
+        ingest_answer(in, to, WIRE_RETRY, RETRY_MEMORY_MS, have);
+    } else if (status == 1) {
+        /* Another sender may have been faster with the same key. The answer is due now, whichever
+         * chunk came last. */
+        struct wire_chunk whole = *chunk;
+        whole.index = whole.count - 1;
+        if (chunk_answered(in, &whole, to, now_ns))
+            free(bytes);
+        else
+            partition_take(in, chunk, to, bytes, NULL, now_ns);
+    }
+}
+
+static void message_take(struct ingest *in, struct transport_message *message, uint64_t now_ns)
+{
+    struct wire_frame frame;
+    struct wire_chunk chunk;
+    if (wire_frame_get(message->data, message->len, &frame) < 0 || frame.type != WIRE_CHUNK ||
+        wire_chunk_get(frame.body, frame.body_bytes, &chunk) < 0) {
+        metrics_add(ingest_malformed_total, 1);
+        return;
+    }
+    struct answer_to to = {chunk.key, message->peer, frame.id};
+    if (chunk.count > 1) {
+        chunk_assemble(in, &chunk, &to, now_ns);
+    } else if (checksum64(chunk.bytes, chunk.bytes_len) != chunk.partition_checksum) {
+        metrics_add(ingest_rejected_total, 1);
+        ingest_answer(in, &to, WIRE_REJECTED, 0, 0);
+    } else if (!chunk_answered(in, &chunk, &to, now_ns)) {
+        partition_take(in, &chunk, &to, NULL, message, now_ns);
+    }
+}
+
+/* ---- the thread ---- */
+
+static void requests_run(struct ingest *in)
+{
+    pthread_mutex_lock(&in->lock);
+    struct delete_request *list = in->requests;
+    in->requests = NULL;
+    pthread_mutex_unlock(&in->lock);
+    while (list) {
+        struct delete_request *request = list;
+        list = request->next;
+        int status = ingest_delete_now(in, &request->capture);
+        pthread_mutex_lock(&in->lock);
+        request->status = status;
+        request->done = true; /* from here on it may be gone */
+        pthread_cond_broadcast(&in->done);
+        pthread_mutex_unlock(&in->lock);
+    }
+}
+
+/* When the thread has something to do though nothing arrives. */
+static uint64_t next_due(const struct ingest *in)
+{
+    const struct group *g = &in->group;
+    uint64_t due = in->expire_ns;
+    uint64_t group_due = g->durable ? g->retry_ns : g->since_ns + in->commit_wait_ns;
+    return g->count > 0 && group_due < due ? group_due : due;
+}
+
+/* Waits for a message, a request or the next due time. */
+static void thread_wait(struct ingest *in)
+{
+    uint64_t now = clock_monotonic_ns(), due = next_due(in);
+    int timeout_ms = due > now ? (int)((due - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
+    struct pollfd fds[2] = {{.fd = transport_poll_fd(in->transport), .events = POLLIN},
+                            {.fd = in->wake_fd, .events = POLLIN}};
+    (void)poll(fds, 2, timeout_ms);
+    uint64_t ignored;
+    if ((fds[1].revents & POLLIN) && read(in->wake_fd, &ignored, sizeof ignored) < 0)
+        return; /* somebody else's wake-up: nothing is lost, the flags are looked at anyway */
+}
+
+static void due_run(struct ingest *in)
+{
+    uint64_t now = clock_monotonic_ns();
+    struct group *g = &in->group;
+    if (g->count > 0 && now >= (g->durable ? g->retry_ns : g->since_ns + in->commit_wait_ns))
+        group_commit(in);
+    if (now >= in->expire_ns) {
+        in->expire_ns = now + TICK_NS;
+        size_t dropped = now > STALE_NS ? assembler_expire(in->assembler, now - STALE_NS) : 0;
+        metrics_add(ingest_abandoned_total, dropped);
+        metrics_set(ingest_assembling_bytes, assembler_bytes(in->assembler));
+    }
+}
+
+static void *thread_run(void *argument)
+{
+    struct ingest *in = argument;
+    while (!atomic_load(&in->stopping)) {
+        thread_wait(in);
+        uint64_t now = clock_monotonic_ns();
+        struct transport_message message;
+        for (int i = 0;
+             i < BURST_MESSAGES && transport_receive(in->transport, 0, &message) == SKEIN_OK; i++) {
+            message_take(in, &message, now);
+            transport_message_free(&message);
+        }
+        due_run(in);
+        requests_run(in);
+    }
+    group_commit(in);
+    requests_run(in);
+    return NULL;
+}
+
+/* ---- the interface ---- */
+
+static void ingest_free(struct ingest *in)
+{
+    transport_free(&in->transport);
+    assembler_free(&in->assembler);
+    for (size_t i = 0; i < in->group.count; i++)
+        member_fini(&in->group.members[i]);
+    if (in->wake_fd >= 0)
+        close(in->wake_fd);
+    pthread_cond_destroy(&in->done);
+    pthread_mutex_destroy(&in->lock);
+    free(in->group.members);
+    free(in->rows);
+    free(in);
+}
+
+static int ingest_prepare(struct ingest *in, const struct ingest_settings *settings)
+{
+    in->group.members = calloc(GROUP_COUNT_MAX, sizeof *in->group.members);
+    in->rows = calloc(GROUP_COUNT_MAX, sizeof *in->rows);
+    in->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!in->group.members || !in->rows)
+        return SKEIN_NO_MEMORY;
+    if (in->wake_fd < 0)
+        return SKEIN_IO;
+    int status = assembler_new(settings->max_assembling_bytes, &in->assembler);
+    return status < 0 ? status : transport_listen(settings->address, WIRE_DATA_MAX, &in->transport);
+}
+
+int ingest_start(const struct ingest_settings *settings, struct store *store, struct index *index,
+                 const struct ingest_hooks *hooks, struct ingest **out, char *error,
+                 size_t error_bytes)
+{
+    *out = NULL;
+    struct ingest *in = calloc(1, sizeof *in);
+    if (!in)
+        return SKEIN_NO_MEMORY;
+    in->store = store;
+    in->index = index;
+    if (hooks)
+        in->hooks = *hooks;
+    in->commit_wait_ns = settings->commit_wait_ms * NS_PER_MS;
+    in->wake_fd = -1;
+    pthread_mutex_init(&in->lock, NULL);
+    pthread_cond_init(&in->done, NULL);
+    int status = ingest_prepare(in, settings);
+    if (!status && pthread_create(&in->thread, NULL, thread_run, in) != 0)
+        status = SKEIN_NO_MEMORY;
+    if (status < 0) {
+        (void)snprintf(error, error_bytes, "data port %s: %s", settings->address,
+                       skein_status_text(status));
+        ingest_free(in);
+        return status;
+    }
+    *out = in;
+    return SKEIN_OK;
+}
+
+static void thread_wake(struct ingest *in)
+{
+    uint64_t one = 1;
+    ssize_t n;
+    do
+        n = write(in->wake_fd, &one, sizeof one);
+    while (n < 0 && errno == EINTR);
+}
+
+void ingest_stop(struct ingest **ingest)
+{
+    struct ingest *in = *ingest;
+    if (!in)
+        return;
+    *ingest = NULL;
+    pthread_mutex_lock(&in->lock);
+    in->closed = true; /* no request comes behind the thread's last look */
+    pthread_mutex_unlock(&in->lock);
+    atomic_store(&in->stopping, true);
+    thread_wake(in);
+    pthread_join(in->thread, NULL);
+    ingest_free(in);
+}
+
+const char *ingest_state(struct ingest *ingest)
+{
+    static const char *const words[] = {
+#define X(name, text) text,
+        INGEST_PROBLEM_LIST(X)
+#undef X
+    };
+    return words[atomic_load(&ingest->problem)];
+}
+
+int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture)
+{
+    struct delete_request request = {.capture = *capture};
+    pthread_mutex_lock(&ingest->lock);
+    if (ingest->closed) {
+        pthread_mutex_unlock(&ingest->lock);
+        return SKEIN_CLOSED;
+    }
+    struct delete_request **last = &ingest->requests;
+    while (*last)
+        last = &(*last)->next;
+    *last = &request;
+    thread_wake(ingest);
+    while (!request.done)
+        pthread_cond_wait(&ingest->done, &ingest->lock);
+    pthread_mutex_unlock(&ingest->lock);
+    return request.status;
+}

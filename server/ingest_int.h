@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of struct ingest. Included by ingest.c, which receives, and ingest_commit.c, which
+ * commits and answers; by nobody else. All but the fields titled so belongs to the ingest thread.
+ */
+#ifndef INGEST_INT_H
+#define INGEST_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "assembly.h"
+#include "ingest.h"
+#include "transport.h"
+#include "wire.h"
+
+#define GROUP_BYTES_MAX (UINT64_C(16) << 20) /* a group is committed when it holds this much */
+#define GROUP_COUNT_MAX 512
+#define RETRY_MEMORY_MS 500 /* what agents are told to wait: assembling memory is all taken */
+#define RETRY_INDEX_MS  1000
+#define RETRY_DISK_MS   5000
+
+/* ingest_state's values */
+#define INGEST_PROBLEM_LIST(X)                                                                     \
+    X(NONE, "ok")                                                                                  \
+    X(FULL, "disk nearly full")                                                                    \
+    X(STORE, "segments cannot be written")                                                         \
+    X(INDEX, "the index takes no rows")
+enum ingest_problem {
+#define X(name, words) INGEST_##name,
+    INGEST_PROBLEM_LIST(X)
+#undef X
+};
+
+/* Who waits for an answer about which partition. */
+struct answer_to {
+    struct partition_key key;
+    struct transport_peer peer;
+    uint64_t frame_id;
+};
+
+/* One whole partition of the group. Its bytes are in `assembled` or inside `message`. */
+struct member {
+    struct answer_to to;
+    bool repeat; /* of an earlier member: has no bytes, is answered with it */
+    struct store_record record;
+    struct store_place place;
+    struct partition_footer footer;
+    const uint8_t *bytes;
+    size_t len;
+    uint8_t *assembled;
+    struct transport_message message;
+};
+
+/*  EMPTY ──group_add──▶ COLLECTING ──appended, synced──▶ DURABLE ──index took it──▶ EMPTY
+ *                           │                             ▲   │
+ *                           └─ the store failed twice ─▶  └───┘ the index failed: again after
+ * RETRY_INDEX_MS RETRY to all, EMPTY
+ */
+struct group {
+    struct member *members; /* GROUP_COUNT_MAX of them */
+    size_t count;
+    uint64_t bytes;
+    uint64_t since_ns; /* when its first member came */
+    bool durable;
+    uint64_t retry_ns; /* DURABLE: when the index is tried again */
+};
+
+struct delete_request {
+    struct capture_id capture;
+    int status;
+    bool done;
+    struct delete_request *next;
+};
+
+struct ingest {
+    struct transport *transport;
+    struct store *store;
+    struct index *index;
+    struct ingest_hooks hooks;
+    uint64_t commit_wait_ns;
+    struct assembler *assembler;
+    struct group group;
+    struct partition_row *rows; /* GROUP_COUNT_MAX, for the commit */
+    uint64_t last_segment;      /* of the last commit */
+    uint64_t expire_ns;         /* when stale assemblies are looked for next */
+
+    /* shared with any thread */
+    pthread_t thread;
+    int wake_fd;
+    _Atomic int problem; /* enum ingest_problem */
+    _Atomic bool stopping;
+    pthread_mutex_t lock; /* guards requests and closed */
+    pthread_cond_t done;
+    struct delete_request *requests;
+    bool closed;
+};
+
+/* Sends an acknowledgement; a peer that cannot take it now asks again by sending its chunks again.
+ */
+void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_status status,
+                   uint32_t retry_ms, uint32_t have);
+
+/* Whether the group has this key. */
+bool group_has(const struct ingest *in, const struct partition_key *key);
+
+/* A free member, zeroed, or NULL while the group is full or waits for the index. */
+struct member *group_slot(struct ingest *in);
+
+/* Takes the slot's member into the group; commits it where it is full now. */
+void group_add(struct ingest *in, struct member *member, uint64_t now_ns);
+void member_fini(struct member *member);
+
+/* Commits the group, or what of it waits for the index; answers everybody who got a result. */
+void group_commit(struct ingest *in);
+
+/* Removes segments that hold nothing any more. SKEIN_OK or the first failure. */
+int ingest_reclaim(struct ingest *in);
+/* On the ingest thread: what ingest_delete_capture asks for. */
+int ingest_delete_now(struct ingest *in, const struct capture_id *capture);
+
+#endif
