@@ -25,6 +25,10 @@ if(SKEIN_SANITIZE)
     add_compile_options(-fsanitize=${SKEIN_SANITIZE} -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${SKEIN_SANITIZE})
 endif()
+if(SKEIN_FUZZ_ENGINE)
+    # The libraries under test tell the engine which way a run went, too.
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
 target_link_libraries(skein_flags INTERFACE Threads::Threads)
 
 # skein_library(name FILES a.c b.c [LINK lib...]): a static library of this tree.

@@ -198,6 +198,8 @@ static void become(const char *const argv[], const struct spawn_options *o, pid_
     for (; argv[n] && n < 63; n++)
         arguments[n] = strdup(argv[n]);
     arguments[n] = NULL;
+    if (!arguments[0])
+        _exit(127);
     execvp(arguments[0], arguments);
     fprintf(stderr, "spawn: %s: %s\n", argv[0], strerror(errno));
     _exit(127);

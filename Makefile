@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# Thin: each target is a few commands of cmake and ctest, which work by themselves as well.
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+# A repeated build is fast where ccache is there.
+ifneq ($(shell command -v ccache 2>/dev/null),)
+export CMAKE_C_COMPILER_LAUNCHER ?= ccache
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+endif
+
+.PHONY: help deps build demo test bench install clean
+
+help:
+	@echo "make demo     start collector, agent and a Redis, and watch a stall being captured"
+	@echo "              (ONCE=1: exit after the findings)"
+	@echo "make test     build and run all tests"
+	@echo "make bench    build and run the benches, each figure beside its peer"
+	@echo "make install  into PREFIX ($(PREFIX)), below DESTDIR where given"
+	@echo "make deps     install what is missing (the targets above do it by themselves)"
+	@echo "make clean    remove build/ and demo-out/"
+
+deps:
+	@tools/deps.sh
+
+build: deps
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release --parallel $(JOBS)
+
+demo: build
+	@ONCE=$(ONCE) tools/demo.sh
+
+test: build
+	@ctest --preset release --parallel $(JOBS)
+
+bench: build
+	@tools/deps.sh --bench || echo "bench: goes on without LTTng"
+	@cmake --preset release >/dev/null && cmake --build --preset release --parallel $(JOBS)
+	@tools/bench.sh
+
+install: deps
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
+	@cmake --build --preset release --parallel $(JOBS)
+	@cmake --install build/release
+
+clean:
+	rm -rf build demo-out

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing on Debian 12: nothing is said, asked or fetched where nothing is.
+#   tools/deps.sh            to build, test and run the demo
+#   tools/deps.sh --bench    and to compare with LTTng
+#   tools/deps.sh --ci       and for .ci/run: clang and its tools
+set -eu
+
+packages="gcc g++ make cmake ninja-build pkg-config
+    libmicrohttpd-dev libnanomsg-dev liblz4-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
+    libxxhash-dev check redis-server redis-tools"
+
+for group in "$@"; do
+    case $group in
+    --bench) packages="$packages lttng-tools liblttng-ust-dev" ;;
+    --ci) packages="$packages ccache clang clang-format clang-tidy clang-tools libclang-rt-14-dev" ;;
+    *)
+        echo "usage: tools/deps.sh [--bench] [--ci]" >&2
+        exit 2
+        ;;
+    esac
+done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "deps: this is no Debian; these packages of Debian 12 are needed, by whatever name:" $packages >&2
+    exit 0
+fi
+
+missing=
+for package in $packages; do
+    case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true) in
+    *" installed") ;;
+    *) missing="$missing $package" ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "deps: missing, and there is no sudo to install them with:$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+
+echo "deps: installing$missing"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# A list of packages that is old or absent is fetched first; a failing install prints why.
+if ! { $as_root apt-get -qq update &&
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -y --no-install-recommends install $missing; } >"$log" 2>&1; then
+    cat "$log" >&2
+    echo "deps: could not install$missing" >&2
+    exit 1
+fi
+echo "deps: done"

@@ -1,0 +1,8 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Formats the sources that git knows; --check only says which differ, and fails.
+set -eu
+cd "$(dirname "$0")/.."
+mode=-i
+[ "${1-}" != --check ] || mode="--dry-run -Werror"
+git ls-files -z '*.c' '*.h' '*.cc' '*.hpp' | xargs -0 -r clang-format $mode
