@@ -25,7 +25,8 @@ struct intern_table {
 
 void intern_table_fini(struct intern_table *table);
 
-/* The number of these bytes, *fresh set when they are new; SKEIN_NO_MEMORY (the table is then unchanged). */
+/* The number of these bytes, *fresh set when they are new; SKEIN_NO_MEMORY (the table is then
+ * unchanged). */
 int64_t intern_table_put(struct intern_table *table, const void *bytes, size_t n, bool *fresh);
 
 static inline const uint8_t *intern_table_bytes(const struct intern_table *table, size_t i)

@@ -11,8 +11,8 @@
 /* Appends n bytes as one frame with content size and checksum. b->status tells of failure. */
 void lz4_pack(struct buf *b, const void *bytes, size_t n);
 
-/* Unpacks one whole frame of exactly raw_bytes into out. SKEIN_OK; SKEIN_CORRUPT; SKEIN_NO_MEMORY. On failure the
- * contents of out are undefined. */
+/* Unpacks one whole frame of exactly raw_bytes into out. SKEIN_OK; SKEIN_CORRUPT; SKEIN_NO_MEMORY.
+ * On failure the contents of out are undefined. */
 int lz4_unpack(const void *frame, size_t n, uint8_t *out, size_t raw_bytes);
 
 #endif

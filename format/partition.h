@@ -13,9 +13,9 @@
 #include "ids.h"
 #include "skein/skein.h"
 
-#define PARTITION_BYTES_MAX (UINT64_C(64) << 20)
+#define PARTITION_BYTES_MAX     (UINT64_C(64) << 20)
 #define PARTITION_BLOCK_RAW_MAX (256u << 10)
-#define PARTITION_NAME_MAX 1024 /* bytes of any name or string in a table */
+#define PARTITION_NAME_MAX      1024 /* bytes of any name or string in a table */
 
 enum partition_clock { PARTITION_CLOCK_MONOTONIC = 1, PARTITION_CLOCK_TSC = 2 };
 
@@ -26,17 +26,21 @@ struct clock_snapshot {
 
 struct partition_info {
     struct partition_key key;
-    uint64_t generation;       /* host generation that the cut ended */
+    uint64_t generation; /* host generation that the cut ended */
     uint32_t pid;
     uint64_t process_start_ns; /* realtime */
     uint8_t clock;             /* enum partition_clock */
     uint8_t shift;             /* tick = clock >> shift */
     uint8_t mode;              /* enum skein_mode of the ring */
-    struct clock_snapshot begin, end; /* begin.ticks < end.ticks; event times are interpolated, also outside */
-    int64_t clock_offset_ns;   /* collector's realtime minus this host's, as estimated; 0 unknown */
+    struct clock_snapshot begin,
+        end; /* begin.ticks < end.ticks; event times are interpolated, also outside */
+    int64_t clock_offset_ns; /* collector's realtime minus this host's, as estimated; 0 unknown */
     uint64_t window_from_ticks, window_to_ticks; /* what the cut set out to hold */
     const char *host, *service, *labels, *exe;   /* labels "k=v,…"; never NULL, may be "" */
-    struct { int32_t signal, status; bool known; } death; /* of a process that has ended; zero otherwise */
+    struct {
+        int32_t signal, status;
+        bool known;
+    } death; /* of a process that has ended; zero otherwise */
 };
 
 struct partition_arg {
@@ -65,19 +69,27 @@ struct partition_value {
         uint64_t u64;
         int64_t i64;
         double f64;
-        struct { const char *text; uint32_t len; bool cut; } str;
-        struct { uint64_t resource, number; } seq;
+        struct {
+            const char *text;
+            uint32_t len;
+            bool cut;
+        } str;
+        struct {
+            uint64_t resource, number;
+        } seq;
     };
 };
 
 /* Why records are missing. One row: name in JSON and docs. */
 #define PARTITION_LOSS_LIST(X)                                                                     \
-    X(RING_FULL, 1, "ring_full")         /* no chunk was free (all being written, pinned, or oneshot full) */ \
-    X(OVERWRITTEN, 2, "overwritten")     /* circular: gone before the cut inside the asked window; count in chunks' records unknown -> events 0 */ \
-    X(CORRUPT, 3, "corrupt")             /* committed bytes that do not decode */                  \
-    X(SIGNAL, 4, "signal")               /* a handler interrupted a handler inside the tracer */   \
-    X(SIZE, 5, "size")                   /* cut by the partition size limit */                     \
-    X(NAME, 6, "name")                   /* the event survived, a string or descriptor of it did not */
+    X(RING_FULL, 1,                                                                                \
+      "ring_full") /* no chunk was free (all being written, pinned, or oneshot full) */            \
+    X(OVERWRITTEN, 2, "overwritten") /* circular: gone before the cut inside the asked window;     \
+                                        count in chunks' records unknown -> events 0 */            \
+    X(CORRUPT, 3, "corrupt")         /* committed bytes that do not decode */                      \
+    X(SIGNAL, 4, "signal")           /* a handler interrupted a handler inside the tracer */       \
+    X(SIZE, 5, "size")               /* cut by the partition size limit */                         \
+    X(NAME, 6, "name")               /* the event survived, a string or descriptor of it did not */
 enum partition_loss_reason {
 #define X(name, value, text) PARTITION_LOSS_##name = value,
     PARTITION_LOSS_LIST(X)
@@ -102,9 +114,9 @@ struct partition_open {
 /* ---- footer: what can be known without reading the partition ---- */
 
 struct partition_block {
-    uint64_t offset;      /* from the partition's first byte */
+    uint64_t offset; /* from the partition's first byte */
     uint32_t stored_bytes, raw_bytes;
-    uint32_t threads;     /* batches in it */
+    uint32_t threads; /* batches in it */
     uint64_t events, from_ticks, to_ticks;
 };
 struct partition_type_count {
@@ -113,9 +125,9 @@ struct partition_type_count {
     uint64_t events;
 };
 struct partition_footer {
-    uint64_t partition_bytes;  /* whole, magic to end of footer */
+    uint64_t partition_bytes; /* whole, magic to end of footer */
     struct partition_key key;
-    uint64_t from_ns, to_ns;   /* realtime of the first and last record, host clock */
+    uint64_t from_ns, to_ns; /* realtime of the first and last record, host clock */
     uint64_t window_from_ns, window_to_ns;
     uint64_t events, lost, threads, fixed_up;
     uint32_t pid;
@@ -130,10 +142,12 @@ struct partition_footer {
     size_t trace_id_filter_words;
 };
 
-/* Finds and decodes the footer at the end of `bytes` (at least the partition's tail; the whole partition is fine too).
- * SKEIN_OK; SKEIN_TRUNCATED (`*need` says how many tail bytes it takes); SKEIN_CORRUPT; SKEIN_VERSION; SKEIN_NO_MEMORY.
- * On failure *footer is zero. The caller frees with partition_footer_free. */
-int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer, size_t *need);
+/* Finds and decodes the footer at the end of `bytes` (at least the partition's tail; the whole
+ * partition is fine too). SKEIN_OK; SKEIN_TRUNCATED (`*need` says how many tail bytes it takes);
+ * SKEIN_CORRUPT; SKEIN_VERSION; SKEIN_NO_MEMORY. On failure *footer is zero. The caller frees with
+ * partition_footer_free. */
+int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer,
+                         size_t *need);
 void partition_footer_free(struct partition_footer *footer);
 
 /* Whether the OpenTelemetry trace id may occur (false: it does not). */

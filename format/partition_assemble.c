@@ -58,7 +58,8 @@ static void entries_put(struct buf *b, uint16_t kind, const struct intern_table 
     section_end(b, at);
 }
 
-static void strings_section(struct buf *b, uint64_t count, const struct buf *texts, struct buf *whole)
+static void strings_section(struct buf *b, uint64_t count, const struct buf *texts,
+                            struct buf *whole)
 {
     buf_clear(whole);
     buf_put_uleb(whole, count);
@@ -148,8 +149,8 @@ static int footer_section(struct buf *b, struct partition_writer *w)
     }
     for (size_t i = 0; i < w->type_entries.count; i++)
         if (w->types[i].events > 0)
-            types[type_count++] = (struct partition_type_count){
-                w->types[i].name, w->types[i].klass, w->types[i].events};
+            types[type_count++] = (struct partition_type_count){w->types[i].name, w->types[i].klass,
+                                                                w->types[i].events};
     uint64_t lost = 0;
     for (size_t i = 0; i < w->loss_count; i++)
         lost += w->losses[i].events;

@@ -78,8 +78,8 @@ static void totals_add(struct partition_writer *w)
     w->to_ticks = b->last > w->to_ticks ? b->last : w->to_ticks;
 }
 
-static void block_append(struct partition_writer *w, const struct buf *header, const uint8_t *columns,
-                         size_t columns_len)
+static void block_append(struct partition_writer *w, const struct buf *header,
+                         const uint8_t *columns, size_t columns_len)
 {
     uint8_t prefix[10];
     size_t prefix_len = (size_t)(uleb_write(prefix, header->len) - prefix);

@@ -43,7 +43,8 @@ static uint8_t *delta_write(uint8_t *to, const uint64_t *values, size_t n)
     return to;
 }
 
-uint8_t *column_write(uint8_t *to, const uint64_t *values, size_t n, uint8_t type, uint8_t *encoding)
+uint8_t *column_write(uint8_t *to, const uint64_t *values, size_t n, uint8_t type,
+                      uint8_t *encoding)
 {
     bool is_signed = type == SKEIN_T_I64;
     size_t plain = 0, delta = 0;

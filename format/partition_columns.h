@@ -31,9 +31,10 @@ static inline uint8_t *uleb_write(uint8_t *to, uint64_t v)
     return to;
 }
 
-/* Writes n values in the shortest encoding, at most n * COLUMN_VALUE_BYTES bytes; returns the end. Values of type
- * SKEIN_T_I64 are two's complement, of SKEIN_T_F64 their bits. */
-uint8_t *column_write(uint8_t *to, const uint64_t *values, size_t n, uint8_t type, uint8_t *encoding);
+/* Writes n values in the shortest encoding, at most n * COLUMN_VALUE_BYTES bytes; returns the end.
+ * Values of type SKEIN_T_I64 are two's complement, of SKEIN_T_F64 their bits. */
+uint8_t *column_write(uint8_t *to, const uint64_t *values, size_t n, uint8_t type,
+                      uint8_t *encoding);
 
 struct column {
     const uint8_t *pos, *end;

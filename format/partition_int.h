@@ -9,29 +9,29 @@
 #include "buf.h"
 #include "partition.h"
 
-#define FORMAT_MAJOR 1
-#define FORMAT_MINOR 0
-#define HEAD_BYTES 32
-#define TAIL_BYTES 32
+#define FORMAT_MAJOR       1
+#define FORMAT_MINOR       0
+#define HEAD_BYTES         32
+#define TAIL_BYTES         32
 #define SECTION_HEAD_BYTES 24
 
 /* F-4 */
-#define RAW_BYTES_MAX (UINT64_C(256) << 20)
-#define TYPES_MAX 65536u
-#define THREADS_MAX 262144u
-#define STRINGS_MAX 4194304u
-#define BLOCKS_MAX 65536u
+#define RAW_BYTES_MAX    (UINT64_C(256) << 20)
+#define TYPES_MAX        65536u
+#define THREADS_MAX      262144u
+#define STRINGS_MAX      4194304u
+#define BLOCKS_MAX       65536u
 #define BATCH_EVENTS_MAX 65536u
-#define BATCHES_MAX 1048576u
-#define SEQUENCES_MAX 16777216u
-#define LOSSES_MAX 65536u
-#define OPENS_MAX 65536u
+#define BATCHES_MAX      1048576u
+#define SEQUENCES_MAX    16777216u
+#define LOSSES_MAX       65536u
+#define OPENS_MAX        65536u
 #define FILTER_WORDS_MAX 8192u
 
-#define WRITER_LOSSES_MAX 4096u   /* F-32 */
-#define READER_RANGES_MAX 262144u /* section 4, last paragraph */
-#define FILTER_HASHES 7u          /* F-35 */
-#define NS_PER_TICK_MAX (UINT64_C(1) << 20) /* F-16 */
+#define WRITER_LOSSES_MAX 4096u               /* F-32 */
+#define READER_RANGES_MAX 262144u             /* section 4, last paragraph */
+#define FILTER_HASHES     7u                  /* F-35 */
+#define NS_PER_TICK_MAX   (UINT64_C(1) << 20) /* F-16 */
 
 enum head_kind { HEAD_PARTITION = 1, HEAD_TABLE = 2 };
 
@@ -52,7 +52,7 @@ enum section_kind {
 enum section_packing { PACKING_RAW = 0, PACKING_LZ4 = 1 };
 #define SECTION_NEEDED 1u
 
-#define BATCH_LATE 1u
+#define BATCH_LATE            1u
 #define BATCH_FLAGS_IGNORABLE 0xffffu
 
 enum column_encoding { COLUMN_PLAIN = 0, COLUMN_DELTA = 1, COLUMN_RAW64 = 2 };
@@ -72,7 +72,8 @@ struct section {
 
 void head_put(struct buf *b, uint8_t kind, uint64_t length);
 
-/* A section around a payload that is in place: fills the 24 bytes at b->data + at for everything behind them. */
+/* A section around a payload that is in place: fills the 24 bytes at b->data + at for everything
+ * behind them. */
 size_t section_begin(struct buf *b, uint16_t kind);
 void section_end(struct buf *b, size_t at);
 void section_put(struct buf *b, uint16_t kind, const struct buf *payload);
@@ -83,8 +84,9 @@ void section_put_packed(struct buf *b, uint16_t kind, const uint8_t *raw, size_t
 /* The tail behind the last section, which starts at `last` of b; the whole starts at `start`. */
 void tail_put(struct buf *b, size_t start, size_t last, uint8_t kind);
 
-/* The section at c (offset of c->pos from the partition's start given): SKEIN_OK, SKEIN_TRUNCATED, SKEIN_CORRUPT
- * (fields that contradict each other). The checksum is not verified; c moves behind the section. */
+/* The section at c (offset of c->pos from the partition's start given): SKEIN_OK, SKEIN_TRUNCATED,
+ * SKEIN_CORRUPT (fields that contradict each other). The checksum is not verified; c moves behind
+ * the section. */
 int section_get(struct cursor *c, uint64_t offset, struct section *section);
 
 /* Whether head and payload match the checksum (F-9). */
@@ -95,8 +97,8 @@ struct tail {
     uint8_t kind;
 };
 
-/* The tail that ends at bytes + n, with the last section in front of it. SKEIN_OK; SKEIN_TRUNCATED with *need;
- * SKEIN_CORRUPT. *last points at the last section's head. */
+/* The tail that ends at bytes + n, with the last section in front of it. SKEIN_OK; SKEIN_TRUNCATED
+ * with *need; SKEIN_CORRUPT. *last points at the last section's head. */
 int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last, size_t *need);
 
 /* ---- partition_time.c ---- */
@@ -105,7 +107,8 @@ int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **
 struct tick_scale {
     uint64_t anchor_ticks, anchor_ns, factor; /* ns << 40 per tick */
 };
-int tick_scale_init(struct tick_scale *scale, const struct partition_info *info); /* SKEIN_OK, SKEIN_INVALID (F-16) */
+int tick_scale_init(struct tick_scale *scale,
+                    const struct partition_info *info); /* SKEIN_OK, SKEIN_INVALID (F-16) */
 uint64_t tick_scale_ns(const struct tick_scale *scale, uint64_t ticks);
 uint64_t tick_scale_span_ns(const struct tick_scale *scale, uint64_t ticks); /* a length */
 
@@ -113,15 +116,19 @@ uint64_t tick_scale_span_ns(const struct tick_scale *scale, uint64_t ticks); /* 
 
 void footer_put(struct buf *b, const struct partition_footer *footer);
 void losses_put(struct buf *b, const struct partition_loss *losses, size_t count);
-int losses_get(struct cursor *c, struct partition_loss **losses, size_t *count); /* *losses is malloc'ed */
+int losses_get(struct cursor *c, struct partition_loss **losses,
+               size_t *count); /* *losses is malloc'ed */
 
-/* Cursor over one entry (F-6): the parent moves behind it. On failure the entry is empty and the parent failed. */
+/* Cursor over one entry (F-6): the parent moves behind it. On failure the entry is empty and the
+ * parent failed. */
 struct cursor entry_get(struct cursor *parent);
 
-/* count of entries of at least min_bytes each that can still follow; fails c beyond `max` or beyond what is left. */
+/* count of entries of at least min_bytes each that can still follow; fails c beyond `max` or beyond
+ * what is left. */
 uint64_t count_get(struct cursor *c, uint64_t max, size_t min_bytes);
 
-/* A text as a NUL-terminated copy in malloc'ed memory, "" when empty; NULL with c failed. NULs inside are cut there. */
+/* A text as a NUL-terminated copy in malloc'ed memory, "" when empty; NULL with c failed. NULs
+ * inside are cut there. */
 char *text_copy(struct cursor *c);
 
 /* Parses 32 hex digits (any case) into 16 bytes. */

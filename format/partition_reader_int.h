@@ -82,10 +82,11 @@ struct lane {
 
     uint8_t head; /* enum lane_head */
     uint32_t code;
-    uint64_t raw_ticks, ticks; /* of the head; ticks is never below the record before it */
-    uint64_t floor;
+    uint64_t raw_ticks,
+        ticks;  /* of the last record as stored; of the head, never below the one before */
     bool ready; /* there is a head */
     struct partition_value args[SKEIN_ARGS_MAX]; /* of a head with sequence arguments */
+    uint64_t dur;
 
     struct cursor listed; /* open ranges still to be looked at on entering a batch */
     uint32_t listed_left, clip_to;
@@ -99,6 +100,7 @@ struct lane {
 
     bool blocked;
     uint32_t heap_at, waits_next;
+    size_t waits_at; /* in the entries, while blocked */
 };
 
 /* A (resource, number) of the partition, sorted; who waits for its turn. */
@@ -148,7 +150,6 @@ struct partition_reader {
     uint64_t now; /* ticks of the last record given */
     uint64_t fixed_up, unordered, frames;
     size_t loss_at, open_lane, open_frame, open_at;
-    struct partition_loss loss_given;
 
     int status;
     char error[256];
@@ -166,18 +167,22 @@ char *reader_text(struct partition_reader *r, const char *text, size_t n);
 int tables_open(struct partition_reader *r);
 
 /* partition_blocks.c */
-int blocks_open(struct partition_reader *r); /* unpacks all blocks and lists the batches of each lane */
+int blocks_open(
+    struct partition_reader *r); /* unpacks all blocks and lists the batches of each lane */
 int lane_advance(struct partition_reader *r, struct lane *lane); /* the next head; lane->ready */
 int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks,
               struct partition_value args[SKEIN_ARGS_MAX]);
-const struct partition_event_type *lane_type(const struct partition_reader *r, const struct lane *lane);
+const struct partition_event_type *lane_type(const struct partition_reader *r,
+                                             const struct lane *lane);
 
 /* partition_merge.c */
 int merge_open(struct partition_reader *r);
 struct lane *merge_top(struct partition_reader *r); /* whose head comes next; NULL: none */
-int merge_pop(struct partition_reader *r, struct lane *lane); /* its head has been given: advance it */
+int merge_pop(struct partition_reader *r,
+              struct lane *lane); /* its head has been given: advance it */
 
-/* For the batch directory: the k-th sequence column pair is walked by merge_open. */
+/* partition_blocks.c again: makes the batch the lane's current one, without its place in the order
+ * of the thread. */
 int batch_enter(struct partition_reader *r, struct lane *lane, const struct reader_batch *batch);
 
 #endif

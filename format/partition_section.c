@@ -170,7 +170,8 @@ int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **
     struct tail got = {load_u64(t), load_u64(t + 8),
                        t[31] == TAIL_MAGIC_TABLE ? HEAD_TABLE : HEAD_PARTITION};
     if (got.length > PARTITION_BYTES_MAX || got.length < HEAD_BYTES + TAIL_BYTES ||
-        got.last_bytes < SECTION_HEAD_BYTES + TAIL_BYTES || got.last_bytes > got.length - HEAD_BYTES)
+        got.last_bytes < SECTION_HEAD_BYTES + TAIL_BYTES ||
+        got.last_bytes > got.length - HEAD_BYTES)
         return SKEIN_CORRUPT;
     if (got.last_bytes > n) {
         *need = (size_t)got.last_bytes;

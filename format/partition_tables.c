@@ -116,8 +116,8 @@ static int info_get(struct partition_reader *r, struct cursor *c)
 
 /* ---- TYPES ---- */
 
-static void type_get(struct partition_reader *r, struct cursor *c, struct partition_event_type *type,
-                     struct reader_type *facts)
+static void type_get(struct partition_reader *r, struct cursor *c,
+                     struct partition_event_type *type, struct reader_type *facts)
 {
     type->klass = cursor_u8(c);
     type->group = cursor_u8(c);

@@ -246,8 +246,8 @@ void partition_writer_open_range(struct partition_writer *w, int64_t type_or_min
         writer_fail(w, SKEIN_TOO_LARGE);
         return;
     }
-    w->opens_listed[b->opens++] =
-        (struct partition_open){.type = (uint32_t)(type_or_minus_1 + 1), .since_ticks = since_ticks};
+    w->opens_listed[b->opens++] = (struct partition_open){.type = (uint32_t)(type_or_minus_1 + 1),
+                                                          .since_ticks = since_ticks};
     b->bytes_max += OPEN_BYTES;
 }
 
@@ -276,7 +276,8 @@ static bool rows_grow(struct writer_type *t)
     return true;
 }
 
-/* The cold half of an event: makes room in the batch, in its list of types, and in the type's rows. */
+/* The cold half of an event: makes room in the batch, in its list of types, and in the type's rows.
+ */
 static bool event_room(struct partition_writer *w, struct writer_type *t, uint32_t type)
 {
     struct writer_batch *b = &w->batch;
@@ -440,7 +441,8 @@ void partition_writer_open(struct partition_writer *w, const struct partition_op
         writer_fail(w, SKEIN_TOO_LARGE);
         return;
     }
-    struct partition_open *opens = writer_grow(w->opens, w->open_count, &w->open_cap, sizeof *opens);
+    struct partition_open *opens =
+        writer_grow(w->opens, w->open_count, &w->open_cap, sizeof *opens);
     if (opens == NULL) {
         writer_fail(w, SKEIN_NO_MEMORY);
         return;

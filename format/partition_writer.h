@@ -16,22 +16,29 @@ struct partition_writer;
 int partition_writer_new(const struct partition_info *info, struct partition_writer **out);
 void partition_writer_free(struct partition_writer **writer);
 
-/* Tables; each returns the index for later calls, equal content giving the same index, or a status below 0. */
+/* Tables; each returns the index for later calls, equal content giving the same index, or a status
+ * below 0. */
 int64_t partition_writer_type(struct partition_writer *w, const struct partition_event_type *type);
 int64_t partition_writer_thread(struct partition_writer *w, const struct partition_thread *thread);
 
-/* A batch is a run of events of one thread in their order. `sequence` is the ring chunk's; a late batch holds records
- * of an older generation than the partition's. Consecutive batches of a thread may be merged by the writer. */
-void partition_writer_batch(struct partition_writer *w, uint32_t thread, uint64_t generation, uint64_t sequence, bool late);
+/* A batch is a run of events of one thread in their order. `sequence` is the ring chunk's; a late
+ * batch holds records of an older generation than the partition's. Consecutive batches of a thread
+ * may be merged by the writer. */
+void partition_writer_batch(struct partition_writer *w, uint32_t thread, uint64_t generation,
+                            uint64_t sequence, bool late);
 
-/* One event of the current batch, type from partition_writer_type. `ticks` is the record's time (a span's end; dur_ticks
- * its length, else 0); time never goes back inside a batch: an earlier one is raised and counted. Hot. */
-void partition_writer_event(struct partition_writer *w, uint32_t type, uint64_t ticks, uint64_t dur_ticks,
-                            const struct partition_value *args);
-void partition_writer_end(struct partition_writer *w, uint64_t ticks); /* of the thread's innermost open range */
+/* One event of the current batch, type from partition_writer_type. `ticks` is the record's time (a
+ * span's end; dur_ticks its length, else 0); time never goes back inside a batch: an earlier one is
+ * raised and counted. Hot. */
+void partition_writer_event(struct partition_writer *w, uint32_t type, uint64_t ticks,
+                            uint64_t dur_ticks, const struct partition_value *args);
+void partition_writer_end(struct partition_writer *w,
+                          uint64_t ticks); /* of the thread's innermost open range */
 
-/* A range that was open when the surviving records of this batch's thread begin; before any event of the batch; outermost first. */
-void partition_writer_open_range(struct partition_writer *w, int64_t type_or_minus_1, uint64_t since_ticks);
+/* A range that was open when the surviving records of this batch's thread begin; before any event
+ * of the batch; outermost first. */
+void partition_writer_open_range(struct partition_writer *w, int64_t type_or_minus_1,
+                                 uint64_t since_ticks);
 
 void partition_writer_loss(struct partition_writer *w, const struct partition_loss *loss);
 void partition_writer_open(struct partition_writer *w, const struct partition_open *open);
@@ -39,8 +46,10 @@ void partition_writer_open(struct partition_writer *w, const struct partition_op
 /* Bytes it would take now, roughly; for the 16 MiB cut. */
 uint64_t partition_writer_bytes(const struct partition_writer *w);
 
-/* Completes the partition into *out (appended) and, where footer is not NULL, its footer. Returns the first error of any
- * call: SKEIN_NO_MEMORY, SKEIN_INVALID (an index out of range), SKEIN_TOO_LARGE. The writer can then only be freed. */
-int partition_writer_finish(struct partition_writer *w, struct buf *out, struct partition_footer *footer);
+/* Completes the partition into *out (appended) and, where footer is not NULL, its footer. Returns
+ * the first error of any call: SKEIN_NO_MEMORY, SKEIN_INVALID (an index out of range),
+ * SKEIN_TOO_LARGE. The writer can then only be freed. */
+int partition_writer_finish(struct partition_writer *w, struct buf *out,
+                            struct partition_footer *footer);
 
 #endif

@@ -23,8 +23,9 @@ struct writer_type {
     uint8_t column_types[WRITER_COLUMNS_MAX]; /* enum skein_type by which a column is encoded */
     uint8_t sequences;                        /* sequence arguments */
     uint8_t trace_id_args;                    /* bit n: argument n may be a trace id (F-35) */
-    uint32_t event_bytes, header_bytes;       /* at most, in a batch: of an event; of its entry in the header */
-    uint32_t local;                           /* place in the batch's list from 1; 0: not in it */
+    uint32_t event_bytes,
+        header_bytes; /* at most, in a batch: of an event; of its entry in the header */
+    uint32_t local;   /* place in the batch's list from 1; 0: not in it */
     uint32_t rows, cap;
     uint64_t *values; /* column c at values + c * cap */
     uint32_t last_string[SKEIN_ARGS_MAX];
@@ -87,7 +88,8 @@ static inline void writer_fail(struct partition_writer *w, int status)
         w->status = status;
 }
 
-/* Array of *cap elements of size bytes, doubled when count reaches it; NULL when out of memory (the old one is kept). */
+/* Array of *cap elements of size bytes, doubled when count reaches it; NULL when out of memory (the
+ * old one is kept). */
 void *writer_grow(void *array, size_t count, size_t *cap, size_t size);
 
 /* partition_batch.c: writes the batch's rows into the block, and the block into `packed`. */

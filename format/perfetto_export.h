@@ -14,8 +14,10 @@ struct perfetto_export;
 int perfetto_export_new(struct perfetto_export **out);
 void perfetto_export_free(struct perfetto_export **exporter);
 
-/* Appends the packets of one partition; partitions of one process in their order. SKEIN_OK, SKEIN_NO_MEMORY, or the reader's status. */
-int perfetto_export_partition(struct perfetto_export *exporter, struct partition_reader *reader, struct buf *out);
+/* Appends the packets of one partition; partitions of one process in their order. SKEIN_OK,
+ * SKEIN_NO_MEMORY, or the reader's status. */
+int perfetto_export_partition(struct perfetto_export *exporter, struct partition_reader *reader,
+                              struct buf *out);
 
 /* Appends the closing packet (trace statistics). */
 int perfetto_export_finish(struct perfetto_export *exporter, struct buf *out);

@@ -17,9 +17,10 @@ struct trace_entry {
 
 struct trace_file;
 
-/* Opens a file and lists its partitions, through the closing table where it has one and by walking lengths where not.
- * A torn tail is no failure: see trace_file_torn. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT / SKEIN_VERSION with a sentence in error
- * where not even one partition can be read; SKEIN_NO_MEMORY. */
+/* Opens a file and lists its partitions, through the closing table where it has one and by walking
+ * lengths where not. A torn tail is no failure: see trace_file_torn. SKEIN_OK; SKEIN_IO;
+ * SKEIN_CORRUPT / SKEIN_VERSION with a sentence in error where not even one partition can be read;
+ * SKEIN_NO_MEMORY. */
 int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes);
 void trace_file_free(struct trace_file **file);
 size_t trace_file_count(const struct trace_file *file);
@@ -28,19 +29,20 @@ const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t
 /* Bytes at the end, or in the middle, that belong to no whole partition; 0 in a sound file. */
 uint64_t trace_file_torn(const struct trace_file *file);
 
-/* Reads partition i into *bytes (cleared first). SKEIN_OK, SKEIN_IO, SKEIN_CORRUPT, SKEIN_NO_MEMORY. */
+/* Reads partition i into *bytes (cleared first). SKEIN_OK, SKEIN_IO, SKEIN_CORRUPT,
+ * SKEIN_NO_MEMORY. */
 int trace_file_read(struct trace_file *file, size_t i, struct buf *bytes);
 
 /* The closing table for partitions of these lengths, in file order, appended to out. */
 int trace_table_put(const uint64_t *lengths, size_t count, struct buf *out);
 
-/* Length of the whole partition or table at the head of bytes. SKEIN_OK; SKEIN_TRUNCATED (fewer than the fixed head);
- * SKEIN_CORRUPT; SKEIN_VERSION. *is_table tells which. */
+/* Length of the whole partition or table at the head of bytes. SKEIN_OK; SKEIN_TRUNCATED (fewer
+ * than the fixed head); SKEIN_CORRUPT; SKEIN_VERSION. *is_table tells which. */
 #define TRACE_HEAD_BYTES 32
 int trace_head_get(const uint8_t *bytes, size_t n, uint64_t *length, bool *is_table);
 
-/* Full check of one partition: every checksum, every block decoded, footer against contents. SKEIN_OK or a status and a
- * sentence in error. */
+/* Full check of one partition: every checksum, every block decoded, footer against contents.
+ * SKEIN_OK or a status and a sentence in error. */
 int partition_check(const uint8_t *bytes, size_t n, char *error, size_t error_bytes);
 
 #endif

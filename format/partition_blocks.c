@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Blocks and batches of a partition (docs/format.md F-22 to F-28): unpacks, checks every header
+ * before anything relies on it, and walks the records of one thread. Every byte is hostile. Owns
+ * the unpacked blocks and what a lane holds of its current batch.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack_lz4.h"
+#include "partition_reader_int.h"
+
+/* Where a batch is, for messages. */
+static unsigned long long batch_byte(const struct partition_reader *r, uint32_t block)
+{
+    return (unsigned long long)r->blocks[block].section.offset;
+}
+
+/* ---- unpacking and listing ---- */
+
+/* One type of a batch's list: its columns' bytes are added to *columns. */
+static void batch_type_check(const struct partition_reader *r, struct cursor *c, uint64_t *records,
+                             uint64_t *columns)
+{
+    uint64_t type = cursor_uleb(c), rows = cursor_uleb(c), count = cursor_uleb(c);
+    if (c->status != SKEIN_OK || type >= r->type_count || rows > BATCH_EVENTS_MAX ||
+        count < r->type_facts[type].columns || count > cursor_left(c) / 2) {
+        cursor_fail(c, SKEIN_CORRUPT);
+        return;
+    }
+    *records += rows;
+    for (uint64_t i = 0; i < count; i++) {
+        cursor_u8(c);
+        uint64_t bytes = cursor_uleb(c);
+        if (bytes > PARTITION_BLOCK_RAW_MAX)
+            cursor_fail(c, SKEIN_CORRUPT);
+        *columns += bytes;
+    }
+}
+
+/* F-24: the fixed fields of a header, and that its lists can be walked; *columns gets their bytes.
+ */
+static int batch_header_get(const struct partition_reader *r, struct cursor *c,
+                            struct reader_batch *batch, uint64_t *columns)
+{
+    uint64_t thread = cursor_uleb(c), flags = cursor_uleb(c);
+    batch->generation = cursor_uleb(c);
+    batch->sequence = cursor_uleb(c);
+    batch->last_sequence = batch->sequence + cursor_uleb(c);
+    batch->base = cursor_uleb(c);
+    batch->last = batch->base + cursor_uleb(c);
+    uint64_t events = cursor_uleb(c), codes = cursor_uleb(c), times = cursor_uleb(c);
+    if (c->status != SKEIN_OK || thread >= r->thread_count || flags > BATCH_FLAGS_IGNORABLE ||
+        events > BATCH_EVENTS_MAX || codes > PARTITION_BLOCK_RAW_MAX ||
+        times > PARTITION_BLOCK_RAW_MAX || batch->last < batch->base)
+        return SKEIN_CORRUPT;
+    batch->thread = (uint32_t)thread;
+    batch->flags = (uint32_t)flags;
+    batch->events = (uint32_t)events;
+    batch->codes_len = (uint32_t)codes;
+    batch->times_len = (uint32_t)times;
+    batch->opens = (uint32_t)count_get(c, PARTITION_BLOCK_RAW_MAX, 2);
+    batch->lists = c->pos;
+    for (uint32_t i = 0; i < batch->opens && c->status == SKEIN_OK; i++) {
+        uint64_t type = cursor_uleb(c);
+        cursor_sleb(c);
+        if (type > r->type_count)
+            cursor_fail(c, SKEIN_CORRUPT);
+    }
+    batch->types = (uint32_t)count_get(c, TYPES_MAX, 3);
+    uint64_t records = 0;
+    for (uint32_t i = 0; i < batch->types && c->status == SKEIN_OK; i++)
+        batch_type_check(r, c, &records, columns);
+    batch->lists_end = c->pos;
+    return c->status == SKEIN_OK && records <= events ? SKEIN_OK : SKEIN_CORRUPT;
+}
+
+/* The batch at c: header and the places of its columns; c moves behind it. */
+static int batch_get(const struct partition_reader *r, struct cursor *c, struct reader_batch *batch)
+{
+    uint64_t columns = 0;
+    uint64_t n = cursor_uleb(c);
+    const uint8_t *bytes = cursor_bytes(c, n);
+    if (bytes == NULL)
+        return SKEIN_CORRUPT;
+    struct cursor header;
+    cursor_init(&header, bytes, (size_t)n);
+    if (batch_header_get(r, &header, batch, &columns) != SKEIN_OK)
+        return SKEIN_CORRUPT;
+    batch->codes = cursor_bytes(c, batch->codes_len);
+    batch->times = cursor_bytes(c, batch->times_len);
+    batch->columns = cursor_bytes(c, columns);
+    return c->status == SKEIN_OK ? SKEIN_OK : SKEIN_CORRUPT;
+}
+
+static int batch_note(struct partition_reader *r, const struct reader_batch *batch)
+{
+    if (r->batch_count == r->batch_cap) {
+        size_t cap = r->batch_cap ? r->batch_cap * 2 : 64;
+        struct reader_batch *batches = realloc(r->batches, cap * sizeof *batches);
+        if (batches == NULL)
+            return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of batches");
+        r->batches = batches;
+        r->batch_cap = cap;
+    }
+    if (r->batch_count == BATCHES_MAX)
+        return reader_fail(r, SKEIN_CORRUPT, "more than %u batches", BATCHES_MAX);
+    uint32_t at = (uint32_t)r->batch_count++;
+    struct lane *lane = &r->lanes[batch->thread];
+    r->batches[at] = *batch;
+    r->batches[at].next = NO_BATCH;
+    if (lane->first_batch == NO_BATCH)
+        lane->first_batch = lane->next_batch = at;
+    else
+        r->batches[lane->last_batch].next = at;
+    lane->last_batch = at;
+    return SKEIN_OK;
+}
+
+static int block_unpack(struct partition_reader *r, struct reader_block *block)
+{
+    const struct section *section = &block->section;
+    unsigned long long at = (unsigned long long)section->offset;
+    if (!section_sound(section, r->bytes + section->offset))
+        return reader_fail(r, SKEIN_CORRUPT, "the block at byte %llu fails its checksum", at);
+    if (section->raw_bytes > RAW_BYTES_MAX - r->raw_bytes)
+        return reader_fail(r, SKEIN_CORRUPT,
+                           "the block at byte %llu makes it more than %llu unpacked", at,
+                           (unsigned long long)RAW_BYTES_MAX);
+    r->raw_bytes += section->raw_bytes;
+    block->raw = malloc((size_t)section->raw_bytes + 1);
+    if (block->raw == NULL)
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the block at byte %llu", at);
+    int status =
+        lz4_unpack(section->payload, (size_t)section->length, block->raw, section->raw_bytes);
+    if (status != SKEIN_OK)
+        return reader_fail(r, status, "the block at byte %llu cannot be unpacked: %s", at,
+                           skein_status_text(status));
+    return SKEIN_OK;
+}
+
+int blocks_open(struct partition_reader *r)
+{
+    for (size_t i = 0; i < r->block_count; i++) {
+        int status = block_unpack(r, &r->blocks[i]);
+        if (status != SKEIN_OK)
+            return status;
+        struct cursor c;
+        cursor_init(&c, r->blocks[i].raw, r->blocks[i].section.raw_bytes);
+        while (cursor_left(&c) > 0) {
+            struct reader_batch batch = {.block = (uint32_t)i};
+            size_t at = r->blocks[i].section.raw_bytes - cursor_left(&c);
+            if (batch_get(r, &c, &batch) != SKEIN_OK)
+                return reader_fail(r, SKEIN_CORRUPT,
+                                   "the batch at byte %zu of the block at byte %llu is malformed",
+                                   at, batch_byte(r, (uint32_t)i));
+            status = batch_note(r, &batch);
+            if (status != SKEIN_OK)
+                return status;
+        }
+    }
+    return SKEIN_OK;
+}
+
+/* ---- one lane ---- */
+
+static bool lane_room(struct lane *lane, size_t types, size_t columns)
+{
+    if (types > lane->type_cap) {
+        struct lane_type *grown = realloc(lane->types, types * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        lane->types = grown;
+        lane->type_cap = types;
+    }
+    if (columns > lane->column_cap) {
+        struct column *grown = realloc(lane->columns, columns * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        lane->columns = grown;
+        lane->column_cap = columns;
+    }
+    return true;
+}
+
+/* How many columns of known meaning the types of a batch have. */
+static size_t batch_columns(const struct partition_reader *r, const struct reader_batch *batch)
+{
+    struct cursor c;
+    size_t columns = 0;
+    cursor_init(&c, batch->lists, (size_t)(batch->lists_end - batch->lists));
+    for (uint32_t i = 0; i < batch->opens; i++) {
+        cursor_uleb(&c);
+        cursor_sleb(&c);
+    }
+    cursor_uleb(&c);
+    for (uint32_t i = 0; i < batch->types; i++) {
+        uint64_t type = cursor_uleb(&c);
+        cursor_uleb(&c);
+        uint64_t count = cursor_uleb(&c);
+        columns += r->type_facts[type].columns;
+        for (uint64_t k = 0; k < count; k++) {
+            cursor_u8(&c);
+            cursor_uleb(&c);
+        }
+    }
+    return columns;
+}
+
+/* The enum skein_type by which column k of a type is read. */
+static uint8_t column_type(const struct partition_event_type *type, unsigned k)
+{
+    if (type->klass == SKEIN_CLASS_SPAN && k-- == 0)
+        return SKEIN_T_U64;
+    for (unsigned i = 0; i < type->nargs; i++) {
+        unsigned width = type->args[i].type == SKEIN_T_SEQ ? 2 : 1;
+        if (k < width)
+            return type->args[i].type;
+        k -= width;
+    }
+    return SKEIN_T_U64;
+}
+
+static void columns_enter(const struct partition_reader *r, struct lane *lane,
+                          const struct reader_batch *batch, struct cursor *c)
+{
+    const uint8_t *at = batch->columns;
+    uint32_t column = 0;
+    for (uint32_t i = 0; i < batch->types; i++) {
+        uint32_t type = (uint32_t)cursor_uleb(c), rows = (uint32_t)cursor_uleb(c);
+        uint64_t count = cursor_uleb(c);
+        lane->types[i] = (struct lane_type){type, rows, column};
+        for (uint64_t k = 0; k < count; k++) {
+            uint8_t encoding = cursor_u8(c);
+            uint64_t bytes = cursor_uleb(c);
+            if (k < r->type_facts[type].columns)
+                lane->columns[column++] =
+                    (struct column){.pos = at,
+                                    .end = at + bytes,
+                                    .encoding = encoding,
+                                    .type = column_type(&r->types[type], (unsigned)k)};
+            at += bytes;
+        }
+    }
+}
+
+int batch_enter(struct partition_reader *r, struct lane *lane, const struct reader_batch *batch)
+{
+    if (!lane_room(lane, batch->types, batch_columns(r, batch)))
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for a batch");
+    struct cursor c;
+    cursor_init(&c, batch->lists, (size_t)(batch->lists_end - batch->lists));
+    lane->listed = c;
+    lane->listed_left = batch->opens;
+    for (uint32_t i = 0; i < batch->opens; i++) {
+        cursor_uleb(&c);
+        cursor_sleb(&c);
+    }
+    cursor_uleb(&c);
+    columns_enter(r, lane, batch, &c);
+    lane->batch = batch;
+    lane->events_left = batch->events;
+    lane->raw_ticks = batch->base;
+    lane->codes = (struct column){.pos = batch->codes, .end = batch->codes + batch->codes_len};
+    lane->times = (struct column){.pos = batch->times, .end = batch->times + batch->times_len};
+    return SKEIN_OK;
+}
+
+/* F-28: passes over the listed ranges that are open already; what is left of the list opens, and
+ * open ranges from clip_to on have lost their ends. */
+static void batch_restate(struct partition_reader *r, struct lane *lane)
+{
+    const struct reader_batch *batch = lane->batch;
+    bool continues =
+        batch->opens == 0 && lane->has_sequence && batch->sequence - lane->last_sequence <= 1;
+    lane->clip_to = UINT32_MAX;
+    lane->has_sequence = true;
+    lane->last_sequence = batch->last_sequence;
+    if (continues)
+        return;
+    size_t same = 0;
+    while (lane->listed_left > 0 && same < lane->depth) {
+        struct cursor c = lane->listed;
+        uint64_t type = cursor_uleb(&c);
+        uint64_t since = batch->base - (uint64_t)cursor_sleb(&c);
+        const struct reader_frame *frame = &lane->stack[same];
+        if (since != frame->recorded || (type != 0 && &r->types[type - 1] != frame->type))
+            break;
+        lane->listed = c;
+        lane->listed_left--;
+        same++;
+    }
+    lane->deeper = 0;
+    lane->clip_to = (uint32_t)same;
+}
+
+static int batch_leave(struct partition_reader *r, const struct lane *lane)
+{
+    bool bad = lane->codes.pos != lane->codes.end || lane->times.pos != lane->times.end ||
+               lane->raw_ticks != lane->batch->last;
+    for (uint32_t i = 0; i < lane->batch->types && !bad; i++) {
+        const struct lane_type *type = &lane->types[i];
+        bad = type->left != 0;
+        for (unsigned k = 0; k < r->type_facts[type->type].columns && !bad; k++)
+            bad = lane->columns[type->column + k].pos != lane->columns[type->column + k].end;
+    }
+    if (!bad)
+        return SKEIN_OK;
+    return reader_fail(
+        r, SKEIN_CORRUPT,
+        "a batch of thread %u in the block at byte %llu has columns of other lengths "
+        "than its records",
+        lane->batch->thread, batch_byte(r, lane->batch->block));
+}
+
+static int record_bad(struct partition_reader *r, const struct lane *lane)
+{
+    return reader_fail(r, SKEIN_CORRUPT,
+                       "record %u of a batch of thread %u in the block at byte %llu is malformed",
+                       lane->batch->events - lane->events_left, lane->batch->thread,
+                       batch_byte(r, lane->batch->block));
+}
+
+const struct partition_event_type *lane_type(const struct partition_reader *r,
+                                             const struct lane *lane)
+{
+    return &r->types[lane->types[lane->code - 1].type];
+}
+
+/* F-29: time never goes back on a thread. */
+static void head_ticks(struct lane *lane, uint64_t ticks)
+{
+    lane->ticks = ticks > lane->ticks ? ticks : lane->ticks;
+}
+
+/* F-25 */
+static int record_next(struct partition_reader *r, struct lane *lane)
+{
+    uint64_t code = column_uleb(&lane->codes), delta = column_uleb(&lane->times);
+    lane->events_left--;
+    if (lane->codes.failed || lane->times.failed || code > lane->batch->types ||
+        delta > UINT64_MAX - lane->raw_ticks)
+        return record_bad(r, lane);
+    lane->raw_ticks += delta;
+    head_ticks(lane, lane->raw_ticks);
+    lane->code = (uint32_t)code;
+    lane->head = LANE_RECORD;
+    lane->ready = true;
+    if (code == 0)
+        return SKEIN_OK;
+    struct lane_type *type = &lane->types[code - 1];
+    if (type->left == 0)
+        return record_bad(r, lane);
+    type->left--;
+    if (r->type_facts[type->type].sequences == 0)
+        return SKEIN_OK;
+    return lane_args(r, lane, &lane->dur, lane->args);
+}
+
+static void listed_next(const struct partition_reader *r, struct lane *lane)
+{
+    uint64_t type = cursor_uleb(&lane->listed);
+    uint64_t since = lane->batch->base - (uint64_t)cursor_sleb(&lane->listed);
+    lane->listed_left--;
+    lane->listed_frame = (struct reader_frame){
+        .type = type == 0 ? NULL : &r->types[type - 1], .recorded = since, .clipped = true};
+    for (unsigned i = 0; type != 0 && i < r->types[type - 1].nargs; i++)
+        if (r->types[type - 1].args[i].type == SKEIN_T_STR)
+            lane->listed_frame.args[i].str.text = "";
+    lane->head = LANE_LISTED;
+    head_ticks(lane, since);
+    lane->ready = true;
+}
+
+int lane_advance(struct partition_reader *r, struct lane *lane)
+{
+    lane->ready = false;
+    for (;;) {
+        if (lane->batch != NULL && lane->depth > lane->clip_to) {
+            lane->head = LANE_CLIP;
+            head_ticks(lane, lane->batch->base);
+            lane->ready = true;
+            return SKEIN_OK;
+        }
+        lane->clip_to = UINT32_MAX;
+        if (lane->batch != NULL && lane->listed_left > 0) {
+            listed_next(r, lane);
+            return SKEIN_OK;
+        }
+        if (lane->batch != NULL && lane->events_left > 0)
+            return record_next(r, lane);
+        if (lane->batch != NULL && batch_leave(r, lane) != SKEIN_OK)
+            return r->status;
+        lane->batch = NULL;
+        if (lane->next_batch == NO_BATCH)
+            return SKEIN_OK;
+        const struct reader_batch *batch = &r->batches[lane->next_batch];
+        lane->next_batch = batch->next;
+        int status = batch_enter(r, lane, batch);
+        if (status != SKEIN_OK)
+            return status;
+        batch_restate(r, lane);
+    }
+}
+
+/* F-19, F-26, F-27: the values of the head, taken from their columns. */
+int lane_args(struct partition_reader *r, struct lane *lane, uint64_t *dur_ticks,
+              struct partition_value args[SKEIN_ARGS_MAX])
+{
+    const struct lane_type *place = &lane->types[lane->code - 1];
+    const struct partition_event_type *type = &r->types[place->type];
+    struct column *column = &lane->columns[place->column];
+    bool bad = false;
+    *dur_ticks = 0;
+    if (type->klass == SKEIN_CLASS_SPAN) {
+        bad = column->encoding > COLUMN_RAW64;
+        *dur_ticks = column_next(column);
+        bad = bad || column->failed;
+        column++;
+    }
+    for (unsigned i = 0; i < type->nargs; i++, column++) {
+        uint8_t kind = type->args[i].type;
+        if (kind > SKEIN_T_SEQ) { /* from the future: not even its bytes are looked at */
+            column->pos = column->end;
+            args[i].u64 = 0;
+            continue;
+        }
+        bad = bad || column->encoding > COLUMN_RAW64;
+        uint64_t v = column_next(column);
+        bad = bad || column->failed;
+        if (kind == SKEIN_T_STR) {
+            bad = bad || v >> 1 >= r->string_count;
+            if (bad)
+                break;
+            const struct reader_string *string = &r->strings[v >> 1];
+            args[i].str.text = string->text;
+            args[i].str.len = string->len;
+            args[i].str.cut = (v & 1) != 0;
+        } else if (kind == SKEIN_T_SEQ) {
+            column++;
+            args[i].seq.resource = v;
+            args[i].seq.number = column_next(column);
+            bad = bad || column->failed || column->encoding > COLUMN_RAW64;
+        } else {
+            args[i].u64 = kind == SKEIN_T_BOOL ? v != 0 : v;
+        }
+    }
+    return bad ? record_bad(r, lane) : SKEIN_OK;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The full check of a partition: opens every block, reads every record, and holds the footer's
+ * figures against what was found (docs/format.md F-34). One thread; allocates what a reader does
+ * and a counter for each event type.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition_reader_int.h"
+#include "trace_file.h"
+
+struct sums {
+    uint64_t events, from_ticks, to_ticks;
+    uint64_t *by_type;
+};
+
+/* Walks one batch by itself: its codes say what it holds. */
+static int batch_count(struct partition_reader *r, struct lane *lane,
+                       const struct reader_batch *batch, struct sums *sums)
+{
+    if (batch_enter(r, lane, batch) != SKEIN_OK)
+        return r->status;
+    sums->events += batch->events;
+    if (batch->events > 0) {
+        sums->from_ticks = batch->base < sums->from_ticks ? batch->base : sums->from_ticks;
+        sums->to_ticks = batch->last > sums->to_ticks ? batch->last : sums->to_ticks;
+    }
+    for (uint32_t i = 0; i < batch->types; i++)
+        sums->by_type[lane->types[i].type] += lane->types[i].left;
+    return SKEIN_OK;
+}
+
+/* Batches lie in the order of their blocks: *at is the first of block i, and then of the next. */
+static int block_compare(struct partition_reader *r, size_t i, size_t *at)
+{
+    const struct partition_block *block = &r->footer.blocks[i];
+    uint64_t events = 0, from = UINT64_MAX, to = 0;
+    uint32_t batches = 0;
+    for (; *at < r->batch_count && r->batches[*at].block == i; (*at)++) {
+        const struct reader_batch *batch = &r->batches[*at];
+        batches++;
+        events += batch->events;
+        from = batch->base < from ? batch->base : from;
+        to = batch->last > to ? batch->last : to;
+    }
+    if (batches == block->threads && events == block->events && from == block->from_ticks &&
+        to == block->to_ticks)
+        return SKEIN_OK;
+    return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about the block at byte %llu",
+                       (unsigned long long)block->offset);
+}
+
+static int types_compare(struct partition_reader *r, const struct sums *sums)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < r->type_count; i++) {
+        if (sums->by_type[i] == 0)
+            continue;
+        const struct partition_type_count *told = &r->footer.types[k];
+        if (k == r->footer.type_count || told->events != sums->by_type[i] ||
+            told->klass != r->types[i].klass || strcmp(told->name, r->types[i].name) != 0)
+            return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about event type \"%.64s\"",
+                               r->types[i].name);
+        k++;
+    }
+    if (k != r->footer.type_count)
+        return reader_fail(r, SKEIN_CORRUPT, "the footer lists %zu event types, %zu occur",
+                           r->footer.type_count, k);
+    return SKEIN_OK;
+}
+
+static int losses_compare(struct partition_reader *r)
+{
+    uint64_t lost = 0, told = 0;
+    for (size_t i = 0; i < r->loss_count; i++)
+        lost += r->losses[i].events;
+    for (size_t i = 0; i < r->footer.loss_count; i++)
+        told += r->footer.losses[i].events;
+    if (r->footer.loss_count != r->loss_count || lost != told || lost != r->footer.lost)
+        return reader_fail(r, SKEIN_CORRUPT,
+                           "the footer says %llu records lost in %zu places, there are %llu in %zu",
+                           (unsigned long long)r->footer.lost, r->footer.loss_count,
+                           (unsigned long long)lost, r->loss_count);
+    return SKEIN_OK;
+}
+
+static int sums_compare(struct partition_reader *r, const struct sums *sums)
+{
+    const struct partition_footer *footer = &r->footer;
+    uint64_t window_to = tick_scale_ns(&r->scale, r->info.window_to_ticks);
+    bool any = sums->from_ticks <= sums->to_ticks;
+    uint64_t from = any ? tick_scale_ns(&r->scale, sums->from_ticks) : window_to;
+    uint64_t to = any ? tick_scale_ns(&r->scale, sums->to_ticks) : window_to;
+    if (footer->events != sums->events)
+        return reader_fail(r, SKEIN_CORRUPT, "the footer says %llu records, there are %llu",
+                           (unsigned long long)footer->events, (unsigned long long)sums->events);
+    if (footer->from_ns != from || footer->to_ns != to || footer->window_to_ns != window_to ||
+        footer->window_from_ns != tick_scale_ns(&r->scale, r->info.window_from_ticks))
+        return reader_fail(r, SKEIN_CORRUPT, "the footer's times are not those of the records");
+    if (footer->threads != r->thread_count || footer->pid != r->info.pid)
+        return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about process or threads");
+    if (strcmp(footer->host, r->info.host) != 0 || strcmp(footer->service, r->info.service) != 0 ||
+        strcmp(footer->labels, r->info.labels) != 0 || strcmp(footer->exe, r->info.exe) != 0)
+        return reader_fail(r, SKEIN_CORRUPT, "the footer names another process than INFO");
+    size_t at = 0;
+    for (size_t i = 0; i < r->block_count; i++)
+        if (block_compare(r, i, &at) != SKEIN_OK)
+            return r->status;
+    int status = types_compare(r, sums);
+    return status == SKEIN_OK ? losses_compare(r) : status;
+}
+
+static int contents_compare(struct partition_reader *r)
+{
+    struct trace_event event;
+    int status;
+    do {
+        status = partition_reader_next(r, &event);
+    } while (status == 1);
+    if (status != SKEIN_OK)
+        return status;
+    struct lane scratch = {0};
+    struct sums sums = {.from_ticks = UINT64_MAX};
+    sums.by_type = calloc(r->type_count + 1, sizeof *sums.by_type);
+    if (sums.by_type == NULL)
+        status = reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the check");
+    for (size_t i = 0; status == SKEIN_OK && i < r->batch_count; i++)
+        status = batch_count(r, &scratch, &r->batches[i], &sums);
+    if (status == SKEIN_OK)
+        status = sums_compare(r, &sums);
+    free(sums.by_type);
+    free(scratch.types);
+    free(scratch.columns);
+    return status;
+}
+
+int partition_check(const uint8_t *bytes, size_t n, char *error, size_t error_bytes)
+{
+    struct partition_reader *r;
+    int status = partition_reader_new(bytes, n, &r, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    status = contents_compare(r);
+    if (status != SKEIN_OK)
+        snprintf(error, error_bytes, "%s", r->error);
+    partition_reader_free(&r);
+    return status;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The calls of the partition reader: takes records in the order of the merge, pairs begins with
+ * ends, and gives what callers see. Owns struct partition_reader and the open ranges of each
+ * thread. One thread; never touches the bytes but through cursors.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition_reader_int.h"
+
+static const struct partition_event_type unknown_range = {
+    .name = "unknown", .text = "", .file = "", .klass = SKEIN_CLASS_RANGE_BEGIN};
+
+int reader_fail(struct partition_reader *r, int status, const char *format, ...)
+{
+    if (r->status == SKEIN_OK) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(r->error, sizeof r->error, format, args);
+        va_end(args);
+        r->status = status;
+    }
+    return r->status;
+}
+
+/* ---- life ---- */
+
+int partition_reader_new(const uint8_t *bytes, size_t n, struct partition_reader **out, char *error,
+                         size_t error_bytes)
+{
+    *out = NULL;
+    if (error_bytes > 0)
+        snprintf(error, error_bytes, "%s", "");
+    struct partition_reader *r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        snprintf(error, error_bytes, "out of memory");
+        return SKEIN_NO_MEMORY;
+    }
+    r->bytes = bytes;
+    r->n = n;
+    r->info.host = r->info.service = r->info.labels = r->info.exe = "";
+    int status = tables_open(r);
+    if (status == SKEIN_OK) {
+        r->lanes = calloc(r->thread_count + 1, sizeof *r->lanes);
+        if (r->lanes == NULL)
+            status = reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the threads");
+    }
+    for (size_t i = 0; status == SKEIN_OK && i < r->thread_count; i++)
+        r->lanes[i].first_batch = r->lanes[i].last_batch = r->lanes[i].next_batch = NO_BATCH;
+    if (status != SKEIN_OK) {
+        snprintf(error, error_bytes, "%s", r->error);
+        partition_reader_free(&r);
+        return status;
+    }
+    *out = r;
+    return SKEIN_OK;
+}
+
+static void lanes_free(struct partition_reader *r)
+{
+    for (size_t i = 0; r->lanes != NULL && i < r->thread_count; i++) {
+        free(r->lanes[i].types);
+        free(r->lanes[i].columns);
+        free(r->lanes[i].stack);
+    }
+    free(r->lanes);
+}
+
+void partition_reader_free(struct partition_reader **reader)
+{
+    struct partition_reader *r = *reader;
+    *reader = NULL;
+    if (r == NULL)
+        return;
+    lanes_free(r);
+    for (size_t i = 0; i < r->block_count; i++)
+        free(r->blocks[i].raw);
+    while (r->arena != NULL) {
+        struct arena_chunk *next = r->arena->next;
+        free(r->arena);
+        r->arena = next;
+    }
+    partition_footer_free(&r->footer);
+    free(r->types);
+    free(r->type_facts);
+    free(r->threads);
+    free(r->strings);
+    free(r->opens);
+    free(r->losses);
+    free(r->blocks);
+    free(r->batches);
+    free(r->heap);
+    free(r->entries);
+    free(r->resources);
+    free(r);
+}
+
+/* ---- what is known without events ---- */
+
+const struct partition_info *partition_reader_info(const struct partition_reader *r)
+{
+    return &r->info;
+}
+
+const struct partition_footer *partition_reader_footer(const struct partition_reader *r)
+{
+    return &r->footer;
+}
+
+size_t partition_reader_types(const struct partition_reader *r,
+                              const struct partition_event_type **types)
+{
+    *types = r->types;
+    return r->type_count;
+}
+
+size_t partition_reader_threads(const struct partition_reader *r,
+                                const struct partition_thread **threads)
+{
+    *threads = r->threads;
+    return r->thread_count;
+}
+
+const char *partition_reader_error(const struct partition_reader *r)
+{
+    return r->error;
+}
+
+uint64_t partition_reader_fixed_up(const struct partition_reader *r)
+{
+    return r->fixed_up;
+}
+
+uint64_t partition_reader_unordered(const struct partition_reader *r)
+{
+    return r->unordered;
+}
+
+uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t ticks)
+{
+    return tick_scale_ns(&r->scale, ticks);
+}
+
+/* ---- open ranges ---- */
+
+static int frame_push(struct partition_reader *r, struct lane *lane,
+                      const struct reader_frame *frame)
+{
+    if (r->frames == READER_RANGES_MAX || lane->deeper > 0) {
+        lane->deeper++;
+        return SKEIN_OK;
+    }
+    if (lane->depth == lane->stack_cap) {
+        size_t cap = lane->stack_cap ? lane->stack_cap * 2 : 8;
+        struct reader_frame *stack = realloc(lane->stack, cap * sizeof *stack);
+        if (stack == NULL)
+            return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for open ranges");
+        lane->stack = stack;
+        lane->stack_cap = cap;
+    }
+    lane->stack[lane->depth++] = *frame;
+    r->frames++;
+    return SKEIN_OK;
+}
+
+static const struct partition_event_type *frame_type(const struct reader_frame *frame)
+{
+    return frame->type == NULL ? &unknown_range : frame->type;
+}
+
+/* An event from a range and the time at which it is told, from its begin on. */
+static void range_give(const struct partition_reader *r, const struct lane *lane,
+                       const struct reader_frame *frame, uint8_t kind, uint64_t until,
+                       struct trace_event *event)
+{
+    event->kind = kind;
+    event->type = frame_type(frame);
+    event->begin_clipped = frame->clipped;
+    event->depth = (uint32_t)(frame - lane->stack);
+    event->time_ns = tick_scale_ns(&r->scale, frame->ticks);
+    event->dur_ns = until > frame->ticks ? tick_scale_span_ns(&r->scale, until - frame->ticks) : 0;
+    memcpy(event->args, frame->args, sizeof event->args);
+}
+
+static void end_give(struct partition_reader *r, struct lane *lane, struct trace_event *event)
+{
+    if (lane->deeper > 0 || lane->depth == 0) {
+        event->kind = TRACE_END_ONLY;
+        event->depth = (uint32_t)lane->depth;
+        lane->deeper -= lane->deeper > 0;
+        return;
+    }
+    range_give(r, lane, &lane->stack[lane->depth - 1], TRACE_REGION, r->now, event);
+    lane->depth--;
+    r->frames--;
+}
+
+static int begin_give(struct partition_reader *r, struct lane *lane,
+                      const struct reader_frame *frame, struct trace_event *event)
+{
+    event->kind = TRACE_BEGIN;
+    event->type = frame_type(frame);
+    event->depth = (uint32_t)lane->depth;
+    event->begin_clipped = frame->clipped;
+    event->time_ns = tick_scale_ns(&r->scale, frame->ticks);
+    return frame_push(r, lane, frame);
+}
+
+static int record_give(struct partition_reader *r, struct lane *lane, struct trace_event *event)
+{
+    if (lane->code == 0) {
+        end_give(r, lane, event);
+        return SKEIN_OK;
+    }
+    const struct partition_event_type *type = lane_type(r, lane);
+    uint64_t dur = 0;
+    if (r->type_facts[lane->types[lane->code - 1].type].sequences > 0) {
+        memcpy(event->args, lane->args, sizeof event->args);
+        dur = lane->dur;
+    } else if (lane_args(r, lane, &dur, event->args) != SKEIN_OK) {
+        return r->status;
+    }
+    event->type = type;
+    event->depth = (uint32_t)lane->depth;
+    if (type->klass == SKEIN_CLASS_RANGE_BEGIN) {
+        struct reader_frame frame = {.type = type, .recorded = lane->raw_ticks, .ticks = r->now};
+        memcpy(frame.args, event->args, sizeof frame.args);
+        return begin_give(r, lane, &frame, event);
+    }
+    if (type->klass == SKEIN_CLASS_SPAN) {
+        uint64_t begin = dur < r->now ? r->now - dur : 0;
+        event->kind = TRACE_REGION;
+        event->time_ns = tick_scale_ns(&r->scale, begin);
+        event->dur_ns = tick_scale_span_ns(&r->scale, r->now - begin);
+        return SKEIN_OK;
+    }
+    event->kind = type->klass == SKEIN_CLASS_COUNTER ? TRACE_COUNTER
+                  : type->klass == SKEIN_CLASS_LOG   ? TRACE_LOG
+                                                     : TRACE_INSTANT;
+    return SKEIN_OK;
+}
+
+static int head_give(struct partition_reader *r, struct lane *lane, struct trace_event *event)
+{
+    r->now = lane->ticks > r->now ? lane->ticks : r->now;
+    event->thread = &r->threads[lane - r->lanes];
+    event->ticks = r->now;
+    event->time_ns = tick_scale_ns(&r->scale, r->now);
+    if (lane->head == LANE_CLIP) {
+        end_give(r, lane, event);
+        event->end_clipped = true;
+        return SKEIN_OK;
+    }
+    if (lane->head == LANE_LISTED) {
+        struct reader_frame frame = lane->listed_frame;
+        frame.ticks = frame.recorded;
+        return begin_give(r, lane, &frame, event);
+    }
+    event->fixed_up = r->now > lane->raw_ticks;
+    r->fixed_up += event->fixed_up;
+    return record_give(r, lane, event);
+}
+
+/* ---- what is neither begin nor end ---- */
+
+static void loss_give(struct partition_reader *r, struct trace_event *event)
+{
+    const struct partition_loss *loss = &r->losses[r->loss_at++];
+    event->kind = TRACE_LOSS;
+    event->loss = loss;
+    event->ticks = loss->from_ticks;
+    event->time_ns = tick_scale_ns(&r->scale, loss->from_ticks);
+    if (loss->to_ticks > loss->from_ticks)
+        event->dur_ns = tick_scale_span_ns(&r->scale, loss->to_ticks - loss->from_ticks);
+    if (loss->thread != UINT32_MAX)
+        event->thread = &r->threads[loss->thread];
+}
+
+/* After the last record: ranges without an end, then operations in progress. */
+static bool open_give(struct partition_reader *r, struct trace_event *event)
+{
+    uint64_t cut = r->now > r->info.end.ticks ? r->now : r->info.end.ticks;
+    for (; r->open_lane < r->thread_count; r->open_lane++, r->open_frame = 0) {
+        const struct lane *lane = &r->lanes[r->open_lane];
+        if (r->open_frame == lane->depth)
+            continue;
+        const struct reader_frame *frame = &lane->stack[r->open_frame++];
+        range_give(r, lane, frame, TRACE_OPEN, cut, event);
+        event->thread = &r->threads[r->open_lane];
+        event->ticks = frame->ticks;
+        return true;
+    }
+    if (r->open_at == r->open_count)
+        return false;
+    const struct partition_open *open = &r->opens[r->open_at++];
+    event->kind = TRACE_OPEN;
+    event->thread = &r->threads[open->thread];
+    event->type = &r->types[open->type];
+    event->depth = (uint32_t)r->lanes[open->thread].depth;
+    event->ticks = open->since_ticks;
+    event->time_ns = tick_scale_ns(&r->scale, open->since_ticks);
+    if (cut > open->since_ticks)
+        event->dur_ns = tick_scale_span_ns(&r->scale, cut - open->since_ticks);
+    event->detail = open->detail;
+    event->has_detail = true;
+    return true;
+}
+
+static int reader_prepare(struct partition_reader *r)
+{
+    r->prepared = true;
+    int status = blocks_open(r);
+    return status == SKEIN_OK ? merge_open(r) : status;
+}
+
+int partition_reader_next(struct partition_reader *r, struct trace_event *event)
+{
+    *event = (struct trace_event){0};
+    if (r->status != SKEIN_OK || (!r->prepared && reader_prepare(r) != SKEIN_OK))
+        return r->status;
+    struct lane *lane = merge_top(r);
+    if (r->loss_at < r->loss_count &&
+        (lane == NULL || r->losses[r->loss_at].from_ticks <= lane->ticks)) {
+        loss_give(r, event);
+        return 1;
+    }
+    if (lane == NULL)
+        return open_give(r, event) ? 1 : 0;
+    int status = head_give(r, lane, event);
+    if (status != SKEIN_OK)
+        return status;
+    merge_pop(r, lane); /* its failure is the next call's: this event is sound */
+    return 1;
+}
+
+/* ---- over a cut ---- */
+
+/* The same type in another partition, or a copy of it there; NULL for an unknown one or when out of
+ * memory. */
+static const struct partition_event_type *type_carry(struct partition_reader *to,
+                                                     const struct partition_event_type *type)
+{
+    if (type == NULL)
+        return NULL;
+    for (size_t i = 0; i < to->type_count; i++) {
+        const struct partition_event_type *other = &to->types[i];
+        bool same = other->klass == type->klass && other->nargs == type->nargs &&
+                    other->line == type->line && strcmp(other->name, type->name) == 0 &&
+                    strcmp(other->file, type->file) == 0;
+        for (unsigned k = 0; same && k < type->nargs; k++)
+            same = other->args[k].type == type->args[k].type &&
+                   strcmp(other->args[k].name, type->args[k].name) == 0;
+        if (same)
+            return other;
+    }
+    struct partition_event_type *copy = reader_alloc(to, sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = *type;
+    copy->name = reader_text(to, type->name, strlen(type->name));
+    copy->text = reader_text(to, type->text, strlen(type->text));
+    copy->file = reader_text(to, type->file, strlen(type->file));
+    bool whole = copy->name != NULL && copy->text != NULL && copy->file != NULL;
+    for (unsigned k = 0; k < type->nargs; k++) {
+        copy->args[k].name = reader_text(to, type->args[k].name, strlen(type->args[k].name));
+        copy->args[k].unit = reader_text(to, type->args[k].unit, strlen(type->args[k].unit));
+        whole = whole && copy->args[k].name != NULL && copy->args[k].unit != NULL;
+    }
+    return whole ? copy : NULL;
+}
+
+static void frame_carry(struct partition_reader *to, struct lane *lane,
+                        const struct reader_frame *from)
+{
+    struct reader_frame frame = *from;
+    frame.type = type_carry(to, from->type);
+    for (unsigned i = 0; frame.type != NULL && i < frame.type->nargs; i++) {
+        if (frame.type->args[i].type != SKEIN_T_STR)
+            continue;
+        const char *text = reader_text(to, from->args[i].str.text, from->args[i].str.len);
+        frame.args[i].str.text = text == NULL ? "" : text;
+        frame.args[i].str.len = text == NULL ? 0 : from->args[i].str.len;
+        frame.args[i].str.cut = from->args[i].str.cut || text == NULL;
+    }
+    frame_push(to, lane, &frame);
+}
+
+static int thread_order(const void *a, const void *b)
+{
+    const struct partition_thread *x = *(const struct partition_thread *const *)a;
+    const struct partition_thread *y = *(const struct partition_thread *const *)b;
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
+    if (x->incarnation != y->incarnation)
+        return x->incarnation < y->incarnation ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void lane_carry(struct partition_reader *to, struct lane *lane, const struct lane *from)
+{
+    for (size_t d = 0; d < from->depth; d++)
+        frame_carry(to, lane, &from->stack[d]);
+    lane->has_sequence = from->has_sequence;
+    lane->last_sequence = from->last_sequence;
+}
+
+void partition_reader_continue(struct partition_reader *to, const struct partition_reader *from)
+{
+    const struct partition_thread **known = calloc(from->thread_count + 1, sizeof *known);
+    if (to->prepared || known == NULL) {
+        free(known);
+        return;
+    }
+    for (size_t i = 0; i < from->thread_count; i++)
+        known[i] = &from->threads[i];
+    qsort(known, from->thread_count, sizeof *known, thread_order);
+    for (size_t i = 0; i < to->thread_count; i++) {
+        const struct partition_thread *thread = &to->threads[i];
+        const struct partition_thread **same =
+            bsearch(&thread, known, from->thread_count, sizeof *known, thread_order);
+        if (same != NULL)
+            lane_carry(to, &to->lanes[i], &from->lanes[*same - from->threads]);
+    }
+    free(known);
+}

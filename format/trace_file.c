@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Trace files (docs/format.md F-36, F-37): finds the whole partitions of a file and reads one at a
+ * time. Owns an open descriptor and the footers. One thread; never maps the file, because another
+ * program may cut it while we look.
+ */
+#include "trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "partition_int.h"
+
+enum { SEARCH_BYTES = 64 << 10, MAGIC_BYTES = 8 };
+
+struct trace_file {
+    int fd;
+    uint64_t size, torn;
+    struct trace_entry *entries;
+    size_t count, cap;
+    struct buf scratch;
+    int first_failure; /* of what looked like a partition and was none */
+    uint64_t failed_at;
+};
+
+/* SKEIN_OK only with all n bytes; SKEIN_TRUNCATED at the end of the file. */
+static int bytes_read(struct trace_file *file, uint64_t offset, size_t n, struct buf *out)
+{
+    buf_clear(out);
+    uint8_t *to = buf_reserve(out, n);
+    if (to == NULL)
+        return SKEIN_NO_MEMORY;
+    while (out->len < n) {
+        ssize_t got = pread(file->fd, to + out->len, n - out->len, (off_t)(offset + out->len));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return SKEIN_IO;
+        if (got == 0)
+            return SKEIN_TRUNCATED;
+        out->len += (size_t)got;
+    }
+    return SKEIN_OK;
+}
+
+/* The footer of the partition of this length at offset, which lies inside the file. */
+static int footer_read(struct trace_file *file, uint64_t offset, uint64_t length,
+                       struct partition_footer *footer)
+{
+    size_t take = length < 4096 ? (size_t)length : 4096;
+    for (;;) {
+        int status = bytes_read(file, offset + length - take, take, &file->scratch);
+        size_t need = 0;
+        if (status == SKEIN_OK)
+            status = partition_footer_get(file->scratch.data, take, footer, &need);
+        if (status == SKEIN_TRUNCATED && need > take && need <= length) {
+            take = need;
+            continue;
+        }
+        if (status == SKEIN_OK && footer->partition_bytes != length) {
+            partition_footer_free(footer);
+            status = SKEIN_CORRUPT;
+        }
+        return status == SKEIN_TRUNCATED ? SKEIN_CORRUPT : status;
+    }
+}
+
+static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
+{
+    struct partition_footer footer;
+    int status = footer_read(file, offset, length, &footer);
+    if (status != SKEIN_OK)
+        return status;
+    if (file->count == file->cap) {
+        size_t cap = file->cap ? file->cap * 2 : 16;
+        struct trace_entry *entries = realloc(file->entries, cap * sizeof *entries);
+        if (entries == NULL) {
+            partition_footer_free(&footer);
+            return SKEIN_NO_MEMORY;
+        }
+        file->entries = entries;
+        file->cap = cap;
+    }
+    file->entries[file->count++] = (struct trace_entry){offset, length, footer};
+    return SKEIN_OK;
+}
+
+/* ---- the closing table ---- */
+
+int trace_table_put(const uint64_t *lengths, size_t count, struct buf *out)
+{
+    size_t start = out->len;
+    head_put(out, HEAD_TABLE, 0);
+    size_t last = section_begin(out, SECTION_TABLE);
+    buf_put_uleb(out, count);
+    for (size_t i = 0; i < count; i++)
+        buf_put_uleb(out, lengths[i]);
+    section_end(out, last);
+    tail_put(out, start, last, HEAD_TABLE);
+    size_t end = out->len;
+    if (out->status != SKEIN_OK || end - start > PARTITION_BYTES_MAX) {
+        out->len = start;
+        return out->status != SKEIN_OK ? out->status : SKEIN_TOO_LARGE;
+    }
+    out->len = start;
+    head_put(out, HEAD_TABLE, end - start);
+    out->len = end;
+    return SKEIN_OK;
+}
+
+/* Lengths of a whole table in *lengths (malloc'ed) and their sum. SKEIN_OK, SKEIN_CORRUPT,
+ * SKEIN_NO_MEMORY. */
+static int table_get(const uint8_t *bytes, size_t n, uint64_t **lengths, size_t *count,
+                     uint64_t *sum)
+{
+    struct tail tail;
+    const uint8_t *last;
+    size_t need;
+    struct cursor c;
+    struct section section;
+    *lengths = NULL;
+    if (tail_get(bytes, n, &tail, &last, &need) != SKEIN_OK || tail.kind != HEAD_TABLE ||
+        tail.length != n)
+        return SKEIN_CORRUPT;
+    cursor_init(&c, last, (size_t)tail.last_bytes - TAIL_BYTES);
+    if (section_get(&c, 0, &section) != SKEIN_OK || section.kind != SECTION_TABLE ||
+        section.packing != PACKING_RAW || !section_sound(&section, last))
+        return SKEIN_CORRUPT;
+    cursor_init(&c, section.payload, (size_t)section.length);
+    *count = (size_t)count_get(&c, PARTITION_BYTES_MAX, 1);
+    *sum = 0;
+    uint64_t *found = calloc(*count + 1, sizeof *found);
+    if (found == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < *count; i++) {
+        found[i] = cursor_uleb(&c);
+        if (found[i] < HEAD_BYTES + TAIL_BYTES || found[i] > PARTITION_BYTES_MAX)
+            cursor_fail(&c, SKEIN_CORRUPT);
+        *sum += found[i];
+    }
+    if (c.status == SKEIN_OK) {
+        *lengths = found;
+        return SKEIN_OK;
+    }
+    free(found);
+    return SKEIN_CORRUPT;
+}
+
+static void entries_clear(struct trace_file *file)
+{
+    while (file->count > 0)
+        partition_footer_free(&file->entries[--file->count].footer);
+}
+
+/* A file that is exactly what its closing table says; SKEIN_NOT_FOUND for any other. */
+static int table_open(struct trace_file *file)
+{
+    struct buf bytes = {0};
+    uint64_t *lengths = NULL, sum = 0, length = 0;
+    size_t count = 0, need;
+    struct tail tail;
+    const uint8_t *last;
+    int status = SKEIN_NOT_FOUND;
+    if (file->size < HEAD_BYTES + TAIL_BYTES)
+        return status;
+    status = bytes_read(file, file->size - TAIL_BYTES, TAIL_BYTES, &bytes);
+    if (status != SKEIN_OK)
+        goto out;
+    /* the length is believed only as far as the checksum then bears it out */
+    for (unsigned i = 0; i < 8; i++)
+        length |= (uint64_t)bytes.data[8 + i] << (8 * i);
+    if (length < HEAD_BYTES + TAIL_BYTES || length > PARTITION_BYTES_MAX || length > file->size)
+        status = SKEIN_NOT_FOUND;
+    if (status == SKEIN_OK)
+        status = bytes_read(file, file->size - length, (size_t)length, &bytes);
+    if (status == SKEIN_OK && (tail_get(bytes.data, bytes.len, &tail, &last, &need) != SKEIN_OK ||
+                               tail.kind != HEAD_TABLE))
+        status = SKEIN_NOT_FOUND;
+    if (status == SKEIN_OK)
+        status = table_get(bytes.data, bytes.len, &lengths, &count, &sum);
+    if (status == SKEIN_OK && sum != file->size - length)
+        status = SKEIN_NOT_FOUND;
+    uint64_t offset = 0;
+    for (size_t i = 0; status == SKEIN_OK && i < count; offset += lengths[i++])
+        status = entry_add(file, offset, lengths[i]);
+out:
+    free(lengths);
+    buf_fini(&bytes);
+    if (status != SKEIN_OK)
+        entries_clear(file);
+    return status == SKEIN_CORRUPT || status == SKEIN_TRUNCATED ? SKEIN_NOT_FOUND : status;
+}
+
+/* ---- walking ---- */
+
+/* Where the next head may start, at `from` or behind; the file's size where there is none. */
+static int magic_find(struct trace_file *file, uint64_t from, uint64_t *at)
+{
+    struct buf head = {0};
+    head_put(&head, HEAD_PARTITION, HEAD_BYTES + TAIL_BYTES);
+    int status = head.status;
+    *at = file->size;
+    while (status == SKEIN_OK && *at == file->size && file->size - from >= MAGIC_BYTES) {
+        uint64_t left = file->size - from;
+        size_t n = left < SEARCH_BYTES ? (size_t)left : SEARCH_BYTES;
+        status = bytes_read(file, from, n, &file->scratch);
+        const uint8_t *found =
+            status == SKEIN_OK ? memmem(file->scratch.data, n, head.data, MAGIC_BYTES) : NULL;
+        if (found != NULL)
+            *at = from + (uint64_t)(found - file->scratch.data);
+        from += n - (MAGIC_BYTES - 1);
+    }
+    buf_fini(&head);
+    return status;
+}
+
+/* What lies at offset: *length of a whole partition or table; else why not. */
+static int item_open(struct trace_file *file, uint64_t offset, uint64_t *length)
+{
+    uint64_t left = file->size - offset;
+    bool is_table = false;
+    size_t n = left < HEAD_BYTES ? (size_t)left : HEAD_BYTES;
+    int status = bytes_read(file, offset, n, &file->scratch);
+    if (status == SKEIN_OK)
+        status = trace_head_get(file->scratch.data, n, length, &is_table);
+    if (status != SKEIN_OK)
+        return status;
+    if (*length > left)
+        return SKEIN_TRUNCATED;
+    if (!is_table)
+        return entry_add(file, offset, *length);
+    uint64_t *lengths, sum;
+    size_t count;
+    status = bytes_read(file, offset, (size_t)*length, &file->scratch);
+    if (status == SKEIN_OK)
+        status = table_get(file->scratch.data, file->scratch.len, &lengths, &count, &sum);
+    if (status == SKEIN_OK)
+        free(lengths);
+    return status;
+}
+
+/* F-37 */
+static int file_walk(struct trace_file *file)
+{
+    uint64_t offset = 0;
+    while (offset < file->size) {
+        uint64_t length = 0, next;
+        int status = item_open(file, offset, &length);
+        if (status == SKEIN_OK) {
+            offset += length;
+            continue;
+        }
+        if (status == SKEIN_IO || status == SKEIN_NO_MEMORY)
+            return status;
+        if (file->first_failure == SKEIN_OK) {
+            file->first_failure = status;
+            file->failed_at = offset;
+        }
+        status = magic_find(file, offset + 1, &next);
+        if (status != SKEIN_OK)
+            return status;
+        file->torn += next - offset;
+        offset = next;
+    }
+    return SKEIN_OK;
+}
+
+static int file_list(struct trace_file *file, const char *path, char *error, size_t error_bytes)
+{
+    struct stat facts;
+    file->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &facts) != 0) {
+        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+        return SKEIN_IO;
+    }
+    if (!S_ISREG(facts.st_mode) && !S_ISBLK(facts.st_mode)) {
+        snprintf(error, error_bytes, "%s: not a file", path);
+        return SKEIN_IO;
+    }
+    file->size = (uint64_t)facts.st_size;
+    int status = table_open(file);
+    if (status == SKEIN_NOT_FOUND)
+        status = file_walk(file);
+    if (status != SKEIN_OK) {
+        snprintf(error, error_bytes, "%s: %s", path, skein_status_text(status));
+        return status;
+    }
+    if (file->count > 0)
+        return SKEIN_OK;
+    status = file->first_failure == SKEIN_VERSION ? SKEIN_VERSION : SKEIN_CORRUPT;
+    if (file->size == 0)
+        snprintf(error, error_bytes, "%s: the file is empty", path);
+    else if (file->first_failure == SKEIN_OK)
+        snprintf(error, error_bytes, "%s: there is no partition in it", path);
+    else
+        snprintf(error, error_bytes, "%s: no whole partition in %llu bytes; at byte %llu: %s", path,
+                 (unsigned long long)file->size, (unsigned long long)file->failed_at,
+                 skein_status_text(file->first_failure));
+    return status;
+}
+
+int trace_file_open(const char *path, struct trace_file **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
+    struct trace_file *file = calloc(1, sizeof *file);
+    if (file == NULL) {
+        snprintf(error, error_bytes, "%s: out of memory", path);
+        return SKEIN_NO_MEMORY;
+    }
+    file->fd = -1;
+    int status = file_list(file, path, error, error_bytes);
+    if (status != SKEIN_OK)
+        trace_file_free(&file);
+    *out = file;
+    return status;
+}
+
+void trace_file_free(struct trace_file **file)
+{
+    struct trace_file *f = *file;
+    *file = NULL;
+    if (f == NULL)
+        return;
+    entries_clear(f);
+    free(f->entries);
+    buf_fini(&f->scratch);
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f);
+}
+
+size_t trace_file_count(const struct trace_file *file)
+{
+    return file->count;
+}
+
+const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t i)
+{
+    return i < file->count ? &file->entries[i] : NULL;
+}
+
+uint64_t trace_file_torn(const struct trace_file *file)
+{
+    return file->torn;
+}
+
+int trace_file_read(struct trace_file *file, size_t i, struct buf *bytes)
+{
+    buf_clear(bytes);
+    if (i >= file->count)
+        return SKEIN_INVALID;
+    int status = bytes_read(file, file->entries[i].offset, (size_t)file->entries[i].bytes, bytes);
+    return status == SKEIN_TRUNCATED ? SKEIN_CORRUPT : status;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Trace events as lines of JSON. Owns nothing; every text is hostile and leaves escaped.
+ */
+#include "trace_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "utf8_scan.h"
+
+const char *trace_kind_text(uint8_t kind)
+{
+    switch (kind) {
+    case TRACE_BEGIN:
+        return "begin";
+    case TRACE_REGION:
+        return "region";
+    case TRACE_INSTANT:
+        return "instant";
+    case TRACE_COUNTER:
+        return "counter";
+    case TRACE_LOG:
+        return "log";
+    case TRACE_OPEN:
+        return "open";
+    case TRACE_LOSS:
+        return "loss";
+    case TRACE_END_ONLY:
+        return "end";
+    default:
+        return "unknown";
+    }
+}
+
+static void put(struct buf *b, const char *text)
+{
+    buf_put(b, text, strlen(text));
+}
+
+static void u64_put(struct buf *b, uint64_t v)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v != 0);
+    buf_put(b, digits + at, sizeof digits - at);
+}
+
+static void i64_put(struct buf *b, int64_t v)
+{
+    if (v < 0)
+        buf_put_u8(b, '-');
+    u64_put(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+static void escape_put(struct buf *b, uint8_t c)
+{
+    if (c == '"' || c == '\\')
+        buf_printf(b, "\\%c", c);
+    else if (c == '\n')
+        put(b, "\\n");
+    else if (c == '\t')
+        put(b, "\\t");
+    else
+        buf_printf(b, "\\u%04x", c);
+}
+
+void trace_json_string(struct buf *b, const char *text, size_t n)
+{
+    const uint8_t *s = (const uint8_t *)text;
+    size_t plain = 0;
+    buf_put_u8(b, '"');
+    for (size_t i = 0; i < n;) {
+        uint32_t point = 0;
+        size_t len = utf8_scan(s + i, n - i, &point);
+        if (len > 0 && point >= 0x20 && point != '"' && point != '\\' && point != 0x7f) {
+            i += len;
+            continue;
+        }
+        buf_put(b, s + plain, i - plain);
+        if (len == 0)
+            put(b, "\xef\xbf\xbd");
+        else
+            escape_put(b, s[i]);
+        i += len == 0 ? 1 : len;
+        plain = i;
+    }
+    buf_put(b, s + plain, n - plain);
+    buf_put_u8(b, '"');
+}
+
+static void f64_put(struct buf *b, double v)
+{
+    if (isnan(v))
+        put(b, "\"NaN\"");
+    else if (isinf(v))
+        put(b, v > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+    else
+        buf_printf(b, "%.17g", v);
+}
+
+static void value_put(struct buf *b, uint8_t type, const struct partition_value *value)
+{
+    switch (type) {
+    case SKEIN_T_U64:
+        u64_put(b, value->u64);
+        break;
+    case SKEIN_T_I64:
+        i64_put(b, value->i64);
+        break;
+    case SKEIN_T_F64:
+        f64_put(b, value->f64);
+        break;
+    case SKEIN_T_BOOL:
+        put(b, value->u64 ? "true" : "false");
+        break;
+    case SKEIN_T_PTR:
+        buf_printf(b, "\"0x%" PRIx64 "\"", value->u64);
+        break;
+    case SKEIN_T_STR:
+        trace_json_string(b, value->str.text, value->str.len);
+        break;
+    case SKEIN_T_SEQ:
+        put(b, "{\"resource\":");
+        u64_put(b, value->seq.resource);
+        put(b, ",\"number\":");
+        u64_put(b, value->seq.number);
+        put(b, "}");
+        break;
+    default:
+        put(b, "null");
+    }
+}
+
+static void name_put(struct buf *b, const char *name)
+{
+    trace_json_string(b, name, strlen(name));
+    buf_put_u8(b, ':');
+}
+
+static void loss_put(struct buf *b, const struct trace_event *event)
+{
+    put(b, "\"reason\":\"");
+    put(b, partition_loss_text(event->loss->reason));
+    put(b, "\",\"events\":");
+    u64_put(b, event->loss->events);
+    put(b, ",\"to_ts_ns\":");
+    u64_put(b, event->time_ns + event->dur_ns);
+}
+
+/* The members of "args"; returns whether a string was cut. */
+static bool args_put(struct buf *b, const struct trace_event *event)
+{
+    bool cut = false;
+    const struct partition_event_type *type = event->type;
+    if (event->kind == TRACE_LOSS && event->loss != NULL) {
+        loss_put(b, event);
+    } else if (event->has_detail) { /* an operation shows its first argument (skein_op_enter) */
+        name_put(b, type != NULL && type->nargs > 0 ? type->args[0].name : "detail");
+        i64_put(b, event->detail);
+    } else if (type != NULL && !(event->begin_clipped && event->kind != TRACE_LOSS)) {
+        for (unsigned i = 0; i < type->nargs; i++) {
+            if (i > 0)
+                buf_put_u8(b, ',');
+            name_put(b, type->args[i].name);
+            value_put(b, type->args[i].type, &event->args[i]);
+            cut = cut || (type->args[i].type == SKEIN_T_STR && event->args[i].str.cut);
+        }
+    }
+    return cut;
+}
+
+static void flags_put(struct buf *b, const struct trace_event *event, bool cut)
+{
+    if (event->depth > 0)
+        buf_printf(b, ",\"depth\":%" PRIu32, event->depth);
+    if (event->fixed_up)
+        put(b, ",\"fixed_up\":true");
+    if (event->begin_clipped)
+        put(b, ",\"begin_clipped\":true");
+    if (event->end_clipped)
+        put(b, ",\"end_clipped\":true");
+    if (cut)
+        put(b, ",\"cut\":true");
+}
+
+void trace_json_put(struct buf *b, const struct partition_info *info,
+                    const struct trace_event *event)
+{
+    char process[ID_TEXT_BYTES];
+    id_text(info->key.process.bytes, process);
+    put(b, "{\"ts_ns\":");
+    u64_put(b, event->time_ns);
+    if (event->kind == TRACE_REGION || event->kind == TRACE_OPEN) {
+        put(b, event->kind == TRACE_REGION ? ",\"dur_ns\":" : ",\"open_ns\":");
+        u64_put(b, event->dur_ns);
+    }
+    put(b, ",\"process\":\"");
+    put(b, process);
+    put(b, "\",\"service\":");
+    trace_json_string(b, info->service, strlen(info->service));
+    put(b, ",\"pid\":");
+    u64_put(b, info->pid);
+    if (event->thread != NULL) {
+        put(b, ",\"thread\":");
+        trace_json_string(b, event->thread->name, strlen(event->thread->name));
+        put(b, ",\"tid\":");
+        u64_put(b, event->thread->tid);
+    } else {
+        put(b, ",\"thread\":null,\"tid\":null");
+    }
+    put(b, ",\"type\":\"");
+    put(b, trace_kind_text(event->kind));
+    put(b, "\",\"name\":");
+    const char *name = event->kind == TRACE_LOSS ? "records lost"
+                       : event->type != NULL     ? event->type->name
+                                                 : "unknown";
+    trace_json_string(b, name, strlen(name));
+    put(b, ",\"args\":{");
+    bool cut = args_put(b, event);
+    put(b, "}");
+    flags_put(b, event, cut);
+    put(b, "}\n");
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Trace events as lines for people. Owns nothing. Every text is hostile: nothing that a terminal
+ * would obey gets through.
+ */
+#include "trace_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "trace_json.h"
+#include "utf8_scan.h"
+
+void trace_duration_text(uint64_t ns, char out[TRACE_DURATION_BYTES])
+{
+    static const struct {
+        uint64_t unit;
+        const char *name;
+    } scales[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+    for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {
+        if (ns < scales[i].unit)
+            continue;
+        snprintf(out, TRACE_DURATION_BYTES, "%" PRIu64 ".%03" PRIu64 " %s", ns / scales[i].unit,
+                 ns % scales[i].unit / (scales[i].unit / 1000), scales[i].name);
+        return;
+    }
+    snprintf(out, TRACE_DURATION_BYTES, "%" PRIu64 " ns", ns);
+}
+
+static void text_put(struct buf *b, const char *text, size_t n)
+{
+    const uint8_t *s = (const uint8_t *)text;
+    for (size_t i = 0; i < n;) {
+        uint32_t point = 0;
+        size_t len = utf8_scan(s + i, n - i, &point);
+        if (len == 0 || point < 0x20 || (point >= 0x7f && point < 0xa0)) {
+            buf_printf(b, "\\x%02x", s[i]);
+            if (len == 2)
+                buf_printf(b, "\\x%02x", s[i + 1]);
+        } else {
+            buf_put(b, s + i, len);
+        }
+        i += len == 0 ? 1 : len;
+    }
+}
+
+static void value_put(struct buf *b, uint8_t type, const struct partition_value *value)
+{
+    switch (type) {
+    case SKEIN_T_U64:
+        buf_printf(b, "%" PRIu64, value->u64);
+        break;
+    case SKEIN_T_I64:
+        buf_printf(b, "%" PRId64, value->i64);
+        break;
+    case SKEIN_T_F64:
+        buf_printf(b, "%g", value->f64);
+        break;
+    case SKEIN_T_BOOL:
+        buf_printf(b, "%s", value->u64 ? "true" : "false");
+        break;
+    case SKEIN_T_PTR:
+        buf_printf(b, "0x%" PRIx64, value->u64);
+        break;
+    case SKEIN_T_STR:
+        buf_put_u8(b, '"');
+        text_put(b, value->str.text, value->str.len);
+        buf_printf(b, "\"%s", value->str.cut ? "..." : "");
+        break;
+    case SKEIN_T_SEQ:
+        buf_printf(b, "%" PRIx64 "#%" PRIu64, value->seq.resource, value->seq.number);
+        break;
+    default:
+        buf_put_u8(b, '?');
+    }
+}
+
+static void args_put(struct buf *b, const struct trace_event *event)
+{
+    const struct partition_event_type *type = event->type;
+    if (event->kind == TRACE_LOSS && event->loss != NULL) {
+        buf_printf(b, " reason=%s", partition_loss_text(event->loss->reason));
+        if (event->loss->events > 0)
+            buf_printf(b, " events=%" PRIu64, event->loss->events);
+    } else if (event->has_detail) {
+        const char *name = type != NULL && type->nargs > 0 ? type->args[0].name : "detail";
+        buf_put_u8(b, ' ');
+        text_put(b, name, strlen(name));
+        buf_printf(b, "=%" PRId64, event->detail);
+    } else if (type != NULL && !event->begin_clipped) {
+        for (unsigned i = 0; i < type->nargs; i++) {
+            buf_put_u8(b, ' ');
+            text_put(b, type->args[i].name, strlen(type->args[i].name));
+            buf_put_u8(b, '=');
+            value_put(b, type->args[i].type, &event->args[i]);
+            if (type->args[i].unit[0] != 0) {
+                buf_put_u8(b, ' ');
+                text_put(b, type->args[i].unit, strlen(type->args[i].unit));
+            }
+        }
+    }
+}
+
+static void time_put(struct buf *b, uint64_t ns)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_text(ns, text);
+    size_t n = strlen(text);
+    buf_put(b, text, n > 0 ? n - 1 : 0); /* without the Z */
+    buf_printf(b, "%03" PRIu64 "Z", ns / 1000 % 1000);
+}
+
+void trace_text_put(struct buf *b, const struct partition_info *info,
+                    const struct trace_event *event)
+{
+    time_put(b, event->time_ns);
+    buf_put_u8(b, ' ');
+    text_put(b, info->service, strlen(info->service));
+    buf_printf(b, "[%" PRIu32 "] ", info->pid);
+    if (event->thread != NULL) {
+        text_put(b, event->thread->name, strlen(event->thread->name));
+        buf_printf(b, "/%" PRIu32, event->thread->tid);
+    } else {
+        buf_put_u8(b, '-');
+    }
+    buf_printf(b, "  %-7s  %*s", trace_kind_text(event->kind),
+               (int)(event->depth < 20 ? event->depth * 2 : 40), "");
+    const char *name = event->kind == TRACE_LOSS ? "records lost"
+                       : event->type != NULL     ? event->type->name
+                                                 : "unknown";
+    text_put(b, name, strlen(name));
+    if (event->kind == TRACE_REGION || event->kind == TRACE_OPEN || event->kind == TRACE_LOSS) {
+        char duration[TRACE_DURATION_BYTES];
+        trace_duration_text(event->dur_ns, duration);
+        buf_printf(b, "  %s%s%s", event->begin_clipped || event->end_clipped ? "at least " : "",
+                   duration, event->kind == TRACE_OPEN ? " so far" : "");
+    }
+    buf_put_u8(b, ' ');
+    args_put(b, event);
+    buf_put_u8(b, '\n');
+}

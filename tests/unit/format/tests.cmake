@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_test(unit/format/test_partition_writer.c LINK skein_format skein_test_support)
