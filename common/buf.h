@@ -39,9 +39,9 @@ void buf_put_u32(struct buf *b, uint32_t v);
 void buf_put_u64(struct buf *b, uint64_t v);
 void buf_put_f64(struct buf *b, double v);
 void buf_put_uleb(struct buf *b, uint64_t v);
-void buf_put_sleb(struct buf *b, int64_t v);                        /* zigzag, then LEB128 */
-void buf_put_text(struct buf *b, const char *text, size_t n);       /* LEB128 length, bytes */
-void buf_set_u32(struct buf *b, size_t at, uint32_t v);             /* overwrites; at + 4 <= len */
+void buf_put_sleb(struct buf *b, int64_t v);                  /* zigzag, then LEB128 */
+void buf_put_text(struct buf *b, const char *text, size_t n); /* LEB128 length, bytes */
+void buf_set_u32(struct buf *b, size_t at, uint32_t v);       /* overwrites; at + 4 <= len */
 void buf_set_u64(struct buf *b, size_t at, uint64_t v);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -62,7 +62,8 @@ double cursor_f64(struct cursor *c);
 uint64_t cursor_uleb(struct cursor *c); /* SKEIN_CORRUPT beyond 64 bits */
 int64_t cursor_sleb(struct cursor *c);
 
-/* n bytes that stay where they are, or NULL (and a failed cursor). n == 0 gives a non-NULL pointer. */
+/* n bytes that stay where they are, or NULL (and a failed cursor). n == 0 gives a non-NULL pointer.
+ */
 const uint8_t *cursor_bytes(struct cursor *c, uint64_t n);
 
 /* LEB128 length and that many bytes, at most max (else SKEIN_TOO_LARGE becomes SKEIN_CORRUPT). */

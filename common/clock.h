@@ -14,7 +14,8 @@ uint64_t clock_boottime_ns(void);
 #define CLOCK_TEXT_BYTES 32
 void clock_text(uint64_t realtime_ns, char out[CLOCK_TEXT_BYTES]);
 
-/* The reverse, for RFC 3339 with any number of fraction digits and "Z" or +hh:mm. SKEIN_OK or SKEIN_INVALID. */
+/* The reverse, for RFC 3339 with any number of fraction digits and "Z" or +hh:mm. SKEIN_OK or
+ * SKEIN_INVALID. */
 int clock_parse(const char *text, uint64_t *realtime_ns);
 
 /* "500ms", "10s", "5m", "2h", "1d", or a bare number of milliseconds. SKEIN_OK or SKEIN_INVALID. */

@@ -12,14 +12,14 @@
 #include "buf.h"
 
 struct http_request {
-    const char *method;        /* "GET" where NULL */
+    const char *method; /* "GET" where NULL */
     const char *url;
     const char *const *headers; /* NULL-terminated "Name: value", or NULL */
     const void *body;
     size_t body_bytes;
-    uint64_t timeout_ms;    /* whole request; 0: none */
+    uint64_t timeout_ms;     /* whole request; 0: none */
     uint64_t max_body_bytes; /* of the answer kept in memory; 0: 64 MiB */
-    int fd;                 /* >= 0 and to_fd: the body goes there instead of into memory */
+    int fd;                  /* >= 0 and to_fd: the body goes there instead of into memory */
     bool to_fd;
     void (*progress)(void *context, uint64_t done, uint64_t total); /* total 0: unknown */
     void *context;
@@ -35,8 +35,9 @@ struct http_response {
 
 int http_client_init(void);
 
-/* SKEIN_OK (any HTTP status), SKEIN_TIMEOUT, SKEIN_CLOSED (no connection), SKEIN_TOO_LARGE, SKEIN_IO, SKEIN_INVALID (URL),
- * SKEIN_NO_MEMORY. `out` needs no initialising; the caller calls http_response_fini after any result. */
+/* SKEIN_OK (any HTTP status), SKEIN_TIMEOUT, SKEIN_CLOSED (no connection), SKEIN_TOO_LARGE,
+ * SKEIN_IO, SKEIN_INVALID (URL), SKEIN_NO_MEMORY. `out` needs no initialising; the caller calls
+ * http_response_fini after any result. */
 int http_request(const struct http_request *request, struct http_response *out);
 void http_response_fini(struct http_response *response);
 

@@ -24,7 +24,8 @@ struct transfer {
     CURL *curl;
     struct curl_slist *headers;
     uint64_t body_max;
-    int failure; /* why a callback ended the transfer, or SKEIN_OK */
+    int failure;      /* why a callback ended the transfer, or SKEIN_OK */
+    char reason[128]; /* the same in words; libcurl overwrites its error buffer afterwards */
 };
 
 int http_client_init(void)
@@ -58,10 +59,10 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     if (t->request->to_fd && status >= 200 && status < 300) {
         t->failure = write_all(t->request->fd, bytes, n);
         if (t->failure != SKEIN_OK)
-            snprintf(r->error, sizeof r->error, "write: %s", strerror(errno));
+            snprintf(t->reason, sizeof t->reason, "write: %s", strerror(errno));
     } else if (n > t->body_max - r->body.len) {
         t->failure = SKEIN_TOO_LARGE;
-        snprintf(r->error, sizeof r->error, "the answer is larger than %llu bytes",
+        snprintf(t->reason, sizeof t->reason, "the answer is larger than %llu bytes",
                  (unsigned long long)t->body_max);
     } else {
         buf_put(&r->body, bytes, n);
@@ -206,7 +207,9 @@ int http_request(const struct http_request *request, struct http_response *out)
         CURLcode code = curl_easy_perform(t.curl);
         curl_easy_getinfo(t.curl, CURLINFO_RESPONSE_CODE, &out->status);
         status = t.failure != SKEIN_OK ? t.failure : status_of(code);
-        if (status != SKEIN_OK && !out->error[0])
+        if (t.reason[0])
+            snprintf(out->error, sizeof out->error, "%s", t.reason);
+        else if (status != SKEIN_OK && !out->error[0])
             snprintf(out->error, sizeof out->error, "%s", curl_easy_strerror(code));
     }
     curl_slist_free_all(t.headers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Log lines of the daemons, to standard error as text or JSON. Owns the process-wide level and form.
- * Any thread; one write() a line. Libraries of this tree do not log: they return.
+ * Log lines of the daemons, to standard error as text or JSON. Owns the process-wide level and
+ * form. Any thread; one write() a line. Libraries of this tree do not log: they return.
  *
  *   log_info("upload", "stored", "partition", key, NULL)  ->
  *   2026-11-21T09:40:00.123Z info  upload: stored partition=3f…-1-7

@@ -16,8 +16,9 @@
 
 struct selector;
 
-/* Parses text into a new selector in *out. Returns SKEIN_OK; SKEIN_INVALID with a sentence that says what and
- * at which column in error (at most error_bytes); SKEIN_NO_MEMORY. On failure *out is NULL. */
+/* Parses text into a new selector in *out. Returns SKEIN_OK; SKEIN_INVALID with a sentence that
+ * says what and at which column in error (at most error_bytes); SKEIN_NO_MEMORY. On failure *out is
+ * NULL. */
 int selector_new(const char *text, struct selector **out, char *error, size_t error_bytes);
 void selector_free(struct selector **selector);
 

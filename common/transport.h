@@ -17,23 +17,26 @@
 
 struct transport;
 
-/* The return path to one peer, as the listener saw it with a message. Stale ones are harmless: what is sent there is dropped. */
+/* The return path to one peer, as the listener saw it with a message. Stale ones are harmless: what
+ * is sent there is dropped. */
 #define TRANSPORT_PEER_MAX 64
 struct transport_peer {
     uint8_t bytes[TRANSPORT_PEER_MAX];
     size_t len;
 };
 
-/* A received message: owned by the caller until transport_message_free. `data` is 4-byte aligned. */
+/* A received message: owned by the caller until transport_message_free. `data` is 4-byte aligned.
+ */
 struct transport_message {
     uint8_t *data;
     size_t len;
     struct transport_peer peer; /* listener only */
 };
 
-/* Listens on / dials "tcp://HOST:PORT". Messages above max_message_bytes are refused by closing that connection.
- * Dialling does not wait for the peer; it redials by itself with a randomised interval.
- * SKEIN_OK; SKEIN_INVALID (address); SKEIN_BUSY (address in use); SKEIN_IO; SKEIN_NO_MEMORY. *out is NULL on failure. */
+/* Listens on / dials "tcp://HOST:PORT". Messages above max_message_bytes are refused by closing
+ * that connection. Dialling does not wait for the peer; it redials by itself with a randomised
+ * interval. SKEIN_OK; SKEIN_INVALID (address); SKEIN_BUSY (address in use); SKEIN_IO;
+ * SKEIN_NO_MEMORY. *out is NULL on failure. */
 int transport_listen(const char *address, size_t max_message_bytes, struct transport **out);
 int transport_dial(const char *address, size_t max_message_bytes, struct transport **out);
 void transport_free(struct transport **transport);
@@ -49,12 +52,14 @@ void transport_message_free(struct transport_message *message);
 void *transport_alloc(size_t len);
 void transport_alloc_free(void *message);
 
-/* Sends a buffer from transport_alloc; it is gone after SKEIN_OK and the caller's still after a failure.
- * `peer` for the listener, NULL for the dialler. SKEIN_OK (handed over, not arrived); SKEIN_AGAIN (no peer or no room
- * within timeout_ms); SKEIN_INVALID. */
-int transport_send(struct transport *transport, void *message, const struct transport_peer *peer, int timeout_ms);
+/* Sends a buffer from transport_alloc; it is gone after SKEIN_OK and the caller's still after a
+ * failure. `peer` for the listener, NULL for the dialler. SKEIN_OK (handed over, not arrived);
+ * SKEIN_AGAIN (no peer or no room within timeout_ms); SKEIN_INVALID. */
+int transport_send(struct transport *transport, void *message, const struct transport_peer *peer,
+                   int timeout_ms);
 
-/* Dialler: drops the connection and dials anew. The cure for nanomsg's wedged sockets; call it when a peer has been silent too long. */
+/* Dialler: drops the connection and dials anew. The cure for nanomsg's wedged sockets; call it when
+ * a peer has been silent too long. */
 int transport_redial(struct transport *transport);
 
 #endif

@@ -4,9 +4,9 @@
  * checks, `--help` and docs/configuration.md. A parameter is one row.
  *
  *   static const struct config_param params[] = {
- *       CONFIG_STR(struct agent_config, socket, "socket", "/run/skein/agent.sock", "Unix socket ..."),
- *       CONFIG_U64(struct agent_config, spool_bytes, "spool.max_bytes", 1 << 30, 1 << 20, UINT64_MAX, "..."),
- *       {0}};
+ *       CONFIG_STR(struct agent_config, socket, "socket", "/run/skein/agent.sock", "Unix socket
+ * ..."), CONFIG_U64(struct agent_config, spool_bytes, "spool.max_bytes", 1 << 30, 1 << 20,
+ * UINT64_MAX, "..."), {0}};
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -19,7 +19,13 @@
 
 #include "skein/status.h"
 
-enum config_type { CONFIG_TYPE_NONE, CONFIG_TYPE_STR, CONFIG_TYPE_U64, CONFIG_TYPE_BOOL, CONFIG_TYPE_STRS };
+enum config_type {
+    CONFIG_TYPE_NONE,
+    CONFIG_TYPE_STR,
+    CONFIG_TYPE_U64,
+    CONFIG_TYPE_BOOL,
+    CONFIG_TYPE_STRS
+};
 
 struct config_strs {
     char **items;
@@ -28,23 +34,36 @@ struct config_strs {
 
 struct config_param {
     enum config_type type;
-    size_t offset;      /* of char *, uint64_t, bool or struct config_strs in the config struct */
-    const char *path;   /* "spool.max_bytes": objects in the file, dots here */
-    const char *otherwise; /* default of a STR */
+    size_t offset;    /* of char *, uint64_t, bool or struct config_strs in the config struct */
+    const char *path; /* "spool.max_bytes": objects in the file, dots here */
+    const char *otherwise;     /* default of a STR */
     uint64_t number, min, max; /* U64: default and bounds; BOOL: default */
-    bool live;          /* takes effect on SIGHUP; others are kept until a restart, and said so */
+    bool live; /* takes effect on SIGHUP; others are kept until a restart, and said so */
     const char *help;
 };
 
-#define CONFIG_STR(s, field, path, otherwise, help) {CONFIG_TYPE_STR, offsetof(s, field), path, otherwise, 0, 0, 0, false, help}
-#define CONFIG_U64(s, field, path, number, min, max, help) {CONFIG_TYPE_U64, offsetof(s, field), path, NULL, number, min, max, false, help}
-#define CONFIG_BOOL(s, field, path, number, help) {CONFIG_TYPE_BOOL, offsetof(s, field), path, NULL, number, 0, 1, false, help}
-#define CONFIG_STRS(s, field, path, help) {CONFIG_TYPE_STRS, offsetof(s, field), path, NULL, 0, 0, 0, false, help}
+#define CONFIG_STR(s, field, path, otherwise, help)                                                \
+    {                                                                                              \
+        CONFIG_TYPE_STR, offsetof(s, field), path, otherwise, 0, 0, 0, false, help                 \
+    }
+#define CONFIG_U64(s, field, path, number, min, max, help)                                         \
+    {                                                                                              \
+        CONFIG_TYPE_U64, offsetof(s, field), path, NULL, number, min, max, false, help             \
+    }
+#define CONFIG_BOOL(s, field, path, number, help)                                                  \
+    {                                                                                              \
+        CONFIG_TYPE_BOOL, offsetof(s, field), path, NULL, number, 0, 1, false, help                \
+    }
+#define CONFIG_STRS(s, field, path, help)                                                          \
+    {                                                                                              \
+        CONFIG_TYPE_STRS, offsetof(s, field), path, NULL, 0, 0, 0, false, help                     \
+    }
 
-/* Fills a zeroed config struct from defaults and, where path is not NULL, the file. Unknown keys, wrong types and bounds
- * fail. Returns SKEIN_OK, or SKEIN_IO, SKEIN_INVALID, SKEIN_NO_MEMORY with "FILE: spool.max_bytes: must be ..." in error;
- * the struct is then freed and zero. */
-int config_load(const struct config_param *params, void *config, const char *file, char *error, size_t error_bytes);
+/* Fills a zeroed config struct from defaults and, where path is not NULL, the file. Unknown keys,
+ * wrong types and bounds fail. Returns SKEIN_OK, or SKEIN_IO, SKEIN_INVALID, SKEIN_NO_MEMORY with
+ * "FILE: spool.max_bytes: must be ..." in error; the struct is then freed and zero. */
+int config_load(const struct config_param *params, void *config, const char *file, char *error,
+                size_t error_bytes);
 void config_free(const struct config_param *params, void *config);
 
 /* The parameters as a table for --help, and as Markdown for the docs. */
