@@ -70,4 +70,8 @@ void config_free(const struct config_param *params, void *config);
 void config_print_help(const struct config_param *params, FILE *out);
 void config_print_markdown(const struct config_param *params, FILE *out);
 
+/* The same as a JSON Schema of the file, for editors and for config/ (config/agent.schema.json).
+ * SKEIN_OK or SKEIN_NO_MEMORY. */
+int config_print_schema(const struct config_param *params, const char *title, FILE *out);
+
 #endif

@@ -174,10 +174,31 @@ START_TEST(help_and_markdown_have_a_row_for_each_parameter)
 }
 END_TEST
 
+START_TEST(schema_has_every_key_and_its_bounds)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    ck_assert_int_eq(config_print_schema(params, "Sample", out), SKEIN_OK);
+    fclose(out);
+    cJSON *root = cJSON_Parse(text);
+    const cJSON *spool = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "properties"), "spool");
+    const cJSON *bytes = cJSON_GetObjectItem(cJSON_GetObjectItem(spool, "properties"), "max_bytes");
+    const cJSON *number = cJSON_GetArrayItem(cJSON_GetObjectItem(bytes, "anyOf"), 0);
+    ck_assert_int_eq(cJSON_GetObjectItem(number, "minimum")->valueint, 16);
+    ck_assert_int_eq(cJSON_GetObjectItem(number, "maximum")->valueint, 4096);
+    ck_assert(cJSON_IsFalse(cJSON_GetObjectItem(spool, "additionalProperties")));
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(root, "properties")), 5);
+    cJSON_Delete(root);
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("config", without_a_file_there_are_defaults, file_replaces_defaults,
                               wrong_files_name_key_and_expectation, missing_file_says_so,
                               out_of_memory_is_reported_and_leaves_nothing,
-                              help_and_markdown_have_a_row_for_each_parameter, NULL));
+                              help_and_markdown_have_a_row_for_each_parameter,
+                              schema_has_every_key_and_its_bounds, NULL));
 }

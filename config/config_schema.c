@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the JSON Schema of a table of parameters. The schema refuses what config_load refuses:
+ * unknown keys, wrong types, numbers out of bounds. Pure over the table; writes to its stream
+ * alone.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "json.h"
+
+enum { SECTION_BYTES = 64 };
+
+/* The member of that name, made if need be; NULL when out of memory. */
+static cJSON *child_object(cJSON *object, const char *name)
+{
+    cJSON *child = cJSON_GetObjectItemCaseSensitive(object, name);
+    return child ? child : cJSON_AddObjectToObject(object, name);
+}
+
+/* Makes `schema` that of an object and returns its properties. */
+static cJSON *object_properties(cJSON *schema)
+{
+    if (!cJSON_HasObjectItem(schema, "type") &&
+        (!cJSON_AddStringToObject(schema, "type", "object") ||
+         !cJSON_AddFalseToObject(schema, "additionalProperties")))
+        return NULL;
+    return child_object(schema, "properties");
+}
+
+/* A number may be written as digits in a string: that is how those above 2^53 must be. */
+static bool add_number(cJSON *schema, const struct config_param *p)
+{
+    char pattern[] = "^[0-9]+$";
+    cJSON *forms = cJSON_AddArrayToObject(schema, "anyOf");
+    cJSON *number = cJSON_CreateObject(), *digits = cJSON_CreateObject();
+    if (!forms || !cJSON_AddItemToArray(forms, number) || !cJSON_AddItemToArray(forms, digits))
+        return false;
+    cJSON_AddStringToObject(number, "type", "integer");
+    json_add_u64(number, "minimum", p->min);
+    if (p->max <= UINT64_C(1) << 53)
+        json_add_u64(number, "maximum", p->max);
+    cJSON_AddStringToObject(digits, "type", "string");
+    cJSON_AddStringToObject(digits, "pattern", pattern);
+    json_add_u64(schema, "default", p->number);
+    return true;
+}
+
+static bool add_value(cJSON *schema, const struct config_param *p)
+{
+    cJSON *items;
+    if (!cJSON_AddStringToObject(schema, "description", p->help))
+        return false;
+    switch (p->type) {
+    case CONFIG_TYPE_STR:
+        return cJSON_AddStringToObject(schema, "type", "string") &&
+               cJSON_AddStringToObject(schema, "default", p->otherwise ? p->otherwise : "");
+    case CONFIG_TYPE_U64:
+        return add_number(schema, p);
+    case CONFIG_TYPE_BOOL:
+        return cJSON_AddStringToObject(schema, "type", "boolean") &&
+               cJSON_AddBoolToObject(schema, "default", p->number != 0);
+    case CONFIG_TYPE_STRS:
+        items = cJSON_AddObjectToObject(schema, "items");
+        return items && cJSON_AddStringToObject(items, "type", "string") &&
+               cJSON_AddStringToObject(schema, "type", "array");
+    case CONFIG_TYPE_NONE:
+        break;
+    }
+    return true;
+}
+
+/* Walks the sections of the path, makes what is missing, and describes the key at its end. */
+static bool add_param(cJSON *root, const struct config_param *p)
+{
+    cJSON *schema = root;
+    const char *at = p->path;
+    for (;;) {
+        char name[SECTION_BYTES];
+        size_t n = strcspn(at, ".");
+        cJSON *properties = object_properties(schema);
+        if (!properties || n >= sizeof name)
+            return false;
+        memcpy(name, at, n);
+        name[n] = '\0';
+        schema = child_object(properties, name);
+        if (!schema)
+            return false;
+        if (!at[n])
+            return add_value(schema, p);
+        at += n + 1;
+    }
+}
+
+int config_print_schema(const struct config_param *params, const char *title, FILE *out)
+{
+    cJSON *root = cJSON_CreateObject();
+    bool whole =
+        root &&
+        cJSON_AddStringToObject(root, "$schema", "https://json-schema.org/draft/2020-12/schema") &&
+        cJSON_AddStringToObject(root, "title", title) && object_properties(root);
+    for (const struct config_param *p = params; whole && p->type != CONFIG_TYPE_NONE; p++)
+        whole = add_param(root, p);
+    char *text = whole ? cJSON_Print(root) : NULL;
+    if (text)
+        fprintf(out, "%s\n", text);
+    bool printed = text != NULL;
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return printed ? SKEIN_OK : SKEIN_NO_MEMORY;
+}
