@@ -2,7 +2,8 @@
  *
  * The messages between a service and its agent on the agent's SOCK_SEQPACKET Unix socket. Included
  * by client-lib and agent only. One message is one packet; identity is SO_PEERCRED's, never the
- * message's. Both ends check magic, version, type and exact size, and drop the connection otherwise.
+ * message's. Both ends check magic, version, type and exact size, and drop the connection
+ * otherwise.
  *
  *   service                                   agent
  *   HELLO (+ ring fd it already has) ------->  checks seals, size; makes or adopts the ring
@@ -15,7 +16,7 @@
 
 #include <stdint.h>
 
-#define ATTACH_MAGIC UINT32_C(0x41534b31)
+#define ATTACH_MAGIC   UINT32_C(0x41534b31)
 #define ATTACH_VERSION 1
 
 enum attach_type { ATTACH_HELLO = 1, ATTACH_WELCOME = 2, ATTACH_SNAPSHOT = 3, ATTACH_BYE = 4 };

@@ -7,9 +7,9 @@
  * skein_atomic.h only. The agent treats everything in a ring as hostile: offsets and sizes come
  * from its own struct ring_geometry, never from the ring.
  *
- *   0        128        +geo.process_off   +geo.slots_off   +geo.table_off[0/1]   +geo.area_off[0/1]
+ *   0        128        +geo.process_off   +geo.slots_off   +geo.table_off[0/1] +geo.area_off[0/1]
  *   +--------+----------+------------------+----------------+---------------------+-----------------+
- *   | header | durable: process record     | thread slots   | table half 0, half 1| rolling 0, 1    |
+ *   | header | durable: process record     | thread slots   | table half 0, half 1| rolling 0, 1 |
  *   +--------+----------+------------------+----------------+---------------------+-----------------+
  *   rolling area: small chunks (4 KiB each), then big chunks (32 KiB each)
  *
@@ -24,17 +24,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RING_MAGIC UINT64_C(0x312d676e6972736b) /* "skring-1" */
-#define RING_VERSION 1
-#define HOST_PAGE_MAGIC UINT64_C(0x312d74736f68736b)    /* "skhost-1" */
+#define RING_MAGIC         UINT64_C(0x312d676e6972736b) /* "skring-1" */
+#define RING_VERSION       1
+#define HOST_PAGE_MAGIC    UINT64_C(0x312d74736f68736b) /* "skhost-1" */
 #define PROCESS_PAGE_MAGIC UINT64_C(0x312d636f7270736b) /* "skproc-1" */
 
 #define RING_HEADER_BYTES 128
-#define RING_BYTES_MIN (UINT64_C(64) << 10)
-#define RING_BYTES_MAX (UINT64_C(1) << 30)
-#define RING_SMALL_CHUNK 4096
-#define RING_BIG_CHUNK 32768
-#define RING_SLOT_NONE UINT32_MAX
+#define RING_BYTES_MIN    (UINT64_C(64) << 10)
+#define RING_BYTES_MAX    (UINT64_C(1) << 30)
+#define RING_SMALL_CHUNK  4096
+#define RING_BIG_CHUNK    32768
+#define RING_SLOT_NONE    UINT32_MAX
 
 /* ---- host page: agent writes, producers read ---- */
 
@@ -56,8 +56,8 @@ struct process_page {
     uint64_t magic;
     uint32_t version;
     uint32_t reserved;
-    uint64_t enabled;               /* atomic; bit n = event group n */
-    uint64_t threshold_ns[64];      /* atomic; per group; 0: the caller's own default */
+    uint64_t enabled;          /* atomic; bit n = event group n */
+    uint64_t threshold_ns[64]; /* atomic; per group; 0: the caller's own default */
 };
 
 /* ---- ring header: 128 bytes, Fuchsia's trace_buffer_header ---- */
@@ -118,9 +118,9 @@ struct ring_table {
 };
 /* Table record: kind u8, LEB128 payload length, payload.
  *   STRING      id, bytes
- *   EVENT_TYPE  id, class u8, group u8, nargs u8, name, text, file, LEB128 line, nargs x (type u8, name, unit)
- *               each text as LEB128 length + bytes
- * ids are LEB128; unique in their epoch; event ids start at RING_EVENT_FIRST, string ids at 1. */
+ *   EVENT_TYPE  id, class u8, group u8, nargs u8, name, text, file, LEB128 line, nargs x (type u8,
+ * name, unit) each text as LEB128 length + bytes ids are LEB128; unique in their epoch; event ids
+ * start at RING_EVENT_FIRST, string ids at 1. */
 enum ring_table_kind { RING_TABLE_STRING = 1, RING_TABLE_EVENT_TYPE = 2 };
 
 /* ---- chunks ---- */
@@ -131,20 +131,21 @@ enum ring_table_kind { RING_TABLE_STRING = 1, RING_TABLE_EVENT_TYPE = 2 };
  *   FREE(e) ------------------------> WRITING(e+1) --retire (writer, CAS release)--> FULL(e+1)
  *                                        ^                                             |
  *                                        +------- claim, circular only, PIN clear -----+
- *   PIN is set and cleared by the agent alone (CAS) in WRITING and FULL; a pinned chunk is skipped by claims. */
+ *   PIN is set and cleared by the agent alone (CAS) in WRITING and FULL; a pinned chunk is skipped
+ * by claims. */
 enum ring_chunk_state { RING_CHUNK_FREE = 0, RING_CHUNK_WRITING = 1, RING_CHUNK_FULL = 2 };
-#define RING_CHUNK_STATE_MASK 3u
-#define RING_CHUNK_PIN 4u
+#define RING_CHUNK_STATE_MASK  3u
+#define RING_CHUNK_PIN         4u
 #define RING_CHUNK_EPOCH_SHIFT 8
 
 #define RING_CHUNK_SIGNAL 1u /* flags: written by signal handlers that interrupted the tracer */
 
 #define RING_CHUNK_HEADER_BYTES 96
 struct ring_chunk {
-    uint32_t state;        /* atomic; see above */
-    uint32_t flags;        /* RING_CHUNK_SIGNAL */
-    uint64_t committed;    /* atomic; {epoch:32, bytes:32}; payload bytes after this header */
-    uint64_t sequence;     /* nth chunk of its thread incarnation, from 0; signal chunks count apart */
+    uint32_t state;     /* atomic; see above */
+    uint32_t flags;     /* RING_CHUNK_SIGNAL */
+    uint64_t committed; /* atomic; {epoch:32, bytes:32}; payload bytes after this header */
+    uint64_t sequence;  /* nth chunk of its thread incarnation, from 0; signal chunks count apart */
     uint64_t generation;   /* host generation at the first record */
     uint64_t base_ticks;   /* absolute time that the first delta counts from */
     uint64_t lost_before;  /* records this thread lost between its previous chunk and this one */
@@ -164,10 +165,12 @@ enum ring_record {
     RING_RECORD_END = 1,        /* closes the innermost open range */
     RING_RECORD_GENERATION = 2, /* LEB128 generation: what follows belongs to it */
     RING_RECORD_LOST = 3,       /* LEB128 count of records lost at this place */
-    RING_RECORD_INLINE = 4,     /* a self-described event: class u8, group u8, nargs u8, name, nargs x (type u8, name), then as any event */
-    RING_RECORD_EPOCH = 5,      /* LEB128 string epoch that the following ids belong to */
-    RING_RECORD_OPEN = 6,       /* only at chunk start: a range open since base - delta: LEB128 event id (0: unknown) */
-    RING_EVENT_FIRST = 16       /* first id of an event type; below 128 they take one byte */
+    RING_RECORD_INLINE = 4, /* a self-described event: class u8, group u8, nargs u8, name, nargs x
+                               (type u8, name), then as any event */
+    RING_RECORD_EPOCH = 5,  /* LEB128 string epoch that the following ids belong to */
+    RING_RECORD_OPEN =
+        6, /* only at chunk start: a range open since base - delta: LEB128 event id (0: unknown) */
+    RING_EVENT_FIRST = 16 /* first id of an event type; below 128 they take one byte */
 };
 
 /* ---- geometry ---- */
@@ -177,13 +180,14 @@ struct ring_geometry {
     uint64_t total, durable, rolling;
     uint64_t process_off, slots_off, table_off[2], table_bytes; /* table_bytes includes the head */
     uint32_t slots;
-    uint32_t areas;              /* 1 oneshot, 2 otherwise */
-    uint64_t area_off[2];        /* where the chunks of an area start */
+    uint32_t areas;       /* 1 oneshot, 2 otherwise */
+    uint64_t area_off[2]; /* where the chunks of an area start */
     uint32_t small_per_area, big_per_area;
 };
 
-/* Computes the one layout that belongs to (mode, total). Returns SKEIN_OK, or SKEIN_INVALID for an unknown mode, a size
- * below RING_BYTES_MIN or above RING_BYTES_MAX, or not a multiple of 4096; *geometry is then unchanged. */
+/* Computes the one layout that belongs to (mode, total). Returns SKEIN_OK, or SKEIN_INVALID for an
+ * unknown mode, a size below RING_BYTES_MIN or above RING_BYTES_MAX, or not a multiple of 4096;
+ * *geometry is then unchanged. */
 int ring_geometry_init(struct ring_geometry *geometry, uint8_t mode, uint64_t total);
 
 /* Chunk i of the ring's small or big chunks, 0 <= i < ring_*_count(): area 0 first, then area 1. */

@@ -1,5 +1,268 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The hot path behind skein.h's macros; not for reading. */
+ *
+ * The hot path behind skein.h's macros; not for reading. Owns nothing: it writes the calling
+ * thread's lane and the chunk that the lane holds. Entered by every traced thread and by signal
+ * handlers; never locks, allocates, calls the system, or uses an atomic read-modify-write. What
+ * does not fit here goes to the slow half in src/writer_slow.c by one predictable branch.
+ */
 #ifndef SKEIN_INLINE_H
 #define SKEIN_INLINE_H
+
+#include <string.h>
+
+#include "skein/skein_atomic.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SKEIN_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define SKEIN_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SKEIN_ALWAYS      static inline __attribute__((always_inline, unused))
+
+#ifdef SKEIN_TEST_POINTS
+void skein_test_point(const char *name);
+#define SKEIN_TEST_POINT(name) skein_test_point(name)
+#else
+#define SKEIN_TEST_POINT(name) ((void)0)
+#endif
+
+/* The agent's two pages, mapped side by side and read-only: one pointer reaches both, and because
+ * old views stay mapped, an equal pointer means the same agent run. */
+#define SKEIN_VIEW_HOST_OFFSET 65536 /* a multiple of every page size */
+struct skein_view {
+    uint64_t process_magic;
+    uint32_t process_version, process_reserved;
+    uint64_t enabled;
+    uint64_t threshold_ns[64];
+    uint8_t gap[SKEIN_VIEW_HOST_OFFSET - 24 - 64 * 8];
+    uint64_t host_magic;
+    uint32_t host_version, clock, shift, host_reserved;
+    uint64_t ticks_per_s;
+    uint64_t generation;
+};
+#define SKEIN_CLOCK_TSC 2 /* RING_CLOCK_TSC */
+
+/* Lives in a page that fork wipes, so that a child starts untraced. */
+struct skein_control {
+    const void *view;    /* struct skein_view; NULL: off */
+    const void *session; /* the ring, for the slow half */
+};
+extern struct skein_control *skein_control_page;
+
+/* A range that is open now, for the next chunk's start: copies, no pointer into the program. */
+struct skein_open_range {
+    uint64_t id; /* {string epoch:32, event id:32}; 0: unknown */
+    uint64_t start;
+};
+#define SKEIN_OPEN_MAX 64 /* deeper ranges are recorded, but not repeated at a chunk's start */
+
+/* Where a thread writes: one lane for ordinary code, one for handlers that interrupted the tracer.
+ */
+struct skein_lane {
+    uint64_t busy; /* frame address of the record being written; 0: none */
+    const struct skein_view *view;
+    uint64_t generation;
+    uint8_t *write; /* next payload byte; the chunk's committed prefix ends here */
+    uint8_t *limit;
+    uint64_t last; /* ticks of the record before */
+    uint64_t *committed;
+    uint64_t commit_base; /* + write = the value of committed */
+    struct skein_open_range *open;
+    uint32_t depth;
+    uint32_t string_epoch;
+    struct thread_cold *cold;
+};
+extern __thread struct skein_lane skein_lane_tls __attribute__((tls_model("initial-exec")));
+
+struct skein_record {
+    struct skein_lane *lane;
+    uint8_t *p; /* NULL: the record is lost and counted */
+    uint64_t id;
+    uint64_t now;
+};
+
+/* One captured argument. */
+struct skein_field {
+    uint64_t a, b;
+};
+
+struct skein_scope {
+    uint32_t depth; /* of the region, from 1; 0: not recorded */
+};
+
+#define SKEIN_RECORD_NEED 16  /* type and delta */
+#define SKEIN_NUMBER_NEED 10  /* LEB128 of 64 bits; also 8 bytes of a double */
+#define SKEIN_SYM_NEED    140 /* an id, or in its place at most SKEIN_NAME_MAX bytes */
+#define SKEIN_STR_CUT     (2 * SKEIN_STR_MAX)
+#define SKEIN_ID_END      1 /* RING_RECORD_END */
+
+uint64_t skein_ticks_slow(const struct skein_view *view);
+struct skein_record skein_slow_open(struct skein_site *site, size_t need);
+struct skein_record skein_slow_nested(struct skein_site *site, size_t need);
+void skein_slow_end(uint32_t depth);
+uint8_t *skein_put_sym_slow(const struct skein_lane *lane, uint8_t *p, struct skein_string *string);
+
+SKEIN_ALWAYS uint64_t skein_ticks(const struct skein_view *view)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    if (SKEIN_LIKELY(view->clock == SKEIN_CLOCK_TSC))
+        return __builtin_ia32_rdtsc() >> (view->shift & 63);
+#endif
+    return skein_ticks_slow(view);
+}
+
+/* The view if events of `group` are wanted, else NULL. */
+SKEIN_ALWAYS const struct skein_view *skein_view_of(unsigned group)
+{
+    const struct skein_view *view =
+        (const struct skein_view *)skein_view_load(&skein_control_page->view);
+    if (SKEIN_LIKELY(!view) || !(skein_load64(&view->enabled) >> (group & 63) & 1))
+        return NULL;
+    return view;
+}
+
+SKEIN_ALWAYS uint8_t *skein_put_leb(uint8_t *p, uint64_t value)
+{
+    while (value >= 0x80) {
+        *p++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *p++ = (uint8_t)value;
+    return p;
+}
+
+/* Takes the lane and writes type and delta; the caller puts the payload and closes. Everything that
+ * a handler could change is looked at after `busy` is set. `fixed` is the id where site is NULL. */
+SKEIN_ALWAYS struct skein_record skein_record_open(const struct skein_view *view,
+                                                   struct skein_site *site, size_t need)
+{
+    struct skein_lane *lane = &skein_lane_tls;
+    if (SKEIN_UNLIKELY(skein_load64(&lane->busy)))
+        return skein_slow_nested(site, need);
+    skein_store64(&lane->busy, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+    skein_signal_fence();
+    uint64_t id = site ? skein_site_load(&site->id) : SKEIN_ID_END;
+    if (SKEIN_UNLIKELY((lane->view != view) |
+                       (lane->generation != skein_generation_load(&view->generation)) |
+                       (site && id >> 32 != lane->string_epoch) |
+                       (need > (size_t)(lane->limit - lane->write))))
+        return skein_slow_open(site, need);
+    struct skein_record record;
+    uint64_t now = skein_ticks(view);
+    uint64_t delta = now - lane->last;
+    if (SKEIN_UNLIKELY((int64_t)delta < 0)) { /* another core's counter may lag */
+        now = lane->last;
+        delta = 0;
+    }
+    record.lane = lane;
+    record.id = id;
+    record.now = now;
+    record.p = skein_put_leb(skein_put_leb(lane->write, (uint32_t)id), delta);
+    return record;
+}
+
+/* The record becomes visible with the one release store. `write` moves first: a handler that jumps
+ * away between the two leaves a whole record to the next commit, never an overwritten one. */
+SKEIN_ALWAYS void skein_record_close(const struct skein_record *record)
+{
+    struct skein_lane *lane = record->lane;
+    lane->last = record->now;
+    lane->write = record->p;
+    skein_commit_store(lane->committed, lane->commit_base + (uint64_t)(uintptr_t)record->p);
+    SKEIN_TEST_POINT("record_committed");
+    skein_signal_fence();
+    skein_store64(&lane->busy, 0);
+}
+
+SKEIN_ALWAYS struct skein_scope skein_record_close_begin(const struct skein_record *record)
+{
+    struct skein_lane *lane = record->lane;
+    uint32_t depth = lane->depth;
+    if (SKEIN_LIKELY(depth < SKEIN_OPEN_MAX)) {
+        lane->open[depth].id = record->id;
+        lane->open[depth].start = record->now;
+    }
+    lane->depth = depth + 1;
+    skein_record_close(record);
+    struct skein_scope scope = {depth + 1};
+    return scope;
+}
+
+/* Closes the region at `depth` and whatever a long jump left open inside it. */
+SKEIN_ALWAYS void skein_scope_leave(const struct skein_scope *scope)
+{
+    if (SKEIN_LIKELY(scope->depth == 0))
+        return;
+    const struct skein_view *view =
+        (const struct skein_view *)skein_view_load(&skein_control_page->view);
+    if (SKEIN_UNLIKELY(!view || skein_load64(&skein_lane_tls.busy) ||
+                       skein_lane_tls.depth != scope->depth)) {
+        skein_slow_end(scope->depth);
+        return;
+    }
+    struct skein_record record = skein_record_open(view, NULL, SKEIN_RECORD_NEED);
+    if (SKEIN_LIKELY(record.p != NULL)) {
+        record.lane->depth = scope->depth - 1;
+        skein_record_close(&record);
+    } else {
+        skein_lane_tls.depth = scope->depth - 1; /* lost and counted, but left all the same */
+    }
+}
+
+/* ---- arguments: captured before the record is opened, then put ---- */
+
+SKEIN_ALWAYS struct skein_field skein_field_of(uint64_t a, uint64_t b)
+{
+    struct skein_field field;
+    field.a = a;
+    field.b = b;
+    return field;
+}
+SKEIN_ALWAYS struct skein_field skein_field_i64(int64_t value)
+{
+    return skein_field_of((uint64_t)value << 1 ^ (uint64_t)(value >> 63), 0);
+}
+SKEIN_ALWAYS struct skein_field skein_field_f64(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return skein_field_of(bits, 0);
+}
+SKEIN_ALWAYS struct skein_field skein_field_str(const char *text)
+{
+    size_t bytes = text ? strnlen(text, SKEIN_STR_MAX + 1) : 0;
+    if (SKEIN_UNLIKELY(bytes > SKEIN_STR_MAX))
+        bytes = SKEIN_STR_MAX + SKEIN_STR_CUT;
+    return skein_field_of((uint64_t)(uintptr_t)text, bytes);
+}
+
+SKEIN_ALWAYS uint8_t *skein_put_f64(uint8_t *p, struct skein_field field)
+{
+    memcpy(p, &field.a, 8);
+    return p + 8;
+}
+SKEIN_ALWAYS uint8_t *skein_put_str(uint8_t *p, struct skein_field field)
+{
+    size_t bytes = field.b & (SKEIN_STR_CUT - 1);
+    p = skein_put_leb(p, field.b << 1 | 1);
+    if (bytes)
+        memcpy(p, (const void *)(uintptr_t)field.a, bytes);
+    return p + bytes;
+}
+SKEIN_ALWAYS uint8_t *skein_put_sym(const struct skein_lane *lane, uint8_t *p,
+                                    struct skein_field field)
+{
+    struct skein_string *string = (struct skein_string *)(uintptr_t)field.a;
+    uint64_t id = skein_site_load(&string->id);
+    if (SKEIN_UNLIKELY(id >> 32 != lane->string_epoch))
+        return skein_put_sym_slow(lane, p, string);
+    return skein_put_leb(p, (uint64_t)(uint32_t)id << 1);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#include "skein/skein_macros.h"
 #endif

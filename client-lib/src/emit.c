@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Events whose site is only known at run time, and operations with a threshold. Entered by any
+ * thread and by signal handlers; owns nothing: writes through the hot path as the macros do.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "writer_int.h"
+
+#define NS_MAX (UINT64_C(1000000000) * 1000000) /* 11 days: longer thresholds are this one */
+
+static uint8_t site_nargs(const struct skein_site *site)
+{
+    return site->nargs < SKEIN_ARGS_MAX ? site->nargs : SKEIN_ARGS_MAX;
+}
+
+static struct skein_field field_of(uint8_t type, const union skein_value *value)
+{
+    static const struct skein_sequence none;
+    const struct skein_sequence *seq = &none;
+    switch (type) {
+    case SKEIN_T_I64:
+        return skein_field_i64(value->i64);
+    case SKEIN_T_F64:
+        return skein_field_f64(value->f64);
+    case SKEIN_T_STR:
+        return skein_field_str(value->str);
+    case SKEIN_T_SEQ:
+        seq = value->seq ? value->seq : seq;
+        return skein_field_of(seq->resource, seq->number);
+    case SKEIN_T_BOOL:
+        return skein_field_of(value->u64 != 0, 0);
+    default:
+        return skein_field_of(value->u64, 0);
+    }
+}
+
+static size_t field_need(uint8_t type, struct skein_field field)
+{
+    if (type == SKEIN_T_STR)
+        return SKEIN_NUMBER_NEED + (field.b & (SKEIN_STR_CUT - 1));
+    return type == SKEIN_T_SEQ ? 2 * SKEIN_NUMBER_NEED : SKEIN_NUMBER_NEED;
+}
+
+static uint8_t *field_put(uint8_t *p, uint8_t type, struct skein_field field)
+{
+    if (type == SKEIN_T_STR)
+        return skein_put_str(p, field);
+    if (type == SKEIN_T_F64)
+        return skein_put_f64(p, field);
+    p = skein_put_leb(p, field.a);
+    return type == SKEIN_T_SEQ ? skein_put_leb(p, field.b) : p;
+}
+
+/* Captures the arguments from `first` on; returns the bytes that they may take. */
+static size_t fields_capture(const struct skein_site *site, uint8_t first,
+                             const union skein_value *values, struct skein_field *fields)
+{
+    size_t need = 0;
+    for (uint8_t i = first; i < site_nargs(site); i++) {
+        fields[i] = field_of(site->args[i].type, &values[i]);
+        need += field_need(site->args[i].type, fields[i]);
+    }
+    return need;
+}
+
+static uint8_t *fields_put(uint8_t *p, const struct skein_site *site, uint8_t first,
+                           const struct skein_field *fields)
+{
+    for (uint8_t i = first; i < site_nargs(site); i++)
+        p = field_put(p, site->args[i].type, fields[i]);
+    return p;
+}
+
+static struct skein_record emit_open(struct skein_site *site, const union skein_value *values)
+{
+    struct skein_record record = {0};
+    const struct skein_view *view = skein_view_of(site->group);
+    if (!view)
+        return record;
+    struct skein_field fields[SKEIN_ARGS_MAX];
+    size_t need = fields_capture(site, 0, values, fields);
+    record = skein_record_open(view, site, SKEIN_RECORD_NEED + need);
+    if (record.p)
+        record.p = fields_put(record.p, site, 0, fields);
+    return record;
+}
+
+void skein_emit(struct skein_site *site, const union skein_value *values)
+{
+    struct skein_record record = emit_open(site, values);
+    if (record.p)
+        skein_record_close(&record);
+}
+
+void skein_begin(struct skein_site *site, const union skein_value *values)
+{
+    struct skein_record record = emit_open(site, values);
+    if (record.p)
+        (void)skein_record_close_begin(&record);
+}
+
+/* ---- operations ---- */
+
+static uint64_t ticks_of_ns(const struct skein_view *view, uint64_t ns)
+{
+    if (ns > NS_MAX)
+        ns = NS_MAX;
+    return (ns / 1000000000u) * view->ticks_per_s +
+           (ns % 1000000000u) * view->ticks_per_s / 1000000000u;
+}
+
+uint64_t skein_threshold_ns(enum skein_group group, uint64_t fallback_ns)
+{
+    const struct skein_view *view = session_view();
+    uint64_t set = view ? skein_load64(&view->threshold_ns[(unsigned)group & 63]) : 0;
+    return set ? set : fallback_ns;
+}
+
+/* Shows the operation in the thread's slot. The frame tells an operation that a long jump left from
+ * one that is still going on; on an alternate stack the guess may show the wrong one of two. */
+static bool op_show(struct skein_op *op, uint64_t frame)
+{
+    struct skein_lane *main = &skein_lane_tls;
+    struct session *session = session_current();
+    if (!session || skein_load64(&main->busy))
+        return false;
+    skein_store64(&main->busy, frame);
+    skein_signal_fence();
+    struct thread_cold *cold = thread_cold_get();
+    bool shown = false;
+    if (cold && (!cold->op_frame || frame > cold->op_frame)) {
+        thread_slot_join(cold, session);
+        struct ring_slot *slot = cold->slot;
+        if (slot) {
+            uint64_t id = table_site_id(session, op->site);
+            cold->op_frame = frame;
+            cold->op_session = session;
+            cold->op_slot = slot;
+            skein_slot_store64(&slot->op_start, 0); /* what a long jump may have left */
+            skein_writer_fence();
+            skein_store32(&slot->op_type, (uint32_t)id);
+            skein_store64(&slot->op_epoch, id >> 32);
+            skein_store64((uint64_t *)(void *)&slot->op_detail, (uint64_t)op->detail);
+            SKEIN_TEST_POINT("op_filled");
+            skein_slot_store64(&slot->op_start, op->start);
+            SKEIN_TEST_POINT("op_shown");
+            shown = true;
+        }
+    }
+    skein_signal_fence();
+    skein_store64(&main->busy, 0);
+    return shown;
+}
+
+struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
+{
+    struct skein_op op = {.start = 0, .site = site, .detail = detail, .outermost = false};
+    const struct skein_view *view = skein_view_of(site->group);
+    if (!view)
+        return op;
+    int saved = errno;
+    if (!session_current()) { /* a fork child that waits for its first event */
+        session_child_wake();
+        errno = saved;
+        return op;
+    }
+    op.start = ticks_now(view);
+    op.start += op.start == 0;
+    op.outermost = op_show(&op, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+    errno = saved;
+    return op;
+}
+
+static void op_hide(void)
+{
+    struct thread_cold *cold = skein_lane_tls.cold;
+    if (!cold || !cold->op_frame)
+        return;
+    cold->op_frame = 0;
+    if (cold->op_slot && cold->op_session == session_current() && cold->op_slot == cold->slot) {
+        skein_slot_store64(&cold->op_slot->op_start, 0);
+        SKEIN_TEST_POINT("op_hidden");
+    }
+}
+
+void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skein_value *values)
+{
+    if (!op->start)
+        return;
+    if (op->outermost)
+        op_hide();
+    const struct skein_view *view = session_view();
+    uint64_t start = op->start;
+    op->start = 0;
+    if (!view || !session_current())
+        return;
+    uint64_t now = ticks_now(view);
+    uint64_t ticks = now > start ? now - start : 0;
+    if (ticks < ticks_of_ns(view, threshold_ns))
+        return;
+    struct skein_site *site = op->site;
+    struct skein_field fields[SKEIN_ARGS_MAX];
+    size_t need = fields_capture(site, 1, values, fields);
+    struct skein_record record =
+        skein_record_open(view, site, SKEIN_RECORD_NEED + 2 * SKEIN_NUMBER_NEED + need);
+    if (!record.p)
+        return;
+    record.p = skein_put_leb(record.p, record.now > start ? record.now - start : 0);
+    if (site_nargs(site))
+        record.p = skein_put_leb(record.p, skein_field_i64(op->detail).a);
+    record.p = fields_put(record.p, site, 1, fields);
+    skein_record_close(&record);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The two table halves of the durable area: gives event types and strings their ids, and starts a
+ * new string epoch when a half is full (R-11 to R-14). Entered by any traced thread and by signal
+ * handlers, under one lock that is only ever tried. Never blocks, allocates or fails the event: who
+ * gets no id writes the event self-described. Keeps no pointer into the program: a library that
+ * takes its sites with it by dlclose() leaves nothing behind here.
+ */
+#include <string.h>
+
+#include "writer_int.h"
+
+#define LOCK_SPINS 200
+#define TEXT_MAX   255 /* bytes of a text or file name in the table */
+
+/* Epochs are unique in the process, so that an id that a site or a forked child still carries can
+ * never be taken for one of another ring. */
+static uint32_t last_epoch;
+
+static struct ring_table *table_half(const struct session *session, uint32_t epoch)
+{
+    return (struct ring_table *)(void *)(session->base + session->geometry.table_off[epoch % 2]);
+}
+
+/* The session whose lock this thread holds: for a handler that jumped out of the tracer. */
+static __thread struct session *lock_held __attribute__((tls_model("initial-exec")));
+
+static void table_open(struct session *session)
+{
+    uint32_t epoch = skein_add32(&last_epoch, 1) + 1;
+    if (session->epoch && epoch % 2 == session->epoch % 2) /* always the other half */
+        epoch = skein_add32(&last_epoch, 1) + 1;
+    skein_table_store(&table_half(session, epoch)->committed, (uint64_t)epoch << 32);
+    SKEIN_TEST_POINT("table_half_emptied");
+    session->table_used = 0;
+    session->next_event = RING_EVENT_FIRST;
+    session->next_string = 1;
+    skein_epoch_store(&session->header->string_epoch, epoch);
+    skein_store32(&session->epoch, epoch);
+    skein_store64(&session->header->durable_data_end, 0);
+    SKEIN_TEST_POINT("epoch_switched");
+}
+
+void table_begin(struct session *session)
+{
+    table_open(session);
+}
+
+static bool lock_take(struct session *session)
+{
+    for (int i = 0; i < LOCK_SPINS; i++) {
+        if (skein_lock_try(&session->table_lock)) {
+            lock_held = session;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void lock_drop(struct session *session)
+{
+    lock_held = NULL;
+    skein_signal_fence();
+    skein_lock_release(&session->table_lock);
+}
+
+void table_recover(void)
+{
+    struct session *session = lock_held;
+    if (!session)
+        return;
+    /* What was published counts; ids that may have been used are not used again. */
+    session->table_used =
+        (uint32_t)skein_table_load(&table_half(session, session->epoch)->committed);
+    session->next_event++;
+    session->next_string++;
+    lock_drop(session);
+}
+
+/* the half of the epoch before may be overwritten only when no chunk refers to it. */
+static bool epoch_switch(struct session *session)
+{
+    uint64_t claims = skein_load64(&session->header->small_cursor) +
+                      skein_load64(&session->header->big_cursor) + 1;
+    if (session->blocked_at == claims)
+        return false; /* no chunk was claimed since, so the answer is the same */
+    if (chunk_refers(session, session->epoch - 1)) {
+        session->blocked_at = claims;
+        return false;
+    }
+    table_open(session);
+    return true;
+}
+
+/* ---- a record, encoded beside the table and copied in ---- */
+
+struct encoder {
+    uint8_t
+        bytes[2 * (TEXT_MAX + 3) + SKEIN_NAME_MAX + 64 + SKEIN_ARGS_MAX * (2 * SKEIN_NAME_MAX + 8)];
+    size_t used;
+};
+
+static void encode_byte(struct encoder *e, uint8_t value)
+{
+    e->bytes[e->used++] = value;
+}
+
+static void encode_leb(struct encoder *e, uint64_t value)
+{
+    e->used += leb_put(e->bytes + e->used, value);
+}
+
+static void encode_text(struct encoder *e, const char *text, size_t max)
+{
+    size_t bytes = text ? strnlen(text, max) : 0;
+    encode_leb(e, bytes);
+    if (bytes)
+        memcpy(e->bytes + e->used, text, bytes);
+    e->used += bytes;
+}
+
+static void encode_site(struct encoder *e, const struct skein_site *site, uint32_t id)
+{
+    uint8_t nargs = site->nargs < SKEIN_ARGS_MAX ? site->nargs : SKEIN_ARGS_MAX;
+    encode_leb(e, id);
+    encode_byte(e, site->klass);
+    encode_byte(e, site->group);
+    encode_byte(e, nargs);
+    encode_text(e, site->name, SKEIN_NAME_MAX);
+    encode_text(e, site->text, TEXT_MAX);
+    encode_text(e, site->file, TEXT_MAX);
+    encode_leb(e, site->line);
+    for (uint8_t i = 0; i < nargs; i++) {
+        encode_byte(e, site->args[i].type);
+        encode_text(e, site->args[i].name, SKEIN_NAME_MAX);
+        encode_text(e, site->args[i].unit, SKEIN_NAME_MAX);
+    }
+}
+
+/* Appends kind, length, payload to the current half, or to the next epoch's. False: no room. */
+static bool table_append(struct session *session, uint8_t kind, const struct encoder *e)
+{
+    uint8_t head[11] = {kind};
+    size_t head_bytes = 1 + leb_put(head + 1, e->used);
+    size_t room = session->geometry.table_bytes - sizeof(struct ring_table) - session->table_used;
+    if (head_bytes + e->used > room)
+        return false;
+    struct ring_table *half = table_half(session, session->epoch);
+    uint8_t *to = (uint8_t *)half + sizeof *half + session->table_used;
+    memcpy(to, head, head_bytes);
+    memcpy(to + head_bytes, e->bytes, e->used);
+    SKEIN_TEST_POINT("table_written");
+    session->table_used += (uint32_t)(head_bytes + e->used);
+    skein_table_store(&half->committed, (uint64_t)session->epoch << 32 | session->table_used);
+    skein_store64(&session->header->durable_data_end, session->table_used);
+    SKEIN_TEST_POINT("table_committed");
+    return true;
+}
+
+/* What is registered: the word that holds its id, and the object itself. */
+struct entry {
+    uint64_t *id;
+    const struct skein_site *site;     /* or */
+    const struct skein_string *string; /* the other is NULL */
+};
+
+static void encode_entry(struct encoder *e, const struct session *session,
+                         const struct entry *entry)
+{
+    e->used = 0;
+    if (entry->site) {
+        encode_site(e, entry->site, session->next_event);
+        return;
+    }
+    size_t bytes = strnlen(entry->string->text, SKEIN_STR_MAX);
+    encode_leb(e, session->next_string);
+    memcpy(e->bytes + e->used, entry->string->text, bytes);
+    e->used += bytes;
+}
+
+_Static_assert(sizeof((struct encoder *)0)->bytes >= SKEIN_STR_MAX + 16, "a string fits");
+
+/* Appends to the current half or, where that is full, to the next epoch's. False: neither now. */
+static bool entry_append(struct session *session, const struct entry *entry)
+{
+    struct encoder e;
+    uint8_t kind = entry->site ? RING_TABLE_EVENT_TYPE : RING_TABLE_STRING;
+    encode_entry(&e, session, entry);
+    if (table_append(session, kind, &e))
+        return true;
+    if (e.used + 16 > session->geometry.table_bytes - sizeof(struct ring_table))
+        return false; /* larger than an empty half: a switch would only cost the others theirs */
+    if (!epoch_switch(session))
+        return false;
+    encode_entry(&e, session, entry);
+    return table_append(session, kind, &e);
+}
+
+static uint64_t entry_id(struct session *session, const struct entry *entry)
+{
+    uint64_t id = skein_site_load(entry->id);
+    if (id && id >> 32 == skein_load32(&session->epoch))
+        return id;
+    if (!lock_take(session))
+        return 0;
+    id = skein_site_load(entry->id);
+    if (!id || id >> 32 != session->epoch) {
+        id = 0;
+        if (entry_append(session, entry)) {
+            uint32_t *next = entry->site ? &session->next_event : &session->next_string;
+            id = (uint64_t)session->epoch << 32 | (*next)++;
+            skein_site_store(entry->id, id);
+            SKEIN_TEST_POINT("id_published");
+        }
+    }
+    lock_drop(session);
+    return id;
+}
+
+uint64_t table_site_id(struct session *session, struct skein_site *site)
+{
+    struct entry entry = {.id = &site->id, .site = site};
+    return entry_id(session, &entry);
+}
+
+uint64_t table_string_id(struct session *session, struct skein_string *string)
+{
+    struct entry entry = {.id = &string->id, .string = string};
+    return string->text ? entry_id(session, &entry) : 0;
+}
+
+void table_child_reset(void)
+{
+    lock_held = NULL;
+}

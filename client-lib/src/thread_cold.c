@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a traced thread has beside its lane: owns the mapping of its cold half, its slot in the
+ * ring, and its end. Entered by the thread itself only, with the main lane held. Never uses malloc:
+ * the first event of a thread may come from a signal handler.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "writer_int.h"
+
+#define SLOT_LIVE    1
+#define SLOT_RETIRED 2
+
+__thread struct skein_lane skein_lane_tls __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t exit_key;
+static bool exit_key_made;
+
+/* Name words one by one, so that a reader in another thread races with no plain store. */
+static void slot_name(struct ring_slot *slot, const char name[32])
+{
+    uint64_t words[4];
+    memcpy(words, name, sizeof words);
+    for (size_t i = 0; i < 4; i++)
+        skein_store64((uint64_t *)(void *)(slot->name + 8 * i), words[i]);
+}
+
+static void slot_leave(struct thread_cold *cold, struct session *session)
+{
+    struct ring_slot *slot = cold->slot;
+    if (!slot || cold->slot_session != session)
+        return;
+    skein_slot_store64(&slot->op_start, 0);
+    skein_slot_store32(&slot->state, SLOT_RETIRED);
+    SKEIN_TEST_POINT("slot_retired");
+    cold->slot = NULL;
+    skein_slot_store8(&session->slot_taken[cold->slot_index], 0);
+}
+
+/* Loss that no chunk of this thread will tell any more. */
+static void lost_leave(struct session *session, struct lane_cold *lane_cold)
+{
+    uint64_t lost = skein_load64(&lane_cold->lost);
+    if (lost)
+        skein_add64(&session->header->num_records_dropped, lost);
+}
+
+static void lane_leave(struct session *session, struct skein_lane *lane,
+                       struct lane_cold *lane_cold)
+{
+    if (lane_cold->session != session)
+        return; /* an old ring's chunk, or the parent's: not ours to touch */
+    chunk_retire(lane, lane_cold);
+    lost_leave(session, lane_cold);
+}
+
+/* Key destructor. Signals stay away, because a handler that traces would use what goes away here.
+ */
+static void thread_leave(void *context)
+{
+    struct thread_cold *cold = context;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct skein_lane *main = &skein_lane_tls;
+    struct session *session = session_current();
+    if (session) {
+        lane_leave(session, main, &cold->lanes[LANE_MAIN]);
+        lane_leave(session, &cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
+        slot_leave(cold, session);
+    }
+    memset(main, 0, sizeof *main);
+    munmap(cold, sizeof *cold);
+    SKEIN_TEST_POINT("thread_left");
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int thread_cold_init(void)
+{
+    if (exit_key_made)
+        return SKEIN_OK;
+    if (pthread_key_create(&exit_key, thread_leave))
+        return SKEIN_AGAIN;
+    exit_key_made = true;
+    return SKEIN_OK;
+}
+
+struct thread_cold *thread_cold_get(void)
+{
+    struct skein_lane *main = &skein_lane_tls;
+    if (main->cold)
+        return main->cold;
+    void *page = mmap(NULL, sizeof(struct thread_cold), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return NULL;
+    struct thread_cold *cold = page;
+    cold->tid = (uint32_t)syscall(SYS_gettid);
+    prctl(PR_GET_NAME, cold->name);
+    cold->lanes[LANE_SIGNAL].flags = RING_CHUNK_SIGNAL;
+    cold->signal_lane.open = cold->lanes[LANE_SIGNAL].open;
+    cold->signal_lane.cold = cold;
+    main->open = cold->lanes[LANE_MAIN].open;
+    skein_signal_fence();
+    main->cold = cold;
+    /* Signal-safe in practice for the low keys that a library made at start gets; where it fails,
+     * only the thread's end goes unnoticed. */
+    if (exit_key_made)
+        pthread_setspecific(exit_key, cold);
+    return cold;
+}
+
+static uint32_t slot_find(struct session *session)
+{
+    uint32_t count = session->geometry.slots;
+    uint32_t start = skein_load32(&session->slot_hint);
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t i = (start + n) % count;
+        if (skein_slot_take8(&session->slot_taken[i])) {
+            skein_store32(&session->slot_hint, (i + 1) % count);
+            return i;
+        }
+    }
+    return RING_SLOT_NONE;
+}
+
+void thread_slot_join(struct thread_cold *cold, struct session *session)
+{
+    bool first = cold->slot_session != session;
+    if (!first && cold->slot)
+        return;
+    uint32_t i = slot_find(session);
+    if (i == RING_SLOT_NONE && !first)
+        return;
+    cold->slot_session = NULL;
+    skein_signal_fence();
+    cold->slot = NULL;
+    cold->slot_index = i;
+    cold->lanes[LANE_MAIN].sequence = 0;
+    cold->lanes[LANE_SIGNAL].sequence = 0;
+    if (i == RING_SLOT_NONE) {
+        cold->incarnation = skein_add32(&session->slotless, 1);
+    } else {
+        struct ring_slot *slot =
+            (struct ring_slot *)(void *)(session->base + session->geometry.slots_off) + i;
+        cold->incarnation = skein_load32(&slot->incarnation) + 1;
+        skein_store32(&slot->incarnation, cold->incarnation);
+        skein_store32(&slot->tid, cold->tid);
+        skein_store64(&slot->lost, 0);
+        skein_slot_store64(&slot->op_start, 0);
+        slot_name(slot, cold->name);
+        SKEIN_TEST_POINT("slot_filled");
+        skein_slot_store32(&slot->state, SLOT_LIVE);
+        SKEIN_TEST_POINT("slot_live");
+        cold->slot = slot;
+    }
+    skein_signal_fence();
+    cold->slot_session = session;
+}
+
+void thread_child_reset(void)
+{
+    struct thread_cold *cold = skein_lane_tls.cold;
+    skein_store64(&skein_lane_tls.busy, 0);
+    if (!cold)
+        return;
+    cold->tid = (uint32_t)syscall(SYS_gettid);
+    skein_store64(&cold->signal_lane.busy, 0);
+    cold->slot_session = NULL;
+    cold->slot = NULL;
+    cold->op_frame = 0;
+    cold->op_session = NULL;
+    cold->op_slot = NULL;
+    for (int i = 0; i < 2; i++) {
+        cold->lanes[i].session = NULL;
+        cold->lanes[i].chunk = NULL;
+        skein_store64(&cold->lanes[i].lost, 0);
+    }
+}
+
+void skein_thread_name(const char *name)
+{
+    struct skein_lane *main = &skein_lane_tls;
+    if (!name || skein_load64(&main->busy))
+        return;
+    skein_store64(&main->busy, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+    skein_signal_fence();
+    struct thread_cold *cold = thread_cold_get();
+    if (cold) {
+        char padded[32] = {0};
+        memcpy(padded, name, strnlen(name, sizeof padded - 1));
+        memcpy(cold->name, padded, sizeof padded);
+        if (cold->slot && cold->slot_session == session_current())
+            slot_name(cold->slot, padded);
+    }
+    skein_signal_fence();
+    skein_store64(&main->busy, 0);
+    session_child_wake();
+}

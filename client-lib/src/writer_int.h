@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the writer share: the session (one attached ring), the thread's cold half, and
+ * the calls between chunk, table, thread and slow path. Included by client-lib/src and its tests
+ * only.
+ */
+#ifndef WRITER_INT_H
+#define WRITER_INT_H
+
+#include "ring_layout.h"
+#include "skein/skein.h"
+
+/* One attached ring. Never freed: a thread that was descheduled for a day may still hold it. */
+struct session {
+    /* constant once published */
+    uint8_t *base;
+    struct ring_geometry geometry;
+    struct ring_header *header;
+    uint64_t device, inode; /* of the memfd: how an adopted ring is recognised */
+    uint8_t *slot_taken;    /* one byte a slot; atomic claim flags, private to this process */
+    /* shared by the writer's threads */
+    uint32_t slot_hint;
+    uint32_t slotless;  /* incarnations of threads without a slot */
+    uint32_t exhausted; /* oneshot: no chunk will ever be free again */
+    /* under table_lock */
+    uint32_t table_lock;
+    uint32_t epoch; /* also read without the lock */
+    uint32_t table_used;
+    uint32_t next_event, next_string;
+    uint64_t blocked_at; /* chunk claims when an epoch switch last failed, + 1; 0: none has */
+};
+
+struct lane_cold {
+    const struct session *session; /* whose chunk the lane holds */
+    struct ring_chunk *chunk;
+    uint64_t sequence;
+    uint64_t lost;  /* not yet told in any chunk; atomic: deeper handlers add */
+    uint32_t flags; /* of its chunks */
+    bool filled;    /* the chunk before was filled within a second: take a big one */
+    struct skein_open_range open[SKEIN_OPEN_MAX];
+};
+
+enum lane_index { LANE_MAIN = 0, LANE_SIGNAL = 1 };
+
+/* What a thread needs beside its lane; mapped on its first event, gone with it. */
+struct thread_cold {
+    struct skein_lane signal_lane;
+    struct lane_cold lanes[2];
+    const struct session *slot_session; /* set last: the signal lane looks at it */
+    struct ring_slot *slot;             /* NULL: none free */
+    uint32_t slot_index, incarnation, tid;
+    char name[32];
+    uint64_t op_frame; /* frame of the outermost operation in progress; 0: none */
+    const struct session *op_session;
+    struct ring_slot *op_slot;
+};
+
+/* ---- session.c ---- */
+
+/* Maps and checks ring, host page and process page, and publishes them to all threads. A ring that
+ * is the current session's own keeps its session. The descriptors stay the caller's. Returns
+ * SKEIN_OK; SKEIN_INVALID (a seal, size, magic or version is wrong; nothing changed);
+ * SKEIN_NO_MEMORY. One thread at a time; not signal-safe. */
+int session_attach(int ring_fd, int host_fd, int process_fd, const char *service);
+
+/* Takes the view away: no thread starts another record. */
+void session_detach(void);
+
+/* Makes the control page, once. Returns SKEIN_OK or SKEIN_NO_MEMORY. */
+int session_control_init(void);
+struct session *session_current(void); /* NULL: none; signal-safe */
+const struct skein_view *session_view(void);
+
+/* In a fork child: lets the first event call `wake`, from ordinary code only as far as can be told.
+ */
+void session_child_arm(void (*wake)(void));
+/* Calls the armed function, unless the thread's signal mask says that this may be a handler. */
+void session_child_wake(void);
+
+/* ---- thread_cold.c ---- */
+int thread_cold_init(void); /* once per process: the exit hook */
+/* The calling thread's cold half, made if need be; NULL without memory. The main lane must be held.
+ */
+struct thread_cold *thread_cold_get(void);
+/* Gives the thread a slot of `session` if it has none and one is free. The main lane must be held.
+ */
+void thread_slot_join(struct thread_cold *cold, struct session *session);
+void thread_child_reset(void); /* in a fork child */
+
+/* ---- chunk.c ---- */
+/* Retires the lane's chunk and claims one with room for `need` payload bytes beside the open
+ * ranges; writes its start and commits it. False: none to be had; the lane then holds no chunk. */
+bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_lane *lane,
+                struct lane_cold *lane_cold, const struct skein_view *view, size_t need);
+void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold);
+/* Whether a chunk may still hold ids of `epoch` or of one before it. */
+bool chunk_refers(const struct session *session, uint32_t epoch);
+
+/* ---- table.c ---- */
+/* The id of a site or string, registered if need be: {epoch, id}, or 0 where none is to be had now
+ * (lock busy, table full and the other half still in use): then write the event self-described. */
+uint64_t table_site_id(struct session *session, struct skein_site *site);
+uint64_t table_string_id(struct session *session, struct skein_string *string);
+void table_begin(struct session *session); /* a fresh ring's first epoch */
+/* Lets go of the lock if a handler jumped out while this thread held it. */
+void table_recover(void);
+void table_child_reset(void); /* in a fork child */
+
+/* ---- writer_slow.c ---- */
+/* Counts one record of the lane as lost; the next record opened in it says so. */
+void lane_lose(struct session *session, struct thread_cold *cold, struct lane_cold *lane_cold,
+               struct skein_lane *lane);
+/* Whether the record that set `busy` can no longer be below `frame`: a handler jumped out of it. */
+bool busy_is_stale(uint64_t busy, uint64_t frame);
+
+uint64_t ticks_now(const struct skein_view *view);
+size_t leb_put(uint8_t *to, uint64_t value); /* 1 to 10 bytes */
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The slow half of a record: first event of a thread, no room in the chunk, a switched generation,
+ * a site without an id, a signal handler that interrupted the tracer, loss. Entered by any traced
+ * thread, with errno preserved; never blocks or allocates from the heap. Two lanes keep handlers
+ * apart: code that finds the main lane busy writes to the signal lane, deeper nesting is counted.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "writer_int.h"
+
+#define PREFIX_NEED 64 /* LOST, GENERATION and EPOCH records before the event */
+#define SAME_STACK  (UINT64_C(1) << 20)
+
+static const struct skein_record no_record;
+
+uint64_t skein_ticks_slow(const struct skein_view *view)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) >> (view->shift & 63);
+}
+
+uint64_t ticks_now(const struct skein_view *view)
+{
+    return skein_ticks(view);
+}
+
+size_t leb_put(uint8_t *to, uint64_t value)
+{
+    return (size_t)(skein_put_leb(to, value) - to);
+}
+
+static void lane_take(struct skein_lane *lane, uint64_t frame)
+{
+    skein_store64(&lane->busy, frame);
+    skein_signal_fence();
+}
+
+static void lane_drop(struct skein_lane *lane)
+{
+    skein_signal_fence();
+    skein_store64(&lane->busy, 0);
+}
+
+bool busy_is_stale(uint64_t busy, uint64_t frame)
+{
+    stack_t alt;
+    if (sigaltstack(NULL, &alt))
+        return false;
+    uint64_t low = (uint64_t)(uintptr_t)alt.ss_sp, high = low + alt.ss_size;
+    bool on_alt = alt.ss_flags & SS_ONSTACK;
+    if (!(alt.ss_flags & SS_DISABLE) && on_alt != (busy >= low && busy < high))
+        return !on_alt; /* a handler's record, and we are below it again; or we are the handler */
+    /* One stack, growing down: who is at or above the record's frame has left it. A distance that
+     * no jump within one stack covers means a stack that sigaltstack() does not tell of: assume
+     * alive. */
+    return frame >= busy && frame - busy < SAME_STACK;
+}
+
+void lane_lose(struct session *session, struct thread_cold *cold, struct lane_cold *lane_cold,
+               struct skein_lane *lane)
+{
+    if (session && skein_load32(&session->exhausted))
+        skein_add64(&session->header->num_records_dropped, 1);
+    else
+        skein_add64(&lane_cold->lost, 1);
+    if (session && cold->slot && cold->slot_session == session)
+        skein_add64(&cold->slot->lost, 1);
+    lane->view = NULL; /* sends the next record this way, to tell of it */
+    SKEIN_TEST_POINT("record_lost");
+}
+
+/* ---- what precedes an event in its chunk ---- */
+
+static uint8_t *put_prefix(struct skein_lane *lane, uint8_t *p, enum ring_record type, uint64_t now,
+                           uint64_t value)
+{
+    p = skein_put_leb(p, type);
+    p = skein_put_leb(p, now - lane->last);
+    lane->last = now;
+    return skein_put_leb(p, value);
+}
+
+static uint64_t now_after(const struct skein_lane *lane, const struct skein_view *view)
+{
+    uint64_t now = ticks_now(view);
+    return (int64_t)(now - lane->last) < 0 ? lane->last : now;
+}
+
+/* Commits LOST, GENERATION and EPOCH records as needed, so that the lane's state is what its chunk
+ * says. R-15 to R-17. */
+static void lane_sync(struct skein_lane *lane, struct lane_cold *lane_cold,
+                      const struct skein_view *view, uint32_t epoch)
+{
+    uint64_t lost = skein_load64(&lane_cold->lost);
+    uint64_t generation = skein_generation_load(&view->generation);
+    if (!lost && generation == lane->generation && epoch == lane->string_epoch)
+        return;
+    uint64_t now = now_after(lane, view);
+    uint8_t *p = lane->write;
+    if (lost)
+        p = put_prefix(lane, p, RING_RECORD_LOST, now, lost);
+    if (generation != lane->generation)
+        p = put_prefix(lane, p, RING_RECORD_GENERATION, now, generation);
+    if (epoch != lane->string_epoch)
+        p = put_prefix(lane, p, RING_RECORD_EPOCH, now, epoch);
+    lane->generation = generation;
+    lane->string_epoch = epoch;
+    lane->write = p;
+    skein_commit_store(lane->committed, lane->commit_base + (uint64_t)(uintptr_t)p);
+    skein_add64(&lane_cold->lost, (uint64_t)0 - lost);
+    SKEIN_TEST_POINT("prefix_committed");
+}
+
+/* ---- events without an id: R-18 ---- */
+
+static size_t text_bytes(const char *text)
+{
+    return text ? strnlen(text, SKEIN_NAME_MAX) : 0;
+}
+
+static uint8_t site_nargs(const struct skein_site *site)
+{
+    return site->nargs < SKEIN_ARGS_MAX ? site->nargs : SKEIN_ARGS_MAX;
+}
+
+static size_t inline_need(const struct skein_site *site)
+{
+    size_t need = 3 + 1 + text_bytes(site->name);
+    for (uint8_t i = 0; i < site_nargs(site); i++)
+        need += 2 + text_bytes(site->args[i].name);
+    return need;
+}
+
+static uint8_t *put_text(uint8_t *p, const char *text)
+{
+    size_t bytes = text_bytes(text);
+    p = skein_put_leb(p, bytes);
+    if (bytes)
+        memcpy(p, text, bytes);
+    return p + bytes;
+}
+
+static uint8_t *put_inline(uint8_t *p, const struct skein_site *site)
+{
+    *p++ = site->klass;
+    *p++ = site->group;
+    *p++ = site_nargs(site);
+    p = put_text(p, site->name);
+    for (uint8_t i = 0; i < site_nargs(site); i++) {
+        *p++ = site->args[i].type;
+        p = put_text(p, site->args[i].name);
+    }
+    return p;
+}
+
+/* ---- opening a record ---- */
+
+static bool lane_room(const struct skein_lane *lane, size_t need)
+{
+    return lane->committed && need <= (size_t)(lane->limit - lane->write);
+}
+
+/* The lane is held. On failure the record is counted and the lane still held. */
+static struct skein_record lane_open(struct session *session, const struct skein_view *view,
+                                     struct thread_cold *cold, struct skein_lane *lane,
+                                     struct lane_cold *lane_cold, struct skein_site *site,
+                                     size_t need)
+{
+    if (lane_cold->session != session) {
+        lane_cold->session = session;
+        lane_cold->chunk = NULL; /* the old ring's chunk stays as it is: its agent is gone */
+        lane->committed = NULL;
+        lane->write = lane->limit = NULL;
+    }
+    lane->view = view;
+    need += PREFIX_NEED;
+    uint64_t id = SKEIN_ID_END;
+    bool ready = lane_room(lane, need) || chunk_next(session, cold, lane, lane_cold, view, need);
+    if (ready && site) {
+        id = table_site_id(session, site);
+        if (!id) {
+            need += inline_need(site);
+            ready = lane_room(lane, need) || chunk_next(session, cold, lane, lane_cold, view, need);
+        }
+    }
+    if (!ready) {
+        lane_lose(session, cold, lane_cold, lane);
+        return no_record;
+    }
+    lane_sync(lane, lane_cold, view, site && id ? (uint32_t)(id >> 32) : lane->string_epoch);
+    struct skein_record record = {.lane = lane, .id = id, .now = now_after(lane, view)};
+    record.p = skein_put_leb(lane->write, id ? (uint32_t)id : RING_RECORD_INLINE);
+    record.p = skein_put_leb(record.p, record.now - lane->last);
+    if (!id)
+        record.p = put_inline(record.p, site);
+    return record;
+}
+
+/* One ring with its own view: the helper takes the view away before it changes the session. */
+static struct session *session_and_view(const struct skein_view **view)
+{
+    for (;;) {
+        *view = session_view();
+        struct session *session = session_current();
+        if (!*view || !session)
+            return NULL;
+        if (*view == session_view())
+            return session;
+    }
+}
+
+static struct skein_record open_main(struct skein_site *site, size_t need)
+{
+    struct skein_lane *main = &skein_lane_tls;
+    struct skein_record record = no_record;
+    const struct skein_view *view;
+    struct session *session = session_and_view(&view);
+    if (session) {
+        struct thread_cold *cold = thread_cold_get();
+        if (cold) {
+            thread_slot_join(cold, session);
+            record = lane_open(session, view, cold, main, &cold->lanes[LANE_MAIN], site, need);
+        } else {
+            skein_add64(&session->header->num_records_dropped, 1);
+        }
+    }
+    if (!record.p)
+        lane_drop(main);
+    if (!session)
+        session_child_wake();
+    return record;
+}
+
+struct skein_record skein_slow_open(struct skein_site *site, size_t need)
+{
+    int saved = errno;
+    struct skein_record record = open_main(site, need);
+    errno = saved;
+    return record;
+}
+
+/* A handler jumped out of a record of this lane: its chunk ends with what was committed, because
+ * what the lane knows of time and place may be half a record old. */
+static void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold)
+{
+    struct session *session = session_current();
+    table_recover();
+    if (lane_cold && lane_cold->session == session && session)
+        chunk_retire(lane, lane_cold);
+    lane->committed = NULL;
+    lane->write = lane->limit = NULL;
+}
+
+/* Takes the lane that code at `frame` may write to; NULL: none, a handler within a handler. */
+static struct skein_lane *lane_choose(uint64_t frame)
+{
+    struct skein_lane *main = &skein_lane_tls;
+    struct thread_cold *cold = main->cold;
+    uint64_t busy = skein_load64(&main->busy);
+    if (!busy || busy_is_stale(busy, frame)) {
+        lane_take(main, frame);
+        if (busy)
+            lane_recover(main, cold ? &cold->lanes[LANE_MAIN] : NULL);
+        return main;
+    }
+    if (!cold)
+        return NULL;
+    struct skein_lane *lane = &cold->signal_lane;
+    busy = skein_load64(&lane->busy);
+    if (busy && !busy_is_stale(busy, frame))
+        return NULL;
+    lane_take(lane, frame);
+    if (busy)
+        lane_recover(lane, &cold->lanes[LANE_SIGNAL]);
+    return lane;
+}
+
+static struct skein_record open_signal(struct thread_cold *cold, struct skein_site *site,
+                                       size_t need)
+{
+    struct skein_record record = no_record;
+    const struct skein_view *view;
+    struct session *session = session_and_view(&view);
+    if (session)
+        record = lane_open(session, view, cold, &cold->signal_lane, &cold->lanes[LANE_SIGNAL], site,
+                           need);
+    if (!record.p)
+        lane_drop(&cold->signal_lane);
+    return record;
+}
+
+struct skein_record skein_slow_nested(struct skein_site *site, size_t need)
+{
+    int saved = errno;
+    struct skein_record record = no_record;
+    struct session *session = session_current();
+    struct thread_cold *cold = skein_lane_tls.cold;
+    struct skein_lane *lane = lane_choose((uint64_t)(uintptr_t)__builtin_frame_address(0));
+    if (lane == &skein_lane_tls)
+        record = open_main(site, need);
+    else if (lane)
+        record = open_signal(cold, site, need);
+    else if (cold)
+        lane_lose(session, cold, &cold->lanes[LANE_SIGNAL], &cold->signal_lane);
+    else if (session)
+        skein_add64(&session->header->num_records_dropped, 1);
+    errno = saved;
+    return record;
+}
+
+/* ---- ends ---- */
+
+/* The lane that an event here would go to, without keeping it. */
+static struct skein_lane *lane_peek(void)
+{
+    struct skein_lane *lane = &skein_lane_tls;
+    if (!skein_load64(&lane->busy))
+        return lane;
+    lane = lane_choose((uint64_t)(uintptr_t)__builtin_frame_address(0));
+    if (lane)
+        lane_drop(lane);
+    return lane;
+}
+
+void skein_slow_end(uint32_t depth)
+{
+    int saved = errno;
+    struct skein_lane *lane = lane_peek();
+    while (lane && depth && lane->depth >= depth) {
+        const struct skein_view *view = session_view();
+        struct skein_record record = no_record;
+        if (view && session_current())
+            record = skein_record_open(view, NULL, SKEIN_RECORD_NEED);
+        lane->depth--;
+        if (record.p)
+            skein_record_close(&record);
+    }
+    errno = saved;
+}
+
+void skein_end(void)
+{
+    struct skein_lane *main = &skein_lane_tls;
+    struct skein_scope scope = {main->depth};
+    if (!skein_load64(&main->busy)) {
+        skein_scope_leave(&scope);
+        return;
+    }
+    int saved = errno;
+    struct skein_lane *lane = lane_peek();
+    if (lane)
+        skein_slow_end(lane->depth);
+    errno = saved;
+}
+
+uint8_t *skein_put_sym_slow(const struct skein_lane *lane, uint8_t *p, struct skein_string *string)
+{
+    struct session *session = session_current();
+    uint64_t id = session ? table_string_id(session, string) : 0;
+    if (id && id >> 32 == lane->string_epoch)
+        return skein_put_leb(p, (uint64_t)(uint32_t)id << 1);
+    size_t bytes = string->text ? strnlen(string->text, SKEIN_NAME_MAX + 1) : 0;
+    bool cut = bytes > SKEIN_NAME_MAX;
+    if (cut)
+        bytes = SKEIN_NAME_MAX;
+    return skein_put_str(
+        p, skein_field_of((uint64_t)(uintptr_t)string->text, cut ? bytes + SKEIN_STR_CUT : bytes));
+}
