@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the way from a command to the collector's HTTP API and back: URLs, pages, problems. One
+ * thread; blocks until the answer is there.
+ */
+#include "cli_api.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_out.h"
+#include "clock.h"
+#include "json.h"
+
+#define COLLECTOR_DEFAULT  "http://127.0.0.1:7462"
+#define REQUEST_TIMEOUT_MS 60000
+#define PAGE               1000
+
+const char *api_text(struct buf *b)
+{
+    buf_put_u8(b, 0);
+    if (b->status != SKEIN_OK)
+        return "";
+    b->len--;
+    return (const char *)b->data;
+}
+
+int api_init(struct api *api, const char *collector)
+{
+    if (!collector || !*collector)
+        collector = getenv("SKEIN_COLLECTOR");
+    if (!collector || !*collector)
+        collector = COLLECTOR_DEFAULT;
+    size_t n = strlen(collector);
+    while (n > 0 && collector[n - 1] == '/')
+        n--;
+    bool scheme = strstr(collector, "://") != NULL;
+    if (n >= sizeof(api->url) - sizeof("http://")) {
+        say_error("--collector: the URL is longer than %zu characters", sizeof(api->url));
+        return CLI_FAILED;
+    }
+    snprintf(api->url, sizeof(api->url), "%s%.*s", scheme ? "" : "http://", (int)n, collector);
+    api->collector = api->url;
+    if (http_client_init() != SKEIN_OK) {
+        say_error("the HTTP client cannot be initialised: out of memory");
+        return CLI_FAILED;
+    }
+    return CLI_OK;
+}
+
+void api_url(const struct api *api, const char *path, struct buf *url)
+{
+    bool root = path[0] == '!';
+    buf_printf(url, "%s%s%s", api->collector, root ? "" : "/api/v1", path + root);
+}
+
+void api_segment(struct buf *path, const char *text)
+{
+    for (; *text; text++) {
+        char c = *text;
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     strchr("-._~", c);
+        if (plain)
+            buf_put_u8(path, (uint8_t)c);
+        else
+            buf_printf(path, "%%%02X", (unsigned)(uint8_t)c);
+    }
+}
+
+void api_query(struct buf *path, const char *key, const char *value)
+{
+    if (!value || !*value)
+        return;
+    bool first = !path->data || !memchr(path->data, '?', path->len);
+    buf_printf(path, "%c%s=", first ? '?' : '&', key);
+    api_segment(path, value);
+}
+
+void api_query_time(struct buf *path, const char *key, const struct cli_number *time)
+{
+    char text[CLOCK_TEXT_BYTES];
+    if (!time->given)
+        return;
+    clock_text(time->value, text);
+    api_query(path, key, text);
+}
+
+/* The detail of a problem document, or "" */
+static void problem_detail(const struct http_response *response, char *detail, size_t bytes)
+{
+    char error[128];
+    detail[0] = '\0';
+    cJSON *problem =
+        json_parse((const char *)response->body.data, response->body.len, error, sizeof(error));
+    const char *field = json_text_at(problem, "field");
+    const char *words = json_text_at(problem, "detail");
+    if (!*words)
+        words = json_text_at(problem, "title");
+    if (*words)
+        snprintf(detail, bytes, "%s%s%s", field, *field ? ": " : "", words);
+    cJSON_Delete(problem);
+}
+
+void api_say_failure(const struct api *api, int status, const struct http_response *response)
+{
+    char detail[1024] = "";
+    if (status == SKEIN_CLOSED) {
+        say_error("no collector at %s (%s). Is skeind running? Another address: --collector URL or "
+                  "SKEIN_COLLECTOR",
+                  api->collector, response->error);
+    } else if (status != SKEIN_OK) {
+        say_error("collector %s: %s", api->collector,
+                  response->error[0] ? response->error : skein_status_text(status));
+    } else {
+        if (response->body.len)
+            problem_detail(response, detail, sizeof(detail));
+        say_error("collector %s answers %ld%s%s", api->collector, response->status,
+                  detail[0] ? ": " : "", detail);
+    }
+}
+
+/* CLI_OK with *answer, or CLI_FAILED after telling why. */
+static int answer_parse(const struct api *api, const struct http_response *response, cJSON **answer)
+{
+    char error[256];
+    if (!answer || response->body.len == 0)
+        return CLI_OK;
+    *answer =
+        json_parse((const char *)response->body.data, response->body.len, error, sizeof(error));
+    if (*answer)
+        return CLI_OK;
+    say_error("collector %s answers with something that is no JSON (%s). Is it a skeind?",
+              api->collector, error);
+    return CLI_FAILED;
+}
+
+static int call(const struct api *api, const char *method, const char *path, const cJSON *body,
+                long also_good, cJSON **answer)
+{
+    struct buf url = {0}, text = {0};
+    struct http_response response;
+    const char *const headers[] = {"Content-Type: application/json", NULL};
+    int exit_status = CLI_FAILED;
+    if (answer)
+        *answer = NULL;
+    api_url(api, path, &url);
+    if (body)
+        json_print(body, &text);
+    struct http_request request = {.method = method,
+                                   .url = api_text(&url),
+                                   .headers = body ? headers : NULL,
+                                   .body = body ? text.data : NULL,
+                                   .body_bytes = text.len,
+                                   .timeout_ms = REQUEST_TIMEOUT_MS};
+    int status = url.status == SKEIN_OK ? text.status : url.status;
+    if (status != SKEIN_OK) {
+        say_error("out of memory");
+    } else {
+        status = http_request(&request, &response);
+        if (status == SKEIN_OK && (response.status < 400 || response.status == also_good))
+            exit_status = answer_parse(api, &response, answer);
+        else
+            api_say_failure(api, status, &response);
+        http_response_fini(&response);
+    }
+    buf_fini(&url);
+    buf_fini(&text);
+    return exit_status;
+}
+
+int api_call(const struct api *api, const char *method, const char *path, const cJSON *body,
+             cJSON **answer)
+{
+    return call(api, method, path, body, 0, answer);
+}
+
+int api_get_ready(const struct api *api, const char *path, cJSON **answer)
+{
+    return call(api, "GET", path, NULL, 503, answer);
+}
+
+/* Moves the page's items to *items and copies its cursor. */
+static void page_take(cJSON *page, cJSON *items, char *cursor, size_t cursor_bytes)
+{
+    cJSON *from = cJSON_GetObjectItemCaseSensitive(page, "items");
+    snprintf(cursor, cursor_bytes, "%s", json_text_at(page, "next_cursor"));
+    while (cJSON_IsArray(from) && from->child)
+        cJSON_AddItemToArray(items, cJSON_DetachItemViaPointer(from, from->child));
+}
+
+int api_list(const struct api *api, const char *path, uint64_t limit, cJSON **items, bool *more)
+{
+    char cursor[512] = "";
+    uint64_t count = 0;
+    *more = false;
+    *items = cJSON_CreateArray();
+    do {
+        struct buf page_path = {0};
+        char page_limit[24];
+        cJSON *page = NULL;
+        uint64_t want = limit && limit - count < PAGE ? limit - count : PAGE;
+        snprintf(page_limit, sizeof(page_limit), "%" PRIu64, want);
+        buf_printf(&page_path, "%s", path);
+        api_query(&page_path, "limit", page_limit);
+        api_query(&page_path, "cursor", cursor);
+        int status = api_call(api, "GET", api_text(&page_path), NULL, &page);
+        buf_fini(&page_path);
+        if (status != CLI_OK || !*items) {
+            cJSON_Delete(page);
+            cJSON_Delete(*items);
+            *items = NULL;
+            return CLI_FAILED;
+        }
+        page_take(page, *items, cursor, sizeof(cursor));
+        cJSON_Delete(page);
+        uint64_t now = (uint64_t)cJSON_GetArraySize(*items);
+        if (now == count && *cursor) /* a page without items but with a cursor would never end */
+            break;
+        count = now;
+        *more = *cursor != '\0';
+    } while (*cursor && (!limit || count < limit));
+    return CLI_OK;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Requests to the collector (docs/api.md). Every failure has been told to the user, with the place
+ * and what to do, when a function here returns CLI_FAILED. One thread.
+ */
+#ifndef CLI_API_H
+#define CLI_API_H
+
+#include <cjson/cJSON.h>
+
+#include "cli.h"
+#include "http_client.h"
+
+struct api {
+    const char *collector; /* URL without a slash at its end */
+    char url[512];
+};
+
+/* `collector` as given by the user or NULL. CLI_OK, or CLI_FAILED. */
+int api_init(struct api *api, const char *collector);
+
+/* A path below /api/v1 ("/captures?limit=1"); one that begins with '!' is below the root. */
+void api_url(const struct api *api, const char *path, struct buf *url);
+
+/* Appends "?key=value" or "&key=value", escaped; nothing where value is NULL or "". */
+void api_query(struct buf *path, const char *key, const char *value);
+void api_query_time(struct buf *path, const char *key, const struct cli_number *time);
+
+/* Appends text as one segment of a path. */
+void api_segment(struct buf *path, const char *text);
+
+/* One request. *answer (may be NULL) becomes the parsed body, or NULL where it is empty; the caller
+ * frees it with cJSON_Delete. CLI_OK where the status is below 400. */
+int api_call(const struct api *api, const char *method, const char *path, const cJSON *body,
+             cJSON **answer);
+
+/* The same, but a status of 503 is an answer too (readyz). */
+int api_get_ready(const struct api *api, const char *path, cJSON **answer);
+
+/* All pages of a listing, at most `limit` items (0: all), as one array. *more: some were left out.
+ */
+int api_list(const struct api *api, const char *path, uint64_t limit, cJSON **items, bool *more);
+
+/* Tells why a request failed: the problem the collector sent, or what became of the connection. */
+void api_say_failure(const struct api *api, int status, const struct http_response *response);
+
+/* A buffer as text; "" after it ran out of memory. */
+const char *api_text(struct buf *b);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Captures as the collector tells of them. One thread; waiting asks the collector again, first
+ * often, then every half second, and prints only what has changed.
+ */
+#include "cli_capture.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli_out.h"
+#include "clock.h"
+#include "ids.h"
+
+#define ASK_FIRST_NS UINT64_C(20000000)
+#define ASK_MOST_NS  UINT64_C(500000000)
+
+bool capture_id_valid(const char *text)
+{
+    uint8_t bytes[16];
+    if (id_parse(text, bytes) == SKEIN_OK)
+        return true;
+    say_error("'%s' is no capture id: 32 hex digits, as `skein captures` lists them", text);
+    return false;
+}
+
+void capture_path(struct buf *path, const char *id, const char *rest)
+{
+    buf_printf(path, "/captures/%s%s", id, rest);
+}
+
+int capture_get(const struct api *api, const char *id, cJSON **capture)
+{
+    struct buf path = {0};
+    capture_path(&path, id, "");
+    int status = api_call(api, "GET", api_text(&path), NULL, capture);
+    buf_fini(&path);
+    if (status == CLI_OK && !cJSON_IsObject(*capture)) {
+        say_error("collector %s answers without a capture", api->collector);
+        cJSON_Delete(*capture);
+        *capture = NULL;
+        return CLI_FAILED;
+    }
+    return status;
+}
+
+bool capture_running(const cJSON *capture)
+{
+    return strcmp(json_text_at(capture, "status"), "running") == 0;
+}
+
+/* ---- showing ---- */
+
+static void put_field(struct buf *out, const char *title, const char *text)
+{
+    if (!*text)
+        return;
+    buf_printf(out, "%-10s ", title);
+    text_put_safe(out, text, strlen(text));
+    buf_printf(out, "\n");
+}
+
+static void put_losses(struct buf *out, const cJSON *lost)
+{
+    const cJSON *reason;
+    cJSON_ArrayForEach(reason, lost)
+    {
+        if (reason->string && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
+            buf_printf(out, "%-10s %.0f events: ", "lost", reason->valuedouble);
+            text_put_safe(out, reason->string, strlen(reason->string));
+            buf_printf(out, "\n");
+        }
+    }
+}
+
+static void put_gaps(struct buf *out, const cJSON *target)
+{
+    const cJSON *gap;
+    cJSON_ArrayForEach(gap, json_at(target, "gaps"))
+    {
+        buf_printf(out, "gap        %s to %s: ", json_text_at(gap, "from"),
+                   json_text_at(gap, "to"));
+        text_put_safe(out, json_text_at(gap, "reason"), strlen(json_text_at(gap, "reason")));
+        buf_printf(out, "\n");
+    }
+}
+
+static void put_summary(struct buf *out, const cJSON *capture)
+{
+    put_field(out, "capture", json_text_at(capture, "capture"));
+    put_field(out, "status", json_text_at(capture, "status"));
+    put_field(out, "trigger", json_text_at(capture, "trigger.type"));
+    put_field(out, "rule", json_text_at(capture, "trigger.rule"));
+    put_field(out, "reason", json_text_at(capture, "trigger.reason"));
+    put_field(out, "selector", json_text_at(capture, "selector"));
+    put_field(out, "at", json_text_at(capture, "at"));
+    buf_printf(out, "%-10s %s to %s\n", "window", json_text_at(capture, "window.from"),
+               json_text_at(capture, "window.to"));
+    put_field(out, "finished", json_text_at(capture, "finished"));
+    buf_printf(out, "%-10s %" PRIu64 " of %" PRIu64 " events\n", "stored",
+               json_u64_at(capture, "ledger.stored"), json_u64_at(capture, "ledger.produced"));
+    put_losses(out, json_at(capture, "ledger.lost"));
+    const cJSON *target;
+    cJSON_ArrayForEach(target, json_at(capture, "targets")) put_gaps(out, target);
+    put_field(out, "verdict", json_text_at(capture, "verdict.text"));
+}
+
+int capture_show(const cJSON *capture)
+{
+    static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
+                                                  {"HOST", "host", TABLE_TEXT},
+                                                  {"PID", "pid", TABLE_NUMBER},
+                                                  {"STATUS", "status", TABLE_STATUS},
+                                                  {"EVENTS", "events", TABLE_NUMBER},
+                                                  {"BYTES", "bytes", TABLE_BYTES},
+                                                  {"PROCESS", "process", TABLE_TEXT},
+                                                  {"REASON", "reason", TABLE_TEXT},
+                                                  {NULL, NULL, TABLE_TEXT}};
+    struct buf out = {0};
+    put_summary(&out, capture);
+    const cJSON *targets = json_at(capture, "targets");
+    if (cJSON_IsArray(targets) && targets->child)
+        buf_printf(&out, "\n");
+    bool written = out_write(&out);
+    buf_fini(&out);
+    if (!written)
+        return CLI_FAILED;
+    if (!cJSON_IsArray(targets) || !targets->child)
+        return out_close();
+    return table_print(targets, false, columns, "");
+}
+
+/* ---- waiting ---- */
+
+/* "2 complete, 1 uploading": what a terminal's one line says. */
+static void put_counts(struct buf *out, const cJSON *capture)
+{
+    const cJSON *count;
+    const char *comma = "";
+    cJSON_ArrayForEach(count, json_at(capture, "target_counts"))
+    {
+        if (!count->string || !cJSON_IsNumber(count) || !(count->valuedouble > 0))
+            continue;
+        buf_printf(out, "%s%.0f ", comma, count->valuedouble);
+        text_put_safe(out, count->string, strlen(count->string));
+        comma = ", ";
+    }
+}
+
+/* On a terminal one line that is written over; elsewhere a line for each change. */
+static void show_progress(const cJSON *capture, struct buf *last)
+{
+    struct buf line = {0};
+    put_counts(&line, capture);
+    bool changed = line.len != last->len || (line.len && memcmp(line.data, last->data, line.len));
+    if (changed && line.status == SKEIN_OK) {
+        bool terminal = isatty(STDERR_FILENO);
+        fprintf(stderr, "%stargets: %.*s%s", terminal ? "\r\033[K" : "", (int)line.len,
+                line.data ? (const char *)line.data : "", terminal ? "" : "\n");
+        fflush(stderr);
+        buf_clear(last);
+        buf_put(last, line.data, line.len);
+    }
+    buf_fini(&line);
+}
+
+int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic_ns,
+                 cJSON **capture)
+{
+    struct buf last = {0};
+    uint64_t pause_ns = ASK_FIRST_NS;
+    int status;
+    for (;;) {
+        status = capture_get(api, id, capture);
+        if (status != CLI_OK)
+            break;
+        show_progress(*capture, &last);
+        if (!capture_running(*capture))
+            break;
+        if (clock_monotonic_ns() >= until_monotonic_ns) {
+            say_error(
+                "capture %s still runs; the collector should have ended it. Look again: skein "
+                "capture %s",
+                id, id);
+            cJSON_Delete(*capture);
+            *capture = NULL;
+            status = CLI_FAILED;
+            break;
+        }
+        cJSON_Delete(*capture);
+        *capture = NULL;
+        nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
+        pause_ns = pause_ns * 3 / 2 < ASK_MOST_NS ? pause_ns * 3 / 2 : ASK_MOST_NS;
+    }
+    if (last.len && isatty(STDERR_FILENO))
+        fprintf(stderr, "\n");
+    buf_fini(&last);
+    return status;
+}

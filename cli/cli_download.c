@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns FILE.part and FILE.part.etag while a download runs. A broken connection is continued with
+ * Range and If-Range; the ETag beside the part tells whether the collector still has the same
+ * bytes, also for a later run of the program. Streams that the collector makes on the fly
+ * (Perfetto) have no ETag and start over. One thread.
+ */
+#include "cli_download.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli_out.h"
+#include "clock.h"
+
+#define TRIES_WITHOUT_PROGRESS 5
+#define PROGRESS_EVERY_NS      UINT64_C(100000000)
+#define BAR_WIDTH              30
+
+struct part {
+    const struct api *api;
+    const struct download *download;
+    struct buf url, path, etag_path;
+    int fd;
+    char etag[128];    /* of the bytes in the part; "" where there are none, or none is known */
+    uint64_t bytes;    /* in the part */
+    uint64_t shown_ns; /* when the bar was last drawn */
+    uint64_t resumed;  /* bytes there before this request */
+};
+
+/* ---- progress bar ---- */
+
+static void on_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct part *p = context;
+    uint64_t now = clock_monotonic_ns();
+    char bar[BAR_WIDTH + 1];
+    if (now - p->shown_ns < PROGRESS_EVERY_NS || done == 0)
+        return;
+    p->shown_ns = now;
+    done += p->resumed;
+    total = total ? total + p->resumed : 0;
+    size_t full = total ? (size_t)((double)done / (double)total * BAR_WIDTH) : 0;
+    full = full > BAR_WIDTH ? BAR_WIDTH : full;
+    memset(bar, '.', BAR_WIDTH);
+    memset(bar, '#', full);
+    bar[BAR_WIDTH] = '\0';
+    struct buf text = {0};
+    text_put_bytes(&text, done);
+    if (total) {
+        buf_printf(&text, " of ");
+        text_put_bytes(&text, total);
+    }
+    fprintf(stderr, "\r\033[K[%s] %s", bar, api_text(&text));
+    fflush(stderr);
+    buf_fini(&text);
+}
+
+static void progress_clear(struct part *p)
+{
+    if (p->shown_ns)
+        fprintf(stderr, "\r\033[K");
+    p->shown_ns = 0;
+}
+
+/* ---- the part ---- */
+
+static void etag_load(struct part *p)
+{
+    FILE *file = fopen(api_text(&p->etag_path), "re");
+    p->etag[0] = '\0';
+    if (!file)
+        return;
+    if (fgets(p->etag, sizeof(p->etag), file))
+        p->etag[strcspn(p->etag, "\r\n")] = '\0';
+    fclose(file);
+}
+
+static void etag_store(struct part *p, const char *etag)
+{
+    snprintf(p->etag, sizeof(p->etag), "%s", etag);
+    if (!*etag) {
+        unlink(api_text(&p->etag_path));
+        return;
+    }
+    FILE *file = fopen(api_text(&p->etag_path), "we");
+    if (!file) /* the download works without; a later run then starts over */
+        return;
+    fprintf(file, "%s\n", etag);
+    fclose(file);
+}
+
+static int part_empty(struct part *p)
+{
+    p->bytes = 0;
+    if (ftruncate(p->fd, 0) == 0 && lseek(p->fd, 0, SEEK_SET) == 0)
+        return CLI_OK;
+    say_error("%s: %s", api_text(&p->path), strerror(errno));
+    return CLI_FAILED;
+}
+
+static int part_open(struct part *p)
+{
+    const struct download *d = p->download;
+    struct stat about;
+    struct buf path = {0};
+    buf_printf(&p->path, "%s.part", d->file);
+    buf_printf(&p->etag_path, "%s.part.etag", d->file);
+    buf_printf(&path, "/captures/%s/trace", d->capture);
+    api_query(&path, "format", d->format);
+    api_query(&path, "process", d->process);
+    api_url(p->api, api_text(&path), &p->url);
+    buf_fini(&path);
+    p->fd = open(api_text(&p->path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (p->fd < 0 || fstat(p->fd, &about) < 0) {
+        say_error("%s: %s", api_text(&p->path), strerror(errno));
+        return CLI_FAILED;
+    }
+    etag_load(p);
+    p->bytes = (uint64_t)about.st_size;
+    if (!p->etag[0])
+        return part_empty(p);
+    if (lseek(p->fd, 0, SEEK_END) < 0) {
+        say_error("%s: %s", api_text(&p->path), strerror(errno));
+        return CLI_FAILED;
+    }
+    return CLI_OK;
+}
+
+static void part_close(struct part *p)
+{
+    if (p->fd >= 0)
+        close(p->fd);
+    buf_fini(&p->url);
+    buf_fini(&p->path);
+    buf_fini(&p->etag_path);
+}
+
+/* ---- requests ---- */
+
+enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED };
+
+/* What follows from an answer that came whole, or broke off. */
+static enum step judge(struct part *p, int status, const struct http_response *response)
+{
+    bool asked_range = p->resumed > 0;
+    struct stat about;
+    if (fstat(p->fd, &about) < 0) {
+        say_error("%s: %s", api_text(&p->path), strerror(errno));
+        return STEP_FAILED;
+    }
+    bool replaced = asked_range && (response->status == 200 || response->status == 416);
+    if (replaced) { /* other bytes than those in the part: these are in the wrong place */
+        etag_store(p, "");
+        return part_empty(p) == CLI_OK ? STEP_AGAIN : STEP_FAILED;
+    }
+    p->bytes = (uint64_t)about.st_size;
+    if (response->status == 200)
+        etag_store(p, response->etag);
+    bool good = response->status == 200 || response->status == 206;
+    if (status == SKEIN_OK && good)
+        return STEP_DONE;
+    bool broken = (status == SKEIN_IO || status == SKEIN_CLOSED || status == SKEIN_TIMEOUT) &&
+                  p->bytes > p->resumed;
+    if (!broken || (response->status && !good)) {
+        progress_clear(p);
+        api_say_failure(p->api, status, response);
+        return STEP_FAILED;
+    }
+    return STEP_AGAIN;
+}
+
+static enum step request_once(struct part *p)
+{
+    char range[64], if_range[160];
+    const char *const headers[] = {range, if_range, NULL};
+    struct http_response response;
+    p->resumed = p->bytes;
+    if (p->bytes > 0 && !p->etag[0] && part_empty(p) != CLI_OK)
+        return STEP_FAILED;
+    p->resumed = p->bytes;
+    snprintf(range, sizeof(range), "Range: bytes=%" PRIu64 "-", p->bytes);
+    snprintf(if_range, sizeof(if_range), "If-Range: %s", p->etag);
+    struct http_request request = {.url = api_text(&p->url),
+                                   .headers = p->bytes ? headers : NULL,
+                                   .fd = p->fd,
+                                   .to_fd = true,
+                                   .progress = isatty(STDERR_FILENO) ? on_progress : NULL,
+                                   .context = p};
+    int status = http_request(&request, &response);
+    enum step step = judge(p, status, &response);
+    http_response_fini(&response);
+    return step;
+}
+
+static int part_finish(struct part *p)
+{
+    if (fsync(p->fd) < 0 || rename(api_text(&p->path), p->download->file) < 0) {
+        say_error("%s: %s", p->download->file, strerror(errno));
+        return CLI_FAILED;
+    }
+    unlink(api_text(&p->etag_path));
+    return CLI_OK;
+}
+
+int download_run(const struct api *api, const struct download *download, uint64_t *bytes)
+{
+    struct part p = {.api = api, .download = download, .fd = -1};
+    int status = part_open(&p);
+    unsigned tries = 0;
+    uint64_t most = p.bytes;
+    enum step step = STEP_AGAIN;
+    while (status == CLI_OK && step == STEP_AGAIN) {
+        step = request_once(&p);
+        tries = p.bytes > most ? 0 : tries + 1;
+        most = p.bytes > most ? p.bytes : most;
+        if (step == STEP_AGAIN && tries > TRIES_WITHOUT_PROGRESS) {
+            progress_clear(&p);
+            say_error("the connection to %s keeps breaking; %s has %" PRIu64
+                      " bytes, and the same command resumes it",
+                      api->collector, api_text(&p.path), p.bytes);
+            step = STEP_FAILED;
+        }
+    }
+    progress_clear(&p);
+    if (status == CLI_OK)
+        status = step == STEP_DONE ? part_finish(&p) : CLI_FAILED;
+    *bytes = p.bytes;
+    if (status != CLI_OK && p.fd >= 0 && p.bytes == 0) { /* nothing to resume */
+        unlink(api_text(&p.path));
+        unlink(api_text(&p.etag_path));
+    }
+    part_close(&p);
+    return status;
+}

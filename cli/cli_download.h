@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Downloads of a capture's trace into a file: through FILE.part, which a later download of the same
+ * trace continues, and renamed when whole. One thread.
+ */
+#ifndef CLI_DOWNLOAD_H
+#define CLI_DOWNLOAD_H
+
+#include "cli_api.h"
+
+struct download {
+    const char *capture;
+    const char *process; /* of that one alone; or NULL */
+    const char *format;  /* "skein" or "perfetto" */
+    const char *file;
+};
+
+/* CLI_OK with the file and *bytes it has, or CLI_FAILED after telling why; FILE.part then stays, so
+ * that the same command resumes. */
+int download_run(const struct api *api, const struct download *download, uint64_t *bytes);
+
+#endif

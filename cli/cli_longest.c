@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the kept regions: a binary heap with the shortest at its root, so that a longer one replaces
+ * it. An event's texts are copied, as its pointers die with the next event. One thread.
+ */
+#include "cli_longest.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cli_out.h"
+#include "clock.h"
+#include "json.h"
+#include "trace_json.h"
+
+struct kept {
+    uint64_t dur_ns, time_ns;
+    struct buf line; /* a line of JSON */
+};
+
+struct longest {
+    bool json;
+    uint64_t wanted;
+    size_t count, room;
+    struct kept *heap;
+};
+
+int longest_new(uint64_t wanted, bool json, struct longest **out)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return SKEIN_NO_MEMORY;
+    (*out)->wanted = wanted;
+    (*out)->json = json;
+    return SKEIN_OK;
+}
+
+void longest_free(struct longest **longest)
+{
+    if (!*longest)
+        return;
+    for (size_t i = 0; i < (*longest)->count; i++)
+        buf_fini(&(*longest)->heap[i].line);
+    free((*longest)->heap);
+    free(*longest);
+    *longest = NULL;
+}
+
+/* Of two as long, the later one counts as shorter. */
+static bool shorter(const struct kept *a, const struct kept *b)
+{
+    return a->dur_ns != b->dur_ns ? a->dur_ns < b->dur_ns : a->time_ns > b->time_ns;
+}
+
+static void swap(struct kept *a, struct kept *b)
+{
+    struct kept c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void sift_up(struct kept *heap, size_t i)
+{
+    while (i > 0 && shorter(&heap[i], &heap[(i - 1) / 2])) {
+        swap(&heap[i], &heap[(i - 1) / 2]);
+        i = (i - 1) / 2;
+    }
+}
+
+static void sift_down(struct kept *heap, size_t count)
+{
+    for (size_t i = 0;;) {
+        size_t least = i;
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < count; child++)
+            if (shorter(&heap[child], &heap[least]))
+                least = child;
+        if (least == i)
+            return;
+        swap(&heap[i], &heap[least]);
+        i = least;
+    }
+}
+
+static int grow(struct longest *longest)
+{
+    if (longest->count < longest->room)
+        return SKEIN_OK;
+    size_t room = longest->room ? 2 * longest->room : 16;
+    struct kept *heap = realloc(longest->heap, room * sizeof(*heap));
+    if (!heap)
+        return SKEIN_NO_MEMORY;
+    longest->heap = heap;
+    longest->room = room;
+    return SKEIN_OK;
+}
+
+int longest_add(struct longest *longest, const struct partition_info *info,
+                const struct trace_event *event)
+{
+    struct kept kept = {.dur_ns = event->dur_ns, .time_ns = event->time_ns};
+    bool full = longest->count == longest->wanted;
+    if (longest->wanted == 0 || (full && !shorter(&longest->heap[0], &kept)))
+        return SKEIN_OK;
+    trace_json_put(&kept.line, info, event);
+    if (kept.line.status != SKEIN_OK || (!full && grow(longest) != SKEIN_OK)) {
+        buf_fini(&kept.line);
+        say_error("out of memory");
+        return SKEIN_NO_MEMORY;
+    }
+    if (full) {
+        buf_fini(&longest->heap[0].line);
+        longest->heap[0] = kept;
+        sift_down(longest->heap, longest->count);
+    } else {
+        longest->heap[longest->count] = kept;
+        sift_up(longest->heap, longest->count++);
+    }
+    return SKEIN_OK;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const struct kept *x = a, *y = b;
+    return shorter(x, y) - shorter(y, x);
+}
+
+/* ---- as a table ---- */
+
+static void args_text(const cJSON *args, struct buf *out)
+{
+    const cJSON *arg;
+    cJSON_ArrayForEach(arg, args)
+    {
+        buf_printf(out, "%s%s=", out->len ? " " : "", arg->string);
+        if (cJSON_IsString(arg))
+            buf_printf(out, "%s", arg->valuestring);
+        else if (cJSON_IsNumber(arg))
+            buf_printf(out, "%.17g", arg->valuedouble);
+        else if (cJSON_IsBool(arg))
+            buf_printf(out, "%s", cJSON_IsTrue(arg) ? "true" : "false");
+        else
+            json_print(arg, out);
+    }
+    buf_put_u8(out, 0);
+}
+
+/* The line with what a table shows added to it. */
+static void row_add(cJSON *rows, const struct kept *kept)
+{
+    char text[CLOCK_TEXT_BYTES], error[128];
+    struct buf args = {0};
+    cJSON *row = json_parse((const char *)kept->line.data, kept->line.len, error, sizeof(error));
+    if (!row)
+        return;
+    clock_text(kept->time_ns, text);
+    cJSON_AddStringToObject(row, "began", text);
+    cJSON_DeleteItemFromObjectCaseSensitive(row, "dur_ns");
+    json_add_u64(row, "dur_ns", kept->dur_ns);
+    args_text(json_at(row, "args"), &args);
+    cJSON_AddStringToObject(row, "text", args.status == SKEIN_OK ? (const char *)args.data : "");
+    buf_fini(&args);
+    cJSON_AddItemToArray(rows, row);
+}
+
+int longest_print(struct longest *longest)
+{
+    static const struct table_column columns[] = {{"TOOK", "dur_ns", TABLE_NS},
+                                                  {"BEGAN", "began", TABLE_TEXT},
+                                                  {"SERVICE", "service", TABLE_TEXT},
+                                                  {"THREAD", "thread", TABLE_TEXT},
+                                                  {"TID", "tid", TABLE_NUMBER},
+                                                  {"TYPE", "type", TABLE_TEXT},
+                                                  {"NAME", "name", TABLE_TEXT},
+                                                  {"ARGUMENTS", "text", TABLE_TEXT},
+                                                  {NULL, NULL, TABLE_TEXT}};
+    if (longest->count)
+        qsort(longest->heap, longest->count, sizeof(*longest->heap), longest_first);
+    if (longest->json) {
+        bool written = true;
+        for (size_t i = 0; i < longest->count && written; i++)
+            written = out_write(&longest->heap[i].line);
+        return written ? out_close() : CLI_FAILED;
+    }
+    cJSON *rows = cJSON_CreateArray();
+    for (size_t i = 0; i < longest->count; i++)
+        row_add(rows, &longest->heap[i]);
+    int status = table_print(rows, false, columns, "no regions");
+    cJSON_Delete(rows);
+    return status;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the form of messages, colours and quantities. One thread; writes to standard output and
+ * standard error only.
+ */
+#include "cli_out.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+#define MESSAGE_BYTES 2048
+
+static void say(const char *prefix, enum colour colour, const char *format, va_list values)
+    __attribute__((format(printf, 3, 0)));
+
+static void say(const char *prefix, enum colour colour, const char *format, va_list values)
+{
+    char message[MESSAGE_BYTES];
+    struct buf safe = {0};
+    vsnprintf(message, sizeof(message), format, values);
+    text_put_safe(&safe, message, strlen(message));
+    fprintf(stderr, "%sskein: %s%s", colour_on(stderr, colour), prefix, colour_off(stderr));
+    fprintf(stderr, "%.*s\n", (int)safe.len, safe.data ? (const char *)safe.data : "");
+    buf_fini(&safe);
+}
+
+void say_error(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say("", COLOUR_RED, format, values);
+    va_end(values);
+}
+
+void say_warning(const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say("warning: ", COLOUR_YELLOW, format, values);
+    va_end(values);
+}
+
+static bool coloured(FILE *out)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    if (no_color && *no_color)
+        return false;
+    return isatty(fileno(out)) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+const char *colour_on(FILE *out, enum colour colour)
+{
+    static const char *const codes[] = {"",         "\033[1m",  "\033[2m",
+                                        "\033[31m", "\033[32m", "\033[33m"};
+    return coloured(out) ? codes[colour] : "";
+}
+
+const char *colour_off(FILE *out)
+{
+    return coloured(out) ? "\033[0m" : "";
+}
+
+void text_put_safe(struct buf *out, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t byte = (uint8_t)text[i];
+        /* C1 controls are two bytes in UTF-8: C2 80 to C2 9F. */
+        bool c1 = byte == 0xc2 && i + 1 < n && (uint8_t)text[i + 1] < 0xa0;
+        if ((byte < 0x20 && byte != '\n') || byte == 0x7f || c1)
+            buf_printf(out, "\\x%02x", byte);
+        else
+            buf_put_u8(out, byte);
+    }
+}
+
+bool out_write(const struct buf *b)
+{
+    if (b->status != SKEIN_OK) {
+        say_error("out of memory");
+        return false;
+    }
+    if (b->len == 0 || fwrite(b->data, 1, b->len, stdout) == b->len)
+        return true;
+    if (errno != EPIPE) /* whoever reads our output has seen enough */
+        say_error("cannot write to standard output: %s", strerror(errno));
+    return false;
+}
+
+int out_close(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return CLI_OK;
+    if (errno != EPIPE)
+        say_error("cannot write to standard output: %s", strerror(errno));
+    return CLI_FAILED;
+}
+
+void text_put_duration(struct buf *out, uint64_t ns)
+{
+    if (ns < 1000)
+        buf_printf(out, "%" PRIu64 " ns", ns);
+    else if (ns < 1000000)
+        buf_printf(out, "%.1f us", (double)ns / 1e3);
+    else if (ns < 1000000000)
+        buf_printf(out, "%.1f ms", (double)ns / 1e6);
+    else
+        buf_printf(out, "%.3f s", (double)ns / 1e9);
+}
+
+void text_put_bytes(struct buf *out, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    unsigned unit = 0;
+    for (; value >= 1024 && unit < 6; unit++)
+        value /= 1024;
+    if (unit == 0)
+        buf_printf(out, "%" PRIu64 " B", bytes);
+    else
+        buf_printf(out, "%.1f %s", value, units[unit]);
+}

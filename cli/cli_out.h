@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What `skein` prints: messages, colours, tables. Text from traces and collectors is hostile: it
+ * reaches a terminal through text_put_safe() alone. One thread.
+ */
+#ifndef CLI_OUT_H
+#define CLI_OUT_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "buf.h"
+
+/* "skein: " and a sentence that says what, where, and what to do, to standard error. */
+void say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void say_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+enum colour { COLOUR_PLAIN, COLOUR_BOLD, COLOUR_DIM, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW };
+
+/* Escape sequences for a terminal, "" elsewhere and where NO_COLOR is set. */
+const char *colour_on(FILE *out, enum colour colour);
+const char *colour_off(FILE *out);
+
+/* Appends text with control characters written as \xNN. */
+void text_put_safe(struct buf *out, const char *text, size_t n);
+
+/* Writes a buffer's bytes to standard output; false after a failure, which has been told. */
+bool out_write(const struct buf *b);
+
+/* Flushes standard output; CLI_OK, or CLI_FAILED after telling why (a full disk, say). */
+int out_close(void);
+
+/* "1.5 ms", "16.0 MiB" */
+void text_put_duration(struct buf *out, uint64_t ns);
+void text_put_bytes(struct buf *out, uint64_t bytes);
+
+enum table_kind {
+    TABLE_TEXT,
+    TABLE_STATUS, /* text, coloured by what it says */
+    TABLE_NUMBER,
+    TABLE_BYTES,
+    TABLE_MS, /* a duration */
+    TABLE_NS,
+    TABLE_LABELS /* an object: k=v,k2=v2 */
+};
+struct table_column {
+    const char *title, *path; /* "verdict.text": member of a member; a space joins several paths */
+    enum table_kind kind;
+};
+#define TABLE_COLUMNS_MAX 16
+
+/* Prints an array of objects: the array itself as JSON, or the columns aligned (title NULL ends
+ * them). `empty` is what a table without rows says. CLI_OK or CLI_FAILED. */
+int table_print(const cJSON *items, bool json, const struct table_column *columns,
+                const char *empty);
+
+/* Prints any JSON, indented, with a newline. CLI_OK or CLI_FAILED. */
+int json_show(const cJSON *json);
+
+/* A member by path, or NULL. */
+const cJSON *json_at(const cJSON *object, const char *path);
+const char *json_text_at(const cJSON *object, const char *path); /* "" where it is no text */
+uint64_t json_u64_at(const cJSON *object,
+                     const char *path); /* 0 where it is no number; reads digits in a string */
+
+#endif

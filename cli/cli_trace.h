@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A walk over the partitions of a trace file: process by process, each in the order in which it was
+ * cut, so that a region over a cut comes out whole. A partition that cannot be read is told of and
+ * left out. One thread; the memory of two partitions.
+ */
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+#include "partition_reader.h"
+#include "trace_file.h"
+
+struct trace_walk;
+
+struct trace_step {
+    const struct trace_entry *entry;
+    struct partition_reader *reader; /* the walk's; until the next step */
+    bool last_of_process;            /* no later partition of this process is in the file */
+};
+
+/* CLI_OK, or CLI_FAILED after telling why. */
+int trace_walk_new(const char *path, struct trace_walk **out);
+void trace_walk_free(struct trace_walk **walk);
+
+const struct trace_file *trace_walk_file(const struct trace_walk *walk);
+
+/* True with the next partition; false at the end. */
+bool trace_walk_next(struct trace_walk *walk, struct trace_step *step);
+
+/* The next event of the step's partition; false at its end, also at a fault, which is told. */
+bool trace_walk_event(struct trace_walk *walk, struct trace_event *event);
+
+/* Whether everything so far could be read. */
+bool trace_walk_sound(const struct trace_walk *walk);
+
+#endif

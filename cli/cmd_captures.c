@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein captures: the captures that the collector holds, newest first. One thread.
+ */
+#include "cli_api.h"
+#include "cli_out.h"
+
+struct options {
+    const char *collector, *selector, *status;
+    struct cli_number from, to, limit;
+    bool json;
+};
+
+static const struct cli_option options[] = {
+    CLI_SELECTOR(struct options),
+    CLI_OPTION(CLI_TEXT, 's', "status", "STATUS", struct options, status,
+               "running, complete, incomplete or stopped"),
+    CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
+               "no older than this: 2026-11-21T09:40:00Z, or -2h"),
+    CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "no newer than this"),
+    CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", struct options, limit,
+               "at most so many (default: 50; 0: all)"),
+    CLI_OUTPUT(struct options),
+    CLI_COLLECTOR(struct options),
+    CLI_OPTIONS_END};
+
+static const struct table_column columns[] = {{"CREATED", "created", TABLE_TEXT},
+                                              {"STATUS", "status", TABLE_STATUS},
+                                              {"TRIGGER", "trigger.type", TABLE_TEXT},
+                                              {"RULE", "trigger.rule", TABLE_TEXT},
+                                              {"SELECTOR", "selector", TABLE_TEXT},
+                                              {"EVENTS", "ledger.stored", TABLE_NUMBER},
+                                              {"CAPTURE", "capture", TABLE_TEXT},
+                                              {"VERDICT", "verdict.text", TABLE_TEXT},
+                                              {NULL, NULL, TABLE_TEXT}};
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct api api;
+    struct buf path = {0};
+    cJSON *items = NULL;
+    bool more = false;
+    (void)count;
+    (void)arguments;
+    if (api_init(&api, o->collector) != CLI_OK)
+        return CLI_FAILED;
+    buf_printf(&path, "/captures");
+    api_query(&path, "selector", o->selector);
+    api_query(&path, "status", o->status);
+    api_query_time(&path, "from", &o->from);
+    api_query_time(&path, "to", &o->to);
+    int status =
+        api_list(&api, api_text(&path), o->limit.given ? o->limit.value : 50, &items, &more);
+    if (status == CLI_OK)
+        status = table_print(items, o->json, columns,
+                             "no captures; take one: skein snapshot -l service=NAME");
+    if (status == CLI_OK && more)
+        say_warning("there are older captures; --limit 0 lists all");
+    cJSON_Delete(items);
+    buf_fini(&path);
+    return status;
+}
+
+const struct cli_command cmd_captures = {
+    .name = "captures",
+    .arguments = "",
+    .summary = "List captures, newest first",
+    .examples = "  skein captures\n"
+                "  skein captures --from -1h --status incomplete\n"
+                "  skein captures -l service=redis -n 1 -o json | jq -r '.[0].capture'\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein cat: the events of trace files, as lines for people or for programs, or the longest regions
+ * among them. One thread; the memory of two partitions and of the lines kept for --longest.
+ */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cli_longest.h"
+#include "cli_out.h"
+#include "cli_trace.h"
+#include "clock.h"
+#include "trace_json.h"
+#include "trace_text.h"
+
+#define FLUSH_BYTES (256u << 10)
+#define LONGEST_MAX 100000
+
+struct options {
+    const char *from, *to, *thread, *name, *type, *process;
+    struct cli_number min_dur, longest, limit;
+    bool json, begins;
+};
+
+static const struct cli_option options[] = {
+    CLI_OPTION(CLI_FLAG, 'j', "json", NULL, struct options, json, "one JSON object a line"),
+    CLI_OPTION(CLI_TEXT, 0, "from", "TIME", struct options, from,
+               "from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s (after the start)"),
+    CLI_OPTION(CLI_TEXT, 0, "to", "TIME", struct options, to, "until then"),
+    CLI_OPTION(CLI_TEXT, 't', "thread", "NAME|TID", struct options, thread,
+               "of that thread alone; the name may have * and ?"),
+    CLI_OPTION(CLI_TEXT, 'n', "name", "NAME", struct options, name,
+               "events of that name; may have * and ?"),
+    CLI_OPTION(CLI_TEXT, 0, "type", "TYPE", struct options, type,
+               "region, instant, counter, log, open, loss or end"),
+    CLI_OPTION(CLI_TEXT, 'p', "process", "ID|PID", struct options, process,
+               "of that process alone"),
+    CLI_OPTION(CLI_DURATION, 'd', "min-dur", "TIME", struct options, min_dur,
+               "regions that took at least so long, and nothing else"),
+    {CLI_NUMBER, 0, "longest", "N", "the N longest regions, as a table (or as lines with --json)",
+     offsetof(struct options, longest), LONGEST_MAX},
+    CLI_OPTION(CLI_NUMBER, 0, "limit", "N", struct options, limit, "stop after N events"),
+    CLI_OPTION(CLI_FLAG, 0, "begins", NULL, struct options, begins,
+               "also a line where a region begins, not only where it ends"),
+    CLI_OPTIONS_END};
+
+/* What the options mean for one file. */
+struct filter {
+    const struct options *options;
+    uint64_t from_ns, to_ns;
+    long tid, pid; /* -1: none */
+};
+
+struct output {
+    struct buf lines;
+    struct longest *longest; /* NULL: events are printed as they come */
+    uint64_t printed;
+    bool full, failed; /* --limit is reached; standard output is gone */
+};
+
+/* ---- filters ---- */
+
+/* An absolute time, or one relative to the bounds of the trace. */
+static int time_of(const char *text, uint64_t start_ns, uint64_t end_ns, uint64_t *ns)
+{
+    uint64_t by;
+    if (text[0] != '-' && text[0] != '+')
+        return clock_parse(text, ns);
+    if (cli_duration_parse(text + 1, &by) != SKEIN_OK)
+        return SKEIN_INVALID;
+    if (text[0] == '-')
+        *ns = by < end_ns ? end_ns - by : 0;
+    else
+        *ns = by < UINT64_MAX - start_ns ? start_ns + by : UINT64_MAX;
+    return SKEIN_OK;
+}
+
+static long number_or_none(const char *text)
+{
+    char *end;
+    if (!text || *text < '0' || *text > '9')
+        return -1;
+    long number = strtol(text, &end, 10);
+    return *end ? -1 : number;
+}
+
+static int filter_init(struct filter *filter, const struct options *o,
+                       const struct trace_file *file)
+{
+    uint64_t start = UINT64_MAX, end = 0;
+    for (size_t i = 0; i < trace_file_count(file); i++) {
+        const struct partition_footer *footer = &trace_file_entry(file, i)->footer;
+        start = footer->events && footer->from_ns < start ? footer->from_ns : start;
+        end = footer->to_ns > end ? footer->to_ns : end;
+    }
+    *filter =
+        (struct filter){o, 0, UINT64_MAX, number_or_none(o->thread), number_or_none(o->process)};
+    const char *bad = NULL;
+    if (o->from && time_of(o->from, start, end, &filter->from_ns) != SKEIN_OK)
+        bad = o->from;
+    if (o->to && time_of(o->to, start, end, &filter->to_ns) != SKEIN_OK)
+        bad = o->to;
+    if (!bad)
+        return CLI_OK;
+    say_error("cat: %s: must be a time such as 2026-11-21T09:40:00Z, -5s before the end of the "
+              "trace, or +2s after its start",
+              bad);
+    return CLI_USAGE;
+}
+
+static bool process_passes(const struct filter *f, const struct partition_info *info)
+{
+    char id[ID_TEXT_BYTES];
+    if (!f->options->process)
+        return true;
+    id_text(info->key.process.bytes, id);
+    return strcmp(id, f->options->process) == 0 || (f->pid >= 0 && (uint32_t)f->pid == info->pid);
+}
+
+static bool thread_passes(const struct filter *f, const struct partition_thread *thread)
+{
+    if (!f->options->thread)
+        return true;
+    return thread && ((f->tid >= 0 && (uint32_t)f->tid == thread->tid) ||
+                      fnmatch(f->options->thread, thread->name, 0) == 0);
+}
+
+static bool event_passes(const struct filter *f, const struct trace_event *event)
+{
+    const struct options *o = f->options;
+    bool timed = event->kind == TRACE_REGION || event->kind == TRACE_OPEN;
+    uint64_t end_ns = event->time_ns + event->dur_ns;
+    if (end_ns < f->from_ns || event->time_ns > f->to_ns)
+        return false;
+    if (event->kind == TRACE_BEGIN && !o->begins)
+        return false;
+    if (o->min_dur.given && (!timed || event->dur_ns < o->min_dur.value))
+        return false;
+    if (o->longest.given && !timed)
+        return false;
+    if (o->type && strcmp(o->type, trace_kind_text(event->kind)) != 0)
+        return false;
+    if (o->name && (!event->type || fnmatch(o->name, event->type->name, 0) != 0))
+        return false;
+    return thread_passes(f, event->thread);
+}
+
+/* ---- output ---- */
+
+static void flush(struct output *out)
+{
+    if (!out->failed && !out_write(&out->lines))
+        out->failed = true;
+    buf_clear(&out->lines);
+}
+
+static void emit(struct output *out, const struct filter *f, const struct partition_info *info,
+                 const struct trace_event *event)
+{
+    const struct options *o = f->options;
+    if (out->longest) {
+        if (longest_add(out->longest, info, event) != SKEIN_OK)
+            out->failed = true;
+        return;
+    }
+    if (o->limit.given && out->printed >= o->limit.value) {
+        out->full = true;
+        return;
+    }
+    if (o->json)
+        trace_json_put(&out->lines, info, event);
+    else
+        trace_text_put(&out->lines, info, event);
+    out->printed++;
+    if (out->lines.len >= FLUSH_BYTES)
+        flush(out);
+}
+
+static void cat_partition(struct trace_walk *walk, const struct trace_step *step,
+                          const struct filter *f, struct output *out)
+{
+    const struct partition_info *info = partition_reader_info(step->reader);
+    bool shown = process_passes(f, info);
+    struct trace_event event;
+    /* An unwanted process is read all the same: the next partition needs the ranges it leaves open.
+     */
+    while (!out->failed && !out->full && trace_walk_event(walk, &event)) {
+        /* What was open at an earlier cut comes again, with its end or in a later cut. */
+        if (out->longest && event.kind == TRACE_OPEN && !step->last_of_process)
+            continue;
+        if (shown && event_passes(f, &event))
+            emit(out, f, info, &event);
+    }
+}
+
+static int cat_file(const char *path, const struct options *o, struct output *out)
+{
+    struct trace_walk *walk = NULL;
+    struct trace_step step;
+    struct filter filter;
+    int status = trace_walk_new(path, &walk);
+    if (status == CLI_OK)
+        status = filter_init(&filter, o, trace_walk_file(walk));
+    while (status == CLI_OK && !out->failed && !out->full && trace_walk_next(walk, &step))
+        cat_partition(walk, &step, &filter, out);
+    if (status == CLI_OK && !trace_walk_sound(walk))
+        status = CLI_FAILED;
+    trace_walk_free(&walk);
+    return status;
+}
+
+static bool type_known(const char *type)
+{
+    for (uint8_t kind = TRACE_BEGIN; kind <= TRACE_END_ONLY; kind++)
+        if (strcmp(type, trace_kind_text(kind)) == 0)
+            return true;
+    say_error("cat: --type %s: must be region, instant, counter, log, open, loss, begin or end",
+              type);
+    return false;
+}
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct output out = {.printed = 0};
+    int status = CLI_OK;
+    if (o->type && !type_known(o->type))
+        return CLI_USAGE;
+    if (o->longest.given && longest_new(o->longest.value, o->json, &out.longest) != SKEIN_OK) {
+        say_error("out of memory");
+        return CLI_FAILED;
+    }
+    for (int i = 0; i < count && !out.failed && !out.full; i++) {
+        int one = cat_file(arguments[i], o, &out);
+        status = status == CLI_OK ? one : status;
+    }
+    flush(&out);
+    if (out.full)
+        say_warning("there are more events than --limit %" PRIu64, o->limit.value);
+    int printed = out.longest ? longest_print(out.longest) : out_close();
+    longest_free(&out.longest);
+    buf_fini(&out.lines);
+    if (out.failed || printed != CLI_OK)
+        return CLI_FAILED;
+    return status;
+}
+
+const struct cli_command cmd_cat = {
+    .name = "cat",
+    .arguments = "FILE...",
+    .summary = "Print the events of trace files",
+    .details =
+        "Lines come process by process, each in the order of cause and effect; a region's line\n"
+        "stands where it ended, with the time it began.\n",
+    .examples = "  skein cat redis.skein --from -5s\n"
+                "  skein cat redis.skein --longest 10\n"
+                "  skein cat redis.skein --thread redis-server --min-dur 10ms\n"
+                "  skein cat redis.skein --json | jq 'select(.dur_ns > 1e9)'\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = CLI_ARGUMENTS_ANY,
+    .run = run,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein export: a trace file in another tool's format. One thread; the memory of one partition.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "cli_out.h"
+#include "cli_trace.h"
+#include "perfetto_export.h"
+
+struct options {
+    const char *to, *file;
+};
+
+static const struct cli_option options[] = {
+    CLI_OPTION(CLI_TEXT, 't', "to", "FORM", struct options, to, "perfetto (the only one yet)"),
+    CLI_OPTION(CLI_TEXT, 'o', "output", "FILE", struct options, file,
+               "where to (default: the trace's name with .pftrace; - is standard output)"),
+    CLI_OPTIONS_END};
+
+/* "redis.skein" to "redis.pftrace" */
+static char *name_for(const char *trace)
+{
+    size_t n = strlen(trace);
+    char *name = malloc(n + sizeof(".pftrace"));
+    if (!name)
+        return NULL;
+    if (n > 6 && strcmp(trace + n - 6, ".skein") == 0)
+        n -= 6;
+    memcpy(name, trace, n);
+    strcpy(name + n, ".pftrace");
+    return name;
+}
+
+static bool flush(struct buf *bytes, FILE *file)
+{
+    bool good = bytes->status == SKEIN_OK &&
+                (bytes->len == 0 || fwrite(bytes->data, 1, bytes->len, file) == bytes->len);
+    buf_clear(bytes);
+    return good;
+}
+
+/* Returns CLI_OK, or CLI_FAILED after telling why; also where a part of the trace was unreadable,
+ * but then all the rest is in the file. */
+static int convert(const char *trace, FILE *file, const char *name)
+{
+    struct trace_walk *walk = NULL;
+    struct perfetto_export *exporter = NULL;
+    struct trace_step step;
+    struct buf bytes = {0};
+    if (trace_walk_new(trace, &walk) != CLI_OK)
+        return CLI_FAILED;
+    int status = perfetto_export_new(&exporter);
+    bool written = true;
+    bool sound = true;
+    while (status == SKEIN_OK && written && trace_walk_next(walk, &step)) {
+        int one = perfetto_export_partition(exporter, step.reader, &bytes);
+        if (one == SKEIN_NO_MEMORY) {
+            status = one;
+        } else if (one != SKEIN_OK) {
+            say_error("%s: %s", trace, partition_reader_error(step.reader));
+            sound = false;
+        }
+        written = flush(&bytes, file);
+    }
+    if (status == SKEIN_OK && written)
+        status = perfetto_export_finish(exporter, &bytes);
+    written = written && flush(&bytes, file) && fflush(file) == 0;
+    if (status != SKEIN_OK)
+        say_error("%s: %s", trace, skein_status_text(status));
+    else if (!written)
+        say_error("%s: %s", name, strerror(errno));
+    sound = sound && trace_walk_sound(walk);
+    buf_fini(&bytes);
+    perfetto_export_free(&exporter);
+    trace_walk_free(&walk);
+    return status == SKEIN_OK && written && sound ? CLI_OK : CLI_FAILED;
+}
+
+static int convert_to_file(const char *trace, const char *name)
+{
+    size_t n = strlen(name);
+    char *part = malloc(n + sizeof(".part"));
+    FILE *file = NULL;
+    int status = CLI_FAILED;
+    if (part) {
+        memcpy(part, name, n);
+        strcpy(part + n, ".part");
+        file = fopen(part, "we");
+    }
+    if (!file) {
+        say_error("%s: %s", name, strerror(errno));
+    } else {
+        status = convert(trace, file, name);
+        bool closed = fclose(file) == 0;
+        if (status == CLI_OK && (!closed || rename(part, name) < 0)) {
+            say_error("%s: %s", name, strerror(errno));
+            status = CLI_FAILED;
+        }
+        if (status != CLI_OK)
+            unlink(part);
+        else
+            printf("%s; open it at https://ui.perfetto.dev\n", name);
+    }
+    free(part);
+    return status == CLI_OK ? out_close() : status;
+}
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    (void)count;
+    if (!o->to || strcmp(o->to, "perfetto") != 0) {
+        say_error("export: --to %s: must be perfetto", o->to ? o->to : "is missing");
+        return CLI_USAGE;
+    }
+    if (o->file && strcmp(o->file, "-") == 0)
+        return convert(arguments[0], stdout, "standard output");
+    char *name = o->file ? strdup(o->file) : name_for(arguments[0]);
+    if (!name) {
+        say_error("out of memory");
+        return CLI_FAILED;
+    }
+    int status = convert_to_file(arguments[0], name);
+    free(name);
+    return status;
+}
+
+const struct cli_command cmd_export = {
+    .name = "export",
+    .arguments = "FILE",
+    .summary = "Convert a trace file for another tool",
+    .examples = "  skein export redis.skein --to perfetto -o redis.pftrace\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein health: whether the collector works, and which agents it hears. One thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_api.h"
+#include "cli_out.h"
+
+struct options {
+    const char *collector;
+    bool json;
+};
+
+static const struct cli_option options[] = {CLI_OUTPUT(struct options),
+                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+
+static const struct table_column check_columns[] = {
+    {"CHECK", "check", TABLE_TEXT}, {"RESULT", "result", TABLE_STATUS}, {NULL, NULL, TABLE_TEXT}};
+
+static const struct table_column agent_columns[] = {{"HOST", "host", TABLE_TEXT},
+                                                    {"STATUS", "status", TABLE_STATUS},
+                                                    {"LAST SEEN", "last_seen", TABLE_TEXT},
+                                                    {"PROCESSES", "processes", TABLE_NUMBER},
+                                                    {"SPOOL", "spool.bytes", TABLE_BYTES},
+                                                    {"LOST", "lost.spool_events", TABLE_NUMBER},
+                                                    {"VERSION", "version", TABLE_TEXT},
+                                                    {"AGENT", "agent", TABLE_TEXT},
+                                                    {NULL, NULL, TABLE_TEXT}};
+
+/* {"store":"ok"} to [{"check":"store","result":"ok"}] */
+static cJSON *checks_rows(const cJSON *ready)
+{
+    cJSON *rows = cJSON_CreateArray();
+    const cJSON *check;
+    cJSON_ArrayForEach(check, json_at(ready, "checks"))
+    {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "check", check->string);
+        cJSON_AddStringToObject(row, "result", cJSON_IsString(check) ? check->valuestring : "?");
+        cJSON_AddItemToArray(rows, row);
+    }
+    return rows;
+}
+
+static int show(const cJSON *ready, const cJSON *agents)
+{
+    cJSON *rows = checks_rows(ready);
+    bool is_ready = cJSON_IsTrue(json_at(ready, "ready"));
+    printf("%scollector is %s%s\n\n", colour_on(stdout, is_ready ? COLOUR_GREEN : COLOUR_RED),
+           is_ready ? "ready" : "not ready", colour_off(stdout));
+    int status = table_print(rows, false, check_columns, "no checks");
+    printf("\n");
+    if (status == CLI_OK)
+        status =
+            table_print(agents, false, agent_columns, "no agents; start skein-agent on a host");
+    cJSON_Delete(rows);
+    return status;
+}
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct api api;
+    cJSON *ready = NULL, *agents = NULL;
+    bool more;
+    (void)count;
+    (void)arguments;
+    if (api_init(&api, o->collector) != CLI_OK || api_get_ready(&api, "!/readyz", &ready) != CLI_OK)
+        return CLI_FAILED;
+    int status = api_list(&api, "/agents", 0, &agents, &more);
+    bool is_ready = cJSON_IsTrue(json_at(ready, "ready"));
+    if (status == CLI_OK && o->json) {
+        cJSON *all = cJSON_CreateObject();
+        cJSON_AddItemReferenceToObject(all, "collector", ready);
+        cJSON_AddItemReferenceToObject(all, "agents", agents);
+        status = json_show(all);
+        cJSON_Delete(all);
+    } else if (status == CLI_OK) {
+        status = show(ready, agents);
+    }
+    cJSON_Delete(ready);
+    cJSON_Delete(agents);
+    return status == CLI_OK && is_ready ? CLI_OK : CLI_FAILED;
+}
+
+const struct cli_command cmd_health = {
+    .name = "health",
+    .arguments = "",
+    .summary = "Whether the collector works, and which agents it hears",
+    .details =
+        "The exit status is 0 where the collector is ready. An offline agent is shown; it is\n"
+        "no failure of the collector.\n",
+    .examples = "  skein health\n  skein health -o json | jq '.agents[].status'\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .run = run,
+};

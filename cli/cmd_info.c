@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein info: what is in a trace file, from its footers alone. One thread.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cli_out.h"
+#include "clock.h"
+#include "json.h"
+#include "trace_file.h"
+
+struct options {
+    bool json;
+};
+
+static const struct cli_option options[] = {CLI_OUTPUT(struct options), CLI_OPTIONS_END};
+
+static const char *class_text(uint8_t klass)
+{
+    static const char *const names[] = {"unknown", "instant", "range", "span", "counter", "log"};
+    return klass < sizeof(names) / sizeof(*names) ? names[klass] : names[0];
+}
+
+/* ---- sums, kept in the JSON that is printed ---- */
+
+static void u64_set(cJSON *object, const char *key, uint64_t value)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    json_add_u64(object, key, value);
+}
+
+static void sum(cJSON *object, const char *key, uint64_t more)
+{
+    u64_set(object, key, json_u64_at(object, key) + more);
+}
+
+static void widen(cJSON *object, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t from = json_u64_at(object, "from_ns");
+    if (from == 0 || from_ns < from)
+        u64_set(object, "from_ns", from_ns);
+    if (to_ns > json_u64_at(object, "to_ns"))
+        u64_set(object, "to_ns", to_ns);
+}
+
+/* The row of `rows` whose member has that text, or a new one. */
+static cJSON *row_of(cJSON *rows, const char *key, const char *text)
+{
+    cJSON *row;
+    cJSON_ArrayForEach(row, rows)
+    {
+        if (strcmp(json_text_at(row, key), text) == 0)
+            return row;
+    }
+    row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, key, text);
+    cJSON_AddItemToArray(rows, row);
+    return row;
+}
+
+static void add_process(cJSON *processes, const struct partition_footer *footer)
+{
+    char id[ID_TEXT_BYTES];
+    id_text(footer->key.process.bytes, id);
+    cJSON *row = row_of(processes, "process", id);
+    if (!cJSON_HasObjectItem(row, "pid")) {
+        cJSON_AddNumberToObject(row, "pid", footer->pid);
+        cJSON_AddStringToObject(row, "service", footer->service);
+        cJSON_AddStringToObject(row, "host", footer->host);
+        cJSON_AddStringToObject(row, "labels", footer->labels);
+        cJSON_AddStringToObject(row, "exe", footer->exe);
+    }
+    sum(row, "partitions", 1);
+    sum(row, "events", footer->events);
+    sum(row, "lost", footer->lost);
+    if (footer->threads > json_u64_at(row, "threads"))
+        u64_set(row, "threads", footer->threads);
+    if (footer->events)
+        widen(row, footer->from_ns, footer->to_ns);
+}
+
+static void add_footer(cJSON *info, const struct partition_footer *footer)
+{
+    cJSON *losses = cJSON_GetObjectItemCaseSensitive(info, "losses");
+    cJSON *types = cJSON_GetObjectItemCaseSensitive(info, "types");
+    add_process(cJSON_GetObjectItemCaseSensitive(info, "processes"), footer);
+    sum(info, "partitions", 1);
+    sum(info, "events", footer->events);
+    sum(info, "lost", footer->lost);
+    if (footer->events)
+        widen(info, footer->from_ns, footer->to_ns);
+    for (size_t i = 0; i < footer->loss_count; i++) {
+        cJSON *row = row_of(losses, "reason", partition_loss_text(footer->losses[i].reason));
+        sum(row, "times", 1);
+        sum(row, "events", footer->losses[i].events);
+    }
+    for (size_t i = 0; i < footer->type_count; i++) {
+        cJSON *row = row_of(types, "name", footer->types[i].name);
+        if (!cJSON_HasObjectItem(row, "class"))
+            cJSON_AddStringToObject(row, "class", class_text(footer->types[i].klass));
+        sum(row, "events", footer->types[i].events);
+    }
+}
+
+static void add_times(cJSON *object)
+{
+    char text[CLOCK_TEXT_BYTES];
+    uint64_t from = json_u64_at(object, "from_ns"), to = json_u64_at(object, "to_ns");
+    if (!to)
+        return;
+    clock_text(from, text);
+    cJSON_AddStringToObject(object, "from", text);
+    clock_text(to, text);
+    cJSON_AddStringToObject(object, "to", text);
+    json_add_u64(object, "length_ns", to - from);
+}
+
+static cJSON *info_of(const char *path)
+{
+    char error[512] = "";
+    struct trace_file *file = NULL;
+    int status = trace_file_open(path, &file, error, sizeof(error));
+    if (status != SKEIN_OK) {
+        say_error("%s: %s", path, error[0] ? error : skein_status_text(status));
+        return NULL;
+    }
+    cJSON *info = cJSON_CreateObject();
+    uint64_t bytes = trace_file_torn(file);
+    cJSON_AddStringToObject(info, "file", path);
+    cJSON_AddItemToObject(info, "processes", cJSON_CreateArray());
+    cJSON_AddItemToObject(info, "losses", cJSON_CreateArray());
+    cJSON_AddItemToObject(info, "types", cJSON_CreateArray());
+    for (size_t i = 0; i < trace_file_count(file); i++) {
+        const struct trace_entry *entry = trace_file_entry(file, i);
+        bytes += entry->bytes;
+        add_footer(info, &entry->footer);
+    }
+    json_add_u64(info, "partition_bytes", bytes);
+    json_add_u64(info, "torn_bytes", trace_file_torn(file));
+    add_times(info);
+    cJSON *process;
+    cJSON_ArrayForEach(process, cJSON_GetObjectItemCaseSensitive(info, "processes"))
+        add_times(process);
+    trace_file_free(&file);
+    return info;
+}
+
+/* ---- printing ---- */
+
+static int show(const cJSON *info)
+{
+    static const struct table_column processes[] = {
+        {"SERVICE", "service", TABLE_TEXT},   {"HOST", "host", TABLE_TEXT},
+        {"PID", "pid", TABLE_NUMBER},         {"PARTITIONS", "partitions", TABLE_NUMBER},
+        {"EVENTS", "events", TABLE_NUMBER},   {"LOST", "lost", TABLE_NUMBER},
+        {"THREADS", "threads", TABLE_NUMBER}, {"LENGTH", "length_ns", TABLE_NS},
+        {"PROCESS", "process", TABLE_TEXT},   {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column types[] = {{"EVENT", "name", TABLE_TEXT},
+                                                {"CLASS", "class", TABLE_TEXT},
+                                                {"EVENTS", "events", TABLE_NUMBER},
+                                                {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column losses[] = {{"LOST BECAUSE", "reason", TABLE_TEXT},
+                                                 {"TIMES", "times", TABLE_NUMBER},
+                                                 {"EVENTS", "events", TABLE_NUMBER},
+                                                 {NULL, NULL, TABLE_TEXT}};
+    struct buf size = {0}, length = {0};
+    text_put_bytes(&size, json_u64_at(info, "partition_bytes"));
+    text_put_duration(&length, json_u64_at(info, "length_ns"));
+    buf_put_u8(&size, 0);
+    buf_put_u8(&length, 0);
+    printf("%s: %s, %" PRIu64 " partitions, %" PRIu64 " events, %" PRIu64 " lost\n",
+           json_text_at(info, "file"), size.data ? (char *)size.data : "",
+           json_u64_at(info, "partitions"), json_u64_at(info, "events"), json_u64_at(info, "lost"));
+    if (*json_text_at(info, "from"))
+        printf("%s to %s: %s\n", json_text_at(info, "from"), json_text_at(info, "to"),
+               length.data ? (char *)length.data : "");
+    if (json_u64_at(info, "torn_bytes"))
+        printf("%" PRIu64 " bytes belong to no whole partition\n", json_u64_at(info, "torn_bytes"));
+    buf_fini(&size);
+    buf_fini(&length);
+    printf("\n");
+    int status = table_print(json_at(info, "processes"), false, processes, "no processes");
+    printf("\n");
+    if (status == CLI_OK)
+        status = table_print(json_at(info, "types"), false, types, "no events");
+    const cJSON *lost = json_at(info, "losses");
+    if (status == CLI_OK && lost && lost->child) {
+        printf("\n");
+        status = table_print(lost, false, losses, "");
+    }
+    return status;
+}
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    int status = CLI_OK;
+    cJSON *all = cJSON_CreateArray();
+    for (int i = 0; i < count; i++) {
+        cJSON *info = info_of(arguments[i]);
+        if (!info)
+            status = CLI_FAILED;
+        else if (o->json)
+            cJSON_AddItemToArray(all, info);
+        else if (show(info) != CLI_OK)
+            status = CLI_FAILED;
+        if (!o->json)
+            cJSON_Delete(info);
+    }
+    int printed = o->json ? json_show(count == 1 && all->child ? all->child : all) : out_close();
+    cJSON_Delete(all);
+    return status == CLI_OK ? printed : status;
+}
+
+const struct cli_command cmd_info = {
+    .name = "info",
+    .arguments = "FILE...",
+    .summary = "What is in a trace file: time, processes, events, losses",
+    .details = "Reads the footers alone, so that it is quick on large files.\n",
+    .examples = "  skein info redis.skein\n  skein info redis.skein -o json | jq .events\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = CLI_ARGUMENTS_ANY,
+    .run = run,
+};

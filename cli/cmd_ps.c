@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein ps: the processes that the collector knows. One thread.
+ */
+#include "cli_api.h"
+#include "cli_out.h"
+
+struct options {
+    const char *collector, *selector;
+    bool json;
+};
+
+static const struct cli_option options[] = {CLI_SELECTOR(struct options),
+                                            CLI_OUTPUT(struct options),
+                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+
+static const struct table_column columns[] = {
+    {"SERVICE", "service", TABLE_TEXT},    {"HOST", "host", TABLE_TEXT},
+    {"PID", "pid", TABLE_NUMBER},          {"STATUS", "status", TABLE_STATUS},
+    {"MODE", "mode", TABLE_TEXT},          {"RING", "ring_bytes", TABLE_BYTES},
+    {"USED", "used_bytes", TABLE_BYTES},   {"WRAPPED", "wrapped", TABLE_NUMBER},
+    {"LOST", "events_lost", TABLE_NUMBER}, {"LABELS", "labels", TABLE_LABELS},
+    {"PROCESS", "process", TABLE_TEXT},    {NULL, NULL, TABLE_TEXT}};
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct api api;
+    struct buf path = {0};
+    cJSON *items = NULL;
+    bool more;
+    (void)count;
+    (void)arguments;
+    if (api_init(&api, o->collector) != CLI_OK)
+        return CLI_FAILED;
+    buf_printf(&path, "/processes");
+    api_query(&path, "selector", o->selector);
+    int status = api_list(&api, api_text(&path), 0, &items, &more);
+    if (status == CLI_OK)
+        status = table_print(items, o->json, columns,
+                             o->selector ? "no process matches"
+                                         : "no process is traced; start one: skein run -- PROGRAM");
+    cJSON_Delete(items);
+    buf_fini(&path);
+    return status;
+}
+
+const struct cli_command cmd_ps = {
+    .name = "ps",
+    .arguments = "",
+    .summary = "List the processes that are traced, live and gone",
+    .examples = "  skein ps\n"
+                "  skein ps -l 'service=redis,zone in (a,b)'\n"
+                "  skein ps -o json | jq -r '.[].process'\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein run: becomes the given program, with the preload tracer before it. Nothing of this process
+ * stays. One thread.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "cli_out.h"
+#include "selector.h"
+#include "skein/skein.h"
+
+#define PRELOAD_NAME   "libskein-preload.so"
+#define SOCKET_DEFAULT "/run/skein/agent.sock"
+
+struct options {
+    const char *service, *socket, *preload;
+    struct cli_list labels;
+    struct cli_number io_threshold;
+    bool quiet;
+};
+
+static const struct cli_option options[] = {
+    CLI_OPTION(CLI_TEXT, 's', "service", "NAME", struct options, service,
+               "the service's name (default: the program's)"),
+    CLI_OPTION(CLI_LIST, 'l', "label", "KEY=VALUE", struct options, labels,
+               "a label; may be given again"),
+    CLI_OPTION(CLI_TEXT, 0, "socket", "PATH", struct options, socket,
+               "the agent's socket (default: $SKEIN_SOCKET, then " SOCKET_DEFAULT ")"),
+    CLI_OPTION(CLI_DURATION, 0, "io-threshold", "TIME", struct options, io_threshold,
+               "shortest I/O to record (default: 20us)"),
+    CLI_OPTION(CLI_TEXT, 0, "preload", "PATH", struct options, preload,
+               "the tracer, where it is not beside this program"),
+    CLI_OPTION(CLI_FLAG, 'q', "quiet", NULL, struct options, quiet,
+               "no warnings, such as of an agent that is not there yet"),
+    CLI_OPTIONS_END};
+
+/* ---- the library ---- */
+
+/* Looks where an installation and a build tree put it, relative to this program. */
+static bool preload_find(const char *given, char *path, size_t bytes)
+{
+    static const char *const places[] = {"", "../" SKEIN_LIBRARY_FOLDER "/", "../lib/",
+                                         "../lib/skein/", "../client-lib/preload/"};
+    char self[PATH_MAX];
+    if (given) {
+        snprintf(path, bytes, "%s", given);
+        return access(path, R_OK) == 0;
+    }
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (n <= 0)
+        return false;
+    self[n] = '\0';
+    char *slash = strrchr(self, '/');
+    if (!slash)
+        return false;
+    slash[1] = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        char full[2 * PATH_MAX];
+        char resolved[PATH_MAX];
+        snprintf(full, sizeof(full), "%s%s" PRELOAD_NAME, self, places[i]);
+        if (realpath(full, resolved) && access(resolved, R_OK) == 0) {
+            snprintf(path, bytes, "%s", resolved);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what cannot be traced ---- */
+
+/* Where the program is: as execvp() looks it up. */
+static bool program_find(const char *name, char *path, size_t bytes)
+{
+    const char *folders = getenv("PATH");
+    if (strchr(name, '/')) {
+        snprintf(path, bytes, "%s", name);
+        return access(path, X_OK) == 0;
+    }
+    folders = folders ? folders : "/usr/local/bin:/bin:/usr/bin";
+    while (*folders) {
+        size_t n = strcspn(folders, ":");
+        snprintf(path, bytes, "%.*s/%s", n ? (int)n : 1, n ? folders : ".", name);
+        struct stat about;
+        if (access(path, X_OK) == 0 && stat(path, &about) == 0 && S_ISREG(about.st_mode))
+            return true;
+        folders += n;
+        folders += *folders == ':';
+    }
+    return false;
+}
+
+/* Whether a 64-bit ELF program names no dynamic linker, which is what loads the tracer. Anything
+ * that is no such file (a script) is not judged. */
+static bool program_is_static(const char *path)
+{
+    Elf64_Ehdr header;
+    bool statically = false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
+        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64) {
+        statically = true;
+        for (unsigned i = 0; i < header.e_phnum; i++) {
+            Elf64_Phdr part;
+            off_t at = (off_t)(header.e_phoff + (uint64_t)i * sizeof(part));
+            if (pread(fd, &part, sizeof(part), at) != (ssize_t)sizeof(part))
+                break;
+            statically = statically && part.p_type != PT_INTERP;
+        }
+    }
+    close(fd);
+    return statically;
+}
+
+static void warn(const char *program, const char *socket)
+{
+    struct stat about;
+    if (access(socket, F_OK) != 0)
+        say_warning("no agent at %s yet; %s runs untraced until one is there", socket, program);
+    if (program_is_static(program))
+        say_warning("%s is statically linked: it runs, but nothing of it can be traced", program);
+    else if (stat(program, &about) == 0 && (about.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
+        say_warning("%s changes its user when it starts: the system removes the tracer from it",
+                    program);
+}
+
+/* ---- the environment ---- */
+
+static int labels_set(const struct cli_list *labels)
+{
+    struct buf all = {0};
+    int status = CLI_OK;
+    for (size_t i = 0; i < labels->count; i++)
+        buf_printf(&all, "%s%s", i ? "," : "", labels->items[i]);
+    buf_put_u8(&all, 0);
+    if (all.status != SKEIN_OK) {
+        say_error("out of memory");
+        status = CLI_FAILED;
+    } else if (labels->count && !labels_valid((const char *)all.data)) {
+        say_error("run: --label %s: must be KEY=VALUE of letters, digits and ._/-",
+                  (const char *)all.data);
+        status = CLI_USAGE;
+    } else if (labels->count) {
+        setenv("SKEIN_LABELS", (const char *)all.data, 1);
+    }
+    buf_fini(&all);
+    return status;
+}
+
+static void environment_set(const struct options *o, const char *preload)
+{
+    const char *others = getenv("LD_PRELOAD");
+    if (o->service)
+        setenv("SKEIN_SERVICE", o->service, 1);
+    if (o->socket)
+        setenv("SKEIN_SOCKET", o->socket, 1);
+    if (o->io_threshold.given) {
+        char us[24];
+        snprintf(us, sizeof(us), "%" PRIu64, o->io_threshold.value / 1000);
+        setenv("SKEIN_IO_THRESHOLD_US", us, 1);
+    }
+    if (others && *others) {
+        struct buf both = {0};
+        buf_printf(&both, "%s:%s", preload, others);
+        buf_put_u8(&both, 0);
+        setenv("LD_PRELOAD", both.status == SKEIN_OK ? (const char *)both.data : preload, 1);
+        buf_fini(&both);
+    } else {
+        setenv("LD_PRELOAD", preload, 1);
+    }
+}
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    char preload[PATH_MAX], program[PATH_MAX];
+    const char *socket = o->socket ? o->socket : getenv("SKEIN_SOCKET");
+    (void)count;
+    if (o->service && (strlen(o->service) > SKEIN_NAME_MAX || !*o->service)) {
+        say_error("run: --service: must have 1 to %d characters", SKEIN_NAME_MAX);
+        return CLI_USAGE;
+    }
+    if (!preload_find(o->preload, preload, sizeof(preload))) {
+        say_error("%s is not there. It belongs beside this program or in the library folder next "
+                  "to it; name another place with --preload PATH",
+                  o->preload ? o->preload : PRELOAD_NAME);
+        return CLI_FAILED;
+    }
+    if (strpbrk(preload, " :")) {
+        say_error("%s: LD_PRELOAD takes no path with a space or a colon; install Skein elsewhere",
+                  preload);
+        return CLI_FAILED;
+    }
+    if (!program_find(arguments[0], program, sizeof(program))) {
+        say_error("%s: no such program%s", arguments[0],
+                  strchr(arguments[0], '/') ? ", or it may not be executed" : " in the PATH");
+        return CLI_FAILED;
+    }
+    int status = labels_set(&o->labels);
+    if (status != CLI_OK)
+        return status;
+    if (!o->quiet)
+        warn(program, socket && *socket ? socket : SOCKET_DEFAULT);
+    environment_set(o, preload);
+    execv(program, arguments);
+    if (errno == ENOEXEC) /* a script without #! runs as it would from a shell */
+        execvp(arguments[0], arguments);
+    say_error("%s: %s", program, strerror(errno));
+    return CLI_FAILED;
+}
+
+const struct cli_command cmd_run = {
+    .name = "run",
+    .arguments = "-- PROGRAM [ARGUMENTS]",
+    .summary = "Run a program under the preload tracer, unchanged",
+    .details =
+        "Records waits for locks, I/O, peers and sleeps, and the work of event loops. Programs\n"
+        "that it starts are recorded too. Without an agent it runs as if nothing were there.\n",
+    .examples = "  skein run --service checkout -- ./server --port 8080\n"
+                "  skein run -s redis -l zone=a -- redis-server\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = CLI_ARGUMENTS_ANY,
+    .stops_at_argument = true,
+    .run = run,
+};
