@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * A program that links transport_sockets listens with a long backlog and keeps connections alive,
+ * also where a library does the listening. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "support.h"
+#include "transport.h"
+
+enum { DESCRIPTORS = 256 };
+
+static int option(int fd, int level, int name)
+{
+    int value = 0;
+    socklen_t n = sizeof value;
+    return getsockopt(fd, level, name, &value, &n) == 0 ? value : -1;
+}
+
+/* The descriptor of this process that is bound to the port, and listens or is connected. */
+static int find_socket(uint16_t port, bool listens)
+{
+    for (int fd = 3; fd < DESCRIPTORS; fd++) {
+        struct sockaddr_in a;
+        socklen_t n = sizeof a;
+        if (getsockname(fd, (struct sockaddr *)&a, &n) == 0 && a.sin_family == AF_INET &&
+            ntohs(a.sin_port) == port && option(fd, SOL_SOCKET, SO_ACCEPTCONN) == listens)
+            return fd;
+    }
+    return -1;
+}
+
+static int kernel_backlog_limit(void)
+{
+    char *text = file_read("/proc/sys/net/core/somaxconn", NULL);
+    int limit = text ? (int)strtol(text, NULL, 10) : 0;
+    free(text);
+    return limit;
+}
+
+START_TEST(library_listens_with_our_backlog_and_keepalive)
+{
+    struct transport *listener, *dialler;
+    struct transport_message m;
+    char address[64];
+    uint16_t port = free_port();
+    snprintf(address, sizeof address, "tcp://127.0.0.1:%u", port);
+    ck_assert_int_eq(transport_listen(address, 1000, &listener), SKEIN_OK);
+    ck_assert_int_eq(transport_dial(address, 1000, &dialler), SKEIN_OK);
+    ck_assert_int_eq(transport_send(dialler, transport_alloc(4), NULL, (int)support_deadline_ms()),
+                     SKEIN_OK);
+    ck_assert_int_eq(transport_receive(listener, (int)support_deadline_ms(), &m), SKEIN_OK);
+    transport_message_free(&m);
+
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    int fd = find_socket(port, true), limit = kernel_backlog_limit();
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n), 0);
+    /* Of a listening socket this field is the backlog. */
+    ck_assert_uint_eq(info.tcpi_sacked, (unsigned)(limit < 4096 ? limit : 4096));
+    fd = find_socket(port, false);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+    transport_free(&dialler);
+    transport_free(&listener);
+}
+END_TEST
+
+START_TEST(unix_sockets_are_accepted_too)
+{
+    char *folder = temp_dir_new(), *path = path_join(folder, "s");
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_uint_lt(strlen(path), sizeof a.sun_path);
+    strcpy(a.sun_path, path);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    ck_assert_int_eq(listen(fd, 1), 0);
+    int client = unix_connect(path), accepted = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+    ck_assert_int_ge(client, 0);
+    ck_assert_int_ge(accepted, 0);
+    close(accepted);
+    close(client);
+    close(fd);
+    free(path);
+    temp_dir_free(&folder);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("transport_sockets", library_listens_with_our_backlog_and_keepalive,
+                              unix_sockets_are_accepted_too, NULL));
+}
