@@ -49,9 +49,22 @@ static void loaded_fini(struct loaded *loaded)
     loaded->entry = NULL;
 }
 
-int trace_walk_new(const char *path, struct trace_walk **out)
+struct trace_file *trace_open(const char *path)
 {
     char error[512] = "";
+    struct trace_file *file = NULL;
+    int status = trace_file_open(path, &file, error, sizeof(error));
+    if (status == SKEIN_OK)
+        return file;
+    if (error[0]) /* it names the file */
+        say_error("%s", error);
+    else
+        say_error("%s: %s", path, skein_status_text(status));
+    return NULL;
+}
+
+int trace_walk_new(const char *path, struct trace_walk **out)
+{
     struct trace_walk *walk = calloc(1, sizeof(*walk));
     *out = NULL;
     if (!walk) {
@@ -60,9 +73,8 @@ int trace_walk_new(const char *path, struct trace_walk **out)
     }
     walk->path = path;
     walk->sound = true;
-    int status = trace_file_open(path, &walk->file, error, sizeof(error));
-    if (status != SKEIN_OK) {
-        say_error("%s: %s", path, error[0] ? error : skein_status_text(status));
+    walk->file = trace_open(path);
+    if (!walk->file) {
         trace_walk_free(&walk);
         return CLI_FAILED;
     }

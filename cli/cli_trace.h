@@ -12,6 +12,9 @@
 
 struct trace_walk;
 
+/* Opens a trace file; NULL after telling why it cannot be read. */
+struct trace_file *trace_open(const char *path);
+
 struct trace_step {
     const struct trace_entry *entry;
     struct partition_reader *reader; /* the walk's; until the next step */

@@ -9,7 +9,7 @@
 
 #include "cli.h"
 #include "cli_out.h"
-#include "trace_file.h"
+#include "cli_trace.h"
 
 struct options {
     bool quiet;
@@ -50,14 +50,10 @@ static uint64_t torn_at(const struct trace_file *file)
 
 static int check_file(const char *path, bool quiet)
 {
-    char error[512] = "";
-    struct trace_file *file = NULL;
+    struct trace_file *file = trace_open(path);
     uint64_t events = 0;
-    int status = trace_file_open(path, &file, error, sizeof(error));
-    if (status != SKEIN_OK) {
-        say_error("%s: %s", path, error[0] ? error : skein_status_text(status));
+    if (!file)
         return CLI_FAILED;
-    }
     int result = CLI_OK;
     for (size_t i = 0; i < trace_file_count(file); i++) {
         events += trace_file_entry(file, i)->footer.events;

@@ -8,9 +8,9 @@
 
 #include "cli.h"
 #include "cli_out.h"
+#include "cli_trace.h"
 #include "clock.h"
 #include "json.h"
-#include "trace_file.h"
 
 struct options {
     bool json;
@@ -120,13 +120,9 @@ static void add_times(cJSON *object)
 
 static cJSON *info_of(const char *path)
 {
-    char error[512] = "";
-    struct trace_file *file = NULL;
-    int status = trace_file_open(path, &file, error, sizeof(error));
-    if (status != SKEIN_OK) {
-        say_error("%s: %s", path, error[0] ? error : skein_status_text(status));
+    struct trace_file *file = trace_open(path);
+    if (!file)
         return NULL;
-    }
     cJSON *info = cJSON_CreateObject();
     uint64_t bytes = trace_file_torn(file);
     cJSON_AddStringToObject(info, "file", path);
