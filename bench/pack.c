@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What it costs to pack a ring's events into a partition and to read them back, beside the floor of
+ * doing next to nothing with the same bytes: copying the row-wise LEB128 records and compressing
+ * them with LZ4. `--json` prints an array of results. Uses the writer and the reader as agent and
+ * CLI do.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "pack_lz4.h"
+#include "partition_reader.h"
+#include "partition_writer.h"
+
+enum { EVENTS = 3500000, CHUNK_EVENTS = 7000, THREADS = 4, ROUNDS = 5, SENTENCES = 64 };
+
+/* A request trace: what a ring of 16 MiB holds. Values are made before the clock runs. */
+struct row {
+    uint64_t ticks;
+    uint32_t dur;
+    uint8_t type; /* 0 span(fd, bytes), 1 begin(key, size), 2 end, 3 instant(id, state) */
+    uint64_t a, b;
+};
+
+static uint64_t rnd(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static struct row *rows_make(void)
+{
+    struct row *rows = calloc(EVENTS, sizeof *rows);
+    uint64_t state = 88172645463325252u, ticks = 1000;
+    for (size_t i = 0; rows != NULL && i < EVENTS; i++) {
+        uint64_t r = rnd(&state);
+        if (i % CHUNK_EVENTS == 0)
+            ticks = 1000 + i / CHUNK_EVENTS / THREADS * 1000000;
+        ticks += 5 + r % 200;
+        rows[i] =
+            (struct row){.ticks = ticks, .type = (uint8_t)(i % 4), .dur = (uint32_t)(3 + r % 60)};
+        rows[i].a = i % 4 == 0 ? 8 + (r >> 20) % 50 : i % 4 == 1 ? (r >> 20) % 10000 : i;
+        rows[i].b = i % 4 == 3 ? (r >> 40) % 5 : 64 + (r >> 36) % 1400;
+    }
+    return rows;
+}
+
+static const struct partition_event_type types[3] = {
+    {.name = "read",
+     .text = "",
+     .file = "",
+     .klass = SKEIN_CLASS_SPAN,
+     .nargs = 2,
+     .args = {{SKEIN_T_U64, "fd", ""}, {SKEIN_T_U64, "bytes", ""}}},
+    {.name = "request",
+     .text = "",
+     .file = "",
+     .klass = SKEIN_CLASS_RANGE_BEGIN,
+     .nargs = 2,
+     .args = {{SKEIN_T_U64, "key", ""}, {SKEIN_T_U64, "size", ""}}},
+    {.name = "state",
+     .text = "",
+     .file = "",
+     .klass = SKEIN_CLASS_INSTANT,
+     .nargs = 2,
+     .args = {{SKEIN_T_U64, "id", ""}, {SKEIN_T_U64, "state", ""}}}};
+
+/* The same records as the ring holds them. */
+static void rows_put(const struct row *rows, struct buf *out)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < EVENTS; i++) {
+        uint64_t delta = rows[i].ticks >= last ? rows[i].ticks - last : 0;
+        last = rows[i].ticks;
+        buf_put_uleb(out, rows[i].type == 2 ? 1 : 16u + rows[i].type);
+        buf_put_uleb(out, delta);
+        if (rows[i].type == 2)
+            continue;
+        if (rows[i].type == 0)
+            buf_put_uleb(out, rows[i].dur);
+        buf_put_uleb(out, rows[i].a);
+        buf_put_uleb(out, rows[i].b);
+    }
+}
+
+static int rows_pack(const struct row *rows, struct buf *out)
+{
+    struct partition_info info = {.pid = 1, .host = "h", .service = "s", .labels = "", .exe = ""};
+    info.end = (struct clock_snapshot){1u << 30, UINT64_C(64) << 30, UINT64_C(64) << 30,
+                                       UINT64_C(64) << 30};
+    struct partition_writer *w;
+    if (partition_writer_new(&info, &w) != SKEIN_OK)
+        return SKEIN_NO_MEMORY;
+    uint32_t ids[4], threads[THREADS];
+    for (unsigned i = 0; i < 3; i++)
+        ids[i < 2 ? i : 3] = (uint32_t)partition_writer_type(w, &types[i]);
+    for (unsigned i = 0; i < THREADS; i++)
+        threads[i] =
+            (uint32_t)partition_writer_thread(w, &(struct partition_thread){i + 1, "t", 1});
+    for (unsigned t = 0; t < THREADS; t++) {
+        for (size_t chunk = t; chunk < EVENTS / CHUNK_EVENTS; chunk += THREADS) {
+            partition_writer_batch(w, threads[t], 1, chunk / THREADS, false);
+            const struct row *row = rows + chunk * CHUNK_EVENTS, *end = row + CHUNK_EVENTS;
+            for (; row < end; row++) {
+                struct partition_value args[2] = {{.u64 = row->a}, {.u64 = row->b}};
+                if (row->type == 2)
+                    partition_writer_end(w, row->ticks);
+                else
+                    partition_writer_event(w, ids[row->type], row->ticks, row->dur, args);
+            }
+        }
+    }
+    int status = partition_writer_finish(w, out, NULL);
+    partition_writer_free(&w);
+    return status;
+}
+
+/* Events given, 0 on failure. */
+static uint64_t partition_walk(const struct buf *bytes)
+{
+    char error[256];
+    struct partition_reader *r;
+    struct trace_event event;
+    uint64_t events = 0;
+    if (partition_reader_new(bytes->data, bytes->len, &r, error, sizeof error) != SKEIN_OK)
+        return 0;
+    while (partition_reader_next(r, &event) == 1)
+        events++;
+    partition_reader_free(&r);
+    return events;
+}
+
+struct figures {
+    uint64_t pack_ns, floor_ns, read_ns;
+    size_t row_bytes, row_packed_bytes, partition_bytes;
+    uint64_t read_events;
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a == 0 || b < a ? b : a;
+}
+
+static int measure(const struct row *rows, struct figures *f)
+{
+    struct buf raw = {0}, copy = {0}, packed = {0}, out = {0};
+    rows_put(rows, &raw);
+    f->row_bytes = raw.len;
+    int status = raw.status;
+    for (unsigned round = 0; round < ROUNDS && status == SKEIN_OK; round++) {
+        uint64_t start = clock_monotonic_ns();
+        buf_clear(&copy);
+        buf_clear(&packed);
+        buf_put(&copy, raw.data, raw.len);
+        for (size_t at = 0; at < copy.len; at += PARTITION_BLOCK_RAW_MAX)
+            lz4_pack(&packed, copy.data + at,
+                     copy.len - at < PARTITION_BLOCK_RAW_MAX ? copy.len - at
+                                                             : PARTITION_BLOCK_RAW_MAX);
+        f->floor_ns = least(f->floor_ns, clock_monotonic_ns() - start);
+        f->row_packed_bytes = packed.len;
+
+        start = clock_monotonic_ns();
+        buf_clear(&out);
+        status = rows_pack(rows, &out);
+        f->pack_ns = least(f->pack_ns, clock_monotonic_ns() - start);
+        f->partition_bytes = out.len;
+
+        start = clock_monotonic_ns();
+        f->read_events = partition_walk(&out);
+        f->read_ns = least(f->read_ns, clock_monotonic_ns() - start);
+    }
+    buf_fini(&raw);
+    buf_fini(&copy);
+    buf_fini(&packed);
+    buf_fini(&out);
+    return status != SKEIN_OK ? status : f->read_events >= EVENTS ? SKEIN_OK : SKEIN_CORRUPT;
+}
+
+static void json_print_all(const struct figures *f)
+{
+    printf(
+        "[\n"
+        "  {\"name\":\"pack 3.5M events of 2 args\",\"value\":%.1f,\"unit\":\"ms\",\"floor\":%.1f,"
+        "\"floor_is\":\"memcpy + LZ4 of the same events row by row\",\"ratio\":%.2f},\n",
+        (double)f->pack_ns / 1e6, (double)f->floor_ns / 1e6,
+        (double)f->pack_ns / (double)f->floor_ns);
+    printf("  {\"name\":\"partition size\",\"value\":%zu,\"unit\":\"bytes\",\"peer\":%zu,"
+           "\"peer_is\":\"LZ4 of the same events row by row\",\"ratio\":%.2f},\n",
+           f->partition_bytes, f->row_packed_bytes,
+           (double)f->row_packed_bytes / (double)f->partition_bytes);
+    printf("  {\"name\":\"compression of the ring's bytes\",\"value\":%zu,\"unit\":\"bytes\","
+           "\"floor\":%zu,\"ratio\":%.2f},\n",
+           f->row_bytes, f->partition_bytes, (double)f->row_bytes / (double)f->partition_bytes);
+    printf(
+        "  {\"name\":\"read events in causal order\",\"value\":%.2f,\"unit\":\"Mevents/s\","
+        "\"peer\":2.65,\"peer_is\":\"babeltrace2, middle of its range on the reference machine\","
+        "\"ratio\":%.2f}\n]\n",
+        (double)f->read_events * 1e3 / (double)f->read_ns,
+        (double)f->read_events * 1e3 / (double)f->read_ns / 2.65);
+}
+
+static void text_print_all(const struct figures *f)
+{
+    printf(
+        "pack   %.1f ms for %d events of 2 arguments (%.1f ns each); floor, memcpy + LZ4 of the\n"
+        "       same %zu bytes row by row: %.1f ms; ratio %.2f\n",
+        (double)f->pack_ns / 1e6, EVENTS, (double)f->pack_ns / EVENTS, f->row_bytes,
+        (double)f->floor_ns / 1e6, (double)f->pack_ns / (double)f->floor_ns);
+    printf("size   %zu bytes, %.2f an event; compression %.2f; row by row LZ4 gives %.2f\n",
+           f->partition_bytes, (double)f->partition_bytes / EVENTS,
+           (double)f->row_bytes / (double)f->partition_bytes,
+           (double)f->row_bytes / (double)f->row_packed_bytes);
+    printf("read   %.2f million events a second, in causal order\n",
+           (double)f->read_events * 1e3 / (double)f->read_ns);
+}
+
+int main(int argc, char **argv)
+{
+    struct figures figures = {0};
+    struct row *rows = rows_make();
+    int status = rows == NULL ? SKEIN_NO_MEMORY : measure(rows, &figures);
+    free(rows);
+    if (status != SKEIN_OK) {
+        fprintf(stderr, "pack: %s\n", skein_status_text(status));
+        return 1;
+    }
+    if (argc > 1 && strcmp(argv[1], "--json") == 0)
+        json_print_all(&figures);
+    else
+        text_print_all(&figures);
+    return 0;
+}

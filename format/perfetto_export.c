@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Partitions to Perfetto packets, as mapped in docs/format.md's annex. Owns which tracks have been
+ * described and, for each thread of the partition at hand, what its packet sequence has been told.
+ * One thread; never reads ahead, so that a trace of any length takes the memory of one partition.
+ */
+#include "perfetto_export.h"
+
+#include <stdlib.h>
+
+#include "checksum.h"
+#include "intern_table.h"
+#include "perfetto_fields.h"
+#include "protobuf_put.h"
+
+enum { SEQUENCE_PROCESS = 1, SEQUENCE_FIRST_THREAD = 2 };
+
+/* A thread of the partition at hand. */
+struct export_thread {
+    uint64_t uuid;
+    uint32_t sequence, restarts;
+    bool started;
+};
+
+/* Operations in progress at the last cut of a process: written at the end, unless a later partition
+ * tells how they went on. */
+struct export_open {
+    uint64_t process;
+    struct buf packets;
+};
+
+struct perfetto_export {
+    struct intern_table tracks; /* uuids that have been described */
+    struct intern_table pids;   /* pid -> its first process, by entry number */
+    struct intern_table tids;   /* (process, tid) that has a thread track */
+    uint64_t *pid_owner;
+    size_t pid_owner_cap;
+    struct export_open *opens;
+    size_t open_count, open_cap;
+    uint64_t bytes, packets, lost;
+
+    /* the partition at hand */
+    const struct partition_info *info;
+    const struct partition_event_type *types;
+    size_t type_count;
+    const struct partition_thread *thread_table;
+    struct export_thread *threads;
+    struct intern_table told; /* (sequence, restart, type) whose names are interned */
+    uint64_t process;         /* uuid */
+    uint32_t process_restarts;
+    bool process_started;
+    bool plain; /* the pid belongs to another process: named tracks only */
+    struct buf packet, event, part, item, interned;
+    struct export_open *open;
+    struct buf *out;
+    int status;
+};
+
+int perfetto_export_new(struct perfetto_export **out)
+{
+    *out = calloc(1, sizeof **out);
+    return *out == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+}
+
+void perfetto_export_free(struct perfetto_export **exporter)
+{
+    struct perfetto_export *x = *exporter;
+    *exporter = NULL;
+    if (x == NULL)
+        return;
+    intern_table_fini(&x->tracks);
+    intern_table_fini(&x->pids);
+    intern_table_fini(&x->tids);
+    intern_table_fini(&x->told);
+    for (size_t i = 0; i < x->open_count; i++)
+        buf_fini(&x->opens[i].packets);
+    free(x->opens);
+    free(x->pid_owner);
+    free(x->threads);
+    buf_fini(&x->packet);
+    buf_fini(&x->event);
+    buf_fini(&x->part);
+    buf_fini(&x->item);
+    buf_fini(&x->interned);
+    free(x);
+}
+
+/* Whether these bytes are new in the table; a failure is remembered and counts as old. */
+static bool is_fresh(struct perfetto_export *x, struct intern_table *table, const void *bytes,
+                     size_t n)
+{
+    bool fresh;
+    if (intern_table_put(table, bytes, n, &fresh) < 0)
+        x->status = SKEIN_NO_MEMORY;
+    return fresh;
+}
+
+/* ---- packets ---- */
+
+static void packet_end(struct perfetto_export *x, struct buf *to)
+{
+    x->packets++;
+    x->bytes += x->packet.len;
+    pb_message(to, TRACE_PACKET, &x->packet);
+}
+
+/* UTC to the BOOTTIME domain of the partition's end snapshot. */
+static uint64_t boot_ns(const struct perfetto_export *x, uint64_t time_ns)
+{
+    const struct clock_snapshot *end = &x->info->end;
+    uint64_t boot = time_ns - end->realtime_ns + end->boottime_ns;
+    return boot > INT64_MAX ? 0 : boot; /* before boot: only from a broken clock */
+}
+
+static void clock_put(struct perfetto_export *x, uint64_t id, uint64_t ns)
+{
+    pb_varint(&x->item, CLOCK_ID, id);
+    pb_varint(&x->item, CLOCK_TIMESTAMP, ns);
+    pb_message(&x->part, SNAPSHOT_CLOCKS, &x->item);
+}
+
+static void snapshot_put(struct perfetto_export *x)
+{
+    const struct clock_snapshot *end = &x->info->end;
+    clock_put(x, CLOCK_BOOTTIME_ID, end->boottime_ns);
+    clock_put(x, CLOCK_MONOTONIC_ID, end->monotonic_ns);
+    clock_put(x, CLOCK_REALTIME_ID, end->realtime_ns);
+    pb_varint(&x->part, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME_ID);
+    pb_message(&x->packet, PACKET_CLOCK_SNAPSHOT, &x->part);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
+    packet_end(x, x->out);
+}
+
+/* ---- tracks ---- */
+
+static uint64_t uuid_of(const struct process_uid *process, uint64_t a, uint64_t b)
+{
+    struct {
+        struct process_uid process;
+        uint64_t a, b;
+    } key = {*process, a, b};
+    return checksum64(&key, sizeof key) | 1;
+}
+
+static void descriptor_end(struct perfetto_export *x)
+{
+    pb_message(&x->packet, PACKET_TRACK, &x->part);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
+    packet_end(x, x->out);
+}
+
+/* Perfetto knows processes by pid. The first to come with one keeps it; another host's becomes a
+ * plain named track. */
+static void pid_claim(struct perfetto_export *x)
+{
+    bool fresh;
+    uint32_t pid = x->info->pid;
+    int64_t at = intern_table_put(&x->pids, &pid, sizeof pid, &fresh);
+    if (at < 0) {
+        x->status = SKEIN_NO_MEMORY;
+        return;
+    }
+    if ((size_t)at >= x->pid_owner_cap) {
+        size_t cap = x->pid_owner_cap ? x->pid_owner_cap * 2 : 16;
+        uint64_t *owner = realloc(x->pid_owner, cap * sizeof *owner);
+        if (owner == NULL) {
+            x->status = SKEIN_NO_MEMORY;
+            return;
+        }
+        x->pid_owner = owner;
+        x->pid_owner_cap = cap;
+    }
+    if (fresh)
+        x->pid_owner[at] = x->process;
+    x->plain = x->pid_owner[at] != x->process;
+}
+
+static void process_describe(struct perfetto_export *x)
+{
+    const struct partition_info *info = x->info;
+    x->process = uuid_of(&info->key.process, 0, 0);
+    pid_claim(x);
+    if (x->status != SKEIN_OK || !is_fresh(x, &x->tracks, &x->process, sizeof x->process))
+        return;
+    pb_varint(&x->part, TRACK_UUID, x->process);
+    if (x->plain) {
+        buf_printf(&x->item, "%s on %s [%u]", info->service, info->host, info->pid);
+        pb_message(&x->part, TRACK_NAME, &x->item);
+    } else {
+        pb_varint(&x->item, PROCESS_PID, info->pid);
+        pb_text(&x->item, PROCESS_CMDLINE, info->exe);
+        pb_text(&x->item, PROCESS_NAME, info->service);
+        pb_varint(&x->item, PROCESS_START_NS, boot_ns(x, info->process_start_ns));
+        if (info->labels[0] != 0)
+            pb_text(&x->item, PROCESS_LABELS, info->labels);
+        if (info->host[0] != 0) {
+            buf_printf(&x->interned, "host=%s", info->host);
+            pb_message(&x->item, PROCESS_LABELS, &x->interned);
+        }
+        pb_message(&x->part, TRACK_PROCESS, &x->item);
+    }
+    descriptor_end(x);
+}
+
+static void thread_describe(struct perfetto_export *x, size_t i)
+{
+    const struct partition_thread *thread = &x->thread_table[i];
+    uint64_t tid_key = uuid_of(&x->info->key.process, 1, thread->tid);
+    bool fresh;
+    uint64_t uuid =
+        uuid_of(&x->info->key.process, 2 + checksum64(thread->name, strlen(thread->name)),
+                (uint64_t)thread->tid << 32 ^ thread->incarnation);
+    int64_t at = intern_table_put(&x->tracks, &uuid, sizeof uuid, &fresh);
+    if (at < 0) {
+        x->status = SKEIN_NO_MEMORY;
+        return;
+    }
+    x->threads[i].uuid = uuid;
+    x->threads[i].sequence = SEQUENCE_FIRST_THREAD + (uint32_t)at;
+    if (!fresh)
+        return;
+    pb_varint(&x->part, TRACK_UUID, uuid);
+    if (!x->plain && is_fresh(x, &x->tids, &tid_key, sizeof tid_key)) {
+        pb_varint(&x->item, THREAD_PID, x->info->pid);
+        pb_varint(&x->item, THREAD_TID, thread->tid);
+        pb_text(&x->item, THREAD_NAME, thread->name);
+        pb_message(&x->part, TRACK_THREAD, &x->item);
+    } else {
+        pb_varint(&x->part, TRACK_PARENT, x->process);
+        buf_printf(&x->item, "%s %u", thread->name, thread->tid);
+        pb_message(&x->part, TRACK_NAME, &x->item);
+    }
+    descriptor_end(x);
+}
+
+static uint64_t counter_describe(struct perfetto_export *x, const struct partition_event_type *type)
+{
+    uint64_t uuid = uuid_of(&x->info->key.process, 3, checksum64(type->name, strlen(type->name)));
+    if (!is_fresh(x, &x->tracks, &uuid, sizeof uuid))
+        return uuid;
+    pb_varint(&x->part, TRACK_UUID, uuid);
+    pb_varint(&x->part, TRACK_PARENT, x->process);
+    pb_text(&x->part, TRACK_NAME, type->name);
+    if (type->nargs > 0)
+        pb_text(&x->item, COUNTER_UNIT_NAME, type->args[0].unit);
+    pb_message(&x->part, TRACK_COUNTER, &x->item);
+    descriptor_end(x);
+    return uuid;
+}
+
+/* ---- events ---- */
+
+static bool type_is_listed(const struct perfetto_export *x, const struct partition_event_type *type)
+{
+    return type >= x->types && type < x->types + x->type_count;
+}
+
+/* Number of a name inside a sequence: 16 for each event type, the first for the event, two for each
+ * argument. */
+static uint64_t name_iid(const struct perfetto_export *x, const struct partition_event_type *type,
+                         unsigned name)
+{
+    return (uint64_t)(type - x->types) * 16 + name + 1;
+}
+
+static void interned_put(struct perfetto_export *x, unsigned field, uint64_t iid, const char *name,
+                         const char *suffix)
+{
+    pb_varint(&x->item, INTERNED_IID, iid);
+    size_t n = strlen(name), m = strlen(suffix);
+    buf_put_uleb(&x->item, INTERNED_NAME << 3 | 2);
+    buf_put_uleb(&x->item, n + m);
+    buf_put(&x->item, name, n);
+    buf_put(&x->item, suffix, m);
+    pb_message(&x->interned, field, &x->item);
+}
+
+/* Tells a sequence the names of an event type, once. */
+static void names_intern(struct perfetto_export *x, const struct partition_event_type *type,
+                         uint32_t sequence, uint32_t restarts)
+{
+    uint64_t key[2] = {(uint64_t)sequence << 32 | restarts, (uint64_t)(type - x->types)};
+    if (!is_fresh(x, &x->told, key, sizeof key))
+        return;
+    interned_put(x, INTERNED_EVENT_NAMES, name_iid(x, type, 0), type->name, "");
+    for (unsigned i = 0; i < type->nargs; i++) {
+        bool pair = type->args[i].type == SKEIN_T_SEQ;
+        interned_put(x, INTERNED_ANNOTATION_NAMES, name_iid(x, type, 1 + 2 * i), type->args[i].name,
+                     pair ? ".resource" : "");
+        if (pair)
+            interned_put(x, INTERNED_ANNOTATION_NAMES, name_iid(x, type, 2 + 2 * i),
+                         type->args[i].name, ".number");
+    }
+    pb_message(&x->packet, PACKET_INTERNED, &x->interned);
+}
+
+static void annotation_name(struct perfetto_export *x, const struct partition_event_type *type,
+                            unsigned i, unsigned part)
+{
+    if (type_is_listed(x, type))
+        pb_varint(&x->item, ANNOTATION_NAME_IID, name_iid(x, type, 1 + 2 * i + part));
+    else
+        pb_text(&x->item, ANNOTATION_NAME, type->args[i].name);
+}
+
+static void annotation_put(struct perfetto_export *x, const struct partition_event_type *type,
+                           unsigned i, const struct partition_value *value)
+{
+    annotation_name(x, type, i, 0);
+    switch (type->args[i].type) {
+    case SKEIN_T_U64:
+        pb_varint(&x->item, ANNOTATION_UINT, value->u64);
+        break;
+    case SKEIN_T_I64:
+        pb_varint(&x->item, ANNOTATION_INT, (uint64_t)value->i64);
+        break;
+    case SKEIN_T_F64:
+        pb_f64(&x->item, ANNOTATION_DOUBLE, value->f64);
+        break;
+    case SKEIN_T_BOOL:
+        pb_varint(&x->item, ANNOTATION_BOOL, value->u64 != 0);
+        break;
+    case SKEIN_T_PTR:
+        pb_varint(&x->item, ANNOTATION_POINTER, value->u64);
+        break;
+    case SKEIN_T_STR:
+        pb_bytes(&x->item, ANNOTATION_STRING, value->str.text, value->str.len);
+        break;
+    case SKEIN_T_SEQ:
+        pb_varint(&x->item, ANNOTATION_POINTER, value->seq.resource);
+        pb_message(&x->event, EVENT_ANNOTATIONS, &x->item);
+        annotation_name(x, type, i, 1);
+        pb_varint(&x->item, ANNOTATION_UINT, value->seq.number);
+        break;
+    default:
+        pb_text(&x->item, ANNOTATION_STRING, "?");
+    }
+    pb_message(&x->event, EVENT_ANNOTATIONS, &x->item);
+}
+
+/* Restarts a sequence: what it was told is forgotten, its track is the default (step 3 of the
+ * annex). */
+static void sequence_start(struct perfetto_export *x, uint64_t track, bool after_loss)
+{
+    if (after_loss)
+        pb_varint(&x->packet, PACKET_PREVIOUS_DROPPED, 1);
+    pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
+    pb_varint(&x->item, TRACK_EVENT_DEFAULTS_TRACK, track);
+    pb_message(&x->part, DEFAULTS_TRACK_EVENT, &x->item);
+    pb_varint(&x->part, DEFAULTS_CLOCK, CLOCK_BOOTTIME_ID);
+    pb_message(&x->packet, PACKET_DEFAULTS, &x->part);
+}
+
+/* The sequence of the event's thread, started in this partition if need be; the process's where it
+ * has none. */
+static void sequence_enter(struct perfetto_export *x, const struct partition_thread *thread,
+                           uint32_t *sequence, uint32_t *restarts)
+{
+    struct export_thread *t = thread == NULL ? NULL : &x->threads[thread - x->thread_table];
+    bool *started = t == NULL ? &x->process_started : &t->started;
+    *sequence = t == NULL ? SEQUENCE_PROCESS : t->sequence;
+    *restarts = t == NULL ? x->process_restarts : t->restarts;
+    if (*started)
+        return;
+    *started = true;
+    pb_varint(&x->packet, PACKET_SEQUENCE, *sequence);
+    sequence_start(x, t == NULL ? x->process : t->uuid, false);
+    packet_end(x, x->out);
+}
+
+static void event_name(struct perfetto_export *x, const struct trace_event *event,
+                       uint32_t sequence, uint32_t restarts)
+{
+    const struct partition_event_type *type = event->type;
+    bool log = event->kind == TRACE_LOG && type->nargs > 1 && type->args[1].type == SKEIN_T_STR;
+    if (type_is_listed(x, type))
+        names_intern(x, type, sequence, restarts);
+    if (log)
+        pb_bytes(&x->event, EVENT_NAME, event->args[1].str.text, event->args[1].str.len);
+    else if (type_is_listed(x, type))
+        pb_varint(&x->event, EVENT_NAME_IID, name_iid(x, type, 0));
+    else
+        pb_text(&x->event, EVENT_NAME, type->name);
+    for (unsigned i = 0; i < type->nargs && !event->begin_clipped; i++)
+        annotation_put(x, type, i, &event->args[i]);
+}
+
+/* One packet with a track event of this kind at this time; names and arguments where it is no end.
+ */
+static void event_put(struct perfetto_export *x, const struct trace_event *event, unsigned kind,
+                      uint64_t time_ns)
+{
+    uint32_t sequence, restarts;
+    sequence_enter(x, event->thread, &sequence, &restarts);
+    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns(x, time_ns));
+    pb_varint(&x->packet, PACKET_SEQUENCE, sequence);
+    pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+    pb_varint(&x->event, EVENT_TYPE, kind);
+    if (kind != EVENT_END)
+        event_name(x, event, sequence, restarts);
+    pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
+    packet_end(x, x->out);
+}
+
+static void counter_put(struct perfetto_export *x, const struct trace_event *event)
+{
+    uint32_t sequence, restarts;
+    const struct partition_event_type *type = event->type;
+    uint64_t uuid = counter_describe(x, type);
+    sequence_enter(x, event->thread, &sequence, &restarts);
+    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns(x, event->time_ns));
+    pb_varint(&x->packet, PACKET_SEQUENCE, sequence);
+    pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+    pb_varint(&x->event, EVENT_TYPE, EVENT_IS_COUNTER);
+    pb_varint(&x->event, EVENT_TRACK, uuid);
+    const struct partition_value *value = &event->args[0];
+    if (type->nargs > 0 && type->args[0].type == SKEIN_T_F64)
+        pb_f64(&x->event, EVENT_COUNTER_F64, value->f64);
+    else if (type->nargs > 0 && type->args[0].type == SKEIN_T_U64 && value->u64 > INT64_MAX)
+        pb_f64(&x->event, EVENT_COUNTER_F64, (double)value->u64);
+    else
+        pb_varint(&x->event, EVENT_COUNTER, type->nargs > 0 ? value->u64 : 0);
+    pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
+    packet_end(x, x->out);
+}
+
+static void text_annotation(struct perfetto_export *x, const char *name, const char *text)
+{
+    pb_text(&x->item, ANNOTATION_NAME, name);
+    pb_text(&x->item, ANNOTATION_STRING, text);
+    pb_message(&x->event, EVENT_ANNOTATIONS, &x->item);
+}
+
+static void number_annotation(struct perfetto_export *x, const char *name, unsigned field,
+                              uint64_t v)
+{
+    pb_text(&x->item, ANNOTATION_NAME, name);
+    pb_varint(&x->item, field, v);
+    pb_message(&x->event, EVENT_ANNOTATIONS, &x->item);
+}
+
+/* The sequence says that packets are missing and starts anew, and people see an instant at that
+ * place. */
+static void loss_put(struct perfetto_export *x, const struct trace_event *event)
+{
+    struct export_thread *t =
+        event->thread == NULL ? NULL : &x->threads[event->thread - x->thread_table];
+    x->lost += event->loss->events;
+    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns(x, event->time_ns));
+    pb_varint(&x->packet, PACKET_SEQUENCE, t == NULL ? SEQUENCE_PROCESS : t->sequence);
+    sequence_start(x, t == NULL ? x->process : t->uuid, true);
+    if (t == NULL) {
+        x->process_started = true;
+        x->process_restarts++;
+    } else {
+        t->started = true;
+        t->restarts++;
+    }
+    pb_varint(&x->event, EVENT_TYPE, EVENT_INSTANT);
+    pb_text(&x->event, EVENT_NAME, "records lost");
+    text_annotation(x, "reason", partition_loss_text(event->loss->reason));
+    number_annotation(x, "events", ANNOTATION_UINT, event->loss->events);
+    number_annotation(x, "for_ns", ANNOTATION_UINT, event->dur_ns);
+    pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
+    packet_end(x, x->out);
+}
+
+/* Kept aside with its names spelt out, because it may be written long after its sequence's state is
+ * gone. */
+static void operation_keep(struct perfetto_export *x, const struct trace_event *event)
+{
+    const struct export_thread *t = &x->threads[event->thread - x->thread_table];
+    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns(x, event->time_ns));
+    pb_varint(&x->packet, PACKET_SEQUENCE, t->sequence);
+    pb_varint(&x->event, EVENT_TYPE, EVENT_BEGIN);
+    pb_varint(&x->event, EVENT_TRACK, t->uuid);
+    pb_text(&x->event, EVENT_NAME, event->type->name);
+    number_annotation(x, event->type->nargs > 0 ? event->type->args[0].name : "detail",
+                      ANNOTATION_INT, (uint64_t)event->detail);
+    pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
+    packet_end(x, &x->open->packets);
+}
+
+static void event_export(struct perfetto_export *x, const struct trace_event *event)
+{
+    bool range = event->type != NULL && event->type->klass == SKEIN_CLASS_RANGE_BEGIN;
+    switch (event->kind) {
+    case TRACE_BEGIN:
+        event_put(x, event, EVENT_BEGIN, event->time_ns);
+        break;
+    case TRACE_REGION:
+        if (!range)
+            event_put(x, event, EVENT_BEGIN, event->time_ns);
+        event_put(x, event, EVENT_END, event->time_ns + event->dur_ns);
+        break;
+    case TRACE_INSTANT:
+    case TRACE_LOG:
+        event_put(x, event, EVENT_INSTANT, event->time_ns);
+        break;
+    case TRACE_COUNTER:
+        counter_put(x, event);
+        break;
+    case TRACE_LOSS:
+        loss_put(x, event);
+        break;
+    case TRACE_OPEN: /* a range has begun on its track already and just has no end */
+        if (event->has_detail)
+            operation_keep(x, event);
+        break;
+    default: /* an end without a begin shows nothing */
+        break;
+    }
+}
+
+/* ---- the whole ---- */
+
+static struct export_open *open_find(struct perfetto_export *x)
+{
+    for (size_t i = 0; i < x->open_count; i++)
+        if (x->opens[i].process == x->process)
+            return &x->opens[i];
+    if (x->open_count == x->open_cap) {
+        size_t cap = x->open_cap ? x->open_cap * 2 : 8;
+        struct export_open *opens = realloc(x->opens, cap * sizeof *opens);
+        if (opens == NULL)
+            return NULL;
+        x->opens = opens;
+        x->open_cap = cap;
+    }
+    x->opens[x->open_count] = (struct export_open){.process = x->process};
+    return &x->opens[x->open_count++];
+}
+
+static int partition_begin(struct perfetto_export *x, struct partition_reader *reader,
+                           struct buf *out)
+{
+    x->out = out;
+    x->info = partition_reader_info(reader);
+    x->type_count = partition_reader_types(reader, &x->types);
+    size_t threads = partition_reader_threads(reader, &x->thread_table);
+    intern_table_fini(&x->told);
+    free(x->threads);
+    x->threads = calloc(threads + 1, sizeof *x->threads);
+    if (x->threads == NULL)
+        return SKEIN_NO_MEMORY;
+    x->process_started = false;
+    snapshot_put(x);
+    process_describe(x);
+    for (size_t i = 0; i < threads && x->status == SKEIN_OK; i++)
+        thread_describe(x, i);
+    x->open = open_find(x);
+    if (x->open == NULL)
+        return SKEIN_NO_MEMORY;
+    buf_clear(&x->open->packets);
+    return x->status;
+}
+
+/* The first failure of any buffer; a buffer forgets its own when it is emptied, the ones it went
+ * into do not. */
+static int export_status(const struct perfetto_export *x)
+{
+    if (x->status != SKEIN_OK)
+        return x->status;
+    bool failed =
+        x->out->status != SKEIN_OK || (x->open != NULL && x->open->packets.status != SKEIN_OK);
+    return failed ? SKEIN_NO_MEMORY : SKEIN_OK;
+}
+
+int perfetto_export_partition(struct perfetto_export *x, struct partition_reader *reader,
+                              struct buf *out)
+{
+    if (x->status != SKEIN_OK)
+        return x->status;
+    x->status = partition_begin(x, reader, out);
+    int got = 0;
+    while (x->status == SKEIN_OK) {
+        struct trace_event event;
+        got = partition_reader_next(reader, &event);
+        if (got <= 0)
+            break;
+        event_export(x, &event);
+        x->status = export_status(x);
+    }
+    return x->status != SKEIN_OK ? x->status : got;
+}
+
+int perfetto_export_finish(struct perfetto_export *x, struct buf *out)
+{
+    if (x->status != SKEIN_OK)
+        return x->status;
+    x->out = out;
+    for (size_t i = 0; i < x->open_count; i++)
+        buf_put(out, x->opens[i].packets.data, x->opens[i].packets.len);
+    pb_varint(&x->item, BUFFER_BYTES_WRITTEN, x->bytes);
+    pb_varint(&x->item, BUFFER_CHUNKS_WRITTEN, x->packets);
+    pb_varint(&x->item, BUFFER_PACKET_LOSS, x->lost);
+    pb_message(&x->part, STATS_BUFFER, &x->item);
+    pb_message(&x->packet, PACKET_STATS, &x->part);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
+    packet_end(x, out);
+    x->status = export_status(x);
+    return x->status;
+}
