@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Makes and unmakes the agent; see agent.h. Main thread.
+ */
+#include "agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent_int.h"
+#include "durable.h"
+#include "http_client.h"
+
+#define REFRESH_MS     10000 /* the list's counters, for listings */
+#define CHECKS_WAIT_MS 2000
+
+static void read_host(struct agent *agent)
+{
+    if (agent->config->host[0] != '\0')
+        snprintf(agent->host, sizeof agent->host, "%s", agent->config->host);
+    else if (gethostname(agent->host, sizeof agent->host - 1) != 0)
+        snprintf(agent->host, sizeof agent->host, "localhost");
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file != NULL) {
+        if (fgets(agent->boot, sizeof agent->boot, file) == NULL)
+            agent->boot[0] = '\0';
+        agent->boot[strcspn(agent->boot, "\n")] = '\0';
+        fclose(file);
+    }
+}
+
+static int open_spool(struct agent *agent, char *error, size_t error_bytes)
+{
+    char folder[4096];
+    int n = snprintf(folder, sizeof folder, "%s/spool", agent->config->state_dir);
+    if (n < 0 || (size_t)n >= sizeof folder) {
+        snprintf(error, error_bytes, "state_dir: the path is too long");
+        return SKEIN_INVALID;
+    }
+    struct spool_settings settings = {
+        .folder = folder, .max_bytes = agent->config->spool_bytes, .amend = report_target_drop};
+    int status = spool_open(&settings, &agent->spool, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    struct spool_counters found;
+    spool_count(agent->spool, &found);
+    int ended = captures_recover(agent->spool, agent->state.agent);
+    if (found.partitions + found.reports + found.torn > 0)
+        log_info("spool", "recovered", "partitions",
+                 log_fmt("%llu", (unsigned long long)found.partitions), "reports",
+                 log_fmt("%llu", (unsigned long long)found.reports), "torn",
+                 log_fmt("%llu", (unsigned long long)found.torn), "interrupted",
+                 log_fmt("%d", ended), NULL);
+    if (ended < 0)
+        snprintf(error, error_bytes, "recovery of the spool: %s", skein_status_text(ended));
+    return ended < 0 ? ended : SKEIN_OK;
+}
+
+static int start_uplink(struct agent *agent)
+{
+    const struct agent_config *config = agent->config;
+    struct uplink_settings settings = {.control_address = config->control_address,
+                                       .data_address = config->data_address,
+                                       .host = agent->host,
+                                       .version = SKEIN_VERSION_TEXT,
+                                       .boot = agent->boot,
+                                       .labels = config->labels,
+                                       .agent = agent->state.agent,
+                                       .epoch = agent->state.epoch,
+                                       .heartbeat_ms = config->heartbeat_ms,
+                                       .spool = agent->spool};
+    struct uplink_hooks hooks = {
+        .context = agent, .command = agent_on_command, .welcomed = agent_on_welcome};
+    return uplink_new(&settings, &hooks, &agent->uplink);
+}
+
+static int start_captures(struct agent *agent)
+{
+    struct captures_settings settings = {.loop = agent->loop,
+                                         .worker = agent->worker,
+                                         .spool = agent->spool,
+                                         .uplink = agent->uplink,
+                                         .host_page = agent->host_page,
+                                         .host = agent->host,
+                                         .agent = agent->state.agent,
+                                         .epoch = agent->state.epoch,
+                                         .partition_bytes = agent->config->partition_bytes,
+                                         .max_targets =
+                                             (uint32_t)agent->config->capture_targets_max};
+    return captures_new(&settings, &agent->captures);
+}
+
+static int start_rules(struct agent *agent)
+{
+    struct agent_rules_settings settings = {.loop = agent->loop,
+                                            .checks = agent->checks,
+                                            .captures = agent->captures,
+                                            .uplink = agent->uplink,
+                                            .worker = agent->worker,
+                                            .exec_allow = &agent->config->exec_allow,
+                                            .host = agent->host,
+                                            .folder = agent->state.folder,
+                                            .agent = agent->state.agent,
+                                            .startup_grace_ms = agent->config->startup_grace_ms};
+    return agent_rules_new(&settings, &agent->rules);
+}
+
+static int start_attach(struct agent *agent, char *error, size_t error_bytes)
+{
+    const struct agent_config *config = agent->config;
+    struct attach_settings settings = {.socket_path = config->socket,
+                                       .agent_id = agent->state.agent,
+                                       .epoch = agent->state.epoch,
+                                       .ring_bytes = config->ring_bytes,
+                                       .ring_bytes_max = config->ring_bytes_max,
+                                       .total_ring_bytes_max = config->ring_bytes_total,
+                                       .mode = agent_config_mode(config),
+                                       .enabled_groups = UINT64_MAX,
+                                       .max_processes = (uint32_t)config->processes_max,
+                                       .same_uid_only = config->same_uid_only};
+    struct attach_hooks hooks = agent_attach_hooks;
+    hooks.context = agent;
+    return attach_new(agent->loop, agent->host_page, &settings, &hooks, &agent->attach, error,
+                      error_bytes);
+}
+
+/* One after the other; each needs those before it. */
+static int start_parts(struct agent *agent, char *error, size_t error_bytes)
+{
+    error[0] = '\0';
+    int status = agent_state_open(agent->config->state_dir, &agent->state, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = http_client_init();
+    if (status == SKEIN_OK)
+        status = loop_new(&agent->loop);
+    if (status == SKEIN_OK)
+        status = host_page_new(agent->state.epoch << 32, &agent->host_page);
+    if (status == SKEIN_OK)
+        status = open_spool(agent, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = worker_new(&agent->worker);
+    if (status == SKEIN_OK)
+        status = start_uplink(agent);
+    if (status == SKEIN_OK)
+        status = start_captures(agent);
+    if (status == SKEIN_OK)
+        status = checks_new(agent->loop, (uint32_t)agent->config->checks_max, &agent->checks);
+    if (status == SKEIN_OK)
+        status = start_rules(agent);
+    if (status == SKEIN_OK)
+        status = start_attach(agent, error, error_bytes);
+    if (status == SKEIN_OK) {
+        agent->refresh_timer = loop_timer_add(agent->loop, REFRESH_MS, 1, agent_send_list, agent);
+        status = agent->refresh_timer != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    }
+    if (status != SKEIN_OK && error[0] == '\0')
+        snprintf(error, error_bytes, "the agent could not start: %s", skein_status_text(status));
+    return status;
+}
+
+int agent_new(struct agent_config *config, struct agent **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
+    struct agent *agent = calloc(1, sizeof *agent);
+    if (agent == NULL) {
+        snprintf(error, error_bytes, "%s", skein_status_text(SKEIN_NO_MEMORY));
+        return SKEIN_NO_MEMORY;
+    }
+    agent->config = config;
+    agent->state = (struct agent_state){.folder = -1, .lock = -1};
+    read_host(agent);
+    int status = start_parts(agent, error, error_bytes);
+    if (status != SKEIN_OK) {
+        agent_free(&agent);
+        return status;
+    }
+    *out = agent;
+    return SKEIN_OK;
+}
+
+void agent_run(struct agent *agent)
+{
+    log_info("agent", "serving", "socket", agent->config->socket, "agent",
+             log_fmt("%016llx", (unsigned long long)agent->state.agent), "epoch",
+             log_fmt("%llu", (unsigned long long)agent->state.epoch), NULL);
+    if (loop_run(agent->loop) != SKEIN_OK)
+        log_error("agent", "the event loop failed", NULL);
+    log_info("agent", "draining", "captures", log_fmt("%zu", captures_running(agent->captures)),
+             NULL);
+    attach_free(&agent->attach);
+    agent_rules_free(&agent->rules);
+    captures_drain(agent->captures);
+    worker_free(&agent->worker); /* the last cuts and reports are in the spool */
+    uplink_free(&agent->uplink, agent->config->drain_ms);
+}
+
+void agent_stop(struct agent *agent)
+{
+    loop_stop(agent->loop);
+}
+
+struct loop *agent_loop(struct agent *agent)
+{
+    return agent->loop;
+}
+
+static bool param_differs(const struct config_param *param, const void *a, const void *b)
+{
+    const char *x = (const char *)a + param->offset, *y = (const char *)b + param->offset;
+    switch (param->type) {
+    case CONFIG_TYPE_STR:
+        return strcmp(*(char *const *)(const void *)x, *(char *const *)(const void *)y) != 0;
+    case CONFIG_TYPE_U64:
+        return memcmp(x, y, sizeof(uint64_t)) != 0;
+    case CONFIG_TYPE_BOOL:
+        return memcmp(x, y, sizeof(bool)) != 0;
+    default:
+        return false; /* lists are live */
+    }
+}
+
+static size_t param_bytes(enum config_type type)
+{
+    switch (type) {
+    case CONFIG_TYPE_STR:
+        return sizeof(char *);
+    case CONFIG_TYPE_U64:
+        return sizeof(uint64_t);
+    case CONFIG_TYPE_BOOL:
+        return sizeof(bool);
+    case CONFIG_TYPE_STRS:
+        return sizeof(struct config_strs);
+    default:
+        return 0;
+    }
+}
+
+static void swap_bytes(char *a, char *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+void agent_reload(struct agent *agent, struct agent_config *fresh)
+{
+    for (const struct config_param *param = agent_params; param->path != NULL; param++) {
+        if (param->live)
+            swap_bytes((char *)agent->config + param->offset, (char *)fresh + param->offset,
+                       param_bytes(param->type));
+        else if (param_differs(param, agent->config, fresh))
+            log_warn("agent", "this parameter has changed and needs a restart", "parameter",
+                     param->path, NULL);
+    }
+    agent_config_free(fresh); /* holds what was in force before */
+    log_configure(agent_config_log_level(agent->config), agent_config_log_json(agent->config));
+    for (struct process *p = attach_processes(agent->attach); p != NULL; p = p->next)
+        agent_set_thresholds(agent, p);
+    agent_rules_reload(agent->rules);
+    log_info("agent", "configuration reloaded", NULL);
+}
+
+static void end_flush(void *context)
+{
+    loop_stop(context);
+}
+
+/* Runs what other threads have posted and nobody has taken: it owns memory. */
+static void flush_posts(struct agent *agent)
+{
+    if (agent->list_timer != NULL)
+        loop_timer_cancel(agent->loop, &agent->list_timer);
+    if (agent->refresh_timer != NULL)
+        loop_timer_cancel(agent->loop, &agent->refresh_timer);
+    agent->ended = true;
+    if (loop_post(agent->loop, end_flush, agent->loop) == SKEIN_OK)
+        (void)loop_run(agent->loop);
+}
+
+size_t agent_free(struct agent **agent_p)
+{
+    struct agent *agent = *agent_p;
+    if (agent == NULL)
+        return 0;
+    *agent_p = NULL;
+    if (agent->attach != NULL)
+        attach_free(&agent->attach);
+    agent_rules_free(&agent->rules);
+    size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
+    worker_free(&agent->worker);
+    uplink_free(&agent->uplink, 0);
+    if (agent->loop != NULL)
+        flush_posts(agent);
+    captures_free(&agent->captures);
+    spool_close(&agent->spool);
+    if (agent->host_page != NULL)
+        host_page_free(&agent->host_page);
+    /* A check that hangs may still post to the loop: then it stays. */
+    if (agent->loop != NULL && hanging == 0)
+        loop_free(&agent->loop);
+    agent_state_close(&agent->state);
+    free(agent);
+    return hanging;
+}

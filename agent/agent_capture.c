@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loop's half of a capture: who is captured, when which cut is due. Loop thread only.
+ */
+#include "agent_capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_int.h"
+#include "clock.h"
+#include "log.h"
+
+#define MS UINT64_C(1000000)
+
+int captures_new(const struct captures_settings *settings, struct captures **out)
+{
+    *out = NULL;
+    struct captures *captures = calloc(1, sizeof *captures);
+    if (captures == NULL)
+        return SKEIN_NO_MEMORY;
+    captures->settings = *settings;
+    TAILQ_INIT(&captures->targets);
+    *out = captures;
+    return SKEIN_OK;
+}
+
+static void target_free(struct target *target)
+{
+    if (target->marks != NULL)
+        cut_marks_free(&target->marks);
+    if (target->process != NULL)
+        process_unref(&target->process);
+    target_result_fini(&target->result);
+    free(target);
+}
+
+static void remember(struct captures *captures, const struct capture_id *capture,
+                     const struct process_uid *process)
+{
+    struct done_target *slot = &captures->done[captures->done_count++ % CAPTURES_REMEMBERED];
+    slot->capture = *capture;
+    slot->process = *process;
+}
+
+void capture_done(void *context)
+{
+    struct target *target = context;
+    struct captures *captures = target->captures;
+    char capture[ID_TEXT_BYTES];
+    id_text(target->capture.bytes, capture);
+    log_info("capture", "done", "capture", capture, "service", target->process->service, "state",
+             target->result.state, "partitions", log_fmt("%zu", target->result.partition_count),
+             "events", log_fmt("%llu", (unsigned long long)target->result.events), NULL);
+    remember(captures, &target->capture, &target->process->uid);
+    TAILQ_REMOVE(&captures->targets, target, link);
+    captures->running--;
+    target_free(target);
+}
+
+/* The worker runs jobs in order, so a last one may be posted while the first still waits. */
+static int post_cut(struct target *target, bool first, bool last)
+{
+    struct capture_job *job = calloc(1, sizeof *job);
+    if (job == NULL)
+        return SKEIN_NO_MEMORY;
+    uint64_t now_ns = clock_realtime_ns();
+    uint64_t end_ns = target->at_ns + target->post_ms * MS;
+    job->target = target;
+    job->first = first;
+    job->last = last;
+    job->from_ns = first ? target->result.from_ns : target->at_ns;
+    if (last)
+        job->to_ns = now_ns < end_ns ? now_ns : end_ns; /* stopped early: up to now */
+    else
+        job->to_ns = target->at_ns;
+    if (job->to_ns <= job->from_ns)
+        job->to_ns = job->from_ns + 1;
+    if (last) {
+        target->last_posted = true;
+        job->death.signal = target->process->death.signal;
+        job->death.status = target->process->death.status;
+        job->death.known = target->process->death.known;
+    }
+    int status = worker_post(target->captures->settings.worker, capture_job_run, job);
+    if (status != SKEIN_OK) {
+        free(job);
+        target->last_posted = false;
+    }
+    return status;
+}
+
+static void timer_finish(void *context);
+
+static void finish_target(struct target *target)
+{
+    struct loop *loop = target->captures->settings.loop;
+    if (target->timer != NULL)
+        loop_timer_cancel(loop, &target->timer);
+    if (target->last_posted)
+        return;
+    bool first = !target->first_posted;
+    target->first_posted = true;
+    /* Out of memory: again in a second, for the target must end some time. */
+    if (post_cut(target, first, true) != SKEIN_OK)
+        target->timer = loop_timer_add(loop, 1000, 0, timer_finish, target);
+}
+
+static void timer_finish(void *context)
+{
+    struct target *target = context;
+    target->timer = NULL; /* one-shot: gone with this call */
+    finish_target(target);
+}
+
+/* Due at `at`: the past is cut, and what comes after is waited for. */
+static void start_target(struct target *target)
+{
+    struct loop *loop = target->captures->settings.loop;
+    uint64_t now_ns = clock_realtime_ns();
+    uint64_t end_ns = target->at_ns + target->post_ms * MS;
+    if (end_ns <= now_ns) {
+        finish_target(target);
+        return;
+    }
+    target->first_posted = true;
+    (void)post_cut(target, true, false);
+    uint64_t wait_ms = (end_ns - now_ns + MS - 1) / MS;
+    target->timer = loop_timer_add(loop, wait_ms, 0, timer_finish, target);
+    if (target->timer == NULL)
+        finish_target(target);
+}
+
+static void timer_start(void *context)
+{
+    struct target *target = context;
+    target->timer = NULL;
+    start_target(target);
+}
+
+static int new_target(struct captures *captures, const struct capture_order *order,
+                      struct process *process, struct target **out)
+{
+    struct target *target = calloc(1, sizeof *target);
+    if (target == NULL)
+        return SKEIN_NO_MEMORY;
+    target->captures = captures;
+    target->capture = order->capture;
+    target->trigger = order->trigger;
+    snprintf(target->rule, sizeof target->rule, "%s", order->rule != NULL ? order->rule : "");
+    snprintf(target->reason, sizeof target->reason, "%s",
+             order->reason != NULL ? order->reason : "");
+    target->at_ns = order->at_ns;
+    target->pre_ms = order->pre_ms;
+    target->post_ms = order->post_ms;
+    target->result.capture = order->capture;
+    target->result.process = process->uid;
+    target->result.state = "capturing";
+    uint64_t pre_ns = order->pre_ms * MS;
+    target->result.from_ns = order->at_ns > pre_ns ? order->at_ns - pre_ns : 0;
+    if (cut_marks_new(process, &target->marks) != SKEIN_OK) {
+        free(target);
+        return SKEIN_NO_MEMORY;
+    }
+    target->process = process_ref(process);
+    *out = target;
+    return SKEIN_OK;
+}
+
+int captures_begin(struct captures *captures, const struct capture_order *order,
+                   struct process *process)
+{
+    if (captures_know(captures, &order->capture, &process->uid))
+        return SKEIN_EXISTS;
+    if (captures->running >= captures->settings.max_targets) {
+        captures_refuse(captures, &order->capture, &process->uid,
+                        "busy: too many captures at once");
+        return SKEIN_BUSY;
+    }
+    struct target *target;
+    int status = new_target(captures, order, process, &target);
+    if (status != SKEIN_OK) {
+        captures_refuse(captures, &order->capture, &process->uid, "the agent is out of memory");
+        return status;
+    }
+    TAILQ_INSERT_TAIL(&captures->targets, target, link);
+    captures->running++;
+    char capture[ID_TEXT_BYTES];
+    id_text(order->capture.bytes, capture);
+    log_info("capture", "begun", "capture", capture, "trigger", trigger_text(order->trigger),
+             "service", process->service, "pid", log_fmt("%u", process->pid), "reason",
+             target->reason, NULL);
+    uint64_t now_ns = clock_realtime_ns();
+    if (order->at_ns > now_ns && process_state(process) == PROCESS_LIVE)
+        target->timer = loop_timer_add(
+            captures->settings.loop, (order->at_ns - now_ns + MS - 1) / MS, 0, timer_start, target);
+    if (process_state(process) != PROCESS_LIVE)
+        finish_target(target);
+    else if (target->timer == NULL)
+        start_target(target);
+    return SKEIN_OK;
+}
+
+void captures_refuse(struct captures *captures, const struct capture_id *capture,
+                     const struct process_uid *process, const char *reason)
+{
+    struct target_result result = {.capture = *capture, .process = *process, .state = "failed"};
+    snprintf(result.reason, sizeof result.reason, "%s", reason);
+    remember(captures, capture, process);
+    capture_finish(captures->settings.spool, captures->settings.uplink, captures->settings.agent,
+                   &result);
+    log_warn("capture", "refused", "reason", reason, NULL);
+}
+
+bool captures_know(const struct captures *captures, const struct capture_id *capture,
+                   const struct process_uid *process)
+{
+    const struct target *target;
+    TAILQ_FOREACH(target, &captures->targets, link)
+    {
+        if (capture_id_equal(&target->capture, capture) &&
+            process_uid_equal(&target->process->uid, process))
+            return true;
+    }
+    size_t known =
+        captures->done_count < CAPTURES_REMEMBERED ? captures->done_count : CAPTURES_REMEMBERED;
+    for (size_t i = 0; i < known; i++) {
+        if (capture_id_equal(&captures->done[i].capture, capture) &&
+            process_uid_equal(&captures->done[i].process, process))
+            return true;
+    }
+    return false;
+}
+
+void captures_stop(struct captures *captures, const struct capture_id *capture)
+{
+    struct target *target;
+    TAILQ_FOREACH(target, &captures->targets, link)
+    {
+        if (capture_id_equal(&target->capture, capture))
+            finish_target(target);
+    }
+}
+
+void captures_process_gone(struct captures *captures, const struct process *process)
+{
+    struct target *target;
+    TAILQ_FOREACH(target, &captures->targets, link)
+    {
+        if (target->process == process)
+            finish_target(target);
+    }
+}
+
+size_t captures_running(const struct captures *captures)
+{
+    return captures->running;
+}
+
+void captures_drain(struct captures *captures)
+{
+    struct target *target;
+    TAILQ_FOREACH(target, &captures->targets, link)
+    finish_target(target);
+}
+
+void captures_free(struct captures **captures_p)
+{
+    struct captures *captures = *captures_p;
+    if (captures == NULL)
+        return;
+    *captures_p = NULL;
+    struct target *target;
+    while ((target = TAILQ_FIRST(&captures->targets)) != NULL) {
+        TAILQ_REMOVE(&captures->targets, target, link);
+        if (target->timer != NULL)
+            loop_timer_cancel(captures->settings.loop, &target->timer);
+        target_free(target);
+    }
+    free(captures);
+}

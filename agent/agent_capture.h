@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Captures on this host, whoever asked: the collector, a failing check, the application, a crash.
+ * Owns the targets under way and the memory of those done. Called on the loop thread; the cuts and
+ * what they leave on disk are the worker's. Never waits for the collector.
+ *
+ *   begin --> cut [at - pre, at] at once --> wait for at + post --> cut the rest --> report, upload
+ *                                              |  stop, or the process is gone  ^
+ *                                              +--------------------------------+
+ *
+ * A final report is in the spool's journal before it is sent, and before the target's partitions
+ * are released for upload.
+ */
+#ifndef AGENT_CAPTURE_H
+#define AGENT_CAPTURE_H
+
+#include "agent_report.h"
+#include "cutter.h"
+#include "loop.h"
+#include "process.h"
+#include "spool.h"
+#include "uplink.h"
+#include "worker.h"
+
+struct captures;
+
+struct captures_settings {
+    struct loop *loop;
+    struct worker *worker;
+    struct spool *spool;
+    struct uplink *uplink;
+    struct host_page_owner *host_page;
+    const char *host; /* all of these must outlive the captures */
+    uint64_t agent, epoch;
+    uint64_t
+        partition_bytes;  /* of ring bytes before a partition is closed; 0: the cutter's default */
+    uint32_t max_targets; /* under way at once; beyond, a target fails with the reason "busy" */
+};
+
+int captures_new(const struct captures_settings *settings, struct captures **out);
+
+/* Cuts what is there of every target under way and posts their final reports to the worker. */
+void captures_drain(struct captures *captures);
+/* After the worker has ended. */
+void captures_free(struct captures **captures);
+
+struct capture_order {
+    struct capture_id capture;
+    enum trigger_type trigger;
+    const char *rule;   /* NULL where no rule fired */
+    const char *reason; /* for the person who reads the capture; NULL for requests */
+    uint64_t at_ns;     /* on this host's clock */
+    uint64_t pre_ms, post_ms;
+};
+
+/* Begins a capture of one process; one that is known already is left alone. Failures are reported
+ * to the collector as the target's state. SKEIN_OK, SKEIN_EXISTS, SKEIN_BUSY, SKEIN_NO_MEMORY. */
+int captures_begin(struct captures *captures, const struct capture_order *order,
+                   struct process *process);
+
+/* Reports a target that cannot be captured at all. */
+void captures_refuse(struct captures *captures, const struct capture_id *capture,
+                     const struct process_uid *process, const char *reason);
+
+bool captures_know(const struct captures *captures, const struct capture_id *capture,
+                   const struct process_uid *process);
+void captures_stop(struct captures *captures, const struct capture_id *capture);
+void captures_process_gone(struct captures *captures, const struct process *process);
+size_t captures_running(const struct captures *captures);
+
+/* Before the uplink starts: gives a final report to what an earlier run left unfinished, so that
+ * its partitions are uploaded and nobody waits for the rest. Returns how many targets, or an error.
+ */
+int captures_recover(struct spool *spool, uint64_t agent);
+
+#endif

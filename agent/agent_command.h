@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the collector says on control, read into structs: WELCOME, HEARTBEAT_ACK, REPORT_ACK and the
+ * commands. Pure functions over hostile bytes; no ownership beyond what they hand out. Any thread.
+ */
+#ifndef AGENT_COMMAND_H
+#define AGENT_COMMAND_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ids.h"
+
+#define COMMAND_PROCESSES_MAX 1024 /* what fits one message (P-5) */
+
+enum command_kind { COMMAND_CAPTURE = 1, COMMAND_STOP = 2, COMMAND_RULES = 3 };
+
+struct command {
+    enum command_kind kind;
+    uint64_t frame_id; /* of the message, echoed by its answer (P-4) */
+    cJSON *id;         /* "command" as it came: echoed */
+    struct capture_id capture;
+    uint64_t at_ns, pre_ms, post_ms, deadline_ns;
+    struct process_uid *processes;
+    size_t process_count;
+    uint64_t generation;
+    cJSON *rules; /* the array, not yet looked into */
+};
+
+/* SKEIN_OK and *out to free; SKEIN_INVALID with a sentence in error; SKEIN_NO_MEMORY. Where the
+ * command's id could be read, *id is a copy for the refusal, else NULL; the caller's to delete. */
+int command_parse(const void *body, size_t n, struct command **out, cJSON **id, char *error,
+                  size_t error_bytes);
+void command_free(struct command **command);
+
+struct welcome {
+    uint64_t lease_ms, heartbeat_ms, rules_generation;
+};
+int welcome_parse(const void *body, size_t n, struct welcome *out, char *error, size_t error_bytes);
+
+struct heartbeat_ack {
+    uint64_t received_ns, rules_generation;
+    bool hello;
+};
+int heartbeat_ack_parse(const void *body, size_t n, struct heartbeat_ack *out, char *error,
+                        size_t error_bytes);
+
+/* SKEIN_OK (ok true), SKEIN_REFUSED (ok false; its error in error), SKEIN_INVALID. */
+int report_ack_parse(const void *body, size_t n, char *error, size_t error_bytes);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of the agent's parameters, and the checks between them. Main thread.
+ */
+#include "agent_config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ring_layout.h"
+#include "selector.h"
+#include "skein/skein.h"
+
+#define HOUR 3600000
+#define DAY  86400000
+#define S    struct agent_config
+
+/* The row, but taking effect on SIGHUP. */
+#define LIVE_U64(field, path, number, min, max, help)                                              \
+    {                                                                                              \
+        CONFIG_TYPE_U64, offsetof(S, field), path, NULL, number, min, max, true, help              \
+    }
+#define LIVE_STR(field, path, otherwise, help)                                                     \
+    {                                                                                              \
+        CONFIG_TYPE_STR, offsetof(S, field), path, otherwise, 0, 0, 0, true, help                  \
+    }
+#define LIVE_BOOL(field, path, number, help)                                                       \
+    {                                                                                              \
+        CONFIG_TYPE_BOOL, offsetof(S, field), path, NULL, number, 0, 1, true, help                 \
+    }
+#define LIVE_STRS(field, path, help)                                                               \
+    {                                                                                              \
+        CONFIG_TYPE_STRS, offsetof(S, field), path, NULL, 0, 0, 0, true, help                      \
+    }
+
+const struct config_param agent_params[] = {
+    CONFIG_STR(S, control_address, "collector.control", "tcp://127.0.0.1:7461",
+               "the collector's control port"),
+    CONFIG_STR(S, data_address, "collector.data", "tcp://127.0.0.1:7460",
+               "the collector's data port"),
+    CONFIG_STR(S, socket, "socket", "/run/skein/agent.sock", "Unix socket where services attach"),
+    CONFIG_STR(S, state_dir, "state_dir", "/var/lib/skein/agent",
+               "folder of identity, rules and spool"),
+    CONFIG_STR(S, labels, "labels", "", "labels of this agent, \"zone=a,rack=7\""),
+    CONFIG_STR(S, host, "host", "", "name of this host; empty: as the kernel says"),
+    CONFIG_U64(S, heartbeat_ms, "heartbeat_ms", 10000, 100, HOUR,
+               "wished time between heartbeats; the collector decides"),
+    LIVE_U64(drain_ms, "drain_ms", 5000, 0, HOUR, "how long an end waits for uploads under way"),
+    CONFIG_U64(S, ring_bytes, "ring.bytes", 16 << 20, RING_BYTES_MIN, RING_BYTES_MAX,
+               "ring of a process that wishes no other size"),
+    CONFIG_U64(S, ring_bytes_max, "ring.max_bytes", 64 << 20, RING_BYTES_MIN, RING_BYTES_MAX,
+               "largest ring that is granted"),
+    CONFIG_U64(S, ring_bytes_total, "ring.total_max_bytes", UINT64_C(1) << 30, RING_BYTES_MIN,
+               UINT64_MAX, "all rings of this host together"),
+    CONFIG_STR(S, mode, "ring.mode", "circular",
+               "circular (keeps the newest) or oneshot (keeps the first)"),
+    CONFIG_U64(S, processes_max, "processes.max", 1024, 1, 100000, "processes attached at once"),
+    CONFIG_BOOL(S, same_uid_only, "processes.same_uid_only", true,
+                "refuse processes of other users, unless the agent is root"),
+    LIVE_U64(io_threshold_ns, "thresholds.io_ns", 0, 0, UINT64_C(3600000000000),
+             "shorter I/O is not recorded; 0: each process's own default"),
+    LIVE_U64(lock_threshold_ns, "thresholds.lock_ns", 0, 0, UINT64_C(3600000000000),
+             "shorter waits for locks are not recorded; 0: each process's own default"),
+    CONFIG_U64(S, spool_bytes, "spool.max_bytes", UINT64_C(1) << 30, 1 << 20, UINT64_MAX,
+               "disk for partitions that the collector has not stored yet"),
+    LIVE_STRS(exec_allow, "checks.exec_allow",
+              "programs that exec checks may run, by name or path"),
+    CONFIG_U64(S, checks_max, "checks.max", 64, 1, 4096, "checks that run at once, a thread each"),
+    CONFIG_U64(S, startup_grace_ms, "checks.startup_grace_ms", 5000, 0, HOUR,
+               "before its first pass, a check of a younger process fires nothing"),
+    CONFIG_U64(S, capture_targets_max, "capture.max_targets", 256, 1, 100000,
+               "processes that are captured at once"),
+    CONFIG_U64(S, partition_bytes, "capture.partition_bytes", 16 << 20, 64 << 10, 16 << 20,
+               "ring bytes in a partition"),
+    LIVE_U64(snapshot_pre_ms, "snapshot.pre_ms", 10000, 0, DAY,
+             "skein_snapshot: time before the call"),
+    LIVE_U64(snapshot_post_ms, "snapshot.post_ms", 0, 0, DAY,
+             "skein_snapshot: time after the call"),
+    LIVE_U64(snapshot_cooldown_ms, "snapshot.cooldown_ms", 10000, 0, DAY,
+             "skein_snapshot: pause of a process between two"),
+    LIVE_BOOL(crash_capture, "crash.capture", true, "capture processes that crash"),
+    LIVE_U64(crash_pre_ms, "crash.pre_ms", 30000, 0, DAY, "crash: time before the end"),
+    LIVE_U64(crash_cooldown_ms, "crash.cooldown_ms", 10000, 0, DAY,
+             "crash: pause of a service between two"),
+    LIVE_STR(log_level, "log.level", "info", "debug, info, warn or error"),
+    LIVE_STR(log_form, "log.form", "text", "text or json"),
+    {.path = NULL}};
+
+static const char *check_between(const struct agent_config *config)
+{
+    enum log_level level;
+    if (log_level_parse(config->log_level, &level) != SKEIN_OK)
+        return "log.level: must be debug, info, warn or error";
+    if (strcmp(config->log_form, "text") != 0 && strcmp(config->log_form, "json") != 0)
+        return "log.form: must be text or json";
+    if (strcmp(config->mode, "circular") != 0 && strcmp(config->mode, "oneshot") != 0)
+        return "ring.mode: must be circular or oneshot";
+    if (config->ring_bytes % 4096 != 0)
+        return "ring.bytes: must be a multiple of 4096";
+    if (config->ring_bytes > config->ring_bytes_max)
+        return "ring.bytes: must not be above ring.max_bytes";
+    if (config->ring_bytes > config->ring_bytes_total)
+        return "ring.bytes: must not be above ring.total_max_bytes";
+    if (config->labels[0] != '\0' &&
+        (!labels_valid(config->labels) || strlen(config->labels) > 511))
+        return "labels: must be \"key=value,key2=value2\" of at most 511 bytes";
+    if (strlen(config->host) > 255)
+        return "host: must have at most 255 bytes";
+    if (config->socket[0] != '/' || strlen(config->socket) > 107)
+        return "socket: must be an absolute path of at most 107 bytes";
+    if (config->state_dir[0] != '/')
+        return "state_dir: must be an absolute path";
+    if (strncmp(config->control_address, "tcp://", 6) != 0)
+        return "collector.control: must be tcp://HOST:PORT";
+    if (strncmp(config->data_address, "tcp://", 6) != 0)
+        return "collector.data: must be tcp://HOST:PORT";
+    return NULL;
+}
+
+int agent_config_load(const char *file, struct agent_config *config, char *error,
+                      size_t error_bytes)
+{
+    *config = (struct agent_config){0};
+    int status = config_load(agent_params, config, file, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    const char *wrong = check_between(config);
+    if (wrong == NULL)
+        return SKEIN_OK;
+    snprintf(error, error_bytes, "%s: %s", file != NULL ? file : "defaults", wrong);
+    agent_config_free(config);
+    return SKEIN_INVALID;
+}
+
+void agent_config_free(struct agent_config *config)
+{
+    config_free(agent_params, config);
+    *config = (struct agent_config){0};
+}
+
+enum log_level agent_config_log_level(const struct agent_config *config)
+{
+    enum log_level level = LOG_LEVEL_INFO;
+    (void)log_level_parse(config->log_level, &level);
+    return level;
+}
+
+bool agent_config_log_json(const struct agent_config *config)
+{
+    return strcmp(config->log_form, "json") == 0;
+}
+
+uint8_t agent_config_mode(const struct agent_config *config)
+{
+    return strcmp(config->mode, "oneshot") == 0 ? SKEIN_MODE_ONESHOT : SKEIN_MODE_CIRCULAR;
+}

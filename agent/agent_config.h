@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's parameters: one table generates the reader, the checks and --help. Main thread.
+ */
+#ifndef AGENT_CONFIG_H
+#define AGENT_CONFIG_H
+
+#include "config.h"
+#include "log.h"
+
+struct agent_config {
+    char *control_address, *data_address, *socket, *state_dir, *labels, *host, *mode;
+    uint64_t ring_bytes, ring_bytes_max, ring_bytes_total, processes_max;
+    bool same_uid_only;
+    uint64_t io_threshold_ns, lock_threshold_ns;
+    uint64_t spool_bytes;
+    uint64_t heartbeat_ms, drain_ms;
+    struct config_strs exec_allow;
+    uint64_t checks_max, startup_grace_ms;
+    uint64_t capture_targets_max, partition_bytes;
+    uint64_t snapshot_pre_ms, snapshot_post_ms, snapshot_cooldown_ms;
+    bool crash_capture;
+    uint64_t crash_pre_ms, crash_cooldown_ms;
+    char *log_level, *log_form;
+};
+
+extern const struct config_param agent_params[];
+
+/* config_load and what the table cannot say. SKEIN_OK; else a sentence in error and *config is
+ * zero. */
+int agent_config_load(const char *file, struct agent_config *config, char *error,
+                      size_t error_bytes);
+void agent_config_free(struct agent_config *config);
+
+/* For values that agent_config_load has checked. */
+enum log_level agent_config_log_level(const struct agent_config *config);
+bool agent_config_log_json(const struct agent_config *config);
+uint8_t agent_config_mode(const struct agent_config *config); /* enum skein_mode */
+
+#endif

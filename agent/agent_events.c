@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What happens to a running agent: processes come, ask and go; the collector commands. Loop thread,
+ * but for the two that hand over from the uplink's.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent_int.h"
+#include "checksum.h"
+#include "clock.h"
+#include "process_report.h"
+
+#define MS            UINT64_C(1000000)
+#define LIST_DELAY_MS 20 /* many processes that start together make one list */
+
+void agent_send_list(void *context)
+{
+    struct agent *agent = context;
+    if (process_report_send(agent->uplink, agent->state.agent, ++agent->list_version,
+                            attach_processes(agent->attach)) != SKEIN_OK)
+        log_error("agent", "out of memory: the process list is not sent", NULL);
+}
+
+static void list_due(void *context)
+{
+    struct agent *agent = context;
+    agent->list_timer = NULL; /* one-shot */
+    agent_send_list(agent);
+}
+
+static void list_changed(struct agent *agent)
+{
+    if (agent->list_timer == NULL)
+        agent->list_timer = loop_timer_add(agent->loop, LIST_DELAY_MS, 0, list_due, agent);
+    if (agent->list_timer == NULL)
+        agent_send_list(agent);
+}
+
+/* ---- processes ---- */
+
+void agent_set_thresholds(const struct agent *agent, struct process *process)
+{
+    /* Relaxed: a producer may see the old or the new value; nothing else depends on it. */
+    __atomic_store_n(&process->page->threshold_ns[SKEIN_GROUP_IO], agent->config->io_threshold_ns,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&process->page->threshold_ns[SKEIN_GROUP_NET], agent->config->io_threshold_ns,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&process->page->threshold_ns[SKEIN_GROUP_LOCK],
+                     agent->config->lock_threshold_ns, __ATOMIC_RELAXED);
+}
+
+static void on_attached(void *context, struct process *process)
+{
+    struct agent *agent = context;
+    log_info("agent", "attached", "service", process->service, "pid", log_fmt("%u", process->pid),
+             NULL);
+    agent_set_thresholds(agent, process);
+    agent_rules_attached(agent->rules, process);
+    list_changed(agent);
+}
+
+/* Whether `what` may trigger now; counts and remembers. */
+static bool cooled_down(struct agent *agent, const void *what, size_t n, uint64_t cooldown_ms)
+{
+    uint64_t key = checksum64(what, n), now_ns = clock_monotonic_ns();
+    struct cooldown *place = &agent->cooldowns[0];
+    for (size_t i = 0; i < AGENT_COOLDOWNS; i++) {
+        struct cooldown *one = &agent->cooldowns[i];
+        if (one->at_ns != 0 && one->key == key) {
+            place = one;
+            break;
+        }
+        if (one->at_ns < place->at_ns)
+            place = one;
+    }
+    if (place->at_ns != 0 && place->key == key && now_ns < place->at_ns + cooldown_ms * MS) {
+        agent->suppressed++;
+        return false;
+    }
+    *place = (struct cooldown){key, now_ns};
+    return true;
+}
+
+static void on_snapshot(void *context, struct process *process, const char *reason)
+{
+    struct agent *agent = context;
+    const struct agent_config *config = agent->config;
+    if (!cooled_down(agent, process->uid.bytes, sizeof process->uid.bytes,
+                     config->snapshot_cooldown_ms)) {
+        log_info("agent", "snapshot within the cooldown: not taken", "service", process->service,
+                 "reason", reason, NULL);
+        return;
+    }
+    struct capture_order order = {.capture = capture_id_new(),
+                                  .trigger = TRIGGER_APPLICATION,
+                                  .reason = reason,
+                                  .at_ns = clock_realtime_ns(),
+                                  .pre_ms = config->snapshot_pre_ms,
+                                  .post_ms = config->snapshot_post_ms};
+    (void)captures_begin(agent->captures, &order, process);
+}
+
+static void capture_crash(struct agent *agent, struct process *process)
+{
+    if (!cooled_down(agent, process->service, strlen(process->service),
+                     agent->config->crash_cooldown_ms)) {
+        log_warn("agent", "crash within the cooldown: not captured", "service", process->service,
+                 NULL);
+        return;
+    }
+    const char *reason = "the process ended without saying so";
+    if (process->death.known && process->death.signal != 0)
+        reason = log_fmt("the process was killed by signal %d", process->death.signal);
+    else if (process->death.known)
+        reason = log_fmt("the process ended with status %d", process->death.status);
+    struct capture_order order = {.capture = capture_id_new(),
+                                  .trigger = TRIGGER_CRASH,
+                                  .reason = reason,
+                                  .at_ns = clock_realtime_ns(),
+                                  .pre_ms = agent->config->crash_pre_ms};
+    (void)captures_begin(agent->captures, &order, process);
+}
+
+static void on_gone(void *context, struct process *process)
+{
+    struct agent *agent = context;
+    bool crashed = process_state(process) == PROCESS_CRASHED;
+    log_info("agent", crashed ? "crashed" : "ended", "service", process->service, "pid",
+             log_fmt("%u", process->pid), NULL);
+    captures_process_gone(agent->captures, process);
+    if (crashed && agent->config->crash_capture)
+        capture_crash(agent, process);
+    agent_rules_gone(agent->rules, process);
+    list_changed(agent);
+}
+
+const struct attach_hooks agent_attach_hooks = {
+    .attached = on_attached, .snapshot = on_snapshot, .gone = on_gone};
+
+/* ---- the collector ---- */
+
+struct handover {
+    struct agent *agent;
+    struct command *command;
+};
+
+static struct process *find_process(struct agent *agent, const struct process_uid *uid)
+{
+    for (struct process *p = attach_processes(agent->attach); p != NULL; p = p->next) {
+        if (process_uid_equal(&p->uid, uid))
+            return p;
+    }
+    return NULL;
+}
+
+/* The collector's instant on this host's clock. */
+static uint64_t host_time(const struct agent *agent, uint64_t collector_ns)
+{
+    int64_t offset = uplink_clock_offset(agent->uplink);
+    if (offset > 0 && (uint64_t)offset > collector_ns)
+        return 0;
+    return collector_ns - (uint64_t)offset;
+}
+
+static void command_capture(struct agent *agent, const struct command *command)
+{
+    struct capture_order order = {.capture = command->capture,
+                                  .trigger = TRIGGER_REQUEST,
+                                  .at_ns = host_time(agent, command->at_ns),
+                                  .pre_ms = command->pre_ms,
+                                  .post_ms = command->post_ms};
+    for (size_t i = 0; i < command->process_count; i++) {
+        const struct process_uid *uid = &command->processes[i];
+        if (captures_know(agent->captures, &command->capture, uid))
+            continue; /* P-7 */
+        struct process *process = find_process(agent, uid);
+        if (process != NULL)
+            (void)captures_begin(agent->captures, &order, process);
+        else
+            captures_refuse(agent->captures, &command->capture, uid,
+                            "the process is not attached to this agent");
+    }
+    uplink_command_ack(agent->uplink, command->frame_id, command->id, NULL);
+}
+
+static void command_rules(struct agent *agent, const struct command *command)
+{
+    char why[512] = "";
+    int status =
+        agent_rules_set(agent->rules, command->generation, command->rules, why, sizeof why);
+    if (status != SKEIN_OK && why[0] == '\0')
+        strncpy(why, skein_status_text(status), sizeof why - 1);
+    uplink_command_ack(agent->uplink, command->frame_id, command->id,
+                       status == SKEIN_OK ? NULL : why);
+}
+
+static void run_command(void *context)
+{
+    struct handover *handover = context;
+    struct agent *agent = handover->agent;
+    struct command *command = handover->command;
+    switch (agent->ended ? 0 : (int)command->kind) {
+    case COMMAND_CAPTURE:
+        command_capture(agent, command);
+        break;
+    case COMMAND_STOP:
+        captures_stop(agent->captures, &command->capture);
+        uplink_command_ack(agent->uplink, command->frame_id, command->id, NULL);
+        break;
+    case COMMAND_RULES:
+        command_rules(agent, command);
+        break;
+    default:
+        break;
+    }
+    command_free(&command);
+    free(handover);
+}
+
+void agent_on_command(void *context, struct command *command)
+{
+    struct agent *agent = context;
+    struct handover *handover = malloc(sizeof *handover);
+    if (handover != NULL)
+        *handover = (struct handover){agent, command};
+    if (handover == NULL || loop_post(agent->loop, run_command, handover) != SKEIN_OK) {
+        free(handover);
+        command_free(&command); /* unacknowledged: it comes again (P-7) */
+    }
+}
+
+static void report_everything(void *context)
+{
+    struct agent *agent = context;
+    if (agent->ended)
+        return;
+    agent_send_list(agent);
+    agent_rules_report(agent->rules);
+}
+
+void agent_on_welcome(void *context, uint64_t rules_generation)
+{
+    (void)rules_generation; /* the collector compares it with our heartbeats' and pushes */
+    struct agent *agent = context;
+    if (loop_post(agent->loop, report_everything, agent) != SKEIN_OK)
+        log_error("agent", "out of memory: the collector is not told of the processes", NULL);
+}

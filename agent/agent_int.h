@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the agent, shared by agent.c and agent_events.c alone.
+ */
+#ifndef AGENT_INT_H
+#define AGENT_INT_H
+
+#include "agent.h"
+#include "agent_capture.h"
+#include "agent_rules.h"
+#include "agent_state.h"
+#include "attach.h"
+
+#define AGENT_COOLDOWNS 256
+
+/* When a process or service last triggered a capture of its own; the oldest is forgotten first. */
+struct cooldown {
+    uint64_t key, at_ns; /* checksum of what it is about; monotonic time, 0: unused */
+};
+
+struct agent {
+    struct agent_config *config;
+    struct agent_state state;
+    char host[256], boot[64];
+    struct loop *loop;
+    struct worker *worker;
+    struct host_page_owner *host_page;
+    struct spool *spool;
+    struct uplink *uplink;
+    struct attach *attach;
+    struct captures *captures;
+    struct checks *checks;
+    struct agent_rules *rules;
+    struct loop_timer *list_timer, *refresh_timer;
+    uint64_t list_version;
+    struct cooldown cooldowns[AGENT_COOLDOWNS];
+    uint64_t suppressed; /* snapshots and crashes within their cooldown */
+    bool ended;          /* what is still posted is only to be freed */
+};
+
+/* agent_events.c: what happens to a running agent. */
+extern const struct attach_hooks agent_attach_hooks;
+void agent_on_command(void *agent, struct command *command);   /* uplink thread */
+void agent_on_welcome(void *agent, uint64_t rules_generation); /* uplink thread */
+void agent_send_list(void *agent);                             /* loop_fn */
+void agent_set_thresholds(const struct agent *agent, struct process *process);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein-agent: the per-host daemon. Owns the command line, the signals and the config file; the
+ * rest is agent.c's. Main thread.
+ *
+ * SIGTERM and SIGINT drain and end; SIGHUP reads the config file again.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "loop.h"
+
+struct options {
+    const char *config;
+    bool check;
+};
+
+struct signals {
+    int fd;
+    struct agent *agent;
+    const char *config;
+};
+
+static void print_help(void)
+{
+    puts(
+        "usage: skein-agent [--config FILE]\n"
+        "\n"
+        "Keeps the recent past of every traced process of this host, and captures it when the collector\n"
+        "asks, a health check fails, the service asks (skein_snapshot) or a process crashes.\n"
+        "\n"
+        "  -c, --config FILE   parameters as JSON; without it, the defaults below\n"
+        "      --check-config  read the parameters, say what is wrong, and end\n"
+        "  -V, --version\n"
+        "  -h, --help\n"
+        "\n"
+        "examples:\n"
+        "  skein-agent --config /etc/skein/agent.json\n"
+        "  skein-agent --config agent.json --check-config\n"
+        "\n"
+        "A file with a collector elsewhere, and one program that checks may run:\n"
+        "  {\"collector\":{\"control\":\"tcp://10.0.0.5:7461\",\"data\":\"tcp://10.0.0.5:7460\"},\n"
+        "   \"checks\":{\"exec_allow\":[\"redis-cli\"]}}\n"
+        "\n"
+        "SIGTERM ends captures with what there is, waits for uploads (drain_ms), and ends. SIGHUP reads the\n"
+        "file again.\n"
+        "\n"
+        "parameters:");
+    config_print_help(agent_params, stdout);
+}
+
+/* The exit status, or -1 to go on. */
+static int parse_options(int argc, char **argv, struct options *options)
+{
+    static const struct option known[] = {{"config", required_argument, NULL, 'c'},
+                                          {"check-config", no_argument, NULL, 'k'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    for (int c; (c = getopt_long(argc, argv, "c:hV", known, NULL)) != -1;) {
+        switch (c) {
+        case 'c':
+            options->config = optarg;
+            break;
+        case 'k':
+            options->check = true;
+            break;
+        case 'V':
+            puts("skein-agent " SKEIN_VERSION_TEXT);
+            return 0;
+        case 'h':
+            print_help();
+            return 0;
+        default:
+            fputs("skein-agent: try --help\n", stderr);
+            return 2;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "skein-agent: unexpected argument \"%s\"; try --help\n", argv[optind]);
+        return 2;
+    }
+    return -1;
+}
+
+static void reload(struct signals *signals)
+{
+    struct agent_config fresh;
+    char error[512] = "";
+    if (agent_config_load(signals->config, &fresh, error, sizeof error) == SKEIN_OK)
+        agent_reload(signals->agent, &fresh);
+    else
+        log_error("agent", "the configuration stays as it was", "reason", error, NULL);
+}
+
+static void on_signal(void *context, uint32_t events)
+{
+    struct signals *signals = context;
+    struct signalfd_siginfo info;
+    (void)events;
+    while (read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGHUP)
+            reload(signals);
+        else
+            agent_stop(signals->agent);
+    }
+}
+
+/* Before any thread is started, so that all of them leave the signals to the loop. */
+static int block_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int serve(const struct options *options, struct agent_config *config)
+{
+    char error[512] = "";
+    struct signals signals = {.config = options->config};
+    signals.fd = block_signals();
+    int status =
+        signals.fd >= 0 ? agent_new(config, &signals.agent, error, sizeof error) : SKEIN_IO;
+    if (status == SKEIN_OK)
+        status = loop_fd_add(agent_loop(signals.agent), signals.fd, EPOLLIN, on_signal, &signals);
+    if (status != SKEIN_OK) {
+        fprintf(stderr, "skein-agent: %s\n", error[0] != '\0' ? error : skein_status_text(status));
+        agent_free(&signals.agent);
+        return 1;
+    }
+    agent_run(signals.agent);
+    loop_fd_remove(agent_loop(signals.agent), signals.fd);
+    close(signals.fd);
+    size_t hanging = agent_free(&signals.agent);
+    if (hanging > 0) {
+        log_warn("agent", "ended while checks were still hanging", "checks",
+                 log_fmt("%zu", hanging), NULL);
+        _exit(0); /* their threads use what a normal end would free */
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    int ended = parse_options(argc, argv, &options);
+    if (ended >= 0)
+        return ended;
+    struct agent_config config;
+    char error[512] = "";
+    if (agent_config_load(options.config, &config, error, sizeof error) != SKEIN_OK) {
+        fprintf(stderr, "skein-agent: %s\n", error);
+        return options.check ? 1 : 2;
+    }
+    if (options.check) {
+        printf("%s: fine\n", options.config != NULL ? options.config : "defaults");
+        agent_config_free(&config);
+        return 0;
+    }
+    log_configure(agent_config_log_level(&config), agent_config_log_json(&config));
+    int status = serve(&options, &config);
+    agent_config_free(&config);
+    return status;
+}

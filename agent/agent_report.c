@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Bodies of the reports fired and target; see agent_report.h.
+ */
+#include "agent_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "partition.h"
+
+#define GAPS_MAX 256
+
+const char *trigger_text(enum trigger_type type)
+{
+    static const char *const texts[] = {"request", "health", "application", "crash"};
+    return texts[type];
+}
+
+void report_add_agent(cJSON *object, uint64_t agent)
+{
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, agent);
+    cJSON_AddStringToObject(object, "agent", text);
+}
+
+void report_add_id(cJSON *object, const char *key, const uint8_t bytes[16])
+{
+    char text[ID_TEXT_BYTES];
+    id_text(bytes, text);
+    cJSON_AddStringToObject(object, key, text);
+}
+
+void target_result_fini(struct target_result *result)
+{
+    free(result->partitions);
+    free(result->gaps);
+    result->partitions = NULL;
+    result->gaps = NULL;
+    result->partition_count = result->gap_count = 0;
+}
+
+int target_result_add_partition(struct target_result *result,
+                                const struct report_partition *partition)
+{
+    struct report_partition *more =
+        realloc(result->partitions, (result->partition_count + 1) * sizeof *more);
+    if (more == NULL)
+        return SKEIN_NO_MEMORY;
+    result->partitions = more;
+    more[result->partition_count++] = *partition;
+    return SKEIN_OK;
+}
+
+int target_result_add_gap(struct target_result *result, const struct report_gap *gap)
+{
+    for (size_t i = 0; i < result->gap_count && result->gap_count >= GAPS_MAX; i++) {
+        struct report_gap *same = &result->gaps[i];
+        if (strcmp(same->reason, gap->reason) != 0)
+            continue;
+        same->from_ns = gap->from_ns < same->from_ns ? gap->from_ns : same->from_ns;
+        same->to_ns = gap->to_ns > same->to_ns ? gap->to_ns : same->to_ns;
+        return SKEIN_OK;
+    }
+    struct report_gap *more = realloc(result->gaps, (result->gap_count + 1) * sizeof *more);
+    if (more == NULL)
+        return SKEIN_NO_MEMORY;
+    result->gaps = more;
+    more[result->gap_count++] = *gap;
+    return SKEIN_OK;
+}
+
+static void add_window(cJSON *object, uint64_t from_ns, uint64_t to_ns)
+{
+    json_add_u64(object, "from_ns", from_ns);
+    json_add_u64(object, "to_ns", to_ns);
+}
+
+static void add_ledger(cJSON *root, const struct target_result *result)
+{
+    cJSON *ledger = cJSON_AddObjectToObject(root, "ledger");
+    json_add_u64(ledger, "events", result->events);
+    cJSON *lost = cJSON_AddObjectToObject(ledger, "lost");
+    for (uint8_t reason = 1; reason < AGENT_LOSS_REASONS; reason++) {
+        if (result->lost[reason] != 0)
+            json_add_u64(lost, partition_loss_text(reason), result->lost[reason]);
+    }
+    if (result->lost_spool != 0)
+        json_add_u64(lost, "spool_full", result->lost_spool);
+}
+
+static void add_lists(cJSON *root, const struct target_result *result)
+{
+    cJSON *partitions = cJSON_AddArrayToObject(root, "partitions");
+    for (size_t i = 0; i < result->partition_count; i++) {
+        const struct report_partition *p = &result->partitions[i];
+        cJSON *item = cJSON_CreateObject();
+        json_add_u64(item, "epoch", p->epoch);
+        json_add_u64(item, "sequence", p->sequence);
+        json_add_u64(item, "events", p->events);
+        json_add_u64(item, "bytes", p->bytes);
+        cJSON_AddItemToArray(partitions, item);
+    }
+    cJSON *gaps = cJSON_AddArrayToObject(root, "gaps");
+    for (size_t i = 0; i < result->gap_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        add_window(item, result->gaps[i].from_ns, result->gaps[i].to_ns);
+        cJSON_AddStringToObject(item, "reason", result->gaps[i].reason);
+        cJSON_AddItemToArray(gaps, item);
+    }
+}
+
+void report_target(uint64_t agent, const struct target_result *result, struct buf *out)
+{
+    cJSON *root = cJSON_CreateObject();
+    report_add_agent(root, agent);
+    cJSON_AddStringToObject(root, "kind", "target");
+    report_add_id(root, "capture", result->capture.bytes);
+    report_add_id(root, "process", result->process.bytes);
+    cJSON_AddStringToObject(root, "state", result->state);
+    if (result->reason[0] != '\0')
+        cJSON_AddStringToObject(root, "reason", result->reason);
+    if (result->to_ns != 0)
+        add_window(cJSON_AddObjectToObject(root, "window"), result->from_ns, result->to_ns);
+    add_lists(root, result);
+    add_ledger(root, result);
+    if (result->death.known) {
+        cJSON *death = cJSON_AddObjectToObject(root, "death");
+        cJSON_AddNumberToObject(death, "signal", result->death.signal);
+        cJSON_AddNumberToObject(death, "status", result->death.status);
+    }
+    json_print(root, out);
+    cJSON_Delete(root);
+}
+
+void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *out)
+{
+    cJSON *root = cJSON_CreateObject();
+    report_add_agent(root, agent);
+    cJSON_AddStringToObject(root, "kind", "fired");
+    report_add_id(root, "capture", fired->capture.bytes);
+    cJSON_AddStringToObject(root, "trigger", trigger_text(fired->trigger));
+    if (fired->rule != NULL)
+        cJSON_AddStringToObject(root, "rule", fired->rule);
+    report_add_id(root, "process", fired->process.bytes);
+    json_add_u64(root, "at_ns", fired->at_ns);
+    cJSON_AddStringToObject(root, "reason", fired->reason);
+    json_add_u64(root, "pre_ms", fired->pre_ms);
+    json_add_u64(root, "post_ms", fired->post_ms);
+    json_print(root, out);
+    cJSON_Delete(root);
+}
+
+/* Removes the partition from the report's list; true if it was there. */
+static bool unlist(cJSON *partitions, const struct partition_key *key)
+{
+    struct json_reader r = {.error = ""};
+    int i = 0;
+    for (cJSON *item = partitions->child; item != NULL; item = item->next, i++) {
+        uint64_t epoch = json_u64(&r, item, "", "epoch", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+        uint64_t sequence = json_u64(&r, item, "", "sequence", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+        if (epoch == key->epoch && sequence == key->sequence) {
+            cJSON_DeleteItemFromArray(partitions, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void count_lost(cJSON *ledger, const struct spool_head *lost, const char *reason)
+{
+    struct json_reader r = {.error = ""};
+    cJSON *by_reason = cJSON_GetObjectItemCaseSensitive(ledger, "lost");
+    if (!cJSON_IsObject(by_reason))
+        by_reason = cJSON_AddObjectToObject(ledger, "lost");
+    uint64_t before = json_u64(&r, by_reason, "", reason, JSON_OPTIONAL, 0, 0, UINT64_MAX);
+    cJSON_DeleteItemFromObjectCaseSensitive(by_reason, reason);
+    json_add_u64(by_reason, reason, before + lost->events);
+    uint64_t events = json_u64(&r, ledger, "", "events", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+    cJSON_DeleteItemFromObjectCaseSensitive(ledger, "events");
+    json_add_u64(ledger, "events", events > lost->events ? events - lost->events : 0);
+}
+
+static void fail_target(cJSON *root, const char *reason)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "state");
+    cJSON_AddStringToObject(root, "state", "failed");
+    cJSON_DeleteItemFromObjectCaseSensitive(root, "reason");
+    cJSON_AddStringToObject(root, "reason", reason);
+}
+
+int report_target_drop(const char *report, size_t n, const struct spool_head *lost,
+                       const char *reason, struct buf *out)
+{
+    char why[160];
+    cJSON *root = json_parse(report, n, why, sizeof why);
+    cJSON *partitions = cJSON_GetObjectItemCaseSensitive(root, "partitions");
+    cJSON *ledger = cJSON_GetObjectItemCaseSensitive(root, "ledger");
+    cJSON *gaps = cJSON_GetObjectItemCaseSensitive(root, "gaps");
+    if (!cJSON_IsArray(partitions) || !cJSON_IsObject(ledger) || !cJSON_IsArray(gaps)) {
+        cJSON_Delete(root);
+        return SKEIN_CORRUPT;
+    }
+    if (unlist(partitions, &lost->key)) {
+        count_lost(ledger, lost, reason);
+        cJSON *gap = cJSON_CreateObject();
+        add_window(gap, lost->from_ns, lost->to_ns);
+        cJSON_AddStringToObject(gap, "reason", reason);
+        cJSON_AddItemToArray(gaps, gap);
+        if (cJSON_GetArraySize(partitions) == 0)
+            fail_target(root, reason);
+    }
+    json_print(root, out);
+    cJSON_Delete(root);
+    return out->status;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The bodies that the agent sends on control (docs/protocol.md), as JSON text. Pure functions: what
+ * goes in comes from the callers, text comes out. Any thread.
+ */
+#ifndef AGENT_REPORT_H
+#define AGENT_REPORT_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#include "buf.h"
+#include "ids.h"
+#include "spool.h"
+
+#define AGENT_LOSS_REASONS 8 /* enum partition_loss_reason, as in struct cut_result */
+
+enum trigger_type { TRIGGER_REQUEST, TRIGGER_HEALTH, TRIGGER_APPLICATION, TRIGGER_CRASH };
+const char *trigger_text(enum trigger_type type);
+
+/* Adds "key": 16 hex digits of an agent id, or 32 of a process or capture. */
+void report_add_agent(cJSON *object, uint64_t agent);
+void report_add_id(cJSON *object, const char *key, const uint8_t bytes[16]);
+
+struct report_partition {
+    uint64_t epoch, sequence, events, bytes;
+};
+struct report_gap {
+    uint64_t from_ns, to_ns;
+    const char *reason; /* static text */
+};
+
+/* What became of one process in a capture. Owned by whoever collects it; target_result_fini frees.
+ */
+struct target_result {
+    struct capture_id capture;
+    struct process_uid process;
+    const char *state; /* "capturing", "uploading", "nothing", "failed" */
+    char reason[256];  /* "" where there is none */
+    uint64_t from_ns, to_ns;
+    struct report_partition *partitions;
+    size_t partition_count;
+    uint64_t events, lost[AGENT_LOSS_REASONS];
+    uint64_t lost_spool; /* events of partitions that the spool would not take */
+    struct report_gap *gaps;
+    size_t gap_count;
+    struct {
+        int32_t signal, status;
+        bool known;
+    } death;
+};
+void target_result_fini(struct target_result *result);
+int target_result_add_partition(struct target_result *result,
+                                const struct report_partition *partition);
+/* Beyond 256 gaps, those of one reason are merged into one that spans them. */
+int target_result_add_gap(struct target_result *result, const struct report_gap *gap);
+
+struct fired_report {
+    struct capture_id capture;
+    struct process_uid process;
+    enum trigger_type trigger;
+    const char *rule; /* NULL where no rule fired */
+    uint64_t at_ns, pre_ms, post_ms;
+    const char *reason;
+};
+
+/* Each appends JSON to `out`; failures are sticky there. */
+void report_target(uint64_t agent, const struct target_result *result, struct buf *out);
+void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *out);
+
+/* spool_amend_fn: takes the lost partition out of the list, puts its events under "lost" and its
+ * time under "gaps"; a target that has none left is failed. */
+int report_target_drop(const char *report, size_t n, const struct spool_head *lost,
+                       const char *reason, struct buf *out);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rule set and which rule watches which process; see agent_rules.h. Loop thread.
+ */
+#include "agent_rules.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "rules_int.h"
+
+#define REPORT_EVERY_MS 60000
+
+struct label_view {
+    const struct process *process;
+    const char *host;
+    char text[512];
+};
+
+static const char *label_get(void *context, const char *key)
+{
+    struct label_view *view = context;
+    const struct process *process = view->process;
+    if (strcmp(key, "service") == 0)
+        return process->service;
+    if (strcmp(key, "host") == 0)
+        return view->host;
+    if (strcmp(key, "pid") == 0) {
+        snprintf(view->text, sizeof view->text, "%u", process->pid);
+        return view->text;
+    }
+    if (strcmp(key, "process") == 0) {
+        id_text(process->uid.bytes, view->text);
+        return view->text;
+    }
+    if (strcmp(key, "exe") == 0) {
+        const char *slash = strrchr(process->exe, '/');
+        return slash != NULL ? slash + 1 : process->exe;
+    }
+    return labels_get(process->labels, key, view->text, sizeof view->text) ? view->text : NULL;
+}
+
+bool process_matches(const struct selector *selector, const struct process *process,
+                     const char *host)
+{
+    struct label_view view = {.process = process, .host = host};
+    return selector_match(selector, label_get, &view);
+}
+
+static void watch_where_matching(struct agent_rules *rules, struct rule_spec *spec,
+                                 struct process *process)
+{
+    if (spec->enabled && process_matches(spec->selector, process, rules->settings.host) &&
+        watch_begin(rules, spec, process) != SKEIN_OK)
+        log_error("rules", "out of memory: a process is not checked", "rule", spec->name, NULL);
+}
+
+static struct rule_spec *same_spec(struct rule_spec **specs, size_t count,
+                                   const struct rule_spec *spec)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(specs[i]->text, spec->text) == 0)
+            return specs[i];
+    }
+    return NULL;
+}
+
+static int parse_set(const cJSON *array, struct rule_spec ***out, size_t *count, char *error,
+                     size_t error_bytes)
+{
+    size_t cap = (size_t)cJSON_GetArraySize(array);
+    struct rule_spec **specs = calloc(cap + 1, sizeof *specs);
+    if (specs == NULL)
+        return SKEIN_NO_MEMORY;
+    int status = SKEIN_OK;
+    *count = 0;
+    for (const cJSON *item = array->child; item != NULL; item = item->next) {
+        char why[256];
+        if (rule_spec_new(item, &specs[*count], why, sizeof why) == SKEIN_OK) {
+            (*count)++;
+            continue;
+        }
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "name");
+        const char *text = cJSON_IsString(name) ? name->valuestring : "without a name";
+        log_warn("rules", "left out a rule that this agent does not understand", "rule", text,
+                 "reason", why, NULL);
+        if (status == SKEIN_OK)
+            snprintf(error, error_bytes, "rule %s: %s", text, why);
+        status = SKEIN_INVALID;
+    }
+    *out = specs;
+    return status;
+}
+
+/* Watches of rules that stay go over to the new set's copy of the rule, with all that they counted.
+ */
+static void move_watches(struct agent_rules *rules, struct rule_spec **specs, size_t count)
+{
+    struct watch_item *watch, *next;
+    for (watch = TAILQ_FIRST(&rules->watches); watch != NULL; watch = next) {
+        next = TAILQ_NEXT(watch, link);
+        struct rule_spec *same = same_spec(specs, count, watch->spec);
+        if (same != NULL)
+            watch->spec = same;
+        else
+            watch_end(watch);
+    }
+}
+
+static void free_set(struct rule_spec **specs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        rule_spec_free(&specs[i]);
+    free(specs);
+}
+
+static int take_set(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
+                    size_t error_bytes)
+{
+    struct rule_spec **specs = NULL;
+    size_t count = 0;
+    int status = parse_set(array, &specs, &count, error, error_bytes);
+    if (status == SKEIN_NO_MEMORY)
+        return status;
+    move_watches(rules, specs, count);
+    struct rule_spec **old = rules->specs;
+    size_t old_count = rules->count;
+    rules->specs = specs;
+    rules->count = count;
+    rules->generation = generation;
+    for (size_t i = 0; i < count; i++) {
+        if (same_spec(old, old_count, specs[i]) != NULL)
+            continue;
+        for (size_t j = 0; j < rules->process_count; j++)
+            watch_where_matching(rules, specs[i], rules->processes[j]);
+    }
+    free_set(old, old_count);
+    uplink_set_rules_generation(rules->settings.uplink, generation);
+    log_info("rules", "in force", "generation", log_fmt("%llu", (unsigned long long)generation),
+             "rules", log_fmt("%zu", count), NULL);
+    return status;
+}
+
+int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
+                    size_t error_bytes)
+{
+    int status = take_set(rules, generation, array, error, error_bytes);
+    if (status != SKEIN_NO_MEMORY)
+        rules_store(rules, generation, array);
+    return status;
+}
+
+uint64_t agent_rules_generation(const struct agent_rules *rules)
+{
+    return rules->generation;
+}
+
+void agent_rules_attached(struct agent_rules *rules, struct process *process)
+{
+    struct process **more =
+        realloc(rules->processes, (rules->process_count + 1) * sizeof(struct process *));
+    if (more == NULL) {
+        log_error("rules", "out of memory: a process is not checked", "service", process->service,
+                  NULL);
+        return;
+    }
+    rules->processes = more;
+    more[rules->process_count++] = process_ref(process);
+    for (size_t i = 0; i < rules->count; i++)
+        watch_where_matching(rules, rules->specs[i], process);
+}
+
+void agent_rules_gone(struct agent_rules *rules, const struct process *process)
+{
+    struct watch_item *watch, *next;
+    for (watch = TAILQ_FIRST(&rules->watches); watch != NULL; watch = next) {
+        next = TAILQ_NEXT(watch, link);
+        if (watch->process == process)
+            watch_end(watch);
+    }
+    for (size_t i = 0; i < rules->process_count; i++) {
+        if (rules->processes[i] != process)
+            continue;
+        process_unref(&rules->processes[i]);
+        rules->processes[i] = rules->processes[--rules->process_count];
+        return;
+    }
+}
+
+void agent_rules_report(struct agent_rules *rules)
+{
+    struct watch_item *watch;
+    TAILQ_FOREACH(watch, &rules->watches, link)
+    watch_report(watch);
+}
+
+void agent_rules_reload(struct agent_rules *rules)
+{
+    struct watch_item *watch;
+    TAILQ_FOREACH(watch, &rules->watches, link)
+    watch_start_check(watch);
+}
+
+static void each_minute(void *context)
+{
+    agent_rules_report(context);
+}
+
+int agent_rules_new(const struct agent_rules_settings *settings, struct agent_rules **out)
+{
+    *out = NULL;
+    struct agent_rules *rules = calloc(1, sizeof *rules);
+    if (rules == NULL)
+        return SKEIN_NO_MEMORY;
+    rules->settings = *settings;
+    TAILQ_INIT(&rules->watches);
+    rules->minute = loop_timer_add(settings->loop, REPORT_EVERY_MS, 1, each_minute, rules);
+    if (rules->minute == NULL) {
+        free(rules);
+        return SKEIN_NO_MEMORY;
+    }
+    uint64_t generation = 0;
+    char why[256];
+    cJSON *array = rules_load(settings->folder, &generation);
+    if (array != NULL)
+        (void)take_set(rules, generation, array, why, sizeof why);
+    cJSON_Delete(array);
+    *out = rules;
+    return SKEIN_OK;
+}
+
+void agent_rules_free(struct agent_rules **rules_p)
+{
+    struct agent_rules *rules = *rules_p;
+    if (rules == NULL)
+        return;
+    *rules_p = NULL;
+    struct watch_item *watch;
+    while ((watch = TAILQ_FIRST(&rules->watches)) != NULL)
+        watch_end(watch);
+    for (size_t i = 0; i < rules->process_count; i++)
+        process_unref(&rules->processes[i]);
+    free(rules->processes);
+    free_set(rules->specs, rules->count);
+    loop_timer_cancel(rules->settings.loop, &rules->minute);
+    free(rules);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Health rules on this host: which check runs against which process, when one fires, what the
+ * collector is told. Owns the rule set, its copy on disk and the state of each (rule, process).
+ * Loop thread only. Never asks the collector: a check that fails is acted on here.
+ *
+ *             passes                       `failures` in a row: fires unless cooldown_ms is not
+ * over unknown --------> passing ---------> failing |                 ^------ passes -----'
+ *      +---- fails ----> failing
+ *
+ * A service that has just started is not listening yet: before its check has passed once, failures
+ * fire nothing until it is startup_grace_ms old.
+ */
+#ifndef AGENT_RULES_H
+#define AGENT_RULES_H
+
+#include "agent_capture.h"
+#include "rule_spec.h"
+
+struct agent_rules;
+
+struct agent_rules_settings {
+    struct loop *loop;
+    struct checks *checks;
+    struct captures *captures;
+    struct uplink *uplink;
+    struct worker *worker;
+    const struct config_strs *exec_allow; /* read on the loop thread; may change between calls */
+    const char *host;
+    int folder; /* where rules.json is kept */
+    uint64_t agent;
+    uint64_t startup_grace_ms;
+};
+
+/* Loads what an earlier run kept; a file that cannot be read is reported and replaced by the next
+ * push. SKEIN_OK, SKEIN_NO_MEMORY. */
+int agent_rules_new(const struct agent_rules_settings *settings, struct agent_rules **out);
+void agent_rules_free(struct agent_rules **rules);
+
+/* Replaces the whole set; state of rules that did not change is kept. Rules that this agent does
+ * not understand are left out: SKEIN_INVALID and the first of them in error, the others are active.
+ * SKEIN_OK; SKEIN_NO_MEMORY (the set is then as before). */
+int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
+                    size_t error_bytes);
+uint64_t agent_rules_generation(const struct agent_rules *rules);
+
+void agent_rules_attached(struct agent_rules *rules, struct process *process);
+void agent_rules_gone(struct agent_rules *rules, const struct process *process);
+
+/* Everything is to be reported anew: the collector may have forgotten it. */
+void agent_rules_report(struct agent_rules *rules);
+
+/* After exec_allow has changed: checks are made again. */
+void agent_rules_reload(struct agent_rules *rules);
+
+/* Labels of a process as selectors see them: service, host, pid, process, exe and its own. */
+bool process_matches(const struct selector *selector, const struct process *process,
+                     const char *host);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Identity and run counter of the agent, in the file "agent.json" of the state folder:
+ * {"agent":"0123456789abcdef","epoch":7}. Main thread.
+ */
+#include "agent_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "durable.h"
+#include "json.h"
+
+#define STATE_FILE     "agent.json"
+#define STATE_FILE_MAX 4096
+
+static int agent_id_parse(const char *text, uint64_t *agent)
+{
+    if (text == NULL || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+        return SKEIN_INVALID;
+    *agent = strtoull(text, NULL, 16);
+    return *agent != 0 ? SKEIN_OK : SKEIN_INVALID;
+}
+
+static int state_parse(const struct buf *file, struct agent_state *state, char *error,
+                       size_t error_bytes)
+{
+    cJSON *root = json_parse((const char *)file->data, file->len, error, error_bytes);
+    if (root == NULL)
+        return SKEIN_CORRUPT;
+    struct json_reader r = {.error = ""};
+    const char *agent = json_str(&r, root, "", "agent", JSON_REQUIRED, NULL, 16);
+    state->epoch = json_u64(&r, root, "", "epoch", JSON_REQUIRED, 0, 0, UINT32_MAX - 1);
+    int status = SKEIN_OK;
+    if (r.error[0] != '\0') {
+        snprintf(error, error_bytes, "%s", r.error);
+        status = SKEIN_CORRUPT;
+    } else if (agent_id_parse(agent, &state->agent) != SKEIN_OK) {
+        snprintf(error, error_bytes, "agent: must be 16 hex digits");
+        status = SKEIN_CORRUPT;
+    }
+    cJSON_Delete(root);
+    return status;
+}
+
+static int new_identity(struct agent_state *state)
+{
+    state->epoch = 0;
+    do {
+        if (getrandom(&state->agent, sizeof state->agent, 0) != (ssize_t)sizeof state->agent)
+            return SKEIN_IO;
+    } while (state->agent == 0);
+    return SKEIN_OK;
+}
+
+static int state_load(struct agent_state *state, char *error, size_t error_bytes)
+{
+    struct buf file = {0};
+    char why[160] = "";
+    int status = durable_read(state->folder, STATE_FILE, STATE_FILE_MAX, &file);
+    if (status == SKEIN_NOT_FOUND)
+        status = new_identity(state);
+    else if (status == SKEIN_OK)
+        status = state_parse(&file, state, why, sizeof why);
+    buf_fini(&file);
+    if (status != SKEIN_OK)
+        snprintf(error, error_bytes, "the file " STATE_FILE " in the state folder: %s%s",
+                 why[0] != '\0' ? why : skein_status_text(status),
+                 status == SKEIN_CORRUPT ? "; move it away to start as a new agent" : "");
+    return status;
+}
+
+static int state_store(const struct agent_state *state)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "{\"agent\":\"%016" PRIx64 "\",\"epoch\":%" PRIu64 "}\n",
+                     state->agent, state->epoch);
+    struct durable_part part = {text, (size_t)n};
+    return durable_write(state->folder, STATE_FILE, &part, 1);
+}
+
+static int state_lock(struct agent_state *state, const char *folder, char *error,
+                      size_t error_bytes)
+{
+    state->lock = openat(state->folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (state->lock < 0) {
+        snprintf(error, error_bytes, "%s/lock: %s", folder, strerror(errno));
+        return SKEIN_IO;
+    }
+    if (flock(state->lock, LOCK_EX | LOCK_NB) != 0) {
+        snprintf(error, error_bytes, "another agent is running with the state folder %s", folder);
+        return SKEIN_BUSY;
+    }
+    return SKEIN_OK;
+}
+
+int agent_state_open(const char *folder, struct agent_state *state, char *error, size_t error_bytes)
+{
+    *state = (struct agent_state){.folder = -1, .lock = -1};
+    int status = durable_folder(folder, &state->folder);
+    if (status != SKEIN_OK) {
+        snprintf(error, error_bytes, "state folder %s: %s", folder, skein_status_text(status));
+        return status;
+    }
+    status = state_lock(state, folder, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = state_load(state, error, error_bytes);
+    if (status == SKEIN_OK) {
+        state->epoch++;
+        status = state_store(state);
+        if (status != SKEIN_OK)
+            snprintf(error, error_bytes, "cannot write " STATE_FILE " in %s: %s", folder,
+                     skein_status_text(status));
+    }
+    if (status != SKEIN_OK)
+        agent_state_close(state);
+    return status;
+}
+
+void agent_state_close(struct agent_state *state)
+{
+    if (state->lock >= 0)
+        close(state->lock);
+    if (state->folder >= 0)
+        close(state->folder);
+    state->lock = state->folder = -1;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the captures, shared by agent_capture.c, capture_job.c and capture_recover.c alone.
+ */
+#ifndef CAPTURE_INT_H
+#define CAPTURE_INT_H
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "agent_capture.h"
+
+/* One process in one capture. `result`, `marks` and `failure` are the worker's; the rest is
+ * constant after captures_begin or the loop thread's. */
+struct target {
+    TAILQ_ENTRY(target) link;
+    struct captures *captures;
+    struct process *process; /* a reference */
+    struct capture_id capture;
+    enum trigger_type trigger;
+    char rule[128], reason[256];
+    uint64_t at_ns, pre_ms, post_ms;
+    /* loop thread */
+    struct loop_timer *timer;
+    bool first_posted, last_posted;
+    /* worker */
+    struct cut_marks *marks;
+    struct target_result result;
+    int failure;
+};
+TAILQ_HEAD(target_list, target);
+
+/* What was captured lately, so that a repeated command begins nothing (P-7). */
+#define CAPTURES_REMEMBERED 1024
+struct done_target {
+    struct capture_id capture;
+    struct process_uid process;
+};
+
+struct captures {
+    struct captures_settings settings; /* constant */
+    struct target_list targets;
+    size_t running;
+    struct done_target done[CAPTURES_REMEMBERED];
+    size_t done_count;
+};
+
+struct capture_job {
+    struct target *target;
+    uint64_t from_ns, to_ns;
+    bool first, last;
+    struct {
+        int32_t signal, status;
+        bool known;
+    } death;
+};
+
+void capture_job_run(
+    void *job); /* worker_fn; frees the job and posts capture_done for the last one */
+void capture_done(void *target); /* loop_fn */
+
+/* Journals the final report, lets the partitions go, wakes the uplink (NULL before it runs). */
+void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
+                    const struct target_result *result);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ends what an earlier run of the agent left unfinished in its spool. Main thread, before the
+ * uplink and the worker run.
+ *
+ * What the spool may hold of a target without a final report: an intent (the agent died between two
+ * cuts), partitions, or both. Either way the rest of it was in a ring that this run may no longer
+ * have, so the target ends here, with what there is and a gap that says why.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_int.h"
+#include "clock.h"
+#include "json.h"
+#include "log.h"
+
+struct leftovers {
+    struct target_result *results;
+    size_t count;
+    int status;
+};
+
+static struct target_result *result_of(struct leftovers *left, const struct capture_id *capture,
+                                       const struct process_uid *process)
+{
+    for (size_t i = 0; i < left->count; i++) {
+        if (capture_id_equal(&left->results[i].capture, capture) &&
+            process_uid_equal(&left->results[i].process, process))
+            return &left->results[i];
+    }
+    struct target_result *more = realloc(left->results, (left->count + 1) * sizeof *more);
+    if (more == NULL) {
+        left->status = SKEIN_NO_MEMORY;
+        return NULL;
+    }
+    left->results = more;
+    more += left->count++;
+    *more = (struct target_result){.capture = *capture, .process = *process, .state = "failed"};
+    return more;
+}
+
+static void take_partition(void *context, const struct spool_head *head, int held)
+{
+    struct leftovers *left = context;
+    struct target_result *result =
+        held ? result_of(left, &head->capture, &head->key.process) : NULL;
+    if (result == NULL)
+        return;
+    struct report_partition partition = {head->key.epoch, head->key.sequence, head->events,
+                                         head->payload_bytes};
+    if (target_result_add_partition(result, &partition) != SKEIN_OK)
+        left->status = SKEIN_NO_MEMORY;
+    result->events += head->events;
+    if (result->from_ns == 0 || head->from_ns < result->from_ns)
+        result->from_ns = head->from_ns;
+    if (head->to_ns > result->to_ns)
+        result->to_ns = head->to_ns;
+}
+
+/* The window as the intent told it; it is longer than what the partitions hold. */
+static void take_intent(struct leftovers *left, const struct spool_report *report)
+{
+    struct target_result *result = result_of(left, &report->capture, &report->process);
+    char why[160];
+    cJSON *root = result == NULL ? NULL : json_parse(report->text, report->len, why, sizeof why);
+    struct json_reader r = {.error = ""};
+    const cJSON *window = root == NULL ? NULL : json_object(&r, root, "", "window", JSON_OPTIONAL);
+    if (window != NULL) {
+        uint64_t from_ns =
+            json_u64(&r, window, "window", "from_ns", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+        uint64_t to_ns = json_u64(&r, window, "window", "to_ns", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+        if (from_ns != 0 && (result->from_ns == 0 || from_ns < result->from_ns))
+            result->from_ns = from_ns;
+        if (to_ns > result->to_ns)
+            result->to_ns = to_ns;
+    }
+    cJSON_Delete(root);
+}
+
+static int take_intents(struct spool *spool, struct leftovers *left)
+{
+    struct spool_report report;
+    uint64_t after = 0;
+    int status;
+    while ((status = spool_report_next(spool, after, &report)) == SKEIN_OK) {
+        after = report.revision;
+        if (report.kind == SPOOL_INTENT)
+            take_intent(left, &report);
+        free(report.text);
+    }
+    return status == SKEIN_NOT_FOUND ? left->status : status;
+}
+
+static void end_target(struct spool *spool, uint64_t agent, struct target_result *result)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    struct report_gap gap = {result->to_ns != 0 ? result->to_ns : now_ns, now_ns,
+                             "agent_restarted"};
+    (void)target_result_add_gap(result, &gap);
+    if (result->partition_count > 0)
+        result->state = "uploading";
+    snprintf(result->reason, sizeof result->reason, "the agent was restarted during the capture");
+    capture_finish(spool, NULL, agent, result);
+}
+
+int captures_recover(struct spool *spool, uint64_t agent)
+{
+    struct leftovers left = {0};
+    spool_visit(spool, take_partition, &left);
+    int status = left.status == SKEIN_OK ? take_intents(spool, &left) : left.status;
+    for (size_t i = 0; i < left.count; i++) {
+        if (status == SKEIN_OK)
+            end_target(spool, agent, &left.results[i]);
+        target_result_fini(&left.results[i]);
+    }
+    free(left.results);
+    return status == SKEIN_OK ? (int)left.count : status;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checks that run a program: no shell, a process group of its own, nothing inherited but /dev/null,
+ * a small environment, an exact deadline. Any thread.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "checks.h"
+#include "clock.h"
+
+#define MS           UINT64_C(1000000)
+#define OUTPUT_MAX   (64u << 10) /* looked through for `expect`; more is read and dropped */
+#define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+static const char *search_path(void)
+{
+    const char *path = getenv("PATH");
+    return path != NULL && path[0] != '\0' ? path : PATH_DEFAULT;
+}
+
+char *check_program_path(const char *name)
+{
+    if (strchr(name, '/') != NULL)
+        return name[0] == '/' && access(name, X_OK) == 0 ? strdup(name) : NULL;
+    for (const char *dir = search_path(); *dir != '\0';) {
+        size_t n = strcspn(dir, ":");
+        char candidate[PATH_MAX];
+        int len = snprintf(candidate, sizeof candidate, "%.*s/%s", (int)n, dir, name);
+        if (n > 0 && dir[0] == '/' && len > 0 && (size_t)len < sizeof candidate &&
+            access(candidate, X_OK) == 0)
+            return strdup(candidate);
+        dir += n;
+        dir += *dir == ':';
+    }
+    return NULL;
+}
+
+struct child {
+    pid_t pid;
+    int pidfd, output;
+    size_t kept;
+    char text[OUTPUT_MAX + 1];
+};
+
+static int spawn_actions(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, int output)
+{
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int failed = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    failed |= posix_spawn_file_actions_adddup2(actions, output, 1);
+    failed |= posix_spawn_file_actions_adddup2(actions, output, 2);
+    failed |= posix_spawn_file_actions_addclosefrom_np(actions, 3);
+    failed |= posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                 POSIX_SPAWN_SETSIGDEF);
+    failed |= posix_spawnattr_setpgroup(attr, 0);
+    failed |= posix_spawnattr_setsigmask(attr, &none);
+    failed |= posix_spawnattr_setsigdefault(attr, &all);
+    return failed;
+}
+
+/* 0, or an errno. */
+static int spawn_child(const struct check_spec *spec, struct child *child)
+{
+    int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
+        return errno;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "PATH=%s", search_path());
+    char home[] = "HOME=/", language[] = "LANG=C.UTF-8";
+    char *environment[] = {path, home, language, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attr);
+    int failed = spawn_actions(&actions, &attr, pipe_fds[1]);
+    if (failed == 0)
+        failed = posix_spawn(&child->pid, spec->program, &actions, &attr, spec->argv, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attr);
+    close(pipe_fds[1]);
+    if (failed != 0) {
+        close(pipe_fds[0]);
+        return failed;
+    }
+    (void)fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK);
+    child->output = pipe_fds[0];
+    /* Not yet waited for, so the pid is still the child's. */
+    child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+    return 0;
+}
+
+/* False at the end of the output. */
+static bool read_output(struct child *child)
+{
+    char rest[4096];
+    for (;;) {
+        size_t room = OUTPUT_MAX - child->kept;
+        ssize_t n = room > 0 ? read(child->output, child->text + child->kept, room)
+                             : read(child->output, rest, sizeof rest);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN;
+        if (n == 0)
+            return false;
+        if (room > 0)
+            child->kept += (size_t)n;
+    }
+}
+
+enum wait_end { WAIT_EXITED, WAIT_DEADLINE, WAIT_CANCELLED };
+
+/* Until the program has ended: helpers that it leaves behind with its output are not waited for. */
+static enum wait_end wait_child(struct child *child, uint64_t deadline_ns, int cancel_fd)
+{
+    bool open = true;
+    for (;;) {
+        uint64_t now_ns = clock_monotonic_ns();
+        if (now_ns >= deadline_ns)
+            return WAIT_DEADLINE;
+        uint64_t left = deadline_ns - now_ns;
+        struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
+                                .tv_nsec = (long)(left % (1000 * MS))};
+        struct pollfd fds[3] = {{.fd = child->pidfd, .events = POLLIN},
+                                {.fd = open ? child->output : -1, .events = POLLIN},
+                                {.fd = cancel_fd, .events = POLLIN}};
+        if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
+            return WAIT_CANCELLED;
+        if (fds[2].revents != 0)
+            return WAIT_CANCELLED;
+        if (fds[1].revents != 0)
+            open = read_output(child);
+        if (fds[0].revents != 0) {
+            if (open)
+                (void)read_output(child);
+            return WAIT_EXITED;
+        }
+    }
+}
+
+/* Ends the whole group while the child, a zombie at least, still holds its number. */
+static void reap(struct child *child, siginfo_t *info)
+{
+    kill(-child->pid, SIGKILL);
+    memset(info, 0, sizeof *info);
+    while (waitid(P_PID, (id_t)child->pid, info, WEXITED) != 0 && errno == EINTR)
+        continue;
+    close(child->output);
+    if (child->pidfd >= 0)
+        close(child->pidfd);
+}
+
+static void judge(const struct check_spec *spec, struct child *child, const siginfo_t *info,
+                  const char *name, struct check_result *result)
+{
+    if (info->si_code != CLD_EXITED) {
+        snprintf(result->reason, sizeof result->reason, "check %s was killed by signal %d", name,
+                 info->si_status);
+        return;
+    }
+    child->text[child->kept] = '\0';
+    if (info->si_status != 0) {
+        /* The first line of what it said tells more than the number. */
+        char line[80];
+        size_t n = strcspn(child->text, "\r\n");
+        snprintf(line, sizeof line, "%.*s", n < sizeof line ? (int)n : (int)sizeof line - 1,
+                 child->text);
+        snprintf(result->reason, sizeof result->reason, "check %s ended with status %d%s%s", name,
+                 info->si_status, line[0] != '\0' ? ": " : "", line);
+        return;
+    }
+    if (spec->expect != NULL &&
+        memmem(child->text, child->kept, spec->expect, strlen(spec->expect)) == NULL) {
+        snprintf(result->reason, sizeof result->reason, "check %s did not print \"%.60s\"", name,
+                 spec->expect);
+        return;
+    }
+    result->passed = true;
+}
+
+static void run_child(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+                      struct child *child, const char *name, struct check_result *result)
+{
+    int failed = spawn_child(spec, child);
+    if (failed != 0) {
+        snprintf(result->reason, sizeof result->reason, "check %s could not be started: %s", name,
+                 strerror(failed));
+        return;
+    }
+    siginfo_t info;
+    enum wait_end end =
+        child->pidfd >= 0 ? wait_child(child, deadline_ns, cancel_fd) : WAIT_CANCELLED;
+    reap(child, &info);
+    if (end == WAIT_EXITED)
+        judge(spec, child, &info, name, result);
+    else if (end == WAIT_DEADLINE)
+        snprintf(result->reason, sizeof result->reason, "check %s did not answer within %llu ms",
+                 name, (unsigned long long)spec->timeout_ms);
+    else
+        snprintf(result->reason, sizeof result->reason, "check %s was cancelled", name);
+}
+
+void check_exec_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+                    struct check_result *result)
+{
+    char name[128];
+    check_name(spec, name, sizeof name);
+    if (spec->program == NULL) {
+        snprintf(
+            result->reason, sizeof result->reason,
+            "check %s is not allowed here: checks.exec_allow of this agent does not name the program",
+            name);
+        return;
+    }
+    struct child *child = malloc(sizeof *child);
+    if (child == NULL) {
+        snprintf(result->reason, sizeof result->reason,
+                 "check %s could not be started: out of memory", name);
+        return;
+    }
+    *child = (struct child){.pid = -1, .pidfd = -1, .output = -1};
+    run_child(spec, deadline_ns, cancel_fd, child, name, result);
+    free(child);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checks that connect: tcp "host:port" and Unix sockets. Any thread.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "checks.h"
+#include "clock.h"
+
+#define MS UINT64_C(1000000)
+
+static void fail(const struct check_spec *spec, struct check_result *result, const char *why)
+{
+    char name[128];
+    check_name(spec, name, sizeof name);
+    snprintf(result->reason, sizeof result->reason, "check %s failed: %.100s", name, why);
+}
+
+static void fail_late(const struct check_spec *spec, struct check_result *result)
+{
+    char name[128];
+    check_name(spec, name, sizeof name);
+    snprintf(result->reason, sizeof result->reason, "check %s did not answer within %llu ms", name,
+             (unsigned long long)spec->timeout_ms);
+}
+
+/* 0 connected; ETIMEDOUT at the deadline; ECANCELED; another errno. */
+static int wait_connected(int fd, uint64_t deadline_ns, int cancel_fd)
+{
+    for (;;) {
+        uint64_t now_ns = clock_monotonic_ns();
+        if (now_ns >= deadline_ns)
+            return ETIMEDOUT;
+        uint64_t left = deadline_ns - now_ns;
+        struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
+                                .tv_nsec = (long)(left % (1000 * MS))};
+        struct pollfd fds[2] = {{.fd = fd, .events = POLLOUT}, {.fd = cancel_fd, .events = POLLIN}};
+        int n = ppoll(fds, 2, &wait, NULL);
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0 && fds[1].revents != 0)
+            return ECANCELED;
+        if (n > 0 && fds[0].revents != 0) {
+            int error = 0;
+            socklen_t len = sizeof error;
+            return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 ? errno : error;
+        }
+    }
+}
+
+static int try_connect(int family, const struct sockaddr *address, socklen_t len,
+                       uint64_t deadline_ns, int cancel_fd)
+{
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return errno;
+    int error = connect(fd, address, len) == 0 ? 0 : errno;
+    if (error == EINPROGRESS)
+        error = wait_connected(fd, deadline_ns, cancel_fd);
+    else if (error == EAGAIN)
+        error = ECONNREFUSED; /* a Unix listener whose queue is full */
+    close(fd);
+    return error;
+}
+
+static void judge(const struct check_spec *spec, int error, struct check_result *result)
+{
+    if (error == 0)
+        result->passed = true;
+    else if (error == ETIMEDOUT)
+        fail_late(spec, result);
+    else
+        fail(spec, result, strerror(error));
+}
+
+static void run_unix(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+                     struct check_result *result)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t n = strlen(spec->target);
+    if (n >= sizeof address.sun_path) {
+        fail(spec, result, "the path is too long for a Unix socket");
+        return;
+    }
+    memcpy(address.sun_path, spec->target, n + 1);
+    judge(spec,
+          try_connect(AF_UNIX, (struct sockaddr *)&address, sizeof address, deadline_ns, cancel_fd),
+          result);
+}
+
+/* Splits "host:port" and "[v6]:port". */
+static bool split_address(const char *text, char host[256], char port[16])
+{
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || colon == text || strlen(colon + 1) == 0 || strlen(colon + 1) >= 16)
+        return false;
+    size_t n = (size_t)(colon - text);
+    if (text[0] == '[' && n >= 2 && text[n - 1] == ']') {
+        text++;
+        n -= 2;
+    }
+    if (n == 0 || n >= 256)
+        return false;
+    memcpy(host, text, n);
+    host[n] = '\0';
+    snprintf(port, 16, "%s", colon + 1);
+    return true;
+}
+
+/* The resolver cannot be told a deadline; getaddrinfo_a works in a thread of libc's, and what is
+ * not done in time is left to it with its memory. */
+struct lookup {
+    struct gaicb request;
+    struct addrinfo hints;
+    char host[256], port[16];
+};
+
+static int resolve(const char *host, const char *port, uint64_t deadline_ns, struct addrinfo **out)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    int failed = getaddrinfo(host, port, &hints, out);
+    if (failed != EAI_NONAME)
+        return failed;
+    struct lookup *lookup = calloc(1, sizeof *lookup);
+    if (lookup == NULL)
+        return EAI_MEMORY;
+    lookup->hints.ai_socktype = SOCK_STREAM;
+    snprintf(lookup->host, sizeof lookup->host, "%s", host);
+    snprintf(lookup->port, sizeof lookup->port, "%s", port);
+    lookup->request = (struct gaicb){
+        .ar_name = lookup->host, .ar_service = lookup->port, .ar_request = &lookup->hints};
+    struct gaicb *list[] = {&lookup->request};
+    failed = getaddrinfo_a(GAI_NOWAIT, list, 1, NULL);
+    if (failed != 0) {
+        free(lookup);
+        return failed;
+    }
+    while ((failed = gai_error(&lookup->request)) == EAI_INPROGRESS) {
+        uint64_t now_ns = clock_monotonic_ns();
+        if (now_ns >= deadline_ns)
+            break;
+        uint64_t left = deadline_ns - now_ns;
+        struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
+                                .tv_nsec = (long)(left % (1000 * MS))};
+        const struct gaicb *waiting[] = {&lookup->request};
+        (void)gai_suspend(waiting, 1, &wait);
+    }
+    if (failed == EAI_INPROGRESS && gai_cancel(&lookup->request) == EAI_NOTCANCELED)
+        return EAI_INPROGRESS; /* lookup stays: libc still writes to it */
+    if (failed == 0)
+        *out = lookup->request.ar_result;
+    free(lookup);
+    return failed;
+}
+
+static void run_tcp(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+                    struct check_result *result)
+{
+    char host[256], port[16];
+    struct addrinfo *found = NULL;
+    if (!split_address(spec->target, host, port)) {
+        fail(spec, result, "the address must be host:port");
+        return;
+    }
+    int failed = resolve(host, port, deadline_ns, &found);
+    if (failed == EAI_INPROGRESS || failed == EAI_CANCELED) {
+        fail_late(spec, result);
+        return;
+    }
+    if (failed != 0) {
+        fail(spec, result, gai_strerror(failed));
+        return;
+    }
+    int error = ECONNREFUSED;
+    for (struct addrinfo *a = found;
+         a != NULL && error != 0 && error != ETIMEDOUT && error != ECANCELED; a = a->ai_next)
+        error = try_connect(a->ai_family, a->ai_addr, a->ai_addrlen, deadline_ns, cancel_fd);
+    freeaddrinfo(found);
+    judge(spec, error, result);
+}
+
+void check_net_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+                   struct check_result *result)
+{
+    if (spec->kind == CHECK_UNIX)
+        run_unix(spec, deadline_ns, cancel_fd, result);
+    else
+        run_tcp(spec, deadline_ns, cancel_fd, result);
+}

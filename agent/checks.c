@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads of health checks; see checks.h. A check is referenced by its thread, by the loop's side
+ * until check_stop, and by each result under way between the two.
+ */
+#include "checks.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "http_client.h"
+
+#define MS          UINT64_C(1000000)
+#define STACK_BYTES (256u << 10) /* libcurl and the resolver want more than the minimum */
+
+struct checks {
+    struct loop *loop;
+    uint32_t max_threads;
+    pthread_mutex_t mutex; /* guards running; ended is signalled with it */
+    pthread_cond_t ended;
+    uint32_t running;
+    struct check *first; /* loop thread: those not stopped */
+};
+
+struct check {
+    struct checks *checks;
+    struct check_spec *spec;
+    int cancel_fd;
+    uint32_t references; /* atomic */
+    /* loop thread */
+    bool stopped;
+    check_fn *fn;
+    void *context;
+    struct check *next, **link;
+};
+
+struct outcome {
+    struct check *check;
+    struct check_result result;
+};
+
+void check_spec_free(struct check_spec **spec_p)
+{
+    struct check_spec *spec = *spec_p;
+    *spec_p = NULL;
+    if (spec == NULL)
+        return;
+    for (char **arg = spec->argv; arg != NULL && *arg != NULL; arg++)
+        free(*arg);
+    free(spec->argv);
+    free(spec->program);
+    free(spec->expect);
+    free(spec->target);
+    free(spec);
+}
+
+void check_name(const struct check_spec *spec, char *out, size_t out_bytes)
+{
+    static const char *const prefixes[] = {"", "", "GET ", "tcp ", "unix "};
+    if (spec->kind != CHECK_EXEC) {
+        snprintf(out, out_bytes, "%s%s", prefixes[spec->kind], spec->target);
+        return;
+    }
+    size_t used = 0;
+    out[0] = '\0';
+    for (char **arg = spec->argv; *arg != NULL && used < out_bytes; arg++) {
+        int n = snprintf(out + used, out_bytes - used, "%s%s", arg == spec->argv ? "`" : " ", *arg);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    if (used > out_bytes - 2)
+        used = out_bytes - 2;
+    out[used] = '`';
+    out[used + 1] = '\0';
+}
+
+static void run_http(const struct check_spec *spec, uint64_t deadline_ns,
+                     struct check_result *result)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t left_ms = deadline_ns > now_ns ? (deadline_ns - now_ns + MS - 1) / MS : 1;
+    struct http_request request = {
+        .url = spec->target, .timeout_ms = left_ms, .max_body_bytes = 1u << 20, .fd = -1};
+    struct http_response response;
+    char name[128];
+    check_name(spec, name, sizeof name);
+    int status = http_request(&request, &response);
+    if ((status == SKEIN_OK || status == SKEIN_TOO_LARGE) &&
+        response.status == (long)spec->http_status)
+        result->passed = true;
+    else if (status == SKEIN_OK || status == SKEIN_TOO_LARGE)
+        snprintf(result->reason, sizeof result->reason, "check %s answered %ld instead of %llu",
+                 name, response.status, (unsigned long long)spec->http_status);
+    else if (status == SKEIN_TIMEOUT)
+        snprintf(result->reason, sizeof result->reason, "check %s did not answer within %llu ms",
+                 name, (unsigned long long)spec->timeout_ms);
+    else
+        snprintf(result->reason, sizeof result->reason, "check %s failed: %.100s", name,
+                 response.error[0] != '\0' ? response.error : skein_status_text(status));
+    http_response_fini(&response);
+}
+
+void check_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+               struct check_result *result)
+{
+    *result = (struct check_result){.passed = false};
+    if (spec->kind == CHECK_EXEC)
+        check_exec_run(spec, deadline_ns, cancel_fd, result);
+    else if (spec->kind == CHECK_HTTP)
+        run_http(spec, deadline_ns, result);
+    else
+        check_net_run(spec, deadline_ns, cancel_fd, result);
+    result->at_ns = clock_realtime_ns();
+}
+
+static void check_unref(struct check *check)
+{
+    /* Acquire-release: the last one sees what all others did with the check. */
+    if (__atomic_sub_fetch(&check->references, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    close(check->cancel_fd);
+    check_spec_free(&check->spec);
+    free(check);
+}
+
+static void deliver(void *context)
+{
+    struct outcome *outcome = context;
+    if (!outcome->check->stopped)
+        outcome->check->fn(outcome->check->context, &outcome->result);
+    check_unref(outcome->check);
+    free(outcome);
+}
+
+static void hand_over(struct check *check, const struct check_result *result)
+{
+    struct outcome *outcome = malloc(sizeof *outcome);
+    if (outcome == NULL)
+        return; /* the next run reports again */
+    outcome->check = check;
+    outcome->result = *result;
+    __atomic_add_fetch(&check->references, 1, __ATOMIC_RELAXED);
+    if (loop_post(check->checks->loop, deliver, outcome) != SKEIN_OK) {
+        check_unref(check);
+        free(outcome);
+    }
+}
+
+/* True when cancelled. */
+static bool pause_until(int cancel_fd, uint64_t until_ns)
+{
+    for (;;) {
+        uint64_t now_ns = clock_monotonic_ns();
+        uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+        struct timespec wait = {.tv_sec = (time_t)(wait_ns / (1000 * MS)),
+                                .tv_nsec = (long)(wait_ns % (1000 * MS))};
+        struct pollfd fd = {.fd = cancel_fd, .events = POLLIN};
+        int n = ppoll(&fd, 1, &wait, NULL);
+        if (n > 0)
+            return true;
+        if (n == 0)
+            return false;
+        if (errno != EINTR)
+            return true;
+    }
+}
+
+static void *check_thread(void *context)
+{
+    struct check *check = context;
+    struct checks *checks = check->checks;
+    uint64_t due_ns = clock_monotonic_ns();
+    while (!pause_until(check->cancel_fd, due_ns)) {
+        struct check_result result;
+        check_run(check->spec, clock_monotonic_ns() + check->spec->timeout_ms * MS,
+                  check->cancel_fd, &result);
+        if (pause_until(check->cancel_fd, 0))
+            break;
+        hand_over(check, &result);
+        due_ns += check->spec->every_ms * MS;
+        uint64_t now_ns = clock_monotonic_ns();
+        if (due_ns < now_ns) /* runs that a slow one has missed are not made up for */
+            due_ns = now_ns;
+    }
+    check_unref(check);
+    pthread_mutex_lock(&checks->mutex);
+    checks->running--;
+    pthread_cond_broadcast(&checks->ended);
+    pthread_mutex_unlock(&checks->mutex);
+    return NULL;
+}
+
+int checks_new(struct loop *loop, uint32_t max_threads, struct checks **out)
+{
+    *out = NULL;
+    struct checks *checks = calloc(1, sizeof *checks);
+    if (checks == NULL)
+        return SKEIN_NO_MEMORY;
+    checks->loop = loop;
+    checks->max_threads = max_threads;
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&checks->mutex, NULL);
+    pthread_cond_init(&checks->ended, &attr);
+    pthread_condattr_destroy(&attr);
+    *out = checks;
+    return SKEIN_OK;
+}
+
+static int spawn(struct check *check)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (pthread_attr_init(&attr) != 0)
+        return SKEIN_NO_MEMORY;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(
+        &attr, STACK_BYTES > (size_t)PTHREAD_STACK_MIN ? STACK_BYTES : (size_t)PTHREAD_STACK_MIN);
+    int failed = pthread_create(&thread, &attr, check_thread, check);
+    pthread_attr_destroy(&attr);
+    return failed == 0 ? SKEIN_OK : SKEIN_NO_MEMORY;
+}
+
+static int take_place(struct checks *checks)
+{
+    pthread_mutex_lock(&checks->mutex);
+    bool room = checks->running < checks->max_threads;
+    if (room)
+        checks->running++;
+    pthread_mutex_unlock(&checks->mutex);
+    return room ? SKEIN_OK : SKEIN_FULL;
+}
+
+static void give_place_back(struct checks *checks)
+{
+    pthread_mutex_lock(&checks->mutex);
+    checks->running--;
+    pthread_mutex_unlock(&checks->mutex);
+}
+
+int check_start(struct checks *checks, struct check_spec *spec, check_fn *fn, void *context,
+                struct check **out)
+{
+    *out = NULL;
+    int status = take_place(checks);
+    if (status != SKEIN_OK) {
+        check_spec_free(&spec);
+        return status;
+    }
+    struct check *check = calloc(1, sizeof *check);
+    int cancel_fd = check == NULL ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (cancel_fd < 0) {
+        free(check);
+        check_spec_free(&spec);
+        give_place_back(checks);
+        return SKEIN_NO_MEMORY;
+    }
+    *check = (struct check){.checks = checks,
+                            .spec = spec,
+                            .cancel_fd = cancel_fd,
+                            .references = 2,
+                            .fn = fn,
+                            .context = context};
+    status = spawn(check);
+    if (status != SKEIN_OK) {
+        check->references = 1;
+        check_unref(check);
+        give_place_back(checks);
+        return status;
+    }
+    check->next = checks->first;
+    check->link = &checks->first;
+    if (checks->first != NULL)
+        checks->first->link = &check->next;
+    checks->first = check;
+    *out = check;
+    return SKEIN_OK;
+}
+
+void check_stop(struct check **check_p)
+{
+    struct check *check = *check_p;
+    *check_p = NULL;
+    if (check == NULL)
+        return;
+    check->stopped = true;
+    *check->link = check->next;
+    if (check->next != NULL)
+        check->next->link = check->link;
+    uint64_t one = 1;
+    ssize_t n;
+    do {
+        n = write(check->cancel_fd, &one, sizeof one);
+    } while (n < 0 && errno == EINTR);
+    check_unref(check);
+}
+
+size_t checks_free(struct checks **checks_p, uint64_t wait_ms)
+{
+    struct checks *checks = *checks_p;
+    if (checks == NULL)
+        return 0;
+    *checks_p = NULL;
+    while (checks->first != NULL) {
+        struct check *first = checks->first;
+        check_stop(&first);
+    }
+    uint64_t until_ns = clock_monotonic_ns() + wait_ms * MS;
+    struct timespec until = {.tv_sec = (time_t)(until_ns / (1000 * MS)),
+                             .tv_nsec = (long)(until_ns % (1000 * MS))};
+    pthread_mutex_lock(&checks->mutex);
+    while (checks->running > 0 &&
+           pthread_cond_timedwait(&checks->ended, &checks->mutex, &until) == 0)
+        continue;
+    size_t left = checks->running;
+    pthread_mutex_unlock(&checks->mutex);
+    if (left > 0)
+        return left; /* their threads still use the struct */
+    pthread_cond_destroy(&checks->ended);
+    pthread_mutex_destroy(&checks->mutex);
+    free(checks);
+    return 0;
+}

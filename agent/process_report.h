@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The list of attached processes as the collector gets it: the whole of it, in pages that fit a
+ * control message (P-5). Loop thread.
+ */
+#ifndef PROCESS_REPORT_H
+#define PROCESS_REPORT_H
+
+#include "process.h"
+#include "uplink.h"
+
+/* Queues the pages of list `version`; they replace those of an older one. SKEIN_OK,
+ * SKEIN_NO_MEMORY. */
+int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
+                        const struct process *first);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads rules; see rule_spec.h. Pure functions, but for the look at $PATH in rule_program_allowed.
+ */
+#include "rule_spec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+
+#define TEXT_MAX 4096
+#define DAY_MS   UINT64_C(86400000)
+
+static void fail(struct json_reader *r, const char *why)
+{
+    if (r->error[0] == '\0')
+        snprintf(r->error, sizeof r->error, "%s", why);
+}
+
+static char *copy(struct json_reader *r, const char *text)
+{
+    if (text == NULL)
+        return NULL;
+    char *out = strdup(text);
+    if (out == NULL)
+        fail(r, "out of memory");
+    return out;
+}
+
+static void read_exec(struct json_reader *r, const cJSON *exec, struct rule_spec *spec)
+{
+    static const char path[] = "when.health.exec";
+    spec->kind = CHECK_EXEC;
+    spec->expect = copy(r, json_str(r, exec, path, "expect", JSON_OPTIONAL, NULL, TEXT_MAX));
+    const cJSON *command = json_array(r, exec, path, "command", JSON_REQUIRED);
+    int count = command == NULL ? 0 : cJSON_GetArraySize(command);
+    if (count < 1 || count > RULE_ARGS_MAX) {
+        fail(r, "when.health.exec.command: must have 1 to 64 words");
+        return;
+    }
+    spec->argv = calloc((size_t)count + 1, sizeof *spec->argv);
+    if (spec->argv == NULL) {
+        fail(r, "out of memory");
+        return;
+    }
+    size_t i = 0;
+    for (const cJSON *word = command->child; word != NULL; word = word->next) {
+        if (!cJSON_IsString(word) || strlen(word->valuestring) > TEXT_MAX) {
+            fail(r, "when.health.exec.command: must be words of at most 4096 bytes");
+            return;
+        }
+        spec->argv[i] = copy(r, word->valuestring);
+        if (spec->argv[i++] == NULL)
+            return;
+    }
+    if (spec->argv[0][0] == '\0')
+        fail(r, "when.health.exec.command: must begin with a program");
+}
+
+/* One row for each kind that is an object with one text. */
+static void read_target(struct json_reader *r, const cJSON *object, enum check_kind kind,
+                        struct rule_spec *spec)
+{
+    static const struct {
+        const char *path, *key;
+    } kinds[] = {[CHECK_HTTP] = {"when.health.http", "url"},
+                 [CHECK_TCP] = {"when.health.tcp", "address"},
+                 [CHECK_UNIX] = {"when.health.unix", "path"}};
+    spec->kind = kind;
+    spec->target = copy(
+        r, json_str(r, object, kinds[kind].path, kinds[kind].key, JSON_REQUIRED, NULL, TEXT_MAX));
+    spec->http_status =
+        json_u64(r, object, kinds[kind].path, "status", JSON_OPTIONAL, 200, 100, 599);
+    if (kind == CHECK_HTTP && spec->target != NULL && strncmp(spec->target, "http://", 7) != 0 &&
+        strncmp(spec->target, "https://", 8) != 0)
+        fail(r, "when.health.http.url: must begin with http:// or https://");
+}
+
+static void read_health(struct json_reader *r, const cJSON *health, struct rule_spec *spec)
+{
+    static const char path[] = "when.health";
+    static const char *const names[] = {
+        [CHECK_EXEC] = "exec", [CHECK_HTTP] = "http", [CHECK_TCP] = "tcp", [CHECK_UNIX] = "unix"};
+    spec->every_ms = json_u64(r, health, path, "every_ms", JSON_OPTIONAL, 1000, 10, DAY_MS);
+    spec->timeout_ms = json_u64(r, health, path, "timeout_ms", JSON_OPTIONAL, 500, 1, 3600000);
+    spec->failures = json_u64(r, health, path, "failures", JSON_OPTIONAL, 1, 1, 1000000);
+    unsigned found = 0;
+    for (enum check_kind kind = CHECK_EXEC; kind <= CHECK_UNIX; kind++) {
+        const cJSON *object = json_object(r, health, path, names[kind], JSON_OPTIONAL);
+        if (object == NULL)
+            continue;
+        if (found++ > 0)
+            break;
+        if (kind == CHECK_EXEC)
+            read_exec(r, object, spec);
+        else
+            read_target(r, object, kind, spec);
+    }
+    if (found != 1)
+        fail(r, "when.health: must hold one of exec, http, tcp, unix");
+}
+
+static void read_rule(struct json_reader *r, const cJSON *rule, struct rule_spec *spec)
+{
+    spec->name = copy(r, json_str(r, rule, "", "name", JSON_REQUIRED, NULL, RULE_NAME_MAX));
+    spec->selector_text = copy(r, json_str(r, rule, "", "selector", JSON_OPTIONAL, "", TEXT_MAX));
+    spec->enabled = json_bool(r, rule, "", "enabled", true);
+    const cJSON *when = json_object(r, rule, "", "when", JSON_REQUIRED);
+    const cJSON *health =
+        when == NULL ? NULL : json_object(r, when, "when", "health", JSON_REQUIRED);
+    if (health != NULL)
+        read_health(r, health, spec);
+    const cJSON *capture = json_object(r, rule, "", "capture", JSON_OPTIONAL);
+    spec->pre_ms = capture == NULL
+                       ? 10000
+                       : json_u64(r, capture, "capture", "pre_ms", JSON_OPTIONAL, 10000, 0, DAY_MS);
+    spec->post_ms = capture == NULL
+                        ? 0
+                        : json_u64(r, capture, "capture", "post_ms", JSON_OPTIONAL, 0, 0, DAY_MS);
+    const cJSON *limits = json_object(r, rule, "", "limits", JSON_OPTIONAL);
+    spec->cooldown_ms = limits == NULL ? 60000
+                                       : json_u64(r, limits, "limits", "cooldown_ms", JSON_OPTIONAL,
+                                                  60000, 0, 30 * DAY_MS);
+    if (r->error[0] == '\0' && spec->name[0] == '\0')
+        fail(r, "name: must not be empty");
+}
+
+int rule_spec_new(const cJSON *rule, struct rule_spec **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
+    struct rule_spec *spec = calloc(1, sizeof *spec);
+    if (spec == NULL) {
+        snprintf(error, error_bytes, "out of memory");
+        return SKEIN_NO_MEMORY;
+    }
+    struct json_reader r = {.error = ""};
+    if (cJSON_IsObject(rule))
+        read_rule(&r, rule, spec);
+    else
+        fail(&r, "a rule must be an object");
+    char why[160] = "";
+    if (r.error[0] == '\0' &&
+        selector_new(spec->selector_text, &spec->selector, why, sizeof why) != SKEIN_OK)
+        snprintf(r.error, sizeof r.error, "selector: %s", why);
+    if (r.error[0] == '\0') {
+        spec->text = cJSON_PrintUnformatted(rule);
+        if (spec->text == NULL)
+            fail(&r, "out of memory");
+    }
+    if (r.error[0] != '\0') {
+        snprintf(error, error_bytes, "%s", r.error);
+        rule_spec_free(&spec);
+        return SKEIN_INVALID;
+    }
+    *out = spec;
+    return SKEIN_OK;
+}
+
+void rule_spec_free(struct rule_spec **spec_p)
+{
+    struct rule_spec *spec = *spec_p;
+    *spec_p = NULL;
+    if (spec == NULL)
+        return;
+    for (char **arg = spec->argv; arg != NULL && *arg != NULL; arg++)
+        free(*arg);
+    free(spec->argv);
+    if (spec->selector != NULL)
+        selector_free(&spec->selector);
+    free(spec->name);
+    free(spec->selector_text);
+    free(spec->text);
+    free(spec->expect);
+    free(spec->target);
+    free(spec);
+}
+
+/* A copy with every "{pid}" replaced; NULL when out of memory. */
+static char *with_pid(const char *text, uint32_t pid)
+{
+    struct buf out = {0};
+    for (const char *pos = text; *pos != '\0';) {
+        if (strncmp(pos, "{pid}", 5) == 0) {
+            buf_printf(&out, "%u", pid);
+            pos += 5;
+        } else {
+            buf_put_u8(&out, (uint8_t)*pos++);
+        }
+    }
+    buf_put_u8(&out, 0);
+    if (out.status == SKEIN_OK)
+        return (char *)out.data;
+    buf_fini(&out);
+    return NULL;
+}
+
+char *rule_program_allowed(const char *program, const struct config_strs *allow)
+{
+    char *path = check_program_path(program);
+    for (size_t i = 0; path != NULL && i < allow->count; i++) {
+        char *allowed = check_program_path(allow->items[i]);
+        bool same = allowed != NULL && strcmp(allowed, path) == 0;
+        free(allowed);
+        if (same)
+            return path;
+    }
+    free(path);
+    return NULL;
+}
+
+struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
+                                   const struct config_strs *allow)
+{
+    struct check_spec *check = calloc(1, sizeof *check);
+    if (check == NULL)
+        return NULL;
+    check->kind = spec->kind;
+    check->every_ms = spec->every_ms;
+    check->timeout_ms = spec->timeout_ms;
+    check->http_status = spec->http_status;
+    size_t count = 0;
+    while (spec->argv != NULL && spec->argv[count] != NULL)
+        count++;
+    check->argv = calloc(count + 1, sizeof *check->argv);
+    bool copied = check->argv != NULL;
+    for (size_t i = 0; i < count && copied; i++)
+        copied = (check->argv[i] = with_pid(spec->argv[i], pid)) != NULL;
+    if (spec->target != NULL && copied)
+        copied = (check->target = with_pid(spec->target, pid)) != NULL;
+    if (spec->expect != NULL && copied)
+        copied = (check->expect = strdup(spec->expect)) != NULL;
+    if (!copied)
+        check_spec_free(&check);
+    else if (spec->kind == CHECK_EXEC)
+        check->program = rule_program_allowed(check->argv[0], allow);
+    return check;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the rules, shared by agent_rules.c, rule_watch.c and rules_store.c alone. Loop
+ * thread.
+ */
+#ifndef RULES_INT_H
+#define RULES_INT_H
+
+#include <sys/queue.h>
+
+#include "agent_rules.h"
+
+enum health { HEALTH_UNKNOWN, HEALTH_PASSING, HEALTH_FAILING };
+
+/* One rule on one process. */
+struct watch_item {
+    TAILQ_ENTRY(watch_item) link;
+    struct agent_rules *rules;
+    struct rule_spec *spec;  /* of the rule's list entry, which outlives this */
+    struct process *process; /* a reference */
+    struct check *check;     /* NULL where no thread was to be had */
+    enum health health;
+    bool fired_now, passed_once; /* fired_now: no second time before it has passed */
+    uint64_t since_ns, failures_in_row;
+    uint64_t checks, failures, fired, suppressed;
+    uint64_t last_fired_ns; /* realtime; 0: never */
+    char last_error[256];
+};
+TAILQ_HEAD(watch_list, watch_item);
+
+struct agent_rules {
+    struct agent_rules_settings settings;
+    uint64_t generation;
+    struct rule_spec **specs;
+    size_t count;
+    struct process **processes; /* references; those attached now */
+    size_t process_count;
+    struct watch_list watches;
+    struct loop_timer *minute;
+};
+
+/* rule_watch.c */
+int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct process *process);
+void watch_start_check(struct watch_item *watch);
+void watch_end(struct watch_item *watch);
+void watch_report(struct watch_item *watch);
+
+/* rules_store.c: the set as it was pushed, on the worker. */
+void rules_store(struct agent_rules *rules, uint64_t generation, const cJSON *array);
+cJSON *rules_load(int folder, uint64_t *generation); /* the array, or NULL */
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The queue of partitions of the spool; see spool.h. Files are written outside of the mutex, so
+ * that a slow disk does not stop the uplink; the room for them is reserved before.
+ */
+#include "spool_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "checksum.h"
+#include "clock.h"
+#include "durable.h"
+#include "wire.h"
+
+uint64_t spool_room(uint64_t payload_bytes)
+{
+    return (payload_bytes + SPOOL_FILE_HEAD_BYTES + 4095) / 4096 * 4096;
+}
+
+static bool key_equal(const struct partition_key *a, const struct partition_key *b)
+{
+    return a->epoch == b->epoch && a->sequence == b->sequence &&
+           process_uid_equal(&a->process, &b->process);
+}
+
+static struct spool_item *find_locked(struct spool *spool, const struct partition_key *key)
+{
+    struct spool_item *item;
+    TAILQ_FOREACH(item, &spool->items, link)
+    {
+        if (key_equal(&item->head.key, key))
+            return item;
+    }
+    return NULL;
+}
+
+void spool_insert_locked(struct spool *spool, struct spool_item *item)
+{
+    item->order = ++spool->next_order;
+    TAILQ_INSERT_TAIL(&spool->items, item, link);
+    spool->counters.partitions++;
+    spool->counters.bytes += spool_room(item->head.payload_bytes);
+}
+
+void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost)
+{
+    TAILQ_REMOVE(&spool->items, item, link);
+    spool->counters.partitions--;
+    spool->counters.bytes -= spool_room(item->head.payload_bytes);
+    if (lost) {
+        spool->counters.lost_partitions++;
+        spool->counters.lost_events += item->head.events;
+    }
+    free(item);
+}
+
+/* The report is rewritten before the file goes: a kill in between leaves a partition that is
+ * uploaded although its report calls it lost, which hurts nobody. */
+static void drop_locked(struct spool *spool, struct spool_item *item, const char *reason)
+{
+    char name[SPOOL_NAME_BYTES];
+    spool_file_name(&item->head, name);
+    spool_amend_locked(spool, &item->head, reason);
+    unlinkat(spool->folder, name, 0);
+    struct spool_head head = item->head;
+    spool_remove_locked(spool, item, true);
+    spool_settle_locked(spool, &head.capture, &head.key.process);
+}
+
+static int reserve(struct spool *spool, const struct partition_key *key, uint64_t room)
+{
+    if (room > spool->max_bytes)
+        return SKEIN_FULL;
+    int status = SKEIN_OK;
+    pthread_mutex_lock(&spool->mutex);
+    if (find_locked(spool, key) != NULL)
+        status = SKEIN_EXISTS;
+    while (status == SKEIN_OK &&
+           spool->counters.bytes + spool->reserved_bytes > spool->max_bytes - room) {
+        struct spool_item *oldest;
+        TAILQ_FOREACH(oldest, &spool->items, link)
+        {
+            if (!oldest->held)
+                break;
+        }
+        if (oldest == NULL)
+            status = SKEIN_FULL;
+        else
+            drop_locked(spool, oldest, "spool_full");
+    }
+    if (status == SKEIN_OK)
+        spool->reserved_bytes += room;
+    pthread_mutex_unlock(&spool->mutex);
+    return status;
+}
+
+int spool_put(struct spool *spool, const struct spool_head *head, const uint8_t *bytes, size_t n)
+{
+    if (n > WIRE_PARTITION_MAX)
+        return SKEIN_TOO_LARGE;
+    struct spool_item *item = calloc(1, sizeof *item);
+    if (item == NULL)
+        return SKEIN_NO_MEMORY;
+    item->held = true;
+    item->head = *head;
+    item->head.kind = SPOOL_PARTITION;
+    item->head.created_ns = clock_realtime_ns();
+    item->head.payload_bytes = n;
+    item->head.payload_checksum = checksum64(bytes, n);
+    uint64_t room = spool_room(n);
+    int status = reserve(spool, &head->key, room);
+    if (status != SKEIN_OK) {
+        free(item);
+        return status;
+    }
+
+    uint8_t packed[SPOOL_FILE_HEAD_BYTES];
+    char name[SPOOL_NAME_BYTES];
+    spool_head_put(packed, &item->head);
+    spool_file_name(&item->head, name);
+    const struct durable_part parts[] = {{packed, sizeof packed}, {bytes, n}};
+    status = durable_write(spool->folder, name, parts, 2);
+    if (status != SKEIN_OK)
+        unlinkat(spool->folder, name, 0);
+
+    pthread_mutex_lock(&spool->mutex);
+    spool->reserved_bytes -= room;
+    if (status == SKEIN_OK)
+        spool_insert_locked(spool, item);
+    pthread_mutex_unlock(&spool->mutex);
+    if (status != SKEIN_OK)
+        free(item);
+    return status;
+}
+
+void spool_release(struct spool *spool, const struct capture_id *capture,
+                   const struct process_uid *process)
+{
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_item *item;
+    TAILQ_FOREACH(item, &spool->items, link)
+    {
+        if (capture_id_equal(&item->head.capture, capture) &&
+            process_uid_equal(&item->head.key.process, process))
+            item->held = false;
+    }
+    pthread_mutex_unlock(&spool->mutex);
+}
+
+int spool_next(struct spool *spool, uint64_t after, uint64_t *order, struct spool_head *out)
+{
+    int status = SKEIN_NOT_FOUND;
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_item *item;
+    TAILQ_FOREACH(item, &spool->items, link)
+    {
+        if (item->order > after && !item->held) {
+            *order = item->order;
+            *out = item->head;
+            status = SKEIN_OK;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&spool->mutex);
+    return status;
+}
+
+int spool_open_partition(struct spool *spool, const struct partition_key *key, int *fd)
+{
+    struct spool_head head = {.kind = SPOOL_PARTITION, .key = *key};
+    char name[SPOOL_NAME_BYTES];
+    spool_file_name(&head, name);
+    *fd = openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (*fd >= 0)
+        return SKEIN_OK;
+    return errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
+}
+
+/* Removes the oldest files of rejected/ until one more fits. */
+static void make_room_aside(struct spool *spool)
+{
+    for (;;) {
+        int fd = openat(spool->rejected, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        if (dir == NULL) {
+            if (fd >= 0)
+                close(fd);
+            return;
+        }
+        char oldest[SPOOL_NAME_BYTES] = "";
+        struct timespec oldest_time = {0};
+        uint32_t count = 0;
+        for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+            struct stat st;
+            if (entry->d_name[0] == '.' || strlen(entry->d_name) >= sizeof oldest ||
+                fstatat(spool->rejected, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+                continue;
+            bool older = st.st_mtim.tv_sec < oldest_time.tv_sec ||
+                         (st.st_mtim.tv_sec == oldest_time.tv_sec &&
+                          st.st_mtim.tv_nsec < oldest_time.tv_nsec);
+            if (count++ == 0 || older) {
+                memcpy(oldest, entry->d_name, strlen(entry->d_name) + 1);
+                oldest_time = st.st_mtim;
+            }
+        }
+        closedir(dir);
+        if (count < spool->max_rejected || unlinkat(spool->rejected, oldest, 0) != 0)
+            return;
+    }
+}
+
+void spool_done(struct spool *spool, const struct partition_key *key, enum spool_fate fate)
+{
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_item *item = find_locked(spool, key);
+    if (item != NULL && fate == SPOOL_STORED) {
+        char name[SPOOL_NAME_BYTES];
+        struct spool_head head = item->head;
+        spool_file_name(&head, name);
+        unlinkat(spool->folder, name, 0);
+        spool_remove_locked(spool, item, false);
+        spool_settle_locked(spool, &head.capture, &head.key.process);
+    } else if (item != NULL) {
+        char name[SPOOL_NAME_BYTES];
+        struct spool_head head = item->head;
+        spool_file_name(&head, name);
+        spool_amend_locked(spool, &head, fate == SPOOL_REJECTED ? "rejected" : "spool_unreadable");
+        make_room_aside(spool);
+        if (durable_move(spool->folder, spool->rejected, name) != SKEIN_OK)
+            unlinkat(spool->folder, name, 0);
+        spool->counters.rejected++;
+        spool_remove_locked(spool, item, true);
+        spool_settle_locked(spool, &head.capture, &head.key.process);
+    }
+    pthread_mutex_unlock(&spool->mutex);
+}
+
+void spool_visit(struct spool *spool,
+                 void (*visit)(void *context, const struct spool_head *head, int held),
+                 void *context)
+{
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_item *item;
+    TAILQ_FOREACH(item, &spool->items, link)
+    visit(context, &item->head, item->held);
+    pthread_mutex_unlock(&spool->mutex);
+}
+
+void spool_count(struct spool *spool, struct spool_counters *out)
+{
+    pthread_mutex_lock(&spool->mutex);
+    *out = spool->counters;
+    pthread_mutex_unlock(&spool->mutex);
+}
+
+static int open_folders(struct spool *spool, const char *folder)
+{
+    int status = durable_folder(folder, &spool->folder);
+    if (status != SKEIN_OK)
+        return status;
+    if (mkdirat(spool->folder, "rejected", 0700) != 0 && errno != EEXIST)
+        return SKEIN_IO;
+    spool->rejected = openat(spool->folder, "rejected", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return spool->rejected >= 0 ? SKEIN_OK : SKEIN_IO;
+}
+
+int spool_open(const struct spool_settings *settings, struct spool **out, char *error,
+               size_t error_bytes)
+{
+    *out = NULL;
+    struct spool *spool = calloc(1, sizeof *spool);
+    if (spool == NULL) {
+        snprintf(error, error_bytes, "%s", skein_status_text(SKEIN_NO_MEMORY));
+        return SKEIN_NO_MEMORY;
+    }
+    spool->folder = spool->rejected = -1;
+    spool->max_bytes = settings->max_bytes;
+    spool->max_reports = settings->max_reports != 0 ? settings->max_reports : 4096;
+    spool->max_rejected = settings->max_rejected != 0 ? settings->max_rejected : 16;
+    spool->amend = settings->amend;
+    pthread_mutex_init(&spool->mutex, NULL);
+    TAILQ_INIT(&spool->items);
+    TAILQ_INIT(&spool->reports);
+    int status = open_folders(spool, settings->folder);
+    if (status == SKEIN_OK)
+        status = spool_recover(spool);
+    if (status != SKEIN_OK) {
+        snprintf(error, error_bytes, "spool folder %s: %s", settings->folder,
+                 skein_status_text(status));
+        spool_close(&spool);
+        return status;
+    }
+    *out = spool;
+    return SKEIN_OK;
+}
+
+void spool_close(struct spool **spool_p)
+{
+    struct spool *spool = *spool_p;
+    if (spool == NULL)
+        return;
+    *spool_p = NULL;
+    struct spool_item *item;
+    while ((item = TAILQ_FIRST(&spool->items)) != NULL) {
+        TAILQ_REMOVE(&spool->items, item, link);
+        free(item);
+    }
+    struct spool_entry *entry;
+    while ((entry = TAILQ_FIRST(&spool->reports)) != NULL) {
+        TAILQ_REMOVE(&spool->reports, entry, link);
+        free(entry);
+    }
+    if (spool->folder >= 0)
+        close(spool->folder);
+    if (spool->rejected >= 0)
+        close(spool->rejected);
+    pthread_mutex_destroy(&spool->mutex);
+    free(spool);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the spool, shared by spool.c, spool_report.c and spool_recover.c alone. Functions
+ * named spool_*_locked want the mutex held.
+ */
+#ifndef SPOOL_INT_H
+#define SPOOL_INT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "spool.h"
+
+struct spool_item {
+    TAILQ_ENTRY(spool_item) link;
+    struct spool_head head;
+    uint64_t order;
+    bool held;
+};
+TAILQ_HEAD(spool_items, spool_item);
+
+struct spool_entry { /* a journalled report */
+    TAILQ_ENTRY(spool_entry) link;
+    struct spool_head head;
+    uint64_t revision;
+    bool acked;
+    size_t len;
+    char text[];
+};
+TAILQ_HEAD(spool_entries, spool_entry);
+
+/* constant: folder, rejected, settings. By the mutex: the rest. */
+struct spool {
+    int folder, rejected;
+    uint64_t max_bytes;
+    uint32_t max_reports, max_rejected;
+    spool_amend_fn *amend;
+
+    pthread_mutex_t mutex;
+    struct spool_items items;     /* by order */
+    struct spool_entries reports; /* by revision */
+    uint64_t next_order, next_revision;
+    uint64_t reserved_bytes; /* of puts whose file is being written */
+    struct spool_counters counters;
+};
+
+int spool_recover(struct spool *spool);
+
+uint64_t spool_room(uint64_t payload_bytes); /* what a partition counts for */
+void spool_insert_locked(struct spool *spool, struct spool_item *item);
+void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost);
+
+struct spool_entry *spool_entry_new(const struct spool_head *head, const char *text, size_t n);
+void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry);
+void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry);
+
+/* Rewrites the report that lists this partition; best effort on a failing disk. */
+void spool_amend_locked(struct spool *spool, const struct spool_head *lost, const char *reason);
+/* Removes an acknowledged report whose partitions are all gone. */
+void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
+                         const struct process_uid *process);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The journal of reports in the spool; see spool.h. Reports are small and kept in memory too.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "checksum.h"
+#include "clock.h"
+#include "durable.h"
+#include "spool_int.h"
+
+static bool same_target(const struct spool_head *head, const struct capture_id *capture,
+                        const struct process_uid *process)
+{
+    return capture_id_equal(&head->capture, capture) &&
+           process_uid_equal(&head->key.process, process);
+}
+
+struct spool_entry *spool_entry_new(const struct spool_head *head, const char *text, size_t n)
+{
+    struct spool_entry *entry = malloc(sizeof *entry + n + 1);
+    if (entry == NULL)
+        return NULL;
+    *entry = (struct spool_entry){.head = *head, .len = n};
+    memcpy(entry->text, text, n);
+    entry->text[n] = '\0';
+    return entry;
+}
+
+static void unlink_entry(struct spool *spool, const struct spool_entry *entry)
+{
+    char name[SPOOL_NAME_BYTES];
+    spool_file_name(&entry->head, name);
+    unlinkat(spool->folder, name, 0);
+}
+
+void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry)
+{
+    TAILQ_REMOVE(&spool->reports, entry, link);
+    spool->counters.reports--;
+    free(entry);
+}
+
+/* Takes the entry in; whatever had its file name is replaced, the oldest goes beyond the bound. */
+void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry)
+{
+    bool fired = entry->head.kind == SPOOL_FIRED;
+    struct spool_entry *old, *next;
+    for (old = TAILQ_FIRST(&spool->reports); old != NULL; old = next) {
+        next = TAILQ_NEXT(old, link);
+        if ((old->head.kind == SPOOL_FIRED) == fired &&
+            same_target(&old->head, &entry->head.capture, &entry->head.key.process))
+            spool_entry_remove_locked(spool, old);
+    }
+    if (spool->counters.reports >= spool->max_reports) {
+        old = TAILQ_FIRST(&spool->reports);
+        unlink_entry(spool, old);
+        spool_entry_remove_locked(spool, old);
+        spool->counters.lost_reports++;
+    }
+    entry->revision = ++spool->next_revision;
+    TAILQ_INSERT_TAIL(&spool->reports, entry, link);
+    spool->counters.reports++;
+}
+
+static int write_entry(struct spool *spool, const struct spool_entry *entry)
+{
+    uint8_t packed[SPOOL_FILE_HEAD_BYTES];
+    char name[SPOOL_NAME_BYTES];
+    spool_head_put(packed, &entry->head);
+    spool_file_name(&entry->head, name);
+    const struct durable_part parts[] = {{packed, sizeof packed}, {entry->text, entry->len}};
+    return durable_write(spool->folder, name, parts, 2);
+}
+
+int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id *capture,
+                     const struct process_uid *process, const char *text, size_t n)
+{
+    if (n > SPOOL_REPORT_MAX)
+        return SKEIN_TOO_LARGE;
+    struct spool_head head = {.kind = kind,
+                              .capture = *capture,
+                              .key.process = *process,
+                              .created_ns = clock_realtime_ns(),
+                              .payload_bytes = n,
+                              .payload_checksum = checksum64(text, n)};
+    struct spool_entry *entry = spool_entry_new(&head, text, n);
+    if (entry == NULL)
+        return SKEIN_NO_MEMORY;
+    int status = write_entry(spool, entry);
+    /* A report that the disk refuses is still sent: it is lost only if the agent dies as well. */
+    pthread_mutex_lock(&spool->mutex);
+    spool_entry_add_locked(spool, entry);
+    pthread_mutex_unlock(&spool->mutex);
+    return status;
+}
+
+static struct spool_entry *find_target_locked(struct spool *spool, const struct capture_id *capture,
+                                              const struct process_uid *process)
+{
+    struct spool_entry *entry;
+    TAILQ_FOREACH(entry, &spool->reports, link)
+    {
+        if (entry->head.kind == SPOOL_TARGET && same_target(&entry->head, capture, process))
+            return entry;
+    }
+    return NULL;
+}
+
+void spool_amend_locked(struct spool *spool, const struct spool_head *lost, const char *reason)
+{
+    struct spool_entry *entry = find_target_locked(spool, &lost->capture, &lost->key.process);
+    if (entry == NULL || spool->amend == NULL)
+        return;
+    struct buf text = {0};
+    if (spool->amend(entry->text, entry->len, lost, reason, &text) == SKEIN_OK &&
+        text.len <= SPOOL_REPORT_MAX) {
+        struct spool_head head = entry->head;
+        head.payload_bytes = text.len;
+        head.payload_checksum = checksum64(text.data, text.len);
+        struct spool_entry *fresh = spool_entry_new(&head, (const char *)text.data, text.len);
+        if (fresh != NULL) {
+            (void)write_entry(spool, fresh);
+            spool_entry_add_locked(spool, fresh);
+        }
+    }
+    buf_fini(&text);
+}
+
+void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
+                         const struct process_uid *process)
+{
+    struct spool_entry *entry = find_target_locked(spool, capture, process);
+    if (entry == NULL || !entry->acked)
+        return;
+    struct spool_item *item;
+    TAILQ_FOREACH(item, &spool->items, link)
+    {
+        if (same_target(&item->head, capture, process))
+            return;
+    }
+    unlink_entry(spool, entry);
+    spool_entry_remove_locked(spool, entry);
+}
+
+int spool_report_next(struct spool *spool, uint64_t after, struct spool_report *out)
+{
+    int status = SKEIN_NOT_FOUND;
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_entry *entry = NULL, *candidate;
+    TAILQ_FOREACH_REVERSE(candidate, &spool->reports, spool_entries, link)
+    {
+        if (candidate->revision <= after)
+            break;
+        entry = candidate;
+    }
+    if (entry != NULL) {
+        *out = (struct spool_report){.revision = entry->revision,
+                                     .kind = entry->head.kind,
+                                     .capture = entry->head.capture,
+                                     .process = entry->head.key.process,
+                                     .text = strdup(entry->text),
+                                     .len = entry->len};
+        status = out->text != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    }
+    pthread_mutex_unlock(&spool->mutex);
+    return status;
+}
+
+void spool_report_acked(struct spool *spool, uint64_t revision)
+{
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_entry *entry;
+    TAILQ_FOREACH(entry, &spool->reports, link)
+    {
+        if (entry->revision == revision)
+            break;
+    }
+    if (entry != NULL && entry->head.kind == SPOOL_TARGET) {
+        struct spool_head head = entry->head;
+        entry->acked = true;
+        spool_settle_locked(spool, &head.capture, &head.key.process);
+    } else if (entry != NULL) {
+        unlink_entry(spool, entry);
+        spool_entry_remove_locked(spool, entry);
+    }
+    pthread_mutex_unlock(&spool->mutex);
+}
+
+void spool_report_drop(struct spool *spool, uint16_t kind, const struct capture_id *capture,
+                       const struct process_uid *process)
+{
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_entry *entry;
+    TAILQ_FOREACH(entry, &spool->reports, link)
+    {
+        if (entry->head.kind == kind && same_target(&entry->head, capture, process))
+            break;
+    }
+    if (entry != NULL) {
+        unlink_entry(spool, entry);
+        spool_entry_remove_locked(spool, entry);
+    }
+    pthread_mutex_unlock(&spool->mutex);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The uplink's thread and what others ask of it; see uplink.h. The protocol itself is in
+ * uplink_control.c and uplink_data.c.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "json.h"
+#include "uplink_int.h"
+
+#define MS UINT64_C(1000000)
+
+struct outgoing *outgoing_new(uint8_t type, const char *key, const char *text, size_t n)
+{
+    struct outgoing *out = malloc(sizeof *out + n);
+    if (out == NULL)
+        return NULL;
+    memset(out, 0, sizeof *out);
+    out->type = type;
+    out->len = n;
+    snprintf(out->key, sizeof out->key, "%s", key);
+    memcpy(out->text, text, n);
+    return out;
+}
+
+void outgoing_put_locked(struct uplink *uplink, struct outgoing *out)
+{
+    struct outgoing *old, *next;
+    for (old = TAILQ_FIRST(&uplink->list); old != NULL && out->key[0] != '\0'; old = next) {
+        next = TAILQ_NEXT(old, link);
+        if (strcmp(old->key, out->key) == 0) {
+            TAILQ_REMOVE(&uplink->list, old, link);
+            free(old);
+        }
+    }
+    TAILQ_INSERT_TAIL(&uplink->list, out, link);
+}
+
+void uplink_wake(struct uplink *uplink)
+{
+    uint64_t one = 1;
+    ssize_t n;
+    do {
+        n = write(uplink->wake_fd, &one, sizeof one);
+    } while (n < 0 && errno == EINTR);
+}
+
+int uplink_report(struct uplink *uplink, const char *key, const struct capture_id *capture,
+                  const struct process_uid *process, const char *text, size_t n)
+{
+    if (n > WIRE_CONTROL_MAX - WIRE_HEADER_BYTES)
+        return SKEIN_TOO_LARGE;
+    struct outgoing *out = outgoing_new(WIRE_REPORT, key, text, n);
+    if (out == NULL)
+        return SKEIN_NO_MEMORY;
+    if (capture != NULL && process != NULL) {
+        out->on_target = true;
+        out->capture = *capture;
+        out->process = *process;
+    }
+    pthread_mutex_lock(&uplink->mutex);
+    outgoing_put_locked(uplink, out);
+    pthread_mutex_unlock(&uplink->mutex);
+    uplink_wake(uplink);
+    return SKEIN_OK;
+}
+
+void uplink_forget(struct uplink *uplink, const char *key_prefix)
+{
+    pthread_mutex_lock(&uplink->mutex);
+    struct outgoing *out, *next;
+    for (out = TAILQ_FIRST(&uplink->list); out != NULL; out = next) {
+        next = TAILQ_NEXT(out, link);
+        if (out->revision == 0 && out->key[0] != '\0' &&
+            strncmp(out->key, key_prefix, strlen(key_prefix)) == 0) {
+            TAILQ_REMOVE(&uplink->list, out, link);
+            free(out);
+        }
+    }
+    pthread_mutex_unlock(&uplink->mutex);
+}
+
+void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const cJSON *id,
+                        const char *error)
+{
+    char agent[17];
+    snprintf(agent, sizeof agent, "%016llx", (unsigned long long)uplink->agent);
+    struct buf text = {0};
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "agent", agent);
+    if (id != NULL)
+        cJSON_AddItemToObject(root, "command", cJSON_Duplicate(id, 0));
+    cJSON_AddStringToObject(root, "status", error == NULL ? "ok" : "failed");
+    if (error != NULL)
+        cJSON_AddStringToObject(root, "error", error);
+    json_print(root, &text);
+    cJSON_Delete(root);
+    struct outgoing *out = NULL;
+    if (text.status == SKEIN_OK)
+        out = outgoing_new(WIRE_COMMAND_ACK, "", (const char *)text.data, text.len);
+    buf_fini(&text);
+    if (out == NULL)
+        return; /* the collector repeats the command (P-7) */
+    out->id = frame_id;
+    pthread_mutex_lock(&uplink->mutex);
+    outgoing_put_locked(uplink, out);
+    pthread_mutex_unlock(&uplink->mutex);
+    uplink_wake(uplink);
+}
+
+void uplink_set_rules_generation(struct uplink *uplink, uint64_t generation)
+{
+    __atomic_store_n(&uplink->rules_generation, generation, __ATOMIC_RELAXED);
+}
+
+void uplink_set_processes_version(struct uplink *uplink, uint64_t version)
+{
+    __atomic_store_n(&uplink->processes_version, version, __ATOMIC_RELAXED);
+}
+
+int64_t uplink_clock_offset(const struct uplink *uplink)
+{
+    return __atomic_load_n(&uplink->clock_offset_ns, __ATOMIC_RELAXED);
+}
+
+void uplink_count(struct uplink *uplink, struct uplink_counters *out)
+{
+    pthread_mutex_lock(&uplink->mutex);
+    *out = uplink->counters;
+    pthread_mutex_unlock(&uplink->mutex);
+}
+
+/* Whether there is a reason to go on while draining. */
+static bool drained(struct uplink *uplink, uint64_t now_ns)
+{
+    uint64_t stop_by_ns = __atomic_load_n(&uplink->stop_by_ns, __ATOMIC_ACQUIRE);
+    if (stop_by_ns == 0)
+        return false;
+    if (now_ns >= stop_by_ns || !uplink->up)
+        return true;
+    pthread_mutex_lock(&uplink->mutex);
+    bool waiting = !TAILQ_EMPTY(&uplink->list);
+    pthread_mutex_unlock(&uplink->mutex);
+    return !waiting && uplink_data_idle(uplink);
+}
+
+static void wait_for_work(struct uplink *uplink, uint64_t now_ns, uint64_t wake_ns)
+{
+    struct pollfd fds[3] = {
+        {.fd = uplink->wake_fd, .events = POLLIN},
+        {.fd = uplink->control != NULL ? transport_poll_fd(uplink->control) : -1, .events = POLLIN},
+        {.fd = uplink->data != NULL ? transport_poll_fd(uplink->data) : -1, .events = POLLIN}};
+    uint64_t wait_ms = wake_ns > now_ns ? (wake_ns - now_ns + MS - 1) / MS : 0;
+    if (poll(fds, 3, wait_ms > 1000 ? 1000 : (int)wait_ms) <= 0)
+        return;
+    uint64_t count;
+    if ((fds[0].revents & POLLIN) != 0 && read(uplink->wake_fd, &count, sizeof count) < 0)
+        return;
+    if ((fds[1].revents & POLLIN) != 0)
+        uplink_control_receive(uplink);
+    if ((fds[2].revents & POLLIN) != 0)
+        uplink_data_receive(uplink);
+}
+
+static void *uplink_run(void *context)
+{
+    struct uplink *uplink = context;
+    for (;;) {
+        uint64_t now_ns = clock_monotonic_ns(), wake_ns = now_ns + 1000 * MS;
+        uplink_control_step(uplink, now_ns, &wake_ns);
+        uplink_data_step(uplink, now_ns, &wake_ns);
+        if (drained(uplink, now_ns))
+            return NULL;
+        uint64_t stop_by_ns = __atomic_load_n(&uplink->stop_by_ns, __ATOMIC_ACQUIRE);
+        if (stop_by_ns != 0 && stop_by_ns < wake_ns)
+            wake_ns = stop_by_ns;
+        wait_for_work(uplink, clock_monotonic_ns(), wake_ns);
+    }
+}
+
+static void release(struct uplink *uplink)
+{
+    struct outgoing *out;
+    while ((out = TAILQ_FIRST(&uplink->list)) != NULL) {
+        TAILQ_REMOVE(&uplink->list, out, link);
+        free(out);
+    }
+    uplink_data_close(uplink);
+    transport_free(&uplink->control);
+    if (uplink->wake_fd >= 0)
+        close(uplink->wake_fd);
+    pthread_mutex_destroy(&uplink->mutex);
+    free(uplink->control_address);
+    free(uplink->data_address);
+    free(uplink->host);
+    free(uplink->version);
+    free(uplink->boot);
+    free(uplink->labels);
+    free(uplink);
+}
+
+static int copy_settings(struct uplink *uplink, const struct uplink_settings *settings)
+{
+    uplink->agent = settings->agent;
+    uplink->epoch = settings->epoch;
+    uplink->spool = settings->spool;
+    uplink->resend_ns = (settings->resend_ms != 0 ? settings->resend_ms : 5000) * MS;
+    uplink->idle_ns = (settings->idle_ms != 0 ? settings->idle_ms : 60000) * MS;
+    uplink->heartbeat_ns = (settings->heartbeat_ms != 0 ? settings->heartbeat_ms : 10000) * MS;
+    uplink->control_address = strdup(settings->control_address);
+    uplink->data_address = strdup(settings->data_address);
+    uplink->host = strdup(settings->host);
+    uplink->version = strdup(settings->version);
+    uplink->boot = strdup(settings->boot);
+    uplink->labels = strdup(settings->labels);
+    bool copied = uplink->control_address && uplink->data_address && uplink->host &&
+                  uplink->version && uplink->boot && uplink->labels;
+    return copied ? SKEIN_OK : SKEIN_NO_MEMORY;
+}
+
+int uplink_new(const struct uplink_settings *settings, const struct uplink_hooks *hooks,
+               struct uplink **out)
+{
+    *out = NULL;
+    struct uplink *uplink = calloc(1, sizeof *uplink);
+    if (uplink == NULL)
+        return SKEIN_NO_MEMORY;
+    uplink->hooks = *hooks;
+    pthread_mutex_init(&uplink->mutex, NULL);
+    TAILQ_INIT(&uplink->list);
+    for (size_t i = 0; i < UPLINK_UPLOADS; i++)
+        uplink->uploads[i].fd = -1;
+    uplink->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int status = uplink->wake_fd >= 0 ? copy_settings(uplink, settings) : SKEIN_IO;
+    /* Ids of an agent that has restarted differ from those of the run before. */
+    uplink->next_id = uplink->epoch << 32;
+    if (getrandom(&uplink->random, sizeof uplink->random, 0) != (ssize_t)sizeof uplink->random)
+        uplink->random = clock_monotonic_ns();
+    uplink->random |= 1;
+    if (status == SKEIN_OK)
+        status = transport_dial(uplink->control_address, WIRE_CONTROL_MAX, &uplink->control);
+    if (status == SKEIN_OK && pthread_create(&uplink->thread, NULL, uplink_run, uplink) != 0)
+        status = SKEIN_NO_MEMORY;
+    if (status != SKEIN_OK) {
+        release(uplink);
+        return status;
+    }
+    *out = uplink;
+    return SKEIN_OK;
+}
+
+void uplink_free(struct uplink **uplink_p, uint64_t drain_ms)
+{
+    struct uplink *uplink = *uplink_p;
+    if (uplink == NULL)
+        return;
+    *uplink_p = NULL;
+    uint64_t stop_by_ns = clock_monotonic_ns() + drain_ms * MS;
+    __atomic_store_n(&uplink->stop_by_ns, stop_by_ns, __ATOMIC_RELEASE);
+    uplink_wake(uplink);
+    pthread_join(uplink->thread, NULL);
+    release(uplink);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's end of docs/protocol.md: control and data connection to the collector, in one thread
+ * of its own. Owns both transports, what waits for an answer, and the estimate of the collector's
+ * clock. Reads the spool; never decides what is captured.
+ *
+ *            HELLO each second            HEARTBEAT with jitter
+ *   HELLO ------------------------> UP ------------------------> UP
+ *     ^ ^------- WELCOME ----------/ |
+ *     +------ ack says "hello" ------+   three unanswered: both connections are dialled anew
+ */
+#ifndef UPLINK_H
+#define UPLINK_H
+
+#include "agent_command.h"
+#include "spool.h"
+
+struct uplink;
+
+struct uplink_settings {
+    const char *control_address, *data_address; /* copied, as all texts here */
+    const char *host, *version, *boot, *labels;
+    uint64_t agent, epoch;
+    uint64_t heartbeat_ms; /* wished; the collector's WELCOME decides */
+    uint64_t resend_ms;    /* a partition without answer is sent again; 0: 5000 (P-13) */
+    uint64_t idle_ms;      /* the data connection without work is dropped; 0: 60000 (P-15) */
+    struct spool *spool;   /* must outlive the uplink */
+};
+
+/* Called by the uplink's thread; must not block. */
+struct uplink_hooks {
+    void *context;
+    void (*command)(void *context, struct command *command); /* takes it over */
+    void (*welcomed)(void *context,
+                     uint64_t rules_generation); /* the collector wants to know everything */
+};
+
+/* Starts the thread. SKEIN_OK; SKEIN_INVALID (address), SKEIN_IO, SKEIN_NO_MEMORY. */
+int uplink_new(const struct uplink_settings *settings, const struct uplink_hooks *hooks,
+               struct uplink **out);
+
+/* Goes on for at most drain_ms while the collector answers and something waits for it, then ends
+ * the thread. What is left stays in the spool. */
+void uplink_free(struct uplink **uplink, uint64_t drain_ms);
+
+/* ---- any thread, from here on ---- */
+
+void uplink_wake(struct uplink *uplink); /* the spool has something new */
+
+/* Queues a REPORT that need not survive the agent; replaces one of the same key that is still
+ * unanswered. `capture` and `process` are for reports on a target, else NULL. SKEIN_OK,
+ * SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
+int uplink_report(struct uplink *uplink, const char *key, const struct capture_id *capture,
+                  const struct process_uid *process, const char *text, size_t n);
+void uplink_forget(struct uplink *uplink, const char *key_prefix);
+
+/* Answers a command; error NULL: ok. `id` is the command's own, still the caller's. */
+void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const cJSON *id,
+                        const char *error);
+
+/* What the next heartbeats say. */
+void uplink_set_rules_generation(struct uplink *uplink, uint64_t generation);
+void uplink_set_processes_version(struct uplink *uplink, uint64_t version);
+
+/* The collector's realtime minus this host's; 0 while unknown or smaller than its own error. */
+int64_t uplink_clock_offset(const struct uplink *uplink);
+
+struct uplink_counters {
+    uint64_t welcomes, heartbeats, redials, malformed, commands, reports_acked, reports_refused;
+    uint64_t chunks_sent, partitions_stored, partitions_rejected, partitions_resent;
+};
+void uplink_count(struct uplink *uplink, struct uplink_counters *out);
+
+#endif

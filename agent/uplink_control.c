@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control connection: HELLO, heartbeats, the clock's offset, reports until they are
+ * acknowledged, commands in. Uplink thread only.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "agent_report.h"
+#include "clock.h"
+#include "json.h"
+#include "log.h"
+#include "uplink_int.h"
+
+#define MS                   UINT64_C(1000000)
+#define SECOND               (1000 * MS)
+#define REPORT_WAIT_MS       1000
+#define REPORT_WAIT_MAX_MS   10000
+#define COMMAND_ACK_TRIES_NS (10 * SECOND)
+#define HELLOS_BEFORE_REDIAL 10
+#define BEATS_BEFORE_REDIAL  3
+
+static void wake_by(uint64_t *wake_ns, uint64_t at_ns)
+{
+    if (at_ns < *wake_ns)
+        *wake_ns = at_ns;
+}
+
+static uint64_t next_random(struct uplink *uplink)
+{
+    uplink->random ^= uplink->random << 13;
+    uplink->random ^= uplink->random >> 7;
+    uplink->random ^= uplink->random << 17;
+    return uplink->random;
+}
+
+int uplink_control_send(struct uplink *uplink, uint8_t type, uint64_t id, const void *body,
+                        size_t n)
+{
+    uint8_t *message = transport_alloc(WIRE_HEADER_BYTES + n);
+    if (message == NULL)
+        return SKEIN_NO_MEMORY;
+    memcpy(message + WIRE_HEADER_BYTES, body, n);
+    wire_frame_seal(message, type, id, n);
+    int status = transport_send(uplink->control, message, NULL, 0);
+    if (status != SKEIN_OK)
+        transport_alloc_free(message);
+    return status;
+}
+
+static int send_json(struct uplink *uplink, uint8_t type, uint64_t id, cJSON *root)
+{
+    struct buf text = {0};
+    json_print(root, &text);
+    cJSON_Delete(root);
+    int status = text.status;
+    if (status == SKEIN_OK)
+        status = uplink_control_send(uplink, type, id, text.data, text.len);
+    buf_fini(&text);
+    return status;
+}
+
+static void redial(struct uplink *uplink)
+{
+    transport_redial(uplink->control);
+    if (uplink->data != NULL)
+        transport_redial(uplink->data);
+    UPLINK_COUNT(uplink, redials);
+    log_warn("uplink", "the collector is silent: dialling again", "control",
+             uplink->control_address, NULL);
+}
+
+static void say_hello(struct uplink *uplink)
+{
+    if (uplink->hellos_unanswered >= HELLOS_BEFORE_REDIAL) {
+        redial(uplink);
+        uplink->hellos_unanswered = 0;
+    }
+    cJSON *root = cJSON_CreateObject();
+    report_add_agent(root, uplink->agent);
+    cJSON_AddStringToObject(root, "host", uplink->host);
+    cJSON_AddStringToObject(root, "version", uplink->version);
+    cJSON_AddStringToObject(root, "boot", uplink->boot);
+    json_add_u64(root, "epoch", uplink->epoch);
+    cJSON_AddStringToObject(root, "labels", uplink->labels);
+    json_add_u64(root, "heartbeat_ms", uplink->heartbeat_ns / MS);
+    cJSON_AddNullToObject(root, "seal");
+    if (send_json(uplink, WIRE_HELLO, ++uplink->next_id, root) == SKEIN_OK)
+        uplink->hellos_unanswered++;
+}
+
+static uint64_t cpu_ms(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_SELF, &usage) != 0)
+        return 0;
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+}
+
+static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
+{
+    struct spool_counters spool;
+    spool_count(uplink->spool, &spool);
+    cJSON *root = cJSON_CreateObject();
+    report_add_agent(root, uplink->agent);
+    json_add_u64(root, "sent_ns", sent_ns);
+    json_add_u64(root, "rules_generation",
+                 __atomic_load_n(&uplink->rules_generation, __ATOMIC_RELAXED));
+    json_add_u64(root, "processes_version",
+                 __atomic_load_n(&uplink->processes_version, __ATOMIC_RELAXED));
+    cJSON *kept = cJSON_AddObjectToObject(root, "spool");
+    json_add_u64(kept, "bytes", spool.bytes);
+    json_add_u64(kept, "partitions", spool.partitions);
+    cJSON *lost = cJSON_AddObjectToObject(root, "lost");
+    json_add_u64(lost, "spool_partitions", spool.lost_partitions);
+    json_add_u64(lost, "spool_events", spool.lost_events);
+    json_add_u64(root, "cpu_ms", cpu_ms());
+    return root;
+}
+
+static void beat(struct uplink *uplink, uint64_t now_ns)
+{
+    if (uplink->beats_unanswered >= BEATS_BEFORE_REDIAL) { /* P-10 */
+        redial(uplink);
+        uplink->beats_unanswered = 0;
+    }
+    struct heartbeat_sample sample = {++uplink->next_id, clock_monotonic_ns(), clock_realtime_ns()};
+    cJSON *root = heartbeat_body(uplink, sample.sent_realtime_ns);
+    (void)send_json(uplink, WIRE_HEARTBEAT, sample.id, root);
+    uplink->beats[sample.id % 4] = sample;
+    uplink->beats_unanswered++;
+    UPLINK_COUNT(uplink, heartbeats);
+    uint64_t jitter = uplink->heartbeat_ns / 5; /* 0.9 to 1.1 of the interval */
+    uplink->next_beat_ns = now_ns + uplink->heartbeat_ns - jitter / 2 +
+                           (jitter != 0 ? next_random(uplink) % jitter : 0);
+}
+
+/* Takes over what the journal has that is new; a target's final report supersedes "capturing". */
+static void pull_journal(struct uplink *uplink)
+{
+    struct spool_report report;
+    while (spool_report_next(uplink->spool, uplink->spool_revision, &report) == SKEIN_OK) {
+        uplink->spool_revision = report.revision;
+        char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES], key[128];
+        id_text(report.capture.bytes, capture);
+        id_text(report.process.bytes, process);
+        snprintf(key, sizeof key, "%s:%s:%s", report.kind == SPOOL_FIRED ? "fired" : "target",
+                 capture, process);
+        struct outgoing *out = NULL;
+        if (report.kind != SPOOL_INTENT)
+            out = outgoing_new(WIRE_REPORT, key, report.text, report.len);
+        if (out != NULL) {
+            out->revision = report.revision;
+            out->kind = report.kind;
+            out->on_target = true;
+            out->capture = report.capture;
+            out->process = report.process;
+            pthread_mutex_lock(&uplink->mutex);
+            outgoing_put_locked(uplink, out);
+            pthread_mutex_unlock(&uplink->mutex);
+        }
+        free(report.text);
+    }
+}
+
+/* The collector must know of a capture before it is told of its targets. */
+static bool waits_for_fired(struct uplink *uplink, const struct outgoing *out)
+{
+    if (!out->on_target || out->kind == SPOOL_FIRED)
+        return false;
+    struct outgoing *other;
+    TAILQ_FOREACH(other, &uplink->list, link)
+    {
+        if (other->kind == SPOOL_FIRED && capture_id_equal(&other->capture, &out->capture))
+            return true;
+    }
+    return false;
+}
+
+/* Sends what is due of the list; true to drop the entry. */
+static bool send_outgoing_locked(struct uplink *uplink, struct outgoing *out, uint64_t now_ns)
+{
+    if (out->type == WIRE_COMMAND_ACK) {
+        if (out->wait_ms == 0)
+            out->wait_ms = now_ns;
+        bool sent =
+            uplink_control_send(uplink, out->type, out->id, out->text, out->len) == SKEIN_OK;
+        out->next_ns = now_ns + 100 * MS;
+        return sent || now_ns - out->wait_ms > COMMAND_ACK_TRIES_NS;
+    }
+    if (out->id == 0)
+        out->id = ++uplink->next_id;
+    if (uplink_control_send(uplink, out->type, out->id, out->text, out->len) != SKEIN_OK) {
+        out->next_ns = now_ns + 100 * MS;
+        return false;
+    }
+    out->wait_ms = out->wait_ms == 0 ? REPORT_WAIT_MS : out->wait_ms * 2;
+    if (out->wait_ms > REPORT_WAIT_MAX_MS)
+        out->wait_ms = REPORT_WAIT_MAX_MS;
+    out->next_ns = now_ns + out->wait_ms * MS;
+    return false;
+}
+
+static void send_outgoing(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
+{
+    pthread_mutex_lock(&uplink->mutex);
+    struct outgoing *out, *next;
+    for (out = TAILQ_FIRST(&uplink->list); out != NULL; out = next) {
+        next = TAILQ_NEXT(out, link);
+        if (waits_for_fired(uplink, out))
+            continue;
+        if (now_ns >= out->next_ns && send_outgoing_locked(uplink, out, now_ns)) {
+            TAILQ_REMOVE(&uplink->list, out, link);
+            free(out);
+            continue;
+        }
+        wake_by(wake_ns, out->next_ns);
+    }
+    pthread_mutex_unlock(&uplink->mutex);
+}
+
+void uplink_control_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
+{
+    pull_journal(uplink);
+    if (!uplink->up && now_ns >= uplink->next_beat_ns) {
+        say_hello(uplink);
+        uplink->next_beat_ns = now_ns + SECOND;
+    } else if (uplink->up && now_ns >= uplink->next_beat_ns) {
+        beat(uplink, now_ns);
+    }
+    wake_by(wake_ns, uplink->next_beat_ns);
+    if (uplink->up)
+        send_outgoing(uplink, now_ns, wake_ns);
+}
+
+/* ---- what comes in ---- */
+
+static void malformed(struct uplink *uplink, const char *what, const char *why)
+{
+    UPLINK_COUNT(uplink, malformed);
+    log_debug("uplink", "dropped a message from the collector", "type", what, "reason", why, NULL);
+}
+
+static void go_hello(struct uplink *uplink)
+{
+    uplink->up = false;
+    uplink->hello_first_id = uplink->next_id + 1;
+    uplink->hellos_unanswered = 0;
+    uplink->next_beat_ns = 0;
+}
+
+static void take_welcome(struct uplink *uplink, const struct wire_frame *frame)
+{
+    char why[160] = "";
+    struct welcome welcome;
+    if (welcome_parse(frame->body, frame->body_bytes, &welcome, why, sizeof why) != SKEIN_OK) {
+        malformed(uplink, "welcome", why);
+        return;
+    }
+    if (uplink->up || frame->id < uplink->hello_first_id || frame->id > uplink->next_id)
+        return; /* the answer to an older HELLO */
+    if (welcome.heartbeat_ms >= 50)
+        uplink->heartbeat_ns = welcome.heartbeat_ms * MS;
+    uplink->up = true;
+    uplink->beats_unanswered = 0;
+    uplink->next_beat_ns = 0; /* the first heartbeat goes at once: it measures the clock */
+    pthread_mutex_lock(&uplink->mutex);
+    uplink->counters.welcomes++;
+    struct outgoing *out;
+    TAILQ_FOREACH(out, &uplink->list, link)
+    out->next_ns = 0;
+    pthread_mutex_unlock(&uplink->mutex);
+    log_info("uplink", "connected to the collector", "control", uplink->control_address, NULL);
+    if (uplink->hooks.welcomed != NULL)
+        uplink->hooks.welcomed(uplink->hooks.context, welcome.rules_generation);
+}
+
+/* Of the last samples the one with the shortest round trip counts; its error is half of that. */
+static void estimate_offset(struct uplink *uplink, const struct heartbeat_sample *sample,
+                            uint64_t received_ns)
+{
+    uint64_t round_trip = clock_monotonic_ns() - sample->sent_monotonic_ns;
+    uint64_t middle = sample->sent_realtime_ns + round_trip / 2;
+    uint32_t slot = uplink->offset_count++ % UPLINK_OFFSET_SAMPLES;
+    uplink->offsets[slot].round_trip_ns = round_trip;
+    uplink->offsets[slot].offset_ns = (int64_t)(received_ns - middle);
+    uint32_t known =
+        uplink->offset_count < UPLINK_OFFSET_SAMPLES ? uplink->offset_count : UPLINK_OFFSET_SAMPLES;
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < known; i++) {
+        if (uplink->offsets[i].round_trip_ns < uplink->offsets[best].round_trip_ns)
+            best = i;
+    }
+    int64_t offset = uplink->offsets[best].offset_ns;
+    uint64_t size = offset < 0 ? (uint64_t)-offset : (uint64_t)offset;
+    if (size <= uplink->offsets[best].round_trip_ns)
+        offset = 0;
+    __atomic_store_n(&uplink->clock_offset_ns, offset, __ATOMIC_RELAXED);
+}
+
+static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *frame)
+{
+    char why[160] = "";
+    struct heartbeat_ack ack;
+    if (heartbeat_ack_parse(frame->body, frame->body_bytes, &ack, why, sizeof why) != SKEIN_OK) {
+        malformed(uplink, "heartbeat ack", why);
+        return;
+    }
+    const struct heartbeat_sample *sample = &uplink->beats[frame->id % 4];
+    if (!uplink->up || sample->id != frame->id)
+        return;
+    uplink->beats_unanswered = 0;
+    if (ack.received_ns != 0)
+        estimate_offset(uplink, sample, ack.received_ns);
+    if (ack.hello) {
+        log_info("uplink", "the collector asks who we are", NULL);
+        go_hello(uplink);
+    }
+}
+
+static void take_report_ack(struct uplink *uplink, const struct wire_frame *frame)
+{
+    char why[256] = "";
+    int status = report_ack_parse(frame->body, frame->body_bytes, why, sizeof why);
+    if (status == SKEIN_INVALID) {
+        malformed(uplink, "report ack", why);
+        return;
+    }
+    uint64_t revision = 0;
+    char key[192] = "";
+    pthread_mutex_lock(&uplink->mutex);
+    struct outgoing *out;
+    TAILQ_FOREACH(out, &uplink->list, link)
+    {
+        if (out->type == WIRE_REPORT && out->id == frame->id && out->id != 0)
+            break;
+    }
+    if (out != NULL) {
+        revision = out->revision;
+        snprintf(key, sizeof key, "%s", out->key);
+        TAILQ_REMOVE(&uplink->list, out, link);
+        free(out);
+        if (status == SKEIN_OK)
+            uplink->counters.reports_acked++;
+        else
+            uplink->counters.reports_refused++;
+    }
+    pthread_mutex_unlock(&uplink->mutex);
+    if (revision != 0)
+        spool_report_acked(uplink->spool, revision);
+    if (key[0] != '\0' && status != SKEIN_OK)
+        log_warn("uplink", "the collector refused a report", "report", key, "reason", why, NULL);
+}
+
+static void take_command(struct uplink *uplink, const struct wire_frame *frame)
+{
+    char why[256] = "";
+    struct command *command;
+    cJSON *id;
+    int status = command_parse(frame->body, frame->body_bytes, &command, &id, why, sizeof why);
+    if (status == SKEIN_OK) {
+        command->frame_id = frame->id;
+        UPLINK_COUNT(uplink, commands);
+        uplink->hooks.command(uplink->hooks.context, command);
+        return;
+    }
+    malformed(uplink, "command", why);
+    if (id != NULL && status == SKEIN_INVALID)
+        uplink_command_ack(uplink, frame->id, id, why);
+    cJSON_Delete(id);
+}
+
+static void take_message(struct uplink *uplink, const struct transport_message *message)
+{
+    struct wire_frame frame;
+    int status = wire_frame_get(message->data, message->len, &frame);
+    if (status != SKEIN_OK) {
+        malformed(uplink, "frame", skein_status_text(status));
+        return;
+    }
+    uplink->last_answer_ns = clock_monotonic_ns();
+    switch (frame.type) {
+    case WIRE_WELCOME:
+        take_welcome(uplink, &frame);
+        break;
+    case WIRE_HEARTBEAT_ACK:
+        take_heartbeat_ack(uplink, &frame);
+        break;
+    case WIRE_REPORT_ACK:
+        take_report_ack(uplink, &frame);
+        break;
+    case WIRE_COMMAND:
+        take_command(uplink, &frame);
+        break;
+    default:
+        malformed(uplink, "frame",
+                  frame.type == WIRE_ERROR ? "the collector calls ours malformed" : "type");
+    }
+}
+
+void uplink_control_receive(struct uplink *uplink)
+{
+    struct transport_message message;
+    /* Bounded, so that a flood on control does not hold up the data connection. */
+    for (int i = 0; i < 64 && transport_receive(uplink->control, 0, &message) == SKEIN_OK; i++) {
+        take_message(uplink, &message);
+        transport_message_free(&message);
+    }
+}

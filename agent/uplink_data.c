@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The data connection: partitions from the spool to the collector in chunks, until each is
+ * answered. Uplink thread only.
+ *
+ * P-11 allows 8 chunks in flight, P-12 answers whole partitions: so no other partition is begun
+ * while 8 or more chunks are unanswered, but one that is larger than the window is sent through.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "uplink_int.h"
+
+#define MS               UINT64_C(1000000)
+#define CHUNKS_IN_FLIGHT 8
+#define CHUNKS_A_STEP    4 /* between two looks at control */
+#define SEND_WAIT_MS     20
+#define STUCK_NS         (15000 * MS) /* nothing moves: dial anew */
+#define RETRY_MAX_MS     60000
+
+static void wake_by(uint64_t *wake_ns, uint64_t at_ns)
+{
+    if (at_ns < *wake_ns)
+        *wake_ns = at_ns;
+}
+
+static void upload_end(struct upload *upload)
+{
+    if (upload->fd >= 0)
+        close(upload->fd);
+    *upload = (struct upload){.fd = -1};
+}
+
+bool uplink_data_idle(const struct uplink *uplink)
+{
+    for (size_t i = 0; i < UPLINK_UPLOADS; i++) {
+        if (uplink->uploads[i].active)
+            return false;
+    }
+    return true;
+}
+
+void uplink_data_close(struct uplink *uplink)
+{
+    for (size_t i = 0; i < UPLINK_UPLOADS; i++)
+        upload_end(&uplink->uploads[i]);
+    transport_free(&uplink->data);
+}
+
+static uint32_t in_flight(const struct uplink *uplink)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < UPLINK_UPLOADS; i++) {
+        const struct upload *upload = &uplink->uploads[i];
+        if (upload->active)
+            n += upload->next - upload->acknowledged;
+    }
+    return n;
+}
+
+static bool is_active(const struct uplink *uplink, uint64_t order)
+{
+    for (size_t i = 0; i < UPLINK_UPLOADS; i++) {
+        if (uplink->uploads[i].active && uplink->uploads[i].order == order)
+            return true;
+    }
+    return false;
+}
+
+/* The oldest queued partition that is not under way yet, into the slot. */
+static bool upload_begin(struct uplink *uplink, struct upload *slot)
+{
+    uint64_t order = 0;
+    struct spool_head head;
+    for (;;) {
+        if (spool_next(uplink->spool, order, &order, &head) != SKEIN_OK)
+            return false;
+        if (is_active(uplink, order))
+            continue;
+        int fd;
+        int status = spool_open_partition(uplink->spool, &head.key, &fd);
+        if (status == SKEIN_OK) {
+            uint64_t count = (head.payload_bytes + WIRE_CHUNK_MAX - 1) / WIRE_CHUNK_MAX;
+            *slot = (struct upload){.active = true,
+                                    .order = order,
+                                    .head = head,
+                                    .fd = fd,
+                                    .count = count == 0 ? 1 : (uint32_t)count};
+            return true;
+        }
+        /* A file that will not open now may do so later, unless it is gone. */
+        if (status == SKEIN_NOT_FOUND)
+            spool_done(uplink->spool, &head.key, SPOOL_UNREADABLE);
+    }
+}
+
+static void begin_uploads(struct uplink *uplink)
+{
+    for (size_t i = 0; i < UPLINK_UPLOADS && in_flight(uplink) < CHUNKS_IN_FLIGHT; i++) {
+        if (!uplink->uploads[i].active && !upload_begin(uplink, &uplink->uploads[i]))
+            return;
+    }
+}
+
+static int read_whole(int fd, uint8_t *to, size_t n, uint64_t offset)
+{
+    while (n > 0) {
+        ssize_t got = pread(fd, to, n, (off_t)offset);
+        if (got <= 0)
+            return SKEIN_IO;
+        to += got;
+        n -= (size_t)got;
+        offset += (uint64_t)got;
+    }
+    return SKEIN_OK;
+}
+
+/* SKEIN_OK; SKEIN_AGAIN: no room or no peer; SKEIN_IO: the file cannot be read. */
+static int send_chunk(struct uplink *uplink, struct upload *upload)
+{
+    const struct spool_head *head = &upload->head;
+    uint64_t offset = (uint64_t)upload->next * WIRE_CHUNK_MAX;
+    uint64_t left = head->payload_bytes - offset;
+    size_t len = left < WIRE_CHUNK_MAX ? (size_t)left : WIRE_CHUNK_MAX;
+    uint8_t *message = transport_alloc(WIRE_HEADER_BYTES + WIRE_CHUNK_HEADER_BYTES + len);
+    if (message == NULL)
+        return SKEIN_AGAIN;
+    struct wire_chunk chunk = {.key = head->key,
+                               .capture = head->capture,
+                               .index = upload->next,
+                               .count = upload->count,
+                               .partition_bytes = head->payload_bytes,
+                               .partition_checksum = head->payload_checksum,
+                               .bytes_len = (uint32_t)len};
+    uint8_t *body = message + WIRE_HEADER_BYTES;
+    wire_chunk_put(body, &chunk);
+    int status =
+        read_whole(upload->fd, body + WIRE_CHUNK_HEADER_BYTES, len, SPOOL_FILE_HEAD_BYTES + offset);
+    if (status == SKEIN_OK) {
+        wire_frame_seal(message, WIRE_CHUNK, ++uplink->next_id, WIRE_CHUNK_HEADER_BYTES + len);
+        status = transport_send(uplink->data, message, NULL, SEND_WAIT_MS);
+        if (status != SKEIN_OK)
+            status = SKEIN_AGAIN;
+    }
+    if (status != SKEIN_OK)
+        transport_alloc_free(message);
+    return status;
+}
+
+/* Sends chunks of one upload; false when the connection takes no more now. */
+static bool upload_step(struct uplink *uplink, struct upload *upload, unsigned *budget,
+                        uint64_t now_ns)
+{
+    while (upload->next<upload->count && * budget> 0) {
+        uint32_t all = in_flight(uplink), others = all - (upload->next - upload->acknowledged);
+        if (others > 0 && all >= CHUNKS_IN_FLIGHT)
+            return true;
+        int status = send_chunk(uplink, upload);
+        if (status == SKEIN_AGAIN)
+            return false;
+        if (status != SKEIN_OK) {
+            log_error("uplink", "a spooled partition cannot be read", NULL);
+            spool_done(uplink->spool, &upload->head.key, SPOOL_UNREADABLE);
+            upload_end(upload);
+            return true;
+        }
+        (*budget)--;
+        upload->next++;
+        upload->sent_all_ns = now_ns;
+        uplink->data_progress_ns = now_ns;
+        UPLINK_COUNT(uplink, chunks_sent);
+    }
+    return true;
+}
+
+/* P-13: no answer in time, so everything is sent again. */
+static void resend_overdue(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
+{
+    for (size_t i = 0; i < UPLINK_UPLOADS; i++) {
+        struct upload *upload = &uplink->uploads[i];
+        if (!upload->active || upload->next < upload->count)
+            continue;
+        uint64_t due_ns = upload->sent_all_ns + uplink->resend_ns;
+        if (now_ns >= due_ns) {
+            upload->next = upload->acknowledged = 0;
+            UPLINK_COUNT(uplink, partitions_resent);
+            wake_by(wake_ns, now_ns);
+        } else {
+            wake_by(wake_ns, due_ns);
+        }
+    }
+}
+
+static void dial_or_hang_up(struct uplink *uplink, uint64_t now_ns)
+{
+    if (!uplink_data_idle(uplink)) {
+        uplink->data_used_ns = now_ns;
+        if (uplink->data == NULL) {
+            if (transport_dial(uplink->data_address, WIRE_CONTROL_MAX, &uplink->data) != SKEIN_OK)
+                log_error("uplink", "cannot dial the data port", "data", uplink->data_address,
+                          NULL);
+            uplink->data_progress_ns = now_ns;
+        } else if (now_ns - uplink->data_progress_ns > STUCK_NS) {
+            transport_redial(uplink->data);
+            uplink->data_progress_ns = now_ns;
+            UPLINK_COUNT(uplink, redials);
+        }
+    } else if (uplink->data != NULL && now_ns - uplink->data_used_ns > uplink->idle_ns) {
+        transport_free(&uplink->data); /* P-15 */
+    }
+}
+
+void uplink_data_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
+{
+    begin_uploads(uplink);
+    dial_or_hang_up(uplink, now_ns);
+    if (uplink->data == NULL)
+        return;
+    resend_overdue(uplink, now_ns, wake_ns);
+    unsigned budget = CHUNKS_A_STEP;
+    for (size_t i = 0; i < UPLINK_UPLOADS && budget > 0; i++) {
+        struct upload *upload = &uplink->uploads[i];
+        if (!upload->active || upload->next >= upload->count)
+            continue;
+        if (now_ns < upload->not_before_ns) {
+            wake_by(wake_ns, upload->not_before_ns);
+            continue;
+        }
+        if (!upload_step(uplink, upload, &budget, now_ns)) {
+            wake_by(wake_ns, now_ns + SEND_WAIT_MS * MS);
+            return;
+        }
+    }
+    if (budget == 0)
+        wake_by(wake_ns, now_ns);
+}
+
+static bool key_equal(const struct partition_key *a, const struct partition_key *b)
+{
+    return a->epoch == b->epoch && a->sequence == b->sequence &&
+           process_uid_equal(&a->process, &b->process);
+}
+
+static void take_ack(struct uplink *uplink, const struct wire_ack *ack)
+{
+    struct upload *upload = NULL;
+    for (size_t i = 0; i < UPLINK_UPLOADS; i++) {
+        if (uplink->uploads[i].active && key_equal(&uplink->uploads[i].head.key, &ack->key))
+            upload = &uplink->uploads[i];
+    }
+    uint64_t now_ns = clock_monotonic_ns();
+    uplink->data_progress_ns = now_ns;
+    if (upload == NULL)
+        return; /* of a partition that was sent twice */
+    char key[PARTITION_KEY_TEXT_BYTES];
+    partition_key_text(&ack->key, key);
+    switch (ack->status) {
+    case WIRE_STORED:
+    case WIRE_STORED_BEFORE:
+        spool_done(uplink->spool, &ack->key, SPOOL_STORED);
+        upload_end(upload);
+        UPLINK_COUNT(uplink, partitions_stored);
+        log_debug("uplink", "stored", "partition", key, NULL);
+        break;
+    case WIRE_REJECTED:
+        spool_done(uplink->spool, &ack->key, SPOOL_REJECTED);
+        upload_end(upload);
+        UPLINK_COUNT(uplink, partitions_rejected);
+        log_error("uplink", "the collector cannot decode a partition; kept aside", "partition", key,
+                  NULL);
+        break;
+    default: { /* WIRE_RETRY: at least the last chunk goes again, so that there is something to
+                  answer */
+        uint32_t have = ack->have < upload->count ? ack->have : upload->count - 1;
+        uint32_t retry_ms = ack->retry_ms < RETRY_MAX_MS ? ack->retry_ms : RETRY_MAX_MS;
+        upload->next = upload->acknowledged = have;
+        upload->not_before_ns = now_ns + retry_ms * MS;
+        UPLINK_COUNT(uplink, partitions_resent);
+    }
+    }
+}
+
+void uplink_data_receive(struct uplink *uplink)
+{
+    struct transport_message message;
+    for (int i = 0; i < 64 && transport_receive(uplink->data, 0, &message) == SKEIN_OK; i++) {
+        struct wire_frame frame;
+        struct wire_ack ack;
+        if (wire_frame_get(message.data, message.len, &frame) == SKEIN_OK &&
+            frame.type == WIRE_CHUNK_ACK &&
+            wire_ack_get(frame.body, frame.body_bytes, &ack) == SKEIN_OK)
+            take_ack(uplink, &ack);
+        else
+            UPLINK_COUNT(uplink, malformed);
+        transport_message_free(&message);
+    }
+}
