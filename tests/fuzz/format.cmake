@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_fuzz(partition LINK skein_format)
+skein_fuzz(footer LINK skein_format)
