@@ -106,7 +106,8 @@ static int walk_scan(struct scan *s, int fd, uint64_t number, uint64_t limit, bo
     return status;
 }
 
-static int segment_scan(struct scan *s, const struct segment_info *info)
+/* open: this store wrote or verified all of it; another unclosed one is what recovery could not close. */
+static int segment_scan(struct scan *s, const struct segment_info *info, bool open)
 {
     char name[SEGMENT_NAME_BYTES];
     segment_name(info->number, name);
@@ -126,7 +127,7 @@ static int segment_scan(struct scan *s, const struct segment_info *info)
         }
         buf_fini(&tail);
     } else {
-        status = walk_scan(s, fd, info->number, info->bytes, false);
+        status = walk_scan(s, fd, info->number, info->bytes, !open);
     }
     segment_io_close(&fd);
     if (status == SKEIN_IO) { /* an unreadable segment must not hide the others */
@@ -154,7 +155,7 @@ int store_scan(struct store *store, uint64_t segment, uint64_t offset, store_sca
         if (infos[i].number < segment)
             continue;
         s.from_offset = infos[i].number == segment ? offset : 0;
-        status = segment_scan(&s, &infos[i]);
+        status = segment_scan(&s, &infos[i], i + 1 == count);
     }
     buf_fini(&s.scratch);
     free(infos);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The door to SQLite: binding, rows, transactions, and statements inside statements. */
+#include "db.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "support.h"
+
+static char *folder, *path;
+static struct db *db;
+
+static void setup(void)
+{
+    char error[256] = "";
+    folder = temp_dir_new();
+    path = path_join(folder, "x.db");
+    ck_assert_msg(db_open(path, true, &db, error, sizeof error) == SKEIN_OK, "%s", error);
+    ck_assert_int_eq(db_exec(db, "CREATE TABLE t(a INTEGER PRIMARY KEY, s TEXT, b BLOB)"),
+                     SKEIN_OK);
+}
+
+static void teardown(void)
+{
+    db_close(&db);
+    free(path);
+    temp_dir_free(&folder);
+}
+
+static int64_t insert(int64_t a, const char *s, const void *b, size_t n)
+{
+    return db_run(db, "INSERT INTO t VALUES(?1, ?2, ?3)", NULL, NULL, "isb", a, s, b, n);
+}
+
+static int row_one(void *context, struct db_row *row)
+{
+    size_t n;
+    const void *bytes = db_blob(row, 2, &n);
+    ck_assert_int_eq(db_i64(row, 0), INT64_MIN);
+    ck_assert_str_eq(db_text(row, 1), "");
+    ck_assert_uint_eq(n, 3);
+    ck_assert_int_eq(memcmp(bytes, "a\0b", 3), 0);
+    ++*(int *)context;
+    return 0;
+}
+
+START_TEST(values_come_back)
+{
+    int rows = 0;
+    ck_assert_int_eq(insert(INT64_MIN, NULL, "a\0b", 3), 1);
+    ck_assert_int_eq(db_run(db, "SELECT * FROM t", row_one, &rows, ""), 1);
+    ck_assert_int_eq(rows, 1);
+}
+END_TEST
+
+START_TEST(constraint_is_exists_and_bad_sql_is_io)
+{
+    ck_assert_int_eq(insert(1, "x", "", 0), 1);
+    ck_assert_int_eq(insert(1, "y", "", 0), SKEIN_EXISTS);
+    ck_assert_int_eq(db_run(db, "SELECT nonsense FROM t", NULL, NULL, ""), SKEIN_IO);
+    ck_assert_ptr_nonnull(strstr(db_error(db), "nonsense"));
+    ck_assert_int_eq(db_run(db, "DELETE FROM t", NULL, NULL, ""), 1);
+}
+END_TEST
+
+START_TEST(rolled_back_rows_are_gone)
+{
+    ck_assert_int_eq(db_begin(db), SKEIN_OK);
+    ck_assert_int_eq(insert(1, "x", "", 0), 1);
+    ck_assert_int_eq(db_end(db, false), SKEIN_OK);
+    ck_assert_int_eq(db_run(db, "SELECT * FROM t", NULL, NULL, ""), 0);
+    ck_assert_int_eq(db_begin(db), SKEIN_OK);
+    ck_assert_int_eq(insert(1, "x", "", 0), 1);
+    ck_assert_int_eq(db_end(db, true), SKEIN_OK);
+    ck_assert_int_eq(db_run(db, "SELECT * FROM t", NULL, NULL, ""), 1);
+}
+END_TEST
+
+static int row_nested(void *context, struct db_row *row)
+{
+    int *depth = context;
+    if (*depth < 3) {
+        ++*depth;
+        ck_assert_int_gt(
+            db_run(db, "SELECT a FROM t WHERE a >= ?1", row_nested, depth, "i", db_i64(row, 0)), 0);
+    }
+    return 1;
+}
+
+START_TEST(callback_may_run_the_same_statement)
+{
+    int depth = 0;
+    for (int i = 0; i < 5; i++)
+        insert(i, "", "", 0);
+    ck_assert_int_eq(
+        db_run(db, "SELECT a FROM t WHERE a >= ?1", row_nested, &depth, "i", INT64_C(0)), 1);
+    ck_assert_int_eq(depth, 3);
+    ck_assert_int_eq(db_run(db, "SELECT a FROM t WHERE a >= ?1", NULL, NULL, "i", INT64_C(2)), 3);
+}
+END_TEST
+
+START_TEST(file_that_is_no_database_is_corrupt)
+{
+    char *other = path_join(folder, "other.db"), error[256] = "";
+    struct db *none;
+    char junk[8192];
+    memset(junk, 'j', sizeof junk);
+    file_write(other, junk, sizeof junk);
+    ck_assert_int_eq(db_open(other, false, &none, error, sizeof error), SKEIN_CORRUPT);
+    ck_assert_ptr_null(none);
+    ck_assert_uint_gt(strlen(error), 0);
+    free(other);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("db_sqlite");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, values_come_back);
+    tcase_add_test(c, constraint_is_exists_and_bad_sql_is_io);
+    tcase_add_test(c, rolled_back_rows_are_gone);
+    tcase_add_test(c, callback_may_run_the_same_statement);
+    tcase_add_test(c, file_that_is_no_database_is_corrupt);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
+}

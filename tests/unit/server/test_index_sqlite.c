@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The footer index: overlap queries against a plain loop, pages, deletion, and making it anew. */
+#include "index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "metrics.h"
+#include "partition_make.h"
+#include "support.h"
+
+#define SECOND UINT64_C(1000000000)
+#define T0     (UINT64_C(1700000000) * SECOND)
+
+static char *folder;
+static struct store *store;
+static struct index *index_;
+
+static void open_index(void)
+{
+    char error[256] = "";
+    ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
+}
+
+static void open_both(uint64_t segment_bytes)
+{
+    char error[256] = "";
+    char *segments = path_join(folder, "segments");
+    struct store_settings settings = {.folder = segments, .segment_bytes = segment_bytes};
+    ck_assert_msg(store_open(&settings, &store, error, sizeof error) == SKEIN_OK, "%s", error);
+    free(segments);
+    open_index();
+}
+
+static void close_both(void)
+{
+    index_close(&index_);
+    store_close(&store);
+}
+
+static void setup(void)
+{
+    folder = temp_dir_new();
+    memset(&metrics, 0, sizeof metrics);
+}
+
+static void teardown(void)
+{
+    temp_dir_free(&folder);
+}
+
+/* Stores one partition; adds its row too where asked. */
+static void put(const struct partition_spec *spec, const struct capture_id *capture, bool add)
+{
+    struct buf bytes = {0};
+    partition_make(spec, &bytes);
+    struct store_record record = {
+        .key = spec->key, .capture = *capture, .agent = UINT64_MAX, .received_ns = 7};
+    struct store_place place;
+    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
+    ck_assert_int_eq(store_sync(store), SKEIN_OK);
+    if (add) {
+        struct partition_footer footer;
+        struct partition_row row;
+        size_t need;
+        ck_assert_int_eq(partition_footer_get(bytes.data, bytes.len, &footer, &need), SKEIN_OK);
+        partition_row_make(&row, &record, &place, &footer);
+        ck_assert_int_eq(index_add(index_, &row, 1), SKEIN_OK);
+        partition_footer_free(&footer);
+    }
+    buf_fini(&bytes);
+}
+
+#define ROWS 300
+static struct partition_spec specs[ROWS];
+static const char *const services[] = {"checkout", "cart", "redis"};
+
+/* 300 partitions of 5 processes and 3 services over 3 hours; each 40th lasts 2 to 5 hours. */
+static void specs_make(void)
+{
+    for (uint32_t i = 0; i < ROWS; i++) {
+        uint64_t at = T0 + (uint64_t)(i * 7919u % 10800u) * SECOND;
+        uint64_t span = i % 40 == 7 ? (7200 + 36 * (uint64_t)i) * SECOND : (i % 30) * SECOND / 10;
+        specs[i] = (struct partition_spec){.key = key_of(i % 5, 1 + i % 2, i),
+                                           .from_ns = at,
+                                           .to_ns = at + span,
+                                           .service = services[i % 3],
+                                           .labels = i % 2 ? "zone=a,tier=web" : "zone=b"};
+    }
+}
+
+static void specs_put(void)
+{
+    specs_make();
+    struct capture_id captures[] = {capture_of(1), capture_of(2)};
+    for (uint32_t i = 0; i < ROWS; i++)
+        put(&specs[i], &captures[i % 7 == 0], true);
+}
+
+struct answer {
+    uint32_t ids[ROWS]; /* sequence of each row */
+    size_t count;
+    uint64_t last_to;
+    struct partition_key last_key;
+};
+
+static int collect(void *context, const struct partition_row *row)
+{
+    struct answer *a = context;
+    uint32_t i = (uint32_t)row->record.key.sequence;
+    ck_assert_uint_lt(i, ROWS);
+    ck_assert_uint_lt(a->count, ROWS);
+    const struct partition_spec *spec = &specs[i];
+    ck_assert_int_eq(memcmp(&row->record.key, &spec->key, sizeof spec->key), 0);
+    ck_assert_str_eq(row->service, spec->service);
+    ck_assert_str_eq(row->labels, spec->labels);
+    ck_assert_uint_eq(row->record.agent, UINT64_MAX);
+    ck_assert_uint_eq(row->from_ns, spec->from_ns);
+    ck_assert_uint_eq(row->to_ns, spec->to_ns);
+    ck_assert(a->count == 0 || row->to_ns > a->last_to ||
+              (row->to_ns == a->last_to &&
+               memcmp(&row->record.key.process, &a->last_key.process, 16) >= 0));
+    a->last_to = row->to_ns;
+    a->last_key = row->record.key;
+    a->ids[a->count++] = i;
+    return 0;
+}
+
+/* The query's answer is what a plain loop over all rows gives, in one piece and page by page. */
+static void check_query(struct partition_query query, const char *zone)
+{
+    bool want[ROWS] = {false};
+    size_t wanted = 0;
+    for (uint32_t i = 0; i < ROWS; i++) {
+        struct capture_id capture = capture_of(i % 7 == 0 ? 2 : 1);
+        want[i] = specs[i].to_ns >= query.from_ns && specs[i].from_ns <= query.to_ns &&
+                  (!query.service || strcmp(query.service, specs[i].service) == 0) &&
+                  (!query.process || process_uid_equal(query.process, &specs[i].key.process)) &&
+                  (!query.capture || capture_id_equal(query.capture, &capture)) &&
+                  (!zone || strstr(specs[i].labels, zone));
+        wanted += want[i];
+    }
+    struct answer all = {.count = 0}, pages = {.count = 0};
+    ck_assert_int_eq(index_query(index_, &query, collect, &all), (int64_t)wanted);
+    ck_assert_uint_eq(all.count, wanted);
+    for (size_t k = 0; k < all.count; k++)
+        ck_assert(want[all.ids[k]]);
+    query.limit = 17;
+    while (index_query(index_, &query, collect, &pages) == 17) {
+        query.after = true;
+        query.after_time = pages.last_to;
+        query.after_key = pages.last_key;
+    }
+    ck_assert_uint_eq(pages.count, all.count);
+    ck_assert_int_eq(memcmp(pages.ids, all.ids, all.count * sizeof *all.ids), 0);
+}
+
+START_TEST(queries_answer_what_a_plain_loop_finds)
+{
+    open_both(0);
+    specs_put();
+    struct process_uid process = process_of(3);
+    struct capture_id capture = capture_of(2);
+    char error[128];
+    struct selector *selector;
+    ck_assert_int_eq(selector_new("zone=a,service in (cart,redis)", &selector, error, sizeof error),
+                     SKEIN_OK);
+    for (uint64_t step = 0; step < 12; step++) {
+        uint64_t from = step == 0 ? 0 : T0 + step * 1300 * SECOND;
+        uint64_t to = step == 0 ? UINT64_MAX : from + (step % 4) * 400 * SECOND;
+        struct partition_query query = {.from_ns = from, .to_ns = to};
+        check_query(query, NULL);
+        query.service = "cart";
+        check_query(query, NULL);
+        query.process = &process;
+        check_query(query, NULL);
+        query.capture = &capture;
+        check_query(query, NULL);
+        query = (struct partition_query){.from_ns = from, .to_ns = to, .capture = &capture};
+        check_query(query, NULL);
+        query = (struct partition_query){.from_ns = from, .to_ns = to, .service = "nobody"};
+        check_query(query, NULL);
+        query = (struct partition_query){
+            .from_ns = from, .to_ns = to, .service = "redis", .selector = selector};
+        check_query(query, "zone=a");
+    }
+    selector_free(&selector);
+    close_both();
+}
+END_TEST
+
+START_TEST(selector_sees_labels_and_the_built_in_ones)
+{
+    static const struct {
+        const char *text;
+        uint64_t rows;
+    } cases[] = {{"", ROWS},
+                 {"zone=b", ROWS / 2},
+                 {"tier", ROWS / 2},
+                 {"!tier", ROWS / 2},
+                 {"pid=100", ROWS},
+                 {"exe=svc", ROWS},
+                 {"host in (host-a)", ROWS},
+                 {"service=cart", ROWS / 3}};
+    open_both(0);
+    specs_put();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char error[128];
+        struct selector *selector;
+        ck_assert_int_eq(selector_new(cases[i].text, &selector, error, sizeof error), SKEIN_OK);
+        struct partition_query query = {.selector = selector, .to_ns = UINT64_MAX};
+        struct answer a = {.count = 0};
+        ck_assert_msg(index_query(index_, &query, collect, &a) == (int64_t)cases[i].rows, "%s: %zu",
+                      cases[i].text, a.count);
+        selector_free(&selector);
+    }
+    close_both();
+}
+END_TEST
+
+START_TEST(key_is_found_once_and_a_double_is_counted)
+{
+    open_both(0);
+    specs_make();
+    struct capture_id capture = capture_of(1);
+    put(&specs[5], &capture, true);
+    put(&specs[5], &capture, true);
+    struct partition_row row;
+    ck_assert_int_eq(index_find(index_, &specs[5].key, &row), 1);
+    ck_assert_uint_eq(row.to_ns, specs[5].to_ns);
+    ck_assert_int_eq(index_find(index_, &specs[6].key, &row), 0);
+    ck_assert_int_eq(index_find(index_, &specs[5].key, NULL), 1);
+    ck_assert_uint_eq(metrics.store_doubles_total, 1);
+    struct partition_query all = {.to_ns = UINT64_MAX};
+    struct answer a = {.count = 0};
+    ck_assert_int_eq(index_query(index_, &all, collect, &a), 1);
+    close_both();
+}
+END_TEST
+
+static size_t rows_now(void)
+{
+    struct partition_query all = {.to_ns = UINT64_MAX};
+    struct answer a = {.count = 0};
+    int64_t n = index_query(index_, &all, collect, &a);
+    ck_assert_int_ge(n, 0);
+    return (size_t)n;
+}
+
+START_TEST(index_that_is_behind_follows_the_store_at_open)
+{
+    open_both(0);
+    specs_make();
+    struct capture_id capture = capture_of(1);
+    for (uint32_t i = 0; i < 10; i++)
+        put(&specs[i], &capture, i < 6);
+    ck_assert_uint_eq(rows_now(), 6);
+    close_both();
+    open_both(0);
+    ck_assert_uint_eq(rows_now(), 10);
+    ck_assert_uint_eq(metrics.store_doubles_total, 0);
+    close_both();
+}
+END_TEST
+
+static void damage_remove(const char *path)
+{
+    unlink(path);
+}
+
+static void damage_garbage(const char *path)
+{
+    char junk[20000];
+    memset(junk, 0x5a, sizeof junk);
+    file_write(path, junk, sizeof junk);
+}
+
+static void damage_truncate(const char *path)
+{
+    ck_assert_int_eq(truncate(path, 5000), 0);
+}
+
+static void damage_empty(const char *path)
+{
+    file_write(path, "", 0);
+}
+
+START_TEST(lost_or_damaged_database_is_made_anew)
+{
+    static void (*const damages[])(const char *) = {damage_remove, damage_garbage, damage_truncate,
+                                                    damage_empty};
+    open_both(20000);
+    specs_put();
+    close_both();
+    char *path = path_join(folder, "index.db"), *wal = path_join(folder, "index.db-wal");
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        unlink(wal);
+        damages[i](path);
+        open_both(20000);
+        ck_assert_msg(rows_now() == ROWS, "damage %zu", i);
+        close_both();
+    }
+    free(path);
+    free(wal);
+}
+END_TEST
+
+START_TEST(index_of_another_store_is_made_anew)
+{
+    open_both(0);
+    specs_make();
+    struct capture_id capture = capture_of(1);
+    for (uint32_t i = 0; i < 10; i++)
+        put(&specs[i], &capture, true);
+    close_both();
+    char *segment = path_join(folder, "segments/0000000001.seg");
+    unlink(segment);
+    open_both(0);
+    ck_assert_uint_eq(rows_now(), 0);
+    put(&specs[3], &capture, true);
+    ck_assert_uint_eq(rows_now(), 1);
+    close_both();
+    free(segment);
+}
+END_TEST
+
+START_TEST(rebuild_gives_the_same_rows)
+{
+    open_both(30000);
+    specs_put();
+    struct capture_id capture = capture_of(2);
+    uint64_t empty[8];
+    size_t count = 8;
+    ck_assert_int_eq(store_append_tombstone(store, &capture), SKEIN_OK);
+    ck_assert_int_eq(index_delete_capture(index_, &capture, empty, &count), SKEIN_OK);
+    size_t before = rows_now();
+    ck_assert_uint_eq(before, ROWS - (ROWS + 6) / 7);
+    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_uint_eq(rows_now(), before);
+    ck_assert_int_eq(index_capture_deleted(index_, &capture), 1);
+    close_both();
+}
+END_TEST
+
+START_TEST(deleted_capture_frees_the_segments_that_held_nothing_else)
+{
+    open_both(1); /* each partition a segment of its own */
+    specs_make();
+    struct capture_id kept = capture_of(1), gone = capture_of(2);
+    for (uint32_t i = 0; i < 12; i++)
+        put(&specs[i], i % 3 ? &gone : &kept, true);
+    uint64_t empty[64];
+    size_t count = 64;
+    ck_assert_int_eq(store_append_tombstone(store, &gone), SKEIN_OK);
+    ck_assert_int_eq(index_delete_capture(index_, &gone, empty, &count), SKEIN_OK);
+    ck_assert_uint_eq(count, 8);
+    ck_assert_uint_eq(rows_now(), 4);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_int_eq(store_remove_segment(store, empty[i]), SKEIN_OK);
+        if (i > 0) /* the first is forgotten by the next open */
+            ck_assert_int_eq(index_segment_removed(index_, empty[i]), SKEIN_OK);
+    }
+    ck_assert_int_eq(index_find(index_, &specs[1].key, NULL), 0);
+    ck_assert_int_eq(index_find(index_, &specs[0].key, NULL), 1);
+    close_both();
+    open_both(1);
+    ck_assert_uint_eq(rows_now(), 4);
+    /* The tombstone's segment is free once it is no longer the last one: nothing of the capture is
+     * left on disk. */
+    put(&specs[20], &kept, true);
+    count = 64;
+    ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_int_eq(store_remove_segment(store, empty[0]), SKEIN_OK);
+    ck_assert_int_eq(index_segment_removed(index_, empty[0]), SKEIN_OK);
+    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_uint_eq(rows_now(), 5);
+    close_both();
+}
+END_TEST
+
+START_TEST(tombstone_is_kept_while_its_partitions_are_on_disk)
+{
+    open_both(1);
+    specs_make();
+    struct capture_id kept = capture_of(1), gone = capture_of(2);
+    uint64_t empty[64];
+    size_t count = 64;
+    put(&specs[0], &kept, true);
+    ck_assert_int_eq(store_append_tombstone(store, &gone),
+                     SKEIN_OK); /* alone in its segment, nothing to delete */
+    ck_assert_int_eq(index_delete_capture(index_, &gone, empty, &count), SKEIN_OK);
+    ck_assert_uint_eq(count, 0);
+    put(&specs[1], &kept, true);
+    count = 64;
+    ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
+    ck_assert_uint_eq(count, 1);
+    close_both();
+}
+END_TEST
+
+static int nested_find(void *context, const struct partition_row *row)
+{
+    ++*(int *)context;
+    ck_assert_int_eq(index_find(index_, &row->record.key, NULL), 1);
+    struct partition_query one = {.process = &row->record.key.process, .to_ns = UINT64_MAX};
+    struct answer a = {.count = 0};
+    ck_assert_int_gt(index_query(index_, &one, collect, &a), 0);
+    return *(int *)context == 200;
+}
+
+START_TEST(callback_may_use_the_index_and_stop)
+{
+    int rows = 0;
+    open_both(0);
+    specs_put();
+    struct partition_query all = {.to_ns = UINT64_MAX};
+    ck_assert_int_eq(index_query(index_, &all, nested_find, &rows), 200);
+    close_both();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("index_sqlite");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 100);
+    tcase_add_test(c, queries_answer_what_a_plain_loop_finds);
+    tcase_add_test(c, selector_sees_labels_and_the_built_in_ones);
+    tcase_add_test(c, key_is_found_once_and_a_double_is_counted);
+    tcase_add_test(c, index_that_is_behind_follows_the_store_at_open);
+    tcase_add_test(c, lost_or_damaged_database_is_made_anew);
+    tcase_add_test(c, index_of_another_store_is_made_anew);
+    tcase_add_test(c, rebuild_gives_the_same_rows);
+    tcase_add_test(c, deleted_capture_frees_the_segments_that_held_nothing_else);
+    tcase_add_test(c, tombstone_is_kept_while_its_partitions_are_on_disk);
+    tcase_add_test(c, callback_may_use_the_index_and_stop);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
+}

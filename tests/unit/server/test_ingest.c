@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The data port over the real transport: what is acknowledged is stored once, and nobody who sends
+ * nonsense stops it. */
+#include "ingest.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "metrics.h"
+#include "partition_make.h"
+#include "support.h"
+
+static char *folder;
+static char address[64];
+static struct store *store;
+static struct index *index_;
+static struct ingest *ingest;
+static _Atomic uint64_t hook_rows;
+
+static void count_stored(void *context, const struct partition_row *rows, size_t count)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++) /* the row is findable before anybody hears of it */
+        ck_assert_int_eq(index_find(index_, &rows[i].record.key, NULL), 1);
+    atomic_fetch_add(&hook_rows, count);
+}
+
+static uint64_t agent_seven(void *context, const struct process_uid *process)
+{
+    (void)context;
+    (void)process;
+    return 7;
+}
+
+static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t assembling,
+                           uint64_t wait_ms)
+{
+    char error[256] = "";
+    struct store_settings store_settings = {folder, segment_bytes, min_free};
+    ck_assert_msg(store_open(&store_settings, &store, error, sizeof error) == SKEIN_OK, "%s",
+                  error);
+    ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
+    (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
+    struct ingest_settings settings = {address, assembling, wait_ms};
+    struct ingest_hooks hooks = {NULL, count_stored, agent_seven};
+    ck_assert_msg(ingest_start(&settings, store, index_, &hooks, &ingest, error, sizeof error) ==
+                      SKEIN_OK,
+                  "%s", error);
+}
+
+static void collector_close(void)
+{
+    ingest_stop(&ingest);
+    index_close(&index_);
+    store_close(&store);
+}
+
+static struct transport *dial(void)
+{
+    struct transport *t;
+    ck_assert_int_eq(transport_dial(address, WIRE_CONTROL_MAX, &t), SKEIN_OK);
+    return t;
+}
+
+static void setup(void)
+{
+    folder = temp_dir_new();
+    memset(&metrics, 0, sizeof metrics);
+    atomic_store(&hook_rows, 0);
+}
+
+static void teardown(void)
+{
+    temp_dir_free(&folder);
+}
+
+/* The stored bytes of a key are these, and it has one row. */
+static void check_stored(const struct partition_key *key, const struct buf *want)
+{
+    struct partition_row row;
+    struct buf got = {0};
+    ck_assert_int_eq(index_find(index_, key, &row), 1);
+    ck_assert_uint_eq(row.place.bytes, want->len);
+    ck_assert_uint_eq(row.record.agent, 7);
+    uint8_t *bytes = buf_reserve(&got, want->len);
+    ck_assert_int_eq(store_read(store, &row.place, 0, bytes, want->len), SKEIN_OK);
+    ck_assert_int_eq(memcmp(bytes, want->data, want->len), 0);
+    buf_fini(&got);
+}
+
+static int count_record(void *context, const struct store_record *record,
+                        const struct store_place *place, const struct partition_footer *footer)
+{
+    (void)record;
+    (void)place;
+    (void)footer;
+    ++*(uint64_t *)context;
+    return 0;
+}
+
+static uint64_t records_on_disk(void)
+{
+    uint64_t n = 0;
+    ck_assert_int_eq(store_scan(store, 0, 0, count_record, NULL, &n), SKEIN_OK);
+    return n;
+}
+
+START_TEST(partitions_of_all_sizes_are_stored_and_acknowledged)
+{
+    static const size_t sizes[] = {0,
+                                   1000,
+                                   100000,
+                                   WIRE_CHUNK_MAX - 20000,
+                                   WIRE_CHUNK_MAX + 5000,
+                                   3 * WIRE_CHUNK_MAX,
+                                   9 * WIRE_CHUNK_MAX};
+    collector_open(4 << 20, 0, 64 << 20, 1);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id capture = capture_of(1);
+    const size_t count = sizeof sizes / sizeof *sizes;
+    for (uint64_t i = 0; i < count; i++) {
+        struct partition_key key = key_of(1, 1, i);
+        partition_of(&key, sizes[i], &bytes);
+        ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_STORED);
+        check_stored(&key, &bytes);
+        ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_STORED_BEFORE);
+    }
+    ck_assert_uint_eq(records_on_disk(), count);
+    ck_assert_uint_eq(atomic_load(&hook_rows), count);
+    ck_assert_uint_eq(metrics.ingest_partitions_total, count);
+    ck_assert_uint_eq(metrics.ingest_duplicates_total, count);
+    ck_assert_str_eq(ingest_state(ingest), "ok");
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+START_TEST(many_partitions_share_few_commits)
+{
+    collector_open(0, 0, 64 << 20, 50);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id capture = capture_of(1);
+    bool stored[400] = {false};
+    for (uint64_t i = 0; i < 400; i++) {
+        struct partition_key key = key_of((uint32_t)(i % 9), 2, i);
+        partition_of(&key, 500, &bytes);
+        partition_send(t, &key, &capture, &bytes);
+    }
+    for (unsigned n = 0; n < 400; n++) {
+        struct wire_ack ack;
+        uint64_t frame_id = 0;
+        ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, &frame_id));
+        ck_assert_int_eq(ack.status, WIRE_STORED);
+        ck_assert_uint_eq(frame_id, ack.key.sequence);
+        ck_assert(!stored[ack.key.sequence]);
+        stored[ack.key.sequence] = true;
+    }
+    ck_assert_uint_lt(metrics.store_commits_total, 200);
+    ck_assert_uint_eq(records_on_disk(), 400);
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+START_TEST(repeat_inside_a_group_is_stored_once_and_answered_twice)
+{
+    collector_open(0, 0, 64 << 20, 200);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id capture = capture_of(1);
+    struct partition_key key = key_of(1, 1, 1);
+    partition_of(&key, 500, &bytes);
+    partition_send(t, &key, &capture, &bytes);
+    partition_send(t, &key, &capture, &bytes);
+    int seen[4] = {0};
+    for (int i = 0; i < 2; i++) {
+        struct wire_ack ack;
+        ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
+        seen[ack.status]++;
+    }
+    ck_assert_int_eq(seen[WIRE_STORED], 1);
+    ck_assert_int_eq(seen[WIRE_STORED_BEFORE], 1);
+    ck_assert_uint_eq(records_on_disk(), 1);
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+START_TEST(chunks_of_two_partitions_mixed_reversed_and_repeated_arrive_whole)
+{
+    collector_open(0, 0, 64 << 20, 1);
+    struct transport *t = dial();
+    struct buf bytes[2] = {{0}, {0}};
+    struct capture_id capture = capture_of(1);
+    struct partition_key keys[2] = {key_of(1, 1, 1), key_of(2, 1, 2)};
+    for (int i = 0; i < 2; i++)
+        partition_of(&keys[i], 4 * WIRE_CHUNK_MAX, &bytes[i]);
+    uint32_t count = chunk_count(bytes[0].len);
+    ck_assert_uint_gt(count, 3);
+    for (uint32_t n = 0; n < count; n++)
+        for (int i = 0; i < 2; i++) {
+            uint32_t index = i ? n : count - 1 - n;
+            chunk_send(t, &keys[i], &capture, bytes[i].data, bytes[i].len, index, 1);
+            if (n < 2)
+                chunk_send(t, &keys[i], &capture, bytes[i].data, bytes[i].len, index, 1);
+        }
+    for (int i = 0; i < 2; i++) {
+        struct wire_ack ack;
+        ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
+        ck_assert_int_eq(ack.status, WIRE_STORED);
+    }
+    for (int i = 0; i < 2; i++) {
+        check_stored(&keys[i], &bytes[i]);
+        buf_fini(&bytes[i]);
+    }
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+START_TEST(what_is_no_partition_or_another_ones_is_rejected)
+{
+    collector_open(0, 0, 64 << 20, 1);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id capture = capture_of(1);
+    struct partition_key key = key_of(1, 1, 1), other = key_of(1, 1, 2);
+    partition_of(&key, 2 * WIRE_CHUNK_MAX, &bytes);
+    ck_assert_int_eq(partition_upload(t, &other, &capture, &bytes), WIRE_REJECTED);
+    bytes.data[bytes.len - 1] ^= 1;
+    ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_REJECTED);
+    bytes.len = 700;
+    ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_REJECTED);
+    ck_assert_uint_eq(metrics.ingest_rejected_total, 3);
+    ck_assert_uint_eq(records_on_disk(), 0);
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+/* Garbage frames, wrong types, lying chunks and first chunks of thousands of partitions. */
+static void garbage_send(struct transport *t, uint32_t i)
+{
+    size_t n = 1 + i * 2654435761u % 300;
+    uint8_t *message;
+    if (i % 4 == 3) {
+        n = WIRE_HEADER_BYTES + WIRE_CHUNK_HEADER_BYTES + 64;
+        message = transport_alloc(n);
+        struct wire_chunk chunk = {
+            key_of(i % 50, 9, i), capture_of(i), i % 3, i % 5, i * 1000u, i, NULL, 64};
+        memset(message, (int)i, n);
+        wire_chunk_put(message + WIRE_HEADER_BYTES, &chunk);
+        wire_frame_seal(message, WIRE_CHUNK, i, n - WIRE_HEADER_BYTES);
+    } else {
+        message = transport_alloc(n);
+        for (size_t k = 0; k < n; k++)
+            message[k] = (uint8_t)(k * 31 + i * 7 + k * k * i);
+        if (i % 4 == 1 && n >= 6)
+            memcpy(message, "SKN1\1\20", 6);
+        if (i % 4 == 2 && n >= WIRE_HEADER_BYTES)
+            wire_frame_seal(message, (uint8_t)i, i, n - WIRE_HEADER_BYTES);
+    }
+    if (transport_send(t, message, NULL, (int)support_deadline_ms()) != SKEIN_OK)
+        transport_alloc_free(message);
+}
+
+START_TEST(ten_thousand_garbage_messages_leave_it_serving)
+{
+    collector_open(0, 0, 8 << 20, 1);
+    struct transport *hostile = dial(), *t = dial();
+    struct buf bytes = {0};
+    struct capture_id capture = capture_of(1);
+    for (uint32_t i = 0; i < 20000; i++) {
+        garbage_send(hostile, i);
+        if (i % 4000 == 0) {
+            struct partition_key key = key_of(1, 1, i);
+            partition_of(&key, 3000, &bytes);
+            ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_STORED);
+        }
+    }
+    struct partition_key key = key_of(1, 1, 77777);
+    partition_of(&key, 3000, &bytes);
+    ck_assert_int_eq(partition_upload(hostile, &key, &capture, &bytes), WIRE_STORED);
+    ck_assert_uint_gt(metrics.ingest_malformed_total, 10000);
+    ck_assert_uint_eq(records_on_disk(), 6);
+    buf_fini(&bytes);
+    transport_free(&hostile);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+START_TEST(thousands_of_begun_partitions_stay_in_bounded_memory)
+{
+    const uint64_t bound = 8 << 20;
+    collector_open(0, 0, bound, 1);
+    struct transport *t = dial();
+    struct capture_id capture = capture_of(1);
+    uint8_t *junk = calloc(3, WIRE_CHUNK_MAX);
+    unsigned retries = 0;
+    for (uint32_t i = 0; i < 2000;
+         i++) { /* only the short last chunk of each: small messages, large claims */
+        struct partition_key key = key_of(i, 1, i);
+        chunk_send(t, &key, &capture, junk, 2 * WIRE_CHUNK_MAX + 100, 2, i);
+        struct wire_ack ack;
+        while (ack_receive(t, 0, &ack, NULL))
+            retries += ack.status == WIRE_RETRY;
+        ck_assert_uint_le(metrics.ingest_assembling_bytes, bound);
+    }
+    const unsigned let_in = (unsigned)(bound / (2 * WIRE_CHUNK_MAX + 100));
+    while (retries < 2000 - let_in) {
+        struct wire_ack ack;
+        ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
+        ck_assert_int_eq(ack.status, WIRE_RETRY);
+        ck_assert_uint_gt(ack.retry_ms, 0);
+        retries++;
+    }
+    struct buf bytes = {0}; /* what fits one chunk needs no assembling */
+    struct partition_key key = key_of(1, 7, 1);
+    partition_of(&key, 3000, &bytes);
+    ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_STORED);
+    free(junk);
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+START_TEST(disk_nearly_full_is_retry_and_visible)
+{
+    collector_open(0, UINT64_MAX / 2, 8 << 20, 1);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id capture = capture_of(1);
+    struct partition_key key = key_of(1, 1, 1);
+    struct wire_ack ack;
+    partition_of(&key, 3000, &bytes);
+    partition_send(t, &key, &capture, &bytes);
+    ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
+    ck_assert_int_eq(ack.status, WIRE_RETRY);
+    ck_assert_uint_gt(ack.retry_ms, 0);
+    ck_assert_str_eq(ingest_state(ingest), "disk nearly full");
+    ck_assert_uint_eq(records_on_disk(), 0);
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+START_TEST(deleted_capture_is_gone_and_is_not_stored_again)
+{
+    collector_open(1, 0, 8 << 20, 1);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id gone = capture_of(1), kept = capture_of(2), none = {{0}};
+    for (uint64_t i = 0; i < 6; i++) {
+        struct partition_key key = key_of(1, 1, i);
+        partition_of(&key, 300, &bytes);
+        ck_assert_int_eq(partition_upload(t, &key, i % 2 ? &gone : &kept, &bytes), WIRE_STORED);
+    }
+    ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
+    ck_assert_int_eq(ingest_delete_capture(ingest, &none), SKEIN_INVALID);
+    ck_assert_uint_eq(records_on_disk(), 3); /* each had a segment of its own */
+    for (uint64_t i = 1; i < 9; i += 2) {    /* 7 comes for the first time, too late */
+        struct partition_key key = key_of(1, 1, i);
+        partition_of(&key, 300, &bytes);
+        ck_assert_int_eq(partition_upload(t, &key, &gone, &bytes), WIRE_STORED_BEFORE);
+        ck_assert_int_eq(index_find(index_, &key, NULL), 0);
+    }
+    ck_assert_uint_eq(records_on_disk(), 3);
+    collector_close();
+    collector_open(1, 0, 8 << 20, 1);
+    struct partition_key key = key_of(1, 1, 2);
+    ck_assert_int_eq(index_find(index_, &key, NULL), 1);
+    ck_assert_int_eq(index_capture_deleted(index_, &gone), 1);
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+START_TEST(address_in_use_is_said)
+{
+    char error[256] = "";
+    collector_open(0, 0, 8 << 20, 1);
+    struct ingest_settings settings = {address, 1 << 20, 1};
+    struct ingest *second;
+    ck_assert_int_lt(ingest_start(&settings, store, index_, NULL, &second, error, sizeof error), 0);
+    ck_assert_ptr_null(second);
+    ck_assert_ptr_nonnull(strstr(error, address));
+    collector_close();
+}
+END_TEST
+
+START_TEST(stop_commits_what_is_whole)
+{
+    collector_open(0, 0, 8 << 20, 3600 * 1000);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id capture = capture_of(1);
+    for (uint64_t i = 0; i < 2;
+         i++) { /* a second connection's stored partition shows that the first is in the group */
+        struct partition_key key = key_of(1, 1, i);
+        partition_of(&key, 17 * (size_t)WIRE_CHUNK_MAX * i + 300, &bytes);
+        partition_send(t, &key, &capture, &bytes);
+    }
+    struct wire_ack ack;
+    for (int i = 0; i < 2; i++)
+        ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL)); /* the group was full */
+    struct partition_key key = key_of(1, 1, 5);
+    partition_of(&key, 300, &bytes);
+    partition_send(t, &key, &capture, &bytes);
+    struct partition_key junk_key =
+        key_of(1, 1, 6); /* answered at once, behind the one that waits */
+    uint8_t junk[100] = {0};
+    chunk_send(t, &junk_key, &capture, junk, sizeof junk, 0, 1);
+    ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
+    ck_assert_int_eq(ack.status, WIRE_REJECTED);
+    ingest_stop(&ingest);
+    ck_assert_int_eq(index_find(index_, &key, NULL), 1);
+    transport_free(&t);
+    collector_close();
+    buf_fini(&bytes);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ingest");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_set_timeout(c, 110);
+    tcase_add_test(c, partitions_of_all_sizes_are_stored_and_acknowledged);
+    tcase_add_test(c, many_partitions_share_few_commits);
+    tcase_add_test(c, repeat_inside_a_group_is_stored_once_and_answered_twice);
+    tcase_add_test(c, chunks_of_two_partitions_mixed_reversed_and_repeated_arrive_whole);
+    tcase_add_test(c, what_is_no_partition_or_another_ones_is_rejected);
+    tcase_add_test(c, ten_thousand_garbage_messages_leave_it_serving);
+    tcase_add_test(c, thousands_of_begun_partitions_stay_in_bounded_memory);
+    tcase_add_test(c, disk_nearly_full_is_retry_and_visible);
+    tcase_add_test(c, deleted_capture_is_gone_and_is_not_stored_again);
+    tcase_add_test(c, address_in_use_is_said);
+    tcase_add_test(c, stop_commits_what_is_whole);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
+}

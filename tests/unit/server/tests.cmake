@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Partitions and an uploading agent, for all tests of the collector.
+add_library(skein_test_partition STATIC ${CMAKE_SOURCE_DIR}/tests/support/partition_make.c)
+target_compile_options(skein_test_partition PRIVATE -Wno-format-nonliteral)
+target_link_libraries(skein_test_partition
+    PRIVATE skein_flags PUBLIC skein_format skein_transport skein_common skein_test_support)
+
+# storage
+skein_test(unit/server/test_store_files.c LINK skein_server_core skein_test_partition)
+skein_test(unit/server/test_db_sqlite.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_index_sqlite.c LINK skein_server_core skein_test_partition)
+skein_test(unit/server/test_assembly.c LINK skein_server_core skein_test_partition)
+skein_test(unit/server/test_ingest.c LINK skein_server_core skein_test_partition LABELS tsan)
