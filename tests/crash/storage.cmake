@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_test(crash/test_collector_kill.c LINK skein_server_core skein_test_partition TIMEOUT 300)
