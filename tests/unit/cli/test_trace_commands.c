@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein info, check, cat and export over trace files that the partition writer makes. Runs the real
+ * program. One thread.
+ */
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "partition_writer.h"
+#include "support.h"
+#include "trace_file.h"
+
+#define START_NS UINT64_C(1800000000000000000)
+#define MS       UINT64_C(1000000)
+#define S        (1000 * MS)
+
+static char *folder, *trace, *out;
+
+static void set_up(void)
+{
+    folder = temp_dir_new();
+    trace = path_join(folder, "a.skein");
+    out = path_join(folder, "out");
+}
+
+static void tear_down(void)
+{
+    free(trace);
+    free(out);
+    temp_dir_free(&folder);
+}
+
+/* ---- making traces: ticks are nanoseconds since START_NS ---- */
+
+static const struct partition_event_type work = {.name = "work",
+                                                 .text = "",
+                                                 .file = "",
+                                                 .klass = SKEIN_CLASS_RANGE_BEGIN,
+                                                 .nargs = 1,
+                                                 .args = {{SKEIN_T_U64, "n", ""}}};
+static const struct partition_event_type nap = {
+    .name = "sleep",
+    .text = "",
+    .file = "",
+    .klass = SKEIN_CLASS_SPAN,
+    .nargs = 2,
+    .args = {{SKEIN_T_I64, "asked", "ns"}, {SKEIN_T_I64, "result", ""}}};
+static const struct partition_event_type note = {.name = "note",
+                                                 .text = "",
+                                                 .file = "",
+                                                 .klass = SKEIN_CLASS_INSTANT,
+                                                 .nargs = 1,
+                                                 .args = {{SKEIN_T_STR, "text", ""}}};
+
+static struct clock_snapshot snapshot(uint64_t ticks)
+{
+    return (struct clock_snapshot){ticks, ticks, ticks, START_NS + ticks};
+}
+
+static struct partition_writer *writer(uint64_t sequence, uint64_t from, uint64_t to)
+{
+    struct partition_info info = {.key = {.epoch = 1, .sequence = sequence},
+                                  .generation = sequence + 1,
+                                  .pid = 77,
+                                  .process_start_ns = START_NS,
+                                  .clock = PARTITION_CLOCK_MONOTONIC,
+                                  .mode = SKEIN_MODE_CIRCULAR,
+                                  .begin = snapshot(from),
+                                  .end = snapshot(to),
+                                  .window_from_ticks = from,
+                                  .window_to_ticks = to,
+                                  .host = "here",
+                                  .service = "shop",
+                                  .labels = "zone=a",
+                                  .exe = "/bin/shop"};
+    struct partition_writer *w = NULL;
+    memset(info.key.process.bytes, 0x5a, sizeof(info.key.process.bytes));
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    return w;
+}
+
+static void finish(struct partition_writer **w, struct buf *file)
+{
+    ck_assert_int_eq(partition_writer_finish(*w, file, NULL), SKEIN_OK);
+    partition_writer_free(w);
+}
+
+static uint32_t thread_of(struct partition_writer *w, uint32_t tid, const char *name)
+{
+    int64_t i = partition_writer_thread(w, &(struct partition_thread){tid, name, 1});
+    ck_assert_int_ge(i, 0);
+    return (uint32_t)i;
+}
+
+static void span(struct partition_writer *w, uint64_t end, uint64_t length)
+{
+    struct partition_value values[2] = {{.i64 = (int64_t)length}, {.i64 = 0}};
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &nap), end, length, values);
+}
+
+/* First partition: seconds 0 to 10, a "work" that stays open; second: 10 to 20, where it ends. */
+static void trace_make(struct buf *file)
+{
+    struct partition_value n = {.u64 = 42};
+    struct partition_value text = {.str = {"hello\033[31m", 10, false}};
+    struct partition_writer *w = writer(0, 0, 10 * S);
+    uint32_t main_thread = thread_of(w, 77, "main"), helper = thread_of(w, 78, "helper");
+    partition_writer_batch(w, main_thread, 1, 0, false);
+    span(w, 1 * S, 30 * MS);
+    span(w, 3 * S, 2000 * MS);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &work), 9 * S, 0, &n);
+    partition_writer_batch(w, helper, 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &note), 5 * S, 0, &text);
+    partition_writer_loss(
+        w, &(struct partition_loss){helper, PARTITION_LOSS_RING_FULL, 3, 6 * S, 7 * S});
+    finish(&w, file);
+
+    w = writer(1, 10 * S, 20 * S);
+    main_thread = thread_of(w, 77, "main");
+    partition_writer_batch(w, main_thread, 2, 1, false);
+    partition_writer_open_range(w, partition_writer_type(w, &work), 9 * S);
+    partition_writer_end(w, 14 * S);
+    span(w, 15 * S, 10 * MS);
+    finish(&w, file);
+}
+
+static void trace_write(void)
+{
+    struct buf file = {0};
+    trace_make(&file);
+    file_write(trace, file.data, file.len);
+    buf_fini(&file);
+}
+
+/* ---- running skein ---- */
+
+/* Output (standard error too) in *text, freed by the caller; returns the exit status. */
+static int skein(char **text, const char *const *words)
+{
+    const char *argv[16] = {SKEIN_PROGRAM};
+    size_t n = 1;
+    for (; words[n - 1]; n++)
+        argv[n] = words[n - 1];
+    remove(out); /* spawn() appends */
+    struct spawn_options options = {.out_file = out};
+    int status = spawn_wait(spawn(argv, &options), 0);
+    *text = file_read(out, NULL);
+    ck_assert_ptr_nonnull(*text);
+    return status;
+}
+#define SKEIN(text, ...) skein(text, (const char *const[]){__VA_ARGS__, NULL})
+
+static size_t lines_of(const char *text)
+{
+    size_t lines = 0;
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+/* Line i as JSON. */
+static cJSON *line_json(const char *text, size_t i)
+{
+    while (i-- > 0)
+        text = strchr(text, '\n') + 1;
+    cJSON *json = cJSON_ParseWithLength(text, strcspn(text, "\n"));
+    ck_assert_ptr_nonnull(json);
+    return json;
+}
+
+static const char *string_at(const cJSON *json, const char *key)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItem(json, key));
+}
+
+START_TEST(cat_json_has_the_promised_members)
+{
+    char *text;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--name", "sleep", "--min-dur", "1s", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 1);
+    ck_assert_ptr_nonnull(strstr(text, "\"ts_ns\":1800000001000000000,"));
+    cJSON *line = line_json(text, 0);
+    ck_assert_double_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(line, "dur_ns")), 2e9);
+    ck_assert_str_eq(string_at(line, "process"), "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a");
+    ck_assert_str_eq(string_at(line, "thread"), "main");
+    ck_assert_str_eq(string_at(line, "type"), "region");
+    ck_assert_str_eq(string_at(line, "name"), "sleep");
+    const cJSON *args = cJSON_GetObjectItem(line, "args");
+    ck_assert_double_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(args, "asked")), 2e9);
+    cJSON_Delete(line);
+    free(text);
+}
+END_TEST
+
+START_TEST(a_region_over_a_cut_comes_out_whole)
+{
+    char *text;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--name", "work", "--type", "region", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 1);
+    cJSON *line = line_json(text, 0);
+    ck_assert_double_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(line, "dur_ns")), 5e9);
+    cJSON_Delete(line);
+    free(text);
+}
+END_TEST
+
+START_TEST(cat_filters_by_thread_time_and_count)
+{
+    char *text;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--thread", "help*", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 2); /* the note and the loss */
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--thread", "78", "--type", "loss", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 1);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--name", "sleep", "--from", "-1s", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 1);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--name", "sleep", "--to", "+500ms", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 2);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--limit", "1", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "more events than --limit 1"));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--from", "yesterday", trace), 2);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--type", "regoin", trace), 2);
+    free(text);
+}
+END_TEST
+
+START_TEST(longest_lists_each_region_once_longest_first)
+{
+    char *text;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--longest", "2", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 2);
+    cJSON *first = line_json(text, 0), *second = line_json(text, 1);
+    ck_assert_str_eq(string_at(first, "name"), "work");
+    ck_assert_str_eq(string_at(second, "name"), "sleep");
+    cJSON_Delete(first);
+    cJSON_Delete(second);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--longest", "10", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 5); /* heading and the four regions */
+    ck_assert_ptr_nonnull(strstr(text, "asked=2000000000 result=0"));
+    free(text);
+}
+END_TEST
+
+START_TEST(a_traces_text_cannot_drive_the_terminal)
+{
+    char *text;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "cat", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "hello"));
+    ck_assert_ptr_null(strchr(text, '\033'));
+    free(text);
+}
+END_TEST
+
+START_TEST(info_sums_the_footers)
+{
+    char *text;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "info", "-o", "json", trace), 0);
+    cJSON *info = cJSON_Parse(text);
+    ck_assert_ptr_nonnull(info);
+    ck_assert_double_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(info, "partitions")), 2);
+    ck_assert_double_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(info, "lost")), 3);
+    const cJSON *process = cJSON_GetArrayItem(cJSON_GetObjectItem(info, "processes"), 0);
+    ck_assert_str_eq(string_at(process, "service"), "shop");
+    const cJSON *loss = cJSON_GetArrayItem(cJSON_GetObjectItem(info, "losses"), 0);
+    ck_assert_str_eq(string_at(loss, "reason"), "ring_full");
+    cJSON_Delete(info);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "info", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "ring_full"));
+    free(text);
+}
+END_TEST
+
+START_TEST(check_accepts_sound_and_refuses_damaged_files)
+{
+    char *text;
+    struct buf file = {0};
+    trace_make(&file);
+    file_write(trace, file.data, file.len);
+    ck_assert_int_eq(SKEIN(&text, "check", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "sound: 2 partitions"));
+    free(text);
+    for (size_t at = 0; at < file.len; at += file.len / 40 + 1) {
+        file.data[at] ^= 0x10;
+        file_write(trace, file.data, file.len);
+        ck_assert_msg(SKEIN(&text, "check", trace) == 1, "byte %zu", at);
+        ck_assert_msg(strstr(text, "byte"), "%s", text);
+        free(text);
+        file.data[at] ^= 0x10;
+    }
+    file_write(trace, file.data, file.len - 1);
+    ck_assert_int_eq(SKEIN(&text, "check", trace), 1);
+    free(text);
+    buf_fini(&file);
+}
+END_TEST
+
+START_TEST(cat_shows_what_is_whole_of_a_torn_file_and_fails)
+{
+    char *text;
+    struct buf file = {0};
+    trace_make(&file);
+    file_write(trace, file.data, file.len - 5);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--name", "sleep", trace), 1);
+    ck_assert_ptr_nonnull(strstr(text, "2.000 s"));
+    ck_assert_ptr_nonnull(strstr(text, "no whole partition"));
+    free(text);
+    buf_fini(&file);
+}
+END_TEST
+
+START_TEST(export_writes_a_file_or_leaves_nothing)
+{
+    char *text;
+    char *name = path_join(folder, "a.pftrace"), *part = path_join(folder, "a.pftrace.part");
+    size_t n = 0;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "export", "--to", "perfetto", trace), 0);
+    free(text);
+    char *bytes = file_read(name, &n);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_uint_gt(n, 100);
+    ck_assert_int_eq(bytes[0], 0x0a); /* Trace.packet */
+    free(bytes);
+    remove(name);
+    file_write_text(trace, "no trace");
+    ck_assert_int_eq(SKEIN(&text, "export", "--to", "perfetto", trace), 1);
+    free(text);
+    ck_assert_ptr_null(file_read(name, NULL));
+    ck_assert_ptr_null(file_read(part, NULL));
+    ck_assert_int_eq(SKEIN(&text, "export", "--to", "vhs", trace), 2);
+    free(text);
+    free(name);
+    free(part);
+}
+END_TEST
+
+static void add(TCase *all)
+{
+    tcase_add_checked_fixture(all, set_up, tear_down);
+    tcase_add_test(all, cat_json_has_the_promised_members);
+    tcase_add_test(all, a_region_over_a_cut_comes_out_whole);
+    tcase_add_test(all, cat_filters_by_thread_time_and_count);
+    tcase_add_test(all, longest_lists_each_region_once_longest_first);
+    tcase_add_test(all, a_traces_text_cannot_drive_the_terminal);
+    tcase_add_test(all, info_sums_the_footers);
+    tcase_add_test(all, check_accepts_sound_and_refuses_damaged_files);
+    tcase_add_test(all, cat_shows_what_is_whole_of_a_torn_file_and_fails);
+    tcase_add_test(all, export_writes_a_file_or_leaves_nothing);
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("trace_commands");
+    TCase *all = tcase_create("trace_commands");
+    tcase_set_timeout(all, 60);
+    add(all);
+    suite_add_tcase(suite, all);
+    return suite_run(suite);
+}
