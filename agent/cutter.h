@@ -7,22 +7,29 @@
 #ifndef CUTTER_H
 #define CUTTER_H
 
+#include "buf.h"
 #include "host_page.h"
 #include "process.h"
 
 /* What of each chunk has been taken already, so that a second cut brings only what came since. */
 struct cut_marks;
-int cut_marks_new(const struct process *p, struct cut_marks **out);
+int cut_marks_new(const struct process *p, struct cut_marks **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
 void cut_marks_free(struct cut_marks **marks);
+
+/* What the ring's loss counters said at the cut before, of whatever capture, so that the next one tells only what is
+ * new. Made at attach with what an adopted ring brings; without one every counter is told from zero. */
+int cut_baseline_new(const struct process *p, struct cut_baseline **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
+void cut_baseline_free(struct cut_baseline **baseline);
 
 struct cut_request {
     struct process *process;
     uint64_t from_ns, to_ns; /* realtime window; records of chunks that overlap it are taken */
-    struct cut_marks *marks; /* updated on SKEIN_OK */
+    struct cut_marks *marks; /* updated on SKEIN_OK; those of another ring are begun anew. NULL: one partition, and
+                              * what does not fit is lost (SIZE) */
     uint64_t epoch;          /* of this agent run */
     int64_t clock_offset_ns;
     const char *host;
-    uint64_t max_bytes;      /* of a partition before it is closed; 0: 16 MiB of ring bytes */
+    uint64_t max_bytes;      /* ring bytes in a partition; 0 or more than 16 MiB: 16 MiB */
 };
 
 struct cut_gap {
@@ -37,7 +44,7 @@ struct cut_result {
     uint64_t lost[8]; /* by enum partition_loss_reason */
     struct cut_gap *gaps;
     size_t gap_count;
-    bool more; /* the size limit was reached: cut again for the rest */
+    bool more; /* the size limit was reached: cut again, with the same marks, for the rest */
 };
 
 /* Returns SKEIN_OK with one partition; SKEIN_NOT_FOUND when nothing new lies in the window (result->gaps may say why);

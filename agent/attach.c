@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The agent's Unix socket and the process table. Owns the listener, the connections that have not
+ * said HELLO, and the table's references to processes. Loop thread only. Never blocks, and nothing
+ * that a peer sends or leaves out holds anything longer than its own connection.
+ *
+ *               HELLO ok                     socket lost            pidfd, or a second later
+ *   half-open ------------> member, attached -----------> member, -------------------------> gone
+ *       |                        |                        in grace                            |
+ *       | 5 s, garbage,          | pidfd: the process has ended                               |
+ * runs on v crowded out            +----------------------------------------------> gone        v
+ *    closed                                                                                 past
+ *
+ *   half_open_new: accepted      half_open_answer: HELLO        member_socket_lost: HUP
+ *   member_ended: pidfd          grace_over: still running      member_remove: out of the table
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "attach_int.h"
+#include "proc_info.h"
+
+#define HALF_OPEN_MAX   64
+#define HALF_OPEN_MS    5000
+#define GRACE_MS        1000
+#define ACCEPTS_A_ROUND 64
+#define PACKETS_A_ROUND 16
+#define LISTEN_BACKLOG  512
+
+/* ---- the table ---- */
+
+struct member *member_find(const struct attach *attach, const struct process_uid *uid)
+{
+    struct member *m = attach->members;
+    while (m != NULL && !process_uid_equal(&m->process->uid, uid))
+        m = m->next;
+    return m;
+}
+
+struct past **past_find(struct attach *attach, const struct process_uid *uid)
+{
+    struct past **at = &attach->pasts;
+    while (*at != NULL && !process_uid_equal(&(*at)->uid, uid))
+        at = &(*at)->next;
+    return at;
+}
+
+static void past_remove(struct past **at)
+{
+    struct past *past = *at;
+    *at = past->next;
+    past->attach->past_count--;
+    close(past->pidfd);
+    free(past);
+}
+
+void pasts_prune(struct attach *attach)
+{
+    for (struct past **at = &attach->pasts; *at != NULL;) {
+        if (pidfd_ended((*at)->pidfd))
+            past_remove(at);
+        else
+            at = &(*at)->next;
+    }
+}
+
+/* Takes over the member's note and the process's pidfd. */
+static void past_add(struct attach *attach, struct past *past, struct process *p)
+{
+    *past = (struct past){.attach = attach,
+                          .uid = p->uid,
+                          .next_sequence = __atomic_load_n(&p->next_sequence, __ATOMIC_RELAXED),
+                          .pidfd = p->pidfd,
+                          .next = attach->pasts};
+    p->pidfd = -1;
+    attach->pasts = past;
+    attach->past_count++;
+}
+
+static void socket_drop(struct member *m)
+{
+    struct process *p = m->process;
+    if (p->socket < 0)
+        return;
+    loop_fd_remove(m->attach->loop, p->socket);
+    close(p->socket);
+    p->socket = -1;
+}
+
+static void process_unlink(struct attach *attach, struct member *m)
+{
+    struct member **at = &attach->members;
+    struct process *before = NULL;
+    while (*at != m) {
+        before = (*at)->process;
+        at = &(*at)->next;
+    }
+    *at = m->next;
+    if (before != NULL)
+        before->next = m->process->next;
+    m->process->next = NULL;
+    attach->member_count--;
+    attach->ring_bytes -= m->process->geometry.total;
+    attach->version++;
+}
+
+/* Out of the table and of the loop; frees m. The hook runs last, with the table already without it.
+ */
+static void member_remove(struct member *m, enum process_state state, bool runs_on)
+{
+    struct attach *attach = m->attach;
+    struct process *p = m->process;
+    socket_drop(m);
+    loop_timer_cancel(attach->loop, &m->grace);
+    loop_fd_remove(attach->loop, p->pidfd);
+    process_unlink(attach, m);
+    if (runs_on)
+        past_add(attach, m->past, p);
+    else
+        free(m->past);
+    free(m);
+    process_set_gone(p, state);
+    if (attach->hooks.gone != NULL)
+        attach->hooks.gone(attach->hooks.context, p);
+    process_unref(&p);
+}
+
+/* ---- attached processes ---- */
+
+static void member_socket_event(void *context, uint32_t events);
+
+static void snapshot_packet(struct member *m, const struct attach_snapshot *packet)
+{
+    char reason[sizeof(packet->reason)];
+    memcpy(reason, packet->reason, sizeof(reason));
+    reason[sizeof(reason) - 1] = '\0';
+    for (char *c = reason; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    if (m->attach->hooks.snapshot != NULL)
+        m->attach->hooks.snapshot(m->attach->hooks.context, m->process, reason);
+}
+
+/* Takes one packet. Returns SKEIN_OK; SKEIN_AGAIN: no more now; SKEIN_CLOSED; SKEIN_CORRUPT. */
+static int member_packet(struct member *m)
+{
+    union {
+        struct attach_head head;
+        struct attach_snapshot snapshot;
+        uint8_t bytes[sizeof(struct attach_snapshot) + 1];
+    } packet;
+    /* Without a control buffer the kernel drops descriptors that came along. */
+    ssize_t n = recv(m->process->socket, &packet, sizeof(packet), MSG_DONTWAIT);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? SKEIN_AGAIN : SKEIN_CLOSED;
+    if (n == 0)
+        return SKEIN_CLOSED;
+    if ((size_t)n < sizeof(packet.head) || packet.head.magic != ATTACH_MAGIC ||
+        packet.head.version != ATTACH_VERSION)
+        return SKEIN_CORRUPT;
+    if (packet.head.type == ATTACH_BYE && (size_t)n == sizeof(struct attach_bye))
+        m->process->said_bye = true;
+    else if (packet.head.type == ATTACH_SNAPSHOT && (size_t)n == sizeof(struct attach_snapshot))
+        snapshot_packet(m, &packet.snapshot);
+    else
+        return SKEIN_CORRUPT;
+    return SKEIN_OK;
+}
+
+static int member_packets(struct member *m, int most)
+{
+    int status = SKEIN_OK;
+    for (int i = 0; i < most && status == SKEIN_OK; i++)
+        status = member_packet(m);
+    return status;
+}
+
+static void member_ended(struct member *m)
+{
+    struct process *p = m->process;
+    if (p->socket >= 0)
+        member_packets(m, PACKETS_A_ROUND); /* a BYE may still lie there */
+    p->death.known = pidfd_death(p->pidfd, (pid_t)p->pid, &p->death.signal, &p->death.status);
+    bool crashed = p->death.known ? p->death.signal != 0 || (!p->said_bye && p->death.status != 0)
+                                  : !p->said_bye;
+    member_remove(m, crashed ? PROCESS_CRASHED : PROCESS_ENDED, false);
+}
+
+static void member_pidfd_event(void *context, uint32_t events)
+{
+    (void)events;
+    member_ended(context);
+}
+
+static void grace_over(void *context)
+{
+    struct member *m = context;
+    m->grace = NULL;
+    if (pidfd_ended(m->process->pidfd))
+        member_ended(m);
+    else
+        member_remove(m, PROCESS_ENDED, true);
+}
+
+/* A dying process closes its sockets a moment before its pidfd tells; one that runs on (exec, a
+ * stopped library) never does. */
+static void member_socket_lost(struct member *m)
+{
+    socket_drop(m);
+    m->grace = loop_timer_add(m->attach->loop, GRACE_MS, 0, grace_over, m);
+    if (m->grace == NULL)
+        member_remove(m, PROCESS_ENDED, true);
+}
+
+static void member_socket_event(void *context, uint32_t events)
+{
+    (void)events;
+    struct member *m = context;
+    int status = member_packets(m, PACKETS_A_ROUND);
+    if (status == SKEIN_CORRUPT)
+        m->attach->counters.malformed++;
+    if (status == SKEIN_CORRUPT || status == SKEIN_CLOSED)
+        member_socket_lost(m);
+}
+
+/* Puts the process into table and loop; takes the reference and the socket on SKEIN_OK. */
+static int member_add(struct attach *attach, struct process *p, int socket)
+{
+    struct member *m = calloc(1, sizeof(*m));
+    struct past *past = calloc(1, sizeof(*past));
+    if (m == NULL || past == NULL) {
+        free(m);
+        free(past);
+        return SKEIN_NO_MEMORY;
+    }
+    *m = (struct member){.attach = attach, .process = p, .past = past};
+    int status = loop_fd_add(attach->loop, p->pidfd, EPOLLIN, member_pidfd_event, m);
+    if (status == SKEIN_OK) {
+        status = loop_fd_add(attach->loop, socket, EPOLLIN | EPOLLRDHUP, member_socket_event, m);
+        if (status != SKEIN_OK)
+            loop_fd_remove(attach->loop, p->pidfd);
+    }
+    if (status != SKEIN_OK) {
+        free(past);
+        free(m);
+        return status;
+    }
+    p->socket = socket;
+    m->next = attach->members;
+    p->next = attach->members != NULL ? attach->members->process : NULL;
+    attach->members = m;
+    attach->member_count++;
+    attach->ring_bytes += p->geometry.total;
+    attach->version++;
+    return SKEIN_OK;
+}
+
+/* ---- connections before their HELLO ---- */
+
+/* Takes the descriptor out of the loop and frees h; the caller has the descriptor now. */
+static int half_open_end(struct half_open *h)
+{
+    struct attach *attach = h->attach;
+    int fd = h->fd;
+    loop_timer_cancel(attach->loop, &h->deadline);
+    loop_fd_remove(attach->loop, fd);
+    struct half_open **at = &attach->half_open;
+    while (*at != h)
+        at = &(*at)->next;
+    *at = h->next;
+    attach->half_open_count--;
+    free(h);
+    return fd;
+}
+
+static void half_open_late(void *context)
+{
+    struct half_open *h = context;
+    h->attach->counters.malformed++;
+    close(half_open_end(h));
+}
+
+/* Answers a HELLO; the socket is ours to close unless the process got it. */
+static void half_open_answer(struct attach *attach, int socket, struct hello_packet *packet)
+{
+    struct process *p = NULL;
+    bool adopted = false;
+    int status = hello_accept(attach, socket, packet, &p, &adopted);
+    if (status == SKEIN_OK) {
+        struct member *former = member_find(attach, &p->uid);
+        if (former != NULL)
+            member_remove(former, PROCESS_ENDED, true);
+        status = member_add(attach, p, socket);
+    }
+    if (status != SKEIN_OK) {
+        attach->counters.refused++;
+        welcome_send(attach, socket, status, NULL);
+        close(socket);
+        process_unref(&p);
+        return;
+    }
+    struct past **past = past_find(attach, &p->uid);
+    if (*past != NULL)
+        past_remove(past);
+    attach->counters.accepted++;
+    attach->counters.adopted += adopted;
+    if (welcome_send(attach, socket, SKEIN_OK, p) != SKEIN_OK) {
+        member_socket_lost(attach->members);
+        return;
+    }
+    if (attach->hooks.attached != NULL)
+        attach->hooks.attached(attach->hooks.context, p);
+}
+
+static void half_open_event(void *context, uint32_t events)
+{
+    (void)events;
+    struct half_open *h = context;
+    struct attach *attach = h->attach;
+    struct hello_packet packet;
+    int status = hello_receive(h->fd, &packet);
+    if (status == SKEIN_AGAIN)
+        return;
+    int socket = half_open_end(h);
+    if (status == SKEIN_OK) {
+        half_open_answer(attach, socket, &packet);
+        return;
+    }
+    attach->counters.malformed++;
+    close(socket);
+}
+
+static void half_open_new(struct attach *attach, int fd)
+{
+    /* The oldest silent one goes, not the newest: an honest peer speaks at once, so a crowd of
+     * silent ones cannot keep it out. */
+    if (attach->half_open_count >= HALF_OPEN_MAX) {
+        attach->counters.malformed++;
+        close(half_open_end(attach->half_open));
+    }
+    struct half_open *h = calloc(1, sizeof(*h));
+    if (h == NULL) {
+        attach->counters.refused++;
+        close(fd);
+        return;
+    }
+    h->attach = attach;
+    h->fd = fd;
+    struct half_open **at = &attach->half_open;
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = h;
+    attach->half_open_count++;
+    h->deadline = loop_timer_add(attach->loop, HALF_OPEN_MS, 0, half_open_late, h);
+    if (h->deadline == NULL ||
+        loop_fd_add(attach->loop, fd, EPOLLIN | EPOLLRDHUP, half_open_event, h) != SKEIN_OK) {
+        attach->counters.refused++;
+        close(half_open_end(h));
+    }
+}
+
+/* Out of descriptors, the connection would stay pending and wake us for ever. */
+static void connection_turn_away(struct attach *attach)
+{
+    if (attach->spare_fd >= 0)
+        close(attach->spare_fd);
+    int fd = accept4(attach->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        close(fd);
+    attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    attach->counters.refused++;
+}
+
+static void listener_event(void *context, uint32_t events)
+{
+    (void)events;
+    struct attach *attach = context;
+    for (int i = 0; i < ACCEPTS_A_ROUND; i++) {
+        int fd = accept4(attach->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            half_open_new(attach, fd);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+            connection_turn_away(attach);
+            return;
+        } else if (errno != EINTR && errno != ECONNABORTED) {
+            return;
+        }
+    }
+}
+
+/* ---- life ---- */
+
+/* A socket file that nobody listens at is an agent's before us and goes; a live one stays. */
+static int path_clear(const struct sockaddr_un *address)
+{
+    int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe < 0)
+        return SKEIN_IO;
+    int connected = connect(probe, (const struct sockaddr *)address, sizeof(*address));
+    int error = errno;
+    close(probe);
+    if (connected == 0 || error == EAGAIN)
+        return SKEIN_BUSY;
+    if (error != ECONNREFUSED)
+        return SKEIN_OK; /* nothing there; or something that bind will report */
+    struct stat st;
+    if (lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode))
+        unlink(address->sun_path);
+    return SKEIN_OK;
+}
+
+static void directory_make(const char *path)
+{
+    char parent[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    snprintf(parent, sizeof(parent), "%s", path);
+    char *slash = strrchr(parent, '/');
+    if (slash == NULL || slash == parent)
+        return;
+    *slash = '\0';
+    mkdir(parent, 0755); /* where it fails, bind says why */
+}
+
+static int listener_open(struct attach *attach, char *error, size_t error_bytes)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (attach->path[0] == '\0' || strlen(attach->path) >= sizeof(address.sun_path)) {
+        snprintf(error, error_bytes, "socket path \"%s\" is empty or longer than %zu bytes",
+                 attach->path, sizeof(address.sun_path) - 1);
+        return SKEIN_INVALID;
+    }
+    strcpy(address.sun_path, attach->path);
+    directory_make(attach->path);
+    int status = path_clear(&address);
+    if (status != SKEIN_OK) {
+        snprintf(error, error_bytes, "%s: %s", attach->path,
+                 status == SKEIN_BUSY ? "another agent listens there" : strerror(errno));
+        return status;
+    }
+    attach->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    mode_t mode = attach->settings.same_uid_only && geteuid() != 0 ? 0600 : 0666;
+    struct stat st;
+    if (attach->listener < 0 ||
+        bind(attach->listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
+        chmod(attach->path, mode) != 0 || lstat(attach->path, &st) != 0 ||
+        listen(attach->listener, LISTEN_BACKLOG) != 0) {
+        snprintf(error, error_bytes, "%s: %s", attach->path, strerror(errno));
+        return SKEIN_IO;
+    }
+    attach->path_dev = st.st_dev;
+    attach->path_ino = st.st_ino;
+    return SKEIN_OK;
+}
+
+static int settings_check(const struct attach_settings *s, char *error, size_t error_bytes)
+{
+    if (s->mode == SKEIN_MODE_CIRCULAR || s->mode == SKEIN_MODE_ONESHOT)
+        return SKEIN_OK;
+    snprintf(error, error_bytes, "the default mode must be circular or oneshot");
+    return SKEIN_INVALID;
+}
+
+int attach_new(struct loop *loop, struct host_page_owner *host,
+               const struct attach_settings *settings, const struct attach_hooks *hooks,
+               struct attach **out, char *error, size_t error_bytes)
+{
+    int status = settings_check(settings, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    struct attach *attach = calloc(1, sizeof(*attach));
+    if (attach != NULL)
+        attach->path = strdup(settings->socket_path);
+    if (attach == NULL || attach->path == NULL) {
+        free(attach);
+        snprintf(error, error_bytes, "out of memory");
+        return SKEIN_NO_MEMORY;
+    }
+    attach->loop = loop;
+    attach->host = host;
+    attach->settings = *settings;
+    attach->settings.socket_path = attach->path;
+    attach->hooks = *hooks;
+    attach->listener = -1;
+    attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    attach->version = 1;
+    text_file_read("/proc/sys/kernel/random/boot_id", attach->boot_id, sizeof(attach->boot_id));
+    attach->boot_id[strcspn(attach->boot_id, "\n")] = '\0';
+    status = listener_open(attach, error, error_bytes);
+    if (status == SKEIN_OK) {
+        status = loop_fd_add(loop, attach->listener, EPOLLIN, listener_event, attach);
+        if (status != SKEIN_OK)
+            snprintf(error, error_bytes, "watching the socket: %s", skein_status_text(status));
+    }
+    if (status != SKEIN_OK) {
+        attach_free(&attach);
+        return status;
+    }
+    *out = attach;
+    return SKEIN_OK;
+}
+
+/* Runs no hooks: the processes live on and come back to the next agent with their rings. */
+void attach_free(struct attach **pointer)
+{
+    struct attach *attach = *pointer;
+    if (attach == NULL)
+        return;
+    *pointer = NULL;
+    attach->hooks = (struct attach_hooks){0};
+    while (attach->half_open != NULL)
+        close(half_open_end(attach->half_open));
+    while (attach->members != NULL)
+        member_remove(attach->members, PROCESS_ENDED, false);
+    while (attach->pasts != NULL)
+        past_remove(&attach->pasts);
+    if (attach->listener >= 0) {
+        loop_fd_remove(attach->loop, attach->listener);
+        close(attach->listener);
+    }
+    struct stat st;
+    if (attach->path_ino != 0 && lstat(attach->path, &st) == 0 && st.st_dev == attach->path_dev &&
+        st.st_ino == attach->path_ino)
+        unlink(attach->path);
+    if (attach->spare_fd >= 0)
+        close(attach->spare_fd);
+    free(attach->path);
+    free(attach);
+}
+
+struct process *attach_processes(struct attach *attach)
+{
+    return attach->members != NULL ? attach->members->process : NULL;
+}
+
+uint64_t attach_version(const struct attach *attach)
+{
+    return attach->version;
+}
+
+void attach_count(const struct attach *attach, struct attach_counters *out)
+{
+    *out = attach->counters;
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One HELLO to one WELCOME: receives and checks the packet, finds out who the peer is, makes or
+ * adopts its ring, sends the descriptors. Loop thread only. Never blocks, never believes the peer
+ * about who it is, and leaves no descriptor behind that a packet brought.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach_int.h"
+#include "cutter.h"
+#include "proc_info.h"
+#include "ring_memory.h"
+
+#define PACKET_FDS_MAX 8
+/* A process that comes back continues behind everything that cuts still running for its former
+ * entry can have numbered. */
+#define SEQUENCE_MARGIN (UINT64_C(1) << 20)
+
+/* ---- receiving ---- */
+
+static bool text_is_closed(const char *text, size_t bytes)
+{
+    return memchr(text, '\0', bytes) != NULL;
+}
+
+static bool hello_valid(const struct attach_hello *hello, size_t n)
+{
+    return n == sizeof(*hello) && hello->head.magic == ATTACH_MAGIC &&
+           hello->head.version == ATTACH_VERSION && hello->head.type == ATTACH_HELLO &&
+           text_is_closed(hello->service, sizeof(hello->service)) &&
+           text_is_closed(hello->labels, sizeof(hello->labels));
+}
+
+/* Takes the descriptors out of a packet: the first into *first, the others closed. Returns how
+ * many. */
+static size_t descriptors_take(struct msghdr *message, int *first)
+{
+    size_t count = 0;
+    *first = -1;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c != NULL; c = CMSG_NXTHDR(message, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < n; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+            if (count++ == 0)
+                *first = fd;
+            else
+                close(fd);
+        }
+    }
+    return count;
+}
+
+int hello_receive(int socket, struct hello_packet *packet)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(PACKET_FDS_MAX * sizeof(int))];
+    } control;
+    struct attach_hello hello;
+    struct iovec part = {&hello, sizeof(hello)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? SKEIN_AGAIN : SKEIN_CLOSED;
+    int ring_fd = -1;
+    size_t fds = descriptors_take(&message, &ring_fd);
+    if (n == 0 && fds == 0)
+        return SKEIN_CLOSED;
+
+    struct ucred peer = {0, 0, 0};
+    socklen_t bytes = sizeof(peer);
+    if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || !hello_valid(&hello, (size_t)n) ||
+        fds != (hello.has_ring == 1 ? 1u : 0u) ||
+        getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
+        if (ring_fd >= 0)
+            close(ring_fd);
+        return SKEIN_CORRUPT;
+    }
+    *packet = (struct hello_packet){hello, ring_fd, peer};
+    return SKEIN_OK;
+}
+
+/* ---- who it is ---- */
+
+/* Length of the UTF-8 character at text, 0 where the bytes are none. Overlong forms and surrogates
+ * pass: what matters is that nobody who prints it is led past the end. */
+static size_t character_length(const unsigned char *text)
+{
+    size_t n = text[0] < 0x80   ? 1
+               : text[0] < 0xc2 ? 0
+               : text[0] < 0xe0 ? 2
+               : text[0] < 0xf0 ? 3
+               : text[0] < 0xf5 ? 4
+                                : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+/* Names go to logs, JSON and terminals: control characters and broken UTF-8 become '?'. */
+static void text_clean(char *out, size_t bytes, const char *in)
+{
+    size_t used = 0;
+    for (const unsigned char *p = (const unsigned char *)in; *p != '\0' && used + 1 < bytes;) {
+        size_t n = character_length(p);
+        bool printable = n > 1 || (n == 1 && *p >= 0x20 && *p != 0x7f);
+        if (n > 1 && n > bytes - 1 - used)
+            break;
+        if (printable)
+            memcpy(out + used, p, n);
+        else
+            out[used] = '?';
+        used += printable ? n : 1;
+        p += n == 0 ? 1 : n;
+    }
+    out[used] = '\0';
+}
+
+static const char *path_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Fills in what the kernel says about the peer. The pidfd was opened first: if it has not ended
+ * afterwards, /proc spoke of the same process all the time. */
+static int identity_fill(const struct attach *attach, int socket, const struct hello_packet *packet,
+                         struct process *p)
+{
+    p->pid = (uint32_t)packet->peer.pid;
+    p->pidfd = pidfd_of_peer(socket, packet->peer.pid);
+    if (p->pidfd < 0)
+        return errno == ESRCH ? SKEIN_CLOSED : errno == ENOSYS ? SKEIN_UNSUPPORTED : SKEIN_IO;
+    if (proc_start_ticks(packet->peer.pid, &p->start_clock_ticks) != SKEIN_OK)
+        return SKEIN_CLOSED;
+    char exe[sizeof(p->exe)] = "";
+    proc_exe(packet->peer.pid, exe, sizeof(exe));
+    text_clean(p->exe, sizeof(p->exe), exe);
+    if (pidfd_ended(p->pidfd))
+        return SKEIN_CLOSED;
+    p->start_ns = proc_start_realtime_ns(p->start_clock_ticks);
+    p->uid =
+        process_uid_make(attach->settings.agent_id, attach->boot_id, p->pid, p->start_clock_ticks);
+    const char *service = packet->hello.service;
+    text_clean(p->service, sizeof(p->service), service[0] != '\0' ? service : path_base(p->exe));
+    text_clean(p->labels, sizeof(p->labels), packet->hello.labels);
+    return SKEIN_OK;
+}
+
+/* ---- its memory ---- */
+
+static uint64_t ring_bytes_grant(const struct attach_settings *settings, uint64_t wished)
+{
+    uint64_t max =
+        settings->ring_bytes_max < RING_BYTES_MAX ? settings->ring_bytes_max : RING_BYTES_MAX;
+    uint64_t bytes = wished != 0 ? wished : settings->ring_bytes;
+    bytes = bytes > max ? max : bytes;
+    bytes = bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes;
+    return bytes - bytes % 4096;
+}
+
+static bool total_allows(const struct attach *attach, uint64_t replaced, uint64_t bytes)
+{
+    uint64_t used = attach->ring_bytes - replaced;
+    return used <= attach->settings.total_ring_bytes_max &&
+           bytes <= attach->settings.total_ring_bytes_max - used;
+}
+
+/* Streaming needs somebody who saves chunks as they fill; who wishes it gets the default instead,
+ * and the WELCOME says so. */
+static uint8_t mode_grant(const struct attach_settings *settings, uint8_t wished)
+{
+    return wished == SKEIN_MODE_CIRCULAR || wished == SKEIN_MODE_ONESHOT ? wished : settings->mode;
+}
+
+static int ring_fill(const struct attach *attach, struct hello_packet *packet, uint64_t replaced,
+                     struct process *p, bool *adopted)
+{
+    struct ring_identity identity = {.pid = p->pid,
+                                     .clock = host_page_clock(attach->host),
+                                     .shift = host_page_shift(attach->host),
+                                     .start_ticks = p->attached_clock.ticks,
+                                     .service = p->service};
+    *adopted = false;
+    if (packet->ring_fd >= 0) {
+        int status = ring_memory_adopt(packet->ring_fd, attach->settings.ring_bytes_max, &identity,
+                                       &p->geometry, &p->ring);
+        if (status == SKEIN_OK) {
+            *adopted = true;
+            p->ring_fd = packet->ring_fd;
+            packet->ring_fd = -1;
+            return total_allows(attach, replaced, p->geometry.total) ? SKEIN_OK : SKEIN_FULL;
+        }
+    }
+    uint64_t bytes = ring_bytes_grant(&attach->settings, packet->hello.ring_bytes);
+    if (!total_allows(attach, replaced, bytes))
+        return SKEIN_FULL;
+    struct ring_geometry geometry;
+    int status =
+        ring_geometry_init(&geometry, mode_grant(&attach->settings, packet->hello.mode), bytes);
+    if (status != SKEIN_OK)
+        return status;
+    status = ring_memory_new(&geometry, &identity, &p->ring_fd, &p->ring);
+    if (status == SKEIN_OK)
+        p->geometry = geometry;
+    return status;
+}
+
+static int page_fill(const struct attach *attach, struct process *p)
+{
+    struct process_page page = {.magic = PROCESS_PAGE_MAGIC,
+                                .version = RING_VERSION,
+                                .enabled = attach->settings.enabled_groups};
+    void *mapping = NULL;
+    int status = shared_page_new("skein-process", &page, sizeof(page), &p->page_fd, &mapping);
+    p->page = mapping;
+    return status;
+}
+
+/* Where its partitions' sequences go on, if it was here before in this run. */
+static uint64_t sequence_start(const struct member *former, const struct past *past)
+{
+    if (former != NULL)
+        return __atomic_load_n(&former->process->next_sequence, __ATOMIC_RELAXED) + SEQUENCE_MARGIN;
+    return past != NULL ? past->next_sequence + SEQUENCE_MARGIN : 0;
+}
+
+static int process_fill(struct attach *attach, int socket, struct hello_packet *packet,
+                        struct process *p, bool *adopted)
+{
+    int status = identity_fill(attach, socket, packet, p);
+    if (status != SKEIN_OK)
+        return status;
+    const struct member *former = member_find(attach, &p->uid);
+    pasts_prune(attach);
+    const struct past *past = *past_find(attach, &p->uid);
+    /* Those that left but run on hold a descriptor each, so they count as well. */
+    uint32_t taken = attach->member_count + attach->past_count - (former != NULL) - (past != NULL);
+    if (taken >= attach->settings.max_processes)
+        return SKEIN_FULL;
+    host_page_snapshot(attach->host, &p->attached_clock);
+    p->attached_ns = p->attached_clock.realtime_ns;
+    p->next_sequence = sequence_start(former, past);
+    uint64_t replaced = former != NULL ? former->process->geometry.total : 0;
+    status = ring_fill(attach, packet, replaced, p, adopted);
+    if (status == SKEIN_OK)
+        status = page_fill(attach, p);
+    if (status == SKEIN_OK)
+        status = cut_baseline_new(p, &p->baseline);
+    return status;
+}
+
+int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,
+                 struct process **out, bool *adopted)
+{
+    struct process *p = NULL;
+    int status = SKEIN_OK;
+    uid_t own = geteuid();
+    if (attach->settings.same_uid_only && own != 0 && packet->peer.uid != own)
+        status = SKEIN_DENIED;
+    else
+        status = process_new(&p);
+    if (status == SKEIN_OK)
+        status = process_fill(attach, socket, packet, p, adopted);
+    if (packet->ring_fd >= 0)
+        close(packet->ring_fd);
+    packet->ring_fd = -1;
+    if (status != SKEIN_OK)
+        process_unref(&p);
+    *out = p;
+    return status;
+}
+
+/* ---- answering ---- */
+
+int welcome_send(const struct attach *attach, int socket, int status, const struct process *p)
+{
+    struct attach_welcome welcome = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_WELCOME},
+                                     .status = status};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
+    } control;
+    struct iovec part = {&welcome, sizeof(welcome)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (p != NULL) {
+        welcome.mode = p->geometry.mode;
+        welcome.ring_bytes = p->geometry.total;
+        memset(&control, 0, sizeof(control));
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof(control.bytes);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(3 * sizeof(int));
+        const int fds[3] = {p->ring_fd, host_page_fd(attach->host), p->page_fd};
+        memcpy(CMSG_DATA(c), fds, sizeof(fds));
+    }
+    ssize_t n;
+    do {
+        n = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof(welcome) ? SKEIN_OK : SKEIN_CLOSED;
+}

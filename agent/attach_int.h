@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What attach.c (connections and the table) and attach_hello.c (one HELLO to one WELCOME) share.
+ * Included by those two only. Loop thread only.
+ */
+#ifndef ATTACH_INT_H
+#define ATTACH_INT_H
+
+#include <sys/socket.h>
+
+#include "attach.h"
+#include "attach_proto.h"
+
+/* A traced process in the table, and the context of its two descriptors' callbacks. */
+struct member {
+    struct attach *attach;
+    struct process *process;  /* the table's reference */
+    struct loop_timer *grace; /* runs between the loss of the socket and the end */
+    struct past *past;        /* made ahead, so that leaving the table cannot fail; else unused */
+    struct member *next;
+};
+
+/* A process that left the table while it runs on: should it come back, partition sequences must not
+ * begin anew. Dropped when its pidfd says that it has ended. */
+struct past {
+    struct attach *attach;
+    struct process_uid uid;
+    uint64_t next_sequence;
+    int pidfd;
+    struct past *next;
+};
+
+/* A connection that has not said HELLO; oldest first in the list. */
+struct half_open {
+    struct attach *attach;
+    int fd;
+    struct loop_timer *deadline;
+    struct half_open *next;
+};
+
+struct attach {
+    struct loop *loop;
+    struct host_page_owner *host;
+    struct attach_settings settings;
+    struct attach_hooks hooks;
+    char *path;
+    char boot_id[40];
+    int listener, spare_fd; /* spare_fd: given up for a moment to turn a connection away without
+                               descriptors */
+    dev_t path_dev;
+    ino_t path_ino;
+    struct half_open *half_open;
+    uint32_t half_open_count;
+    struct member *members;
+    uint32_t member_count;
+    struct past *pasts;
+    uint32_t past_count;
+    uint64_t ring_bytes; /* of all members */
+    uint64_t version;
+    struct attach_counters counters;
+};
+
+struct hello_packet {
+    struct attach_hello hello;
+    int ring_fd; /* -1: none came with it; whoever handles the packet closes it */
+    struct ucred peer;
+};
+
+/* Receives the first packet of a connection. SKEIN_OK; SKEIN_AGAIN (nothing there yet);
+ * SKEIN_CLOSED; SKEIN_CORRUPT (not a HELLO). *packet is set on SKEIN_OK only. Closes every
+ * descriptor that is no HELLO's ring. */
+int hello_receive(int socket, struct hello_packet *packet);
+
+/* Makes the process that the packet asks for, ready but not in the table; takes packet->ring_fd.
+ * SKEIN_OK, or the status for the WELCOME: SKEIN_DENIED, SKEIN_FULL, SKEIN_CLOSED (the peer is
+ * gone), SKEIN_UNSUPPORTED, SKEIN_NO_MEMORY, SKEIN_IO. An entry of the same process is counted as
+ * gone: the caller removes it on SKEIN_OK. */
+int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,
+                 struct process **out, bool *adopted);
+
+/* Sends WELCOME, with the descriptors where p is not NULL. SKEIN_OK; SKEIN_CLOSED. */
+int welcome_send(const struct attach *attach, int socket, int status, const struct process *p);
+
+/* The table's entry for this identity, or NULL. */
+struct member *member_find(const struct attach *attach, const struct process_uid *uid);
+
+/* Where the past of this identity hangs in its list; points at NULL where there is none. */
+struct past **past_find(struct attach *attach, const struct process_uid *uid);
+
+void pasts_prune(struct attach *attach); /* drops those that have ended */
+
+#endif

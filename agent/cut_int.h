@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the files of the cutter share: cutter.c (one cut from switch to partition), cut_select.c
+ * (which chunks, in which order), cut_loss.c (what is missing, and where) and cut_marks.c (what is
+ * remembered between cuts). Included by those and their tests. One cut has one thread.
+ */
+#ifndef CUT_INT_H
+#define CUT_INT_H
+
+#include "cutter.h"
+#include "ring_decode.h"
+#include "ring_reader.h"
+
+#define CUT_BYTES_MAX (UINT64_C(16) << 20)
+
+/* The writer of a row of chunks: one incarnation of a thread, its signal handlers apart. */
+struct stream_key {
+    uint32_t slot, incarnation, tid;
+    bool signal;
+};
+int stream_compare(const struct stream_key *a, const struct stream_key *b);
+
+/* ---- between cuts ---- */
+
+struct chunk_mark {
+    uint32_t epoch, taken;
+};
+struct stream_mark {
+    struct stream_key key;
+    uint64_t sequence, ticks; /* of the last chunk taken: its number, and its last record */
+    bool complete;            /* it was full and all of it was taken */
+};
+struct cut_marks {
+    struct process_uid uid;
+    uint64_t device, inode, total; /* of the ring */
+    uint8_t mode;
+    uint32_t chunk_count;
+    struct chunk_mark *chunks;   /* by chunk index */
+    struct stream_mark *streams; /* sorted by key */
+    size_t stream_count;
+    uint64_t generation, cut_ticks; /* of the cut before; 0: none yet */
+};
+/* Forgets everything if the process's ring is another one than the marks were made for. SKEIN_OK,
+ * SKEIN_NO_MEMORY. */
+int cut_marks_fit(struct cut_marks *marks, const struct process *p);
+const struct stream_mark *cut_marks_stream(const struct cut_marks *marks,
+                                           const struct stream_key *key);
+
+struct slot_baseline {
+    uint32_t incarnation;
+    uint64_t lost;
+};
+struct cut_baseline {
+    uint64_t ticks, dropped;
+    uint32_t slot_count;
+    struct slot_baseline slots[];
+};
+
+/* ---- one cut ---- */
+
+enum cut_fate {
+    CUT_LEFT,    /* outside the window, taken already, or of a newer generation */
+    CUT_WAITING, /* for the next partition: the size limit */
+    CUT_CHOSEN,
+    CUT_COPIED,
+    CUT_OVERRUN, /* gone while we copied */
+    CUT_TAKEN    /* decoded as far as it went */
+};
+
+struct cut_piece {
+    struct ring_piece *ring;
+    struct stream_key key;
+    uint64_t end_ticks; /* no record of it is later */
+    bool end_known;     /* by a chunk that follows, or because it is still written */
+    uint32_t skip;      /* bytes taken by a cut before */
+    enum cut_fate fate;
+    /* after decoding */
+    uint32_t taken;
+    uint64_t last_ticks;
+    bool exhausted; /* nothing more will come of it: full and used up, or undecodable */
+};
+
+struct cut_work {
+    const struct cut_request *request;
+    struct process *process;
+    struct cut_marks *marks; /* or NULL */
+    struct cut_result *result;
+    uint64_t generation; /* that the cut ended */
+    struct clock_snapshot begin, end;
+    uint64_t from_ticks, to_ticks;
+    struct ring_copy copy;
+    struct cut_piece *pieces; /* sorted by stream, then sequence */
+    size_t piece_count;
+    size_t *order; /* of the pieces, oldest first */
+    struct ring_decoder decoder;
+    struct ring_names names[RING_TABLE_COPIES];
+    struct partition_writer *writer;
+    uint64_t events, opens, lost_known_total;
+    uint64_t *told_inside; /* by slot: records that RING_RECORD_LOST tells of since the baseline */
+    size_t gap_cap;
+    int status; /* first failure of the steps that have no other way to tell */
+};
+
+/* cut_select.c: sorts the survey, works out ends and what is new, and chooses up to the size limit.
+ */
+int cut_arrange(struct cut_work *work);
+void cut_choose(struct cut_work *work);
+/* Copies what was chosen, oldest first. SKEIN_OK, SKEIN_NO_MEMORY. */
+int cut_copy(struct cut_work *work);
+
+/* The writer's index of a stream's thread, or a status below 0. */
+int64_t cut_thread(struct cut_work *work, const struct stream_key *key);
+
+/* cut_loss.c: tells the writer and the result of records that are missing, where that touches the
+ * window. */
+void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_reason reason,
+                  uint64_t events, uint64_t from_ticks, uint64_t to_ticks);
+void cut_losses_find(struct cut_work *work);
+void cut_gaps_merge(struct cut_result *result);
+
+/* cut_marks.c, after success */
+int cut_marks_advance(struct cut_work *work);
+void cut_baseline_advance(struct cut_work *work);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a cut does not hold, placed in time: chunks overwritten before it, records that threads
+ * counted as lost, bytes that do not decode. Entered by the thread that cuts. Says nothing twice
+ * within one capture's marks, and nothing that lies wholly outside the asked window.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cut_int.h"
+
+/* ---- telling ---- */
+
+static void gap_add(struct cut_work *work, uint8_t reason, uint64_t from_ticks, uint64_t to_ticks)
+{
+    struct cut_result *result = work->result;
+    if (result->gap_count == work->gap_cap) {
+        size_t cap = work->gap_cap == 0 ? 32 : 2 * work->gap_cap;
+        struct cut_gap *gaps = realloc(result->gaps, cap * sizeof(*gaps));
+        if (gaps == NULL) {
+            work->status = SKEIN_NO_MEMORY;
+            return;
+        }
+        result->gaps = gaps;
+        work->gap_cap = cap;
+    }
+    result->gaps[result->gap_count++] =
+        (struct cut_gap){clock_snapshot_realtime(&work->begin, &work->end, from_ticks),
+                         clock_snapshot_realtime(&work->begin, &work->end, to_ticks), reason};
+}
+
+void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_reason reason,
+                  uint64_t events, uint64_t from_ticks, uint64_t to_ticks)
+{
+    if (to_ticks < from_ticks)
+        from_ticks = to_ticks;
+    if (events > RING_LOST_MAX)
+        events = RING_LOST_MAX;
+    uint64_t to_window = work->to_ticks < work->end.ticks ? work->to_ticks : work->end.ticks;
+    if (to_ticks < work->from_ticks || from_ticks > to_window)
+        return;
+    uint64_t from = from_ticks > work->from_ticks ? from_ticks : work->from_ticks;
+    uint64_t to = to_ticks < to_window ? to_ticks : to_window;
+    const struct partition_loss loss = {thread, (uint8_t)reason, events, from, to};
+    partition_writer_loss(work->writer, &loss);
+    work->result->lost[reason] += events;
+    work->lost_known_total += events;
+    if (reason != PARTITION_LOSS_NAME || events == 0) /* those events are there, but for a text */
+        gap_add(work, (uint8_t)reason, from, to);
+}
+
+static int gap_compare(const void *left, const void *right)
+{
+    const struct cut_gap *a = left, *b = right;
+    if (a->reason != b->reason)
+        return a->reason < b->reason ? -1 : 1;
+    if (a->from_ns != b->from_ns)
+        return a->from_ns < b->from_ns ? -1 : 1;
+    return a->to_ns < b->to_ns ? -1 : a->to_ns > b->to_ns;
+}
+
+/* Many threads miss the same time: of each reason, overlapping gaps become one. */
+void cut_gaps_merge(struct cut_result *result)
+{
+    if (result->gap_count == 0)
+        return;
+    qsort(result->gaps, result->gap_count, sizeof(*result->gaps), gap_compare);
+    size_t n = 0;
+    for (size_t i = 1; i < result->gap_count; i++) {
+        const struct cut_gap *next = &result->gaps[i];
+        struct cut_gap *gap = &result->gaps[n];
+        if (next->reason == gap->reason && next->from_ns <= gap->to_ns)
+            gap->to_ns = next->to_ns > gap->to_ns ? next->to_ns : gap->to_ns;
+        else
+            result->gaps[++n] = *next;
+    }
+    result->gap_count = n + 1;
+}
+
+static void stream_loss(struct cut_work *work, const struct cut_piece *piece,
+                        enum partition_loss_reason reason, uint64_t events, uint64_t from_ticks,
+                        uint64_t to_ticks)
+{
+    int64_t thread = cut_thread(work, &piece->key);
+    if (thread >= 0)
+        cut_loss_add(work, (uint32_t)thread, reason, events, from_ticks, to_ticks);
+}
+
+/* ---- holes in a stream ---- */
+
+/* The chunk before in its thread's row, if it is still in the ring. */
+static const struct cut_piece *piece_before(const struct cut_work *work, size_t i)
+{
+    if (i == 0 || stream_compare(&work->pieces[i - 1].key, &work->pieces[i].key) != 0)
+        return NULL;
+    return &work->pieces[i - 1];
+}
+
+/* Where the records between a chunk and the one that should be before it may have begun. */
+static bool hole_before(const struct cut_work *work, size_t i, uint64_t *from)
+{
+    const struct cut_piece *piece = &work->pieces[i], *before = piece_before(work, i);
+    uint64_t sequence = piece->ring->head.sequence;
+    const struct stream_mark *mark = cut_marks_stream(work->marks, &piece->key);
+    if (sequence == 0)
+        return false;
+    if (before != NULL && (mark == NULL || before->ring->head.sequence >= mark->sequence)) {
+        *from = before->fate == CUT_TAKEN ? before->last_ticks : before->ring->head.base_ticks;
+        return before->ring->head.sequence + 1 != sequence;
+    }
+    if (mark == NULL) {
+        *from = 0; /* clipped to the window */
+        return true;
+    }
+    *from = mark->ticks;
+    return mark->sequence + 1 != sequence || !mark->complete;
+}
+
+static void stream_holes_find(struct cut_work *work)
+{
+    for (size_t i = 0; i < work->piece_count; i++) {
+        const struct cut_piece *piece = &work->pieces[i];
+        uint64_t base = piece->ring->head.base_ticks, from = 0;
+        if (piece->fate == CUT_OVERRUN)
+            stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0,
+                        piece->skip > 0 ? work->marks->cut_ticks : base, piece->end_ticks);
+        if (piece->fate != CUT_TAKEN || piece->skip > 0)
+            continue;
+        if (hole_before(work, i, &from))
+            stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0, from, base);
+        if (piece->ring->head.lost_before > 0) {
+            const struct cut_piece *before = piece_before(work, i);
+            from = before != NULL && before->fate == CUT_TAKEN ? before->last_ticks : base;
+            stream_loss(work, piece, PARTITION_LOSS_RING_FULL, piece->ring->head.lost_before, from,
+                        base);
+        }
+    }
+}
+
+/* ---- threads of which nothing is left ---- */
+
+/* How far back everything is there that was ever written to the chunks of one kind: to the start of
+ * the oldest full one, if any was used twice. */
+static uint64_t pool_horizon(const struct cut_work *work, bool big)
+{
+    const struct ring_geometry *g = &work->process->geometry;
+    uint32_t small = ring_small_count(g);
+    uint32_t count = big ? ring_big_count(g) : small;
+    uint32_t next = big ? work->copy.big_next : work->copy.small_next;
+    uint64_t horizon = 0;
+    uint32_t nearest = UINT32_MAX;
+    bool reused = false;
+    for (size_t i = 0; i < work->piece_count; i++) {
+        const struct ring_piece *ring = work->pieces[i].ring;
+        if ((ring->index >= small) != big)
+            continue;
+        reused = reused || ring->epoch > 1;
+        uint32_t place = ring->index - (big ? small : 0);
+        uint32_t distance = (place + count - next) % count;
+        if (ring->full && distance < nearest) {
+            nearest = distance;
+            horizon = ring->head.base_ticks;
+        }
+    }
+    return reused ? horizon : 0;
+}
+
+/* Whether a thread had a slot and no chunk of it is left. */
+static bool threads_missing(const struct cut_work *work)
+{
+    const struct ring_geometry *g = &work->process->geometry;
+    size_t i = 0;
+    for (uint32_t slot = 0; slot < g->slots; slot++) {
+        uint32_t seen = 0, last = 0;
+        while (i < work->piece_count && work->pieces[i].key.slot < slot)
+            i++;
+        for (; i < work->piece_count && work->pieces[i].key.slot == slot; i++) {
+            uint32_t incarnation = work->pieces[i].key.incarnation;
+            seen += incarnation != last;
+            last = incarnation;
+        }
+        if (seen < work->copy.slots[slot].incarnation)
+            return true;
+    }
+    return false;
+}
+
+static void missing_threads_find(struct cut_work *work)
+{
+    if (work->process->geometry.mode != SKEIN_MODE_CIRCULAR || !threads_missing(work))
+        return;
+    uint64_t small = pool_horizon(work, false), big = pool_horizon(work, true);
+    uint64_t horizon = small > big ? small : big;
+    uint64_t from = work->marks != NULL ? work->marks->cut_ticks : 0;
+    if (horizon > work->from_ticks && horizon > from)
+        cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_OVERWRITTEN, 0, from, horizon);
+}
+
+/* ---- counters that no chunk speaks for ---- */
+
+/* Records lost by the thread of a slot since the baseline that chunks tell of, and where what they
+ * do not tell of must lie. */
+struct slot_account {
+    uint64_t told;
+    uint64_t from, to; /* of the untold rest */
+    const struct cut_piece *any;
+};
+
+/* A thread that has a chunk to write to tells its losses there, so an untold rest is from before
+ * what is left of it. One without has found none free since its last chunk ended. */
+static struct slot_account slot_account(const struct cut_work *work, uint32_t slot, size_t *at,
+                                        uint64_t since)
+{
+    const struct ring_slot_copy *copy = &work->copy.slots[slot];
+    struct slot_account account = {.from = since, .to = work->end.ticks};
+    bool writing = false;
+    for (size_t i = *at; i < work->piece_count && work->pieces[i].key.slot <= slot; i++) {
+        *at = i + 1;
+        const struct cut_piece *piece = &work->pieces[i];
+        if (piece->key.slot != slot || piece->key.incarnation != copy->incarnation)
+            continue;
+        const struct ring_chunk *head = &piece->ring->head;
+        account.told += head->base_ticks > since ? head->lost_before : 0;
+        if (account.any == NULL && !piece->key.signal)
+            account.to = head->base_ticks;
+        account.any = piece;
+        writing = !piece->ring->full;
+        if (!writing)
+            account.from = piece->fate == CUT_TAKEN ? piece->last_ticks : head->base_ticks;
+    }
+    if (account.any != NULL && !writing)
+        account.to = work->end.ticks;
+    else
+        account.from = since;
+    return account;
+}
+
+static void counters_find(struct cut_work *work)
+{
+    const struct cut_baseline *base = work->process->baseline;
+    uint64_t since = base != NULL ? base->ticks : work->process->attached_clock.ticks;
+    uint64_t told_by_slots = 0;
+    size_t at = 0;
+    for (uint32_t slot = 0; slot < work->process->geometry.slots; slot++) {
+        const struct ring_slot_copy *copy = &work->copy.slots[slot];
+        struct slot_account account = slot_account(work, slot, &at, since);
+        uint64_t before = base != NULL && base->slots[slot].incarnation == copy->incarnation
+                              ? base->slots[slot].lost
+                              : 0;
+        uint64_t told = account.told + work->told_inside[slot];
+        if (copy->lost <= before || copy->lost - before <= told)
+            continue;
+        uint64_t rest = copy->lost - before - told;
+        told_by_slots += rest;
+        const struct stream_key key = {slot, copy->incarnation, copy->tid, false};
+        int64_t thread = cut_thread(work, &key);
+        if (thread >= 0)
+            cut_loss_add(work, (uint32_t)thread, PARTITION_LOSS_RING_FULL, rest, account.from,
+                         account.to);
+    }
+    /* What a slot counts is in the header too when no chunk can ever tell of it. */
+    uint64_t dropped = work->copy.dropped - (base != NULL ? base->dropped : 0);
+    if (work->copy.dropped > (base != NULL ? base->dropped : 0) && dropped > told_by_slots)
+        cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_RING_FULL, dropped - told_by_slots, since,
+                     work->end.ticks);
+}
+
+void cut_losses_find(struct cut_work *work)
+{
+    stream_holes_find(work);
+    missing_threads_find(work);
+    if (work->copy.abandoned > 0)
+        cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_CORRUPT, 0, work->from_ticks,
+                     work->end.ticks);
+    for (size_t i = 0; i < work->piece_count; i++)
+        if (work->pieces[i].fate == CUT_WAITING && work->marks == NULL)
+            stream_loss(work, &work->pieces[i], PARTITION_LOSS_SIZE, 0,
+                        work->pieces[i].ring->head.base_ticks, work->pieces[i].end_ticks);
+    if (!work->result->more)
+        counters_find(work);
+}

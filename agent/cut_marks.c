@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What one cut remembers for the next: of a capture how far each chunk was taken (marks), of a
+ * process what its loss counters said (baseline). Entered by the thread that cuts, and by whoever
+ * makes and frees them while no cut runs. Holds copies only, nothing of the ring.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cut_int.h"
+#include "skein_atomic.h"
+
+int stream_compare(const struct stream_key *a, const struct stream_key *b)
+{
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    if (a->incarnation != b->incarnation)
+        return a->incarnation < b->incarnation ? -1 : 1;
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    return (int)a->signal - (int)b->signal;
+}
+
+/* ---- marks ---- */
+
+/* A ring is known by its memfd; without one, by its process and size. */
+static void ring_identify(const struct process *p, uint64_t *device, uint64_t *inode)
+{
+    struct stat st;
+    *device = *inode = 0;
+    if (p->ring_fd >= 0 && fstat(p->ring_fd, &st) == 0) {
+        *device = st.st_dev;
+        *inode = st.st_ino;
+    }
+}
+
+static int marks_begin(struct cut_marks *marks, const struct process *p)
+{
+    free(marks->chunks);
+    free(marks->streams);
+    *marks = (struct cut_marks){.uid = p->uid,
+                                .total = p->geometry.total,
+                                .mode = p->geometry.mode,
+                                .chunk_count =
+                                    ring_small_count(&p->geometry) + ring_big_count(&p->geometry)};
+    ring_identify(p, &marks->device, &marks->inode);
+    marks->chunks = calloc(marks->chunk_count, sizeof(*marks->chunks));
+    return marks->chunks == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+}
+
+int cut_marks_new(const struct process *p, struct cut_marks **out)
+{
+    struct cut_marks *marks = calloc(1, sizeof(*marks));
+    if (marks == NULL)
+        return SKEIN_NO_MEMORY;
+    int status = marks_begin(marks, p);
+    if (status != SKEIN_OK) {
+        free(marks);
+        return status;
+    }
+    *out = marks;
+    return SKEIN_OK;
+}
+
+void cut_marks_free(struct cut_marks **pointer)
+{
+    struct cut_marks *marks = *pointer;
+    *pointer = NULL;
+    if (marks == NULL)
+        return;
+    free(marks->chunks);
+    free(marks->streams);
+    free(marks);
+}
+
+int cut_marks_fit(struct cut_marks *marks, const struct process *p)
+{
+    uint64_t device, inode;
+    ring_identify(p, &device, &inode);
+    if (marks->chunks != NULL && process_uid_equal(&marks->uid, &p->uid) &&
+        marks->device == device && marks->inode == inode && marks->total == p->geometry.total &&
+        marks->mode == p->geometry.mode)
+        return SKEIN_OK;
+    return marks_begin(marks, p);
+}
+
+const struct stream_mark *cut_marks_stream(const struct cut_marks *marks,
+                                           const struct stream_key *key)
+{
+    size_t low = 0, high = marks == NULL ? 0 : marks->stream_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = stream_compare(&marks->streams[middle].key, key);
+        if (order == 0)
+            return &marks->streams[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* The streams of this cut, sorted as the pieces are: of each, the last chunk that was taken. */
+static size_t streams_of_cut(const struct cut_work *work, struct stream_mark *to)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < work->piece_count; i++) {
+        const struct cut_piece *piece = &work->pieces[i];
+        if (piece->fate != CUT_TAKEN || piece->taken == 0)
+            continue;
+        if (count == 0 || stream_compare(&to[count - 1].key, &piece->key) != 0)
+            count++;
+        to[count - 1] = (struct stream_mark){piece->key, piece->ring->head.sequence,
+                                             piece->last_ticks, piece->exhausted};
+    }
+    return count;
+}
+
+/* Old and new streams in one sorted row; of one that is in both, the new. */
+static size_t streams_merge(const struct stream_mark *old, size_t old_count,
+                            const struct stream_mark *fresh, size_t fresh_count,
+                            struct stream_mark *to)
+{
+    size_t i = 0, j = 0, n = 0;
+    while (i < old_count || j < fresh_count) {
+        int order = i == old_count     ? 1
+                    : j == fresh_count ? -1
+                                       : stream_compare(&old[i].key, &fresh[j].key);
+        if (order == 0)
+            i++;
+        to[n++] = order < 0 ? old[i++] : fresh[j++];
+    }
+    return n;
+}
+
+/* A capture whose threads come and go for long is bounded too; a stream that is forgotten only
+ * makes its next chunk be told as a possible gap. */
+#define STREAMS_MAX 262144
+
+int cut_marks_advance(struct cut_work *work)
+{
+    struct cut_marks *marks = work->marks;
+    if (marks == NULL)
+        return SKEIN_OK;
+    struct stream_mark *fresh = calloc(work->piece_count + 1, sizeof(*fresh));
+    size_t fresh_count = fresh == NULL ? 0 : streams_of_cut(work, fresh);
+    size_t kept = marks->stream_count + fresh_count <= STREAMS_MAX ? marks->stream_count : 0;
+    struct stream_mark *streams = calloc(kept + fresh_count + 1, sizeof(*streams));
+    if (fresh == NULL || streams == NULL) {
+        free(fresh);
+        free(streams);
+        return SKEIN_NO_MEMORY;
+    }
+    marks->stream_count = streams_merge(marks->streams, kept, fresh, fresh_count, streams);
+    free(marks->streams);
+    free(fresh);
+    marks->streams = streams;
+    for (size_t i = 0; i < work->piece_count; i++) {
+        const struct cut_piece *piece = &work->pieces[i];
+        if (piece->fate == CUT_TAKEN)
+            marks->chunks[piece->ring->index] =
+                (struct chunk_mark){piece->ring->epoch, piece->taken};
+    }
+    marks->generation = work->generation;
+    marks->cut_ticks = work->end.ticks;
+    return SKEIN_OK;
+}
+
+/* ---- baseline ---- */
+
+static void baseline_slot(struct cut_baseline *baseline, uint32_t i, uint32_t incarnation,
+                          uint64_t lost)
+{
+    baseline->slots[i] = (struct slot_baseline){incarnation, lost};
+}
+
+static struct cut_baseline *baseline_alloc(uint32_t slots)
+{
+    struct cut_baseline *baseline =
+        calloc(1, sizeof(*baseline) + slots * sizeof(struct slot_baseline));
+    if (baseline != NULL)
+        baseline->slot_count = slots;
+    return baseline;
+}
+
+int cut_baseline_new(const struct process *p, struct cut_baseline **out)
+{
+    struct cut_baseline *baseline = baseline_alloc(p->geometry.slots);
+    struct ring_copy copy;
+    ring_copy_init(&copy, p->ring, &p->geometry, p->ring_fd);
+    int status = baseline == NULL ? SKEIN_NO_MEMORY : ring_slots_copy(&copy);
+    if (status == SKEIN_OK) {
+        baseline->ticks = p->attached_clock.ticks;
+        baseline->dropped = copy.dropped;
+        for (uint32_t i = 0; i < p->geometry.slots; i++)
+            baseline_slot(baseline, i, copy.slots[i].incarnation, copy.slots[i].lost);
+        *out = baseline;
+    } else {
+        free(baseline);
+    }
+    ring_copy_fini(&copy);
+    return status;
+}
+
+void cut_baseline_free(struct cut_baseline **baseline)
+{
+    free(*baseline);
+    *baseline = NULL;
+}
+
+/* Without memory the old one stays, and the next cut tells some losses twice. */
+void cut_baseline_advance(struct cut_work *work)
+{
+    struct process *p = work->process;
+    if (p->baseline == NULL)
+        p->baseline = baseline_alloc(p->geometry.slots);
+    if (p->baseline == NULL)
+        return;
+    p->baseline->ticks = work->end.ticks;
+    p->baseline->dropped = work->copy.dropped;
+    for (uint32_t i = 0; i < p->geometry.slots; i++)
+        baseline_slot(p->baseline, i, work->copy.slots[i].incarnation, work->copy.slots[i].lost);
+}

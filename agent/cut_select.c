@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which chunks a cut takes: sorts the survey into the streams of its threads, bounds each chunk's
+ * time, leaves what was taken or lies outside the window, stops at the size limit, copies oldest
+ * first. Entered by the thread that cuts; touches the ring through ring_reader alone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cut_int.h"
+
+static int piece_compare(const void *left, const void *right)
+{
+    const struct cut_piece *a = left, *b = right;
+    int order = stream_compare(&a->key, &b->key);
+    if (order != 0)
+        return order;
+    if (a->ring->head.sequence != b->ring->head.sequence)
+        return a->ring->head.sequence < b->ring->head.sequence ? -1 : 1;
+    return a->ring->index < b->ring->index ? -1 : 1;
+}
+
+static bool same_stream(const struct cut_work *work, size_t i, size_t j)
+{
+    return i < work->piece_count && j < work->piece_count &&
+           stream_compare(&work->pieces[i].key, &work->pieces[j].key) == 0;
+}
+
+/* A chunk ends at the latest where its thread began the next one. */
+static void ends_find(struct cut_work *work)
+{
+    for (size_t i = 0; i < work->piece_count; i++) {
+        struct cut_piece *piece = &work->pieces[i];
+        bool last = !same_stream(work, i, i + 1);
+        piece->end_known = !last || !piece->ring->full;
+        piece->end_ticks = last ? work->end.ticks : work->pieces[i + 1].ring->head.base_ticks;
+    }
+}
+
+static void skips_find(struct cut_work *work)
+{
+    for (size_t i = 0; i < work->piece_count && work->marks != NULL; i++) {
+        struct cut_piece *piece = &work->pieces[i];
+        const struct chunk_mark *mark = &work->marks->chunks[piece->ring->index];
+        if (mark->taken > 0 && mark->epoch == piece->ring->epoch)
+            piece->skip = mark->taken;
+    }
+}
+
+/* Oldest first, by a sort of (base, place) pairs. */
+struct ranked {
+    uint64_t base;
+    size_t place;
+};
+
+static int ranked_compare(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->base != b->base)
+        return a->base < b->base ? -1 : 1;
+    return a->place < b->place ? -1 : 1;
+}
+
+static int order_find(struct cut_work *work)
+{
+    struct ranked *ranked = calloc(work->piece_count + 1, sizeof(*ranked));
+    work->order = calloc(work->piece_count + 1, sizeof(*work->order));
+    if (ranked == NULL || work->order == NULL) {
+        free(ranked);
+        return SKEIN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < work->piece_count; i++)
+        ranked[i] = (struct ranked){work->pieces[i].ring->head.base_ticks, i};
+    qsort(ranked, work->piece_count, sizeof(*ranked), ranked_compare);
+    for (size_t i = 0; i < work->piece_count; i++)
+        work->order[i] = ranked[i].place;
+    free(ranked);
+    return SKEIN_OK;
+}
+
+int cut_arrange(struct cut_work *work)
+{
+    struct ring_copy *copy = &work->copy;
+    work->piece_count = copy->piece_count;
+    work->pieces = calloc(work->piece_count + 1, sizeof(*work->pieces));
+    if (work->pieces == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < copy->piece_count; i++) {
+        struct ring_piece *ring = &copy->pieces[i];
+        work->pieces[i] =
+            (struct cut_piece){.ring = ring,
+                               .key = {ring->head.slot, ring->head.incarnation, ring->head.tid,
+                                       (ring->head.flags & RING_CHUNK_SIGNAL) != 0}};
+    }
+    qsort(work->pieces, work->piece_count, sizeof(*work->pieces), piece_compare);
+    ends_find(work);
+    skips_find(work);
+    return order_find(work);
+}
+
+/* ---- choosing ---- */
+
+static bool wanted(const struct cut_work *work, const struct cut_piece *piece)
+{
+    const struct ring_piece *ring = piece->ring;
+    if (ring->head.generation > work->generation)
+        return false;
+    if (piece->skip > 0 && (ring->committed <= piece->skip))
+        return false;
+    return ring->head.base_ticks <= work->to_ticks && piece->end_ticks >= work->from_ticks;
+}
+
+void cut_choose(struct cut_work *work)
+{
+    uint64_t max = work->request->max_bytes;
+    if (max == 0 || max > CUT_BYTES_MAX)
+        max = CUT_BYTES_MAX;
+    uint64_t used = 0;
+    bool closed = false;
+    for (size_t i = 0; i < work->piece_count; i++) {
+        struct cut_piece *piece = &work->pieces[work->order[i]];
+        if (!wanted(work, piece))
+            continue;
+        uint64_t bytes = piece->ring->committed - piece->skip;
+        /* One chunk always goes, however small the limit, so that `more` comes to an end. */
+        closed = closed || (used > 0 && bytes > max - (used < max ? used : max));
+        piece->fate = closed ? CUT_WAITING : CUT_CHOSEN;
+        used += closed ? 0 : bytes;
+        work->result->more = work->result->more || (closed && work->marks != NULL);
+    }
+}
+
+int cut_copy(struct cut_work *work)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < work->piece_count; i++) {
+        const struct cut_piece *piece = &work->pieces[i];
+        if (piece->fate == CUT_CHOSEN) /* one that is being written may have grown to its end */
+            bytes += piece->ring->full
+                         ? piece->ring->committed
+                         : ring_chunk_room(&work->process->geometry, piece->ring->index);
+    }
+    int status = ring_arena_reserve(&work->copy, bytes);
+    for (size_t i = 0; status == SKEIN_OK && i < work->piece_count; i++) {
+        struct cut_piece *piece = &work->pieces[work->order[i]];
+        if (piece->fate != CUT_CHOSEN)
+            continue;
+        enum ring_read read = ring_piece_copy(&work->copy, piece->ring);
+        if (read == RING_READ_MORE && piece->ring->committed > piece->skip)
+            piece->fate = CUT_COPIED;
+        else
+            piece->fate = read == RING_READ_OVERRUN ? CUT_OVERRUN : CUT_LEFT;
+    }
+    return status;
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One cut: switch the generation, look at slots and chunks, copy, decode the copy into a partition,
+ * tell what is missing. Entered by worker threads, one at a time for a process. Owns everything it
+ * works on but the ring, which it touches through ring_reader alone and never waits for.
+ *
+ * Order matters: the clock is read and slots are copied right after the switch, so that an
+ * operation shown in progress has its record in the next generation; table halves are copied both
+ * before the chunks (a half may be recycled when the last chunk that refers to it goes) and after
+ * (ids published while we copied).
+ */
+#include "cutter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cut_int.h"
+
+/* ---- beginning and end ---- */
+
+/* The longest base there is gives the truest slope. A clock that went back since (a restored
+ * virtual machine) leaves only its nominal rate. */
+static void clocks_set(struct cut_work *work, struct host_page_owner *host)
+{
+    host_page_first(host, &work->begin);
+    host_page_snapshot(host, &work->end);
+    if (work->begin.ticks >= work->end.ticks ||
+        work->begin.monotonic_ns >= work->end.monotonic_ns) {
+        work->begin = work->end;
+        work->begin.ticks -= work->end.ticks > 0;
+        work->begin.monotonic_ns -= 64;
+    }
+    const struct cut_request *request = work->request;
+    work->from_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->from_ns);
+    work->to_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->to_ns);
+}
+
+static int work_init(struct cut_work *work, struct host_page_owner *host,
+                     const struct cut_request *request, struct cut_result *result)
+{
+    struct process *p = request->process;
+    *work = (struct cut_work){
+        .request = request, .process = p, .marks = request->marks, .result = result};
+    ring_copy_init(&work->copy, p->ring, &p->geometry, p->ring_fd);
+    work->told_inside = calloc(p->geometry.slots, sizeof(*work->told_inside));
+    if (work->told_inside == NULL)
+        return SKEIN_NO_MEMORY;
+    int status = work->marks != NULL ? cut_marks_fit(work->marks, p) : SKEIN_OK;
+    work->generation = host_page_switch(host);
+    clocks_set(work, host);
+    return status;
+}
+
+static void work_fini(struct cut_work *work)
+{
+    for (size_t i = 0; i < work->decoder.name_count; i++)
+        ring_names_fini(&work->names[i]);
+    partition_writer_free(&work->writer);
+    ring_copy_fini(&work->copy);
+    free(work->pieces);
+    free(work->order);
+    free(work->told_inside);
+}
+
+void cut_result_fini(struct cut_result *result)
+{
+    buf_fini(&result->bytes);
+    free(result->gaps);
+    *result = (struct cut_result){0};
+}
+
+/* ---- copying ---- */
+
+static int names_load(struct cut_work *work)
+{
+    struct ring_decoder *decoder = &work->decoder;
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < work->copy.table_count; i++) {
+        status = ring_names_init(&work->names[i], &work->copy.tables[i]);
+        decoder->name_count += status == SKEIN_OK;
+    }
+    decoder->names = work->names;
+    return status;
+}
+
+static int ring_take(struct cut_work *work)
+{
+    int status = ring_slots_copy(&work->copy);
+    if (status == SKEIN_OK)
+        status = ring_survey(&work->copy);
+    if (status == SKEIN_OK)
+        status = ring_tables_copy(&work->copy);
+    if (status == SKEIN_OK)
+        status = cut_arrange(work);
+    if (status == SKEIN_OK) {
+        cut_choose(work);
+        status = cut_copy(work);
+    }
+    if (status == SKEIN_OK)
+        status = ring_tables_copy(&work->copy);
+    return status == SKEIN_OK ? names_load(work) : status;
+}
+
+/* ---- the writer ---- */
+
+static int writer_open(struct cut_work *work, struct host_page_owner *host)
+{
+    const struct cut_request *request = work->request;
+    struct process *p = work->process;
+    struct partition_info info = {
+        .key = {p->uid, request->epoch, __atomic_load_n(&p->next_sequence, __ATOMIC_RELAXED)},
+        .generation = work->generation,
+        .pid = p->pid,
+        .process_start_ns = p->start_ns,
+        .clock = host_page_clock(host),
+        .shift = host_page_shift(host),
+        .mode = p->geometry.mode,
+        .begin = work->begin,
+        .end = work->end,
+        .clock_offset_ns = request->clock_offset_ns,
+        .window_from_ticks = work->from_ticks,
+        .window_to_ticks = work->to_ticks,
+        .host = request->host != NULL ? request->host : "",
+        .service = p->service,
+        .labels = p->labels,
+        .exe = p->exe};
+    if (process_state(p) != PROCESS_LIVE) {
+        info.death.signal = p->death.signal;
+        info.death.status = p->death.status;
+        info.death.known = p->death.known;
+    }
+    work->result->key = info.key;
+    int status = partition_writer_new(&info, &work->writer);
+    struct clock_snapshot now;
+    host_page_snapshot(host, &now);
+    work->decoder.sink.writer = work->writer;
+    work->decoder.newest_generation = work->generation;
+    work->decoder.late_generation = work->marks != NULL ? work->marks->generation : 0;
+    /* Cores' counters may differ a little; a second is far beyond that. */
+    work->decoder.ticks_max =
+        clock_snapshot_ticks(&work->begin, &work->end, now.realtime_ns + 1000000000u);
+    return status;
+}
+
+/* A name of at most 32 bytes that a hostile writer chose. */
+static void name_clean(char *to, const char *from, size_t bytes, const char *suffix)
+{
+    size_t n = strnlen(from, bytes);
+    for (size_t i = 0; i < n; i++)
+        to[i] = (unsigned char)from[i] < 0x20 || from[i] == 0x7f ? '?' : from[i];
+    strcpy(to + n, suffix);
+}
+
+/* The name that the slot holds now, else that of the newest chunk: one and the same in a cut. */
+static const char *stream_name(const struct cut_work *work, const struct stream_key *key)
+{
+    if (key->slot < work->process->geometry.slots &&
+        work->copy.slots[key->slot].incarnation == key->incarnation &&
+        work->copy.slots[key->slot].name[0] != '\0')
+        return work->copy.slots[key->slot].name;
+    size_t low = 0, high = work->piece_count; /* first piece beyond the stream */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stream_compare(&work->pieces[middle].key, key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && stream_compare(&work->pieces[low - 1].key, key) == 0
+               ? work->pieces[low - 1].ring->head.name
+               : "";
+}
+
+int64_t cut_thread(struct cut_work *work, const struct stream_key *key)
+{
+    char name[64];
+    name_clean(name, stream_name(work, key), 32, key->signal ? " (signal)" : "");
+    const struct partition_thread thread = {
+        .tid = key->tid,
+        .name = name,
+        .incarnation = (uint64_t)key->signal << 62 | (uint64_t)(key->slot & 0x3fffffff) << 32 |
+                       key->incarnation};
+    return partition_writer_thread(work->writer, &thread);
+}
+
+/* ---- decoding ---- */
+
+static struct ring_rows piece_rows(const struct cut_piece *piece)
+{
+    const struct ring_piece *ring = piece->ring;
+    return (struct ring_rows){.bytes = ring->copy,
+                              .n = ring->committed,
+                              .skip = piece->skip,
+                              .base_ticks = ring->head.base_ticks,
+                              .generation = ring->head.generation,
+                              .sequence = ring->head.sequence,
+                              .string_epoch = ring->head.string_epoch};
+}
+
+/* A thread's last chunk, where the thread has gone: only its rows tell whether they reach the
+ * window. */
+static bool ends_before_window(struct cut_work *work, const struct cut_piece *piece)
+{
+    if (piece->end_known || piece->ring->head.base_ticks >= work->from_ticks)
+        return false;
+    struct ring_rows rows = piece_rows(piece);
+    rows.skip = rows.n; /* writes nothing */
+    return ring_decode(&work->decoder, &rows) == RING_DECODE_END &&
+           rows.last_ticks < work->from_ticks;
+}
+
+static void told_note(struct cut_work *work, const struct cut_piece *piece,
+                      const struct ring_rows *rows)
+{
+    const struct stream_key *key = &piece->key;
+    if (key->slot < work->process->geometry.slots &&
+        work->copy.slots[key->slot].incarnation == key->incarnation)
+        work->told_inside[key->slot] += rows->lost_known;
+}
+
+static void rows_losses(struct cut_work *work, const struct cut_piece *piece,
+                        const struct ring_rows *rows, enum ring_decode stop)
+{
+    uint32_t thread = rows->thread;
+    if (rows->lost > 0)
+        cut_loss_add(work, thread, PARTITION_LOSS_SIGNAL, rows->lost, rows->lost_from,
+                     rows->lost_to);
+    if (rows->unnamed > 0)
+        cut_loss_add(work, thread, PARTITION_LOSS_NAME, rows->unnamed, rows->first_ticks,
+                     rows->last_ticks);
+    if (rows->unplaced > 0)
+        cut_loss_add(work, thread, PARTITION_LOSS_SIZE, rows->unplaced, rows->base_ticks,
+                     rows->last_ticks);
+    if (rows->taken < rows->skip)
+        return; /* told when that part was taken */
+    if (stop == RING_DECODE_NAMELESS)
+        cut_loss_add(work, thread, PARTITION_LOSS_NAME, 0, rows->last_ticks, piece->end_ticks);
+    if (stop == RING_DECODE_CORRUPT)
+        cut_loss_add(work, thread, PARTITION_LOSS_CORRUPT, 0, rows->last_ticks, piece->end_ticks);
+}
+
+/* Decodes one chunk. *next_sequence: the number of the chunk that would continue its stream's last
+ * batch; 0: none would. */
+static void piece_decode(struct cut_work *work, struct cut_piece *piece, uint64_t *next_sequence)
+{
+    int64_t thread = cut_thread(work, &piece->key);
+    if (thread < 0)
+        return; /* the writer keeps the failure for its end */
+    const struct cut_baseline *baseline = work->process->baseline;
+    struct ring_rows rows = piece_rows(piece);
+    rows.thread = (uint32_t)thread;
+    rows.restate = *next_sequence == 0 || rows.sequence != *next_sequence;
+    rows.known_after = baseline != NULL ? baseline->ticks : work->process->attached_clock.ticks;
+    enum ring_decode stop = ring_decode(&work->decoder, &rows);
+    bool spoiled = stop == RING_DECODE_CORRUPT || stop == RING_DECODE_NAMELESS;
+    piece->fate = CUT_TAKEN;
+    piece->taken = (uint32_t)(spoiled ? rows.n : rows.taken);
+    piece->last_ticks = rows.last_ticks;
+    piece->exhausted = spoiled || (stop == RING_DECODE_END && piece->ring->full);
+    work->events += rows.events;
+    *next_sequence = stop == RING_DECODE_END && rows.events > 0 ? rows.sequence + 1 : 0;
+    told_note(work, piece, &rows);
+    rows_losses(work, piece, &rows, stop);
+}
+
+static void pieces_decode(struct cut_work *work)
+{
+    uint64_t next_sequence = 0;
+    const struct stream_key *stream = NULL;
+    for (size_t i = 0; i < work->piece_count; i++) {
+        struct cut_piece *piece = &work->pieces[i];
+        if (stream == NULL || stream_compare(stream, &piece->key) != 0)
+            next_sequence = 0;
+        stream = &piece->key;
+        if (piece->fate != CUT_COPIED)
+            continue;
+        if (ends_before_window(work, piece))
+            piece->fate = CUT_LEFT;
+        else
+            piece_decode(work, piece, &next_sequence);
+    }
+}
+
+/* ---- operations in progress ---- */
+
+static uint32_t operation_type(struct cut_work *work, const struct ring_slot_copy *slot,
+                               uint32_t thread)
+{
+    const struct ring_type *type = ring_names_type(
+        ring_decoder_names(&work->decoder, slot->op_epoch), &work->decoder.sink, slot->op_type);
+    if (type != NULL)
+        return type->index;
+    cut_loss_add(work, thread, PARTITION_LOSS_NAME, 1, work->end.ticks, work->end.ticks);
+    return ring_type_unnamed(&work->decoder.sink, slot->op_type);
+}
+
+static void operations_add(struct cut_work *work)
+{
+    for (uint32_t i = 0; i < work->process->geometry.slots; i++) {
+        const struct ring_slot_copy *slot = &work->copy.slots[i];
+        if (slot->op_start == 0 || slot->op_start > work->end.ticks || slot->state != 1)
+            continue;
+        const struct stream_key key = {i, slot->incarnation, slot->tid, false};
+        int64_t thread = cut_thread(work, &key);
+        uint32_t type = thread >= 0 ? operation_type(work, slot, (uint32_t)thread) : 0;
+        if (thread < 0 || type == RING_TYPE_UNPLACED)
+            continue;
+        const struct partition_open open = {.thread = (uint32_t)thread,
+                                            .type = type,
+                                            .since_ticks = slot->op_start,
+                                            .detail = slot->op_detail};
+        partition_writer_open(work->writer, &open);
+        work->opens++;
+    }
+}
+
+/* ---- the cut ---- */
+
+static int partition_close(struct cut_work *work)
+{
+    struct cut_result *result = work->result;
+    struct partition_footer footer;
+    int status = partition_writer_finish(work->writer, &result->bytes, &footer);
+    if (status != SKEIN_OK)
+        return status;
+    result->from_ns = footer.from_ns;
+    result->to_ns = footer.to_ns;
+    result->events = footer.events;
+    partition_footer_free(&footer);
+    status = cut_marks_advance(work);
+    if (status != SKEIN_OK)
+        return status;
+    if (!result->more)
+        cut_baseline_advance(work);
+    __atomic_fetch_add(&work->process->next_sequence, 1, __ATOMIC_RELAXED);
+    return SKEIN_OK;
+}
+
+int partition_cut(struct host_page_owner *host, const struct cut_request *request,
+                  struct cut_result *result)
+{
+    *result = (struct cut_result){0};
+    struct cut_work work;
+    int status = work_init(&work, host, request, result);
+    if (status == SKEIN_OK)
+        status = ring_take(&work);
+    if (status == SKEIN_OK)
+        status = writer_open(&work, host);
+    if (status == SKEIN_OK) {
+        pieces_decode(&work);
+        if (!result->more)
+            operations_add(&work);
+        cut_losses_find(&work);
+        cut_gaps_merge(result);
+        status = work.status;
+    }
+    if (status == SKEIN_OK && work.events == 0 && work.opens == 0 && work.lost_known_total == 0)
+        status = result->more ? SKEIN_OK : SKEIN_NOT_FOUND;
+    if (status == SKEIN_OK)
+        status = partition_close(&work);
+    work_fini(&work);
+    return status;
+}

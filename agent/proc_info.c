@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /proc and pidfd, behind functions that say what they find. Owns no state; any thread. Never
+ * trusts that a pid still means the process it meant before: callers check their pidfd afterwards.
+ */
+#include "proc_info.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* The kernel's pidfd ioctl as of 6.15; the headers of older distributions lack it. The kernel fills
+ * as many bytes as the size in the request says, so this prefix is enough for every later version.
+ */
+#define INFO_EXIT (UINT64_C(1) << 3)
+struct info_prefix {
+    uint64_t mask, cgroup_id;
+    uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+    int32_t exit_code;
+};
+_Static_assert(sizeof(struct info_prefix) == 64, "PIDFD_INFO_SIZE_VER0");
+#define INFO_GET _IOWR(0xFF, 11, struct info_prefix)
+
+int text_file_read(const char *path, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return SKEIN_IO;
+    size_t used = 0;
+    while (used + 1 < bytes) {
+        ssize_t n = read(fd, text + used, bytes - 1 - used);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        used += (size_t)n;
+    }
+    close(fd);
+    text[used] = '\0';
+    return (int)used;
+}
+
+/* /proc/PID/stat from its third field on: the second may hold blanks and parentheses itself. */
+static const char *stat_fields(pid_t pid, char *text, size_t bytes)
+{
+    char path[48];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (text_file_read(path, text, bytes) <= 0)
+        return NULL;
+    const char *close_paren = strrchr(text, ')');
+    return close_paren == NULL || close_paren[1] != ' ' ? "" : close_paren + 2;
+}
+
+/* Field `number` (counted from 3) of what stat_fields gave; NULL where there are fewer. */
+static const char *stat_field(const char *fields, int number)
+{
+    for (int i = 3; i < number && fields != NULL; i++) {
+        fields = strchr(fields, ' ');
+        if (fields != NULL)
+            fields++;
+    }
+    return fields;
+}
+
+int proc_start_ticks(pid_t pid, uint64_t *ticks)
+{
+    char text[1024];
+    const char *fields = stat_fields(pid, text, sizeof(text));
+    if (fields == NULL)
+        return SKEIN_NOT_FOUND;
+    const char *field = stat_field(fields, 22);
+    if (field == NULL || *field < '0' || *field > '9')
+        return SKEIN_CORRUPT;
+    *ticks = strtoull(field, NULL, 10);
+    return SKEIN_OK;
+}
+
+uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks)
+{
+    long hz = sysconf(_SC_CLK_TCK);
+    uint64_t per_s = hz > 0 ? (uint64_t)hz : 100;
+    uint64_t since_boot =
+        start_clock_ticks / per_s * 1000000000u + start_clock_ticks % per_s * (1000000000u / per_s);
+    return clock_realtime_ns() - clock_boottime_ns() + since_boot;
+}
+
+void proc_exe(pid_t pid, char *text, size_t bytes)
+{
+    char path[48];
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    ssize_t n = readlink(path, text, bytes - 1);
+    if (n >= 0) {
+        text[n] = '\0';
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    if (text_file_read(path, text, bytes) > 0)
+        text[strcspn(text, "\n")] = '\0';
+}
+
+int pidfd_of_peer(int socket, pid_t pid)
+{
+    int fd = -1;
+    socklen_t bytes = sizeof(fd);
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &bytes) == 0 && fd >= 0)
+        return fd;
+    return (int)syscall(SYS_pidfd_open, pid, 0u);
+}
+
+bool pidfd_ended(int pidfd)
+{
+    struct pollfd p = {.fd = pidfd, .events = POLLIN};
+    return poll(&p, 1, 0) > 0;
+}
+
+static bool death_of_code(int code, int32_t *signal, int32_t *status)
+{
+    *signal = WIFSIGNALED(code) ? WTERMSIG(code) : 0;
+    *status = WIFEXITED(code) ? WEXITSTATUS(code) : 0;
+    return true;
+}
+
+/* Where we may not know a zombie's exit code, the kernel shows 0. */
+static bool zombie_readable(pid_t pid)
+{
+    char path[48];
+    struct stat st;
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return geteuid() == 0 || (stat(path, &st) == 0 && st.st_uid == geteuid());
+}
+
+bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status)
+{
+    struct info_prefix info = {.mask = INFO_EXIT};
+    if (ioctl(pidfd, INFO_GET, &info) == 0 && (info.mask & INFO_EXIT) != 0)
+        return death_of_code(info.exit_code, signal, status);
+
+    /* Its parent has not reaped it yet, or the kernel is older. The pid of a zombie is not reused,
+     * and field 52 is its exit code where we may know it; a live process shows 0 there. */
+    char text[1024];
+    const char *fields = stat_fields(pid, text, sizeof(text));
+    const char *field = fields == NULL ? NULL : stat_field(fields, 52);
+    if (field != NULL && (fields[0] == 'Z' || fields[0] == 'X') && *field >= '0' && *field <= '9') {
+        int code = atoi(field);
+        if (code != 0 || zombie_readable(pid))
+            return death_of_code(code, signal, status);
+    }
+    *signal = *status = 0;
+    return false;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the kernel knows of another process: start time, names, how it ended. Reads /proc and pidfds
+ * only; keeps nothing. Any thread.
+ */
+#ifndef PROC_INFO_H
+#define PROC_INFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "skein/status.h"
+
+/* Reads a small file as text, cut at bytes - 1, NUL-terminated. Returns its length; SKEIN_IO. */
+int text_file_read(const char *path, char *text, size_t bytes);
+
+/* Field 22 of /proc/PID/stat, in clock ticks since boot. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_CORRUPT.
+ */
+int proc_start_ticks(pid_t pid, uint64_t *ticks);
+
+/* The realtime instant of such a start time, ns. */
+uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks);
+
+/* Path of the executable; where we may not read it, the process's short name; else "". */
+void proc_exe(pid_t pid, char *text, size_t bytes);
+
+/* A pidfd for the peer of a connected Unix socket: SO_PEERPIDFD where the kernel has it, which
+ * cannot hit a later process of the same number, else pidfd_open. -1 with errno. */
+int pidfd_of_peer(int socket, pid_t pid);
+
+bool pidfd_ended(int pidfd); /* the process has exited, reaped or not */
+
+/* How the process of an ended pidfd ended: from the kernel (6.15 and later), else from its zombie
+ * in /proc where we may see it. Returns whether it is known; *signal and *status are 0 where not.
+ */
+bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A traced process: owns its ring and page mappings and all its descriptors, until the last
+ * reference goes. References and state are atomic, so workers and the loop may let go in any order.
+ * Never reads a ring but for the listing's hints.
+ */
+#include "process.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cutter.h"
+#include "ring_memory.h"
+#include "skein_atomic.h"
+
+int process_new(struct process **out)
+{
+    struct process *p = calloc(1, sizeof(*p));
+    if (p == NULL)
+        return SKEIN_NO_MEMORY;
+    p->references = 1;
+    p->state = PROCESS_LIVE;
+    p->socket = p->pidfd = p->ring_fd = p->page_fd = -1;
+    *out = p;
+    return SKEIN_OK;
+}
+
+struct process *process_ref(struct process *p)
+{
+    __atomic_fetch_add(&p->references, 1, __ATOMIC_RELAXED);
+    return p;
+}
+
+static void descriptor_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void process_unref(struct process **pointer)
+{
+    struct process *p = *pointer;
+    *pointer = NULL;
+    /* Release: what this user did is over; acquire: the last one sees that of all the others. */
+    if (p == NULL || __atomic_fetch_sub(&p->references, 1, __ATOMIC_ACQ_REL) != 1)
+        return;
+    if (p->ring != NULL)
+        munmap(p->ring, p->geometry.total);
+    if (p->page != NULL)
+        munmap(p->page, SHARED_PAGE_BYTES);
+    descriptor_close(p->socket);
+    descriptor_close(p->pidfd);
+    descriptor_close(p->ring_fd);
+    descriptor_close(p->page_fd);
+    cut_baseline_free(&p->baseline);
+    free(p);
+}
+
+void process_set_gone(struct process *p, enum process_state state)
+{
+    __atomic_store_n(&p->state, (uint32_t)state, __ATOMIC_RELEASE);
+}
+
+enum process_state process_state(const struct process *p)
+{
+    return (enum process_state)__atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+}
+
+void process_usage(const struct process *p, struct process_usage *out)
+{
+    const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
+    const struct ring_geometry *g = &p->geometry;
+    *out = (struct process_usage){.lost = skein_load64(&header->num_records_dropped),
+                                  .wrapped = skein_load32(&header->wrapped_count)};
+    for (uint32_t i = 0; i < g->slots; i++) {
+        const uint8_t *at = p->ring + g->slots_off + (uint64_t)i * sizeof(struct ring_slot);
+        const struct ring_slot *slot = (const struct ring_slot *)(const void *)at;
+        out->lost += skein_load64(&slot->lost);
+    }
+    out->used_bytes = RING_HEADER_BYTES + g->durable;
+    for (uint32_t i = 0; i < g->areas; i++) {
+        uint64_t end = skein_load64(&header->rolling_data_end[i]);
+        out->used_bytes += end > g->rolling ? g->rolling : end;
+    }
+}

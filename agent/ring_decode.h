@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rows of a copied chunk to a partition writer. Works on private memory only, hostile all the same.
+ * One owner, one thread. Decodes a chunk from its start even where a part has been taken before,
+ * because times are deltas and ranges nest; what was taken is not written again.
+ */
+#ifndef RING_DECODE_H
+#define RING_DECODE_H
+
+#include "partition_writer.h"
+#include "ring_table.h"
+
+/* More lost records than this in one place is no honest count. */
+#define RING_LOST_MAX (UINT64_C(1) << 40)
+
+/* Why a chunk's decoding ended. */
+enum ring_decode {
+    RING_DECODE_END,   /* every committed byte was used */
+    RING_DECODE_NEWER, /* a record of a generation that the cut does not hold: the rest is for the
+                          next one */
+    RING_DECODE_NAMELESS, /* an event type that no table holds, and so the length of its record: the
+                             rest is lost */
+    RING_DECODE_CORRUPT   /* bytes that are no record: the rest is lost */
+};
+
+struct ring_decoder {
+    struct type_sink sink;
+    struct ring_names *names; /* of every epoch that was copied */
+    size_t name_count;
+    uint64_t newest_generation; /* of the cut */
+    uint64_t late_generation;   /* records up to this one come late; 0: none does */
+    uint64_t ticks_max;         /* a time beyond is no honest one */
+};
+
+/* In: a chunk's copy and what is known of it. Out: how far it went. */
+struct ring_rows {
+    const uint8_t *bytes;
+    size_t n, skip; /* skip: taken by a cut before */
+    uint64_t base_ticks, generation, sequence;
+    uint32_t string_epoch;
+    uint32_t thread; /* the writer's */
+    bool restate;    /* tell the ranges that are open where it begins */
+    /* out */
+    size_t taken;                     /* first byte that was not used */
+    uint64_t events;                  /* written, ends included */
+    uint64_t first_ticks, last_ticks; /* of the records written; last: of all that were decoded */
+    uint64_t unnamed;                 /* events written with "#id" in place of a string */
+    uint64_t unplaced;                /* events dropped because the partition takes no more types */
+    uint64_t lost, lost_known;   /* RING_RECORD_LOST: behind skip; all of them after known_after */
+    uint64_t lost_from, lost_to; /* where the first and last of `lost` lie */
+    uint64_t known_after;        /* in */
+};
+
+enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *rows);
+
+/* The names of an epoch, or NULL. */
+struct ring_names *ring_decoder_names(struct ring_decoder *decoder, uint64_t epoch);
+
+#endif
