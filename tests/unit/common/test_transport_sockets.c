@@ -27,7 +27,7 @@ static int option(int fd, int level, int name)
 static int find_socket(uint16_t port, bool listens)
 {
     for (int fd = 3; fd < DESCRIPTORS; fd++) {
-        struct sockaddr_in a;
+        struct sockaddr_in a = {0};
         socklen_t n = sizeof a;
         if (getsockname(fd, (struct sockaddr *)&a, &n) == 0 && a.sin_family == AF_INET &&
             ntohs(a.sin_port) == port && option(fd, SOL_SOCKET, SO_ACCEPTCONN) == listens)
