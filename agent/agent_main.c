@@ -61,6 +61,8 @@ static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option known[] = {{"config", required_argument, NULL, 'c'},
                                           {"check-config", no_argument, NULL, 'k'},
+                                          {"print-markdown", no_argument, NULL, 'm'},
+                                          {"print-schema", no_argument, NULL, 's'},
                                           {"version", no_argument, NULL, 'V'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -72,6 +74,11 @@ static int parse_options(int argc, char **argv, struct options *options)
         case 'k':
             options->check = true;
             break;
+        case 'm':
+            config_print_markdown(agent_params, stdout);
+            return 0;
+        case 's':
+            return config_print_schema(agent_params, "skein-agent", stdout) == SKEIN_OK ? 0 : 1;
         case 'V':
             puts("skein-agent " SKEIN_VERSION_TEXT);
             return 0;
