@@ -166,6 +166,15 @@ static void show_progress(const cJSON *capture, struct buf *last)
     buf_fini(&line);
 }
 
+uint64_t capture_until_ns(const cJSON *capture)
+{
+    uint64_t deadline_ns, now_ns = clock_realtime_ns();
+    if (clock_parse(json_text_at(capture, "deadline"), &deadline_ns) != SKEIN_OK ||
+        deadline_ns < now_ns)
+        deadline_ns = now_ns;
+    return clock_monotonic_ns() + (deadline_ns - now_ns) + CAPTURE_GRACE_NS;
+}
+
 int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic_ns,
                  cJSON **capture)
 {

@@ -7,6 +7,9 @@
 
 #include "cli_api.h"
 
+/* For the collector to say that a deadline is over. */
+#define CAPTURE_GRACE_NS UINT64_C(10000000000)
+
 /* Whether text is a capture id; tells the user where it is not. */
 bool capture_id_valid(const char *text);
 
@@ -21,6 +24,9 @@ bool capture_running(const cJSON *capture);
 
 /* As a text for people, to standard output. CLI_OK or CLI_FAILED. */
 int capture_show(const cJSON *capture);
+
+/* When a running capture must be final, on the monotonic clock: its deadline and some grace. */
+uint64_t capture_until_ns(const cJSON *capture);
 
 /* Waits until it is final, or until `until_monotonic_ns`, and shows each target's progress on
  * standard error. CLI_OK with the final *capture, or CLI_FAILED. */

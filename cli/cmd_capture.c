@@ -9,7 +9,7 @@
 
 struct options {
     const char *collector;
-    bool json, stop, remove;
+    bool json, stop, remove, wait;
 };
 
 static const struct cli_option options[] = {
@@ -17,7 +17,10 @@ static const struct cli_option options[] = {
                "take what is there now, do not wait for the post window"),
     CLI_OPTION(CLI_FLAG, 0, "delete", NULL, struct options, remove,
                "delete the capture and its stored data"),
-    CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+    CLI_OPTION(CLI_FLAG, 'w', "wait", NULL, struct options, wait, "wait until it is final"),
+    CLI_OUTPUT(struct options),
+    CLI_COLLECTOR(struct options),
+    CLI_OPTIONS_END};
 
 static int stop(const struct api *api, const char *id, cJSON **capture)
 {
@@ -58,6 +61,11 @@ static int run(const void *values, int count, char **arguments)
     if (o->remove)
         return delete (&api, id);
     int status = o->stop ? stop(&api, id, &capture) : capture_get(&api, id, &capture);
+    if (status == CLI_OK && o->wait && capture_running(capture)) {
+        uint64_t until_ns = capture_until_ns(capture);
+        cJSON_Delete(capture);
+        status = capture_wait(&api, id, until_ns, &capture);
+    }
     if (status == CLI_OK)
         status = o->json ? json_show(capture) : capture_show(capture);
     cJSON_Delete(capture);
@@ -67,8 +75,9 @@ static int run(const void *values, int count, char **arguments)
 const struct cli_command cmd_capture = {
     .name = "capture",
     .arguments = "ID",
-    .summary = "Show, stop or delete one capture",
+    .summary = "Show, wait for, stop or delete one capture",
     .examples = "  skein capture 0193a5c0e1f27d3b8c4e5f60718293a4\n"
+                "  skein capture --wait 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein capture --stop 0193a5c0e1f27d3b8c4e5f60718293a4\n",
     .options = options,
     .options_bytes = sizeof(struct options),

@@ -14,7 +14,6 @@
 #define PRE_NS      UINT64_C(10000000000)
 #define DEADLINE_NS UINT64_C(30000000000)
 #define NS_PER_MS   1000000
-#define GRACE_NS    UINT64_C(10000000000) /* for the collector to say that the deadline is over */
 
 struct options {
     const char *collector, *selector, *file, *reason;
@@ -129,7 +128,8 @@ static int run(const void *values, int count, char **arguments)
         printf("%s\n", id);
         return out_close();
     }
-    int status = capture_wait(&api, id, clock_monotonic_ns() + deadline_ns + GRACE_NS, &capture);
+    int status =
+        capture_wait(&api, id, clock_monotonic_ns() + deadline_ns + CAPTURE_GRACE_NS, &capture);
     if (status == CLI_OK)
         status = finish(&api, o, id, capture);
     cJSON_Delete(capture);

@@ -1,0 +1,312 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The whole path on one machine: a Redis stalls, its health check fails, and the seconds before are
+# in your hand. Called by `make demo`.
+#
+#   tools/demo.sh [BUILD_FOLDER]     default: build/release
+#   ONCE=1                           end after the findings
+#
+# Needs redis-server, redis-cli and redis-benchmark. Uses free ports of the loopback interface and
+# the folder demo-out, and ends every process that it started.
+set -u
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${1:-$root/build/release}
+out=$root/demo-out
+state=$out/state
+stall_s=2
+began=$(date +%s%N)
+
+# ---- telling ----
+
+say() {
+    local ms=$((($(date +%s%N) - began) / 1000000))
+    printf '[%3d.%d s] %s\n' $((ms / 1000)) $((ms % 1000 / 100)) "$*"
+}
+
+fail() {
+    printf '\ndemo: %s\n' "$*" >&2
+    printf 'demo: the logs are in %s\n' "$out" >&2
+    exit 1
+}
+
+# ---- processes ----
+
+pids=()
+
+# start NAME COMMAND...: in the background, output to NAME.log.
+start() {
+    local name=$1
+    shift
+    "$@" >"$out/$name.log" 2>&1 9>&- &
+    pids+=($!)
+}
+
+stop_all() {
+    local i pid
+    trap - EXIT INT TERM
+    for ((i = ${#pids[@]} - 1; i >= 0; i--)); do
+        pid=${pids[i]}
+        kill "$pid" 2>/dev/null || continue
+        for _ in {1..100}; do
+            kill -0 "$pid" 2>/dev/null || break
+            sleep 0.1
+        done
+        kill -9 "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+    done
+    [ -n "${run:-}" ] && rm -rf "$run"
+}
+trap stop_all EXIT
+trap 'stop_all; echo; exit 130' INT
+trap 'stop_all; exit 143' TERM
+
+# wait_for SECONDS WHAT COMMAND...: until the command succeeds.
+wait_for() {
+    local deadline=$((SECONDS + $1)) what=$2
+    shift 2
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $deadline ] || fail "$what did not happen in time"
+        for pid in "${pids[@]}"; do
+            kill -0 "$pid" 2>/dev/null || fail "a process of the demo has ended before $what"
+        done
+        sleep 0.1
+    done
+}
+
+ports=()
+# Adds a port on which nobody listens to ports.
+free_port() {
+    local port used
+    while :; do
+        port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
+        used=" ${ports[*]-} "
+        [[ $used == *" $port "* ]] && continue
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && continue
+        ports+=("$port")
+        return
+    done
+}
+
+# json_member NAME: the first member of that name in the JSON on standard input.
+json_member() {
+    sed -nE 's/.*"'"$1"'":[[:space:]]*"?([^",}]*)"?.*/\1/p' | head -n 1
+}
+
+# ---- preparation ----
+
+for program in redis-server redis-cli redis-benchmark; do
+    command -v $program >/dev/null || fail "$program is missing; \`make deps\` installs it"
+done
+for program in server/skeind agent/skein-agent cli/skein client-lib/preload/libskein-preload.so; do
+    [ -e "$build/$program" ] || fail "$build/$program is missing; \`make build\` builds it"
+done
+mkdir -p "$out"
+exec 9>"$out/.lock"
+flock -n 9 || fail "another demo runs in $out"
+rm -rf "$state" "$out"/*.log "$out/redis.skein" "$out/redis.pftrace" "$out"/redis.skein.part*
+mkdir -p "$state/collector" "$state/agent" "$state/redis"
+run=$(mktemp -d "${TMPDIR:-/tmp}/skein-demo.XXXXXX") # short: a socket's path has at most 107 bytes
+for _ in 1 2 3 4; do free_port; done
+data=${ports[0]} control=${ports[1]} http=${ports[2]} redis=${ports[3]}
+export SKEIN_COLLECTOR=http://127.0.0.1:$http
+export SKEIN_SOCKET=$run/agent.sock
+skein=$build/cli/skein
+
+cat >"$state/collector.json" <<JSON
+{"listen": {"data": "tcp://127.0.0.1:$data", "control": "tcp://127.0.0.1:$control",
+            "http": "127.0.0.1:$http"},
+ "data_dir": "$state/collector", "agents": {"heartbeat_ms": 1000, "lease_ms": 5000}}
+JSON
+cat >"$state/agent.json" <<JSON
+{"collector": {"data": "tcp://127.0.0.1:$data", "control": "tcp://127.0.0.1:$control"},
+ "socket": "$SKEIN_SOCKET", "state_dir": "$state/agent", "heartbeat_ms": 1000,
+ "checks": {"exec_allow": ["redis-cli"]}}
+JSON
+cat >"$state/redis-ping.json" <<JSON
+{"name": "redis-ping", "description": "Redis answers a ping within half a second",
+ "selector": "service=redis",
+ "when": {"health": {"every_ms": 1000, "timeout_ms": 500, "failures": 1,
+                     "exec": {"command": ["redis-cli", "-p", "$redis", "ping"], "expect": "PONG"}}},
+ "capture": {"pre_ms": 10000, "post_ms": 3000},
+ "limits": {"cooldown_ms": 2000}}
+JSON
+
+# ---- the fleet: one collector, one agent, one Redis ----
+
+say "The collector starts: $SKEIN_COLLECTOR"
+start skeind "$build/server/skeind" --config "$state/collector.json"
+wait_for 30 "the collector's start" "$skein" health
+say "The agent of this host starts and connects to it."
+start skein-agent "$build/agent/skein-agent" --config "$state/agent.json"
+wait_for 30 "the agent's start" test -S "$SKEIN_SOCKET"
+agent_online() { "$skein" health -o json | grep -q '"online"'; }
+wait_for 30 "the agent's hello" agent_online
+
+say "Debian's redis-server starts under \`skein run\`, unchanged."
+start redis-server "$skein" run --service redis -- redis-server --port "$redis" --bind 127.0.0.1 \
+    --save '' --appendonly no --enable-debug-command local --dir "$state/redis"
+redis_pid=${pids[-1]}
+ping() { [ "$(redis-cli -p "$redis" ping)" = PONG ]; }
+wait_for 30 "Redis's first answer" ping
+attached() { "$skein" ps -l service=redis -o json | grep -q '"live"'; }
+wait_for 30 "the recording of Redis" attached
+recorded_since=$(date +%s%N)
+
+"$skein" rule apply "$state/redis-ping.json" >/dev/null || fail "the rule was refused"
+say "A rule watches it: \`redis-cli ping\` every second must answer within 500 ms; else the 10 s"
+say "before and 3 s after are captured."
+
+traffic() {
+    while :; do
+        redis-benchmark -p "$redis" -c 8 -n 4000 -t set,get,lpush -q || sleep 1
+        sleep 0.2
+    done
+}
+start redis-benchmark traffic
+say "redis-benchmark makes traffic."
+echo
+"$skein" ps
+echo
+passing() { "$skein" rule show redis-ping -o json | grep -q '"passing"'; }
+wait_for 60 "the first passing check" passing
+say "The check passes. The recorder fills; 10 s of the past will be worth having."
+while [ $((($(date +%s%N) - recorded_since) / 1000000)) -lt 11500 ]; do sleep 0.5; done
+
+# ---- the stall ----
+
+stall_at=$(date +%s%N)
+say "Redis is made to stall for $stall_s s now, once: redis-cli DEBUG SLEEP $stall_s"
+redis-cli -p "$redis" debug sleep $stall_s >"$out/stall.log" 2>&1 9>&- &
+pids+=($!)
+
+capture=
+# The first capture that a health check took after the stall began.
+find_capture() {
+    capture=$("$skein" captures --from "$(date -u -d "@$((stall_at / 1000000000))" +%FT%TZ)" -o json |
+        json_member capture)
+    [ -n "$capture" ]
+}
+deadline=$((SECONDS + 30))
+until find_capture 2>/dev/null; do
+    [ $SECONDS -lt $deadline ] || fail "no capture was taken within 30 s of the stall"
+    sleep 0.1
+done
+"$skein" capture "$capture" -o json >"$state/capture.json"
+say "The health check fails: $(json_member reason <"$state/capture.json")"
+say "The agent has saved the past at once, and the collector has capture $capture."
+"$skein" capture --wait "$capture" -o json >"$state/capture.json" 2>/dev/null ||
+    fail "the capture did not become final"
+status=$(json_member status <"$state/capture.json")
+say "The capture is $status. Verdict: $(sed -nE 's/.*"text":[[:space:]]*"([^"]*)".*/\1/p' "$state/capture.json" | head -n 1)"
+"$skein" fetch "$capture" -o "$out/redis.skein" >/dev/null || fail "the download failed"
+say "Fetched over HTTP: $SKEIN_COLLECTOR/api/v1/captures/$capture/trace"
+"$skein" check "$out/redis.skein" >"$out/check.log" 2>&1 || fail "the file is damaged: $(cat "$out/check.log")"
+"$skein" export "$out/redis.skein" --to perfetto -o "$out/redis.pftrace" >/dev/null ||
+    fail "the export failed"
+say "Checked, and exported for ui.perfetto.dev: demo-out/redis.skein, demo-out/redis.pftrace"
+
+# ---- the findings ----
+
+# The instant of the failure, the start of the trace, and the longest region of the main thread: all
+# from the capture and the file.
+failed_ns=$(date -d "$(json_member at <"$state/capture.json")" +%s%N)
+from_ns=$("$skein" info "$out/redis.skein" -o json | json_member from_ns)
+stall=$("$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" --longest 1)
+stall_ns=$(json_member ts_ns <<<"$stall")
+stall_dur=$(json_member dur_ns <<<"$stall")
+stall_name=$(json_member name <<<"$stall")
+stall_thread=$(json_member thread <<<"$stall")
+
+ms() { awk -v ns="$1" 'BEGIN { printf "%.1f s", ns / 1e9 }'; }
+
+echo
+say "Findings"
+echo
+[ -n "$from_ns" ] && [ -n "$stall_dur" ] || fail "the trace has no region of Redis's main thread"
+echo "  The trace begins $(ms $((failed_ns - from_ns))) before the check failed."
+echo "  What the main thread ($stall_thread) did, by second before and after the failure:"
+echo
+"$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" >"$state/main.jsonl"
+awk -v failed="$failed_ns" '
+    function member(name,   at) {
+        at = index($0, "\"" name "\":")
+        return substr($0, at + length(name) + 3)
+    }
+    {
+        name = member("name"); sub(/^"/, "", name); sub(/".*/, "", name)
+        ts = member("ts_ns") + 0; dur = member("dur_ns") + 0
+        second = int((ts - failed) / 1e9 + 1000) - 1000
+        if (second < -10 || second > 3) next
+        count[second, name]++; busy[second, name] += dur
+        if (dur > longest[second]) { longest[second] = dur; which[second] = name }
+        names[name] += dur; seen[second] = 1
+    }
+    END {
+        for (s = -10; s <= 3; s++) {
+            if (!(s in seen)) continue
+            line = ""
+            for (n in names)
+                if ((s, n) in count)
+                    line = line sprintf("%s%d %s (%.0f ms)", line == "" ? "" : ", ", count[s, n], n, busy[s, n] / 1e6)
+            printf "    %+3d s  longest %s %.1f ms; %s\n", s, which[s], longest[s] / 1e6, line
+        }
+    }' "$state/main.jsonl"
+echo
+echo "  At the failure, threads were inside of:"
+echo
+"$skein" cat "$out/redis.skein" --json --from "$(date -u -d "@$(awk -v n="$failed_ns" 'BEGIN { printf "%.6f", n / 1e9 }')" +%FT%T.%6NZ)" \
+    --to "$(date -u -d "@$(awk -v n="$failed_ns" 'BEGIN { printf "%.6f", n / 1e9 }')" +%FT%T.%6NZ)" --type region --min-dur 100ms |
+    awk -v failed="$failed_ns" '
+    function member(name,   at) {
+        at = index($0, "\"" name "\":")
+        return substr($0, at + length(name) + 3)
+    }
+    {
+        thread = member("thread"); sub(/^"/, "", thread); sub(/".*/, "", thread)
+        name = member("name"); sub(/^"/, "", name); sub(/".*/, "", name)
+        printf "    %s/%d: %s, for %.3f s already, %.3f s in all\n", thread, member("tid") + 0, name,
+               (failed - member("ts_ns")) / 1e9, member("dur_ns") / 1e9
+    }'
+echo
+echo "  The longest regions:"
+echo
+"$skein" cat "$out/redis.skein" --longest 8 --thread "$redis_pid" | sed 's/^/    /'
+echo
+before=$("$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" --name loop \
+    --to "$(date -u -d "@$(awk -v n="$stall_ns" 'BEGIN { printf "%.6f", n / 1e9 - 0.001 }')" +%FT%T.%6NZ)" | wc -l)
+echo "  The cause: thread $stall_thread was in one region, $stall_name, for $(ms "$stall_dur"), after"
+echo "  $before ordinary batches of requests."
+echo
+
+# ---- what this demo claims, verified ----
+
+[ "$status" = complete ] || fail "the capture is $status, not complete"
+[ $((failed_ns - from_ns)) -ge 5000000000 ] || fail "the trace begins less than 5 s before the failure"
+[ "$stall_dur" -ge 1500000000 ] || fail "no region of 1.5 s or more is in Redis's main thread"
+[ "$before" -ge 20 ] || fail "there is no ordinary work before the stall"
+[ "$stall_ns" -lt "$failed_ns" ] || fail "the stall begins after the failure"
+
+if [ "${ONCE:-}" = 1 ]; then
+    say "Everything that was claimed is in the file."
+    exit 0
+fi
+
+cat <<TEXT
+  Look further (everything stays up until Ctrl-C):
+
+    export SKEIN_COLLECTOR=$SKEIN_COLLECTOR PATH=$build/cli:\$PATH
+    skein ps
+    skein snapshot -l service=redis --pre 5s -o now.skein
+    skein cat now.skein --longest 10
+    skein cat $out/redis.skein --from -8s --min-dur 1ms
+    skein info $out/redis.skein
+    skein rule show redis-ping
+    skein captures
+    redis-cli -p $redis debug sleep 2
+    curl $SKEIN_COLLECTOR/api/v1/captures/$capture
+
+  Open $out/redis.pftrace at https://ui.perfetto.dev
+TEXT
+wait "${pids[@]}"
