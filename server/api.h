@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The handlers of the HTTP API (docs/api.md), one file for each resource, and what they share. For
+ * api_*.c alone. Handlers run on the HTTP server's threads; their context is the struct collector.
+ */
+#ifndef API_H
+#define API_H
+
+#include "collector.h"
+#include "http.h"
+
+/* api_health.c */
+void api_healthz(void *context, struct http_exchange *x);
+void api_readyz(void *context, struct http_exchange *x);
+void api_metrics(void *context, struct http_exchange *x);
+/* api_agents.c */
+void api_agents_list(void *context, struct http_exchange *x);
+void api_agents_get(void *context, struct http_exchange *x);
+void api_processes_list(void *context, struct http_exchange *x);
+/* api_captures.c */
+void api_captures_post(void *context, struct http_exchange *x);
+void api_captures_list(void *context, struct http_exchange *x);
+void api_captures_get(void *context, struct http_exchange *x);
+void api_captures_stop(void *context, struct http_exchange *x);
+void api_captures_delete(void *context, struct http_exchange *x);
+void api_captures_trace(void *context, struct http_exchange *x);
+/* api_partitions.c */
+void api_partitions_list(void *context, struct http_exchange *x);
+void api_partitions_get(void *context, struct http_exchange *x);
+void api_partitions_footer(void *context, struct http_exchange *x);
+/* api_rules.c */
+void api_rules_list(void *context, struct http_exchange *x);
+void api_rules_get(void *context, struct http_exchange *x);
+void api_rules_put(void *context, struct http_exchange *x);
+void api_rules_delete(void *context, struct http_exchange *x);
+
+/* ---- api_util.c ---- */
+
+#define API_LIMIT_DEFAULT 100
+#define API_LIMIT_MAX     1000
+
+/* Each reads a query parameter; false after a 400 with the parameter's name was given. */
+bool api_limit(struct http_exchange *x, size_t *limit);
+bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns); /* RFC 3339, or nanoseconds */
+bool api_selector(struct http_exchange *x, struct selector **selector); /* NULL where absent; freed by the caller */
+bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given);
+
+/* "<number>-<rest>": *rest points into the parameter. *given false where there is none. */
+bool api_cursor(struct http_exchange *x, bool *given, uint64_t *number, const char **rest);
+void api_bad_cursor(struct http_exchange *x);
+
+/* Part 0 of the path as an id; false after a 404. */
+bool api_path_id(struct http_exchange *x, const char *what, uint8_t id[16]);
+
+/* {"items":[...]} with the cursor where it is not NULL. Takes items. */
+void api_reply_items(struct http_exchange *x, cJSON *items, const char *next_cursor);
+
+/* 422 for "path: what is wrong": the path becomes `field`. */
+void api_invalid(struct http_exchange *x, const char *error);
+/* 503 or 500 for a failure that is not the client's. */
+void api_failed(struct http_exchange *x, int status, const char *what);
+
+void api_add_time(cJSON *to, const char *key, uint64_t ns);
+void api_add_id(cJSON *to, const char *key, const uint8_t id[16]);
+void api_add_labels(cJSON *to, const char *key, const char *labels); /* "k=v,…" as an object */
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /agents and /processes. Reads the fleet under the control lock; lists by id, so that a cursor
+ * stays valid while the fleet changes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "json.h"
+
+/* ---- agents ---- */
+
+static cJSON *agent_json(const struct fleet_agent *a)
+{
+    char id[AGENT_TEXT_BYTES];
+    cJSON *json = cJSON_CreateObject();
+    agent_text(a->id, id);
+    cJSON_AddStringToObject(json, "agent", id);
+    cJSON_AddStringToObject(json, "host", a->host);
+    cJSON_AddStringToObject(json, "version", a->version);
+    api_add_labels(json, "labels", a->labels);
+    cJSON_AddStringToObject(json, "status", a->online ? "online" : "offline");
+    api_add_time(json, "last_seen", a->last_seen_ns);
+    json_add_u64(json, "epoch", a->epoch);
+    cJSON_AddNumberToObject(json, "clock_offset_ns", (double)a->clock_offset_ns);
+    json_add_u64(json, "rules_generation", a->rules_generation);
+    json_add_u64(json, "processes", a->processes_live);
+    cJSON *spool = cJSON_AddObjectToObject(json, "spool");
+    json_add_u64(spool, "bytes", a->spool_bytes);
+    json_add_u64(spool, "partitions", a->spool_partitions);
+    cJSON *lost = cJSON_AddObjectToObject(json, "lost");
+    json_add_u64(lost, "spool_partitions", a->lost_partitions);
+    json_add_u64(lost, "spool_events", a->lost_events);
+    json_add_u64(json, "cpu_ms", a->cpu_ms);
+    return json;
+}
+
+static int compare_agents(const void *a, const void *b)
+{
+    const struct fleet_agent *const *x = a, *const *y = b;
+    return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
+}
+
+/* All agents behind `after` in the order of their ids; the caller frees. Locked. */
+static struct fleet_agent **agents_after(struct fleet *f, bool given, uint64_t after, size_t *count)
+{
+    size_t at = 0, all = 0;
+    *count = 0;
+    while (fleet_agent_next(f, &at) != NULL)
+        all++;
+    struct fleet_agent **list = calloc(all + 1, sizeof(struct fleet_agent *));
+    at = 0;
+    for (struct fleet_agent *a; list != NULL && (a = fleet_agent_next(f, &at)) != NULL;)
+        if (!given || a->id > after)
+            list[(*count)++] = a;
+    if (list != NULL)
+        qsort(list, *count, sizeof *list, compare_agents);
+    return list;
+}
+
+void api_agents_list(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"cursor", "limit", NULL};
+    struct collector *c = context;
+    size_t limit, count;
+    uint64_t after = 0;
+    const char *cursor = http_query(x, "cursor");
+    char next[AGENT_TEXT_BYTES];
+    if (!http_query_known(x, known) || !api_limit(x, &limit))
+        return;
+    if (cursor != NULL && agent_parse(cursor, &after) != SKEIN_OK) {
+        api_bad_cursor(x);
+        return;
+    }
+    cJSON *items = cJSON_CreateArray();
+    fleet_lock(c->fleet);
+    struct fleet_agent **list = agents_after(c->fleet, cursor != NULL, after, &count);
+    for (size_t i = 0; list != NULL && i < count && i < limit; i++) {
+        cJSON_AddItemToArray(items, agent_json(list[i]));
+        agent_text(list[i]->id, next);
+    }
+    fleet_unlock(c->fleet);
+    if (list == NULL) {
+        cJSON_Delete(items);
+        return;
+    }
+    free(list);
+    api_reply_items(x, items, count > limit ? next : NULL);
+}
+
+void api_agents_get(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {NULL};
+    struct collector *c = context;
+    uint64_t id;
+    cJSON *json = NULL;
+    if (!http_query_known(x, known))
+        return;
+    if (agent_parse(http_part(x, 0), &id) == SKEIN_OK) {
+        fleet_lock(c->fleet);
+        const struct fleet_agent *a = fleet_agent_find(c->fleet, id);
+        json = a != NULL ? agent_json(a) : NULL;
+        fleet_unlock(c->fleet);
+    }
+    if (json != NULL)
+        http_reply_json(x, 200, json);
+    else
+        http_problem(x, 404, NULL, "no agent %.64s; GET /api/v1/agents lists them",
+                     http_part(x, 0));
+}
+
+/* ---- processes ---- */
+
+static cJSON *process_json(struct fleet *f, const struct fleet_process *p)
+{
+    static const char *const states[] = {"live", "gone", "offline"};
+    char agent[AGENT_TEXT_BYTES];
+    cJSON *json = cJSON_CreateObject();
+    api_add_id(json, "process", p->uid.bytes);
+    agent_text(p->agent, agent);
+    cJSON_AddStringToObject(json, "agent", agent);
+    cJSON_AddStringToObject(json, "host", p->host);
+    cJSON_AddNumberToObject(json, "pid", p->pid);
+    cJSON_AddStringToObject(json, "service", p->service);
+    api_add_labels(json, "labels", p->labels);
+    cJSON_AddStringToObject(json, "exe", p->exe);
+    cJSON_AddStringToObject(json, "status", states[fleet_process_status(f, p)]);
+    api_add_time(json, "started", p->start_ns);
+    api_add_time(json, "attached", p->attached_ns);
+    cJSON_AddStringToObject(json, "mode", p->mode);
+    json_add_u64(json, "ring_bytes", p->ring_bytes);
+    json_add_u64(json, "used_bytes", p->used_bytes);
+    json_add_u64(json, "events_lost", p->events_lost);
+    json_add_u64(json, "wrapped", p->wrapped);
+    return json;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct fleet_process *const *x = a, *const *y = b;
+    return memcmp((*x)->uid.bytes, (*y)->uid.bytes, sizeof(*x)->uid.bytes);
+}
+
+struct process_page {
+    const struct selector *selector;
+    bool after_given;
+    struct process_uid after;
+    size_t limit;
+    char next[ID_TEXT_BYTES];
+    bool more;
+};
+
+static cJSON *process_items(struct fleet *f, struct process_page *page)
+{
+    size_t at = 0, all = 0, count = 0;
+    while (fleet_process_next(f, &at) != NULL)
+        all++;
+    struct fleet_process **list = calloc(all + 1, sizeof(struct fleet_process *));
+    cJSON *items = cJSON_CreateArray();
+    at = 0;
+    for (struct fleet_process *p; list != NULL && (p = fleet_process_next(f, &at)) != NULL;) {
+        bool behind =
+            !page->after_given || memcmp(p->uid.bytes, page->after.bytes, sizeof p->uid.bytes) > 0;
+        if (behind && fleet_process_match(page->selector, p))
+            list[count++] = p;
+    }
+    if (list != NULL)
+        qsort(list, count, sizeof *list, compare_processes);
+    for (size_t i = 0; i < count && i < page->limit; i++) {
+        cJSON_AddItemToArray(items, process_json(f, list[i]));
+        id_text(list[i]->uid.bytes, page->next);
+    }
+    page->more = count > page->limit;
+    free(list);
+    return items;
+}
+
+void api_processes_list(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"selector", "cursor", "limit", NULL};
+    struct collector *c = context;
+    struct process_page page = {.limit = 0};
+    struct selector *selector = NULL;
+    if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
+        !api_query_id(x, "cursor", page.after.bytes, &page.after_given) ||
+        !api_selector(x, &selector))
+        return;
+    page.selector = selector;
+    fleet_lock(c->fleet);
+    cJSON *items = process_items(c->fleet, &page);
+    fleet_unlock(c->fleet);
+    selector_free(&selector);
+    api_reply_items(x, items, page.more ? page.next : NULL);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /captures: requests checked and handed to the engine, listings from the catalog, traces from the
+ * store. No state but the count of running exports; any thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "clock.h"
+#include "json.h"
+#include "trace_stream.h"
+
+#define HOUR_MS   UINT64_C(3600000)
+#define SCAN_PAGE 200
+#define SCAN_MAX  10000 /* captures looked at for one answer; a short page with a cursor follows */
+
+static void no_capture(struct http_exchange *x)
+{
+    http_problem(x, 404, NULL, "no capture %.64s; GET /api/v1/captures lists them",
+                 http_part(x, 0));
+}
+
+/* ---- POST ---- */
+
+static void check_request(struct json_reader *r, const cJSON *body, struct capture_request *q)
+{
+    static const char *const known[] = {"selector", "kind",        "at",     "pre_ms",
+                                        "post_ms",  "deadline_ms", "reason", NULL};
+    json_known(r, body, "", known);
+    q->selector_text = json_str(r, body, "", "selector", JSON_REQUIRED, "", 1024);
+    q->reason = json_str(r, body, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
+    q->pre_ms = json_u64(r, body, "", "pre_ms", JSON_OPTIONAL, 10000, 0, 24 * HOUR_MS);
+    q->post_ms = json_u64(r, body, "", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
+    q->deadline_ms = json_u64(r, body, "", "deadline_ms", JSON_OPTIONAL, 30000, 100, 24 * HOUR_MS);
+    const char *kind = json_str(r, body, "", "kind", JSON_OPTIONAL, "snapshot", 16);
+    const char *at = json_str(r, body, "", "at", JSON_OPTIONAL, NULL, 64);
+    if (r->error[0] != '\0')
+        return;
+    uint64_t latest = clock_realtime_ns() + HOUR_MS * 1000000u;
+    if (strcmp(kind, "snapshot") != 0)
+        snprintf(r->error, sizeof r->error, "kind: must be snapshot");
+    else if (at != NULL && clock_parse(at, &q->at_ns) != SKEIN_OK)
+        snprintf(r->error, sizeof r->error, "at: must be a time as 2026-11-21T09:40:00Z");
+    else if (at != NULL && (q->at_ns > latest || q->at_ns == 0))
+        snprintf(r->error, sizeof r->error, "at: must not be more than an hour ahead");
+    else if (q->pre_ms + q->post_ms == 0)
+        snprintf(r->error, sizeof r->error,
+                 "pre_ms: the window is empty; pre_ms or post_ms must be above 0");
+}
+
+static void create(struct collector *c, struct http_exchange *x, struct capture_request *q)
+{
+    struct capture_id id;
+    cJSON *json;
+    char text[ID_TEXT_BYTES], location[96];
+    int status = capture_create(c->captures, q, &id, &json);
+    if (status == SKEIN_OK) {
+        id_text(id.bytes, text);
+        snprintf(location, sizeof location, "/api/v1/captures/%s", text);
+        http_add_header(x, "Location", location);
+        http_reply_json(x, 202, json);
+    } else if (status == SKEIN_NOT_FOUND) {
+        http_problem(x, 422, "selector",
+                     "selector: no live process matches \"%s\"; GET /api/v1/processes lists them",
+                     q->selector_text);
+    } else {
+        api_failed(x, status, "the capture could not be saved and was not begun");
+    }
+}
+
+void api_captures_post(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    struct json_reader r = {{0}};
+    struct capture_request q = {0};
+    struct selector *selector = NULL;
+    char error[160];
+    cJSON *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    check_request(&r, body, &q);
+    if (r.error[0] == '\0' &&
+        selector_new(q.selector_text, &selector, error, sizeof error) != SKEIN_OK)
+        snprintf(r.error, sizeof r.error, "selector: %s", error);
+    q.selector = selector;
+    if (r.error[0] != '\0')
+        api_invalid(x, r.error);
+    else
+        create(c, x, &q);
+    selector_free(&selector);
+    cJSON_Delete(body);
+}
+
+/* ---- the listing ---- */
+
+/* One capture of a page, copied out of the catalog's callback. */
+struct listed {
+    struct capture_id id;
+    uint64_t created_ns;
+    char *listing;
+};
+struct scan {
+    struct listed items[SCAN_PAGE];
+    size_t count;
+};
+
+static int take_listed(void *context, const struct catalog_capture *row)
+{
+    struct scan *scan = context;
+    char *copy = strdup(row->listing);
+    if (copy == NULL || scan->count == SCAN_PAGE) {
+        free(copy);
+        return 1;
+    }
+    scan->items[scan->count++] = (struct listed){row->id, row->created_ns, copy};
+    return 0;
+}
+
+struct target_match {
+    const struct selector *selector;
+    const struct catalog_target *target;
+    bool matched;
+    char text[CONTROL_LABELS_MAX + 1];
+};
+
+static const char *target_label(void *context, const char *key)
+{
+    struct target_match *m = context;
+    const struct catalog_target *t = m->target;
+    if (strcmp(key, "service") == 0)
+        return t->service;
+    if (strcmp(key, "host") == 0)
+        return t->host;
+    if (strcmp(key, "exe") == 0) {
+        const char *slash = strrchr(t->exe, '/');
+        return slash != NULL ? slash + 1 : t->exe;
+    }
+    if (strcmp(key, "pid") == 0) {
+        snprintf(m->text, sizeof m->text, "%u", t->pid);
+        return m->text;
+    }
+    if (strcmp(key, "process") == 0) {
+        id_text(t->process.bytes, m->text);
+        return m->text;
+    }
+    return labels_get(t->labels, key, m->text, sizeof m->text) ? m->text : NULL;
+}
+
+static int match_target(void *context, const struct catalog_target *target)
+{
+    struct target_match *m = context;
+    m->target = target;
+    m->matched = selector_match(m->selector, target_label, m);
+    return m->matched;
+}
+
+/* Whether one of the capture's targets matches. */
+static bool capture_matches(struct collector *c, const struct selector *selector,
+                            const struct capture_id *id)
+{
+    struct target_match m = {.selector = selector};
+    if (selector == NULL)
+        return true;
+    catalog_targets(c->catalog, id, match_target, &m);
+    return m.matched;
+}
+
+/* Fills items with at most `limit` captures. Returns SKEIN_OK; *more tells whether older ones are
+ * left, behind q's cursor. */
+static int list_captures(struct collector *c, struct catalog_capture_query *q,
+                         const struct selector *selector, size_t limit, cJSON *items, bool *more)
+{
+    struct scan *scan = malloc(sizeof *scan);
+    size_t found = 0, looked_at = 0;
+    int64_t rows = SKEIN_NO_MEMORY;
+    char error[64];
+    *more = scan != NULL;
+    while (scan != NULL && found < limit && looked_at < SCAN_MAX && *more) {
+        scan->count = 0;
+        q->limit = SCAN_PAGE;
+        rows = catalog_captures(c->catalog, q, take_listed, scan);
+        if (rows < 0)
+            break;
+        *more = scan->count == SCAN_PAGE;
+        looked_at += scan->count;
+        for (size_t i = 0; i < scan->count; i++) {
+            struct listed *l = &scan->items[i];
+            if (found < limit) {
+                q->before = true;
+                q->before_created_ns = l->created_ns;
+                q->before_id = l->id;
+                if (capture_matches(c, selector, &l->id)) {
+                    cJSON_AddItemToArray(
+                        items, json_parse(l->listing, strlen(l->listing), error, sizeof error));
+                    found++;
+                }
+            } else {
+                *more = true;
+            }
+            free(l->listing);
+        }
+    }
+    free(scan);
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+
+static bool list_query(struct http_exchange *x, struct catalog_capture_query *q, size_t *limit)
+{
+    static const char *const known[] = {"selector", "from",  "to", "status",
+                                        "cursor",   "limit", NULL};
+    static const char *const states[] = {"running", "complete", "incomplete", "stopped"};
+    const char *rest;
+    bool valid = false;
+    if (!http_query_known(x, known) || !api_limit(x, limit) ||
+        !api_time(x, "from", 0, &q->from_ns) || !api_time(x, "to", UINT64_MAX, &q->to_ns) ||
+        !api_cursor(x, &q->before, &q->before_created_ns, &rest))
+        return false;
+    if (q->before && id_parse(rest, q->before_id.bytes) != SKEIN_OK) {
+        api_bad_cursor(x);
+        return false;
+    }
+    q->status = http_query(x, "status");
+    for (size_t i = 0; q->status != NULL && i < 4; i++)
+        valid |= strcmp(q->status, states[i]) == 0;
+    if (q->status != NULL && !valid)
+        http_problem(x, 400, "status", "must be running, complete, incomplete or stopped");
+    return q->status == NULL || valid;
+}
+
+void api_captures_list(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    struct catalog_capture_query q = {0};
+    struct selector *selector;
+    size_t limit;
+    bool more;
+    char id[ID_TEXT_BYTES], next[64];
+    if (!list_query(x, &q, &limit) || !api_selector(x, &selector))
+        return;
+    cJSON *items = cJSON_CreateArray();
+    int status = list_captures(c, &q, selector, limit, items, &more);
+    selector_free(&selector);
+    if (status != SKEIN_OK) {
+        cJSON_Delete(items);
+        api_failed(x, status, "the captures cannot be listed");
+        return;
+    }
+    id_text(q.before_id.bytes, id);
+    snprintf(next, sizeof next, "%llu-%s", (unsigned long long)q.before_created_ns, id);
+    api_reply_items(x, items, more ? next : NULL);
+}
+
+/* ---- one capture ---- */
+
+void api_captures_get(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {NULL};
+    struct collector *c = context;
+    struct capture_id id;
+    cJSON *json;
+    if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
+        return;
+    if (capture_get(c->captures, &id, &json) == SKEIN_OK)
+        http_reply_json(x, 200, json);
+    else
+        no_capture(x);
+}
+
+void api_captures_stop(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    struct capture_id id;
+    cJSON *json;
+    if (!api_path_id(x, "capture", id.bytes))
+        return;
+    int status = capture_stop(c->captures, &id, &json);
+    if (status == SKEIN_OK)
+        http_reply_json(x, 202, json);
+    else if (status == SKEIN_NOT_FOUND)
+        no_capture(x);
+    else
+        api_failed(x, status, "the stop could not be saved");
+}
+
+void api_captures_delete(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    struct capture_id id;
+    if (!api_path_id(x, "capture", id.bytes))
+        return;
+    int status = capture_delete(c->captures, &id);
+    if (status == SKEIN_OK)
+        http_reply(x, 204, NULL, NULL, 0);
+    else if (status == SKEIN_NOT_FOUND)
+        no_capture(x);
+    else
+        api_failed(x, status, "the capture's partitions are not all deleted; this is tried again");
+}
+
+/* ---- its trace ---- */
+
+struct download {
+    struct collector *collector;
+    struct trace_stream *stream;
+    bool export;
+};
+
+static int64_t read_download(void *context, uint64_t offset, void *out, size_t n)
+{
+    struct download *d = context;
+    return trace_stream_read(d->stream, offset, out, n);
+}
+
+static void end_download(void *context)
+{
+    struct download *d = context;
+    if (d->export)
+        __atomic_sub_fetch(&d->collector->exports, 1, __ATOMIC_RELAXED);
+    trace_stream_free(&d->stream);
+    free(d);
+}
+
+static bool begin_export(struct collector *c)
+{
+    if (__atomic_add_fetch(&c->exports, 1, __ATOMIC_RELAXED) <= c->config.http_exports)
+        return true;
+    __atomic_sub_fetch(&c->exports, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+static void name_download(struct http_exchange *x, const struct capture_id *id, const char *suffix)
+{
+    char text[ID_TEXT_BYTES], value[96];
+    id_text(id->bytes, text);
+    snprintf(value, sizeof value, "attachment; filename=\"%s.%s\"", text, suffix);
+    http_add_header(x, "Content-Disposition", value);
+}
+
+static void send_trace(struct collector *c, struct http_exchange *x, struct trace_stream *stream,
+                       const struct capture_id *id, bool export)
+{
+    struct download *d = malloc(sizeof *d);
+    if (d == NULL) {
+        trace_stream_free(&stream);
+        return;
+    }
+    *d = (struct download){c, stream, export};
+    struct http_source source = {d, read_download, end_download};
+    name_download(x, id, export ? "pftrace" : "skein");
+    if (export)
+        http_reply_source(x, 200, "application/vnd.perfetto.trace", HTTP_SIZE_UNKNOWN, &source);
+    else
+        http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
+                          trace_stream_etag(stream), &source);
+}
+
+void api_captures_trace(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"process", "format", NULL};
+    struct collector *c = context;
+    struct capture_id id;
+    struct process_uid process;
+    bool one_process;
+    struct trace_stream *stream;
+    const char *format = http_query(x, "format");
+    if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes) ||
+        !api_query_id(x, "process", process.bytes, &one_process))
+        return;
+    bool export = format != NULL && strcmp(format, "perfetto") == 0;
+    if (format != NULL && !export && strcmp(format, "skein") != 0) {
+        http_problem(x, 400, "format", "must be skein or perfetto");
+        return;
+    }
+    if (!capture_exists(c->captures, &id)) {
+        no_capture(x);
+        return;
+    }
+    struct trace_stream_query query = {.capture = &id,
+                                       .process = one_process ? &process : NULL,
+                                       .format = export ? TRACE_PERFETTO : TRACE_SKEIN};
+    int status = trace_stream_open(c->store, c->index, &query, &stream);
+    if (status == SKEIN_NOT_FOUND) {
+        http_problem(x, 404, NULL, "nothing of this capture%s is stored (yet); GET %s says why",
+                     one_process ? " and process" : "", "/api/v1/captures/{capture}");
+    } else if (status != SKEIN_OK) {
+        api_failed(x, status, "the trace cannot be read");
+    } else if (export && !begin_export(c)) {
+        trace_stream_free(&stream);
+        http_problem(x, 503, NULL, "%llu exports run already; format=skein has no such limit",
+                     (unsigned long long)c->config.http_exports);
+    } else {
+        send_trace(c, x, stream, &id, export);
+    }
+}

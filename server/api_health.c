@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /healthz, /readyz, /metrics. No state; any thread.
+ */
+#include <string.h>
+
+#include "api.h"
+#include "metrics.h"
+
+void api_healthz(void *context, struct http_exchange *x)
+{
+    (void)context;
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "status", "ok");
+    http_reply_json(x, 200, json);
+}
+
+static int stop_at_once(void *context, const struct partition_row *row)
+{
+    (void)context;
+    (void)row;
+    return 1;
+}
+
+static bool add_check(cJSON *checks, const char *name, const char *state)
+{
+    cJSON_AddStringToObject(checks, name, state);
+    return strcmp(state, "ok") == 0;
+}
+
+void api_readyz(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    struct partition_query query = {.to_ns = UINT64_MAX, .limit = 1};
+    cJSON *json = cJSON_CreateObject();
+    cJSON *checks = cJSON_CreateObject();
+    int64_t index = index_query(c->index, &query, stop_at_once, NULL);
+    fleet_lock(c->fleet);
+    int state = fleet_flush(c->fleet);
+    fleet_unlock(c->fleet);
+    bool ready = add_check(checks, "store", ingest_state(c->ingest));
+    ready &= add_check(checks, "index", index >= 0 ? "ok" : skein_status_text((int)index));
+    ready &= add_check(checks, "state", state == SKEIN_OK ? "ok" : skein_status_text(state));
+    ready &= add_check(checks, "ports",
+                       __atomic_load_n(&c->draining, __ATOMIC_RELAXED) ? "stopping" : "ok");
+    cJSON_AddBoolToObject(json, "ready", ready);
+    cJSON_AddItemToObject(json, "checks", checks);
+    if (ready) {
+        http_reply_json(x, 200, json);
+        return;
+    }
+    http_add_header(x, "Retry-After", "5");
+    cJSON_AddStringToObject(json, "detail",
+                            "the collector is not ready; checks says what is wrong");
+    cJSON_AddStringToObject(json, "type", "about:blank");
+    cJSON_AddStringToObject(json, "title", "Service Unavailable");
+    cJSON_AddNumberToObject(json, "status", 503);
+    http_reply_json(x, 503, json);
+}
+
+void api_metrics(void *context, struct http_exchange *x)
+{
+    struct buf text = {0};
+    (void)context;
+    metrics_print(&text);
+    if (text.status == SKEIN_OK)
+        http_reply(x, 200, "text/plain; version=0.0.4; charset=utf-8", text.data, text.len);
+    buf_fini(&text);
+}

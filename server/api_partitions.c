@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /partitions: rows of the index, bytes of the store, footers as JSON. No state; any thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "json.h"
+#include "partition.h"
+#include "trace_stream.h"
+
+#define FOOTER_FIRST_BYTES (64u << 10)
+
+static void no_partition(struct http_exchange *x)
+{
+    http_problem(x, 404, NULL, "no partition %.96s; GET /api/v1/partitions lists them",
+                 http_part(x, 0));
+}
+
+/* ---- the listing ---- */
+
+static cJSON *row_json(const struct partition_row *row)
+{
+    char key[PARTITION_KEY_TEXT_BYTES], agent[AGENT_TEXT_BYTES];
+    cJSON *json = cJSON_CreateObject();
+    partition_key_text(&row->record.key, key);
+    agent_text(row->record.agent, agent);
+    cJSON_AddStringToObject(json, "partition", key);
+    api_add_id(json, "process", row->record.key.process.bytes);
+    json_add_u64(json, "epoch", row->record.key.epoch);
+    json_add_u64(json, "sequence", row->record.key.sequence);
+    if (!capture_id_is_zero(&row->record.capture))
+        api_add_id(json, "capture", row->record.capture.bytes);
+    cJSON_AddStringToObject(json, "agent", agent);
+    cJSON_AddStringToObject(json, "host", row->host);
+    cJSON_AddStringToObject(json, "service", row->service);
+    cJSON_AddNumberToObject(json, "pid", row->pid);
+    api_add_labels(json, "labels", row->labels);
+    cJSON_AddStringToObject(json, "exe", row->exe);
+    api_add_time(json, "from", row->from_ns);
+    api_add_time(json, "to", row->to_ns);
+    json_add_u64(json, "events", row->events);
+    json_add_u64(json, "lost", row->lost);
+    json_add_u64(json, "bytes", row->place.bytes);
+    json_add_u64(json, "raw_bytes", row->raw_bytes);
+    api_add_time(json, "received", row->record.received_ns);
+    return json;
+}
+
+struct page {
+    cJSON *items;
+    size_t limit, count;
+    bool more;
+    char next[128];
+};
+
+static int take_row(void *context, const struct partition_row *row)
+{
+    struct page *page = context;
+    char key[PARTITION_KEY_TEXT_BYTES];
+    if (page->count == page->limit) {
+        page->more = true;
+        return 1;
+    }
+    cJSON_AddItemToArray(page->items, row_json(row));
+    partition_key_text(&row->record.key, key);
+    snprintf(page->next, sizeof page->next, "%llu-%s", (unsigned long long)row->to_ns, key);
+    page->count++;
+    return 0;
+}
+
+void api_partitions_list(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"selector", "from",   "to",    "capture",
+                                        "process",  "cursor", "limit", NULL};
+    struct collector *c = context;
+    struct partition_query q = {0};
+    struct page page = {.count = 0};
+    struct capture_id capture;
+    struct process_uid process;
+    struct selector *selector = NULL;
+    bool has_capture, has_process;
+    const char *rest = "";
+    if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
+        !api_time(x, "from", 0, &q.from_ns) || !api_time(x, "to", UINT64_MAX, &q.to_ns) ||
+        !api_query_id(x, "capture", capture.bytes, &has_capture) ||
+        !api_query_id(x, "process", process.bytes, &has_process) ||
+        !api_cursor(x, &q.after, &q.after_time, &rest))
+        return;
+    if (q.after && partition_key_parse(rest, &q.after_key) != SKEIN_OK) {
+        api_bad_cursor(x);
+        return;
+    }
+    if (!api_selector(x, &selector))
+        return;
+    q.capture = has_capture ? &capture : NULL;
+    q.process = has_process ? &process : NULL;
+    q.selector = selector;
+    q.limit = page.limit + 1;
+    page.items = cJSON_CreateArray();
+    int64_t rows = index_query(c->index, &q, take_row, &page);
+    selector_free(&selector);
+    if (rows < 0) {
+        cJSON_Delete(page.items);
+        api_failed(x, (int)rows, "the partitions cannot be listed");
+        return;
+    }
+    api_reply_items(x, page.items, page.more ? page.next : NULL);
+}
+
+/* ---- bytes ---- */
+
+static int64_t read_stream(void *context, uint64_t offset, void *out, size_t n)
+{
+    return trace_stream_read(context, offset, out, n);
+}
+
+static void end_stream(void *context)
+{
+    struct trace_stream *stream = context;
+    trace_stream_free(&stream);
+}
+
+void api_partitions_get(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {NULL};
+    struct collector *c = context;
+    struct partition_key key;
+    struct trace_stream *stream = NULL;
+    if (!http_query_known(x, known))
+        return;
+    int status = partition_key_parse(http_part(x, 0), &key);
+    if (status == SKEIN_OK) {
+        struct trace_stream_query query = {.partition = &key, .format = TRACE_SKEIN};
+        status = trace_stream_open(c->store, c->index, &query, &stream);
+    }
+    if (status == SKEIN_OK) {
+        struct http_source source = {stream, read_stream, end_stream};
+        http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
+                          trace_stream_etag(stream), &source);
+    } else if (status == SKEIN_NOT_FOUND || status == SKEIN_INVALID) {
+        no_partition(x);
+    } else {
+        api_failed(x, status, "the partition cannot be read");
+    }
+}
+
+/* ---- the footer ---- */
+
+static void add_types(cJSON *json, const struct partition_footer *f)
+{
+    static const char *const classes[] = {"unknown", "instant", "range", "span", "counter", "log"};
+    cJSON *list = cJSON_AddArrayToObject(json, "types");
+    for (size_t i = 0; i < f->type_count; i++) {
+        cJSON *type = cJSON_CreateObject();
+        uint8_t klass = f->types[i].klass;
+        cJSON_AddStringToObject(type, "name", f->types[i].name);
+        cJSON_AddStringToObject(type, "class",
+                                classes[klass < sizeof classes / sizeof classes[0] ? klass : 0]);
+        json_add_u64(type, "events", f->types[i].events);
+        cJSON_AddItemToArray(list, type);
+    }
+}
+
+static void add_blocks(cJSON *json, const struct partition_footer *f)
+{
+    cJSON *list = cJSON_AddArrayToObject(json, "blocks");
+    for (size_t i = 0; i < f->block_count; i++) {
+        const struct partition_block *b = &f->blocks[i];
+        cJSON *block = cJSON_CreateObject();
+        json_add_u64(block, "offset", b->offset);
+        json_add_u64(block, "stored_bytes", b->stored_bytes);
+        json_add_u64(block, "raw_bytes", b->raw_bytes);
+        json_add_u64(block, "threads", b->threads);
+        json_add_u64(block, "events", b->events);
+        json_add_u64(block, "from_ticks", b->from_ticks);
+        json_add_u64(block, "to_ticks", b->to_ticks);
+        cJSON_AddItemToArray(list, block);
+    }
+    list = cJSON_AddArrayToObject(json, "losses");
+    for (size_t i = 0; i < f->loss_count; i++) {
+        const struct partition_loss *l = &f->losses[i];
+        cJSON *loss = cJSON_CreateObject();
+        if (l->thread != UINT32_MAX)
+            cJSON_AddNumberToObject(loss, "thread", l->thread);
+        cJSON_AddStringToObject(loss, "reason", partition_loss_text(l->reason));
+        json_add_u64(loss, "events", l->events);
+        json_add_u64(loss, "from_ticks", l->from_ticks);
+        json_add_u64(loss, "to_ticks", l->to_ticks);
+        cJSON_AddItemToArray(list, loss);
+    }
+}
+
+static cJSON *footer_json(const struct partition_footer *f)
+{
+    char key[PARTITION_KEY_TEXT_BYTES];
+    cJSON *json = cJSON_CreateObject();
+    partition_key_text(&f->key, key);
+    cJSON_AddStringToObject(json, "partition", key);
+    api_add_id(json, "process", f->key.process.bytes);
+    cJSON_AddStringToObject(json, "host", f->host);
+    cJSON_AddStringToObject(json, "service", f->service);
+    cJSON_AddNumberToObject(json, "pid", f->pid);
+    api_add_labels(json, "labels", f->labels);
+    cJSON_AddStringToObject(json, "exe", f->exe);
+    api_add_time(json, "from", f->from_ns);
+    api_add_time(json, "to", f->to_ns);
+    cJSON *window = cJSON_AddObjectToObject(json, "window");
+    api_add_time(window, "from", f->window_from_ns);
+    api_add_time(window, "to", f->window_to_ns);
+    json_add_u64(json, "bytes", f->partition_bytes);
+    json_add_u64(json, "events", f->events);
+    json_add_u64(json, "lost", f->lost);
+    json_add_u64(json, "threads", f->threads);
+    json_add_u64(json, "fixed_up", f->fixed_up);
+    add_types(json, f);
+    add_blocks(json, f);
+    return json;
+}
+
+/* The footer from as much of the partition's tail as it takes. */
+static int read_footer(struct collector *c, const struct store_place *place,
+                       struct partition_footer *footer)
+{
+    size_t need = place->bytes < FOOTER_FIRST_BYTES ? (size_t)place->bytes : FOOTER_FIRST_BYTES;
+    for (;;) {
+        size_t got = need;
+        uint8_t *tail = malloc(got);
+        if (tail == NULL)
+            return SKEIN_NO_MEMORY;
+        int status = store_read(c->store, place, place->bytes - got, tail, got);
+        if (status == SKEIN_OK)
+            status = partition_footer_get(tail, got, footer, &need);
+        free(tail);
+        if (status != SKEIN_TRUNCATED)
+            return status;
+        if (need <= got || need > place->bytes)
+            return SKEIN_CORRUPT;
+    }
+}
+
+void api_partitions_footer(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {NULL};
+    struct collector *c = context;
+    struct partition_key key;
+    struct partition_row row;
+    struct partition_footer footer;
+    if (!http_query_known(x, known))
+        return;
+    if (partition_key_parse(http_part(x, 0), &key) != SKEIN_OK ||
+        index_find(c->index, &key, &row) != 1) {
+        no_partition(x);
+        return;
+    }
+    int status = read_footer(c, &row.place, &footer);
+    if (status != SKEIN_OK) {
+        api_failed(x, status, "the footer cannot be read");
+        return;
+    }
+    http_reply_json(x, 200, footer_json(&footer));
+    partition_footer_free(&footer);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the handlers share: parameters, cursors, failures, pieces of JSON. No state; any thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "clock.h"
+#include "json.h"
+#include "log.h"
+
+static bool number_parse(const char *text, uint64_t max, uint64_t *out)
+{
+    uint64_t v = 0;
+    if (text[0] == '\0' || strlen(text) > 19)
+        return false;
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        v = v * 10 + (uint64_t)(*text - '0');
+    }
+    *out = v;
+    return v <= max;
+}
+
+bool api_limit(struct http_exchange *x, size_t *limit)
+{
+    const char *text = http_query(x, "limit");
+    uint64_t v = API_LIMIT_DEFAULT;
+    if (text != NULL && (!number_parse(text, API_LIMIT_MAX, &v) || v == 0)) {
+        http_problem(x, 400, "limit", "must be a whole number from 1 to %d", API_LIMIT_MAX);
+        return false;
+    }
+    *limit = (size_t)v;
+    return true;
+}
+
+bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
+{
+    const char *text = http_query(x, name);
+    *ns = otherwise;
+    if (text == NULL || number_parse(text, INT64_MAX, ns) || clock_parse(text, ns) == SKEIN_OK)
+        return true;
+    http_problem(x, 400, name, "must be a time as 2026-11-21T09:40:00Z, or nanoseconds since 1970");
+    return false;
+}
+
+bool api_selector(struct http_exchange *x, struct selector **selector)
+{
+    char error[160];
+    const char *text = http_query(x, "selector");
+    *selector = NULL;
+    if (text == NULL || selector_new(text, selector, error, sizeof error) == SKEIN_OK)
+        return true;
+    http_problem(x, 400, "selector", "%s", error);
+    return false;
+}
+
+bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given)
+{
+    const char *text = http_query(x, name);
+    *given = text != NULL;
+    if (text == NULL || id_parse(text, id) == SKEIN_OK)
+        return true;
+    http_problem(x, 400, name, "must be 32 hex digits");
+    return false;
+}
+
+void api_bad_cursor(struct http_exchange *x)
+{
+    http_problem(x, 400, "cursor", "is none that this collector has given; begin without a cursor");
+}
+
+bool api_cursor(struct http_exchange *x, bool *given, uint64_t *number, const char **rest)
+{
+    const char *text = http_query(x, "cursor"), *dash = text != NULL ? strchr(text, '-') : NULL;
+    char digits[24];
+    *given = text != NULL;
+    if (text == NULL)
+        return true;
+    size_t n = dash != NULL ? (size_t)(dash - text) : sizeof digits;
+    if (n < sizeof digits) {
+        memcpy(digits, text, n);
+        digits[n] = '\0';
+        *rest = dash + 1;
+        if (number_parse(digits, INT64_MAX, number))
+            return true;
+    }
+    api_bad_cursor(x);
+    return false;
+}
+
+bool api_path_id(struct http_exchange *x, const char *what, uint8_t id[16])
+{
+    if (id_parse(http_part(x, 0), id) == SKEIN_OK)
+        return true;
+    http_problem(x, 404, NULL, "no %s %.64s: its id has 32 hex digits", what, http_part(x, 0));
+    return false;
+}
+
+void api_reply_items(struct http_exchange *x, cJSON *items, const char *next_cursor)
+{
+    cJSON *json = cJSON_CreateObject();
+    if (json == NULL) {
+        cJSON_Delete(items);
+        return;
+    }
+    cJSON_AddItemToObject(json, "items", items);
+    if (next_cursor != NULL)
+        cJSON_AddStringToObject(json, "next_cursor", next_cursor);
+    http_reply_json(x, 200, json);
+}
+
+void api_invalid(struct http_exchange *x, const char *error)
+{
+    char field[128];
+    const char *colon = strstr(error, ": ");
+    size_t n = colon != NULL ? (size_t)(colon - error) : 0;
+    if (n == 0 || n >= sizeof field) {
+        http_problem(x, 422, NULL, "%s", error);
+        return;
+    }
+    memcpy(field, error, n);
+    field[n] = '\0';
+    http_problem(x, 422, field, "%s", error);
+}
+
+void api_failed(struct http_exchange *x, int status, const char *what)
+{
+    log_error("http", what, "error", skein_status_text(status), NULL);
+    http_problem(x, status == SKEIN_CORRUPT ? 500 : 503, NULL, "%s: %s", what,
+                 skein_status_text(status));
+}
+
+void api_add_time(cJSON *to, const char *key, uint64_t ns)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_text(ns, text);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+void api_add_id(cJSON *to, const char *key, const uint8_t id[16])
+{
+    char text[ID_TEXT_BYTES];
+    id_text(id, text);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+void api_add_labels(cJSON *to, const char *key, const char *labels)
+{
+    cJSON *object = cJSON_AddObjectToObject(to, key);
+    char name[CONTROL_LABELS_MAX + 1];
+    while (object != NULL && *labels != '\0') {
+        size_t n = strcspn(labels, ",");
+        const char *equals = memchr(labels, '=', n);
+        if (equals != NULL && n < sizeof name) {
+            memcpy(name, labels, n);
+            name[n] = '\0';
+            name[equals - labels] = '\0';
+            cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+            cJSON_AddStringToObject(object, name, name + (equals - labels) + 1);
+        }
+        labels += n;
+        labels += *labels == ',';
+    }
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the capture engine; for capture*.c alone. All of it is guarded by the control lock,
+ * but for the inbox, which has its own.
+ */
+#ifndef CAPTURE_INT_H
+#define CAPTURE_INT_H
+
+#include <pthread.h>
+
+#include "capture.h"
+#include "idmap.h"
+
+#define CAPTURE_REASON_MAX 256
+
+/* name, text, final */
+#define TARGET_STATUS_LIST(X)                                                                      \
+    X(PENDING, "pending", false)     /* chosen; no command on its way yet */                       \
+    X(SENT, "sent", false)           /* the command is repeated until the agent answers */         \
+    X(OFFLINE, "offline", false)     /* its agent is silent */                                     \
+    X(CAPTURING, "capturing", false) /* the agent has begun */                                     \
+    X(UPLOADING, "uploading", false) /* the agent has cut and listed its partitions */             \
+    X(COMPLETE, "complete", true)    /* every listed partition is stored */                        \
+    X(NOTHING, "nothing", true)      /* the window held no records */                              \
+    X(FAILED, "failed", true)                                                                      \
+    X(EXPIRED, "expired", true)      /* the deadline came first; late truth still completes it */
+enum target_status {
+#define X(name, text, final) TARGET_##name,
+    TARGET_STATUS_LIST(X)
+#undef X
+    TARGET_STATUS_COUNT
+};
+
+enum capture_status { CAPTURE_RUNNING, CAPTURE_COMPLETE, CAPTURE_INCOMPLETE, CAPTURE_STOPPED };
+
+struct capture_target {
+    struct process_uid process;
+    uint64_t agent, updated_ns;
+    uint32_t pid;
+    char host[CONTROL_NAME_MAX + 1], service[128], labels[CONTROL_LABELS_MAX + 1], exe[CONTROL_NAME_MAX + 1];
+    enum target_status status;
+    char reason[CAPTURE_REASON_MAX];
+    cJSON *report;                /* the agent's last one with facts; NULL: none; owns the text of `facts` */
+    struct control_target facts;
+    bool *stored;                 /* for each partition of facts */
+    size_t stored_count;
+    uint64_t stored_events, stored_bytes;
+    bool dirty;
+};
+
+struct capture {
+    struct capture_id id;
+    uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
+    bool stopped, own; /* own: begun by an agent */
+    enum capture_status status;
+    char trigger[16], rule[64], reason[CONTROL_WORDS_MAX + 1], trigger_process[ID_TEXT_BYTES];
+    char *selector;
+    struct capture_target **targets;
+    size_t target_count;
+    bool dirty;
+    uint64_t touched_ns; /* monotonic; finished captures leave memory some time after */
+};
+
+struct stored_note {
+    struct capture_id capture;
+    struct partition_key key;
+    uint64_t events, bytes;
+};
+
+struct capture_engine {
+    struct capture_settings settings;
+    struct fleet *fleet;
+    struct catalog *catalog;
+    struct index *index;
+    struct idmap loaded;
+    struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
+    uint64_t next_purge_ns;
+
+    pthread_mutex_t inbox_lock;
+    struct stored_note *inbox;
+    size_t inbox_count, inbox_cap;
+    bool inbox_overflow; /* no memory for a note: everything that runs is looked up in the index */
+};
+
+/* capture_state.c */
+const char *target_status_text(enum target_status status);
+const char *capture_status_text(enum capture_status status);
+bool target_is_final(enum target_status status);
+bool target_may(enum target_status from, enum target_status to);
+/* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one. */
+bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t, enum target_status to, const char *reason);
+/* Ends the capture once all its targets have, and renews the verdict of an ended one. */
+void capture_settle(struct capture_engine *e, struct capture *c);
+void capture_assert(const struct capture *c);
+/* Takes a report with facts (uploading): replaces the facts, asks the index what is stored. Takes json. */
+int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON *json);
+void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
+struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process);
+/* A new target; process may be NULL where the fleet does not know it. */
+struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid, const struct fleet_process *p,
+                                          const struct fleet_agent *agent);
+struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
+void capture_free(struct capture *c);
+void capture_touch(struct capture_engine *e, struct capture *c); /* marks dirty */
+
+/* capture_load.c */
+struct capture *capture_find(struct capture_engine *e, const struct capture_id *id); /* in memory or loaded; NULL */
+int capture_load_running(struct capture_engine *e);
+
+/* capture_json.c */
+cJSON *capture_json(const struct capture *c, bool with_targets);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A capture as JSON (docs/api.md): targets, ledger, verdict. Reads only; under the control lock.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "capture_int.h"
+#include "clock.h"
+#include "json.h"
+
+#define VERDICT_FINDINGS                                                                           \
+    5 /* named in the text; the rest is counted there and told by the targets */
+
+static void add_time(cJSON *to, const char *key, uint64_t ns)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_text(ns, text);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+static void add_id(cJSON *to, const char *key, const uint8_t id[16])
+{
+    char text[ID_TEXT_BYTES];
+    id_text(id, text);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+/* Adds n to the member `key`. */
+static void add_count(cJSON *to, const char *key, uint64_t n)
+{
+    struct json_reader r = {{0}};
+    uint64_t before = json_u64(&r, to, "", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
+    cJSON_DeleteItemFromObjectCaseSensitive(to, key);
+    json_add_u64(to, key, before + n);
+}
+
+/* Events that the agent listed and that a finished target still lacks. */
+static uint64_t not_arrived(const struct capture_target *t)
+{
+    uint64_t missing = 0;
+    if (!target_is_final(t->status))
+        return 0;
+    for (size_t i = 0; i < t->facts.partition_count; i++)
+        if (!t->stored[i])
+            missing += t->facts.partitions[i].events;
+    return missing;
+}
+
+static void add_losses(cJSON *to, const struct capture_target *t)
+{
+    for (size_t i = 0; i < t->facts.loss_count; i++)
+        if (t->facts.losses[i].events > 0)
+            add_count(to, t->facts.losses[i].reason, t->facts.losses[i].events);
+    if (not_arrived(t) > 0)
+        add_count(to, "not_arrived", not_arrived(t));
+}
+
+static void add_gaps(cJSON *to, const struct capture_target *t)
+{
+    cJSON *list = cJSON_AddArrayToObject(to, "gaps");
+    for (size_t i = 0; i < t->facts.gap_count; i++) {
+        cJSON *gap = cJSON_CreateObject();
+        add_time(gap, "from", t->facts.gaps[i].from_ns);
+        add_time(gap, "to", t->facts.gaps[i].to_ns);
+        cJSON_AddStringToObject(gap, "reason", t->facts.gaps[i].reason);
+        cJSON_AddItemToArray(list, gap);
+    }
+}
+
+static cJSON *target_json(const struct capture_target *t)
+{
+    char agent[AGENT_TEXT_BYTES], key[PARTITION_KEY_TEXT_BYTES];
+    cJSON *json = cJSON_CreateObject();
+    add_id(json, "process", t->process.bytes);
+    agent_text(t->agent, agent);
+    cJSON_AddStringToObject(json, "agent", agent);
+    cJSON_AddStringToObject(json, "host", t->host);
+    cJSON_AddStringToObject(json, "service", t->service);
+    cJSON_AddNumberToObject(json, "pid", t->pid);
+    cJSON_AddStringToObject(json, "status", target_status_text(t->status));
+    if (t->reason[0] != '\0')
+        cJSON_AddStringToObject(json, "reason", t->reason);
+    json_add_u64(json, "events", t->stored_events);
+    json_add_u64(json, "bytes", t->stored_bytes);
+    cJSON *partitions = cJSON_AddArrayToObject(json, "partitions");
+    for (size_t i = 0; i < t->facts.partition_count; i++) {
+        if (!t->stored[i])
+            continue;
+        struct partition_key k = {t->process, t->facts.partitions[i].epoch,
+                                  t->facts.partitions[i].sequence};
+        partition_key_text(&k, key);
+        cJSON_AddItemToArray(partitions, cJSON_CreateString(key));
+    }
+    add_losses(cJSON_AddObjectToObject(json, "lost"), t);
+    add_gaps(json, t);
+    if (t->facts.has_death) {
+        cJSON *death = cJSON_AddObjectToObject(json, "death");
+        cJSON_AddNumberToObject(death, "signal", (double)t->facts.signal);
+        cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
+    }
+    add_time(json, "updated", t->updated_ns);
+    return json;
+}
+
+/* ---- the verdict ---- */
+
+struct verdict {
+    struct buf text;
+    unsigned named, findings;
+};
+
+/* Whether one more finding is to be written; its separator then is. */
+static bool finding_begin(struct verdict *v)
+{
+    v->findings++;
+    if (v->named == VERDICT_FINDINGS)
+        return false;
+    buf_printf(&v->text, "%s", v->named++ == 0 ? ": " : "; ");
+    return true;
+}
+
+static void say_target(struct verdict *v, const struct capture_target *t)
+{
+    const char *who = t->service[0] != '\0' ? t->service : "process";
+    if (t->status != TARGET_COMPLETE && finding_begin(v))
+        buf_printf(&v->text, "%s (pid %u) on %s: %s%s%s", who, t->pid, t->host,
+                   target_status_text(t->status), t->reason[0] != '\0' ? ", " : "", t->reason);
+    for (size_t i = 0; i < t->facts.gap_count; i++) {
+        char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
+        if (!finding_begin(v))
+            continue;
+        clock_text(t->facts.gaps[i].from_ns, from);
+        clock_text(t->facts.gaps[i].to_ns, to);
+        buf_printf(&v->text, "%s (pid %u) on %s: gap from %s to %s, %s", who, t->pid, t->host, from,
+                   to, t->facts.gaps[i].reason);
+    }
+    for (size_t i = 0; i < t->facts.loss_count; i++)
+        if (t->facts.losses[i].events > 0 && finding_begin(v))
+            buf_printf(&v->text, "%s (pid %u) on %s: %llu events lost, %s", who, t->pid, t->host,
+                       (unsigned long long)t->facts.losses[i].events, t->facts.losses[i].reason);
+}
+
+static cJSON *verdict_json(const struct capture *c)
+{
+    struct verdict v = {.named = 0};
+    uint64_t complete = 0, events = 0;
+    for (size_t i = 0; i < c->target_count; i++) {
+        complete += c->targets[i]->status == TARGET_COMPLETE;
+        events += c->targets[i]->stored_events;
+    }
+    buf_printf(&v.text, "%s: %llu of %zu targets, %llu events", capture_status_text(c->status),
+               (unsigned long long)complete, c->target_count, (unsigned long long)events);
+    for (size_t i = 0; i < c->target_count; i++)
+        say_target(&v, c->targets[i]);
+    if (v.findings == 0 && c->status == CAPTURE_COMPLETE)
+        buf_printf(&v.text, ", nothing lost in the window");
+    if (v.findings > v.named)
+        buf_printf(&v.text, "; and %u more", v.findings - v.named);
+    buf_put_u8(&v.text, 0);
+    cJSON *json = cJSON_CreateObject();
+    /* A stopped capture is complete too where every target is and nothing is missing. */
+    bool whole = c->status == CAPTURE_COMPLETE ||
+                 (c->status == CAPTURE_STOPPED && v.findings == 0 && complete == c->target_count);
+    cJSON_AddBoolToObject(json, "complete", whole);
+    cJSON_AddStringToObject(json, "text",
+                            v.text.status == SKEIN_OK ? (const char *)v.text.data : "");
+    buf_fini(&v.text);
+    return json;
+}
+
+/* ---- the whole ---- */
+
+static void add_trigger(cJSON *json, const struct capture *c)
+{
+    cJSON *trigger = cJSON_AddObjectToObject(json, "trigger");
+    cJSON_AddStringToObject(trigger, "type", c->trigger);
+    if (c->rule[0] != '\0')
+        cJSON_AddStringToObject(trigger, "rule", c->rule);
+    if (c->trigger_process[0] != '\0')
+        cJSON_AddStringToObject(trigger, "process", c->trigger_process);
+    cJSON_AddStringToObject(trigger, "reason", c->reason);
+}
+
+static void add_times(cJSON *json, const struct capture *c)
+{
+    uint64_t pre_ns = c->pre_ms * 1000000u;
+    add_time(json, "at", c->at_ns);
+    json_add_u64(json, "pre_ms", c->pre_ms);
+    json_add_u64(json, "post_ms", c->post_ms);
+    cJSON *window = cJSON_AddObjectToObject(json, "window");
+    add_time(window, "from", pre_ns < c->at_ns ? c->at_ns - pre_ns : 0);
+    add_time(window, "to", c->at_ns + c->post_ms * 1000000u);
+    add_time(json, "created", c->created_ns);
+    add_time(json, "deadline", c->deadline_ns);
+    if (c->finished_ns != 0)
+        add_time(json, "finished", c->finished_ns);
+}
+
+/* produced = stored + lost; what is still on its way counts as produced once it is stored, or lost.
+ */
+static void add_ledger(cJSON *json, const struct capture *c)
+{
+    uint64_t stored = 0, lost_sum = 0;
+    cJSON *lost = cJSON_CreateObject();
+    for (size_t i = 0; i < c->target_count; i++) {
+        const struct capture_target *t = c->targets[i];
+        stored += t->stored_events;
+        lost_sum += not_arrived(t);
+        for (size_t k = 0; k < t->facts.loss_count; k++)
+            lost_sum += t->facts.losses[k].events;
+        add_losses(lost, t);
+    }
+    cJSON *ledger = cJSON_AddObjectToObject(json, "ledger");
+    json_add_u64(ledger, "produced", stored + lost_sum);
+    json_add_u64(ledger, "stored", stored);
+    cJSON_AddItemToObject(ledger, "lost", lost);
+}
+
+static void add_counts(cJSON *json, const struct capture *c)
+{
+    uint64_t counts[TARGET_STATUS_COUNT] = {0};
+    cJSON *to = cJSON_AddObjectToObject(json, "target_counts");
+    for (size_t i = 0; i < c->target_count; i++)
+        counts[c->targets[i]->status]++;
+    for (size_t i = 0; i < TARGET_STATUS_COUNT; i++)
+        if (counts[i] > 0)
+            json_add_u64(to, target_status_text((enum target_status)i), counts[i]);
+}
+
+cJSON *capture_json(const struct capture *c, bool with_targets)
+{
+    cJSON *json = cJSON_CreateObject();
+    add_id(json, "capture", c->id.bytes);
+    cJSON_AddStringToObject(json, "kind", "snapshot");
+    cJSON_AddStringToObject(json, "status", capture_status_text(c->status));
+    add_trigger(json, c);
+    cJSON_AddStringToObject(json, "selector", c->selector != NULL ? c->selector : "");
+    add_times(json, c);
+    if (with_targets) {
+        cJSON *targets = cJSON_AddArrayToObject(json, "targets");
+        for (size_t i = 0; i < c->target_count; i++)
+            cJSON_AddItemToArray(targets, target_json(c->targets[i]));
+    }
+    add_counts(json, c);
+    add_ledger(json, c);
+    cJSON_AddItemToObject(json, "verdict", verdict_json(c));
+    return json;
+}

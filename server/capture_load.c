@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Captures from and to the catalog. Under the control lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_int.h"
+#include "json.h"
+#include "log.h"
+
+/* ---- from rows ---- */
+
+struct load {
+    struct capture_engine *e;
+    struct capture *capture;
+    int status;
+};
+
+static enum capture_status capture_status_parse(const char *text)
+{
+    for (int s = CAPTURE_RUNNING; s <= CAPTURE_STOPPED; s++)
+        if (strcmp(capture_status_text((enum capture_status)s), text) == 0)
+            return (enum capture_status)s;
+    return CAPTURE_INCOMPLETE;
+}
+
+static enum target_status target_status_parse(const char *text)
+{
+    for (int s = 0; s < TARGET_STATUS_COUNT; s++)
+        if (strcmp(target_status_text((enum target_status)s), text) == 0)
+            return (enum target_status)s;
+    return TARGET_FAILED;
+}
+
+static int load_row(void *context, const struct catalog_capture *row)
+{
+    struct load *load = context;
+    struct capture *c = capture_new(load->e, &row->id);
+    if (c == NULL) {
+        load->status = SKEIN_NO_MEMORY;
+        return 1;
+    }
+    c->created_ns = row->created_ns;
+    c->at_ns = row->at_ns;
+    c->pre_ms = row->pre_ms;
+    c->post_ms = row->post_ms;
+    c->deadline_ns = row->deadline_ns;
+    c->finished_ns = row->finished_ns;
+    c->stopped = row->stopped;
+    c->own = row->own;
+    c->status = capture_status_parse(row->status);
+    c->selector = strdup(row->selector);
+    snprintf(c->trigger, sizeof c->trigger, "%s", row->trigger);
+    snprintf(c->rule, sizeof c->rule, "%s", row->rule);
+    snprintf(c->trigger_process, sizeof c->trigger_process, "%s", row->process);
+    snprintf(c->reason, sizeof c->reason, "%s", row->reason);
+    load->capture = c;
+    return 0;
+}
+
+/* The report stays text until all rows are read: looking into the index from within a row of the
+ * catalog would hold two databases at once. */
+static int load_target(void *context, const struct catalog_target *row)
+{
+    struct load *load = context;
+    char error[256];
+    struct capture_target *t = capture_target_add(load->capture, &row->process, NULL, NULL);
+    if (t == NULL) {
+        load->status = SKEIN_NO_MEMORY;
+        return 1;
+    }
+    t->dirty = false;
+    t->agent = row->agent;
+    t->updated_ns = row->updated_ns;
+    t->pid = row->pid;
+    t->status = target_status_parse(row->status);
+    snprintf(t->host, sizeof t->host, "%s", row->host);
+    snprintf(t->service, sizeof t->service, "%s", row->service);
+    snprintf(t->labels, sizeof t->labels, "%s", row->labels);
+    snprintf(t->exe, sizeof t->exe, "%s", row->exe);
+    snprintf(t->reason, sizeof t->reason, "%s", row->reason);
+    if (row->report[0] != '\0')
+        t->report = json_parse(row->report, strlen(row->report), error, sizeof error);
+    return 0;
+}
+
+/* Brings targets up to what the index knows: partitions may have been stored, and acknowledged,
+ * just before the collector died. */
+static void catch_up(struct capture_engine *e, struct capture *c)
+{
+    for (size_t i = 0; i < c->target_count; i++) {
+        struct capture_target *t = c->targets[i];
+        cJSON *report = t->report;
+        t->report = NULL;
+        if (report != NULL && target_take_facts(e, t, report) != SKEIN_OK)
+            log_warn("captures", "a stored report cannot be read", "host", t->host, NULL);
+        /* A completed target stays so, also where its partitions have been lost since. */
+        if (t->status == TARGET_COMPLETE && t->stored_count < t->facts.partition_count) {
+            log_warn("captures", "partitions of a complete target are gone", "host", t->host, NULL);
+            t->status = TARGET_EXPIRED;
+            snprintf(t->reason, sizeof t->reason, "partitions that were stored are gone");
+            t->dirty = true;
+            capture_touch(e, c);
+        } else if (t->status == TARGET_UPLOADING && t->report == NULL) {
+            t->status = TARGET_FAILED;
+            snprintf(t->reason, sizeof t->reason, "the stored report cannot be read");
+        }
+    }
+    for (size_t i = 0; i < c->target_count; i++)
+        target_check_stored(e, c, c->targets[i]);
+    capture_settle(e, c);
+}
+
+static int load_targets(struct capture_engine *e, struct capture *c)
+{
+    struct load load = {e, c, SKEIN_OK};
+    int64_t rows = catalog_targets(e->catalog, &c->id, load_target, &load);
+    int status = rows < 0 ? (int)rows : load.status;
+    if (status != SKEIN_OK) {
+        idmap_remove(&e->loaded, c->id.bytes);
+        capture_free(c);
+        return status;
+    }
+    catch_up(e, c);
+    return SKEIN_OK;
+}
+
+struct capture *capture_find(struct capture_engine *e, const struct capture_id *id)
+{
+    struct capture *c = idmap_get(&e->loaded, id->bytes);
+    if (c != NULL)
+        return c;
+    struct load load = {e, NULL, SKEIN_OK};
+    if (catalog_capture(e->catalog, id, load_row, &load) < 1 || load.capture == NULL)
+        return NULL;
+    return load_targets(e, load.capture) == SKEIN_OK ? load.capture : NULL;
+}
+
+int capture_load_running(struct capture_engine *e)
+{
+    struct load load = {e, NULL, SKEIN_OK};
+    struct catalog_capture_query running = {.status = "running", .to_ns = UINT64_MAX};
+    int64_t rows = catalog_captures(e->catalog, &running, load_row, &load);
+    if (rows < 0 || load.status != SKEIN_OK)
+        return rows < 0 ? (int)rows : load.status;
+    /* Loading targets takes captures out of the map where it fails: gather them first. */
+    size_t at = 0, count = 0;
+    struct capture **all = calloc(e->loaded.count + 1, sizeof(struct capture *));
+    if (all == NULL)
+        return SKEIN_NO_MEMORY;
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
+        all[count++] = c;
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < count && status == SKEIN_OK; i++)
+        status = load_targets(e, all[i]);
+    free(all);
+    return status;
+}
+
+/* ---- to rows ---- */
+
+static int save_target(struct capture_engine *e, struct capture *c, struct capture_target *t)
+{
+    struct buf report = {0};
+    if (t->report != NULL)
+        json_print(t->report, &report);
+    buf_put_u8(&report, 0);
+    struct catalog_target row = {.capture = c->id,
+                                 .process = t->process,
+                                 .agent = t->agent,
+                                 .updated_ns = t->updated_ns,
+                                 .pid = t->pid,
+                                 .host = t->host,
+                                 .service = t->service,
+                                 .labels = t->labels,
+                                 .exe = t->exe,
+                                 .status = target_status_text(t->status),
+                                 .reason = t->reason,
+                                 .report = (const char *)report.data};
+    int status = report.status == SKEIN_OK ? catalog_put_target(e->catalog, &row) : report.status;
+    buf_fini(&report);
+    return status;
+}
+
+static int save_capture(struct capture_engine *e, struct capture *c)
+{
+    struct buf listing = {0};
+    cJSON *json = capture_json(c, false);
+    json_print(json, &listing);
+    cJSON_Delete(json);
+    buf_put_u8(&listing, 0);
+    struct catalog_capture row = {.id = c->id,
+                                  .created_ns = c->created_ns,
+                                  .at_ns = c->at_ns,
+                                  .pre_ms = c->pre_ms,
+                                  .post_ms = c->post_ms,
+                                  .deadline_ns = c->deadline_ns,
+                                  .finished_ns = c->finished_ns,
+                                  .stopped = c->stopped,
+                                  .own = c->own,
+                                  .status = capture_status_text(c->status),
+                                  .kind = "snapshot",
+                                  .selector = c->selector != NULL ? c->selector : "",
+                                  .trigger = c->trigger,
+                                  .rule = c->rule,
+                                  .process = c->trigger_process,
+                                  .reason = c->reason,
+                                  .listing = (const char *)listing.data};
+    int status =
+        listing.status == SKEIN_OK ? catalog_put_capture(e->catalog, &row) : listing.status;
+    buf_fini(&listing);
+    for (size_t i = 0; i < c->target_count && status == SKEIN_OK; i++)
+        if (c->targets[i]->dirty)
+            status = save_target(e, c, c->targets[i]);
+    return status;
+}
+
+int capture_save(struct capture_engine *e)
+{
+    size_t at = 0;
+    int status = SKEIN_OK;
+    for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
+        if (c->dirty)
+            status = save_capture(e, c);
+    return status;
+}
+
+void capture_saved(struct capture_engine *e)
+{
+    size_t at = 0;
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
+        if (!c->dirty)
+            continue;
+        c->dirty = false;
+        for (size_t i = 0; i < c->target_count; i++)
+            c->targets[i]->dirty = false;
+    }
+}

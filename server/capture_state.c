@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A target's state machine and what follows from it for its capture. Under the control lock.
+ *
+ *     pending ──▶ sent ──▶ capturing ──▶ uploading ──▶ complete
+ *        │  ▲       │          │             │
+ *        ▼  │       ├──────────┴──▶ nothing  │
+ *      offline ◀────┘                        │
+ *        └──────────┴──────────┴─────────────┴──▶ failed, expired ──▶ complete (late)
+ *
+ *   by whom      the fleet   pending/sent/offline among each other   capture_agent_joined, _lost
+ *                the agent   capturing, uploading, nothing, failed   capture_on_target
+ *                the index   complete                                target_check_stored
+ *                the clock   expired                                 capture_tick
+ *
+ * A report may overtake any earlier one, so each non-final state may be skipped. An agent's report
+ * after `failed` or `expired` is late truth: a capture that runs goes on with it; one that has
+ * ended keeps the target `expired` until every listed partition is stored.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_int.h"
+#include "clock.h"
+#include "metrics.h"
+
+#define BIT(name) (1u << TARGET_##name)
+
+/* Where each state may go. */
+static const unsigned allowed[TARGET_STATUS_COUNT] = {
+    [TARGET_PENDING] = BIT(SENT) | BIT(OFFLINE) | BIT(CAPTURING) | BIT(UPLOADING) | BIT(NOTHING) |
+                       BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_SENT] =
+        BIT(OFFLINE) | BIT(CAPTURING) | BIT(UPLOADING) | BIT(NOTHING) | BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_OFFLINE] =
+        BIT(SENT) | BIT(CAPTURING) | BIT(UPLOADING) | BIT(NOTHING) | BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_CAPTURING] = BIT(UPLOADING) | BIT(NOTHING) | BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_UPLOADING] = BIT(COMPLETE) | BIT(FAILED) | BIT(EXPIRED),
+    [TARGET_COMPLETE] = 0,
+    [TARGET_NOTHING] = 0,
+    [TARGET_FAILED] = BIT(UPLOADING) | BIT(EXPIRED) | BIT(NOTHING),
+    [TARGET_EXPIRED] = BIT(COMPLETE) | BIT(NOTHING) | BIT(FAILED),
+};
+
+static const struct {
+    const char *text;
+    bool final;
+} target_states[TARGET_STATUS_COUNT] = {
+#define X(name, text, final) {text, final},
+    TARGET_STATUS_LIST(X)
+#undef X
+};
+
+const char *target_status_text(enum target_status status)
+{
+    return target_states[status].text;
+}
+
+bool target_is_final(enum target_status status)
+{
+    return target_states[status].final;
+}
+
+bool target_may(enum target_status from, enum target_status to)
+{
+    return (allowed[from] >> to & 1u) != 0;
+}
+
+const char *capture_status_text(enum capture_status status)
+{
+    static const char *const texts[] = {"running", "complete", "incomplete", "stopped"};
+    return texts[status];
+}
+
+void capture_assert(const struct capture *c)
+{
+    for (size_t i = 0; i < c->target_count; i++) {
+        const struct capture_target *t = c->targets[i];
+        assert(t->stored_count <= t->facts.partition_count);
+        assert(t->status != TARGET_COMPLETE || t->stored_count == t->facts.partition_count);
+        assert(t->status != TARGET_UPLOADING || t->report != NULL);
+        assert(c->status == CAPTURE_RUNNING || target_is_final(t->status));
+        (void)t;
+    }
+    assert((c->status == CAPTURE_RUNNING) == (c->finished_ns == 0));
+}
+
+void capture_touch(struct capture_engine *e, struct capture *c)
+{
+    c->dirty = true;
+    c->touched_ns = clock_monotonic_ns();
+    fleet_mark_dirty(e->fleet);
+}
+
+bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                enum target_status to, const char *reason)
+{
+    if (t->status != to && !target_may(t->status, to))
+        return false;
+    t->status = to;
+    if (reason != NULL)
+        snprintf(t->reason, sizeof t->reason, "%s", reason);
+    t->updated_ns = clock_realtime_ns();
+    t->dirty = true;
+    capture_touch(e, c);
+    return true;
+}
+
+/* ---- the capture ---- */
+
+/* Whether events are known to be missing from what a target holds. A lost name leaves its event. */
+static bool target_has_loss(const struct capture_target *t)
+{
+    for (size_t i = 0; i < t->facts.loss_count; i++)
+        if (t->facts.losses[i].events > 0 && strcmp(t->facts.losses[i].reason, "name") != 0)
+            return true;
+    return t->facts.gap_count > 0;
+}
+
+static enum capture_status end_status(const struct capture *c)
+{
+    if (c->stopped)
+        return CAPTURE_STOPPED;
+    for (size_t i = 0; i < c->target_count; i++)
+        if (c->targets[i]->status != TARGET_COMPLETE || target_has_loss(c->targets[i]))
+            return CAPTURE_INCOMPLETE;
+    return CAPTURE_COMPLETE;
+}
+
+void capture_settle(struct capture_engine *e, struct capture *c)
+{
+    for (size_t i = 0; i < c->target_count; i++)
+        if (!target_is_final(c->targets[i]->status))
+            return;
+    enum capture_status status = end_status(c);
+    if (c->status == CAPTURE_RUNNING) {
+        c->finished_ns = clock_realtime_ns();
+        if (status == CAPTURE_COMPLETE)
+            metrics_add(captures_complete_total, 1);
+        else
+            metrics_add(captures_incomplete_total, 1);
+        fleet_drop_commands(e->fleet, &c->id);
+        capture_touch(e, c);
+    } else if (c->status != status) {
+        capture_touch(e, c);
+    }
+    c->status = status;
+    capture_assert(c);
+}
+
+/* ---- facts: what the agent has listed ---- */
+
+int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON *json)
+{
+    struct control_target facts;
+    char error[256];
+    int status = control_target_get(json, &facts, error, sizeof error);
+    bool *stored = status == SKEIN_OK ? calloc(facts.partition_count + 1, sizeof *stored) : NULL;
+    if (stored == NULL) {
+        if (status == SKEIN_OK)
+            control_target_fini(&facts);
+        cJSON_Delete(json);
+        return status == SKEIN_OK ? SKEIN_NO_MEMORY : status;
+    }
+    cJSON_Delete(t->report);
+    control_target_fini(&t->facts);
+    free(t->stored);
+    t->report = json;
+    t->facts = facts;
+    t->stored = stored;
+    t->stored_count = 0;
+    t->stored_events = t->stored_bytes = 0;
+    for (size_t i = 0; i < facts.partition_count; i++) {
+        struct partition_key key = {t->process, facts.partitions[i].epoch,
+                                    facts.partitions[i].sequence};
+        struct partition_row row;
+        if (e->index == NULL || index_find(e->index, &key, &row) != 1)
+            continue;
+        stored[i] = true;
+        t->stored_count++;
+        t->stored_events += row.events;
+        t->stored_bytes += row.place.bytes;
+    }
+    return SKEIN_OK;
+}
+
+void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t)
+{
+    if ((t->status != TARGET_UPLOADING && t->status != TARGET_EXPIRED) || t->report == NULL ||
+        t->facts.partition_count == 0 || t->stored_count < t->facts.partition_count)
+        return;
+    target_set(e, c, t, TARGET_COMPLETE, "");
+    capture_settle(e, c);
+}
+
+/* ---- targets ---- */
+
+struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process)
+{
+    for (size_t i = 0; i < c->target_count; i++)
+        if (process_uid_equal(&c->targets[i]->process, process))
+            return c->targets[i];
+    return NULL;
+}
+
+struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
+                                          const struct fleet_process *p,
+                                          const struct fleet_agent *agent)
+{
+    struct capture_target *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    if ((c->target_count & (c->target_count + 1)) == 0) { /* full at 0, 1, 3, 7 ... */
+        size_t cap = c->target_count * 2 + 1;
+        struct capture_target **larger = realloc(c->targets, cap * sizeof(struct capture_target *));
+        if (larger == NULL) {
+            free(t);
+            return NULL;
+        }
+        c->targets = larger;
+    }
+    c->targets[c->target_count++] = t;
+    t->process = *uid;
+    t->updated_ns = clock_realtime_ns();
+    t->dirty = true;
+    if (agent != NULL) {
+        t->agent = agent->id;
+        snprintf(t->host, sizeof t->host, "%s", agent->host);
+    }
+    if (p != NULL) {
+        t->pid = p->pid;
+        snprintf(t->service, sizeof t->service, "%s", p->service);
+        snprintf(t->labels, sizeof t->labels, "%s", p->labels);
+        snprintf(t->exe, sizeof t->exe, "%s", p->exe);
+    }
+    return t;
+}
+
+struct capture *capture_new(struct capture_engine *e, const struct capture_id *id)
+{
+    struct capture *c = calloc(1, sizeof *c);
+    if (c == NULL || idmap_put(&e->loaded, id->bytes, c) != SKEIN_OK) {
+        free(c);
+        return NULL;
+    }
+    c->id = *id;
+    c->touched_ns = clock_monotonic_ns();
+    return c;
+}
+
+void capture_free(struct capture *c)
+{
+    for (size_t i = 0; i < c->target_count; i++) {
+        struct capture_target *t = c->targets[i];
+        control_target_fini(&t->facts);
+        cJSON_Delete(t->report);
+        free(t->stored);
+        free(t);
+    }
+    free(c->targets);
+    free(c->selector);
+    free(c);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the collector must not forget and cannot find in the segments: captures, their targets,
+ * deletions, rules, agents. folder/state.db, synchronous=FULL: what catalog_end has committed
+ * survives a power cut. Rows only; the meaning is capture.c's, rules.c's and fleet.c's.
+ *
+ * Any thread reads. Writers hold the control lock (fleet_lock), so that memory and rows agree.
+ * Text in a row that is handed out is valid during the callback; callbacks must not call the catalog.
+ */
+#ifndef CATALOG_H
+#define CATALOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ids.h"
+
+struct catalog;
+
+/* Makes or opens folder/state.db. SKEIN_OK, SKEIN_IO, SKEIN_CORRUPT, SKEIN_VERSION (a newer collector's) with words in error. */
+int catalog_open(const char *folder, struct catalog **out, char *error, size_t error_bytes);
+void catalog_close(struct catalog **catalog);
+
+/* All writes lie between these two, on one thread. catalog_end: SKEIN_OK when committed, else nothing of it happened. */
+int catalog_begin(struct catalog *c);
+int catalog_end(struct catalog *c, bool commit);
+
+uint64_t catalog_collector(const struct catalog *c); /* random, made with the database */
+
+/* ---- captures ---- */
+
+struct catalog_capture {
+    struct capture_id id;
+    uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
+    bool stopped, own; /* own: begun by an agent */
+    const char *status, *kind, *selector, *trigger, *rule, *process, *reason;
+    const char *listing; /* the capture as JSON, without targets */
+};
+struct catalog_target {
+    struct capture_id capture;
+    struct process_uid process;
+    uint64_t agent, updated_ns;
+    uint32_t pid;
+    const char *host, *service, *labels, *exe, *status, *reason;
+    const char *report; /* the agent's last report as JSON; "" where none */
+};
+struct catalog_capture_query {
+    const char *status;        /* NULL: any */
+    uint64_t from_ns, to_ns;   /* windows that overlap; 0 and UINT64_MAX for all */
+    bool before;               /* cursor: captures older than these two */
+    uint64_t before_created_ns;
+    struct capture_id before_id;
+    size_t limit;
+};
+typedef int catalog_capture_fn(void *context, const struct catalog_capture *capture);
+typedef int catalog_target_fn(void *context, const struct catalog_target *target);
+
+int catalog_put_capture(struct catalog *c, const struct catalog_capture *capture);
+int catalog_put_target(struct catalog *c, const struct catalog_target *target);
+
+/* Newest first. Each returns rows given, or a status. */
+int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *query, catalog_capture_fn *fn, void *context);
+int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn, void *context);
+int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn, void *context);
+
+/* Deletion: the rows go and the id is remembered for good, so that nothing late brings the capture back.
+ * `purged` is set when its partitions are gone too. */
+int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
+int catalog_set_purged(struct catalog *c, const struct capture_id *id);
+bool catalog_is_deleted(struct catalog *c, const struct capture_id *id);
+typedef int catalog_id_fn(void *context, const struct capture_id *id);
+int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context);
+
+/* ---- rules ---- */
+
+struct catalog_rule {
+    const char *name, *json; /* the rule without state */
+    uint64_t fired, suppressed, last_fired_ns;
+    struct capture_id last_capture;
+};
+struct catalog_firing { /* the last firing that a rule was granted for a process: its cooldown */
+    const char *rule;
+    struct process_uid process;
+    uint64_t at_ns;
+};
+typedef int catalog_rule_fn(void *context, const struct catalog_rule *rule);
+typedef int catalog_firing_fn(void *context, const struct catalog_firing *firing);
+
+int catalog_put_rule(struct catalog *c, const struct catalog_rule *rule);
+int catalog_delete_rule(struct catalog *c, const char *name); /* its firings too */
+int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context);
+int catalog_put_firing(struct catalog *c, const struct catalog_firing *firing);
+int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context);
+int catalog_drop_firings(struct catalog *c, uint64_t before_ns);
+int catalog_put_generation(struct catalog *c, uint64_t generation);
+uint64_t catalog_generation(struct catalog *c);
+
+/* ---- agents ---- */
+
+struct catalog_agent {
+    uint64_t agent, epoch, last_seen_ns;
+    int64_t clock_offset_ns;
+    const char *host, *version, *labels;
+};
+typedef int catalog_agent_fn(void *context, const struct catalog_agent *agent);
+int catalog_put_agent(struct catalog *c, const struct catalog_agent *agent);
+int64_t catalog_agents(struct catalog *c, catalog_agent_fn *fn, void *context);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Start and stop of the collector, and the hooks between its modules: agents' messages to captures
+ * and rules, stored partitions to captures, deletions to ingest.
+ */
+#include "collector.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "log.h"
+
+#define DAY_MS UINT64_C(86400000)
+#define LIVE_STR(s, field, path, otherwise, help)                                                  \
+    {                                                                                              \
+        CONFIG_TYPE_STR, offsetof(s, field), path, otherwise, 0, 0, 0, true, help                  \
+    }
+
+const struct config_param collector_params[] = {
+    CONFIG_STR(struct collector_config, data_address, "listen.data", "tcp://127.0.0.1:7460",
+               "where agents upload partitions"),
+    CONFIG_STR(struct collector_config, control_address, "listen.control", "tcp://127.0.0.1:7461",
+               "where agents take commands"),
+    CONFIG_STR(struct collector_config, http_address, "listen.http", "127.0.0.1:7462",
+               "HTTP: HOST:PORT, [HOST]:PORT or *:PORT"),
+    CONFIG_STR(struct collector_config, folder, "data_dir", "/var/lib/skein",
+               "folder of segments, index and state"),
+    LIVE_STR(struct collector_config, log_level, "log.level", "info", "debug, info, warn or error"),
+    LIVE_STR(struct collector_config, log_form, "log.form", "text", "text or json"),
+    CONFIG_U64(struct collector_config, segment_bytes, "store.segment_bytes", 64 << 20, 1 << 20,
+               UINT64_C(4) << 30, "a segment is closed when it is larger"),
+    CONFIG_U64(struct collector_config, min_free_bytes, "store.min_free_bytes", UINT64_C(256) << 20,
+               0, UINT64_MAX, "disk that is left free: below, agents keep their data"),
+    CONFIG_U64(struct collector_config, assembling_bytes, "ingest.max_assembling_bytes",
+               UINT64_C(256) << 20, 1 << 20, UINT64_MAX, "memory for partitions that are arriving"),
+    CONFIG_U64(struct collector_config, commit_wait_ms, "ingest.commit_wait_ms", 5, 0, 1000,
+               "how long a partition waits for others to be synced with it"),
+    CONFIG_U64(struct collector_config, lease_ms, "agents.lease_ms", 35000, 500, DAY_MS,
+               "an agent silent for this long is shown offline"),
+    CONFIG_U64(struct collector_config, heartbeat_ms, "agents.heartbeat_ms", 10000, 100, DAY_MS,
+               "time between an agent's heartbeats"),
+    CONFIG_U64(struct collector_config, max_agents, "agents.max", 20000, 1, 1000000,
+               "agents known; further ones are turned away"),
+    CONFIG_U64(struct collector_config, max_processes, "agents.max_processes", 10000, 1, 100000,
+               "processes of one agent"),
+    CONFIG_U64(struct collector_config, keep_gone_ms, "agents.keep_gone_ms", 3600000, 0, 7 * DAY_MS,
+               "how long a process that is gone stays listed"),
+    CONFIG_U64(struct collector_config, deadline_ms, "captures.deadline_ms", 30000, 1000, DAY_MS,
+               "time for captures that agents begin"),
+    CONFIG_U64(struct collector_config, http_threads, "http.threads", 4, 1, 64,
+               "threads that answer"),
+    CONFIG_U64(struct collector_config, http_connections, "http.max_connections", 1024, 16, 100000,
+               "connections at once"),
+    CONFIG_U64(struct collector_config, http_connections_per_ip, "http.max_connections_per_ip", 256,
+               1, 100000, "connections at once from one address"),
+    CONFIG_U64(struct collector_config, http_body_bytes, "http.max_body_bytes", 1 << 20, 1024,
+               1 << 26, "largest body of a request"),
+    CONFIG_U64(struct collector_config, http_receive_ms, "http.receive_ms", 10000, 100, 600000,
+               "time for a request to arrive whole"),
+    CONFIG_U64(struct collector_config, http_idle_ms, "http.idle_ms", 60000, 1000, DAY_MS,
+               "a connection without traffic is closed after this"),
+    CONFIG_U64(struct collector_config, http_drain_ms, "http.drain_ms", 10000, 0, 600000,
+               "at the stop, running answers have this long"),
+    CONFIG_U64(struct collector_config, http_exports, "http.max_exports", 4, 1, 64,
+               "Perfetto exports at once; each may hold two partitions in memory"),
+    {0}};
+
+/* ---- hooks: the control thread, locked ---- */
+
+static void agent_joined(void *context, struct fleet_agent *agent)
+{
+    struct collector *c = context;
+    rules_agent_joined(c->rules, agent);
+    capture_agent_joined(c->captures, agent);
+}
+
+static void agent_heard(void *context, struct fleet_agent *agent)
+{
+    struct collector *c = context;
+    rules_agent_heard(c->rules, agent);
+}
+
+static void agent_lost(void *context, struct fleet_agent *agent)
+{
+    struct collector *c = context;
+    capture_agent_lost(c->captures, agent);
+}
+
+static void command_done(void *context, struct fleet_agent *agent, const struct capture_id *capture,
+                         const char *error)
+{
+    struct collector *c = context;
+    if (capture != NULL)
+        capture_command_done(c->captures, agent, capture, error);
+    else if (error[0] != '\0')
+        log_warn("rules", "an agent refused the rules", "host", agent->host, "error", error, NULL);
+    else
+        agent->rules_generation = rules_generation(c->rules);
+}
+
+static int on_fired(struct collector *c, struct fleet_agent *agent,
+                    const struct control_fired *fired, char *error, size_t error_bytes)
+{
+    bool new_one = !capture_known(c->captures, &fired->capture);
+    if (new_one && fired->rule[0] != '\0') {
+        int status = rules_admit(c->rules, fired->rule, &fired->process, fired->at_ns,
+                                 &fired->capture, error, error_bytes);
+        if (status == SKEIN_REFUSED)
+            capture_refuse(c->captures, &fired->capture);
+        if (status != SKEIN_OK)
+            return status == SKEIN_NO_MEMORY ? SKEIN_AGAIN : status;
+    }
+    return capture_on_fired(c->captures, agent, fired);
+}
+
+static int on_report(void *context, struct fleet_agent *agent, const struct control_report *report,
+                     const cJSON *json, char *error, size_t error_bytes)
+{
+    struct collector *c = context;
+    switch (report->kind) {
+    case CONTROL_FIRED:
+        return on_fired(c, agent, &report->fired, error, error_bytes);
+    case CONTROL_TARGET:
+        return capture_on_target(c->captures, agent, &report->target, json);
+    case CONTROL_RULE:
+        rules_on_report(c->rules, agent, &report->rule);
+        return SKEIN_OK;
+    case CONTROL_PROCESSES:
+    default:
+        return SKEIN_INVALID;
+    }
+}
+
+static void on_tick(void *context, uint64_t now_ns)
+{
+    struct collector *c = context;
+    capture_tick(c->captures, now_ns);
+    rules_tick(c->rules, now_ns);
+}
+
+static uint64_t generation(void *context)
+{
+    struct collector *c = context;
+    return rules_generation(c->rules);
+}
+
+static int save(void *context)
+{
+    struct collector *c = context;
+    int status = capture_save(c->captures);
+    return status == SKEIN_OK ? rules_save(c->rules) : status;
+}
+
+static void saved(void *context)
+{
+    struct collector *c = context;
+    capture_saved(c->captures);
+    rules_saved(c->rules);
+}
+
+static void unlocked(void *context)
+{
+    struct collector *c = context;
+    capture_unlocked(c->captures);
+}
+
+/* ---- hooks: other threads ---- */
+
+static void on_stored(void *context, const struct partition_row *rows, size_t count)
+{
+    struct collector *c = context;
+    capture_on_stored(c->captures, rows, count);
+}
+
+static uint64_t agent_of(void *context, const struct process_uid *process)
+{
+    struct collector *c = context;
+    return fleet_agent_of(c->fleet, process);
+}
+
+static int purge(void *context, const struct capture_id *capture)
+{
+    struct collector *c = context;
+    return c->ingest != NULL ? ingest_delete_capture(c->ingest, capture) : SKEIN_CLOSED;
+}
+
+/* ---- start and stop ---- */
+
+/* Opens what is on disk. */
+static int open_all(struct collector *c, char *error, size_t error_bytes)
+{
+    const struct collector_config *g = &c->config;
+    struct store_settings store = {g->folder, g->segment_bytes, g->min_free_bytes};
+    if (mkdir(g->folder, 0750) != 0 && errno != EEXIST) {
+        snprintf(error, error_bytes, "data_dir %s: %s", g->folder, strerror(errno));
+        return SKEIN_IO;
+    }
+    int status = store_open(&store, &c->store, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = index_open(g->folder, c->store, &c->index, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = catalog_open(g->folder, &c->catalog, error, error_bytes);
+    return status;
+}
+
+static int make_state(struct collector *c, char *error, size_t error_bytes)
+{
+    const struct collector_config *g = &c->config;
+    struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
+                                   g->max_agents,      g->max_processes, g->keep_gone_ms};
+    struct capture_settings captures = {g->deadline_ms, purge, c};
+    struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
+                                on_report, on_tick,      generation,  save,       saved,
+                                unlocked};
+    int status = fleet_new(&fleet, c->catalog, &c->fleet);
+    if (status == SKEIN_OK)
+        status = rules_new(c->fleet, c->catalog, &c->rules);
+    if (status == SKEIN_OK)
+        status = capture_engine_new(&captures, c->fleet, c->catalog, c->index, &c->captures);
+    if (status != SKEIN_OK)
+        snprintf(error, error_bytes, "state: %s", skein_status_text(status));
+    else
+        fleet_set_hooks(c->fleet, &hooks);
+    return status;
+}
+
+static int start_ports(struct collector *c, char *error, size_t error_bytes)
+{
+    const struct collector_config *g = &c->config;
+    struct ingest_settings ingest = {g->data_address, g->assembling_bytes, g->commit_wait_ms};
+    struct ingest_hooks hooks = {c, on_stored, agent_of};
+    struct http_settings http = {.address = g->http_address,
+                                 .max_body_bytes = g->http_body_bytes,
+                                 .max_connections = g->http_connections,
+                                 .max_connections_per_ip = g->http_connections_per_ip,
+                                 .threads = g->http_threads,
+                                 .receive_ms = g->http_receive_ms,
+                                 .idle_ms = g->http_idle_ms,
+                                 .drain_ms = g->http_drain_ms};
+    int status = ingest_start(&ingest, c->store, c->index, &hooks, &c->ingest, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = fleet_start(c->fleet, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = http_start(&http, api_routes, c, &c->http, error, error_bytes);
+    return status;
+}
+
+int collector_start(struct collector *c, char *error, size_t error_bytes)
+{
+    int status = open_all(c, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = make_state(c, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = start_ports(c, error, error_bytes);
+    if (status != SKEIN_OK)
+        collector_stop(c);
+    return status;
+}
+
+void collector_stop(struct collector *c)
+{
+    __atomic_store_n(&c->draining, true, __ATOMIC_RELAXED);
+    http_stop(&c->http);
+    /* The control thread may be deleting through ingest: it ends first. Partitions that ingest
+     * stores after that are found in the index at the next start. */
+    if (c->fleet != NULL)
+        fleet_stop(c->fleet);
+    if (c->ingest != NULL)
+        ingest_stop(&c->ingest);
+    capture_engine_free(&c->captures);
+    rules_free(&c->rules);
+    fleet_free(&c->fleet);
+    catalog_close(&c->catalog);
+    if (c->index != NULL)
+        index_close(&c->index);
+    if (c->store != NULL)
+        store_close(&c->store);
+}

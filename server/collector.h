@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The collector put together: config, store, index, catalog, fleet, captures, rules, ingest, HTTP.
+ * Owns them all and the order in which they start and stop. Started and stopped by one thread.
+ */
+#ifndef COLLECTOR_H
+#define COLLECTOR_H
+
+#include "capture.h"
+#include "catalog.h"
+#include "config.h"
+#include "fleet.h"
+#include "http.h"
+#include "index.h"
+#include "ingest.h"
+#include "rules.h"
+#include "store.h"
+
+struct collector_config {
+    char *data_address, *control_address, *http_address, *folder;
+    char *log_level, *log_form;
+    uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
+    uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
+    uint64_t deadline_ms;
+    uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes, http_receive_ms,
+        http_idle_ms, http_drain_ms, http_exports;
+};
+extern const struct config_param collector_params[];
+
+struct collector {
+    struct collector_config config;
+    struct store *store;
+    struct index *index;
+    struct catalog *catalog;
+    struct fleet *fleet;
+    struct capture_engine *captures;
+    struct rules *rules;
+    struct ingest *ingest;
+    struct http_server *http;
+    uint64_t exports; /* perfetto downloads now; atomic */
+    bool draining;    /* atomic */
+};
+
+/* Starts everything with the config that is in place. SKEIN_OK, or a status with "what: why" in error; what had started is
+ * stopped again. */
+int collector_start(struct collector *c, char *error, size_t error_bytes);
+/* Drains: no new requests, running downloads and uploads finish within bounds, everything acknowledged is on disk. */
+void collector_stop(struct collector *c);
+
+/* The API's route table (api_routes.c); handlers get the struct collector as their context. */
+extern const struct http_route api_routes[];
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads control bodies. Owns nothing but the arrays that it hands out; any thread.
+ */
+#include "control_msg.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "selector.h"
+
+void agent_text(uint64_t agent, char out[AGENT_TEXT_BYTES])
+{
+    snprintf(out, AGENT_TEXT_BYTES, "%016llx", (unsigned long long)agent);
+}
+
+int agent_parse(const char *text, uint64_t *agent)
+{
+    uint64_t v = 0;
+    size_t n = 0;
+    for (; text[n] != '\0'; n++) {
+        const char *digit = strchr("0123456789abcdef", text[n]);
+        if (digit == NULL || n >= 16)
+            return SKEIN_INVALID;
+        v = v << 4 | (uint64_t)(digit - "0123456789abcdef");
+    }
+    if (n != 16)
+        return SKEIN_INVALID;
+    *agent = v;
+    return SKEIN_OK;
+}
+
+static void fail(struct json_reader *r, const char *path, const char *key, const char *words)
+{
+    if (r->error[0] == '\0')
+        snprintf(r->error, sizeof r->error, "%s%s%s: %s", path, path[0] != '\0' ? "." : "", key,
+                 words);
+}
+
+static int result(const struct json_reader *r, char *error, size_t error_bytes)
+{
+    if (r->error[0] == '\0')
+        return SKEIN_OK;
+    snprintf(error, error_bytes, "%s", r->error);
+    return SKEIN_INVALID;
+}
+
+static uint64_t number(struct json_reader *r, const cJSON *o, const char *path, const char *key)
+{
+    return json_u64(r, o, path, key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
+}
+
+/* Below 2^62, so that adding durations cannot wrap and SQLite's signed integers hold it. */
+static uint64_t time_ns(struct json_reader *r, const cJSON *o, const char *path, const char *key)
+{
+    return json_u64(r, o, path, key, JSON_OPTIONAL, 0, 0, UINT64_C(1) << 62);
+}
+
+static uint64_t agent_get(struct json_reader *r, const cJSON *o)
+{
+    uint64_t agent = 0;
+    const char *text = json_str(r, o, "", "agent", JSON_REQUIRED, "", 16);
+    if (r->error[0] == '\0' && agent_parse(text, &agent) != SKEIN_OK)
+        fail(r, "", "agent", "must be 16 hex digits");
+    return agent;
+}
+
+static void id_get(struct json_reader *r, const cJSON *o, const char *path, const char *key,
+                   uint8_t id[16])
+{
+    const char *text = json_str(r, o, path, key, JSON_REQUIRED, "", 32);
+    if (r->error[0] == '\0' && id_parse(text, id) != SKEIN_OK)
+        fail(r, path, key, "must be 32 hex digits");
+}
+
+static const char *labels_of(struct json_reader *r, const cJSON *o, const char *path)
+{
+    const char *labels = json_str(r, o, path, "labels", JSON_OPTIONAL, "", CONTROL_LABELS_MAX);
+    if (labels[0] != '\0' && !labels_valid(labels))
+        fail(r, path, "labels", "must be k=v,k2=v2");
+    return labels;
+}
+
+int control_hello_get(const cJSON *json, struct control_hello *out, char *error, size_t error_bytes)
+{
+    struct json_reader r = {{0}};
+    struct control_hello h = {.agent = agent_get(&r, json)};
+    h.host = json_str(&r, json, "", "host", JSON_REQUIRED, "", CONTROL_NAME_MAX);
+    h.version = json_str(&r, json, "", "version", JSON_OPTIONAL, "", 63);
+    h.boot = json_str(&r, json, "", "boot", JSON_OPTIONAL, "", 63);
+    h.labels = labels_of(&r, json, "");
+    h.epoch = number(&r, json, "", "epoch");
+    h.heartbeat_ms = number(&r, json, "", "heartbeat_ms");
+    *out = h;
+    return result(&r, error, error_bytes);
+}
+
+int control_heartbeat_get(const cJSON *json, struct control_heartbeat *out, char *error,
+                          size_t error_bytes)
+{
+    struct json_reader r = {{0}};
+    struct control_heartbeat h = {.agent = agent_get(&r, json)};
+    h.sent_ns = time_ns(&r, json, "", "sent_ns");
+    h.rules_generation = number(&r, json, "", "rules_generation");
+    h.processes_version = number(&r, json, "", "processes_version");
+    h.cpu_ms = number(&r, json, "", "cpu_ms");
+    const cJSON *spool = json_object(&r, json, "", "spool", JSON_OPTIONAL);
+    if (spool != NULL) {
+        h.spool_bytes = number(&r, spool, "spool", "bytes");
+        h.spool_partitions = number(&r, spool, "spool", "partitions");
+    }
+    const cJSON *lost = json_object(&r, json, "", "lost", JSON_OPTIONAL);
+    if (lost != NULL) {
+        h.lost_partitions = number(&r, lost, "lost", "spool_partitions");
+        h.lost_events = number(&r, lost, "lost", "spool_events");
+    }
+    *out = h;
+    return result(&r, error, error_bytes);
+}
+
+int control_ack_get(const cJSON *json, struct control_ack *out, char *error, size_t error_bytes)
+{
+    struct json_reader r = {{0}};
+    struct control_ack a = {.agent = agent_get(&r, json)};
+    a.command = json_str(&r, json, "", "command", JSON_REQUIRED, "", 63);
+    a.error = json_str(&r, json, "", "error", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
+    const char *status = json_str(&r, json, "", "status", JSON_REQUIRED, "", 15);
+    a.ok = strcmp(status, "ok") == 0;
+    if (!a.ok && strcmp(status, "failed") != 0)
+        fail(&r, "", "status", "must be ok or failed");
+    *out = a;
+    return result(&r, error, error_bytes);
+}
+
+/* Memory for the members of an array; NULL and a failed reader where there is none. */
+static void *array_new(struct json_reader *r, const cJSON *array, size_t item_bytes, size_t *count)
+{
+    int n = cJSON_GetArraySize(array);
+    *count = n > 0 ? (size_t)n : 0;
+    void *items = calloc(*count + 1, item_bytes);
+    if (items == NULL)
+        fail(r, "", "array", "out of memory");
+    return items;
+}
+
+static void process_get(struct json_reader *r, const cJSON *o, struct control_process *p)
+{
+    const char *path = "processes[]";
+    id_get(r, o, path, "process", p->uid.bytes);
+    p->pid = (uint32_t)json_u64(r, o, path, "pid", JSON_REQUIRED, 0, 0, UINT32_MAX);
+    p->service = json_str(r, o, path, "service", JSON_OPTIONAL, "", 127);
+    p->labels = labels_of(r, o, path);
+    p->exe = json_str(r, o, path, "exe", JSON_OPTIONAL, "", CONTROL_NAME_MAX);
+    p->mode = json_str(r, o, path, "mode", JSON_OPTIONAL, "", 15);
+    p->live = strcmp(json_str(r, o, path, "state", JSON_OPTIONAL, "live", 15), "live") == 0;
+    p->start_ns = time_ns(r, o, path, "start_ns");
+    p->attached_ns = time_ns(r, o, path, "attached_ns");
+    p->ring_bytes = number(r, o, path, "ring_bytes");
+    p->used_bytes = number(r, o, path, "used_bytes");
+    p->events_lost = number(r, o, path, "events_lost");
+    p->wrapped = number(r, o, path, "wrapped");
+}
+
+static void processes_get(struct json_reader *r, const cJSON *json, struct control_processes *out)
+{
+    out->version = number(r, json, "", "version");
+    out->page = json_u64(r, json, "", "page", JSON_OPTIONAL, 0, 0, 1u << 20);
+    out->pages = json_u64(r, json, "", "pages", JSON_OPTIONAL, 1, 1, 1u << 20);
+    if (out->page >= out->pages)
+        fail(r, "", "page", "must be below pages");
+    const cJSON *array = json_array(r, json, "", "processes", JSON_REQUIRED), *item;
+    out->items = array_new(r, array, sizeof *out->items, &out->count);
+    size_t i = 0;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (r->error[0] == '\0' && cJSON_IsObject(item))
+            process_get(r, item, &out->items[i++]);
+        else
+            fail(r, "", "processes", "must hold objects");
+    }
+    out->count = i;
+}
+
+static void fired_get(struct json_reader *r, const cJSON *json, struct control_fired *out)
+{
+    id_get(r, json, "", "capture", out->capture.bytes);
+    id_get(r, json, "", "process", out->process.bytes);
+    out->trigger = json_str(r, json, "", "trigger", JSON_REQUIRED, "", 15);
+    out->rule = json_str(r, json, "", "rule", JSON_OPTIONAL, "", 63);
+    out->reason = json_str(r, json, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
+    out->at_ns = time_ns(r, json, "", "at_ns");
+    out->pre_ms = json_u64(r, json, "", "pre_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
+    out->post_ms = json_u64(r, json, "", "post_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
+    if (strcmp(out->trigger, "health") != 0 && strcmp(out->trigger, "application") != 0 &&
+        strcmp(out->trigger, "crash") != 0)
+        fail(r, "", "trigger", "must be health, application or crash");
+    if (capture_id_is_zero(&out->capture))
+        fail(r, "", "capture", "must not be zero");
+}
+
+static void target_lists_get(struct json_reader *r, const cJSON *json, struct control_target *out)
+{
+    const cJSON *item, *array = json_array(r, json, "", "partitions", JSON_OPTIONAL);
+    out->partitions = array_new(r, array, sizeof *out->partitions, &out->partition_count);
+    size_t i = 0;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (r->error[0] != '\0')
+            return;
+        out->partitions[i++] = (struct control_partition){
+            number(r, item, "partitions[]", "epoch"), number(r, item, "partitions[]", "sequence"),
+            number(r, item, "partitions[]", "events"), number(r, item, "partitions[]", "bytes")};
+    }
+    const cJSON *gaps = json_array(r, json, "", "gaps", JSON_OPTIONAL);
+    out->gaps = array_new(r, gaps, sizeof *out->gaps, &out->gap_count);
+    i = 0;
+    cJSON_ArrayForEach(item, gaps)
+    {
+        if (r->error[0] != '\0')
+            return;
+        out->gaps[i++] = (struct control_gap){
+            time_ns(r, item, "gaps[]", "from_ns"), time_ns(r, item, "gaps[]", "to_ns"),
+            json_str(r, item, "gaps[]", "reason", JSON_OPTIONAL, "unknown", 63)};
+    }
+}
+
+static void target_ledger_get(struct json_reader *r, const cJSON *json, struct control_target *out)
+{
+    const cJSON *ledger = json_object(r, json, "", "ledger", JSON_OPTIONAL), *item;
+    const cJSON *lost =
+        ledger == NULL ? NULL : json_object(r, ledger, "ledger", "lost", JSON_OPTIONAL);
+    out->losses = array_new(r, lost, sizeof *out->losses, &out->loss_count);
+    if (ledger != NULL)
+        out->events = number(r, ledger, "ledger", "events");
+    size_t i = 0;
+    cJSON_ArrayForEach(item, lost)
+    {
+        if (r->error[0] != '\0')
+            return;
+        out->losses[i++] =
+            (struct control_loss){item->string, number(r, lost, "ledger.lost", item->string)};
+    }
+}
+
+static void target_state_get(struct json_reader *r, const cJSON *json, struct control_target *out)
+{
+    static const char *const names[] = {"capturing", "uploading", "nothing", "failed"};
+    const char *state = json_str(r, json, "", "state", JSON_REQUIRED, "", 15);
+    for (size_t i = 0; i < 4; i++) {
+        if (strcmp(state, names[i]) == 0) {
+            out->state = (enum control_target_state)i;
+            return;
+        }
+    }
+    fail(r, "", "state", "must be capturing, uploading, nothing or failed");
+}
+
+int control_target_get(const cJSON *json, struct control_target *out, char *error,
+                       size_t error_bytes)
+{
+    struct json_reader r = {{0}};
+    memset(out, 0, sizeof *out);
+    id_get(&r, json, "", "capture", out->capture.bytes);
+    id_get(&r, json, "", "process", out->process.bytes);
+    target_state_get(&r, json, out);
+    out->reason = json_str(&r, json, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
+    const cJSON *window = json_object(&r, json, "", "window", JSON_OPTIONAL);
+    if (window != NULL) {
+        out->has_window = true;
+        out->from_ns = time_ns(&r, window, "window", "from_ns");
+        out->to_ns = time_ns(&r, window, "window", "to_ns");
+    }
+    const cJSON *death = json_object(&r, json, "", "death", JSON_OPTIONAL);
+    if (death != NULL) {
+        out->has_death = true;
+        out->signal = (int64_t)json_u64(&r, death, "death", "signal", JSON_OPTIONAL, 0, 0, 127);
+        out->status =
+            (int64_t)json_u64(&r, death, "death", "status", JSON_OPTIONAL, 0, 0, INT32_MAX);
+    }
+    target_lists_get(&r, json, out);
+    target_ledger_get(&r, json, out);
+    if (capture_id_is_zero(&out->capture))
+        fail(&r, "", "capture", "must not be zero");
+    int status = result(&r, error, error_bytes);
+    if (status != SKEIN_OK)
+        control_target_fini(out);
+    return status;
+}
+
+void control_target_fini(struct control_target *target)
+{
+    free(target->partitions);
+    free(target->losses);
+    free(target->gaps);
+    memset(target, 0, sizeof *target);
+}
+
+static void rule_get(struct json_reader *r, const cJSON *json, struct control_rule *out)
+{
+    out->rule = json_str(r, json, "", "rule", JSON_REQUIRED, "", 63);
+    out->health = json_str(r, json, "", "health", JSON_REQUIRED, "", 15);
+    out->last_error = json_str(r, json, "", "last_error", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
+    id_get(r, json, "", "process", out->process.bytes);
+    out->since_ns = time_ns(r, json, "", "since_ns");
+    out->checks = number(r, json, "", "checks");
+    out->failures = number(r, json, "", "failures");
+    out->fired = number(r, json, "", "fired");
+    out->suppressed = number(r, json, "", "suppressed");
+    if (strcmp(out->health, "passing") != 0 && strcmp(out->health, "failing") != 0 &&
+        strcmp(out->health, "unknown") != 0)
+        fail(r, "", "health", "must be passing, failing or unknown");
+}
+
+int control_report_get(const cJSON *json, struct control_report *out, char *error,
+                       size_t error_bytes)
+{
+    struct json_reader r = {{0}};
+    memset(out, 0, sizeof *out);
+    out->agent = agent_get(&r, json);
+    const char *kind = json_str(&r, json, "", "kind", JSON_REQUIRED, "", 15);
+    if (r.error[0] != '\0')
+        return result(&r, error, error_bytes);
+    if (strcmp(kind, "target") == 0) {
+        out->kind = CONTROL_TARGET;
+        return control_target_get(json, &out->target, error, error_bytes);
+    }
+    if (strcmp(kind, "processes") == 0) {
+        out->kind = CONTROL_PROCESSES;
+        processes_get(&r, json, &out->processes);
+    } else if (strcmp(kind, "fired") == 0) {
+        out->kind = CONTROL_FIRED;
+        fired_get(&r, json, &out->fired);
+    } else if (strcmp(kind, "rule") == 0) {
+        out->kind = CONTROL_RULE;
+        rule_get(&r, json, &out->rule);
+    } else {
+        fail(&r, "", "kind", "must be processes, fired, target or rule");
+    }
+    int status = result(&r, error, error_bytes);
+    if (status != SKEIN_OK)
+        control_report_fini(out);
+    return status;
+}
+
+void control_report_fini(struct control_report *report)
+{
+    if (report->kind == CONTROL_PROCESSES)
+        free(report->processes.items);
+    else if (report->kind == CONTROL_TARGET)
+        control_target_fini(&report->target);
+    memset(report, 0, sizeof *report);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control thread. A round takes the messages that have come, lets them change agents, captures
+ * and rules under the control lock, saves all changes in one transaction, and only then sends the
+ * answers: what an agent has seen acknowledged survives a power cut. When saving fails no answer
+ * goes out; agents repeat, and the next round saves again.
+ */
+#include "fleet.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "fleet_int.h"
+#include "json.h"
+#include "log.h"
+#include "metrics.h"
+
+#define ROUND_MESSAGES 64
+#define ROUND_WAIT_MS  200
+#define LEASE_CHECK_NS (UINT64_C(1000) * 1000000u)
+
+void fleet_lock(struct fleet *f)
+{
+    pthread_mutex_lock(&f->lock);
+}
+
+void fleet_unlock(struct fleet *f)
+{
+    pthread_mutex_unlock(&f->lock);
+}
+
+void fleet_mark_dirty(struct fleet *f)
+{
+    f->dirty = true;
+}
+
+void fleet_wake(struct fleet *f)
+{
+    uint64_t one = 1;
+    if (write(f->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+        log_warn("control", "cannot wake the control thread", "error", strerror(errno), NULL);
+}
+
+int fleet_flush(struct fleet *f)
+{
+    if (!f->dirty)
+        return SKEIN_OK;
+    int status = catalog_begin(f->catalog);
+    if (status == SKEIN_OK) {
+        status = fleet_save_agents(f);
+        if (status == SKEIN_OK && f->hooks.save != NULL)
+            status = f->hooks.save(f->hooks.context);
+        int ended = catalog_end(f->catalog, status == SKEIN_OK);
+        if (status == SKEIN_OK)
+            status = ended;
+    }
+    if (status != SKEIN_OK) {
+        log_error("catalog", "cannot save; nothing is acknowledged until it works", "error",
+                  skein_status_text(status), NULL);
+        return status;
+    }
+    f->dirty = false;
+    fleet_saved_agents(f);
+    if (f->hooks.saved != NULL)
+        f->hooks.saved(f->hooks.context);
+    return SKEIN_OK;
+}
+
+/* ---- messages ---- */
+
+void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id,
+                  cJSON *json)
+{
+    struct buf body = {0};
+    struct fleet_out *out = calloc(1, sizeof *out);
+    if (out != NULL && json != NULL) {
+        json_print(json, &body);
+        out->peer = *peer;
+        wire_frame_put(&out->bytes, type, id, body.data, body.len);
+    }
+    if (out == NULL || json == NULL || body.status != SKEIN_OK || out->bytes.status != SKEIN_OK) {
+        metrics_add(control_unsent_total, 1);
+        if (out != NULL)
+            buf_fini(&out->bytes);
+        free(out);
+    } else {
+        *f->answers_tail = out;
+        f->answers_tail = &out->next;
+    }
+    buf_fini(&body);
+    cJSON_Delete(json);
+}
+
+void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint8_t type,
+                        uint64_t id, const char *error)
+{
+    cJSON *json = cJSON_CreateObject();
+    if (type == WIRE_REPORT_ACK)
+        cJSON_AddBoolToObject(json, "ok", false);
+    cJSON_AddStringToObject(json, "error", error);
+    fleet_answer(f, peer, type, id, json);
+}
+
+void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
+                  const struct transport_peer *peer)
+{
+    struct wire_frame frame;
+    int status = wire_frame_get(bytes, n, &frame);
+    if (status != SKEIN_OK) {
+        metrics_add(control_malformed_total, 1);
+        if (status == SKEIN_VERSION) /* P-1 */
+            fleet_answer_error(f, peer, WIRE_ERROR, 0, "this collector speaks version 1");
+        return;
+    }
+    char error[256];
+    cJSON *json = json_parse((const char *)frame.body, frame.body_bytes, error, sizeof error);
+    if (json == NULL || !cJSON_IsObject(json)) {
+        metrics_add(control_malformed_total, 1);
+        cJSON_Delete(json);
+        return;
+    }
+    metrics_add(control_messages_total, 1);
+    switch (frame.type) {
+    case WIRE_HELLO:
+        fleet_on_hello(f, &frame, json, peer);
+        break;
+    case WIRE_HEARTBEAT:
+        fleet_on_heartbeat(f, &frame, json, peer);
+        break;
+    case WIRE_COMMAND_ACK:
+        fleet_on_ack(f, &frame, json, peer);
+        break;
+    case WIRE_REPORT:
+        fleet_on_report(f, &frame, json, peer);
+        break;
+    default:
+        metrics_add(control_malformed_total, 1);
+        break;
+    }
+    cJSON_Delete(json);
+}
+
+/* ---- rounds ---- */
+
+static void free_messages(struct fleet_out *list)
+{
+    while (list != NULL) {
+        struct fleet_out *next = list->next;
+        buf_fini(&list->bytes);
+        free(list);
+        list = next;
+    }
+}
+
+static void send_messages(struct fleet *f, struct fleet_out *list)
+{
+    for (struct fleet_out *out = list; out != NULL; out = out->next) {
+        void *message = transport_alloc(out->bytes.len);
+        if (message != NULL) {
+            memcpy(message, out->bytes.data, out->bytes.len);
+            if (transport_send(f->transport, message, &out->peer, 0) == SKEIN_OK)
+                continue;
+            transport_alloc_free(message);
+        }
+        metrics_add(control_unsent_total, 1); /* the peer repeats, or we do */
+    }
+    free_messages(list);
+}
+
+static void wait_for_work(struct fleet *f, int wait_ms)
+{
+    struct pollfd fds[2] = {{.fd = transport_poll_fd(f->transport), .events = POLLIN},
+                            {.fd = f->wake_fd, .events = POLLIN}};
+    if (poll(fds, 2, wait_ms) > 0 && (fds[1].revents & POLLIN) != 0) {
+        uint64_t count;
+        ssize_t got = read(f->wake_fd, &count, sizeof count);
+        (void)got; /* it is only a wake-up: there is nothing in it that could be missed */
+    }
+}
+
+static void tick(struct fleet *f)
+{
+    uint64_t now = clock_monotonic_ns();
+    if (now >= f->next_second_ns) {
+        fleet_check_leases(f);
+        f->next_second_ns = now + LEASE_CHECK_NS;
+    }
+    if (f->hooks.tick != NULL)
+        f->hooks.tick(f->hooks.context, clock_realtime_ns());
+}
+
+/* How long the thread may sleep: until a command is due again, at most ROUND_WAIT_MS. */
+static int wait_ms(struct fleet *f)
+{
+    fleet_lock(f);
+    uint64_t due = fleet_next_due_ns(f), now = clock_monotonic_ns();
+    fleet_unlock(f);
+    if (due <= now)
+        return 0;
+    uint64_t ms = (due - now) / 1000000u + 1;
+    return ms < ROUND_WAIT_MS ? (int)ms : ROUND_WAIT_MS;
+}
+
+static void run_round(struct fleet *f)
+{
+    struct transport_message messages[ROUND_MESSAGES];
+    size_t count = 0;
+    wait_for_work(f, wait_ms(f));
+    while (count < ROUND_MESSAGES &&
+           transport_receive(f->transport, 0, &messages[count]) == SKEIN_OK)
+        count++;
+    fleet_lock(f);
+    for (size_t i = 0; i < count; i++) {
+        fleet_handle(f, messages[i].data, messages[i].len, &messages[i].peer);
+        transport_message_free(&messages[i]);
+    }
+    tick(f);
+    struct fleet_out *ready = NULL, **tail = &ready;
+    if (fleet_flush(f) == SKEIN_OK) {
+        if (f->answers != NULL) {
+            ready = f->answers;
+            tail = f->answers_tail;
+        }
+        fleet_due_commands(f, &tail);
+    } else {
+        free_messages(f->answers);
+    }
+    f->answers = NULL;
+    f->answers_tail = &f->answers;
+    fleet_unlock(f);
+    send_messages(f, ready);
+    if (f->hooks.unlocked != NULL)
+        f->hooks.unlocked(f->hooks.context);
+}
+
+static void *run(void *context)
+{
+    struct fleet *f = context;
+    while (!__atomic_load_n(&f->stopping, __ATOMIC_ACQUIRE))
+        run_round(f);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, struct fleet **out)
+{
+    *out = NULL;
+    struct fleet *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return SKEIN_NO_MEMORY;
+    f->settings = *settings;
+    snprintf(f->address, sizeof f->address, "%s", settings->address);
+    f->settings.address = f->address;
+    f->catalog = catalog;
+    f->commands_tail = &f->commands;
+    f->answers_tail = &f->answers;
+    /* Numbers of an earlier run must not come again while its acknowledgements may be under way. */
+    f->next_number = clock_realtime_ns();
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_mutex_init(&f->owners_lock, NULL);
+    f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int status = f->wake_fd < 0 ? SKEIN_IO : fleet_load_agents(f);
+    *out = f;
+    if (status != SKEIN_OK)
+        fleet_free(out);
+    return status;
+}
+
+void fleet_set_hooks(struct fleet *f, const struct fleet_hooks *hooks)
+{
+    f->hooks = *hooks;
+}
+
+int fleet_start(struct fleet *f, char *error, size_t error_bytes)
+{
+    int status = transport_listen(f->address, WIRE_CONTROL_MAX, &f->transport);
+    if (status != SKEIN_OK) {
+        snprintf(error, error_bytes, "%s: %s", f->address, skein_status_text(status));
+        return status;
+    }
+    if (pthread_create(&f->thread, NULL, run, f) != 0) {
+        snprintf(error, error_bytes, "no thread for the control port");
+        transport_free(&f->transport);
+        return SKEIN_IO;
+    }
+    f->thread_started = true;
+    return SKEIN_OK;
+}
+
+void fleet_stop(struct fleet *f)
+{
+    if (!f->thread_started)
+        return;
+    __atomic_store_n(&f->stopping, true, __ATOMIC_RELEASE);
+    fleet_wake(f);
+    pthread_join(f->thread, NULL);
+    f->thread_started = false;
+    transport_free(&f->transport);
+}
+
+void fleet_free(struct fleet **fleet)
+{
+    struct fleet *f = *fleet;
+    if (f == NULL)
+        return;
+    fleet_stop(f);
+    while (f->commands != NULL) {
+        struct fleet_command *next = f->commands->next;
+        buf_fini(&f->commands->body);
+        free(f->commands);
+        f->commands = next;
+    }
+    free_messages(f->answers);
+    fleet_free_tables(f);
+    if (f->wake_fd >= 0)
+        close(f->wake_fd);
+    pthread_mutex_destroy(&f->owners_lock);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+    *fleet = NULL;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The control port: agents' sessions and leases, the processes that they trace, commands that are
+ * repeated until acknowledged, reports that are acknowledged once they are durable.
+ *
+ * Owns one thread, the only one that touches the transport, and the control lock, which guards
+ * agents, processes, captures and rules together. "Locked" at a prototype: the caller holds it.
+ * Hooks run locked, on the control thread unless said otherwise. An agent that goes silent is shown
+ * offline; nothing of it is deleted.
+ */
+#ifndef FLEET_H
+#define FLEET_H
+
+#include "catalog.h"
+#include "control_msg.h"
+#include "selector.h"
+#include "transport.h"
+
+#define FLEET_OFFSET_SAMPLES 16
+
+struct fleet_agent {
+    uint64_t id, epoch;
+    char host[CONTROL_NAME_MAX + 1], version[64], labels[CONTROL_LABELS_MAX + 1];
+    bool session; /* has said HELLO since this collector started */
+    bool online;
+    uint64_t last_seen_ns; /* realtime */
+    int64_t clock_offset_ns; /* collector's clock minus the agent's, by the least delayed of the last heartbeats */
+    uint64_t rules_generation, processes_live;
+    uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
+    /* fleet.c's own */
+    uint64_t heard_ns, saved_ns; /* monotonic */
+    bool dirty;
+    struct transport_peer peer;
+    int64_t offsets[FLEET_OFFSET_SAMPLES];
+    size_t offset_count;
+    uint64_t list_version, list_pages, list_seen; /* the process list being received */
+    uint64_t list_done;                           /* the version received whole */
+    uint8_t *list_have;                           /* one byte a page */
+};
+
+struct fleet_process {
+    struct process_uid uid;
+    uint64_t agent;
+    uint32_t pid;
+    bool live;
+    char service[128], labels[CONTROL_LABELS_MAX + 1], exe[CONTROL_NAME_MAX + 1], mode[16];
+    char host[CONTROL_NAME_MAX + 1];
+    uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
+    uint64_t gone_ns; /* monotonic */
+    uint64_t list_version;
+};
+
+enum fleet_process_status { FLEET_LIVE, FLEET_GONE, FLEET_OFFLINE };
+
+struct fleet_settings {
+    const char *address; /* "tcp://127.0.0.1:7461" */
+    uint64_t lease_ms, heartbeat_ms, max_agents, max_processes_per_agent, keep_gone_ms;
+};
+
+struct fleet_hooks {
+    void *context;
+    void (*agent_joined)(void *context, struct fleet_agent *agent); /* HELLO: commands start over */
+    void (*agent_heard)(void *context, struct fleet_agent *agent);  /* heartbeat */
+    void (*agent_lost)(void *context, struct fleet_agent *agent);   /* its lease is over */
+    /* A command was acknowledged; capture is NULL for rules. error is "" when ok. */
+    void (*command_done)(void *context, struct fleet_agent *agent, const struct capture_id *capture, const char *error);
+    /* fired, target, rule. SKEIN_OK: acknowledged; SKEIN_AGAIN: not answered, so it comes again; else refused for good with
+     * the words in error. `json` is the body. */
+    int (*report)(void *context, struct fleet_agent *agent, const struct control_report *report, const cJSON *json, char *error,
+                  size_t error_bytes);
+    void (*tick)(void *context, uint64_t now_ns); /* each round; realtime */
+    uint64_t (*rules_generation)(void *context);
+    int (*save)(void *context);    /* inside the catalog's transaction: write what is dirty; any thread that flushes */
+    void (*saved)(void *context);  /* it is committed */
+    void (*unlocked)(void *context); /* end of a round, not locked: work that waits for other threads */
+};
+
+struct fleet;
+
+/* Loads the agents known before. The hooks may be set until fleet_start. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
+int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, struct fleet **out);
+void fleet_set_hooks(struct fleet *f, const struct fleet_hooks *hooks);
+/* Listens and starts the thread. SKEIN_OK or transport_listen's status with words in error. */
+int fleet_start(struct fleet *f, char *error, size_t error_bytes);
+/* Ends the thread; what was acknowledged is durable. fleet_free stops first. */
+void fleet_stop(struct fleet *f);
+void fleet_free(struct fleet **f);
+
+void fleet_lock(struct fleet *f);
+void fleet_unlock(struct fleet *f);
+
+/* Locked: something must be saved before the next answer goes out. */
+void fleet_mark_dirty(struct fleet *f);
+/* Locked: saves now. SKEIN_OK, or a status: nothing was saved, and it will be tried again. */
+int fleet_flush(struct fleet *f);
+/* Any thread: the control thread does a round soon. */
+void fleet_wake(struct fleet *f);
+
+/* ---- agents and processes; locked ---- */
+struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent);
+struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at); /* all, from *at 0; NULL at the end */
+struct fleet_process *fleet_process_find(struct fleet *f, const struct process_uid *uid);
+struct fleet_process *fleet_process_next(struct fleet *f, size_t *at);
+enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p);
+bool fleet_process_match(const struct selector *selector, const struct fleet_process *p);
+
+/* The agent that has reported this process, 0 where unknown. Any thread, not locked, never waits for the control lock. */
+uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process);
+
+/* ---- commands; locked ---- */
+
+/* Sends {"command",...body} until it is acknowledged, deadline_ns (realtime; 0: none) is over, or the agent says HELLO.
+ * Takes body. capture: NULL for rules. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
+int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture, uint64_t deadline_ns, cJSON *body);
+void fleet_drop_commands(struct fleet *f, const struct capture_id *capture); /* of all agents */
+bool fleet_has_rules_command(struct fleet *f, uint64_t agent);
+void fleet_drop_rules_commands(struct fleet *f);
+
+/* ---- for the control thread and its fuzz target ---- */
+/* Locked: one message from the port; its answer waits in the outbox. */
+void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n, const struct transport_peer *peer);
+
+#endif

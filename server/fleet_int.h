@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The inside of the fleet; for fleet.c, fleet_session.c and fleet_command.c alone. All of it is guarded by `lock`. */
+#ifndef FLEET_INT_H
+#define FLEET_INT_H
+
+#include <pthread.h>
+
+#include "fleet.h"
+#include "idmap.h"
+#include "wire.h"
+
+struct fleet_command {
+    struct fleet_command *next;
+    uint64_t number, agent, deadline_ns, due_ns /* monotonic */, wait_ms;
+    struct capture_id capture; /* zero: rules */
+    struct buf body;
+};
+
+/* A message on its way out. An answer waits for the flush; a command does not, because what it rests on is saved. */
+struct fleet_out {
+    struct fleet_out *next;
+    struct transport_peer peer;
+    struct buf bytes;
+};
+
+struct fleet {
+    struct fleet_settings settings;
+    char address[256];
+    struct catalog *catalog;
+    struct fleet_hooks hooks;
+    struct transport *transport;
+    int wake_fd;
+    pthread_t thread;
+    bool thread_started, stopping;
+
+    pthread_mutex_t lock;
+    struct idmap agents, processes;
+    struct fleet_command *commands, **commands_tail;
+    uint64_t next_number;
+    struct fleet_out *answers, **answers_tail;
+    bool dirty;
+    pthread_mutex_t owners_lock; /* guards `owners` alone: ingest asks while the control lock waits for a disk */
+    struct idmap owners;         /* process to agent id, as the pointer's value */
+    uint64_t next_second_ns; /* monotonic: when leases are looked at again */
+};
+
+/* fleet_session.c */
+void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON *json, const struct transport_peer *peer);
+void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json, const struct transport_peer *peer);
+void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json, const struct transport_peer *peer);
+void fleet_check_leases(struct fleet *f);
+int fleet_load_agents(struct fleet *f);
+int fleet_save_agents(struct fleet *f);
+void fleet_saved_agents(struct fleet *f);
+void fleet_free_tables(struct fleet *f);
+
+/* fleet_command.c */
+void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json, const struct transport_peer *peer);
+void fleet_drop_agent_commands(struct fleet *f, uint64_t agent);
+/* Moves due commands to a list of messages; drops those whose deadline is over. */
+void fleet_due_commands(struct fleet *f, struct fleet_out ***tail);
+uint64_t fleet_next_due_ns(const struct fleet *f); /* monotonic; UINT64_MAX: none */
+
+/* fleet.c: queues an answer; takes json. */
+void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id, cJSON *json);
+void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id, const char *error);
+
+#endif

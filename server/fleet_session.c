@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Agents and the processes that they report: HELLO, heartbeats, process lists, leases, the estimate
+ * of each agent's clock. Owns the two tables; everything here runs under the control lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "fleet_int.h"
+#include "log.h"
+#include "metrics.h"
+
+#define SAVE_EVERY_NS (UINT64_C(60) * 1000000000u) /* last_seen and clock offset of a quiet agent  \
+                                                    */
+
+static void agent_key(uint64_t agent, uint8_t key[16])
+{
+    memset(key, 0, 16);
+    memcpy(key, &agent, sizeof agent);
+}
+
+struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent)
+{
+    uint8_t key[16];
+    agent_key(agent, key);
+    return idmap_get(&f->agents, key);
+}
+
+struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
+{
+    return idmap_next(&f->agents, at);
+}
+
+struct fleet_process *fleet_process_find(struct fleet *f, const struct process_uid *uid)
+{
+    return idmap_get(&f->processes, uid->bytes);
+}
+
+struct fleet_process *fleet_process_next(struct fleet *f, size_t *at)
+{
+    return idmap_next(&f->processes, at);
+}
+
+enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p)
+{
+    const struct fleet_agent *agent = fleet_agent_find(f, p->agent);
+    if (!p->live)
+        return FLEET_GONE;
+    return agent != NULL && agent->online ? FLEET_LIVE : FLEET_OFFLINE;
+}
+
+static int owner_put(struct fleet *f, const struct process_uid *process, uint64_t agent)
+{
+    pthread_mutex_lock(&f->owners_lock);
+    int status = SKEIN_OK;
+    if (agent == 0)
+        idmap_remove(&f->owners, process->bytes);
+    else
+        status = idmap_put(&f->owners, process->bytes, (void *)(uintptr_t)agent);
+    pthread_mutex_unlock(&f->owners_lock);
+    return status;
+}
+
+uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process)
+{
+    pthread_mutex_lock(&f->owners_lock);
+    uint64_t agent = (uint64_t)(uintptr_t)idmap_get(&f->owners, process->bytes);
+    pthread_mutex_unlock(&f->owners_lock);
+    return agent;
+}
+
+struct match {
+    const struct fleet_process *process;
+    char text[CONTROL_LABELS_MAX + 1];
+};
+
+static const char *match_get(void *context, const char *key)
+{
+    struct match *m = context;
+    const struct fleet_process *p = m->process;
+    if (strcmp(key, "service") == 0)
+        return p->service;
+    if (strcmp(key, "host") == 0)
+        return p->host;
+    if (strcmp(key, "exe") == 0) {
+        const char *slash = strrchr(p->exe, '/');
+        return slash != NULL ? slash + 1 : p->exe;
+    }
+    if (strcmp(key, "pid") == 0) {
+        snprintf(m->text, sizeof m->text, "%u", p->pid);
+        return m->text;
+    }
+    if (strcmp(key, "process") == 0) {
+        id_text(p->uid.bytes, m->text);
+        return m->text;
+    }
+    return labels_get(p->labels, key, m->text, sizeof m->text) ? m->text : NULL;
+}
+
+bool fleet_process_match(const struct selector *selector, const struct fleet_process *p)
+{
+    struct match m = {.process = p};
+    return selector == NULL || selector_match(selector, match_get, &m);
+}
+
+/* ---- agents ---- */
+
+static struct fleet_agent *agent_new(struct fleet *f, uint64_t id)
+{
+    uint8_t key[16];
+    agent_key(id, key);
+    if (f->agents.count >= f->settings.max_agents) {
+        metrics_add(agents_refused_total, 1);
+        return NULL;
+    }
+    struct fleet_agent *agent = calloc(1, sizeof *agent);
+    if (agent == NULL)
+        return NULL;
+    agent->id = id;
+    if (idmap_put(&f->agents, key, agent) != SKEIN_OK) {
+        free(agent);
+        return NULL;
+    }
+    metrics_set(agents_known, f->agents.count);
+    return agent;
+}
+
+static int load_agent(void *context, const struct catalog_agent *row)
+{
+    struct fleet *f = context;
+    struct fleet_agent *agent = agent_new(f, row->agent);
+    if (agent == NULL)
+        return 0;
+    agent->epoch = row->epoch;
+    agent->last_seen_ns = row->last_seen_ns;
+    agent->clock_offset_ns = row->clock_offset_ns;
+    snprintf(agent->host, sizeof agent->host, "%s", row->host);
+    snprintf(agent->version, sizeof agent->version, "%s", row->version);
+    snprintf(agent->labels, sizeof agent->labels, "%s", row->labels);
+    return 0;
+}
+
+int fleet_load_agents(struct fleet *f)
+{
+    int64_t rows = f->catalog != NULL ? catalog_agents(f->catalog, load_agent, f) : 0;
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+
+int fleet_save_agents(struct fleet *f)
+{
+    size_t at = 0;
+    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+        if (!a->dirty)
+            continue;
+        struct catalog_agent row = {a->id,   a->epoch,   a->last_seen_ns, a->clock_offset_ns,
+                                    a->host, a->version, a->labels};
+        int status = catalog_put_agent(f->catalog, &row);
+        if (status != SKEIN_OK)
+            return status;
+    }
+    return SKEIN_OK;
+}
+
+void fleet_saved_agents(struct fleet *f)
+{
+    size_t at = 0;
+    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+        if (a->dirty)
+            a->saved_ns = clock_monotonic_ns();
+        a->dirty = false;
+    }
+}
+
+void fleet_free_tables(struct fleet *f)
+{
+    size_t at = 0;
+    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+        free(a->list_have);
+        free(a);
+    }
+    idmap_fini(&f->agents);
+    at = 0;
+    for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
+        free(p);
+    idmap_fini(&f->processes);
+    idmap_fini(&f->owners);
+}
+
+static void save_soon(struct fleet *f, struct fleet_agent *agent)
+{
+    agent->dirty = true;
+    fleet_mark_dirty(f);
+}
+
+/* Every message of an agent renews its lease and its return path. */
+static void agent_seen(struct fleet *f, struct fleet_agent *agent,
+                       const struct transport_peer *peer)
+{
+    agent->peer = *peer;
+    agent->heard_ns = clock_monotonic_ns();
+    agent->last_seen_ns = clock_realtime_ns();
+    if (agent->session && !agent->online) {
+        agent->online = true;
+        save_soon(f, agent);
+    }
+}
+
+void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
+                    const struct transport_peer *peer)
+{
+    struct control_hello hello;
+    char error[256], collector[AGENT_TEXT_BYTES], id[AGENT_TEXT_BYTES];
+    if (control_hello_get(json, &hello, error, sizeof error) != SKEIN_OK) {
+        metrics_add(control_malformed_total, 1);
+        fleet_answer_error(f, peer, WIRE_ERROR, frame->id, error);
+        return;
+    }
+    struct fleet_agent *agent = fleet_agent_find(f, hello.agent);
+    if (agent == NULL)
+        agent = agent_new(f, hello.agent);
+    if (agent == NULL) {
+        fleet_answer_error(f, peer, WIRE_ERROR, frame->id,
+                           "the collector's table of agents is full");
+        return;
+    }
+    bool known_session = agent->session && agent->online && agent->epoch == hello.epoch;
+    agent->epoch = hello.epoch;
+    snprintf(agent->host, sizeof agent->host, "%s", hello.host);
+    snprintf(agent->version, sizeof agent->version, "%s", hello.version);
+    snprintf(agent->labels, sizeof agent->labels, "%s", hello.labels);
+    agent->session = true;
+    agent->list_version = agent->list_done = agent->list_pages = 0; /* it counts anew */
+    agent_seen(f, agent, peer);
+    save_soon(f, agent);
+    agent_text(agent->id, id);
+    if (!known_session)
+        log_info("control", "agent joined", "agent", id, "host", agent->host, "version",
+                 agent->version, NULL);
+    cJSON *welcome = cJSON_CreateObject();
+    agent_text(f->catalog != NULL ? catalog_collector(f->catalog) : 0, collector);
+    cJSON_AddStringToObject(welcome, "collector", collector);
+    cJSON_AddNumberToObject(welcome, "lease_ms", (double)f->settings.lease_ms);
+    cJSON_AddNumberToObject(welcome, "heartbeat_ms", (double)f->settings.heartbeat_ms);
+    cJSON_AddNumberToObject(welcome, "rules_generation",
+                            f->hooks.rules_generation != NULL
+                                ? (double)f->hooks.rules_generation(f->hooks.context)
+                                : 0);
+    cJSON_AddNullToObject(welcome, "seal");
+    fleet_answer(f, peer, WIRE_WELCOME, frame->id, welcome);
+    fleet_drop_agent_commands(f, agent->id); /* P-7 */
+    if (f->hooks.agent_joined != NULL)
+        f->hooks.agent_joined(f->hooks.context, agent);
+}
+
+/* received - sent is the clocks' difference plus the way's delay, which is never negative: the
+ * least of the last heartbeats is the nearest to the difference. */
+static void estimate_offset(struct fleet_agent *agent, uint64_t sent_ns, uint64_t received_ns)
+{
+    if (sent_ns == 0)
+        return;
+    agent->offsets[agent->offset_count++ % FLEET_OFFSET_SAMPLES] =
+        (int64_t)received_ns - (int64_t)sent_ns;
+    size_t n =
+        agent->offset_count < FLEET_OFFSET_SAMPLES ? agent->offset_count : FLEET_OFFSET_SAMPLES;
+    int64_t least = agent->offsets[0];
+    for (size_t i = 1; i < n; i++)
+        if (agent->offsets[i] < least)
+            least = agent->offsets[i];
+    agent->clock_offset_ns = least;
+}
+
+void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
+                        const struct transport_peer *peer)
+{
+    struct control_heartbeat beat;
+    char error[256];
+    uint64_t received_ns = clock_realtime_ns();
+    if (control_heartbeat_get(json, &beat, error, sizeof error) != SKEIN_OK) {
+        metrics_add(control_malformed_total, 1);
+        fleet_answer_error(f, peer, WIRE_ERROR, frame->id, error);
+        return;
+    }
+    struct fleet_agent *agent = fleet_agent_find(f, beat.agent);
+    cJSON *answer = cJSON_CreateObject();
+    char received[24];
+    snprintf(received, sizeof received, "%llu", (unsigned long long)received_ns);
+    cJSON_AddStringToObject(answer, "received_ns", received);
+    cJSON_AddNumberToObject(answer, "rules_generation",
+                            f->hooks.rules_generation != NULL
+                                ? (double)f->hooks.rules_generation(f->hooks.context)
+                                : 0);
+    /* An agent that was taken for lost comes back by HELLO too: its commands were not repeated. */
+    bool hello = agent == NULL || !agent->session || !agent->online;
+    cJSON_AddBoolToObject(answer, "hello", hello);
+    fleet_answer(f, peer, WIRE_HEARTBEAT_ACK, frame->id, answer);
+    if (hello)
+        return;
+    agent_seen(f, agent, peer);
+    estimate_offset(agent, beat.sent_ns, received_ns);
+    uint64_t before = beat.lost_events >= agent->lost_events ? agent->lost_events : 0;
+    metrics_add(events_lost_total, beat.lost_events - before);
+    agent->rules_generation = beat.rules_generation;
+    agent->spool_bytes = beat.spool_bytes;
+    agent->spool_partitions = beat.spool_partitions;
+    agent->lost_partitions = beat.lost_partitions;
+    agent->lost_events = beat.lost_events;
+    agent->cpu_ms = beat.cpu_ms;
+    if (clock_monotonic_ns() - agent->saved_ns > SAVE_EVERY_NS)
+        save_soon(f, agent);
+    if (f->hooks.agent_heard != NULL)
+        f->hooks.agent_heard(f->hooks.context, agent);
+}
+
+/* ---- processes ---- */
+
+static bool name_valid(const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            return false;
+    return true;
+}
+
+static int process_put(struct fleet *f, struct fleet_agent *agent, const struct control_process *in,
+                       uint64_t version)
+{
+    if (!name_valid(in->service) || !name_valid(in->exe) || !name_valid(in->mode))
+        return SKEIN_INVALID;
+    struct fleet_process *p = fleet_process_find(f, &in->uid);
+    if (p == NULL) {
+        p = calloc(1, sizeof *p);
+        if (p == NULL || owner_put(f, &in->uid, agent->id) != SKEIN_OK ||
+            idmap_put(&f->processes, in->uid.bytes, p) != SKEIN_OK) {
+            free(p);
+            return SKEIN_NO_MEMORY;
+        }
+        p->uid = in->uid;
+    } else if (p->agent != agent->id) {
+        return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
+    }
+    if (p->live && !in->live)
+        p->gone_ns = clock_monotonic_ns();
+    else if (!p->live && !in->live && p->gone_ns == 0)
+        p->gone_ns = clock_monotonic_ns();
+    p->agent = agent->id;
+    p->pid = in->pid;
+    p->live = in->live;
+    p->start_ns = in->start_ns;
+    p->attached_ns = in->attached_ns;
+    p->ring_bytes = in->ring_bytes;
+    p->used_bytes = in->used_bytes;
+    p->events_lost = in->events_lost;
+    p->wrapped = in->wrapped;
+    p->list_version = version;
+    snprintf(p->service, sizeof p->service, "%s", in->service);
+    snprintf(p->labels, sizeof p->labels, "%s", in->labels);
+    snprintf(p->exe, sizeof p->exe, "%s", in->exe);
+    snprintf(p->mode, sizeof p->mode, "%s", in->mode);
+    snprintf(p->host, sizeof p->host, "%s", agent->host);
+    return SKEIN_OK;
+}
+
+/* The list has come whole: what it does not name is gone. */
+static void list_finish(struct fleet *f, struct fleet_agent *agent)
+{
+    size_t at = 0;
+    agent->list_done = agent->list_version;
+    agent->processes_live = 0;
+    for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;) {
+        if (p->agent != agent->id)
+            continue;
+        if (p->live && p->list_version != agent->list_version) {
+            p->live = false;
+            p->gone_ns = clock_monotonic_ns();
+        }
+        agent->processes_live += p->live;
+    }
+}
+
+/* A page of a newer list begins that list; of an older one it is old news. */
+static int list_begin(struct fleet_agent *agent, const struct control_processes *list)
+{
+    if (list->version == agent->list_version && list->pages == agent->list_pages)
+        return SKEIN_OK;
+    uint8_t *have = calloc(list->pages, 1);
+    if (have == NULL)
+        return SKEIN_NO_MEMORY;
+    free(agent->list_have);
+    agent->list_have = have;
+    agent->list_version = list->version;
+    agent->list_pages = list->pages;
+    agent->list_seen = 0;
+    return SKEIN_OK;
+}
+
+static int on_processes(struct fleet *f, struct fleet_agent *agent,
+                        const struct control_processes *list, char *error, size_t error_bytes)
+{
+    if (list->version < agent->list_version)
+        return SKEIN_OK;
+    if (list->pages > f->settings.max_processes_per_agent ||
+        agent->processes_live + list->count > 2 * f->settings.max_processes_per_agent) {
+        snprintf(error, error_bytes, "more than %llu processes on one agent",
+                 (unsigned long long)f->settings.max_processes_per_agent);
+        return SKEIN_TOO_LARGE;
+    }
+    int status = list_begin(agent, list);
+    for (size_t i = 0; status == SKEIN_OK && i < list->count; i++) {
+        int put = process_put(f, agent, &list->items[i], list->version);
+        if (put == SKEIN_NO_MEMORY)
+            return SKEIN_AGAIN;
+        if (put != SKEIN_OK) /* one bad entry does not hide the others */
+            metrics_add(control_malformed_total, 1);
+    }
+    if (status != SKEIN_OK)
+        return SKEIN_AGAIN;
+    if (agent->list_have[list->page] == 0) {
+        agent->list_have[list->page] = 1;
+        agent->list_seen++;
+    }
+    if (agent->list_seen == agent->list_pages)
+        list_finish(f, agent);
+    return SKEIN_OK;
+}
+
+void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
+                     const struct transport_peer *peer)
+{
+    struct control_report report;
+    char error[256] = "";
+    int status = control_report_get(json, &report, error, sizeof error);
+    if (status != SKEIN_OK) {
+        metrics_add(control_malformed_total, 1);
+        fleet_answer_error(f, peer, WIRE_REPORT_ACK, frame->id, error);
+        return;
+    }
+    struct fleet_agent *agent = fleet_agent_find(f, report.agent);
+    /* Not answered where the agent is a stranger: it says HELLO first and then reports again. */
+    status = SKEIN_AGAIN;
+    if (agent != NULL && agent->session) {
+        agent_seen(f, agent, peer);
+        if (report.kind == CONTROL_PROCESSES)
+            status = on_processes(f, agent, &report.processes, error, sizeof error);
+        else if (f->hooks.report != NULL)
+            status = f->hooks.report(f->hooks.context, agent, &report, json, error, sizeof error);
+    }
+    control_report_fini(&report);
+    if (status == SKEIN_OK) {
+        cJSON *ok = cJSON_CreateObject();
+        cJSON_AddBoolToObject(ok, "ok", true);
+        fleet_answer(f, peer, WIRE_REPORT_ACK, frame->id, ok);
+    } else if (status != SKEIN_AGAIN) {
+        fleet_answer_error(f, peer, WIRE_REPORT_ACK, frame->id,
+                           error[0] != '\0' ? error : skein_status_text(status));
+    }
+}
+
+/* ---- leases ---- */
+
+#define FORGET_AT_ONCE 256
+
+static void forget_gone(struct fleet *f, uint64_t now)
+{
+    struct fleet_process *old[FORGET_AT_ONCE];
+    size_t count = 0, at = 0;
+    for (struct fleet_process *p;
+         count < FORGET_AT_ONCE && (p = fleet_process_next(f, &at)) != NULL;)
+        if (!p->live && now - p->gone_ns > f->settings.keep_gone_ms * 1000000u)
+            old[count++] = p;
+    for (size_t i = 0; i < count; i++) {
+        idmap_remove(&f->processes, old[i]->uid.bytes);
+        owner_put(f, &old[i]->uid, 0);
+        free(old[i]);
+    }
+}
+
+void fleet_check_leases(struct fleet *f)
+{
+    uint64_t now = clock_monotonic_ns(), online = 0, live = 0;
+    size_t at = 0;
+    char id[AGENT_TEXT_BYTES];
+    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+        if (a->online && now - a->heard_ns > f->settings.lease_ms * 1000000u) {
+            a->online = false;
+            save_soon(f, a);
+            agent_text(a->id, id);
+            log_warn("control", "agent is silent", "agent", id, "host", a->host, NULL);
+            if (f->hooks.agent_lost != NULL)
+                f->hooks.agent_lost(f->hooks.context, a);
+        }
+        online += a->online;
+        live += a->online ? a->processes_live : 0;
+    }
+    metrics_set(agents_online, online);
+    metrics_set(processes_live, live);
+    forget_gone(f, now);
+}

@@ -1,0 +1,688 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The HTTP server over libmicrohttpd, the only file that knows it. Owns the listening socket, a
+ * pool of poll() threads (epoll stalls at multiples of 128 ready connections), and one watchdog
+ * thread. libmicrohttpd's own timeout only sees silence, so the watchdog holds each connection to
+ * a deadline: a request must be whole in time, and an answer must keep moving. A handler never
+ * sees a request before its body is whole and within its limit.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "http.h"
+#include "json.h"
+#include "metrics.h"
+#include "problem.h"
+
+#define URI_BYTES_MAX      8192u
+#define CONNECTION_MEMORY  (32u << 10)
+#define EXTRA_HEADERS_MAX  8
+#define SOURCE_BLOCK_BYTES (1u << 20)
+#define ANSWER_STEP_NS                                                                             \
+    (UINT64_C(120) * 1000000000u) /* for a small answer, or 1 MiB of a large one */
+#define WATCHDOG_STEP_NS  (UINT64_C(250) * 1000000u)
+#define DISCARD_BYTES_MAX (UINT64_C(8) << 20)
+
+/* One open connection. Links are in the server's list; the watchdog reads them under its lock. */
+struct link {
+    struct link *prev, *next;
+    int fd;
+    uint64_t deadline_ns; /* monotonic; the connection is shut down behind it */
+    bool answering;
+};
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    const struct http_route *routes;
+    void *context;
+    struct http_settings settings;
+    int listen_fd;
+    unsigned port;
+    pthread_t watchdog;
+    bool watchdog_started;
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    struct link *links;
+    uint64_t answering;
+    bool stopping;
+};
+
+struct http_exchange {
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    struct link *link;
+    const char *method;
+    size_t uri_bytes;
+    bool begun, body_too_large, dispatched;
+    uint64_t body_received;
+    struct buf body;
+    struct http_match match;
+    struct {
+        const char *name;
+        char *value;
+    } headers[EXTRA_HEADERS_MAX];
+    size_t header_count;
+    struct MHD_Response *response;
+    unsigned status;
+};
+
+/* ---- connections and their deadlines ---- */
+
+static void link_set_deadline(struct http_server *s, struct link *link, uint64_t from_now_ns)
+{
+    if (link == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    link->deadline_ns = clock_monotonic_ns() + from_now_ns;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void link_set_answering(struct http_server *s, struct link *link, bool answering)
+{
+    if (link == NULL)
+        return;
+    pthread_mutex_lock(&s->lock);
+    if (link->answering != answering) {
+        link->answering = answering;
+        s->answering += answering ? 1u : UINT64_MAX;
+        pthread_cond_broadcast(&s->changed);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void link_open(struct http_server *s, struct MHD_Connection *connection,
+                      void **socket_context)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct link *link = calloc(1, sizeof *link);
+    *socket_context = link;
+    if (link == NULL || info == NULL)
+        return; /* without a link the request is refused when it comes */
+    link->fd = info->connect_fd;
+    link->deadline_ns = clock_monotonic_ns() + s->settings.receive_ms * 1000000u;
+    pthread_mutex_lock(&s->lock);
+    link->next = s->links;
+    if (s->links != NULL)
+        s->links->prev = link;
+    s->links = link;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* libmicrohttpd calls this before it closes the descriptor, so the watchdog never shuts down a
+ * descriptor that has become somebody else's. */
+static void link_close(struct http_server *s, void **socket_context)
+{
+    struct link *link = *socket_context;
+    *socket_context = NULL;
+    if (link == NULL)
+        return;
+    link_set_answering(s, link, false);
+    pthread_mutex_lock(&s->lock);
+    if (link->prev != NULL)
+        link->prev->next = link->next;
+    else if (s->links == link)
+        s->links = link->next;
+    if (link->next != NULL)
+        link->next->prev = link->prev;
+    pthread_mutex_unlock(&s->lock);
+    free(link);
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        link_open(context, connection, socket_context);
+    else
+        link_close(context, socket_context);
+}
+
+static void *watchdog_run(void *context)
+{
+    struct http_server *s = context;
+    pthread_mutex_lock(&s->lock);
+    while (!s->stopping) {
+        uint64_t now = clock_monotonic_ns();
+        for (struct link *link = s->links; link != NULL; link = link->next) {
+            if (link->deadline_ns > now)
+                continue;
+            shutdown(link->fd, SHUT_RDWR);
+            link->deadline_ns = UINT64_MAX;
+            metrics_add(http_slow_clients_total, 1);
+        }
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        uint64_t at = (uint64_t)until.tv_nsec + WATCHDOG_STEP_NS;
+        until.tv_sec += (time_t)(at / 1000000000u);
+        until.tv_nsec = (long)(at % 1000000000u);
+        pthread_cond_timedwait(&s->changed, &s->lock, &until);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* ---- the request ---- */
+
+const char *http_method(const struct http_exchange *x)
+{
+    return x->method;
+}
+
+const char *http_part(const struct http_exchange *x, unsigned i)
+{
+    return i < HTTP_PARTS_MAX ? x->match.parts[i] : "";
+}
+
+const char *http_query(const struct http_exchange *x, const char *name)
+{
+    return MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *http_header(const struct http_exchange *x, const char *name)
+{
+    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
+const void *http_body(const struct http_exchange *x, size_t *n)
+{
+    *n = x->body.len;
+    return x->body.data;
+}
+
+struct query_check {
+    const char *const *names;
+    char unknown[64];
+};
+
+static enum MHD_Result check_parameter(void *context, enum MHD_ValueKind kind, const char *key,
+                                       const char *value)
+{
+    (void)kind;
+    (void)value;
+    struct query_check *check = context;
+    for (size_t i = 0; check->names[i] != NULL; i++)
+        if (strcmp(check->names[i], key) == 0)
+            return MHD_YES;
+    snprintf(check->unknown, sizeof check->unknown, "%s", key);
+    return MHD_NO;
+}
+
+bool http_query_known(struct http_exchange *x, const char *const *names)
+{
+    struct query_check check = {.names = names};
+    MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND, check_parameter, &check);
+    if (check.unknown[0] == '\0')
+        return true;
+    struct buf known = {0};
+    for (size_t i = 0; names[i] != NULL; i++)
+        buf_printf(&known, "%s%s", i > 0 ? ", " : "", names[i]);
+    buf_put_u8(&known, 0);
+    http_problem(x, 400, check.unknown, "unknown parameter; known are: %s",
+                 known.status == SKEIN_OK ? (const char *)known.data : "");
+    buf_fini(&known);
+    return false;
+}
+
+cJSON *http_body_json(struct http_exchange *x)
+{
+    const char *type = http_header(x, "Content-Type");
+    if (type == NULL || strncasecmp(type, "application/json", 16) != 0 ||
+        (type[16] != '\0' && strchr("; \t", type[16]) == NULL)) {
+        http_problem(x, 415, "Content-Type", "the body must be application/json");
+        return NULL;
+    }
+    char error[256];
+    cJSON *json = json_parse((const char *)x->body.data, x->body.len, error, sizeof error);
+    if (json == NULL) {
+        http_problem(x, 400, NULL, "the body is no JSON: %s", error);
+        return NULL;
+    }
+    if (!cJSON_IsObject(json)) {
+        cJSON_Delete(json);
+        http_problem(x, 400, NULL, "the body must be a JSON object");
+        return NULL;
+    }
+    return json;
+}
+
+/* ---- the answer ---- */
+
+void http_add_header(struct http_exchange *x, const char *name, const char *value)
+{
+    char *copy = x->header_count < EXTRA_HEADERS_MAX ? strdup(value) : NULL;
+    if (copy == NULL)
+        return;
+    x->headers[x->header_count].name = name;
+    x->headers[x->header_count].value = copy;
+    x->header_count++;
+}
+
+/* Takes the response: it replaces none, because the first answer stands. */
+static void set_response(struct http_exchange *x, unsigned status, const char *type,
+                         struct MHD_Response *response)
+{
+    if (response == NULL)
+        return;
+    if (x->response != NULL) {
+        MHD_destroy_response(response);
+        return;
+    }
+    if (type != NULL)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    for (size_t i = 0; i < x->header_count; i++)
+        MHD_add_response_header(response, x->headers[i].name, x->headers[i].value);
+    pthread_mutex_lock(&x->server->lock);
+    bool stopping = x->server->stopping;
+    pthread_mutex_unlock(&x->server->lock);
+    if (stopping)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    x->response = response;
+    x->status = status;
+}
+
+void http_reply(struct http_exchange *x, unsigned status, const char *type, const void *body,
+                size_t n)
+{
+    /* The cast is for libmicrohttpd's prototype; MUST_COPY only reads. */
+    union {
+        const void *in;
+        void *out;
+    } bytes = {.in = n > 0 ? body : ""};
+    metrics_add(http_bytes_total, n);
+    set_response(x, status, type,
+                 MHD_create_response_from_buffer(n, bytes.out, MHD_RESPMEM_MUST_COPY));
+}
+
+void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json)
+{
+    struct buf text = {0};
+    if (json != NULL)
+        json_print(json, &text);
+    cJSON_Delete(json);
+    if (text.len > 0 && text.status == SKEIN_OK) {
+        buf_put_u8(&text, '\n');
+        http_add_header(x, "Cache-Control", "no-store");
+        http_reply(x, status, status >= 400 ? PROBLEM_TYPE : "application/json", text.data,
+                   text.len);
+    }
+    buf_fini(&text); /* out of memory: no answer given, which becomes a 500 */
+}
+
+void http_problem(struct http_exchange *x, unsigned status, const char *field, const char *format,
+                  ...)
+{
+    char detail[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    if (status == 503)
+        http_add_header(x, "Retry-After", "5");
+    http_reply_json(x, status, problem_new(status, field, detail));
+}
+
+/* ---- bodies made while they are sent ---- */
+
+struct body {
+    struct http_server *server;
+    struct link *link;
+    struct http_source source;
+    uint64_t base, length; /* of the source; length HTTP_SIZE_UNKNOWN: until it ends */
+};
+
+static ssize_t body_read(void *context, uint64_t position, char *out, size_t max)
+{
+    struct body *body = context;
+    link_set_deadline(body->server, body->link, ANSWER_STEP_NS);
+    if (body->length != HTTP_SIZE_UNKNOWN) {
+        if (position >= body->length)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (max > body->length - position)
+            max = (size_t)(body->length - position);
+    }
+    int64_t n = body->source.read(body->source.context, body->base + position, out, max);
+    if (n > 0) {
+        metrics_add(http_bytes_total, n);
+        return (ssize_t)n;
+    }
+    if (n == 0 && body->length == HTTP_SIZE_UNKNOWN)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    metrics_add(http_cut_answers_total, 1);
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void body_free(void *context)
+{
+    struct body *body = context;
+    body->source.done(body->source.context);
+    free(body);
+}
+
+static void reply_part(struct http_exchange *x, unsigned status, const char *type, uint64_t base,
+                       uint64_t length, const struct http_source *source)
+{
+    struct body *body = malloc(sizeof *body);
+    if (body == NULL) {
+        source->done(source->context);
+        return;
+    }
+    *body = (struct body){x->server, x->link, *source, base, length};
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(length == HTTP_SIZE_UNKNOWN ? MHD_SIZE_UNKNOWN : length,
+                                          SOURCE_BLOCK_BYTES, body_read, body, body_free);
+    if (response == NULL)
+        body_free(body);
+    set_response(x, status, type, response);
+}
+
+void http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
+                       const struct http_source *source)
+{
+    reply_part(x, status, type, 0, size, source);
+}
+
+void http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
+                       const struct http_source *source)
+{
+    char text[96];
+    http_add_header(x, "ETag", etag);
+    http_add_header(x, "Accept-Ranges", "bytes");
+    if (http_etag_in(http_header(x, "If-None-Match"), etag)) {
+        source->done(source->context);
+        http_reply(x, 304, NULL, NULL, 0);
+        return;
+    }
+    /* If-Range: the rest is only worth having if the first part was of the same bytes. */
+    const char *same = http_header(x, "If-Range");
+    const char *range = same == NULL || strcmp(same, etag) == 0 ? http_header(x, "Range") : NULL;
+    uint64_t from, length;
+    switch (http_range_get(range, size, &from, &length)) {
+    case HTTP_RANGE_OUTSIDE:
+        source->done(source->context);
+        snprintf(text, sizeof text, "bytes */%llu", (unsigned long long)size);
+        http_add_header(x, "Content-Range", text);
+        http_problem(x, 416, "Range", "the body has %llu bytes", (unsigned long long)size);
+        return;
+    case HTTP_RANGE_PART:
+        snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)from,
+                 (unsigned long long)(from + length - 1), (unsigned long long)size);
+        http_add_header(x, "Content-Range", text);
+        reply_part(x, 206, type, from, length, source);
+        return;
+    case HTTP_RANGE_WHOLE:
+    default:
+        reply_part(x, 200, type, 0, size, source);
+        return;
+    }
+}
+
+/* ---- from request to answer ---- */
+
+static enum MHD_Result send_answer(struct http_exchange *x)
+{
+    if (x->response == NULL)
+        http_problem(x, 500, NULL, "the collector could not build an answer; its log says why");
+    if (x->response == NULL)
+        return MHD_NO; /* not even memory for that: the connection closes */
+    metrics_add(http_requests_total, 1);
+    if (x->status >= 400)
+        metrics_add(http_errors_total, 1);
+    link_set_deadline(x->server, x->link, ANSWER_STEP_NS);
+    link_set_answering(x->server, x->link, true);
+    return MHD_queue_response(x->connection, x->status, x->response);
+}
+
+static void dispatch(struct http_exchange *x)
+{
+    x->dispatched = true;
+    if (x->body_too_large)
+        http_problem(x, 413, NULL, "the body is above the limit of %llu bytes",
+                     (unsigned long long)x->server->settings.max_body_bytes);
+    else
+        x->match.route->fn(x->server->context, x);
+}
+
+/* What can be said before the body is read: then it need not be. */
+static void refuse_early(struct http_exchange *x, const char *path)
+{
+    const char *length = http_header(x, "Content-Length");
+    http_route_find(x->server->routes, x->method, path, &x->match);
+    if (x->uri_bytes > URI_BYTES_MAX) {
+        http_problem(x, 414, NULL, "the address is longer than %u bytes", URI_BYTES_MAX);
+    } else if (x->match.allow[0] == '\0') {
+        http_problem(x, 404, NULL, "no such path: %.200s", path);
+    } else if (x->match.route == NULL) {
+        http_add_header(x, "Allow", x->match.allow);
+        http_problem(x, 405, NULL, "this path answers %s", x->match.allow);
+    } else if (length != NULL && strtoull(length, NULL, 10) > x->server->settings.max_body_bytes) {
+        x->body_too_large = true;
+        dispatch(x);
+    }
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *path, const char *method, const char *version,
+                                  const char *upload, size_t *upload_bytes, void **request)
+{
+    (void)context;
+    (void)version;
+    struct http_exchange *x = *request;
+    if (x == NULL)
+        return MHD_NO;
+    if (!x->begun) {
+        x->begun = true;
+        x->connection = connection;
+        x->method = method;
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        x->link = info != NULL ? info->socket_context : NULL;
+        if (x->link == NULL)
+            return MHD_NO;
+        link_set_deadline(x->server, x->link, x->server->settings.receive_ms * 1000000u);
+        refuse_early(x, path);
+        return x->response != NULL ? send_answer(x) : MHD_YES;
+    }
+    if (*upload_bytes > 0) {
+        x->body_received += *upload_bytes;
+        if (x->body_received > x->server->settings.max_body_bytes) {
+            x->body_too_large = true;
+            buf_fini(&x->body);
+            if (x->body_received > x->server->settings.max_body_bytes + DISCARD_BYTES_MAX)
+                return MHD_NO;
+        } else {
+            buf_put(&x->body, upload, *upload_bytes);
+        }
+        *upload_bytes = 0;
+        return x->body.status == SKEIN_OK ? MHD_YES : MHD_NO;
+    }
+    if (!x->dispatched)
+        dispatch(x);
+    return send_answer(x);
+}
+
+/* The first that is heard of a request; what it returns becomes on_request's *request. */
+static void *on_uri(void *context, const char *uri, struct MHD_Connection *connection)
+{
+    (void)connection;
+    struct http_exchange *x = calloc(1, sizeof *x);
+    if (x != NULL) {
+        x->server = context;
+        x->uri_bytes = strlen(uri);
+    }
+    return x;
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **request,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct http_server *s = context;
+    (void)connection;
+    (void)code;
+    struct http_exchange *x = *request;
+    *request = NULL;
+    if (x == NULL)
+        return;
+    link_set_answering(s, x->link, false);
+    /* The next request on this connection: time to sit idle, then to arrive. */
+    link_set_deadline(s, x->link, (s->settings.idle_ms + s->settings.receive_ms) * 1000000u);
+    for (size_t i = 0; i < x->header_count; i++)
+        free(x->headers[i].value);
+    if (x->response != NULL)
+        MHD_destroy_response(x->response);
+    buf_fini(&x->body);
+    free(x);
+}
+
+/* ---- start and stop ---- */
+
+/* "host:port" into a bound, listening socket. */
+static int listen_on(const char *address, int *out, unsigned *port, char *error, size_t error_bytes)
+{
+    char host[256];
+    const char *colon = strrchr(address, ':');
+    size_t n = colon != NULL ? (size_t)(colon - address) : 0;
+    if (colon == NULL || n >= sizeof host) {
+        snprintf(error, error_bytes, "\"%s\" is no HOST:PORT", address);
+        return SKEIN_INVALID;
+    }
+    memcpy(host, address, n);
+    host[n] = '\0';
+    char *name = host;
+    if (n >= 2 && host[0] == '[' && host[n - 1] == ']') {
+        host[n - 1] = '\0';
+        name++;
+    }
+    bool all = strcmp(name, "*") == 0;
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    int failed = getaddrinfo(all ? "0.0.0.0" : name, colon + 1, &hints, &found);
+    if (failed != 0) {
+        snprintf(error, error_bytes, "\"%s\": %s", address, gai_strerror(failed));
+        return SKEIN_INVALID;
+    }
+    int status = SKEIN_OK, one = 1;
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
+        bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 1024) != 0) {
+        status = errno == EADDRINUSE ? SKEIN_BUSY : SKEIN_IO;
+        snprintf(error, error_bytes, "\"%s\": %s", address, strerror(errno));
+    }
+    freeaddrinfo(found);
+    struct sockaddr_storage bound = {0};
+    socklen_t bound_bytes = sizeof bound;
+    if (status == SKEIN_OK && getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) == 0)
+        *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+                                                  : ((struct sockaddr_in *)&bound)->sin_port);
+    if (status != SKEIN_OK && fd >= 0)
+        close(fd);
+    else
+        *out = fd;
+    return status;
+}
+
+static void daemon_start(struct http_server *s)
+{
+    struct MHD_OptionItem options[] = {
+        {MHD_OPTION_LISTEN_SOCKET, s->listen_fd, NULL},
+        {MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)s->settings.threads, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)s->settings.max_connections, NULL},
+        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)s->settings.max_connections_per_ip, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, NULL},
+        {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)((s->settings.idle_ms + 999) / 1000), NULL},
+        {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
+        {MHD_OPTION_END, 0, NULL}};
+    s->daemon = MHD_start_daemon(
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, s,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,
+               struct http_server **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
+    struct http_server *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return SKEIN_NO_MEMORY;
+    s->settings = *settings;
+    s->routes = routes;
+    s->context = context;
+    s->listen_fd = -1;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    int status = listen_on(settings->address, &s->listen_fd, &s->port, error, error_bytes);
+    if (status == SKEIN_OK && pthread_create(&s->watchdog, NULL, watchdog_run, s) != 0) {
+        snprintf(error, error_bytes, "no thread for the HTTP watchdog");
+        status = SKEIN_IO;
+    } else if (status == SKEIN_OK) {
+        s->watchdog_started = true;
+        daemon_start(s);
+        if (s->daemon == NULL) {
+            snprintf(error, error_bytes, "\"%s\": the HTTP server does not start",
+                     settings->address);
+            status = SKEIN_IO;
+        }
+    }
+    *out = s;
+    if (status != SKEIN_OK)
+        http_stop(out);
+    return status;
+}
+
+static void wait_for_answers(struct http_server *s)
+{
+    uint64_t end = clock_monotonic_ns() + s->settings.drain_ms * 1000000u;
+    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
+                             .tv_nsec = (long)(end % 1000000000u)};
+    pthread_mutex_lock(&s->lock);
+    s->stopping = true;
+    pthread_cond_broadcast(&s->changed);
+    while (s->answering > 0)
+        if (pthread_cond_timedwait(&s->changed, &s->lock, &until) == ETIMEDOUT)
+            break;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void http_stop(struct http_server **server)
+{
+    struct http_server *s = *server;
+    if (s == NULL)
+        return;
+    if (s->daemon != NULL)
+        MHD_quiesce_daemon(s->daemon);
+    wait_for_answers(s);
+    if (s->daemon != NULL)
+        MHD_stop_daemon(s->daemon);
+    if (s->watchdog_started)
+        pthread_join(s->watchdog, NULL);
+    if (s->listen_fd >= 0)
+        close(s->listen_fd);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    *server = NULL;
+}
+
+unsigned http_port(const struct http_server *server)
+{
+    return server->port;
+}

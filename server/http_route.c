@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Matches paths against the route table and reads the Range and If-None-Match headers. Pure
+ * functions over hostile text; any thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "http.h"
+
+/* Takes the characters of one "{}": up to the text that follows it in the pattern, and never a '/'.
+ */
+static bool take_part(const char **path, const char *rest, char out[HTTP_PART_BYTES])
+{
+    size_t n = strcspn(*path, "/");
+    if (rest[0] != '\0' && rest[0] != '/') {
+        /* A suffix such as ":stop" ends the part: it must be the end of the segment. */
+        size_t suffix = strcspn(rest, "/");
+        if (n <= suffix || memcmp(*path + n - suffix, rest, suffix) != 0)
+            return false;
+        n -= suffix;
+    }
+    if (n == 0 || n >= HTTP_PART_BYTES)
+        return false;
+    memcpy(out, *path, n);
+    out[n] = '\0';
+    *path += n;
+    return true;
+}
+
+static bool pattern_match(const char *pattern, const char *path, char parts[][HTTP_PART_BYTES])
+{
+    unsigned count = 0;
+    while (*pattern != '\0') {
+        if (pattern[0] == '{' && pattern[1] == '}') {
+            pattern += 2;
+            if (count == HTTP_PARTS_MAX || !take_part(&path, pattern, parts[count]))
+                return false;
+            count++;
+        } else if (*pattern++ != *path++) {
+            return false;
+        }
+    }
+    return *path == '\0';
+}
+
+static void allow_add(char allow[64], const char *method)
+{
+    size_t n = strlen(allow);
+    snprintf(allow + n, 64 - n, "%s%s%s", n > 0 ? ", " : "", method,
+             strcmp(method, "GET") == 0 ? ", HEAD" : "");
+}
+
+void http_route_find(const struct http_route *routes, const char *method, const char *path,
+                     struct http_match *match)
+{
+    memset(match, 0, sizeof *match);
+    const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+    size_t best_literal = 0;
+    for (const struct http_route *r = routes; r->method != NULL; r++) {
+        char parts[HTTP_PARTS_MAX][HTTP_PART_BYTES] = {{0}};
+        if (!pattern_match(r->pattern, path, parts))
+            continue;
+        /* "/captures/{}:stop" beats "/captures/{}": the pattern with more literal text wins, with
+         * all its methods. */
+        size_t literal = strlen(r->pattern);
+        if (literal < best_literal)
+            continue;
+        if (literal > best_literal) {
+            match->allow[0] = '\0';
+            match->route = NULL;
+            best_literal = literal;
+        }
+        allow_add(match->allow, r->method);
+        if (strcmp(r->method, wanted) == 0) {
+            match->route = r;
+            memcpy(match->parts, parts, sizeof parts);
+        }
+    }
+}
+
+/* Digits to a number; false on none or beyond 64 bits. */
+static bool take_number(const char **p, uint64_t *out)
+{
+    const char *s = *p;
+    uint64_t v = 0;
+    while (*s >= '0' && *s <= '9') {
+        uint64_t digit = (uint64_t)(*s - '0');
+        if (v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+        s++;
+    }
+    if (s == *p)
+        return false;
+    *p = s;
+    *out = v;
+    return true;
+}
+
+enum http_range_result http_range_get(const char *header, uint64_t size, uint64_t *from,
+                                      uint64_t *length)
+{
+    *from = 0;
+    *length = size;
+    if (header == NULL || strncmp(header, "bytes=", 6) != 0)
+        return HTTP_RANGE_WHOLE;
+    const char *p = header + 6;
+    uint64_t first = 0, last = 0;
+    if (*p == '-') { /* the last n bytes */
+        p++;
+        if (!take_number(&p, &last) || *p != '\0')
+            return HTTP_RANGE_WHOLE;
+        if (last == 0 || size == 0)
+            return HTTP_RANGE_OUTSIDE;
+        *length = last < size ? last : size;
+        *from = size - *length;
+        return HTTP_RANGE_PART;
+    }
+    if (!take_number(&p, &first) || *p++ != '-')
+        return HTTP_RANGE_WHOLE;
+    last = UINT64_MAX;
+    if (*p != '\0' && (!take_number(&p, &last) || *p != '\0' || last < first))
+        return HTTP_RANGE_WHOLE;
+    if (first >= size)
+        return HTTP_RANGE_OUTSIDE;
+    *from = first;
+    *length = (last < size ? last : size - 1) - first + 1;
+    return HTTP_RANGE_PART;
+}
+
+bool http_etag_in(const char *list, const char *etag)
+{
+    if (list == NULL)
+        return false;
+    size_t n = strlen(etag);
+    while (*list != '\0') {
+        list += strspn(list, " \t,");
+        if (*list == '*')
+            return true;
+        if (strncmp(list, "W/", 2) == 0)
+            list += 2;
+        if (strncmp(list, etag, n) == 0 && (list[n] == '\0' || strchr(" \t,", list[n]) != NULL))
+            return true;
+        list += strcspn(list, ",");
+    }
+    return false;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A hash map from 16-byte ids to pointers. Ids come from outside, so the hash is keyed. One owner;
+ * the caller locks. Values stay the caller's.
+ */
+#ifndef IDMAP_H
+#define IDMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct idmap_slot {
+    uint8_t id[16];
+    void *value; /* NULL: free */
+};
+struct idmap {
+    struct idmap_slot *slots;
+    size_t capacity, count;
+    uint64_t seed;
+};
+
+/* All-zero is an empty map. */
+void idmap_fini(struct idmap *map);
+void *idmap_get(const struct idmap *map, const uint8_t id[16]); /* NULL where absent */
+int idmap_put(struct idmap *map, const uint8_t id[16], void *value); /* replaces; SKEIN_OK or SKEIN_NO_MEMORY */
+void *idmap_remove(struct idmap *map, const uint8_t id[16]); /* what was there, or NULL */
+
+/* Walks: start with *at 0; NULL at the end. The current entry may be removed only after the walk. */
+void *idmap_next(const struct idmap *map, size_t *at);
+
+#endif

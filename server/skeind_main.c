@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skeind, the collector: command line, config, signals. The main thread starts the collector and
+ * then only waits for signals: SIGTERM and SIGINT drain, SIGHUP reads the config again.
+ */
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collector.h"
+#include "log.h"
+
+#define DEFAULT_CONFIG "/etc/skein/collector.json"
+
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct options {
+    const char *config; /* NULL: the default file where there is one, else defaults alone */
+    bool check, rebuild;
+};
+
+static void print_help(void)
+{
+    printf(
+        "Usage: skeind [OPTION]...\n"
+        "The collector of Skein: takes partitions from agents, stores them, runs captures and rules,\n"
+        "answers over HTTP.\n\n"
+        "  -c, --config FILE   settings as JSON (default " DEFAULT_CONFIG " where it exists)\n"
+        "      --check-config  check the settings and exit\n"
+        "      --rebuild-index make the index anew from the segments and exit\n"
+        "  -h, --help          this text\n"
+        "  -V, --version       the version\n\n"
+        "Examples:\n"
+        "  skeind --config /etc/skein/collector.json\n"
+        "  skeind --config ./collector.json --check-config\n"
+        "  curl http://127.0.0.1:7462/readyz\n\n"
+        "SIGTERM and SIGINT stop it after running downloads and uploads have finished; SIGHUP reads\n"
+        "the settings again. Exit status: 0 ok, 1 failed, 2 usage.\n\n"
+        "Settings:\n");
+    config_print_help(collector_params, stdout);
+}
+
+/* 0 to go on, 1 when all is done, EXIT_USAGE + 1 on a wrong command line. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+    static const struct option longs[] = {
+        {"config", required_argument, NULL, 'c'},  {"check-config", no_argument, NULL, 'k'},
+        {"rebuild-index", no_argument, NULL, 'r'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},       {NULL, 0, NULL, 0}};
+    int option;
+    while ((option = getopt_long(argc, argv, "c:hV", longs, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            o->config = optarg;
+            break;
+        case 'k':
+            o->check = true;
+            break;
+        case 'r':
+            o->rebuild = true;
+            break;
+        case 'h':
+            print_help();
+            return 1;
+        case 'V':
+            printf("skeind %s\n", SKEIN_VERSION_TEXT);
+            return 1;
+        default:
+            fprintf(stderr, "Try 'skeind --help'.\n");
+            return EXIT_USAGE + 1;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "skeind: unexpected argument: %s\nTry 'skeind --help'.\n", argv[optind]);
+        return EXIT_USAGE + 1;
+    }
+    if (o->config == NULL && access(DEFAULT_CONFIG, F_OK) == 0)
+        o->config = DEFAULT_CONFIG;
+    return 0;
+}
+
+static int load_config(const struct options *o, struct collector_config *config, char *error,
+                       size_t error_bytes)
+{
+    enum log_level level;
+    memset(config, 0, sizeof *config);
+    int status = config_load(collector_params, config, o->config, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    bool json = strcmp(config->log_form, "json") == 0;
+    if (log_level_parse(config->log_level, &level) != SKEIN_OK) {
+        snprintf(error, error_bytes, "log.level: must be debug, info, warn or error");
+    } else if (!json && strcmp(config->log_form, "text") != 0) {
+        snprintf(error, error_bytes, "log.form: must be text or json");
+    } else if (config->lease_ms < 2 * config->heartbeat_ms) {
+        snprintf(error, error_bytes,
+                 "agents.lease_ms: must be at least twice agents.heartbeat_ms, or one late "
+                 "heartbeat shows an agent offline");
+    } else {
+        return SKEIN_OK;
+    }
+    config_free(collector_params, config);
+    return SKEIN_INVALID;
+}
+
+static void apply_log(const struct collector_config *config)
+{
+    enum log_level level = LOG_LEVEL_INFO;
+    (void)log_level_parse(config->log_level, &level); /* load_config has checked it */
+    log_configure(level, strcmp(config->log_form, "json") == 0);
+}
+
+/* Settings that differ between two configs but need a restart. */
+static void report_restart(const struct collector_config *old, const struct collector_config *new)
+{
+    for (const struct config_param *p = collector_params; p->type != CONFIG_TYPE_NONE; p++) {
+        const char *a = (const char *)old + p->offset, *b = (const char *)new + p->offset;
+        bool differs;
+        if (p->live)
+            continue;
+        if (p->type == CONFIG_TYPE_STR)
+            differs = strcmp(*(char *const *)(const void *)a, *(char *const *)(const void *)b) != 0;
+        else
+            differs =
+                memcmp(a, b, p->type == CONFIG_TYPE_BOOL ? sizeof(bool) : sizeof(uint64_t)) != 0;
+        if (differs)
+            log_warn("skeind", "a changed setting waits for a restart", "setting", p->path, NULL);
+    }
+}
+
+static void reload(const struct options *o, struct collector *c)
+{
+    struct collector_config fresh;
+    char error[512];
+    if (load_config(o, &fresh, error, sizeof error) != SKEIN_OK) {
+        log_error("skeind", "the settings are wrong; the old ones stay", "error", error, NULL);
+        return;
+    }
+    report_restart(&c->config, &fresh);
+    apply_log(&fresh);
+    log_info("skeind", "settings read again", "config", o->config != NULL ? o->config : "", NULL);
+    /* The running collector keeps its own texts; only the log's settings are live. */
+    config_free(collector_params, &fresh);
+}
+
+/* Agents hold a connection each, and more than the usual 1024 may come. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            log_warn("skeind", "cannot raise the limit of open files", NULL);
+    }
+}
+
+static int rebuild_index(const struct options *o, const struct collector_config *g)
+{
+    struct store_settings settings = {g->folder, g->segment_bytes, g->min_free_bytes};
+    struct store *store = NULL;
+    struct index *index = NULL;
+    char error[512] = "";
+    (void)o;
+    int status = store_open(&settings, &store, error, sizeof error);
+    if (status == SKEIN_OK)
+        status = index_open(g->folder, store, &index, error, sizeof error);
+    if (status == SKEIN_OK)
+        status = index_rebuild(index, store);
+    if (status != SKEIN_OK)
+        fprintf(stderr, "skeind: %s: %s %s\n", g->folder, skein_status_text(status), error);
+    else
+        printf("skeind: the index of %s is rebuilt\n", g->folder);
+    if (index != NULL)
+        index_close(&index);
+    if (store != NULL)
+        store_close(&store);
+    return status == SKEIN_OK ? 0 : EXIT_FAILED;
+}
+
+static void wait_for_end(const struct options *o, struct collector *c, const sigset_t *signals)
+{
+    for (;;) {
+        int number = 0;
+        if (sigwait(signals, &number) != 0)
+            continue;
+        if (number == SIGHUP) {
+            reload(o, c);
+            continue;
+        }
+        log_info("skeind", "stopping", "signal", number == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
+        return;
+    }
+}
+
+static int serve(const struct options *o, struct collector *c)
+{
+    char error[512] = "";
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: they inherit it */
+    signal(SIGPIPE, SIG_IGN);
+    raise_descriptors();
+    int status = collector_start(c, error, sizeof error);
+    if (status != SKEIN_OK) {
+        log_error("skeind", "cannot start", "error",
+                  error[0] != '\0' ? error : skein_status_text(status), NULL);
+        return EXIT_FAILED;
+    }
+    log_info("skeind", "ready", "version", SKEIN_VERSION_TEXT, "http",
+             log_fmt("%s (port %u)", c->config.http_address, http_port(c->http)), "data",
+             c->config.data_address, "control", c->config.control_address, "folder",
+             c->config.folder, NULL);
+    wait_for_end(o, c, &signals);
+    collector_stop(c);
+    log_info("skeind", "stopped", NULL);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct collector collector;
+    struct options options = {0};
+    char error[512];
+    int done = read_options(argc, argv, &options);
+    if (done != 0)
+        return done - 1;
+    if (load_config(&options, &collector.config, error, sizeof error) != SKEIN_OK) {
+        fprintf(stderr, "skeind: %s\n", error);
+        return EXIT_FAILED;
+    }
+    int result = 0;
+    if (options.check)
+        printf("skeind: the settings are fine\n");
+    else if (options.rebuild)
+        result = rebuild_index(&options, &collector.config);
+    else {
+        apply_log(&collector.config);
+        result = serve(&options, &collector);
+    }
+    config_free(collector_params, &collector.config);
+    return result;
+}
