@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# A second decoder of rings and an agent without a daemon, for all tests of the writer.
+add_library(skein_ring_support STATIC
+    ${CMAKE_SOURCE_DIR}/tests/support/ring_decode.c
+    ${CMAKE_SOURCE_DIR}/tests/support/fake_agent.c)
+target_include_directories(skein_ring_support PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
+target_link_libraries(skein_ring_support PRIVATE skein_flags PUBLIC skein_ring skein_test_support)
+target_include_directories(skein_ring_support PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/include)
+
+skein_test(unit/client-lib/test_ring_layout.c LINK skein_ring_support)
+skein_test(unit/client-lib/test_writer_slow.c LINK skein_ring_support skein_static)
