@@ -2,7 +2,8 @@
  * Partitions from the real writer, and an agent's side of the data port. */
 #include "partition_make.h"
 
-#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "checksum.h"
@@ -11,6 +12,15 @@
 #include "support.h"
 
 #define NOISE_TEXT_BYTES 512
+
+/* Not libcheck's: benches use this file too. */
+static void must(bool fine, const char *what)
+{
+    if (fine)
+        return;
+    fprintf(stderr, "partition_make: %s failed\n", what);
+    abort();
+}
 
 struct process_uid process_of(uint32_t n)
 {
@@ -67,7 +77,7 @@ void partition_make(const struct partition_spec *spec, struct buf *out)
         .exe = spec->exe ? spec->exe : "/usr/bin/svc",
     };
     struct partition_writer *w;
-    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    must(partition_writer_new(&info, &w) == SKEIN_OK, "partition_writer_new");
     struct partition_event_type type = {.name = "noise",
                                         .text = "",
                                         .file = "",
@@ -77,7 +87,7 @@ void partition_make(const struct partition_spec *spec, struct buf *out)
     struct partition_thread thread = {.tid = 1, .name = "main", .incarnation = 1};
     int64_t type_index = partition_writer_type(w, &type);
     int64_t thread_index = partition_writer_thread(w, &thread);
-    ck_assert(type_index >= 0 && thread_index >= 0);
+    must(type_index >= 0 && thread_index >= 0, "a table");
     partition_writer_batch(w, (uint32_t)thread_index, 1, 1, false);
     uint64_t noise = checksum64(&spec->key, sizeof spec->key) | 1;
     size_t events = spec->noise_bytes / NOISE_TEXT_BYTES;
@@ -87,7 +97,7 @@ void partition_make(const struct partition_spec *spec, struct buf *out)
     if (span > 0)
         noise_event(w, (uint32_t)type_index, 1000 + span, &noise);
     buf_clear(out);
-    ck_assert_int_eq(partition_writer_finish(w, out, NULL), SKEIN_OK);
+    must(partition_writer_finish(w, out, NULL) == SKEIN_OK, "partition_writer_finish");
     partition_writer_free(&w);
 }
 
@@ -117,14 +127,14 @@ void chunk_send(struct transport *t, const struct partition_key *key,
         *key, *capture, index, chunk_count(n), n, checksum64(partition, n), bytes, (uint32_t)len};
     size_t body = WIRE_CHUNK_HEADER_BYTES + len;
     uint8_t *message = transport_alloc(WIRE_HEADER_BYTES + body);
-    ck_assert_ptr_nonnull(message);
+    must(message != NULL, "transport_alloc");
     wire_chunk_put(message + WIRE_HEADER_BYTES, &chunk);
     memcpy(message + WIRE_HEADER_BYTES + WIRE_CHUNK_HEADER_BYTES, bytes, len);
     wire_frame_seal(message, WIRE_CHUNK, frame_id, body);
     int status = transport_send(t, message, NULL, (int)support_deadline_ms());
     if (status != SKEIN_OK)
         transport_alloc_free(message);
-    ck_assert_int_eq(status, SKEIN_OK);
+    must(status == SKEIN_OK, "transport_send");
 }
 
 void partition_send(struct transport *t, const struct partition_key *key,
@@ -169,6 +179,6 @@ enum wire_ack_status partition_upload(struct transport *t, const struct partitio
             if (memcmp(&ack.key, key, sizeof *key) == 0 && ack.status != WIRE_RETRY)
                 return ack.status;
     } while (clock_monotonic_ns() < deadline);
-    ck_abort_msg("the collector answers nothing but retry");
+    must(false, "an answer other than retry");
     return WIRE_RETRY;
 }

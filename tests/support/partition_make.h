@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Partitions and an uploading agent for tests and benches of the collector. Failures end the
- * program through libcheck. The uploader belongs to one thread.
+ * Partitions and an uploading agent for tests and benches of the collector. Failures abort the
+ * program. The uploader belongs to one thread.
  */
 #ifndef PARTITION_MAKE_H
 #define PARTITION_MAKE_H
