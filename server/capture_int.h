@@ -103,6 +103,16 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
 void capture_free(struct capture *c);
 void capture_touch(struct capture_engine *e, struct capture *c); /* marks dirty */
 
+/* capture.c */
+void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent); /* its command, to an online agent */
+void capture_discard(struct capture_engine *e, struct capture *c); /* out of memory; the rows stay */
+void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t, enum target_status status,
+                          const char *reason);
+int capture_purge_soon(void *engine, const struct capture_id *id); /* a deleted one's partitions, in the next rounds */
+
+/* capture_inbox.c */
+void capture_take_inbox(struct capture_engine *e);
+
 /* capture_load.c */
 struct capture *capture_find(struct capture_engine *e, const struct capture_id *id); /* in memory or loaded; NULL */
 int capture_load_running(struct capture_engine *e);

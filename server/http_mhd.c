@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The HTTP server over libmicrohttpd, the only file that knows it. Owns the listening socket, a
- * pool of poll() threads (epoll stalls at multiples of 128 ready connections), and one watchdog
- * thread. libmicrohttpd's own timeout only sees silence, so the watchdog holds each connection to
- * a deadline: a request must be whole in time, and an answer must keep moving. A handler never
+ * pool of poll() threads (epoll stalls at multiples of 128 ready connections). libmicrohttpd's own
+ * timeout only sees silence, so http_watch.c holds each connection to a deadline: a request must be
+ * whole in time, and an answer must keep moving. A handler never
  * sees a request before its body is whole and within its limit.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <microhttpd.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "http.h"
+#include "http_int.h"
 #include "json.h"
 #include "metrics.h"
 #include "problem.h"
@@ -32,16 +25,7 @@
 #define SOURCE_BLOCK_BYTES (1u << 20)
 #define ANSWER_STEP_NS                                                                             \
     (UINT64_C(120) * 1000000000u) /* for a small answer, or 1 MiB of a large one */
-#define WATCHDOG_STEP_NS  (UINT64_C(250) * 1000000u)
 #define DISCARD_BYTES_MAX (UINT64_C(8) << 20)
-
-/* One open connection. Links are in the server's list; the watchdog reads them under its lock. */
-struct link {
-    struct link *prev, *next;
-    int fd;
-    uint64_t deadline_ns; /* monotonic; the connection is shut down behind it */
-    bool answering;
-};
 
 struct http_server {
     struct MHD_Daemon *daemon;
@@ -50,20 +34,14 @@ struct http_server {
     struct http_settings settings;
     int listen_fd;
     unsigned port;
-    pthread_t watchdog;
-    bool watchdog_started;
-
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
-    struct link *links;
-    uint64_t answering;
-    bool stopping;
+    struct http_watch *watch;
+    bool stopping; /* atomic */
 };
 
 struct http_exchange {
     struct http_server *server;
     struct MHD_Connection *connection;
-    struct link *link;
+    struct http_link *link;
     const char *method;
     size_t uri_bytes;
     bool begun, body_too_large, dispatched;
@@ -79,100 +57,25 @@ struct http_exchange {
     unsigned status;
 };
 
-/* ---- connections and their deadlines ---- */
-
-static void link_set_deadline(struct http_server *s, struct link *link, uint64_t from_now_ns)
-{
-    if (link == NULL)
-        return;
-    pthread_mutex_lock(&s->lock);
-    link->deadline_ns = clock_monotonic_ns() + from_now_ns;
-    pthread_mutex_unlock(&s->lock);
-}
-
-static void link_set_answering(struct http_server *s, struct link *link, bool answering)
-{
-    if (link == NULL)
-        return;
-    pthread_mutex_lock(&s->lock);
-    if (link->answering != answering) {
-        link->answering = answering;
-        s->answering += answering ? 1u : UINT64_MAX;
-        pthread_cond_broadcast(&s->changed);
-    }
-    pthread_mutex_unlock(&s->lock);
-}
-
-static void link_open(struct http_server *s, struct MHD_Connection *connection,
-                      void **socket_context)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct link *link = calloc(1, sizeof *link);
-    *socket_context = link;
-    if (link == NULL || info == NULL)
-        return; /* without a link the request is refused when it comes */
-    link->fd = info->connect_fd;
-    link->deadline_ns = clock_monotonic_ns() + s->settings.receive_ms * 1000000u;
-    pthread_mutex_lock(&s->lock);
-    link->next = s->links;
-    if (s->links != NULL)
-        s->links->prev = link;
-    s->links = link;
-    pthread_mutex_unlock(&s->lock);
-}
-
-/* libmicrohttpd calls this before it closes the descriptor, so the watchdog never shuts down a
- * descriptor that has become somebody else's. */
-static void link_close(struct http_server *s, void **socket_context)
-{
-    struct link *link = *socket_context;
-    *socket_context = NULL;
-    if (link == NULL)
-        return;
-    link_set_answering(s, link, false);
-    pthread_mutex_lock(&s->lock);
-    if (link->prev != NULL)
-        link->prev->next = link->next;
-    else if (s->links == link)
-        s->links = link->next;
-    if (link->next != NULL)
-        link->next->prev = link->prev;
-    pthread_mutex_unlock(&s->lock);
-    free(link);
-}
+/* ---- connections ---- */
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        link_open(context, connection, socket_context);
-    else
-        link_close(context, socket_context);
-}
-
-static void *watchdog_run(void *context)
-{
     struct http_server *s = context;
-    pthread_mutex_lock(&s->lock);
-    while (!s->stopping) {
-        uint64_t now = clock_monotonic_ns();
-        for (struct link *link = s->links; link != NULL; link = link->next) {
-            if (link->deadline_ns > now)
-                continue;
-            shutdown(link->fd, SHUT_RDWR);
-            link->deadline_ns = UINT64_MAX;
-            metrics_add(http_slow_clients_total, 1);
-        }
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        uint64_t at = (uint64_t)until.tv_nsec + WATCHDOG_STEP_NS;
-        until.tv_sec += (time_t)(at / 1000000000u);
-        until.tv_nsec = (long)(at % 1000000000u);
-        pthread_cond_timedwait(&s->changed, &s->lock, &until);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        /* Without a link the request is refused when it comes. */
+        *socket_context = info != NULL ? http_watch_add(s->watch, info->connect_fd,
+                                                        s->settings.receive_ms * 1000000u)
+                                       : NULL;
+    } else {
+        /* libmicrohttpd calls this before it closes the descriptor, so the watchdog never shuts
+         * down a descriptor that has become somebody else's. */
+        http_watch_remove(s->watch, *socket_context);
+        *socket_context = NULL;
     }
-    pthread_mutex_unlock(&s->lock);
-    return NULL;
 }
 
 /* ---- the request ---- */
@@ -286,10 +189,7 @@ static void set_response(struct http_exchange *x, unsigned status, const char *t
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < x->header_count; i++)
         MHD_add_response_header(response, x->headers[i].name, x->headers[i].value);
-    pthread_mutex_lock(&x->server->lock);
-    bool stopping = x->server->stopping;
-    pthread_mutex_unlock(&x->server->lock);
-    if (stopping)
+    if (__atomic_load_n(&x->server->stopping, __ATOMIC_RELAXED))
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     x->response = response;
     x->status = status;
@@ -340,7 +240,7 @@ void http_problem(struct http_exchange *x, unsigned status, const char *field, c
 
 struct body {
     struct http_server *server;
-    struct link *link;
+    struct http_link *link;
     struct http_source source;
     uint64_t base, length; /* of the source; length HTTP_SIZE_UNKNOWN: until it ends */
 };
@@ -348,7 +248,7 @@ struct body {
 static ssize_t body_read(void *context, uint64_t position, char *out, size_t max)
 {
     struct body *body = context;
-    link_set_deadline(body->server, body->link, ANSWER_STEP_NS);
+    http_watch_deadline(body->server->watch, body->link, ANSWER_STEP_NS);
     if (body->length != HTTP_SIZE_UNKNOWN) {
         if (position >= body->length)
             return MHD_CONTENT_READER_END_OF_STREAM;
@@ -442,8 +342,8 @@ static enum MHD_Result send_answer(struct http_exchange *x)
     metrics_add(http_requests_total, 1);
     if (x->status >= 400)
         metrics_add(http_errors_total, 1);
-    link_set_deadline(x->server, x->link, ANSWER_STEP_NS);
-    link_set_answering(x->server, x->link, true);
+    http_watch_deadline(x->server->watch, x->link, ANSWER_STEP_NS);
+    http_watch_answering(x->server->watch, x->link, true);
     return MHD_queue_response(x->connection, x->status, x->response);
 }
 
@@ -493,7 +393,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         x->link = info != NULL ? info->socket_context : NULL;
         if (x->link == NULL)
             return MHD_NO;
-        link_set_deadline(x->server, x->link, x->server->settings.receive_ms * 1000000u);
+        http_watch_deadline(x->server->watch, x->link, x->server->settings.receive_ms * 1000000u);
         refuse_early(x, path);
         return x->response != NULL ? send_answer(x) : MHD_YES;
     }
@@ -537,9 +437,10 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     *request = NULL;
     if (x == NULL)
         return;
-    link_set_answering(s, x->link, false);
+    http_watch_answering(s->watch, x->link, false);
     /* The next request on this connection: time to sit idle, then to arrive. */
-    link_set_deadline(s, x->link, (s->settings.idle_ms + s->settings.receive_ms) * 1000000u);
+    http_watch_deadline(s->watch, x->link,
+                        (s->settings.idle_ms + s->settings.receive_ms) * 1000000u);
     for (size_t i = 0; i < x->header_count; i++)
         free(x->headers[i].value);
     if (x->response != NULL)
@@ -549,51 +450,6 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 }
 
 /* ---- start and stop ---- */
-
-/* "host:port" into a bound, listening socket. */
-static int listen_on(const char *address, int *out, unsigned *port, char *error, size_t error_bytes)
-{
-    char host[256];
-    const char *colon = strrchr(address, ':');
-    size_t n = colon != NULL ? (size_t)(colon - address) : 0;
-    if (colon == NULL || n >= sizeof host) {
-        snprintf(error, error_bytes, "\"%s\" is no HOST:PORT", address);
-        return SKEIN_INVALID;
-    }
-    memcpy(host, address, n);
-    host[n] = '\0';
-    char *name = host;
-    if (n >= 2 && host[0] == '[' && host[n - 1] == ']') {
-        host[n - 1] = '\0';
-        name++;
-    }
-    bool all = strcmp(name, "*") == 0;
-    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    int failed = getaddrinfo(all ? "0.0.0.0" : name, colon + 1, &hints, &found);
-    if (failed != 0) {
-        snprintf(error, error_bytes, "\"%s\": %s", address, gai_strerror(failed));
-        return SKEIN_INVALID;
-    }
-    int status = SKEIN_OK, one = 1;
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
-        bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 1024) != 0) {
-        status = errno == EADDRINUSE ? SKEIN_BUSY : SKEIN_IO;
-        snprintf(error, error_bytes, "\"%s\": %s", address, strerror(errno));
-    }
-    freeaddrinfo(found);
-    struct sockaddr_storage bound = {0};
-    socklen_t bound_bytes = sizeof bound;
-    if (status == SKEIN_OK && getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) == 0)
-        *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                  : ((struct sockaddr_in *)&bound)->sin_port);
-    if (status != SKEIN_OK && fd >= 0)
-        close(fd);
-    else
-        *out = fd;
-    return status;
-}
 
 static void daemon_start(struct http_server *s)
 {
@@ -623,18 +479,11 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     s->routes = routes;
     s->context = context;
     s->listen_fd = -1;
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    int status = listen_on(settings->address, &s->listen_fd, &s->port, error, error_bytes);
-    if (status == SKEIN_OK && pthread_create(&s->watchdog, NULL, watchdog_run, s) != 0) {
+    int status = http_listen(settings->address, &s->listen_fd, &s->port, error, error_bytes);
+    if (status == SKEIN_OK && (s->watch = http_watch_start()) == NULL) {
         snprintf(error, error_bytes, "no thread for the HTTP watchdog");
         status = SKEIN_IO;
     } else if (status == SKEIN_OK) {
-        s->watchdog_started = true;
         daemon_start(s);
         if (s->daemon == NULL) {
             snprintf(error, error_bytes, "\"%s\": the HTTP server does not start",
@@ -648,20 +497,6 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     return status;
 }
 
-static void wait_for_answers(struct http_server *s)
-{
-    uint64_t end = clock_monotonic_ns() + s->settings.drain_ms * 1000000u;
-    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
-                             .tv_nsec = (long)(end % 1000000000u)};
-    pthread_mutex_lock(&s->lock);
-    s->stopping = true;
-    pthread_cond_broadcast(&s->changed);
-    while (s->answering > 0)
-        if (pthread_cond_timedwait(&s->changed, &s->lock, &until) == ETIMEDOUT)
-            break;
-    pthread_mutex_unlock(&s->lock);
-}
-
 void http_stop(struct http_server **server)
 {
     struct http_server *s = *server;
@@ -669,15 +504,14 @@ void http_stop(struct http_server **server)
         return;
     if (s->daemon != NULL)
         MHD_quiesce_daemon(s->daemon);
-    wait_for_answers(s);
+    __atomic_store_n(&s->stopping, true, __ATOMIC_RELAXED);
+    if (s->watch != NULL)
+        http_watch_wait(s->watch, s->settings.drain_ms);
     if (s->daemon != NULL)
         MHD_stop_daemon(s->daemon);
-    if (s->watchdog_started)
-        pthread_join(s->watchdog, NULL);
+    http_watch_stop(&s->watch); /* after the daemon: its connections are links */
     if (s->listen_fd >= 0)
         close(s->listen_fd);
-    pthread_cond_destroy(&s->changed);
-    pthread_mutex_destroy(&s->lock);
     free(s);
     *server = NULL;
 }

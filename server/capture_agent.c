@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What agents say about captures: joined, lost, refused a command, begun one of their own, reports
+ * of targets. Control thread, under the control lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_int.h"
+#include "clock.h"
+#include "json.h"
+#include "log.h"
+#include "metrics.h"
+
+void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
+{
+    size_t at = 0;
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
+        if (c->status == CAPTURE_RUNNING && !c->own)
+            capture_send(e, c, agent);
+}
+
+void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent)
+{
+    size_t at = 0;
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
+        if (c->status != CAPTURE_RUNNING)
+            continue;
+        for (size_t i = 0; i < c->target_count; i++)
+            if (c->targets[i]->agent == agent->id &&
+                (c->targets[i]->status == TARGET_PENDING || c->targets[i]->status == TARGET_SENT))
+                target_set(e, c, c->targets[i], TARGET_OFFLINE, "its agent is silent");
+    }
+}
+
+void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
+                          const struct capture_id *id, const char *error)
+{
+    struct capture *c = error[0] != '\0' ? capture_find(e, id) : NULL;
+    if (c == NULL || c->status != CAPTURE_RUNNING)
+        return;
+    for (size_t i = 0; i < c->target_count; i++)
+        if (c->targets[i]->agent == agent->id &&
+            (c->targets[i]->status == TARGET_PENDING || c->targets[i]->status == TARGET_SENT))
+            target_set(e, c, c->targets[i], TARGET_FAILED, error);
+    capture_settle(e, c);
+}
+
+bool capture_known(struct capture_engine *e, const struct capture_id *id)
+{
+    return capture_find(e, id) != NULL || catalog_is_deleted(e->catalog, id);
+}
+
+/* A capture that an agent has begun, with its one target. NULL: no memory. */
+static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent,
+                             const struct capture_id *id, const struct process_uid *process)
+{
+    char text[ID_TEXT_BYTES];
+    struct capture *c = capture_new(e, id);
+    if (c == NULL)
+        return NULL;
+    c->own = true;
+    c->created_ns = c->at_ns = clock_realtime_ns();
+    c->deadline_ns = c->created_ns + e->settings.deadline_ms * 1000000u;
+    id_text(process->bytes, text);
+    size_t bytes = strlen(text) + 9;
+    c->selector = malloc(bytes);
+    struct capture_target *t =
+        capture_target_add(c, process, fleet_process_find(e->fleet, process), agent);
+    if (c->selector == NULL || t == NULL) {
+        capture_discard(e, c);
+        return NULL;
+    }
+    snprintf(c->selector, bytes, "process=%s", text);
+    /* What fired says; a report that overtakes it is kept under these until it comes. */
+    snprintf(c->trigger, sizeof c->trigger, "request");
+    snprintf(c->reason, sizeof c->reason, "reported by its agent; no request is known");
+    capture_begin_target(e, c, t, TARGET_CAPTURING, "");
+    metrics_add(captures_total, 1);
+    return c;
+}
+
+int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
+                     const struct control_fired *fired)
+{
+    struct capture *c = capture_find(e, &fired->capture);
+    if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
+        return SKEIN_OK;
+    if (c == NULL)
+        c = adopt(e, agent, &fired->capture, &fired->process);
+    if (c == NULL)
+        return SKEIN_AGAIN;
+    if (!c->own || strcmp(c->trigger, "request") != 0)
+        return SKEIN_OK; /* a repeat */
+    snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
+    snprintf(c->rule, sizeof c->rule, "%s", fired->rule);
+    snprintf(c->reason, sizeof c->reason, "%s", fired->reason);
+    id_text(fired->process.bytes, c->trigger_process);
+    if (fired->at_ns != 0)
+        c->at_ns = fired->at_ns;
+    c->pre_ms = fired->pre_ms;
+    c->post_ms = fired->post_ms;
+    if (c->status == CAPTURE_RUNNING)
+        c->deadline_ns = clock_realtime_ns() + (c->post_ms + e->settings.deadline_ms) * 1000000u;
+    capture_touch(e, c);
+    char id[ID_TEXT_BYTES];
+    id_text(c->id.bytes, id);
+    log_info("captures", "an agent began a capture", "capture", id, "host", agent->host, "trigger",
+             c->trigger, "rule", c->rule, "reason", c->reason, NULL);
+    return SKEIN_OK;
+}
+
+/* The fleet may have learnt of the process after the capture began. */
+static void describe(struct capture_engine *e, struct capture_target *t)
+{
+    const struct fleet_process *p = fleet_process_find(e->fleet, &t->process);
+    if (p == NULL || t->pid != 0)
+        return;
+    t->pid = p->pid;
+    snprintf(t->service, sizeof t->service, "%s", p->service);
+    snprintf(t->labels, sizeof t->labels, "%s", p->labels);
+    snprintf(t->exe, sizeof t->exe, "%s", p->exe);
+}
+
+static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                        const struct control_target *report, const cJSON *json)
+{
+    if (t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING)
+        return SKEIN_OK;
+    if (report->partition_count == 0) {
+        target_set(e, c, t, TARGET_NOTHING, report->reason);
+        return SKEIN_OK;
+    }
+    cJSON *copy = cJSON_Duplicate(json, true);
+    int status = copy != NULL ? target_take_facts(e, t, copy) : SKEIN_NO_MEMORY;
+    if (status != SKEIN_OK)
+        return SKEIN_AGAIN;
+    if (t->status == TARGET_FAILED && c->status != CAPTURE_RUNNING)
+        target_set(e, c, t, TARGET_EXPIRED, "its partitions are late");
+    else if (t->status != TARGET_EXPIRED)
+        target_set(e, c, t, TARGET_UPLOADING, report->reason);
+    t->dirty = true;
+    capture_touch(e, c);
+    target_check_stored(e, c, t);
+    return SKEIN_OK;
+}
+
+int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
+                      const struct control_target *report, const cJSON *json)
+{
+    struct capture *c = capture_find(e, &report->capture);
+    if (c == NULL && catalog_is_deleted(e->catalog, &report->capture))
+        return SKEIN_OK;
+    if (c == NULL)
+        c = adopt(e, agent, &report->capture, &report->process);
+    if (c == NULL)
+        return SKEIN_AGAIN;
+    struct capture_target *t = capture_target_find(c, &report->process);
+    if (t == NULL || t->agent != agent->id)
+        return t == NULL ? SKEIN_NOT_FOUND : SKEIN_DENIED;
+    describe(e, t);
+    int status = SKEIN_OK;
+    switch (report->state) {
+    case CONTROL_CAPTURING:
+        if (target_may(t->status, TARGET_CAPTURING))
+            target_set(e, c, t, TARGET_CAPTURING, report->reason);
+        break;
+    case CONTROL_UPLOADING:
+        status = on_uploading(e, c, t, report, json);
+        break;
+    case CONTROL_NOTHING:
+    case CONTROL_FAILED:
+    default:
+        if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
+            cJSON *copy = cJSON_Duplicate(json, true);
+            if (t->status != TARGET_COMPLETE && copy != NULL)
+                target_take_facts(e, t, copy);
+            else
+                cJSON_Delete(copy);
+        }
+        target_set(e, c, t, report->state == CONTROL_NOTHING ? TARGET_NOTHING : TARGET_FAILED,
+                   report->reason);
+        break;
+    }
+    capture_settle(e, c);
+    return status;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What ingest has stored, from its thread to the control thread. The inbox has a lock of its own,
+ * so that ingest never waits for a save; the rest runs under the control lock.
+ */
+#include <stdlib.h>
+
+#include "capture_int.h"
+#include "clock.h"
+
+#define INBOX_MAX 65536 /* notes; beyond, the index is asked about everything that runs */
+
+void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count)
+{
+    pthread_mutex_lock(&e->inbox_lock);
+    for (size_t i = 0; i < count; i++) {
+        if (e->inbox_count == e->inbox_cap && e->inbox_cap < INBOX_MAX) {
+            size_t cap = e->inbox_cap * 2 + 64;
+            struct stored_note *larger = realloc(e->inbox, cap * sizeof *larger);
+            if (larger != NULL) {
+                e->inbox = larger;
+                e->inbox_cap = cap;
+            }
+        }
+        if (e->inbox_count == e->inbox_cap) {
+            e->inbox_overflow = true;
+            break;
+        }
+        e->inbox[e->inbox_count++] = (struct stored_note){
+            rows[i].record.capture, rows[i].record.key, rows[i].events, rows[i].place.bytes};
+    }
+    pthread_mutex_unlock(&e->inbox_lock);
+    fleet_wake(e->fleet);
+}
+
+static void take_note(struct capture_engine *e, const struct stored_note *note)
+{
+    if (capture_id_is_zero(&note->capture))
+        return;
+    struct capture *c = capture_find(e, &note->capture);
+    if (c == NULL) {
+        if (catalog_is_deleted(e->catalog, &note->capture)) {
+            capture_purge_soon(e, &note->capture);
+            e->next_purge_ns = 0;
+        }
+        return;
+    }
+    struct capture_target *t = capture_target_find(c, &note->key.process);
+    for (size_t i = 0; t != NULL && i < t->facts.partition_count; i++) {
+        if (t->facts.partitions[i].epoch != note->key.epoch ||
+            t->facts.partitions[i].sequence != note->key.sequence || t->stored[i])
+            continue;
+        t->stored[i] = true;
+        t->stored_count++;
+        t->stored_events += note->events;
+        t->stored_bytes += note->bytes;
+        t->updated_ns = clock_realtime_ns();
+        t->dirty = true;
+        capture_touch(e, c);
+        target_check_stored(e, c, t);
+    }
+}
+
+/* Notes were lost for want of memory: asks the index about every target that waits. */
+static void look_up_all(struct capture_engine *e)
+{
+    size_t at = 0;
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
+        for (size_t i = 0; i < c->target_count; i++) {
+            struct capture_target *t = c->targets[i];
+            cJSON *copy = t->report != NULL && t->status != TARGET_COMPLETE
+                              ? cJSON_Duplicate(t->report, true)
+                              : NULL;
+            if (copy != NULL && target_take_facts(e, t, copy) == SKEIN_OK)
+                target_check_stored(e, c, t);
+        }
+    }
+}
+
+void capture_take_inbox(struct capture_engine *e)
+{
+    pthread_mutex_lock(&e->inbox_lock);
+    struct stored_note *notes = e->inbox;
+    size_t count = e->inbox_count;
+    bool overflow = e->inbox_overflow;
+    e->inbox = NULL;
+    e->inbox_count = e->inbox_cap = 0;
+    e->inbox_overflow = false;
+    pthread_mutex_unlock(&e->inbox_lock);
+    for (size_t i = 0; i < count; i++)
+        take_note(e, &notes[i]);
+    free(notes);
+    if (overflow)
+        look_up_all(e);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Holds connections to deadlines. Owns the list of open connections and one thread that shuts down
+ * those whose deadline is over; entered by all threads of the HTTP server, under one lock.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "clock.h"
+#include "http_int.h"
+#include "metrics.h"
+
+#define STEP_NS (UINT64_C(250) * 1000000u)
+
+struct http_link {
+    struct http_link *prev, *next;
+    int fd;
+    uint64_t deadline_ns; /* monotonic */
+    bool answering;
+};
+
+struct http_watch {
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows, and all links */
+    pthread_cond_t changed;
+    struct http_link *links;
+    uint64_t answering;
+    bool stopping;
+};
+
+static struct timespec at_time(uint64_t monotonic_ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(monotonic_ns / 1000000000u),
+                             .tv_nsec = (long)(monotonic_ns % 1000000000u)};
+}
+
+static void *run(void *context)
+{
+    struct http_watch *w = context;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stopping) {
+        uint64_t now = clock_monotonic_ns();
+        for (struct http_link *link = w->links; link != NULL; link = link->next) {
+            if (link->deadline_ns > now)
+                continue;
+            shutdown(link->fd, SHUT_RDWR);
+            link->deadline_ns = UINT64_MAX;
+            metrics_add(http_slow_clients_total, 1);
+        }
+        struct timespec until = at_time(now + STEP_NS);
+        pthread_cond_timedwait(&w->changed, &w->lock, &until);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+struct http_watch *http_watch_start(void)
+{
+    struct http_watch *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return NULL;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&w->lock, NULL);
+    if (pthread_create(&w->thread, NULL, run, w) == 0)
+        return w;
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+    return NULL;
+}
+
+void http_watch_stop(struct http_watch **watch)
+{
+    struct http_watch *w = *watch;
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+    *watch = NULL;
+}
+
+struct http_link *http_watch_add(struct http_watch *w, int fd, uint64_t deadline_ns)
+{
+    struct http_link *link = calloc(1, sizeof *link);
+    if (link == NULL)
+        return NULL;
+    link->fd = fd;
+    link->deadline_ns = clock_monotonic_ns() + deadline_ns;
+    pthread_mutex_lock(&w->lock);
+    link->next = w->links;
+    if (w->links != NULL)
+        w->links->prev = link;
+    w->links = link;
+    pthread_mutex_unlock(&w->lock);
+    return link;
+}
+
+/* Locked. The watchdog wakes as well; it is seldom enough. */
+static void set_answering(struct http_watch *w, struct http_link *link, bool answering)
+{
+    if (link->answering == answering)
+        return;
+    link->answering = answering;
+    if (answering)
+        w->answering++;
+    else if (--w->answering == 0)
+        pthread_cond_broadcast(&w->changed);
+}
+
+void http_watch_remove(struct http_watch *w, struct http_link *link)
+{
+    if (link == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    set_answering(w, link, false);
+    if (link->prev != NULL)
+        link->prev->next = link->next;
+    else
+        w->links = link->next;
+    if (link->next != NULL)
+        link->next->prev = link->prev;
+    pthread_mutex_unlock(&w->lock);
+    free(link);
+}
+
+void http_watch_deadline(struct http_watch *w, struct http_link *link, uint64_t from_now_ns)
+{
+    if (link == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    link->deadline_ns = clock_monotonic_ns() + from_now_ns;
+    pthread_mutex_unlock(&w->lock);
+}
+
+void http_watch_answering(struct http_watch *w, struct http_link *link, bool answering)
+{
+    if (link == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    set_answering(w, link, answering);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void http_watch_wait(struct http_watch *w, uint64_t timeout_ms)
+{
+    struct timespec until = at_time(clock_monotonic_ns() + timeout_ms * 1000000u);
+    pthread_mutex_lock(&w->lock);
+    while (w->answering > 0)
+        if (pthread_cond_timedwait(&w->changed, &w->lock, &until) == ETIMEDOUT)
+            break;
+    pthread_mutex_unlock(&w->lock);
+}
