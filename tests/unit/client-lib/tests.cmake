@@ -9,3 +9,5 @@ target_include_directories(skein_ring_support PRIVATE ${CMAKE_SOURCE_DIR}/client
 
 skein_test(unit/client-lib/test_ring_layout.c LINK skein_ring_support)
 skein_test(unit/client-lib/test_writer_slow.c LINK skein_ring_support skein_static)
+skein_test(unit/client-lib/test_attach_client.c LINK skein_ring_support skein_static)
+skein_test(unit/client-lib/test_thread_cold.c LINK skein_ring_support skein_testpoints)

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads: their slots, names and ends, more of them than slots, operations in progress, and signal
+ * handlers that interrupt the tracer or jump out of it.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fake_agent.h"
+#include "ring_decode.h"
+#include "skein/skein.h"
+#include "skein_atomic.h"
+#include "support.h"
+
+static struct fake_agent agent;
+static struct fake_ring ring;
+static struct decoded_ring decoded;
+
+static void attach(uint64_t bytes)
+{
+    fake_agent_init(&agent, 7);
+    fake_agent_attach_self(&agent, &ring, SKEIN_MODE_CIRCULAR, bytes);
+}
+
+static void decode(void)
+{
+    ring_decode_free(&decoded);
+    ck_assert_msg(ring_decode(ring.ring, &ring.geometry, &decoded), "%s", decoded.error);
+}
+
+static struct ring_slot *slot(uint32_t i)
+{
+    return (struct ring_slot *)(void *)(ring.ring + ring.geometry.slots_off) + i;
+}
+
+static void *named_thread(void *context)
+{
+    skein_thread_name(context);
+    SKEIN_INSTANT("alive");
+    return NULL;
+}
+
+static void run_thread(void *(*body)(void *), void *context)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, body, context), 0);
+    pthread_join(thread, NULL);
+}
+
+START_TEST(a_thread_that_ends_retires_its_slot_and_chunk)
+{
+    char name[] = "worker";
+    attach(1 << 20);
+    SKEIN_INSTANT("main");
+    run_thread(named_thread, name);
+    ck_assert_uint_eq(slot(0)->state, 1);
+    ck_assert_uint_eq(slot(1)->state, 2);
+    ck_assert_str_eq(slot(1)->name, "worker");
+    decode();
+    const struct decoded_event *e = decoded_nth(&decoded, "alive", 0);
+    ck_assert_str_eq(decoded.chunks[e->chunk].head.name, "worker");
+    uint32_t writing = 0;
+    for (uint32_t i = 0; i < ring_small_count(&ring.geometry); i++) {
+        const struct ring_chunk *c =
+            (const struct ring_chunk *)(const void *)(ring.ring +
+                                                      ring_small_offset(&ring.geometry, i));
+        writing += (c->state & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING;
+    }
+    ck_assert_uint_eq(writing, 1); /* the main thread's */
+}
+END_TEST
+
+START_TEST(slots_are_reused_with_a_new_incarnation)
+{
+    char name[] = "short";
+    attach(RING_BYTES_MIN);
+    for (uint32_t i = 0; i < 3 * ring.geometry.slots; i++)
+        run_thread(named_thread, name);
+    ck_assert_uint_eq(slot(0)->incarnation, 3);
+    decode();
+    ck_assert_uint_gt(decoded_count(&decoded, "alive"), 4);
+    ck_assert_uint_eq(decoded.lost, 0);
+}
+END_TEST
+
+struct crowd {
+    pthread_barrier_t all_traced;
+};
+
+static void *crowd_member(void *context)
+{
+    struct crowd *crowd = context;
+    SKEIN_INSTANT("in the crowd");
+    pthread_barrier_wait(&crowd->all_traced);
+    return NULL;
+}
+
+START_TEST(more_threads_than_slots_still_trace)
+{
+    enum { EXTRA = 3 };
+    struct crowd crowd;
+    pthread_t threads[64];
+    attach(RING_BYTES_MIN);
+    uint32_t count = ring.geometry.slots + EXTRA;
+    ck_assert_uint_lt(count, 64);
+    pthread_barrier_init(&crowd.all_traced, NULL, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, crowd_member, &crowd), 0);
+    pthread_barrier_wait(&crowd.all_traced);
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "in the crowd"), count);
+    uint32_t slotless = 0;
+    for (size_t i = 0; i < decoded.chunk_count; i++)
+        slotless += decoded.chunks[i].head.slot == RING_SLOT_NONE;
+    ck_assert_uint_eq(slotless, EXTRA);
+    SKEIN_INSTANT("late"); /* slots are free again */
+    decode();
+    ck_assert_uint_ne(decoded.chunks[decoded_nth(&decoded, "late", 0)->chunk].head.slot,
+                      RING_SLOT_NONE);
+}
+END_TEST
+
+/* ---- operations ---- */
+
+static struct skein_site op_site =
+    SKEIN_SITE(SKEIN_CLASS_SPAN, SKEIN_GROUP_IO, "read", (i64, "fd"), (u64, "bytes"));
+
+START_TEST(an_operation_is_visible_while_it_lasts)
+{
+    const union skein_value values[2] = {{.i64 = 5}, {.u64 = 100}};
+    attach(1 << 20);
+    struct skein_op op = skein_op_enter(&op_site, 5);
+    ck_assert_uint_ne(slot(0)->op_start, 0);
+    ck_assert_int_eq(slot(0)->op_detail, 5);
+    ck_assert_uint_ge(slot(0)->op_type, RING_EVENT_FIRST);
+    struct skein_op inner = skein_op_enter(&op_site, 6);
+    ck_assert_int_eq(slot(0)->op_detail, 5); /* the outermost is shown */
+    skein_op_leave(&inner, 0, values);
+    ck_assert_uint_ne(slot(0)->op_start, 0);
+    skein_op_leave(&op, 0, values);
+    ck_assert_uint_eq(slot(0)->op_start, 0);
+    decode();
+    const struct decoded_event *e = decoded_nth(&decoded, "read", 1);
+    ck_assert_uint_eq(e->klass, SKEIN_CLASS_SPAN);
+    ck_assert_int_eq(e->args[0].i64, 5);
+    ck_assert_uint_eq(e->args[1].u64, 100);
+    ck_assert_uint_le(decoded_nth(&decoded, "read", 0)->duration, e->duration);
+}
+END_TEST
+
+START_TEST(a_short_operation_leaves_no_record)
+{
+    const union skein_value values[2] = {{.i64 = 5}, {.u64 = 100}};
+    attach(1 << 20);
+    struct skein_op op = skein_op_enter(&op_site, 5);
+    skein_op_leave(&op, UINT64_MAX, values);
+    ck_assert_uint_eq(slot(0)->op_start, 0);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "read"), 0);
+    ck_assert_uint_eq(skein_threshold_ns(SKEIN_GROUP_IO, 20000), 20000);
+    ring.page->threshold_ns[SKEIN_GROUP_IO] = 77;
+    ck_assert_uint_eq(skein_threshold_ns(SKEIN_GROUP_IO, 20000), 77);
+}
+END_TEST
+
+/* ---- signal handlers. A test point stands where a signal may strike. ---- */
+
+static const char *strike_at;
+static unsigned strikes_left, struck, hits;
+static sigjmp_buf home;
+static bool jump;
+
+void skein_test_point(const char *name)
+{
+    hits++;
+    if (strikes_left && strcmp(name, strike_at) == 0) {
+        strikes_left--;
+        raise(SIGUSR1);
+    }
+}
+
+static void handler(int signal)
+{
+    (void)signal;
+    struck++;
+    SKEIN_REGION("in handler", (u64, "n", struck));
+    SKEIN_INSTANT("handled", (u64, "n", struck));
+    if (jump)
+        siglongjmp(home, 1);
+}
+
+static void handle(bool on_stack)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = on_stack ? SA_ONSTACK : 0};
+    if (on_stack) {
+        static char stack[65536];
+        stack_t alt = {.ss_sp = stack, .ss_size = sizeof stack};
+        ck_assert_int_eq(sigaltstack(&alt, NULL), 0);
+    }
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+}
+
+static const char *const points[] = {"record_committed", "chunk_claimed",   "chunk_filled",
+                                     "chunk_started",    "chunk_retired",   "table_written",
+                                     "table_committed",  "id_published",    "slot_filled",
+                                     "slot_live",        "prefix_committed"};
+
+static __attribute__((noinline)) void emit_many(uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++) {
+        if (i % 500 == 0)
+            skein_generation_store(&agent.host->generation, 8 + i);
+        SKEIN_INSTANT("plain", (u64, "i", i));
+    }
+}
+
+#define POINTS (sizeof points / sizeof *points)
+
+/* Loop tests: the first half on the ordinary stack, the second on an alternate one. */
+START_TEST(a_handler_may_trace_wherever_it_strikes)
+{
+    const uint64_t total = 3000;
+    attach(1 << 20);
+    handle(_i >= (int)POINTS);
+    strike_at = points[(size_t)_i % POINTS];
+    strikes_left = 3;
+    emit_many(0, total);
+    strikes_left = 0;
+    ck_assert_uint_ge(struck, 1);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "plain"), total);
+    ck_assert_uint_eq(decoded_count(&decoded, "handled"), struck);
+    ck_assert_uint_eq(decoded_count(&decoded, "in handler"), struck);
+    ck_assert_uint_eq(decoded.lost, 0);
+    bool signal_chunk = false;
+    for (size_t c = 0; c < decoded.chunk_count; c++)
+        signal_chunk |= decoded.chunks[c].head.flags == RING_CHUNK_SIGNAL;
+    ck_assert(signal_chunk);
+    for (uint64_t n = 0; n < total; n += 251)
+        ck_assert_uint_eq(decoded_nth(&decoded, "plain", n)->args[0].u64, n);
+}
+END_TEST
+
+START_TEST(a_jump_out_of_a_handler_does_not_end_tracing)
+{
+    attach(1 << 20);
+    handle(_i == 1);
+    jump = true;
+    volatile uint64_t from = 0;
+    for (volatile size_t p = 0; p < POINTS; p++) {
+        strike_at = points[p];
+        strikes_left = 2;
+        if (sigsetjmp(home, 1) == 0)
+            emit_many(from, from + 2000);
+        SKEIN_INSTANT("home", (u64, "p", p));
+        from += 10000;
+    }
+    strikes_left = 0;
+    struck = 0;
+    emit_many(from, from + 1000);
+    SKEIN_INSTANT("end");
+    decode();
+    const struct decoded_event *end = decoded_nth(&decoded, "end", 0);
+    ck_assert_ptr_nonnull(end);
+    ck_assert_uint_eq(decoded.chunks[end->chunk].head.flags, 0); /* the main lane works again */
+    ck_assert_uint_eq(decoded_count(&decoded, "home"), POINTS);
+}
+END_TEST
+
+static void in_a_handler_in_a_handler(int signal)
+{
+    (void)signal;
+    SKEIN_INSTANT("deepest");
+}
+
+START_TEST(a_handler_within_a_handler_is_counted)
+{
+    attach(1 << 20);
+    handle(false);
+    struct sigaction deeper = {.sa_handler = in_a_handler_in_a_handler, .sa_flags = SA_NODEFER};
+    SKEIN_INSTANT("plain", (u64, "i", 0));
+    ck_assert_int_eq(sigaction(SIGUSR1, &deeper, NULL), 0);
+    strike_at = "record_committed";
+    strikes_left = 2; /* the record in the handler is struck again */
+    SKEIN_INSTANT("struck");
+    SKEIN_INSTANT("plain", (u64, "i", 1));
+    SKEIN_INSTANT("plain", (u64, "i", 2));
+    strikes_left = 1;
+    SKEIN_INSTANT("struck"); /* its handler opens the signal lane again, which tells the loss */
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "deepest"), 2);
+    ck_assert_uint_eq(decoded.lost, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite =
+        suite_of("thread_cold", a_thread_that_ends_retires_its_slot_and_chunk,
+                 slots_are_reused_with_a_new_incarnation, more_threads_than_slots_still_trace,
+                 an_operation_is_visible_while_it_lasts, a_short_operation_leaves_no_record,
+                 a_handler_within_a_handler_is_counted, NULL);
+    TCase *signals = tcase_create("signals");
+    tcase_add_loop_test(signals, a_handler_may_trace_wherever_it_strikes, 0, 2 * (int)POINTS);
+    tcase_add_loop_test(signals, a_jump_out_of_a_handler_does_not_end_tracing, 0, 2);
+    suite_add_tcase(suite, signals);
+    return suite_run(suite);
+}
