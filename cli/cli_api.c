@@ -97,6 +97,8 @@ static void problem_detail(const struct http_response *response, char *detail, s
     const char *words = json_text_at(problem, "detail");
     if (!*words)
         words = json_text_at(problem, "title");
+    if (strncmp(words, field, strlen(field)) == 0) /* the sentence names the field itself */
+        field = "";
     if (*words)
         snprintf(detail, bytes, "%s%s%s", field, *field ? ": " : "", words);
     cJSON_Delete(problem);

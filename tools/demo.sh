@@ -6,14 +6,15 @@
 #
 #   tools/demo.sh [BUILD_FOLDER]     default: build/release
 #   ONCE=1                           end after the findings
+#   DEMO_OUT=FOLDER                  default: demo-out
 #
 # Needs redis-server, redis-cli and redis-benchmark. Uses free ports of the loopback interface and
-# the folder demo-out, and ends every process that it started.
+# one folder, and ends every process that it started.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$root/build/release}
-out=$root/demo-out
+out=${DEMO_OUT:-$root/demo-out}
 state=$out/state
 stall_s=2
 began=$(date +%s%N)
@@ -205,7 +206,8 @@ say "Fetched over HTTP: $SKEIN_COLLECTOR/api/v1/captures/$capture/trace"
 "$skein" check "$out/redis.skein" >"$out/check.log" 2>&1 || fail "the file is damaged: $(cat "$out/check.log")"
 "$skein" export "$out/redis.skein" --to perfetto -o "$out/redis.pftrace" >/dev/null ||
     fail "the export failed"
-say "Checked, and exported for ui.perfetto.dev: demo-out/redis.skein, demo-out/redis.pftrace"
+say "Checked, and exported for ui.perfetto.dev:"
+say "$out/redis.skein and redis.pftrace"
 
 # ---- the findings ----
 
@@ -219,25 +221,35 @@ stall_dur=$(json_member dur_ns <<<"$stall")
 stall_name=$(json_member name <<<"$stall")
 stall_thread=$(json_member thread <<<"$stall")
 
-ms() { awk -v ns="$1" 'BEGIN { printf "%.1f s", ns / 1e9 }'; }
+seconds() { awk -v ns="$1" 'BEGIN { printf "%.1f s", ns / 1e9 }'; }
+
+# utc NS: as an option of `skein cat` takes it.
+utc() { date -u -d "@$(($1 / 1000000000)).$(printf %09d $(($1 % 1000000000)))" +%FT%T.%NZ; }
+
+# Members of a line of `skein cat --json`, for awk.
+members='
+    function member(name,   at) {
+        at = index($0, "\"" name "\":")
+        return substr($0, at + length(name) + 3)
+    }
+    function word(name,   text) {
+        text = substr(member(name), 2)
+        return substr(text, 1, index(text, "\"") - 1)
+    }
+    function number(name) { return member(name) + 0 }'
 
 echo
 say "Findings"
 echo
 [ -n "$from_ns" ] && [ -n "$stall_dur" ] || fail "the trace has no region of Redis's main thread"
-echo "  The trace begins $(ms $((failed_ns - from_ns))) before the check failed."
+echo "  The trace begins $(seconds $((failed_ns - from_ns))) before the check failed."
 echo "  What the main thread ($stall_thread) did, by second before and after the failure:"
 echo
 "$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" >"$state/main.jsonl"
-awk -v failed="$failed_ns" '
-    function member(name,   at) {
-        at = index($0, "\"" name "\":")
-        return substr($0, at + length(name) + 3)
-    }
+awk -v failed="$failed_ns" "$members"'
     {
-        name = member("name"); sub(/^"/, "", name); sub(/".*/, "", name)
-        ts = member("ts_ns") + 0; dur = member("dur_ns") + 0
-        second = int((ts - failed) / 1e9 + 1000) - 1000
+        name = word("name"); dur = number("dur_ns")
+        second = int((number("ts_ns") - failed) / 1e9 + 1000) - 1000
         if (second < -10 || second > 3) next
         count[second, name]++; busy[second, name] += dur
         if (dur > longest[second]) { longest[second] = dur; which[second] = name }
@@ -256,28 +268,27 @@ awk -v failed="$failed_ns" '
 echo
 echo "  At the failure, threads were inside of:"
 echo
-"$skein" cat "$out/redis.skein" --json --from "$(date -u -d "@$(awk -v n="$failed_ns" 'BEGIN { printf "%.6f", n / 1e9 }')" +%FT%T.%6NZ)" \
-    --to "$(date -u -d "@$(awk -v n="$failed_ns" 'BEGIN { printf "%.6f", n / 1e9 }')" +%FT%T.%6NZ)" --type region --min-dur 100ms |
-    awk -v failed="$failed_ns" '
-    function member(name,   at) {
-        at = index($0, "\"" name "\":")
-        return substr($0, at + length(name) + 3)
-    }
+"$skein" cat "$out/redis.skein" --json --from "$(utc "$failed_ns")" --to "$(utc "$failed_ns")" \
+    --type region --min-dur 100ms | awk -v failed="$failed_ns" "$members"'
     {
-        thread = member("thread"); sub(/^"/, "", thread); sub(/".*/, "", thread)
-        name = member("name"); sub(/^"/, "", name); sub(/".*/, "", name)
-        printf "    %s/%d: %s, for %.3f s already, %.3f s in all\n", thread, member("tid") + 0, name,
-               (failed - member("ts_ns")) / 1e9, member("dur_ns") / 1e9
+        printf "    %s/%d: %s, for %.3f s already, %.3f s in all\n", word("thread"), number("tid"),
+               word("name"), (failed - number("ts_ns")) / 1e9, number("dur_ns") / 1e9
     }'
 echo
 echo "  The longest regions:"
 echo
 "$skein" cat "$out/redis.skein" --longest 8 --thread "$redis_pid" | sed 's/^/    /'
 echo
+# What fills the longest region: the shortest region inside of it that is nearly as long.
+inner_name=$("$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" \
+    --min-dur "$((stall_dur * 9 / 10))ns" --from "$(utc "$stall_ns")" --to "$(utc $((stall_ns + stall_dur)))" |
+    awk "$members"'
+        least == 0 || number("dur_ns") < least { least = number("dur_ns"); name = word("name") }
+        END { print name }')
 before=$("$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" --name loop \
-    --to "$(date -u -d "@$(awk -v n="$stall_ns" 'BEGIN { printf "%.6f", n / 1e9 - 0.001 }')" +%FT%T.%6NZ)" | wc -l)
-echo "  The cause: thread $stall_thread was in one region, $stall_name, for $(ms "$stall_dur"), after"
-echo "  $before ordinary batches of requests."
+    --to "$(utc $((stall_ns - 1000000)))" | wc -l)
+echo "  The cause: thread $stall_thread was in one $stall_name for $(seconds "$stall_dur"), nearly all of it in"
+echo "  $inner_name. Before that it had worked through $before ordinary batches of requests."
 echo
 
 # ---- what this demo claims, verified ----

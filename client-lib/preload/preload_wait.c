@@ -20,14 +20,14 @@
 #define FOREIGN_POLLS_MAX 8  /* of another place before it is taken for the new loop */
 #define KERNEL_NAME_BYTES 16 /* of a thread's name, with its NUL */
 
-#define X(event, event_group, arg, arg_unit, words)                                                \
+#define X(event, event_group, arg, arg_unit, count, words)                                         \
     struct skein_site site_##event = {                                                             \
         .name = #event,                                                                            \
         .text = words,                                                                             \
         .file = "",                                                                                \
         .klass = SKEIN_CLASS_SPAN,                                                                 \
         .group = SKEIN_GROUP_##event_group,                                                        \
-        .nargs = 2,                                                                                \
+        .nargs = count,                                                                            \
         .args = {{SKEIN_T_I64, arg, arg_unit}, {SKEIN_T_I64, "result", ""}},                       \
     };
 SITE_LIST(X)
@@ -142,8 +142,8 @@ void loop_end(void)
     int saved = errno;
     self.looping = false;
     self.busy = true;
-    union skein_value values[2] = {{.i64 = self.loop.detail}, {.i64 = 0}};
-    skein_op_leave(&self.loop, threshold_of(&site_loop), values);
+    union skein_value ready = {.i64 = self.loop.detail};
+    skein_op_leave(&self.loop, threshold_of(&site_loop), &ready);
     self.busy = false;
     errno = saved;
 }

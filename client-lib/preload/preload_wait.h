@@ -24,28 +24,29 @@
 /* The one set of symbols that leave the library: the wrappers. */
 #define EXPORT __attribute__((visibility("default")))
 
-/* name of the event, group, name and unit of argument 0, text. Argument 1 is always the result. */
+/* name of the event, group, name and unit of argument 0, number of arguments, text. Argument 1 is
+ * the result. */
 #define SITE_LIST(X)                                                                               \
-    X(read, IO, "fd", "", "read from a file descriptor")                                           \
-    X(write, IO, "fd", "", "write to a file descriptor")                                           \
-    X(fsync, IO, "fd", "", "wait until a file is on disk")                                         \
-    X(recv, NET, "fd", "", "receive from a socket")                                                \
-    X(send, NET, "fd", "", "send to a socket")                                                     \
-    X(accept, NET, "fd", "", "accept a connection")                                                \
-    X(connect, NET, "fd", "", "connect a socket")                                                  \
-    X(poll, NET, "fds", "", "wait for events on file descriptors")                                 \
-    X(select, NET, "fds", "", "wait for events on file descriptors")                               \
-    X(epoll_wait, NET, "fd", "", "wait for events of an epoll descriptor")                         \
-    X(mutex_lock, LOCK, "lock", "address", "wait for a mutex that another thread holds")           \
-    X(rwlock_rdlock, LOCK, "lock", "address", "wait to read under a contended lock")               \
-    X(rwlock_wrlock, LOCK, "lock", "address", "wait to write under a contended lock")              \
-    X(sem_wait, LOCK, "lock", "address", "wait for a semaphore")                                   \
-    X(cond_wait, LOCK, "cond", "address", "wait for a condition variable")                         \
-    X(sleep, SLEEP, "asked", "ns", "the thread asked to sleep")                                    \
-    X(thread_join, THREAD, "thread", "address", "wait for a thread to end")                        \
-    X(loop, APP, "ready", "", "work of an event loop on one batch of ready file descriptors")
+    X(read, IO, "fd", "", 2, "read from a file descriptor")                                        \
+    X(write, IO, "fd", "", 2, "write to a file descriptor")                                        \
+    X(fsync, IO, "fd", "", 2, "wait until a file is on disk")                                      \
+    X(recv, NET, "fd", "", 2, "receive from a socket")                                             \
+    X(send, NET, "fd", "", 2, "send to a socket")                                                  \
+    X(accept, NET, "fd", "", 2, "accept a connection")                                             \
+    X(connect, NET, "fd", "", 2, "connect a socket")                                               \
+    X(poll, NET, "fds", "", 2, "wait for events on file descriptors")                              \
+    X(select, NET, "fds", "", 2, "wait for events on file descriptors")                            \
+    X(epoll_wait, NET, "fd", "", 2, "wait for events of an epoll descriptor")                      \
+    X(mutex_lock, LOCK, "lock", "address", 2, "wait for a mutex that another thread holds")        \
+    X(rwlock_rdlock, LOCK, "lock", "address", 2, "wait to read under a contended lock")            \
+    X(rwlock_wrlock, LOCK, "lock", "address", 2, "wait to write under a contended lock")           \
+    X(sem_wait, LOCK, "lock", "address", 2, "wait for a semaphore")                                \
+    X(cond_wait, LOCK, "cond", "address", 2, "wait for a condition variable")                      \
+    X(sleep, SLEEP, "asked", "ns", 2, "the thread asked to sleep")                                 \
+    X(thread_join, THREAD, "thread", "address", 2, "wait for a thread to end")                     \
+    X(loop, APP, "ready", "", 1, "work of an event loop on one batch of ready file descriptors")
 
-#define X(name, group, arg, unit, text) extern struct skein_site site_##name;
+#define X(name, group, arg, unit, count, text) extern struct skein_site site_##name;
 SITE_LIST(X)
 #undef X
 
