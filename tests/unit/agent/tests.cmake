@@ -8,3 +8,10 @@ target_link_libraries(skein_fake_collector PRIVATE skein_flags PUBLIC skein_tran
 skein_test(unit/agent/test_durable.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_spool.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_uplink.c LINK skein_agent_up skein_fake_collector LABELS tsan)
+# The agent as a process, with a service of its own.
+add_executable(agent_subject ${CMAKE_CURRENT_LIST_DIR}/agent_subject.c)
+target_link_libraries(agent_subject PRIVATE skein_flags skein_static)
+skein_test(unit/agent/test_agent.c LINK skein_agent_up skein_format skein_fake_collector)
+target_compile_definitions(t_unit_agent_agent PRIVATE
+    SKEIN_AGENT="$<TARGET_FILE:skein-agent>" AGENT_SUBJECT="$<TARGET_FILE:agent_subject>")
+add_dependencies(t_unit_agent_agent skein-agent agent_subject)

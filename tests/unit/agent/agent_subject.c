@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A service for tests of the agent: traces until it is told to end.
+ *
+ *   agent_subject SOCKET SERVICE     SIGUSR1 asks for a snapshot, SIGTERM ends it
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "skein/skein.h"
+
+static volatile sig_atomic_t asked, ended;
+
+static void on_usr1(int signal)
+{
+    (void)signal;
+    asked = 1;
+}
+
+static void on_term(int signal)
+{
+    (void)signal;
+    ended = 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    signal(SIGUSR1, on_usr1);
+    signal(SIGTERM, on_term);
+    struct skein_options options = {
+        .size = sizeof options, .service = argv[2], .agent_socket = argv[1], .labels = "zone=a"};
+    if (skein_start(&options) != SKEIN_OK)
+        return 1;
+    for (uint64_t n = 0; !ended; n++) {
+        struct timespec pause = {.tv_nsec = 500000};
+        SKEIN_INSTANT("tick", (u64, "n", n));
+        nanosleep(&pause, NULL);
+        if (asked && skein_snapshot("the test asked") == SKEIN_OK)
+            asked = 0;
+    }
+    skein_stop();
+    return 0;
+}

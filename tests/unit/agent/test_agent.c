@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein-agent as a process, with a real service and a collector that misbehaves.
+ */
+#include "agent.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "fake_collector.h"
+#include "json.h"
+#include "partition.h"
+#include "support.h"
+
+static char *folder, *config_file, *socket_path, *health_path;
+static struct fake_collector *fake;
+static pid_t agent, subject;
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void write_config(const char *more)
+{
+    char text[2048];
+    snprintf(
+        text, sizeof text,
+        "{\"collector\":{\"control\":\"%s\",\"data\":\"%s\"},\"socket\":\"%s\",\"state_dir\":\"%s/state\","
+        "\"heartbeat_ms\":200,\"ring\":{\"bytes\":1048576},\"log\":{\"level\":\"debug\"}%s}",
+        fake_control_address(fake), fake_data_address(fake), socket_path, folder, more);
+    file_write_text(config_file, text);
+}
+
+static void start_agent(void)
+{
+    char *log = path_join(folder, "agent.log");
+    struct spawn_options options = {.out_file = log};
+    agent = spawn((const char *const[]){SKEIN_AGENT, "--config", config_file, NULL}, &options);
+    free(log);
+}
+
+static void start_subject(void)
+{
+    subject = spawn((const char *const[]){AGENT_SUBJECT, socket_path, "redis", NULL}, NULL);
+}
+
+static void setup(void)
+{
+    folder = temp_dir_new();
+    config_file = path_join(folder, "agent.json");
+    socket_path = path_join(folder, "a.sock");
+    health_path = path_join(folder, "health.sock");
+    fake = fake_collector_new(200);
+    subject = 0;
+    write_config(",\"checks\":{\"startup_grace_ms\":0,\"exec_allow\":[\"true\",\"sleep\"]}");
+    start_agent();
+}
+
+static void teardown(void)
+{
+    if (subject > 0)
+        spawn_stop(subject, SIGKILL, 0);
+    if (agent > 0)
+        spawn_stop(agent, SIGKILL, 0);
+    fake_collector_free(&fake);
+    temp_dir_free(&folder);
+    free(config_file);
+    free(socket_path);
+    free(health_path);
+}
+
+/* The subject's id, from a process list that shows it live. */
+static void wait_attached(char id[ID_TEXT_BYTES])
+{
+    char *text = fake_wait_report(
+        fake, WORDS("\"kind\":\"processes\"", "\"service\":\"redis\"", "\"state\":\"live\""));
+    char *at = strstr(text, "\"process\":\"");
+    ck_assert_ptr_nonnull(at);
+    snprintf(id, ID_TEXT_BYTES, "%s", at + strlen("\"process\":\""));
+    free(text);
+}
+
+static int listen_health(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", health_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(listen(fd, 1000), 0);
+    return fd;
+}
+
+static void push_rule(const char *check, unsigned post_ms)
+{
+    char text[1024];
+    snprintf(
+        text, sizeof text,
+        "{\"command\":\"rules-1\",\"kind\":\"rules\",\"generation\":4,\"rules\":[{\"name\":\"alive\",\"selector\":\"service=redis\","
+        "\"enabled\":true,\"when\":{\"health\":{\"every_ms\":20,\"timeout_ms\":500,\"failures\":1,%s}},"
+        "\"capture\":{\"pre_ms\":5000,\"post_ms\":%u},\"limits\":{\"cooldown_ms\":60000}}]}",
+        check, post_ms);
+    ck_assert_uint_ne(fake_command(fake, text), 0);
+    FAKE_WAIT(fake, command_acks, 1);
+}
+
+static void push_health_rule(unsigned post_ms)
+{
+    char check[256];
+    snprintf(check, sizeof check, "\"unix\":{\"path\":\"%s\"}", health_path);
+    push_rule(check, post_ms);
+}
+
+static void command_capture(const char *capture, const char *process, unsigned post_ms)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"command\":\"c-%s\",\"kind\":\"capture\",\"capture\":\"%s\",\"at_ns\":\"%" PRIu64
+             "\",\"pre_ms\":5000,\"post_ms\":%u,"
+             "\"deadline_ns\":\"%" PRIu64 "\",\"processes\":[\"%s\"]}",
+             capture, capture, clock_realtime_ns(), post_ms, clock_realtime_ns() + 60000000000u,
+             process);
+    ck_assert_uint_ne(fake_command(fake, text), 0);
+}
+
+static void check_partition(size_t n, uint64_t min_events)
+{
+    size_t bytes = 0;
+    struct partition_key key;
+    const uint8_t *data = fake_partition(fake, n, &bytes, &key);
+    ck_assert_ptr_nonnull(data);
+    struct partition_footer footer;
+    size_t need;
+    ck_assert_int_eq(partition_footer_get(data, bytes, &footer, &need), SKEIN_OK);
+    ck_assert_uint_ge(footer.events, min_events);
+    ck_assert_str_eq(footer.service, "redis");
+    partition_footer_free(&footer);
+}
+
+static const char capture_a[] = "0123456789abcdef0123456789abcdef";
+
+START_TEST(a_capture_on_command_is_uploaded_and_reported)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    command_capture(capture_a, id, 0);
+    free(
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"")));
+    fake_wait_stored(fake, 1);
+    check_partition(0, 1);
+    command_capture(capture_a, id, 0); /* repeated: only acknowledged */
+    FAKE_WAIT(fake, command_acks, 2);
+    struct fake_counters c;
+    fake_count(fake, &c);
+    ck_assert_uint_eq(c.stored, 1);
+}
+END_TEST
+
+START_TEST(an_unknown_process_is_reported_as_failed)
+{
+    FAKE_WAIT(fake, heartbeats, 1);
+    command_capture(capture_a, "ffffffffffffffffffffffffffffffff", 0);
+    free(fake_wait_report(
+        fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"failed\"", "not attached")));
+}
+END_TEST
+
+START_TEST(stop_ends_the_post_window_at_once)
+{
+    char id[ID_TEXT_BYTES], text[256];
+    start_subject();
+    wait_attached(id);
+    command_capture(capture_a, id, 3600000);
+    free(
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"capturing\"")));
+    snprintf(text, sizeof text, "{\"command\":\"s\",\"kind\":\"stop\",\"capture\":\"%s\"}",
+             capture_a);
+    fake_command(fake, text);
+    free(
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"")));
+    fake_wait_stored(fake, 2);
+}
+END_TEST
+
+START_TEST(a_failing_check_is_captured_without_the_collector)
+{
+    char id[ID_TEXT_BYTES];
+    int health = listen_health();
+    start_subject();
+    wait_attached(id);
+    push_health_rule(100);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"health\":\"passing\"")));
+    fake_collector_die(fake);
+    close(health);
+    fake_collector_live(fake);
+    fake_ask_hello(fake);
+    char *fired = fake_wait_report(
+        fake, WORDS("\"kind\":\"fired\"", "\"trigger\":\"health\"", "\"rule\":\"alive\""));
+    ck_assert_ptr_nonnull(strstr(fired, "check unix "));
+    free(fired);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", "\"state\":\"uploading\"")));
+    free(fake_wait_report(fake,
+                          WORDS("\"kind\":\"rule\"", "\"health\":\"failing\"", "\"fired\":1")));
+    fake_wait_stored(fake, 1);
+    check_partition(0, 1);
+}
+END_TEST
+
+START_TEST(an_exec_check_that_is_too_slow_fails_and_one_that_is_not_allowed_too)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    push_rule("\"exec\":{\"command\":[\"sleep\",\"30\"]}", 0);
+    char *fired = fake_wait_report(fake, WORDS("\"kind\":\"fired\""));
+    ck_assert_ptr_nonnull(strstr(fired, "check `sleep 30` did not answer within 500 ms"));
+    free(fired);
+    push_rule("\"exec\":{\"command\":[\"id\"]}", 0);
+    fired = fake_wait_report(fake, WORDS("\"kind\":\"fired\"", "not allowed here"));
+    free(fired);
+}
+END_TEST
+
+START_TEST(rules_are_in_force_after_a_restart_without_a_collector)
+{
+    char id[ID_TEXT_BYTES];
+    int health = listen_health();
+    start_subject();
+    wait_attached(id);
+    push_health_rule(0);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"health\":\"passing\"")));
+    ck_assert_int_eq(spawn_stop(agent, SIGTERM, 0), 0);
+    fake_collector_die(fake);
+    start_agent();
+    close(health);
+    /* The collector comes back knowing nothing; nothing is pushed to the agent. */
+    fake_collector_live(fake);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"fired\"", "\"rule\":\"alive\"")));
+    fake_wait_stored(fake, 1);
+}
+END_TEST
+
+START_TEST(a_crash_is_captured_with_the_signal)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    ck_assert_int_eq(spawn_stop(subject, SIGKILL, 0), 128 + SIGKILL);
+    subject = 0;
+    free(fake_wait_report(fake, WORDS("\"kind\":\"fired\"", "\"trigger\":\"crash\"")));
+    free(fake_wait_report(
+        fake, WORDS("\"kind\":\"target\"", "\"state\":\"uploading\"", "\"death\":{\"signal\":9")));
+    fake_wait_stored(fake, 1);
+    check_partition(0, 1);
+}
+END_TEST
+
+START_TEST(a_normal_end_is_not_captured)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    ck_assert_int_eq(spawn_stop(subject, SIGTERM, 0), 0);
+    subject = 0;
+    free(fake_wait_report(fake, WORDS("\"kind\":\"processes\"", "\"processes\":[]")));
+    ck_assert_ptr_null(fake_report(fake, WORDS("\"kind\":\"fired\"")));
+}
+END_TEST
+
+START_TEST(a_service_can_ask_for_a_snapshot)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    ck_assert_int_eq(kill(subject, SIGUSR1), 0);
+    free(fake_wait_report(
+        fake, WORDS("\"kind\":\"fired\"", "\"trigger\":\"application\"", "the test asked")));
+    fake_wait_stored(fake, 1);
+}
+END_TEST
+
+/* Every partition that a final report lists is stored, each once. */
+static void check_all_stored(void)
+{
+    char *text = fake_wait_report(fake, WORDS("\"kind\":\"target\"", "\"state\":\"uploading\""));
+    char why[160];
+    cJSON *root = json_parse(text, strlen(text), why, sizeof why), *item;
+    struct partition_key key;
+    ck_assert_int_eq(id_parse(cJSON_GetObjectItem(root, "process")->valuestring, key.process.bytes),
+                     SKEIN_OK);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(root, "partitions"))
+    {
+        key.epoch = (uint64_t)cJSON_GetObjectItem(item, "epoch")->valuedouble;
+        key.sequence = (uint64_t)cJSON_GetObjectItem(item, "sequence")->valuedouble;
+        ck_assert(fake_has_partition(fake, &key));
+    }
+    cJSON_Delete(root);
+    free(text);
+}
+
+START_TEST(killed_in_the_middle_of_uploads_it_loses_and_repeats_nothing)
+{
+    char id[ID_TEXT_BYTES], capture[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    fake_hold_acks(fake, true);
+    for (unsigned i = 0; i < 6; i++) {
+        snprintf(capture, sizeof capture, "%032x", i + 1);
+        command_capture(capture, id, 0);
+    }
+    fake_wait_stored(fake, 3);
+    ck_assert_int_eq(spawn_stop(agent, SIGKILL, 0), 128 + SIGKILL);
+    fake_hold_acks(fake, false);
+    start_agent();
+    for (unsigned i = 0; i < 6; i++) {
+        snprintf(capture, sizeof capture, "%032x", i + 1);
+        /* The collector repeats what was not acknowledged, as P-7 says. */
+        FAKE_WAIT(fake, heartbeats, 1);
+    }
+    FAKE_WAIT(fake, hellos, 2);
+    fake_wait_stored(fake, 3);
+    check_all_stored();
+    struct fake_counters c;
+    fake_count(fake, &c);
+    ck_assert_uint_eq(c.checksum_failures, 0);
+}
+END_TEST
+
+START_TEST(garbage_on_its_socket_leaves_it_serving)
+{
+    for (int i = 0; i < 300; i++) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        snprintf(address.sun_path, sizeof address.sun_path, "%s", socket_path);
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
+            char bytes[700];
+            memset(bytes, i, sizeof bytes);
+            (void)send(fd, bytes, (size_t)(i * 2 % 700), MSG_NOSIGNAL);
+        }
+        close(fd);
+    }
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+}
+END_TEST
+
+START_TEST(sigterm_ends_captures_and_drains)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    command_capture(capture_a, id, 3600000);
+    free(
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"capturing\"")));
+    ck_assert_int_eq(spawn_stop(agent, SIGTERM, 0), 0);
+    agent = 0;
+    free(
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"")));
+    fake_wait_stored(fake, 2);
+}
+END_TEST
+
+static bool log_says_reloaded(void *context)
+{
+    char *log = path_join(folder, "agent.log");
+    size_t n;
+    char *text = file_read(log, &n);
+    bool found = text != NULL && strstr(text, context) != NULL;
+    free(text);
+    free(log);
+    return found;
+}
+
+START_TEST(sighup_reads_the_file_again)
+{
+    FAKE_WAIT(fake, heartbeats, 1);
+    write_config(",\"spool\":{\"max_bytes\":7000000}");
+    ck_assert_int_eq(kill(agent, SIGHUP), 0);
+    ck_assert(wait_until(log_says_reloaded, (char[]){"configuration reloaded"}, 0));
+    ck_assert(log_says_reloaded((char[]){"spool.max_bytes"}));
+    file_write_text(config_file, "{\"nonsense\":1}");
+    ck_assert_int_eq(kill(agent, SIGHUP), 0);
+    ck_assert(wait_until(log_says_reloaded, (char[]){"the configuration stays as it was"}, 0));
+}
+END_TEST
+
+START_TEST(a_wrong_config_is_named_by_its_key)
+{
+    static const char *const bad[][2] = {{"{\"ring\":{\"bytes\":1}}", "ring.bytes"},
+                                         {"{\"log\":{\"level\":\"loud\"}}", "log.level"},
+                                         {"{\"labels\":\"a b\"}", "labels"},
+                                         {"{\"soket\":\"/x\"}", "soket"},
+                                         {"{\"state_dir\":\"relative\"}", "state_dir"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct agent_config config;
+        char error[512] = "";
+        file_write_text(config_file, bad[i][0]);
+        ck_assert_int_ne(agent_config_load(config_file, &config, error, sizeof error), SKEIN_OK);
+        ck_assert_msg(strstr(error, bad[i][1]) != NULL, "%s", error);
+        pid_t pid = spawn(
+            (const char *const[]){SKEIN_AGENT, "--config", config_file, "--check-config", NULL},
+            NULL);
+        ck_assert_int_eq(spawn_wait(pid, 0), 1);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("agent");
+    TCase *tc = tcase_create("all");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 110);
+    tcase_add_test(tc, a_capture_on_command_is_uploaded_and_reported);
+    tcase_add_test(tc, an_unknown_process_is_reported_as_failed);
+    tcase_add_test(tc, stop_ends_the_post_window_at_once);
+    tcase_add_test(tc, a_failing_check_is_captured_without_the_collector);
+    tcase_add_test(tc, an_exec_check_that_is_too_slow_fails_and_one_that_is_not_allowed_too);
+    tcase_add_test(tc, rules_are_in_force_after_a_restart_without_a_collector);
+    tcase_add_test(tc, a_crash_is_captured_with_the_signal);
+    tcase_add_test(tc, a_normal_end_is_not_captured);
+    tcase_add_test(tc, a_service_can_ask_for_a_snapshot);
+    tcase_add_test(tc, killed_in_the_middle_of_uploads_it_loses_and_repeats_nothing);
+    tcase_add_test(tc, garbage_on_its_socket_leaves_it_serving);
+    tcase_add_test(tc, sigterm_ends_captures_and_drains);
+    tcase_add_test(tc, sighup_reads_the_file_again);
+    tcase_add_test(tc, a_wrong_config_is_named_by_its_key);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
