@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tables: one entry a site and string, string epochs when a half is full, self-described events
+ * while no half is free, and sites that dlclose() takes away.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_agent.h"
+#include "ring_decode.h"
+#include "skein/skein.h"
+#include "skein_atomic.h"
+#include "support.h"
+
+static struct fake_agent agent;
+static struct fake_ring ring;
+static struct decoded_ring decoded;
+
+static void attach(uint64_t bytes)
+{
+    fake_agent_init(&agent, 7);
+    fake_agent_attach_self(&agent, &ring, SKEIN_MODE_CIRCULAR, bytes);
+}
+
+static void decode(void)
+{
+    ring_decode_free(&decoded);
+    ck_assert_msg(ring_decode(ring.ring, &ring.geometry, &decoded), "%s", decoded.error);
+}
+
+static struct ring_header *header(void)
+{
+    return (struct ring_header *)(void *)ring.ring;
+}
+
+/* Sites as a binding makes them at run time. They live as long as the process. */
+static struct skein_site *site_new(const char *prefix, unsigned n)
+{
+    struct skein_site *site = calloc(1, sizeof *site);
+    char *name = malloc(64);
+    ck_assert(site && name);
+    snprintf(name, 64, "%s %u", prefix, n);
+    site->name = name;
+    site->text = "made at run time";
+    site->file = "";
+    site->klass = SKEIN_CLASS_INSTANT;
+    site->nargs = 1;
+    site->args[0] = (struct skein_arg_desc){SKEIN_T_U64, "n", "pieces"};
+    return site;
+}
+
+static void site_free(struct skein_site *site)
+{
+    free((void *)(uintptr_t)site->name);
+    free(site);
+}
+
+static void emit(struct skein_site *site, uint64_t n)
+{
+    const union skein_value value = {.u64 = n};
+    skein_emit(site, &value);
+}
+
+START_TEST(one_entry_serves_all_events_of_a_site)
+{
+    static struct skein_string text = SKEIN_STRING("again");
+    attach(1 << 20);
+    for (int i = 0; i < 100; i++)
+        SKEIN_INSTANT("often", (sym, "s", &text));
+    uint64_t used = header()->durable_data_end;
+    for (int i = 0; i < 100; i++) {
+        SKEIN_INSTANT("often too", (sym, "s", &text));
+        used = i ? used : header()->durable_data_end;
+    }
+    ck_assert_uint_eq(header()->durable_data_end, used);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "often"), 100);
+    ck_assert_str_eq(decoded_nth(&decoded, "often", 99)->args[0].text, "again");
+}
+END_TEST
+
+START_TEST(a_full_durable_area_starts_a_new_string_epoch)
+{
+    attach(RING_BYTES_MIN); /* about 40 sites a half */
+    uint64_t first = header()->string_epoch, i = 0;
+    struct skein_site *kept = site_new("kept", 0);
+    for (; header()->string_epoch < first + 4 && i < 100000; i++) {
+        struct skein_site *site = site_new("site", (unsigned)i);
+        emit(site, i);
+        site_free(site); /* as dlclose() would: the ring holds copies only */
+        for (int k = 0; k < 200; k++)
+            emit(kept, i);
+    }
+    ck_assert_uint_eq(header()->string_epoch, first + 4);
+    emit(kept, i);
+    decode();
+    size_t count = decoded_count(&decoded, "kept 0");
+    ck_assert_uint_eq(decoded_nth(&decoded, "kept 0", count - 1)->args[0].u64, i);
+    ck_assert_uint_eq(decoded.lost, 0);
+    ck_assert_uint_eq(header()->num_records_dropped, 0);
+    site_free(kept);
+}
+END_TEST
+
+START_TEST(without_a_free_half_events_describe_themselves)
+{
+    attach(1 << 20); /* its chunks outlive two halves of its table */
+    uint64_t first = header()->string_epoch;
+    unsigned total = 0;
+    for (; total < 3000; total++) {
+        struct skein_site *site = site_new("site", total);
+        emit(site, total);
+        site_free(site);
+    }
+    ck_assert_uint_eq(header()->string_epoch, first + 1);
+    decode();
+    unsigned self_described = 0;
+    for (size_t i = 0; i < decoded.event_count; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "site %zu", i);
+        ck_assert_str_eq(decoded.events[i].name, name);
+        ck_assert_str_eq(decoded.events[i].args[0].name, "n");
+        ck_assert_uint_eq(decoded.events[i].args[0].u64, i);
+        self_described += decoded.events[i].self_described;
+    }
+    ck_assert_uint_eq(decoded.event_count, total);
+    ck_assert_uint_gt(self_described, 100);
+    ck_assert_uint_lt(self_described, total);
+}
+END_TEST
+
+START_TEST(self_described_ranges_open_and_close)
+{
+    attach(1 << 20);
+    for (unsigned i = 0; i < 3000; i++) {
+        struct skein_site *site = site_new("site", i);
+        emit(site, i);
+        site_free(site);
+    }
+    SKEIN_BEGIN("late range", (str, "s", "text"));
+    SKEIN_END();
+    decode();
+    const struct decoded_event *e = decoded_nth(&decoded, "late range", 0);
+    ck_assert(e->self_described);
+    ck_assert_uint_eq(e->klass, SKEIN_CLASS_RANGE_BEGIN);
+    ck_assert_str_eq(e->args[0].text, "text");
+    ck_assert_int_eq(e[1].kind, DECODED_END);
+}
+END_TEST
+
+START_TEST(long_names_are_cut_and_long_strings_stay_inline)
+{
+    static char long_name[400];
+    static struct skein_string text = {0, long_name};
+    memset(long_name, 'n', sizeof long_name - 1);
+    attach(1 << 20);
+    struct skein_site *site = site_new("x", 0);
+    const char *short_name = site->name;
+    site->name = long_name;
+    emit(site, 1);
+    SKEIN_INSTANT("sym", (sym, "s", &text));
+    decode();
+    ck_assert_uint_eq(strlen(decoded.events[0].name), SKEIN_NAME_MAX);
+    ck_assert_str_eq(decoded_nth(&decoded, "sym", 0)->args[0].text, long_name);
+    site->name = short_name;
+    site_free(site);
+}
+END_TEST
+
+START_TEST(dlclose_takes_nothing_out_of_the_ring)
+{
+    attach(1 << 20);
+    for (int round = 0; round < 3; round++) {
+        void *plugin = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
+        ck_assert_msg(plugin != NULL, "%s", dlerror());
+        void (*work)(void) = NULL;
+        *(void **)&work = dlsym(plugin, "plugin_work");
+        ck_assert_ptr_nonnull(work);
+        work();
+        ck_assert_int_eq(dlclose(plugin), 0);
+    }
+    SKEIN_INSTANT("after");
+    for (unsigned i = 0; i < 20000; i++) /* new chunks repeat the range that the plugin left open */
+        SKEIN_INSTANT("n", (u64, "i", i));
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "in the plugin"), 3);
+    ck_assert_str_eq(decoded_nth(&decoded, "in the plugin", 0)->args[0].text, "its own text");
+    unsigned opens = 0;
+    for (size_t i = 0; i < decoded.event_count; i++)
+        if (decoded.events[i].kind == DECODED_OPEN) {
+            ck_assert_str_eq(decoded.events[i].name, "left open by the plugin");
+            opens++;
+        }
+    ck_assert_uint_gt(opens, 2);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("table", one_entry_serves_all_events_of_a_site,
+                              a_full_durable_area_starts_a_new_string_epoch,
+                              without_a_free_half_events_describe_themselves,
+                              self_described_ranges_open_and_close,
+                              long_names_are_cut_and_long_strings_stay_inline,
+                              dlclose_takes_nothing_out_of_the_ring, NULL));
+}
