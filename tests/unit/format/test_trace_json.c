@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Events as lines of JSON and of text. */
+#include "reading.h"
+
+#include "json.h"
+#include "trace_json.h"
+#include "trace_text.h"
+
+static void expect_json(const struct partition_info *info, const struct trace_event *event,
+                        const char *want)
+{
+    struct buf line = {0};
+    char error[256] = "";
+    trace_json_put(&line, info, event);
+    cJSON *parsed = json_parse((char *)line.data, line.len, error, sizeof error);
+    ck_assert_msg(parsed != NULL, "%s in %.*s", error, (int)line.len, line.data);
+    cJSON_Delete(parsed);
+    ck_assert_int_eq(line.data[line.len - 1], '\n');
+    line.data[line.len - 1] = 0;
+    ck_assert_str_eq((char *)line.data, want);
+    buf_fini(&line);
+}
+
+#define HEAD                                                                                       \
+    "\"process\":\"0102030405060708090a0b0c0d0e0f10\",\"service\":\"checkout\",\"pid\":4711,"
+
+START_TEST(every_integer_keeps_its_64_bits)
+{
+    struct partition_info info = sample_info();
+    struct partition_thread thread = {7, "main", 1};
+    struct trace_event event = {.kind = TRACE_INSTANT,
+                                .time_ns = SAMPLE_EPOCH_NS + 1,
+                                .thread = &thread,
+                                .type = &sample_all};
+    event.args[0].f64 = 0.1;
+    event.args[1].u64 = 0;
+    event.args[2].u64 = UINT64_MAX;
+    event.args[3] = sample_str("x");
+    event.args[4] = sample_seq(UINT64_MAX, UINT64_MAX - 1);
+    event.args[5].i64 = INT64_MIN;
+    expect_json(&info, &event,
+                "{\"ts_ns\":1795254000000000001," HEAD
+                "\"thread\":\"main\",\"tid\":7,\"type\":\"instant\",\"name\":\"all\",\"args\":{"
+                "\"ratio\":0.10000000000000001,\"hit\":false,\"at\":\"0xffffffffffffffff\","
+                "\"trace_id\":\"x\",\"lock\":{\"resource\":18446744073709551615,"
+                "\"number\":18446744073709551614},\"delta\":-9223372036854775808}}");
+}
+END_TEST
+
+START_TEST(hostile_text_stays_inside_its_string)
+{
+    struct partition_info info = sample_info();
+    info.service = "a\"b\\c\n\x01";
+    struct partition_thread thread = {7, "\xff\xc3\xa9\xed\xa0\x80", 1};
+    struct trace_event event = {
+        .kind = TRACE_LOG, .time_ns = 5, .thread = &thread, .type = &sample_log};
+    event.args[0].u64 = SKEIN_ERROR;
+    event.args[1] = sample_str("\x1b[2Jx\x7f");
+    event.args[1].str.cut = true;
+    expect_json(&info, &event,
+                "{\"ts_ns\":5,\"process\":\"0102030405060708090a0b0c0d0e0f10\","
+                "\"service\":\"a\\\"b\\\\c\\n\\u0001\",\"pid\":4711,"
+                "\"thread\":\"\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\",\"tid\":7,"
+                "\"type\":\"log\",\"name\":\"log\",\"args\":{\"level\":3,"
+                "\"text\":\"\\u001b[2Jx\\u007f\"},\"cut\":true}");
+    struct buf line = {0};
+    trace_text_put(&line, &info, &event);
+    for (size_t i = 0; i + 1 < line.len; i++)
+        ck_assert(line.data[i] >= 0x20 && line.data[i] != 0x7f);
+    buf_fini(&line);
+}
+END_TEST
+
+START_TEST(each_kind_has_its_name_and_members)
+{
+    struct partition_info info = sample_info();
+    struct partition_thread thread = {7, "main", 1};
+    struct trace_event event = {.kind = TRACE_REGION,
+                                .time_ns = SAMPLE_EPOCH_NS,
+                                .dur_ns = 1500000000,
+                                .depth = 2,
+                                .fixed_up = true,
+                                .thread = &thread,
+                                .type = &sample_read};
+    event.args[0].i64 = 5;
+    event.args[1].i64 = -11;
+    expect_json(&info, &event,
+                "{\"ts_ns\":1795254000000000000,\"dur_ns\":1500000000," HEAD
+                "\"thread\":\"main\",\"tid\":7,\"type\":\"region\",\"name\":\"read\",\"args\":{"
+                "\"fd\":5,\"result\":-11},\"depth\":2,\"fixed_up\":true}");
+    event = (struct trace_event){.kind = TRACE_OPEN,
+                                 .time_ns = 9,
+                                 .dur_ns = 7,
+                                 .thread = &thread,
+                                 .type = &sample_read,
+                                 .detail = -3,
+                                 .has_detail = true};
+    expect_json(&info, &event,
+                "{\"ts_ns\":9,\"open_ns\":7," HEAD
+                "\"thread\":\"main\",\"tid\":7,\"type\":\"open\",\"name\":\"read\",\"args\":{"
+                "\"fd\":-3}}");
+    struct partition_loss loss = {UINT32_MAX, PARTITION_LOSS_RING_FULL, 12, 1, 2};
+    event = (struct trace_event){.kind = TRACE_LOSS, .time_ns = 9, .dur_ns = 7, .loss = &loss};
+    expect_json(
+        &info, &event,
+        "{\"ts_ns\":9," HEAD
+        "\"thread\":null,\"tid\":null,\"type\":\"loss\",\"name\":\"records lost\",\"args\":{"
+        "\"reason\":\"ring_full\",\"events\":12,\"to_ts_ns\":16}}");
+    event = (struct trace_event){.kind = TRACE_END_ONLY, .time_ns = 9, .thread = &thread};
+    expect_json(&info, &event,
+                "{\"ts_ns\":9," HEAD
+                "\"thread\":\"main\",\"tid\":7,\"type\":\"end\",\"name\":\"unknown\",\"args\":{}}");
+}
+END_TEST
+
+START_TEST(a_text_line_reads_well)
+{
+    struct partition_info info = sample_info();
+    struct partition_thread thread = {7, "main", 1};
+    struct trace_event event = {.kind = TRACE_REGION,
+                                .time_ns = SAMPLE_EPOCH_NS + 123456789,
+                                .dur_ns = 2003000000,
+                                .thread = &thread,
+                                .type = &sample_read};
+    event.args[0].i64 = 5;
+    event.args[1].i64 = 64;
+    struct buf line = {0};
+    trace_text_put(&line, &info, &event);
+    buf_put_u8(&line, 0);
+    ck_assert_str_eq((char *)line.data,
+                     "2026-11-21T09:40:00.123456Z checkout[4711] main/7  region   "
+                     "read  2.003 s  fd=5 result=64 bytes\n");
+    buf_fini(&line);
+    char text[TRACE_DURATION_BYTES];
+    trace_duration_text(640, text);
+    ck_assert_str_eq(text, "640 ns");
+    trace_duration_text(1500, text);
+    ck_assert_str_eq(text, "1.500 us");
+    trace_duration_text(12345678, text);
+    ck_assert_str_eq(text, "12.345 ms");
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("trace_json", every_integer_keeps_its_64_bits,
+                              hostile_text_stays_inside_its_string,
+                              each_kind_has_its_name_and_members, a_text_line_reads_well, NULL));
+}
