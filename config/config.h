@@ -74,14 +74,4 @@ void config_print_markdown(const struct config_param *params, FILE *out);
  * SKEIN_OK or SKEIN_NO_MEMORY. */
 int config_print_schema(const struct config_param *params, const char *title, FILE *out);
 
-/* The command line that both daemons share:
- *   --config FILE  --check-config  --help  --version  --print-markdown  --print-schema
- * Prints what is asked for to out and mistakes to err. Returns CONFIG_RUN: go on with *file (NULL:
- * there is none, defaults hold); else the exit status (0 done, 1 the configuration is wrong, 2
- * usage). `otherwise` is the file that is read where --config is absent and it exists. The check of
- * --check-config loads into `config`, frees it again, and leaves it zeroed. */
-#define CONFIG_RUN (-1)
-int config_arguments(const struct config_param *params, void *config, const char *otherwise,
-                     int argc, char **argv, const char **file, FILE *out, FILE *err);
-
 #endif

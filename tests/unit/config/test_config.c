@@ -193,82 +193,11 @@ START_TEST(schema_has_every_key_and_its_bounds)
 }
 END_TEST
 
-/* Runs a command line of up to three arguments; what it printed is in `text`. */
-static int run_arguments(const char *a, const char *b, const char *c, const char **file,
-                         char text[4096])
-{
-    char program[] = "/usr/bin/sampled", words[3][256];
-    char *argv[5] = {program};
-    const char *given[] = {a, b, c};
-    struct sample s = {0};
-    int argc = 1;
-    for (; argc <= 3 && given[argc - 1]; argc++) {
-        snprintf(words[argc - 1], sizeof words[0], "%s", given[argc - 1]);
-        argv[argc] = words[argc - 1];
-    }
-    static char kept[256];
-    const char *found = "unset";
-    FILE *out = fmemopen(text, 4096, "w");
-    int status =
-        config_arguments(params, &s, "/nowhere/otherwise.json", argc, argv, &found, out, out);
-    fclose(out);
-    if (status == CONFIG_RUN && found)
-        snprintf(kept, sizeof kept, "%s", found);
-    if (file)
-        *file = status == CONFIG_RUN && found ? kept : NULL;
-    ck_assert_ptr_null(s.socket);
-    return status;
-}
-
-START_TEST(arguments_find_the_file)
-{
-    const char *file;
-    char text[4096] = "";
-    ck_assert_int_eq(run_arguments(NULL, NULL, NULL, &file, text), CONFIG_RUN);
-    ck_assert_ptr_null(file);
-    ck_assert_int_eq(run_arguments("--config", "/x", NULL, &file, text), CONFIG_RUN);
-    ck_assert_str_eq(file, "/x");
-    ck_assert_int_eq(run_arguments("--config=/y", NULL, NULL, &file, text), CONFIG_RUN);
-    ck_assert_str_eq(file, "/y");
-}
-END_TEST
-
-START_TEST(arguments_print_and_refuse)
-{
-    char text[4096] = "";
-    ck_assert_int_eq(run_arguments("--help", NULL, NULL, NULL, text), 0);
-    ck_assert_ptr_nonnull(strstr(text, "usage: sampled "));
-    ck_assert_ptr_nonnull(strstr(text, "spool.max_bytes"));
-    ck_assert_int_eq(run_arguments("--version", NULL, NULL, NULL, text), 0);
-    ck_assert_int_eq(run_arguments("--print-markdown", NULL, NULL, NULL, text), 0);
-    ck_assert_int_eq(run_arguments("--print-schema", NULL, NULL, NULL, text), 0);
-    ck_assert_int_eq(run_arguments("--config", NULL, NULL, NULL, text), 2);
-    ck_assert_int_eq(run_arguments("--confgi", "x", NULL, NULL, text), 2);
-    ck_assert_ptr_nonnull(strstr(text, "unknown argument --confgi"));
-}
-END_TEST
-
-START_TEST(check_config_says_right_or_wrong)
-{
-    char *folder = temp_dir_new(), *file = path_join(folder, "c.json"), text[4096] = "";
-    file_write_text(file, "{\"socket\":\"/a\"}");
-    ck_assert_int_eq(run_arguments("--check-config", "--config", file, NULL, text), 0);
-    ck_assert_ptr_nonnull(strstr(text, "is right"));
-    file_write_text(file, "{\"socket\":1}");
-    ck_assert_int_eq(run_arguments("--config", file, "--check-config", NULL, text), 1);
-    ck_assert_ptr_nonnull(strstr(text, "c.json: socket: must be text"));
-    ck_assert_int_eq(run_arguments("--check-config", NULL, NULL, NULL, text), 0);
-    free(file);
-    temp_dir_free(&folder);
-}
-END_TEST
-
 int main(void)
 {
     return suite_run(suite_of("config", without_a_file_there_are_defaults, file_replaces_defaults,
                               wrong_files_name_key_and_expectation, missing_file_says_so,
                               out_of_memory_is_reported_and_leaves_nothing,
                               help_and_markdown_have_a_row_for_each_parameter,
-                              schema_has_every_key_and_its_bounds, arguments_find_the_file,
-                              arguments_print_and_refuse, check_config_says_right_or_wrong, NULL));
+                              schema_has_every_key_and_its_bounds, NULL));
 }

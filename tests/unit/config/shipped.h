@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What holds for the files that are shipped with each daemon; for the two test_shipped_*.c. */
+#ifndef SHIPPED_H
+#define SHIPPED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config.h"
+#include "support.h"
+
+/* The schema in the tree is what the table prints: run the program with --print-schema, or take
+ * the text of the failure, after a parameter has changed. */
+static inline void expect_schema(const struct config_param *params, const char *title,
+                                 const char *file)
+{
+    char *printed = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&printed, &n);
+    ck_assert_int_eq(config_print_schema(params, title, out), SKEIN_OK);
+    fclose(out);
+    char *shipped = file_read(file, NULL);
+    ck_assert_ptr_nonnull(shipped);
+    ck_assert_str_eq(shipped, printed);
+    free(shipped);
+    free(printed);
+}
+
+#endif

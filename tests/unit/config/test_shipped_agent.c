@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The agent's shipped file is one that it accepts, and the shipped schema is its table's. */
+#include "agent_config.h"
+#include "shipped.h"
+
+START_TEST(shipped_file_is_accepted)
+{
+    struct agent_config config;
+    char error[512] = "";
+    int status = agent_config_load(SHIPPED_FOLDER "agent.json", &config, error, sizeof error);
+    ck_assert_msg(status == SKEIN_OK, "%s", error);
+    agent_config_free(&config);
+}
+END_TEST
+
+START_TEST(shipped_schema_is_the_table)
+{
+    expect_schema(agent_params, "skein-agent", SHIPPED_FOLDER "agent.schema.json");
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(
+        suite_of("shipped_agent", shipped_file_is_accepted, shipped_schema_is_the_table, NULL));
+}
