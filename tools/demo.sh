@@ -211,10 +211,12 @@ say "$out/redis.skein and redis.pftrace"
 
 # ---- the findings ----
 
-# The instant of the failure, the start of the trace, and the longest region of the main thread: all
+# The instant of the failure, the start of what is known, and the longest region of the main thread: all
 # from the capture and the file.
 failed_ns=$(date -d "$(json_member at <"$state/capture.json")" +%s%N)
-from_ns=$("$skein" info "$out/redis.skein" -o json | json_member from_ns)
+"$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" >"$state/main.jsonl"
+# Its first record, not the file's: an idle thread's newest record may be from long before.
+from_ns=$(json_member ts_ns <"$state/main.jsonl")
 stall=$("$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" --longest 1)
 stall_ns=$(json_member ts_ns <<<"$stall")
 stall_dur=$(json_member dur_ns <<<"$stall")
@@ -242,10 +244,9 @@ echo
 say "Findings"
 echo
 [ -n "$from_ns" ] && [ -n "$stall_dur" ] || fail "the trace has no region of Redis's main thread"
-echo "  The trace begins $(seconds $((failed_ns - from_ns))) before the check failed."
+echo "  The record of Redis's main thread begins $(seconds $((failed_ns - from_ns))) before the check failed."
 echo "  What the main thread ($stall_thread) did, by second before and after the failure:"
 echo
-"$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" >"$state/main.jsonl"
 awk -v failed="$failed_ns" "$members"'
     {
         name = word("name"); dur = number("dur_ns")
