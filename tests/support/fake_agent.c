@@ -6,6 +6,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -14,17 +16,27 @@
 #include <unistd.h>
 
 #include "skein_atomic.h"
-#include "support.h"
 #include "writer_int.h"
+
+/* Not libcheck's own: benchmarks use this file too, and have no test to fail. */
+#define require(condition) require_that(condition, #condition)
+
+static void require_that(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "fake agent: not so: %s\n", what);
+    abort();
+}
 
 static int memfd_sealed(const char *name, uint64_t bytes, void **map)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(ftruncate(fd, (off_t)bytes), 0);
+    require(fd >= 0);
+    require(ftruncate(fd, (off_t)bytes) == 0);
     *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    ck_assert_ptr_ne(*map, MAP_FAILED);
-    ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+    require(*map != MAP_FAILED);
+    require(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
     return fd;
 }
 
@@ -72,7 +84,7 @@ static void page_init(struct fake_ring *ring)
 void fake_ring_init(struct fake_ring *ring, uint8_t mode, uint64_t bytes)
 {
     void *map;
-    ck_assert_int_eq(ring_geometry_init(&ring->geometry, mode, bytes), SKEIN_OK);
+    require(ring_geometry_init(&ring->geometry, mode, bytes) == SKEIN_OK);
     ring->ring_fd = memfd_sealed("ring", bytes, &map);
     ring->ring = map;
     struct ring_header *h = map;
@@ -97,9 +109,8 @@ void fake_agent_attach_self(struct fake_agent *agent, struct fake_ring *ring, ui
                             uint64_t bytes)
 {
     fake_ring_init(ring, mode, bytes);
-    ck_assert_int_eq(thread_cold_init(), SKEIN_OK);
-    ck_assert_int_eq(session_attach(ring->ring_fd, agent->host_fd, ring->page_fd, "test"),
-                     SKEIN_OK);
+    require(thread_cold_init() == SKEIN_OK);
+    require(session_attach(ring->ring_fd, agent->host_fd, ring->page_fd, "test") == SKEIN_OK);
 }
 
 /* ---- the socket ---- */
@@ -218,22 +229,22 @@ static void *serve(void *context)
 void fake_agent_serve(struct fake_agent *agent, const char *path, uint8_t mode, uint64_t bytes)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    ck_assert_uint_lt(strlen(path), sizeof address.sun_path);
+    require(strlen(path) < sizeof address.sun_path);
     memcpy(address.sun_path, path, strlen(path));
     agent->mode = mode;
     agent->ring_bytes = bytes;
     unlink(path);
     agent->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(bind(agent->listener, (struct sockaddr *)&address, sizeof address), 0);
-    ck_assert_int_eq(listen(agent->listener, 8), 0);
+    require(bind(agent->listener, (struct sockaddr *)&address, sizeof address) == 0);
+    require(listen(agent->listener, 8) == 0);
     agent->wake = eventfd(0, EFD_CLOEXEC);
-    ck_assert_int_eq(pthread_create(&agent->thread, NULL, serve, agent), 0);
+    require(pthread_create(&agent->thread, NULL, serve, agent) == 0);
 }
 
 void fake_agent_stop(struct fake_agent *agent)
 {
     uint64_t one = 1;
-    ck_assert_int_eq(write(agent->wake, &one, sizeof one), sizeof one);
+    require(write(agent->wake, &one, sizeof one) == (ssize_t)sizeof one);
     pthread_join(agent->thread, NULL);
     close(agent->listener);
     close(agent->wake);

@@ -47,7 +47,7 @@ struct fake_agent {
     unsigned peer_count;
 };
 
-/* A host page. Failures end the test. */
+/* A host page. Failures abort the program. */
 void fake_agent_init(struct fake_agent *agent, uint64_t generation);
 void fake_agent_fini(struct fake_agent *agent);
 
