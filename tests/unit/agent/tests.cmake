@@ -8,6 +8,7 @@ target_link_libraries(skein_fake_collector PRIVATE skein_flags PUBLIC skein_tran
 skein_test(unit/agent/test_durable.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_spool.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_uplink.c LINK skein_agent_up skein_fake_collector LABELS tsan)
+skein_test(unit/agent/test_checks.c LINK skein_agent_up skein_test_support LABELS tsan)
 # The agent as a process, with a service of its own.
 add_executable(agent_subject ${CMAKE_CURRENT_LIST_DIR}/agent_subject.c)
 target_link_libraries(agent_subject PRIVATE skein_flags skein_static)
@@ -15,3 +16,6 @@ skein_test(unit/agent/test_agent.c LINK skein_agent_up skein_format skein_fake_c
 target_compile_definitions(t_unit_agent_agent PRIVATE
     SKEIN_AGENT="$<TARGET_FILE:skein-agent>" AGENT_SUBJECT="$<TARGET_FILE:agent_subject>")
 add_dependencies(t_unit_agent_agent skein-agent agent_subject)
+
+# Rings: attach, read, cut.
+skein_test(unit/agent/test_cutter.c LINK skein_agent_core skein_static skein_test_support)

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_fuzz(agent_control LINK skein_agent_up)
+skein_fuzz(spool LINK skein_agent_up)

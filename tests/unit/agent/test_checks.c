@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "checks.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "http_client.h"
+#include "rule_spec.h"
+#include "support.h"
+
+static char *folder;
+
+static void setup(void)
+{
+    folder = temp_dir_new();
+    ck_assert_int_eq(http_client_init(), SKEIN_OK);
+}
+
+static void teardown(void)
+{
+    temp_dir_free(&folder);
+}
+
+/* A check of this process from the JSON inside "health". */
+static struct check_spec *check_of(const char *health, uint64_t timeout_ms,
+                                   const char *const allow[])
+{
+    char text[1024], error[256] = "";
+    snprintf(
+        text, sizeof text,
+        "{\"name\":\"r\",\"selector\":\"\",\"when\":{\"health\":{\"every_ms\":10,\"timeout_ms\":%llu,%s}}}",
+        (unsigned long long)timeout_ms, health);
+    cJSON *json = cJSON_Parse(text);
+    struct rule_spec *rule;
+    int status = rule_spec_new(json, &rule, error, sizeof error);
+    ck_assert_msg(status == SKEIN_OK, "%s", error);
+    struct config_strs strs = {.count = 0};
+    char *items[8];
+    for (; allow != NULL && allow[strs.count] != NULL; strs.count++)
+        items[strs.count] = strdup(allow[strs.count]);
+    strs.items = items;
+    struct check_spec *spec = rule_spec_check(rule, (uint32_t)getpid(), &strs);
+    ck_assert_ptr_nonnull(spec);
+    for (size_t i = 0; i < strs.count; i++)
+        free(items[i]);
+    rule_spec_free(&rule);
+    cJSON_Delete(json);
+    return spec;
+}
+
+static struct check_result run_for(struct check_spec *spec, uint64_t timeout_ms, int cancel_fd)
+{
+    struct check_result result;
+    check_run(spec, clock_monotonic_ns() + timeout_ms * 1000000, cancel_fd, &result);
+    check_spec_free(&spec);
+    return result;
+}
+
+static struct check_result run(const char *health, const char *const allow[])
+{
+    return run_for(check_of(health, 20000, allow), 20000, -1);
+}
+
+#define ALLOW(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define FAILS(result, words)                                                                       \
+    ck_assert_msg(!(result).passed && strstr((result).reason, words) != NULL, "%s", (result).reason)
+
+START_TEST(a_program_that_ends_with_0_passes)
+{
+    ck_assert(run("\"exec\":{\"command\":[\"true\"]}", ALLOW("true")).passed);
+    struct check_result result = run("\"exec\":{\"command\":[\"false\"]}", ALLOW("false"));
+    FAILS(result, "check `false` ended with status 1");
+}
+END_TEST
+
+START_TEST(what_it_says_is_part_of_the_reason)
+{
+    struct check_result result =
+        run("\"exec\":{\"command\":[\"ls\",\"/no/such/file\"]}", ALLOW("ls"));
+    FAILS(result, "No such file");
+}
+END_TEST
+
+START_TEST(expected_text_is_looked_for)
+{
+    ck_assert(run("\"exec\":{\"command\":[\"echo\",\"xPONGx\"],\"expect\":\"PONG\"}", ALLOW("echo"))
+                  .passed);
+    struct check_result result =
+        run("\"exec\":{\"command\":[\"echo\",\"ERR\"],\"expect\":\"PONG\"}", ALLOW("echo"));
+    FAILS(result, "did not print \"PONG\"");
+}
+END_TEST
+
+START_TEST(only_allowed_programs_run)
+{
+    static const char health[] = "\"exec\":{\"command\":[\"echo\"]}";
+    FAILS(run(health, NULL), "not allowed");
+    FAILS(run(health, ALLOW("ls", "echo2")), "not allowed");
+    char *path = check_program_path("echo");
+    ck_assert(run(health, ALLOW(path)).passed);
+    char by_path[300];
+    snprintf(by_path, sizeof by_path, "\"exec\":{\"command\":[\"%s\"]}", path);
+    ck_assert(run(by_path, ALLOW("echo")).passed);
+    free(path);
+    char *fake = path_join(folder, "echo"); /* another program of the same name */
+    file_write_text(fake, "#!/bin/sh\n");
+    snprintf(by_path, sizeof by_path, "\"exec\":{\"command\":[\"%s\"]}", fake);
+    FAILS(run(by_path, ALLOW("echo")), "not allowed");
+    free(fake);
+}
+END_TEST
+
+START_TEST(there_is_no_shell_and_the_environment_is_small)
+{
+    setenv("SECRET", "do-not-tell", 1);
+    ck_assert(
+        run("\"exec\":{\"command\":[\"echo\",\"$PATH;id\"],\"expect\":\"$PATH;id\"}", ALLOW("echo"))
+            .passed);
+    FAILS(run("\"exec\":{\"command\":[\"env\"],\"expect\":\"do-not-tell\"}", ALLOW("env")),
+          "did not print");
+}
+END_TEST
+
+START_TEST(the_pid_of_the_process_is_filled_in)
+{
+    char health[128];
+    snprintf(health, sizeof health,
+             "\"exec\":{\"command\":[\"echo\",\"<{pid}>\"],\"expect\":\"<%d>\"}", (int)getpid());
+    /* `expect` is taken as it is */
+    ck_assert(run(health, ALLOW("echo")).passed);
+}
+END_TEST
+
+/* Whether a process has ended; nobody of us is its parent. */
+static bool has_ended(void *context)
+{
+    const char *pid = context;
+    char path[64], state = 'Z';
+    snprintf(path, sizeof path, "/proc/%d/stat", atoi(pid));
+    FILE *file = fopen(path, "re");
+    bool ended = file == NULL || fscanf(file, "%*d %*s %c", &state) != 1 || state == 'Z';
+    if (file != NULL)
+        fclose(file);
+    return ended;
+}
+
+START_TEST(a_slow_program_is_killed_with_all_that_it_started)
+{
+    char *script = path_join(folder, "slow");
+    char *pids = path_join(folder, "pids");
+    char text[512], health[512];
+    snprintf(text, sizeof text,
+             "#!/bin/sh\nsleep 1000 &\necho $! > %s.tmp\nmv %s.tmp %s\nsleep 1000\n", pids, pids,
+             pids);
+    file_write_text(script, text);
+    snprintf(health, sizeof health, "\"exec\":{\"command\":[\"sh\",\"%s\"]}", script);
+    struct check_result result = run_for(check_of(health, 1000, ALLOW("sh")), 1000, -1);
+    FAILS(result, "did not answer within 1000 ms");
+    size_t n;
+    char *pid = file_read(pids, &n);
+    if (pid != NULL) /* else the machine was too slow for the script to get there */
+        ck_assert(wait_until(has_ended, pid, 0));
+    free(pid);
+    free(pids);
+    free(script);
+}
+END_TEST
+
+START_TEST(more_output_than_is_kept_does_not_stop_a_program)
+{
+    ck_assert(
+        run("\"exec\":{\"command\":[\"head\",\"-c\",\"1000000\",\"/dev/zero\"]}", ALLOW("head"))
+            .passed);
+}
+END_TEST
+
+START_TEST(a_running_check_can_be_cancelled)
+{
+    int cancel = eventfd(1, EFD_CLOEXEC);
+    FAILS(run_for(check_of("\"exec\":{\"command\":[\"sleep\",\"1000\"]}", 3000000, ALLOW("sleep")),
+                  3000000, cancel),
+          "cancelled");
+    close(cancel);
+}
+END_TEST
+
+static int listen_tcp(uint16_t *port, int backlog)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, len), 0);
+    ck_assert_int_eq(listen(fd, backlog), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+START_TEST(tcp_passes_while_somebody_listens)
+{
+    uint16_t port;
+    int fd = listen_tcp(&port, 8);
+    char health[128];
+    snprintf(health, sizeof health, "\"tcp\":{\"address\":\"127.0.0.1:%u\"}", port);
+    ck_assert(run(health, NULL).passed);
+    snprintf(health, sizeof health, "\"tcp\":{\"address\":\"localhost:%u\"}", port);
+    struct check_result named = run(health, NULL);
+    ck_assert_msg(named.passed, "%s", named.reason);
+    close(fd);
+    snprintf(health, sizeof health, "\"tcp\":{\"address\":\"127.0.0.1:%u\"}", port);
+    FAILS(run(health, NULL), "refused");
+    FAILS(run("\"tcp\":{\"address\":\"nonsense\"}", NULL), "host:port");
+}
+END_TEST
+
+START_TEST(http_compares_the_status_and_keeps_the_time)
+{
+    uint16_t port;
+    int fd = listen_tcp(&port, 8); /* accepts, never answers */
+    char health[128];
+    snprintf(health, sizeof health, "\"http\":{\"url\":\"http://127.0.0.1:%u/\"}", port);
+    FAILS(run_for(check_of(health, 200, NULL), 200, -1), "did not answer within 200 ms");
+    close(fd);
+    FAILS(run(health, NULL), "check GET http://127.0.0.1");
+}
+END_TEST
+
+START_TEST(unix_sockets_are_connected_to)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/s-%d", folder, (int)getpid());
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(listen(fd, 8), 0);
+    char health[256];
+    snprintf(health, sizeof health, "\"unix\":{\"path\":\"%s/s-{pid}\"}", folder);
+    ck_assert(run(health, NULL).passed);
+    close(fd);
+    FAILS(run(health, NULL), "refused");
+}
+END_TEST
+
+struct seen {
+    struct loop *loop;
+    unsigned results;
+};
+
+static void on_result(void *context, const struct check_result *result)
+{
+    struct seen *seen = context;
+    ck_assert(result->passed);
+    if (++seen->results == 3)
+        loop_stop(seen->loop);
+}
+
+static void stop_loop(void *context)
+{
+    loop_stop(context);
+}
+
+START_TEST(a_check_runs_again_and_again_and_a_slow_one_delays_nobody)
+{
+    struct seen seen = {0}, never = {0};
+    struct checks *checks;
+    struct check *fast, *slow, *third;
+    ck_assert_int_eq(loop_new(&seen.loop), SKEIN_OK);
+    ck_assert_int_eq(checks_new(seen.loop, 2, &checks), SKEIN_OK);
+    ck_assert_int_eq(check_start(checks,
+                                 check_of("\"exec\":{\"command\":[\"sleep\",\"1000\"]}", 3000000,
+                                          ALLOW("sleep")),
+                                 on_result, &never, &slow),
+                     SKEIN_OK);
+    ck_assert_int_eq(
+        check_start(checks, check_of("\"exec\":{\"command\":[\"true\"]}", 20000, ALLOW("true")),
+                    on_result, &seen, &fast),
+        SKEIN_OK);
+    ck_assert_int_eq(
+        check_start(checks, check_of("\"exec\":{\"command\":[\"true\"]}", 20000, ALLOW("true")),
+                    on_result, &seen, &third),
+        SKEIN_FULL);
+    ck_assert_int_eq(loop_run(seen.loop), SKEIN_OK);
+    ck_assert_uint_ge(seen.results, 3);
+    ck_assert_uint_eq(never.results, 0);
+    check_stop(&fast);
+    ck_assert_uint_eq(checks_free(&checks, support_deadline_ms()), 0);
+    /* Results under way are handed over, to nobody, before the loop goes. */
+    ck_assert_int_eq(loop_post(seen.loop, stop_loop, seen.loop), SKEIN_OK);
+    ck_assert_int_eq(loop_run(seen.loop), SKEIN_OK);
+    loop_free(&seen.loop);
+}
+END_TEST
+
+START_TEST(rules_that_are_wrong_are_refused_with_the_path)
+{
+    static const char *const bad[][2] = {
+        {"[]", "object"},
+        {"{}", "name"},
+        {"{\"name\":\"x\"}", "when"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{}}}", "when.health"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{\"exec\":{\"command\":[]}}}}",
+         "when.health.exec.command"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{\"exec\":{\"command\":[1]}}}}",
+         "when.health.exec.command"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{\"tcp\":{}}}}", "when.health.tcp.address"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{\"http\":{\"url\":\"file:///etc\"}}}}",
+         "when.health.http.url"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{\"tcp\":{\"address\":\"a:1\"},\"unix\":{\"path\":\"/x\"}}}}",
+         "one of"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{\"every_ms\":0,\"tcp\":{\"address\":\"a:1\"}}}}",
+         "when.health.every_ms"},
+        {"{\"name\":\"x\",\"selector\":\"==\",\"when\":{\"health\":{\"tcp\":{\"address\":\"a:1\"}}}}",
+         "selector"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        cJSON *json = cJSON_Parse(bad[i][0]);
+        struct rule_spec *rule;
+        char error[256] = "";
+        ck_assert_int_eq(rule_spec_new(json, &rule, error, sizeof error), SKEIN_INVALID);
+        ck_assert_ptr_null(rule);
+        ck_assert_msg(strstr(error, bad[i][1]) != NULL, "%s: %s", bad[i][0], error);
+        cJSON_Delete(json);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("checks");
+    TCase *tc = tcase_create("all");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 110);
+    tcase_add_test(tc, a_program_that_ends_with_0_passes);
+    tcase_add_test(tc, what_it_says_is_part_of_the_reason);
+    tcase_add_test(tc, expected_text_is_looked_for);
+    tcase_add_test(tc, only_allowed_programs_run);
+    tcase_add_test(tc, there_is_no_shell_and_the_environment_is_small);
+    tcase_add_test(tc, the_pid_of_the_process_is_filled_in);
+    tcase_add_test(tc, a_slow_program_is_killed_with_all_that_it_started);
+    tcase_add_test(tc, more_output_than_is_kept_does_not_stop_a_program);
+    tcase_add_test(tc, a_running_check_can_be_cancelled);
+    tcase_add_test(tc, tcp_passes_while_somebody_listens);
+    tcase_add_test(tc, http_compares_the_status_and_keeps_the_time);
+    tcase_add_test(tc, unix_sockets_are_connected_to);
+    tcase_add_test(tc, a_check_runs_again_and_again_and_a_slow_one_delays_nobody);
+    tcase_add_test(tc, rules_that_are_wrong_are_refused_with_the_path);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
