@@ -268,9 +268,9 @@ int batch_enter(struct partition_reader *r, struct lane *lane, const struct read
 
 /* F-28: passes over the listed ranges that are open already; what is left of the list opens, and
  * open ranges from clip_to on have lost their ends. */
-static void batch_restate(struct partition_reader *r, struct lane *lane)
+static void batch_restate(const struct partition_reader *r, struct lane *lane,
+                          const struct reader_batch *batch)
 {
-    const struct reader_batch *batch = lane->batch;
     bool continues =
         batch->opens == 0 && lane->has_sequence && batch->sequence - lane->last_sequence <= 1;
     lane->clip_to = UINT32_MAX;
@@ -399,7 +399,7 @@ int lane_advance(struct partition_reader *r, struct lane *lane)
         int status = batch_enter(r, lane, batch);
         if (status != SKEIN_OK)
             return status;
-        batch_restate(r, lane);
+        batch_restate(r, lane, batch);
     }
 }
 

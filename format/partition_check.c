@@ -125,7 +125,7 @@ static int contents_compare(struct partition_reader *r)
     struct sums sums = {.from_ticks = UINT64_MAX};
     sums.by_type = calloc(r->type_count + 1, sizeof *sums.by_type);
     if (sums.by_type == NULL)
-        status = reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the check");
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the check");
     for (size_t i = 0; status == SKEIN_OK && i < r->batch_count; i++)
         status = batch_count(r, &scratch, &r->batches[i], &sums);
     if (status == SKEIN_OK)

@@ -387,15 +387,20 @@ static void frame_carry(struct partition_reader *to, struct lane *lane,
     frame_push(to, lane, &frame);
 }
 
+/* A thread of the partition before, and which it is there. */
+struct known_thread {
+    struct partition_thread thread;
+    size_t lane;
+};
+
 static int thread_order(const void *a, const void *b)
 {
-    const struct partition_thread *x = *(const struct partition_thread *const *)a;
-    const struct partition_thread *y = *(const struct partition_thread *const *)b;
-    if (x->tid != y->tid)
-        return x->tid < y->tid ? -1 : 1;
-    if (x->incarnation != y->incarnation)
-        return x->incarnation < y->incarnation ? -1 : 1;
-    return strcmp(x->name, y->name);
+    const struct known_thread *x = a, *y = b;
+    if (x->thread.tid != y->thread.tid)
+        return x->thread.tid < y->thread.tid ? -1 : 1;
+    if (x->thread.incarnation != y->thread.incarnation)
+        return x->thread.incarnation < y->thread.incarnation ? -1 : 1;
+    return strcmp(x->thread.name, y->thread.name);
 }
 
 static void lane_carry(struct partition_reader *to, struct lane *lane, const struct lane *from)
@@ -408,20 +413,20 @@ static void lane_carry(struct partition_reader *to, struct lane *lane, const str
 
 void partition_reader_continue(struct partition_reader *to, const struct partition_reader *from)
 {
-    const struct partition_thread **known = calloc(from->thread_count + 1, sizeof *known);
+    struct known_thread *known = calloc(from->thread_count + 1, sizeof *known);
     if (to->prepared || known == NULL) {
         free(known);
         return;
     }
     for (size_t i = 0; i < from->thread_count; i++)
-        known[i] = &from->threads[i];
+        known[i] = (struct known_thread){from->threads[i], i};
     qsort(known, from->thread_count, sizeof *known, thread_order);
     for (size_t i = 0; i < to->thread_count; i++) {
-        const struct partition_thread *thread = &to->threads[i];
-        const struct partition_thread **same =
-            bsearch(&thread, known, from->thread_count, sizeof *known, thread_order);
+        struct known_thread wanted = {to->threads[i], 0};
+        const struct known_thread *same =
+            bsearch(&wanted, known, from->thread_count, sizeof *known, thread_order);
         if (same != NULL)
-            lane_carry(to, &to->lanes[i], &from->lanes[*same - from->threads]);
+            lane_carry(to, &to->lanes[i], &from->lanes[same->lane]);
     }
     free(known);
 }

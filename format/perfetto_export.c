@@ -1,60 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Partitions to Perfetto packets, as mapped in docs/format.md's annex. Owns which tracks have been
- * described and, for each thread of the partition at hand, what its packet sequence has been told.
- * One thread; never reads ahead, so that a trace of any length takes the memory of one partition.
+ * Partitions to Perfetto packets, as mapped in docs/format.md's annex. Owns struct
+ * perfetto_export and, for each thread of the partition at hand, what its packet sequence has been
+ * told. One thread; never reads ahead, so that a trace of any length takes the memory of one
+ * partition.
  */
-#include "perfetto_export.h"
+#include "perfetto_export_int.h"
 
 #include <stdlib.h>
 
-#include "checksum.h"
-#include "intern_table.h"
 #include "perfetto_fields.h"
 #include "protobuf_put.h"
-
-enum { SEQUENCE_PROCESS = 1, SEQUENCE_FIRST_THREAD = 2 };
-
-/* A thread of the partition at hand. */
-struct export_thread {
-    uint64_t uuid;
-    uint32_t sequence, restarts;
-    bool started;
-};
-
-/* Operations in progress at the last cut of a process: written at the end, unless a later partition
- * tells how they went on. */
-struct export_open {
-    uint64_t process;
-    struct buf packets;
-};
-
-struct perfetto_export {
-    struct intern_table tracks; /* uuids that have been described */
-    struct intern_table pids;   /* pid -> its first process, by entry number */
-    struct intern_table tids;   /* (process, tid) that has a thread track */
-    uint64_t *pid_owner;
-    size_t pid_owner_cap;
-    struct export_open *opens;
-    size_t open_count, open_cap;
-    uint64_t bytes, packets, lost;
-
-    /* the partition at hand */
-    const struct partition_info *info;
-    const struct partition_event_type *types;
-    size_t type_count;
-    const struct partition_thread *thread_table;
-    struct export_thread *threads;
-    struct intern_table told; /* (sequence, restart, type) whose names are interned */
-    uint64_t process;         /* uuid */
-    uint32_t process_restarts;
-    bool process_started;
-    bool plain; /* the pid belongs to another process: named tracks only */
-    struct buf packet, event, part, item, interned;
-    struct export_open *open;
-    struct buf *out;
-    int status;
-};
 
 int perfetto_export_new(struct perfetto_export **out)
 {
@@ -83,169 +39,6 @@ void perfetto_export_free(struct perfetto_export **exporter)
     buf_fini(&x->item);
     buf_fini(&x->interned);
     free(x);
-}
-
-/* Whether these bytes are new in the table; a failure is remembered and counts as old. */
-static bool is_fresh(struct perfetto_export *x, struct intern_table *table, const void *bytes,
-                     size_t n)
-{
-    bool fresh;
-    if (intern_table_put(table, bytes, n, &fresh) < 0)
-        x->status = SKEIN_NO_MEMORY;
-    return fresh;
-}
-
-/* ---- packets ---- */
-
-static void packet_end(struct perfetto_export *x, struct buf *to)
-{
-    x->packets++;
-    x->bytes += x->packet.len;
-    pb_message(to, TRACE_PACKET, &x->packet);
-}
-
-/* UTC to the BOOTTIME domain of the partition's end snapshot. */
-static uint64_t boot_ns(const struct perfetto_export *x, uint64_t time_ns)
-{
-    const struct clock_snapshot *end = &x->info->end;
-    uint64_t boot = time_ns - end->realtime_ns + end->boottime_ns;
-    return boot > INT64_MAX ? 0 : boot; /* before boot: only from a broken clock */
-}
-
-static void clock_put(struct perfetto_export *x, uint64_t id, uint64_t ns)
-{
-    pb_varint(&x->item, CLOCK_ID, id);
-    pb_varint(&x->item, CLOCK_TIMESTAMP, ns);
-    pb_message(&x->part, SNAPSHOT_CLOCKS, &x->item);
-}
-
-static void snapshot_put(struct perfetto_export *x)
-{
-    const struct clock_snapshot *end = &x->info->end;
-    clock_put(x, CLOCK_BOOTTIME_ID, end->boottime_ns);
-    clock_put(x, CLOCK_MONOTONIC_ID, end->monotonic_ns);
-    clock_put(x, CLOCK_REALTIME_ID, end->realtime_ns);
-    pb_varint(&x->part, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME_ID);
-    pb_message(&x->packet, PACKET_CLOCK_SNAPSHOT, &x->part);
-    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
-    packet_end(x, x->out);
-}
-
-/* ---- tracks ---- */
-
-static uint64_t uuid_of(const struct process_uid *process, uint64_t a, uint64_t b)
-{
-    struct {
-        struct process_uid process;
-        uint64_t a, b;
-    } key = {*process, a, b};
-    return checksum64(&key, sizeof key) | 1;
-}
-
-static void descriptor_end(struct perfetto_export *x)
-{
-    pb_message(&x->packet, PACKET_TRACK, &x->part);
-    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
-    packet_end(x, x->out);
-}
-
-/* Perfetto knows processes by pid. The first to come with one keeps it; another host's becomes a
- * plain named track. */
-static void pid_claim(struct perfetto_export *x)
-{
-    bool fresh;
-    uint32_t pid = x->info->pid;
-    int64_t at = intern_table_put(&x->pids, &pid, sizeof pid, &fresh);
-    if (at < 0) {
-        x->status = SKEIN_NO_MEMORY;
-        return;
-    }
-    if ((size_t)at >= x->pid_owner_cap) {
-        size_t cap = x->pid_owner_cap ? x->pid_owner_cap * 2 : 16;
-        uint64_t *owner = realloc(x->pid_owner, cap * sizeof *owner);
-        if (owner == NULL) {
-            x->status = SKEIN_NO_MEMORY;
-            return;
-        }
-        x->pid_owner = owner;
-        x->pid_owner_cap = cap;
-    }
-    if (fresh)
-        x->pid_owner[at] = x->process;
-    x->plain = x->pid_owner[at] != x->process;
-}
-
-static void process_describe(struct perfetto_export *x)
-{
-    const struct partition_info *info = x->info;
-    x->process = uuid_of(&info->key.process, 0, 0);
-    pid_claim(x);
-    if (x->status != SKEIN_OK || !is_fresh(x, &x->tracks, &x->process, sizeof x->process))
-        return;
-    pb_varint(&x->part, TRACK_UUID, x->process);
-    if (x->plain) {
-        buf_printf(&x->item, "%s on %s [%u]", info->service, info->host, info->pid);
-        pb_message(&x->part, TRACK_NAME, &x->item);
-    } else {
-        pb_varint(&x->item, PROCESS_PID, info->pid);
-        pb_text(&x->item, PROCESS_CMDLINE, info->exe);
-        pb_text(&x->item, PROCESS_NAME, info->service);
-        pb_varint(&x->item, PROCESS_START_NS, boot_ns(x, info->process_start_ns));
-        if (info->labels[0] != 0)
-            pb_text(&x->item, PROCESS_LABELS, info->labels);
-        if (info->host[0] != 0) {
-            buf_printf(&x->interned, "host=%s", info->host);
-            pb_message(&x->item, PROCESS_LABELS, &x->interned);
-        }
-        pb_message(&x->part, TRACK_PROCESS, &x->item);
-    }
-    descriptor_end(x);
-}
-
-static void thread_describe(struct perfetto_export *x, size_t i)
-{
-    const struct partition_thread *thread = &x->thread_table[i];
-    uint64_t tid_key = uuid_of(&x->info->key.process, 1, thread->tid);
-    bool fresh;
-    uint64_t uuid =
-        uuid_of(&x->info->key.process, 2 + checksum64(thread->name, strlen(thread->name)),
-                (uint64_t)thread->tid << 32 ^ thread->incarnation);
-    int64_t at = intern_table_put(&x->tracks, &uuid, sizeof uuid, &fresh);
-    if (at < 0) {
-        x->status = SKEIN_NO_MEMORY;
-        return;
-    }
-    x->threads[i].uuid = uuid;
-    x->threads[i].sequence = SEQUENCE_FIRST_THREAD + (uint32_t)at;
-    if (!fresh)
-        return;
-    pb_varint(&x->part, TRACK_UUID, uuid);
-    if (!x->plain && is_fresh(x, &x->tids, &tid_key, sizeof tid_key)) {
-        pb_varint(&x->item, THREAD_PID, x->info->pid);
-        pb_varint(&x->item, THREAD_TID, thread->tid);
-        pb_text(&x->item, THREAD_NAME, thread->name);
-        pb_message(&x->part, TRACK_THREAD, &x->item);
-    } else {
-        pb_varint(&x->part, TRACK_PARENT, x->process);
-        buf_printf(&x->item, "%s %u", thread->name, thread->tid);
-        pb_message(&x->part, TRACK_NAME, &x->item);
-    }
-    descriptor_end(x);
-}
-
-static uint64_t counter_describe(struct perfetto_export *x, const struct partition_event_type *type)
-{
-    uint64_t uuid = uuid_of(&x->info->key.process, 3, checksum64(type->name, strlen(type->name)));
-    if (!is_fresh(x, &x->tracks, &uuid, sizeof uuid))
-        return uuid;
-    pb_varint(&x->part, TRACK_UUID, uuid);
-    pb_varint(&x->part, TRACK_PARENT, x->process);
-    pb_text(&x->part, TRACK_NAME, type->name);
-    if (type->nargs > 0)
-        pb_text(&x->item, COUNTER_UNIT_NAME, type->args[0].unit);
-    pb_message(&x->part, TRACK_COUNTER, &x->item);
-    descriptor_end(x);
-    return uuid;
 }
 
 /* ---- events ---- */
@@ -280,7 +73,7 @@ static void names_intern(struct perfetto_export *x, const struct partition_event
                          uint32_t sequence, uint32_t restarts)
 {
     uint64_t key[2] = {(uint64_t)sequence << 32 | restarts, (uint64_t)(type - x->types)};
-    if (!is_fresh(x, &x->told, key, sizeof key))
+    if (!export_is_fresh(x, &x->told, key, sizeof key))
         return;
     interned_put(x, INTERNED_EVENT_NAMES, name_iid(x, type, 0), type->name, "");
     for (unsigned i = 0; i < type->nargs; i++) {
@@ -365,7 +158,7 @@ static void sequence_enter(struct perfetto_export *x, const struct partition_thr
     *started = true;
     pb_varint(&x->packet, PACKET_SEQUENCE, *sequence);
     sequence_start(x, t == NULL ? x->process : t->uuid, false);
-    packet_end(x, x->out);
+    export_packet_end(x, x->out);
 }
 
 static void event_name(struct perfetto_export *x, const struct trace_event *event,
@@ -392,23 +185,23 @@ static void event_put(struct perfetto_export *x, const struct trace_event *event
 {
     uint32_t sequence, restarts;
     sequence_enter(x, event->thread, &sequence, &restarts);
-    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns(x, time_ns));
+    pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, time_ns));
     pb_varint(&x->packet, PACKET_SEQUENCE, sequence);
     pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
     pb_varint(&x->event, EVENT_TYPE, kind);
     if (kind != EVENT_END)
         event_name(x, event, sequence, restarts);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
-    packet_end(x, x->out);
+    export_packet_end(x, x->out);
 }
 
 static void counter_put(struct perfetto_export *x, const struct trace_event *event)
 {
     uint32_t sequence, restarts;
     const struct partition_event_type *type = event->type;
-    uint64_t uuid = counter_describe(x, type);
+    uint64_t uuid = export_counter_track(x, type);
     sequence_enter(x, event->thread, &sequence, &restarts);
-    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns(x, event->time_ns));
+    pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, event->time_ns));
     pb_varint(&x->packet, PACKET_SEQUENCE, sequence);
     pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
     pb_varint(&x->event, EVENT_TYPE, EVENT_IS_COUNTER);
@@ -421,7 +214,7 @@ static void counter_put(struct perfetto_export *x, const struct trace_event *eve
     else
         pb_varint(&x->event, EVENT_COUNTER, type->nargs > 0 ? value->u64 : 0);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
-    packet_end(x, x->out);
+    export_packet_end(x, x->out);
 }
 
 static void text_annotation(struct perfetto_export *x, const char *name, const char *text)
@@ -446,7 +239,7 @@ static void loss_put(struct perfetto_export *x, const struct trace_event *event)
     struct export_thread *t =
         event->thread == NULL ? NULL : &x->threads[event->thread - x->thread_table];
     x->lost += event->loss->events;
-    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns(x, event->time_ns));
+    pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, event->time_ns));
     pb_varint(&x->packet, PACKET_SEQUENCE, t == NULL ? SEQUENCE_PROCESS : t->sequence);
     sequence_start(x, t == NULL ? x->process : t->uuid, true);
     if (t == NULL) {
@@ -462,7 +255,7 @@ static void loss_put(struct perfetto_export *x, const struct trace_event *event)
     number_annotation(x, "events", ANNOTATION_UINT, event->loss->events);
     number_annotation(x, "for_ns", ANNOTATION_UINT, event->dur_ns);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
-    packet_end(x, x->out);
+    export_packet_end(x, x->out);
 }
 
 /* Kept aside with its names spelt out, because it may be written long after its sequence's state is
@@ -470,7 +263,7 @@ static void loss_put(struct perfetto_export *x, const struct trace_event *event)
 static void operation_keep(struct perfetto_export *x, const struct trace_event *event)
 {
     const struct export_thread *t = &x->threads[event->thread - x->thread_table];
-    pb_varint(&x->packet, PACKET_TIMESTAMP, boot_ns(x, event->time_ns));
+    pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, event->time_ns));
     pb_varint(&x->packet, PACKET_SEQUENCE, t->sequence);
     pb_varint(&x->event, EVENT_TYPE, EVENT_BEGIN);
     pb_varint(&x->event, EVENT_TRACK, t->uuid);
@@ -478,12 +271,16 @@ static void operation_keep(struct perfetto_export *x, const struct trace_event *
     number_annotation(x, event->type->nargs > 0 ? event->type->args[0].name : "detail",
                       ANNOTATION_INT, (uint64_t)event->detail);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
-    packet_end(x, &x->open->packets);
+    export_packet_end(x, &x->open->packets);
 }
 
 static void event_export(struct perfetto_export *x, const struct trace_event *event)
 {
-    bool range = event->type != NULL && event->type->klass == SKEIN_CLASS_RANGE_BEGIN;
+    if (event->kind == TRACE_LOSS && event->loss != NULL)
+        loss_put(x, event);
+    if (event->type == NULL) /* a loss; or an end without a begin, which shows nothing */
+        return;
+    bool range = event->type->klass == SKEIN_CLASS_RANGE_BEGIN;
     switch (event->kind) {
     case TRACE_BEGIN:
         event_put(x, event, EVENT_BEGIN, event->time_ns);
@@ -500,14 +297,11 @@ static void event_export(struct perfetto_export *x, const struct trace_event *ev
     case TRACE_COUNTER:
         counter_put(x, event);
         break;
-    case TRACE_LOSS:
-        loss_put(x, event);
-        break;
     case TRACE_OPEN: /* a range has begun on its track already and just has no end */
         if (event->has_detail)
             operation_keep(x, event);
         break;
-    default: /* an end without a begin shows nothing */
+    default:
         break;
     }
 }
@@ -544,10 +338,10 @@ static int partition_begin(struct perfetto_export *x, struct partition_reader *r
     if (x->threads == NULL)
         return SKEIN_NO_MEMORY;
     x->process_started = false;
-    snapshot_put(x);
-    process_describe(x);
+    export_snapshot(x);
+    export_process(x);
     for (size_t i = 0; i < threads && x->status == SKEIN_OK; i++)
-        thread_describe(x, i);
+        export_thread_track(x, i);
     x->open = open_find(x);
     if (x->open == NULL)
         return SKEIN_NO_MEMORY;
@@ -597,7 +391,7 @@ int perfetto_export_finish(struct perfetto_export *x, struct buf *out)
     pb_message(&x->part, STATS_BUFFER, &x->item);
     pb_message(&x->packet, PACKET_STATS, &x->part);
     pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
-    packet_end(x, out);
+    export_packet_end(x, out);
     x->status = export_status(x);
     return x->status;
 }

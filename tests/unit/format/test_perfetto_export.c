@@ -166,8 +166,7 @@ static void event_import(struct import *im, uint64_t sequence, uint64_t ts, stru
     event->counter = (int64_t)field_get(message, EVENT_COUNTER).value;
     field = field_get(message, EVENT_NAME_IID);
     if (field.wire == 0)
-        snprintf(event->name, sizeof event->name, "%s",
-                 name_find(im, sequence, field.value, false));
+        memcpy(event->name, name_find(im, sequence, field.value, false), sizeof event->name);
     else if (field_has(message, EVENT_NAME))
         text_of(field_get(message, EVENT_NAME), event->name);
     while (field_next(&message, &field))

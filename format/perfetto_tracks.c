@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Packets, clocks and track descriptors of the Perfetto exporter: what an importer must know before
+ * the events. Entered through perfetto_export.c alone; describes each track once.
+ */
+#include <stdlib.h>
+
+#include "checksum.h"
+#include "perfetto_export_int.h"
+#include "perfetto_fields.h"
+#include "protobuf_put.h"
+
+/* Whether these bytes are new in the table; a failure is remembered and counts as old. */
+bool export_is_fresh(struct perfetto_export *x, struct intern_table *table, const void *bytes,
+                     size_t n)
+{
+    bool fresh;
+    if (intern_table_put(table, bytes, n, &fresh) < 0)
+        x->status = SKEIN_NO_MEMORY;
+    return fresh;
+}
+
+/* ---- packets ---- */
+
+void export_packet_end(struct perfetto_export *x, struct buf *to)
+{
+    x->packets++;
+    x->bytes += x->packet.len;
+    pb_message(to, TRACE_PACKET, &x->packet);
+}
+
+/* UTC to the BOOTTIME domain of the partition's end snapshot. */
+uint64_t export_boot_ns(const struct perfetto_export *x, uint64_t time_ns)
+{
+    const struct clock_snapshot *end = &x->info->end;
+    uint64_t boot = time_ns - end->realtime_ns + end->boottime_ns;
+    return boot > INT64_MAX ? 0 : boot; /* before boot: only from a broken clock */
+}
+
+static void clock_put(struct perfetto_export *x, uint64_t id, uint64_t ns)
+{
+    pb_varint(&x->item, CLOCK_ID, id);
+    pb_varint(&x->item, CLOCK_TIMESTAMP, ns);
+    pb_message(&x->part, SNAPSHOT_CLOCKS, &x->item);
+}
+
+void export_snapshot(struct perfetto_export *x)
+{
+    const struct clock_snapshot *end = &x->info->end;
+    clock_put(x, CLOCK_BOOTTIME_ID, end->boottime_ns);
+    clock_put(x, CLOCK_MONOTONIC_ID, end->monotonic_ns);
+    clock_put(x, CLOCK_REALTIME_ID, end->realtime_ns);
+    pb_varint(&x->part, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME_ID);
+    pb_message(&x->packet, PACKET_CLOCK_SNAPSHOT, &x->part);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
+    export_packet_end(x, x->out);
+}
+
+/* ---- tracks ---- */
+
+static uint64_t uuid_of(const struct process_uid *process, uint64_t a, uint64_t b)
+{
+    struct {
+        struct process_uid process;
+        uint64_t a, b;
+    } key = {*process, a, b};
+    return checksum64(&key, sizeof key) | 1;
+}
+
+static void descriptor_end(struct perfetto_export *x)
+{
+    pb_message(&x->packet, PACKET_TRACK, &x->part);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
+    export_packet_end(x, x->out);
+}
+
+/* Perfetto knows processes by pid. The first to come with one keeps it; another host's becomes a
+ * plain named track. */
+static void pid_claim(struct perfetto_export *x)
+{
+    bool fresh;
+    uint32_t pid = x->info->pid;
+    int64_t at = intern_table_put(&x->pids, &pid, sizeof pid, &fresh);
+    if (at < 0) {
+        x->status = SKEIN_NO_MEMORY;
+        return;
+    }
+    if ((size_t)at >= x->pid_owner_cap) {
+        size_t cap = x->pid_owner_cap ? x->pid_owner_cap * 2 : 16;
+        uint64_t *owner = realloc(x->pid_owner, cap * sizeof *owner);
+        if (owner == NULL) {
+            x->status = SKEIN_NO_MEMORY;
+            return;
+        }
+        x->pid_owner = owner;
+        x->pid_owner_cap = cap;
+    }
+    if (fresh)
+        x->pid_owner[at] = x->process;
+    x->plain = x->pid_owner[at] != x->process;
+}
+
+void export_process(struct perfetto_export *x)
+{
+    const struct partition_info *info = x->info;
+    x->process = uuid_of(&info->key.process, 0, 0);
+    pid_claim(x);
+    if (x->status != SKEIN_OK || !export_is_fresh(x, &x->tracks, &x->process, sizeof x->process))
+        return;
+    pb_varint(&x->part, TRACK_UUID, x->process);
+    if (x->plain) {
+        buf_printf(&x->item, "%s on %s [%u]", info->service, info->host, info->pid);
+        pb_message(&x->part, TRACK_NAME, &x->item);
+    } else {
+        pb_varint(&x->item, PROCESS_PID, info->pid);
+        pb_text(&x->item, PROCESS_CMDLINE, info->exe);
+        pb_text(&x->item, PROCESS_NAME, info->service);
+        pb_varint(&x->item, PROCESS_START_NS, export_boot_ns(x, info->process_start_ns));
+        if (info->labels[0] != 0)
+            pb_text(&x->item, PROCESS_LABELS, info->labels);
+        if (info->host[0] != 0) {
+            buf_printf(&x->interned, "host=%s", info->host);
+            pb_message(&x->item, PROCESS_LABELS, &x->interned);
+        }
+        pb_message(&x->part, TRACK_PROCESS, &x->item);
+    }
+    descriptor_end(x);
+}
+
+void export_thread_track(struct perfetto_export *x, size_t i)
+{
+    const struct partition_thread *thread = &x->thread_table[i];
+    uint64_t tid_key = uuid_of(&x->info->key.process, 1, thread->tid);
+    bool fresh;
+    uint64_t uuid =
+        uuid_of(&x->info->key.process, 2 + checksum64(thread->name, strlen(thread->name)),
+                (uint64_t)thread->tid << 32 ^ thread->incarnation);
+    int64_t at = intern_table_put(&x->tracks, &uuid, sizeof uuid, &fresh);
+    if (at < 0) {
+        x->status = SKEIN_NO_MEMORY;
+        return;
+    }
+    x->threads[i].uuid = uuid;
+    x->threads[i].sequence = SEQUENCE_FIRST_THREAD + (uint32_t)at;
+    if (!fresh)
+        return;
+    pb_varint(&x->part, TRACK_UUID, uuid);
+    if (!x->plain && export_is_fresh(x, &x->tids, &tid_key, sizeof tid_key)) {
+        pb_varint(&x->item, THREAD_PID, x->info->pid);
+        pb_varint(&x->item, THREAD_TID, thread->tid);
+        pb_text(&x->item, THREAD_NAME, thread->name);
+        pb_message(&x->part, TRACK_THREAD, &x->item);
+    } else {
+        pb_varint(&x->part, TRACK_PARENT, x->process);
+        buf_printf(&x->item, "%s %u", thread->name, thread->tid);
+        pb_message(&x->part, TRACK_NAME, &x->item);
+    }
+    descriptor_end(x);
+}
+
+uint64_t export_counter_track(struct perfetto_export *x, const struct partition_event_type *type)
+{
+    uint64_t uuid = uuid_of(&x->info->key.process, 3, checksum64(type->name, strlen(type->name)));
+    if (!export_is_fresh(x, &x->tracks, &uuid, sizeof uuid))
+        return uuid;
+    pb_varint(&x->part, TRACK_UUID, uuid);
+    pb_varint(&x->part, TRACK_PARENT, x->process);
+    pb_text(&x->part, TRACK_NAME, type->name);
+    if (type->nargs > 0)
+        pb_text(&x->item, COUNTER_UNIT_NAME, type->args[0].unit);
+    pb_message(&x->part, TRACK_COUNTER, &x->item);
+    descriptor_end(x);
+    return uuid;
+}
