@@ -215,15 +215,17 @@ static void lock_kinds(void)
 
 static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t shared_rw = PTHREAD_RWLOCK_INITIALIZER;
-static sem_t begun, handed;
+static sem_t begun, handed, named, go;
 
 static void *contend(void *count)
 {
     char name[16] = "";
     pthread_setname_np(pthread_self(), "contender");
     pthread_getname_np(pthread_self(), name, sizeof(name));
-    if (strcmp(name, "contender") != 0 && strcmp(name, "renamed") != 0) /* main() may be first */
+    if (strcmp(name, "contender") != 0)
         abort();
+    sem_post(&named);
+    sem_wait(&go);
     for (int i = 0; i < 2000; i++) {
         pthread_mutex_lock(&shared);
         ++*(int *)count;
@@ -244,10 +246,16 @@ static void contention(void)
     void *result;
     int counts[4] = {0, 0, 0, 0};
     sem_init(&handed, 0, 1);
+    sem_init(&named, 0, 0);
+    sem_init(&go, 0, 0);
     for (int i = 0; i < 4; i++)
         TELL(pthread_create(&threads[i], NULL, contend, &counts[i]));
-    TELL(pthread_setname_np(threads[0], "renamed"));
+    for (int i = 0; i < 4; i++)
+        sem_wait(&named);
+    TELL(pthread_setname_np(threads[0], "renamed")); /* they all live until they may go */
     TELL(pthread_setname_np(threads[0], "a name that is far too long"));
+    for (int i = 0; i < 4; i++)
+        sem_post(&go);
     for (int i = 0; i < 4; i++) {
         TELL(pthread_join(threads[i], &result));
         tell("joined with its value", result == &counts[i]);
