@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs every bench of the release build, one after the other, so that none disturbs another.
+# Runs every bench (bench/NAME.cmake makes bench_NAME) of the release build, one after the other, so that none disturbs another.
 #   tools/bench.sh [--json]    --json: one array of result objects for each bench
 set -eu
 cd "$(dirname "$0")/.."
 found=
 for source in bench/*.cmake; do
     name=$(basename "$source" .cmake)
-    program=build/release/bench/$name
+    program=build/release/bench/bench_$name
     [ -x "$program" ] || continue
     found=1
     [ "${1-}" = --json ] || echo "== $name"
