@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -33,8 +35,8 @@ static void fail_late(const struct check_spec *spec, struct check_result *result
              (unsigned long long)spec->timeout_ms);
 }
 
-/* 0 connected; ETIMEDOUT at the deadline; ECANCELED; another errno. */
-static int wait_connected(int fd, uint64_t deadline_ns, int cancel_fd)
+/* 0 once fd is ready for `events`; ETIMEDOUT at the deadline; ECANCELED; another errno. */
+static int wait_ready(int fd, short events, uint64_t deadline_ns, int cancel_fd)
 {
     for (;;) {
         uint64_t now_ns = clock_monotonic_ns();
@@ -43,18 +45,24 @@ static int wait_connected(int fd, uint64_t deadline_ns, int cancel_fd)
         uint64_t left = deadline_ns - now_ns;
         struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
                                 .tv_nsec = (long)(left % (1000 * MS))};
-        struct pollfd fds[2] = {{.fd = fd, .events = POLLOUT}, {.fd = cancel_fd, .events = POLLIN}};
+        struct pollfd fds[2] = {{.fd = fd, .events = events}, {.fd = cancel_fd, .events = POLLIN}};
         int n = ppoll(fds, 2, &wait, NULL);
         if (n < 0 && errno != EINTR)
             return errno;
         if (n > 0 && fds[1].revents != 0)
             return ECANCELED;
-        if (n > 0 && fds[0].revents != 0) {
-            int error = 0;
-            socklen_t len = sizeof error;
-            return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 ? errno : error;
-        }
+        if (n > 0 && fds[0].revents != 0)
+            return 0;
     }
+}
+
+static int wait_connected(int fd, uint64_t deadline_ns, int cancel_fd)
+{
+    int error = wait_ready(fd, POLLOUT, deadline_ns, cancel_fd);
+    socklen_t len = sizeof error;
+    if (error == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
+        error = errno;
+    return error;
 }
 
 static int try_connect(int family, const struct sockaddr *address, socklen_t len,
@@ -116,50 +124,85 @@ static bool split_address(const char *text, char host[256], char port[16])
     return true;
 }
 
-/* The resolver cannot be told a deadline; getaddrinfo_a works in a thread of libc's, and what is
- * not done in time is left to it with its memory. */
+/* The resolver cannot be told a deadline: it works in a thread of its own, which keeps the memory
+ * when nobody waits any more. */
 struct lookup {
-    struct gaicb request;
-    struct addrinfo hints;
+    uint32_t references; /* atomic */
+    int done_fd;         /* readable once failed and found are set */
+    int failed;
+    struct addrinfo *found;
     char host[256], port[16];
 };
 
-static int resolve(const char *host, const char *port, uint64_t deadline_ns, struct addrinfo **out)
+static void lookup_unref(struct lookup *lookup)
+{
+    /* Acquire-release: the last one sees what the other wrote. */
+    if (__atomic_sub_fetch(&lookup->references, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    if (lookup->found != NULL)
+        freeaddrinfo(lookup->found);
+    close(lookup->done_fd);
+    free(lookup);
+}
+
+static void *lookup_run(void *context)
+{
+    struct lookup *lookup = context;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    lookup->failed = getaddrinfo(lookup->host, lookup->port, &hints, &lookup->found);
+    uint64_t one = 1;
+    if (write(lookup->done_fd, &one, sizeof one) < 0)
+        lookup->failed = EAI_SYSTEM; /* cannot happen to a fresh eventfd; the deadline tells */
+    lookup_unref(lookup);
+    return NULL;
+}
+
+static struct lookup *lookup_begin(const char *host, const char *port)
+{
+    struct lookup *lookup = calloc(1, sizeof *lookup);
+    if (lookup == NULL)
+        return NULL;
+    lookup->references = 2;
+    lookup->done_fd = eventfd(0, EFD_CLOEXEC);
+    snprintf(lookup->host, sizeof lookup->host, "%s", host);
+    snprintf(lookup->port, sizeof lookup->port, "%s", port);
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int failed = lookup->done_fd < 0 ? EMFILE : pthread_create(&thread, &attr, lookup_run, lookup);
+    pthread_attr_destroy(&attr);
+    if (failed == 0)
+        return lookup;
+    if (lookup->done_fd >= 0)
+        close(lookup->done_fd);
+    free(lookup);
+    return NULL;
+}
+
+/* 0 and a list to free; EAI_AGAIN at the deadline or when cancelled; another code of the
+ * resolver's. */
+static int resolve(const char *host, const char *port, uint64_t deadline_ns, int cancel_fd,
+                   struct addrinfo **out)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     int failed = getaddrinfo(host, port, &hints, out);
     if (failed != EAI_NONAME)
         return failed;
-    struct lookup *lookup = calloc(1, sizeof *lookup);
+    struct lookup *lookup = lookup_begin(host, port);
     if (lookup == NULL)
         return EAI_MEMORY;
-    lookup->hints.ai_socktype = SOCK_STREAM;
-    snprintf(lookup->host, sizeof lookup->host, "%s", host);
-    snprintf(lookup->port, sizeof lookup->port, "%s", port);
-    lookup->request = (struct gaicb){
-        .ar_name = lookup->host, .ar_service = lookup->port, .ar_request = &lookup->hints};
-    struct gaicb *list[] = {&lookup->request};
-    failed = getaddrinfo_a(GAI_NOWAIT, list, 1, NULL);
-    if (failed != 0) {
-        free(lookup);
-        return failed;
+    if (wait_ready(lookup->done_fd, POLLIN, deadline_ns, cancel_fd) != 0) {
+        lookup_unref(lookup);
+        return EAI_AGAIN;
     }
-    while ((failed = gai_error(&lookup->request)) == EAI_INPROGRESS) {
-        uint64_t now_ns = clock_monotonic_ns();
-        if (now_ns >= deadline_ns)
-            break;
-        uint64_t left = deadline_ns - now_ns;
-        struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
-                                .tv_nsec = (long)(left % (1000 * MS))};
-        const struct gaicb *waiting[] = {&lookup->request};
-        (void)gai_suspend(waiting, 1, &wait);
-    }
-    if (failed == EAI_INPROGRESS && gai_cancel(&lookup->request) == EAI_NOTCANCELED)
-        return EAI_INPROGRESS; /* lookup stays: libc still writes to it */
-    if (failed == 0)
-        *out = lookup->request.ar_result;
-    free(lookup);
+    uint64_t count;
+    ssize_t n = read(lookup->done_fd, &count, sizeof count); /* pairs with its write */
+    failed = n < 0 ? EAI_SYSTEM : lookup->failed;
+    *out = lookup->found;
+    lookup->found = NULL;
+    lookup_unref(lookup);
     return failed;
 }
 
@@ -172,8 +215,8 @@ static void run_tcp(const struct check_spec *spec, uint64_t deadline_ns, int can
         fail(spec, result, "the address must be host:port");
         return;
     }
-    int failed = resolve(host, port, deadline_ns, &found);
-    if (failed == EAI_INPROGRESS || failed == EAI_CANCELED) {
+    int failed = resolve(host, port, deadline_ns, cancel_fd, &found);
+    if (failed == EAI_AGAIN && clock_monotonic_ns() >= deadline_ns) {
         fail_late(spec, result);
         return;
     }
