@@ -153,7 +153,10 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
         status = start_attach(agent, error, error_bytes);
     if (status == SKEIN_OK) {
         agent->refresh_timer = loop_timer_add(agent->loop, REFRESH_MS, 1, agent_send_list, agent);
-        status = agent->refresh_timer != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+        agent->grace_timer =
+            loop_timer_add(agent->loop, AGENT_ATTACH_GRACE_MS, 0, agent_grace_over, agent);
+        status =
+            agent->refresh_timer != NULL && agent->grace_timer != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
     }
     if (status != SKEIN_OK && error[0] == '\0')
         snprintf(error, error_bytes, "the agent could not start: %s", skein_status_text(status));
@@ -170,6 +173,7 @@ int agent_new(struct agent_config *config, struct agent **out, char *error, size
     }
     agent->config = config;
     agent->state = (struct agent_state){.folder = -1, .lock = -1};
+    TAILQ_INIT(&agent->awaited);
     read_host(agent);
     int status = start_parts(agent, error, error_bytes);
     if (status != SKEIN_OK) {
@@ -191,6 +195,9 @@ void agent_run(struct agent *agent)
              NULL);
     attach_free(&agent->attach);
     agent_rules_free(&agent->rules);
+    if (agent->grace_timer != NULL)
+        loop_timer_cancel(agent->loop, &agent->grace_timer);
+    agent_grace_over(agent);
     captures_drain(agent->captures);
     worker_free(&agent->worker); /* the last cuts and reports are in the spool */
     uplink_free(&agent->uplink, agent->config->drain_ms);
@@ -276,6 +283,8 @@ static void flush_posts(struct agent *agent)
         loop_timer_cancel(agent->loop, &agent->list_timer);
     if (agent->refresh_timer != NULL)
         loop_timer_cancel(agent->loop, &agent->refresh_timer);
+    if (agent->grace_timer != NULL)
+        loop_timer_cancel(agent->loop, &agent->grace_timer);
     agent->ended = true;
     if (loop_post(agent->loop, end_flush, agent->loop) == SKEIN_OK)
         (void)loop_run(agent->loop);

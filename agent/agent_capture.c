@@ -14,6 +14,29 @@
 
 #define MS UINT64_C(1000000)
 
+static void remember(struct captures *captures, const struct capture_id *capture,
+                     const struct process_uid *process)
+{
+    struct done_target *slot = &captures->done[captures->done_count++ % CAPTURES_REMEMBERED];
+    slot->capture = *capture;
+    slot->process = *process;
+}
+
+/* What the journal still holds was captured by an earlier run: not again (P-7). */
+static int remember_journal(struct captures *captures)
+{
+    struct spool_report report;
+    uint64_t after = 0;
+    int status;
+    while ((status = spool_report_next(captures->settings.spool, after, &report)) == SKEIN_OK) {
+        after = report.revision;
+        if (report.kind == SPOOL_TARGET)
+            remember(captures, &report.capture, &report.process);
+        free(report.text);
+    }
+    return status == SKEIN_NOT_FOUND ? SKEIN_OK : status;
+}
+
 int captures_new(const struct captures_settings *settings, struct captures **out)
 {
     *out = NULL;
@@ -22,6 +45,11 @@ int captures_new(const struct captures_settings *settings, struct captures **out
         return SKEIN_NO_MEMORY;
     captures->settings = *settings;
     TAILQ_INIT(&captures->targets);
+    int status = remember_journal(captures);
+    if (status != SKEIN_OK) {
+        free(captures);
+        return status;
+    }
     *out = captures;
     return SKEIN_OK;
 }
@@ -34,14 +62,6 @@ static void target_free(struct target *target)
         process_unref(&target->process);
     target_result_fini(&target->result);
     free(target);
-}
-
-static void remember(struct captures *captures, const struct capture_id *capture,
-                     const struct process_uid *process)
-{
-    struct done_target *slot = &captures->done[captures->done_count++ % CAPTURES_REMEMBERED];
-    slot->capture = *capture;
-    slot->process = *process;
 }
 
 void capture_done(void *context)
@@ -156,6 +176,7 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     target->post_ms = order->post_ms;
     target->result.capture = order->capture;
     target->result.process = process->uid;
+    target->result.trigger = order->trigger;
     target->result.state = "capturing";
     uint64_t pre_ns = order->pre_ms * MS;
     target->result.from_ns = order->at_ns > pre_ns ? order->at_ns - pre_ns : 0;

@@ -50,12 +50,72 @@ void agent_set_thresholds(const struct agent *agent, struct process *process)
                      agent->config->lock_threshold_ns, __ATOMIC_RELAXED);
 }
 
+/* ---- captures of processes that come back ---- */
+
+static void awaited_remove(struct agent *agent, struct awaited *awaited)
+{
+    TAILQ_REMOVE(&agent->awaited, awaited, link);
+    agent->awaited_count--;
+    free(awaited);
+}
+
+static void capture_awaited(struct agent *agent, struct process *process)
+{
+    struct awaited *awaited, *next;
+    for (awaited = TAILQ_FIRST(&agent->awaited); awaited != NULL; awaited = next) {
+        next = TAILQ_NEXT(awaited, link);
+        if (!process_uid_equal(&awaited->process, &process->uid))
+            continue;
+        (void)captures_begin(agent->captures, &awaited->order, process);
+        awaited_remove(agent, awaited);
+    }
+}
+
+static bool await_process(struct agent *agent, const struct capture_order *order,
+                          const struct process_uid *process)
+{
+    struct awaited *awaited;
+    TAILQ_FOREACH(awaited, &agent->awaited, link)
+    {
+        if (capture_id_equal(&awaited->order.capture, &order->capture) &&
+            process_uid_equal(&awaited->process, process))
+            return true;
+    }
+    if (agent->grace_timer == NULL || agent->awaited_count >= AGENT_AWAITED_MAX)
+        return false;
+    awaited = malloc(sizeof *awaited);
+    if (awaited == NULL)
+        return false;
+    *awaited = (struct awaited){.process = *process, .order = *order};
+    TAILQ_INSERT_TAIL(&agent->awaited, awaited, link);
+    agent->awaited_count++;
+    return true;
+}
+
+static void refuse_unattached(struct agent *agent, const struct capture_id *capture,
+                              const struct process_uid *process)
+{
+    captures_refuse(agent->captures, capture, process, "the process is not attached to this agent");
+}
+
+void agent_grace_over(void *context)
+{
+    struct agent *agent = context;
+    agent->grace_timer = NULL; /* one-shot */
+    struct awaited *awaited;
+    while ((awaited = TAILQ_FIRST(&agent->awaited)) != NULL) {
+        refuse_unattached(agent, &awaited->order.capture, &awaited->process);
+        awaited_remove(agent, awaited);
+    }
+}
+
 static void on_attached(void *context, struct process *process)
 {
     struct agent *agent = context;
     log_info("agent", "attached", "service", process->service, "pid", log_fmt("%u", process->pid),
              NULL);
     agent_set_thresholds(agent, process);
+    capture_awaited(agent, process);
     agent_rules_attached(agent->rules, process);
     list_changed(agent);
 }
@@ -177,11 +237,23 @@ static void command_capture(struct agent *agent, const struct command *command)
         struct process *process = find_process(agent, uid);
         if (process != NULL)
             (void)captures_begin(agent->captures, &order, process);
-        else
-            captures_refuse(agent->captures, &command->capture, uid,
-                            "the process is not attached to this agent");
+        else if (!await_process(agent, &order, uid))
+            refuse_unattached(agent, &command->capture, uid);
     }
     uplink_command_ack(agent->uplink, command->frame_id, command->id, NULL);
+}
+
+static void command_stop(struct agent *agent, const struct command *command)
+{
+    captures_stop(agent->captures, &command->capture);
+    struct awaited *awaited, *next;
+    for (awaited = TAILQ_FIRST(&agent->awaited); awaited != NULL; awaited = next) {
+        next = TAILQ_NEXT(awaited, link);
+        if (!capture_id_equal(&awaited->order.capture, &command->capture))
+            continue;
+        refuse_unattached(agent, &command->capture, &awaited->process);
+        awaited_remove(agent, awaited);
+    }
 }
 
 static void command_rules(struct agent *agent, const struct command *command)
@@ -205,7 +277,7 @@ static void run_command(void *context)
         command_capture(agent, command);
         break;
     case COMMAND_STOP:
-        captures_stop(agent->captures, &command->capture);
+        command_stop(agent, command);
         uplink_command_ack(agent->uplink, command->frame_id, command->id, NULL);
         break;
     case COMMAND_RULES:

@@ -5,6 +5,8 @@
 #ifndef AGENT_INT_H
 #define AGENT_INT_H
 
+#include <sys/queue.h>
+
 #include "agent.h"
 #include "agent_capture.h"
 #include "agent_rules.h"
@@ -16,6 +18,16 @@
 /* When a process or service last triggered a capture of its own; the oldest is forgotten first. */
 struct cooldown {
     uint64_t key, at_ns; /* checksum of what it is about; monotonic time, 0: unused */
+};
+
+/* A capture of a process that has not attached (again) yet. After a restart of the agent the
+ * collector repeats its commands at once, and the services take a moment to come back. */
+#define AGENT_ATTACH_GRACE_MS 5000
+#define AGENT_AWAITED_MAX     COMMAND_PROCESSES_MAX
+struct awaited {
+    TAILQ_ENTRY(awaited) link;
+    struct process_uid process;
+    struct capture_order order; /* rule and reason are NULL: a request */
 };
 
 struct agent {
@@ -33,6 +45,9 @@ struct agent {
     struct agent_rules *rules;
     struct loop_timer *list_timer, *refresh_timer;
     uint64_t list_version;
+    TAILQ_HEAD(, awaited) awaited;
+    size_t awaited_count;
+    struct loop_timer *grace_timer; /* while set, unknown processes are awaited */
     struct cooldown cooldowns[AGENT_COOLDOWNS];
     uint64_t suppressed; /* snapshots and crashes within their cooldown */
     bool ended;          /* what is still posted is only to be freed */
@@ -43,6 +58,7 @@ extern const struct attach_hooks agent_attach_hooks;
 void agent_on_command(void *agent, struct command *command);   /* uplink thread */
 void agent_on_welcome(void *agent, uint64_t rules_generation); /* uplink thread */
 void agent_send_list(void *agent);                             /* loop_fn */
+void agent_grace_over(void *agent);                            /* loop_fn */
 void agent_set_thresholds(const struct agent *agent, struct process *process);
 
 #endif

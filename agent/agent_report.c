@@ -121,6 +121,8 @@ void report_target(uint64_t agent, const struct target_result *result, struct bu
     report_add_id(root, "capture", result->capture.bytes);
     report_add_id(root, "process", result->process.bytes);
     cJSON_AddStringToObject(root, "state", result->state);
+    if (strcmp(result->state, "capturing") == 0)
+        cJSON_AddStringToObject(root, "trigger", trigger_text(result->trigger));
     if (result->reason[0] != '\0')
         cJSON_AddStringToObject(root, "reason", result->reason);
     if (result->to_ns != 0)

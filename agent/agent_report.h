@@ -35,8 +35,9 @@ struct report_gap {
 struct target_result {
     struct capture_id capture;
     struct process_uid process;
-    const char *state; /* "capturing", "uploading", "nothing", "failed" */
-    char reason[256];  /* "" where there is none */
+    enum trigger_type trigger; /* told while "capturing", for a restart */
+    const char *state;         /* "capturing", "uploading", "nothing", "failed" */
+    char reason[256];          /* "" where there is none */
     uint64_t from_ns, to_ns;
     struct report_partition *partitions;
     size_t partition_count;

@@ -5,7 +5,8 @@
  *
  * What the spool may hold of a target without a final report: an intent (the agent died between two
  * cuts), partitions, or both. Either way the rest of it was in a ring that this run may no longer
- * have, so the target ends here, with what there is and a gap that says why.
+ * have, so the target ends here, with what there is and a gap that says why. Only a request of
+ * which nothing was taken yet is forgotten: it comes again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,11 @@ static void take_intent(struct leftovers *left, const struct spool_report *repor
     char why[160];
     cJSON *root = result == NULL ? NULL : json_parse(report->text, report->len, why, sizeof why);
     struct json_reader r = {.error = ""};
+    const char *trigger =
+        root == NULL ? "" : json_str(&r, root, "", "trigger", JSON_OPTIONAL, "", 32);
+    if (result != NULL)
+        result->trigger =
+            strcmp(trigger, trigger_text(TRIGGER_REQUEST)) == 0 ? TRIGGER_REQUEST : TRIGGER_HEALTH;
     const cJSON *window = root == NULL ? NULL : json_object(&r, root, "", "window", JSON_OPTIONAL);
     if (window != NULL) {
         uint64_t from_ns =
@@ -95,6 +101,11 @@ static int take_intents(struct spool *spool, struct leftovers *left)
 
 static void end_target(struct spool *spool, uint64_t agent, struct target_result *result)
 {
+    /* Nothing was taken from the ring yet, and the collector repeats its command (P-7). */
+    if (result->partition_count == 0 && result->trigger == TRIGGER_REQUEST) {
+        spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
+        return;
+    }
     uint64_t now_ns = clock_realtime_ns();
     struct report_gap gap = {result->to_ns != 0 ? result->to_ns : now_ns, now_ns,
                              "agent_restarted"};

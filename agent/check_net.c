@@ -126,6 +126,9 @@ static bool split_address(const char *text, char host[256], char port[16])
 
 /* The resolver cannot be told a deadline: it works in a thread of its own, which keeps the memory
  * when nobody waits any more. */
+#define LOOKUPS_MAX 64   /* of all checks, forgotten ones too */
+static uint32_t lookups; /* atomic */
+
 struct lookup {
     uint32_t references; /* atomic */
     int done_fd;         /* readable once failed and found are set */
@@ -143,6 +146,7 @@ static void lookup_unref(struct lookup *lookup)
         freeaddrinfo(lookup->found);
     close(lookup->done_fd);
     free(lookup);
+    __atomic_sub_fetch(&lookups, 1, __ATOMIC_RELAXED);
 }
 
 static void *lookup_run(void *context)
@@ -159,9 +163,13 @@ static void *lookup_run(void *context)
 
 static struct lookup *lookup_begin(const char *host, const char *port)
 {
-    struct lookup *lookup = calloc(1, sizeof *lookup);
-    if (lookup == NULL)
+    struct lookup *lookup = NULL;
+    if (__atomic_add_fetch(&lookups, 1, __ATOMIC_RELAXED) <= LOOKUPS_MAX)
+        lookup = calloc(1, sizeof *lookup);
+    if (lookup == NULL) {
+        __atomic_sub_fetch(&lookups, 1, __ATOMIC_RELAXED);
         return NULL;
+    }
     lookup->references = 2;
     lookup->done_fd = eventfd(0, EFD_CLOEXEC);
     snprintf(lookup->host, sizeof lookup->host, "%s", host);
@@ -177,6 +185,7 @@ static struct lookup *lookup_begin(const char *host, const char *port)
     if (lookup->done_fd >= 0)
         close(lookup->done_fd);
     free(lookup);
+    __atomic_sub_fetch(&lookups, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
@@ -192,7 +201,7 @@ static int resolve(const char *host, const char *port, uint64_t deadline_ns, int
         return failed;
     struct lookup *lookup = lookup_begin(host, port);
     if (lookup == NULL)
-        return EAI_MEMORY;
+        return EAI_MEMORY; /* also while too many lookups hang */
     if (wait_ready(lookup->done_fd, POLLIN, deadline_ns, cancel_fd) != 0) {
         lookup_unref(lookup);
         return EAI_AGAIN;
