@@ -168,6 +168,12 @@ void capture_begin_target(struct capture_engine *e, struct capture *c, struct ca
     metrics_add(capture_targets_total, 1);
 }
 
+static int compare_targets(const void *a, const void *b)
+{
+    const struct capture_target *const *x = a, *const *y = b;
+    return memcmp((*x)->process.bytes, (*y)->process.bytes, sizeof(*x)->process.bytes);
+}
+
 static int add_matches(struct capture_engine *e, struct capture *c, const struct selector *selector)
 {
     size_t at = 0;
@@ -182,7 +188,11 @@ static int add_matches(struct capture_engine *e, struct capture *c, const struct
         capture_begin_target(e, c, t, status == FLEET_LIVE ? TARGET_PENDING : TARGET_OFFLINE,
                              status == FLEET_LIVE ? "" : "its agent is silent");
     }
-    return c->target_count > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
+    if (c->target_count == 0)
+        return SKEIN_NOT_FOUND;
+    /* The order in which the catalog gives them back. */
+    qsort(c->targets, c->target_count, sizeof *c->targets, compare_targets);
+    return SKEIN_OK;
 }
 
 void capture_discard(struct capture_engine *e, struct capture *c)

@@ -11,3 +11,12 @@ skein_test(unit/server/test_db_sqlite.c LINK skein_server_core skein_test_suppor
 skein_test(unit/server/test_index_sqlite.c LINK skein_server_core skein_test_partition)
 skein_test(unit/server/test_assembly.c LINK skein_server_core skein_test_partition)
 skein_test(unit/server/test_ingest.c LINK skein_server_core skein_test_partition LABELS tsan)
+
+# control and HTTP: a collector in the test's process, and an agent on the real transport
+add_library(skein_test_collector STATIC
+    ${CMAKE_SOURCE_DIR}/tests/support/fake_wire_agent.c
+    ${CMAKE_SOURCE_DIR}/tests/support/collector_fixture.c)
+target_compile_options(skein_test_collector PRIVATE -Wno-format-nonliteral)
+target_link_libraries(skein_test_collector
+    PRIVATE skein_flags PUBLIC skein_server_core skein_test_partition skein_http_client)
+skein_test(unit/server/test_captures.c LINK skein_test_collector LABELS tsan)

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Captures through HTTP and an agent on the real transport, in whatever order things happen. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "collector_fixture.h"
+#include "json.h"
+#include "support.h"
+
+#define REQUEST "{\"selector\":\"service=shop\",\"pre_ms\":5000,\"deadline_ms\":20000}"
+
+/* Begins a capture of the fixture's processes; its id goes to `id`, its path to `path`. */
+static void begin(struct fixture *f, const char *request, char id[ID_TEXT_BYTES], char path[96])
+{
+    cJSON *json = call_json(f, "POST", "/api/v1/captures", request, 202);
+    snprintf(id, ID_TEXT_BYTES, "%s", text_at(json, "capture"));
+    snprintf(path, 96, "/api/v1/captures/%s", id);
+    cJSON_Delete(json);
+}
+
+static void ack_command(struct fixture *f, const char *kind)
+{
+    cJSON *command = wire_agent_command(&f->agent, kind, (int)support_deadline_ms());
+    ck_assert_msg(command != NULL, "no command %s", kind);
+    wire_agent_ack(&f->agent, command, NULL);
+    cJSON_Delete(command);
+}
+
+static void report(struct fixture *f, cJSON *json)
+{
+    char error[256];
+    ck_assert_msg(wire_agent_report(&f->agent, json, error, sizeof error), "%s", error);
+}
+
+START_TEST(capture_completes_when_the_listed_partitions_are_stored)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    begin(&f, REQUEST, id, path);
+    cJSON *command = wire_agent_command(&f.agent, "capture", (int)support_deadline_ms());
+    ck_assert_str_eq(text_at(command, "capture"), id);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(command, "processes")), 2);
+    ck_assert_double_eq(number_at(command, "pre_ms"), 5000);
+    wire_agent_ack(&f.agent, command, NULL);
+    cJSON_Delete(command);
+    report(&f, wire_target(&f.agent, id, 1, "capturing", 0, 0));
+    wait_for_text(&f, path, "targets.0.status", "capturing");
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 2, 1));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id, 0), WIRE_STORED);
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 1, id, 0), WIRE_STORED);
+    wait_for_text(&f, path, "targets.0.status", "complete");
+    wait_for_text(&f, path, "status", "running");
+    report(&f, wire_target(&f.agent, id, 2, "nothing", 0, 0));
+    wait_for_text(&f, path, "status", "incomplete");
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_double_eq(number_at(json, "target_counts.complete"), 1);
+    ck_assert_double_eq(number_at(json, "target_counts.nothing"), 1);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets.0.partitions")), 2);
+    ck_assert(cJSON_IsFalse(at_path(json, "verdict.complete")));
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(partitions_may_arrive_before_the_report)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, REQUEST, id, path);
+    ack_command(&f, "capture");
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    wait_for_text(&f, path, "status", "complete");
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert(cJSON_IsTrue(at_path(json, "verdict.complete")));
+    ck_assert_double_eq(number_at(json, "ledger.produced"), number_at(json, "ledger.stored"));
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(gaps_make_a_capture_incomplete_and_are_named)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, REQUEST, id, path);
+    ack_command(&f, "capture");
+    cJSON *target = wire_target(&f.agent, id, 1, "uploading", 1, 1);
+    cJSON *gap = cJSON_CreateObject();
+    json_add_u64(gap, "from_ns", UINT64_C(1790000000000000000));
+    json_add_u64(gap, "to_ns", UINT64_C(1790000001000000000));
+    cJSON_AddStringToObject(gap, "reason", "overwritten");
+    cJSON_AddItemToArray(cJSON_GetObjectItem(target, "gaps"), gap);
+    report(&f, target);
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    wait_for_text(&f, path, "status", "incomplete");
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "targets.0.status"), "complete");
+    ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), "overwritten"));
+    ck_assert_str_eq(text_at(json, "targets.0.gaps.0.from"), "2026-09-21T14:13:20.000Z");
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(late_truth_beats_an_early_verdict)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, "{\"selector\":\"service=shop\",\"deadline_ms\":100}", id, path);
+    wait_for_text(&f, path, "status", "incomplete");
+    wait_for_text(&f, path, "targets.0.status", "expired");
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    wait_for_text(&f, path, "targets.0.status", "expired");
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    wait_for_text(&f, path, "targets.0.status", "complete");
+    wait_for_text(&f, path, "status", "complete");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(command_is_repeated_until_it_is_acknowledged)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, REQUEST, id, path);
+    for (int i = 0; i < 2; i++) {
+        cJSON *command = wire_agent_command(&f.agent, "capture", (int)support_deadline_ms());
+        ck_assert_ptr_nonnull(command);
+        ck_assert_str_eq(text_at(command, "capture"), id);
+        if (i == 1)
+            wire_agent_ack(&f.agent, command, "no such process");
+        cJSON_Delete(command);
+        cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
+    }
+    wait_for_text(&f, path, "targets.0.status", "failed");
+    wait_for_text(&f, path, "targets.0.reason", "no such process");
+    /* What its spool still held comes after all. */
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    wait_for_text(&f, path, "status", "complete");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(offline_target_is_sent_when_its_agent_returns)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    wait_for_text(&f, "/api/v1/processes", "items.0.status", "offline");
+    begin(&f, REQUEST, id, path);
+    wait_for_text(&f, path, "targets.0.status", "offline");
+    cJSON *answer = wire_agent_beat(&f.agent, 0, 0);
+    ck_assert(cJSON_IsTrue(at_path(answer, "hello")));
+    cJSON_Delete(answer);
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    wait_for_text(&f, path, "targets.0.status", "sent");
+    ack_command(&f, "capture");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(agent_begins_a_capture_once_however_often_it_reports)
+{
+    struct fixture f;
+    char path[96];
+    const char *id = "01a1000000000000000000000000abcd";
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    for (int i = 0; i < 3; i++)
+        report(&f, wire_fired(&f.agent, id, 1, NULL, clock_realtime_ns()));
+    wait_for_text(&f, path, "targets.0.status", "capturing");
+    cJSON *json = call_json(&f, "GET", "/api/v1/captures", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 1);
+    ck_assert_str_eq(text_at(json, "items.0.trigger.type"), "application");
+    ck_assert_double_eq(number_at(json, "items.0.pre_ms"), 5000);
+    cJSON_Delete(json);
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    wait_for_text(&f, path, "status", "complete");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(stop_tells_the_agent_and_the_capture_ends_stopped)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96], stop[112];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, "{\"selector\":\"service=shop\",\"post_ms\":60000}", id, path);
+    ack_command(&f, "capture");
+    report(&f, wire_target(&f.agent, id, 1, "capturing", 0, 0));
+    snprintf(stop, sizeof stop, "%s:stop", path);
+    cJSON_Delete(call_json(&f, "POST", stop, NULL, 202));
+    ack_command(&f, "stop");
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    wait_for_text(&f, path, "status", "stopped");
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert(cJSON_IsTrue(at_path(json, "verdict.complete")));
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(deleted_capture_does_not_come_back)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    struct http_response response;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, REQUEST, id, path);
+    ack_command(&f, "capture");
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 2, 1));
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    call(&f, "DELETE", path, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 204);
+    http_response_fini(&response);
+    /* Late: a partition, a report, and the agent's own word that it began it. */
+    ck_assert_int_le(wire_agent_upload(&f.agent, 1, 1, id, 0), WIRE_STORED_BEFORE);
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 2, 1));
+    report(&f, wire_fired(&f.agent, id, 1, NULL, clock_realtime_ns()));
+    fixture_restart(&f);
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 2, 1));
+    expect_problem(&f, "GET", path, NULL, 404, NULL);
+    cJSON *json = call_json(&f, "GET", "/api/v1/partitions", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 0);
+    cJSON_Delete(json);
+    expect_problem(&f, "DELETE", path, NULL, 404, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(running_capture_goes_on_after_a_restart)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    begin(&f, REQUEST, id, path);
+    ack_command(&f, "capture");
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    fixture_restart(&f);
+    wait_for_text(&f, path, "targets.0.status", "complete");
+    wait_for_text(&f, path, "status", "running");
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    cJSON *command = wire_agent_command(&f.agent, "capture", (int)support_deadline_ms());
+    ck_assert_msg(command != NULL, "the command is not sent again");
+    ck_assert_str_eq(text_at(command, "capture"), id);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(command, "processes")), 1);
+    wire_agent_ack(&f.agent, command, NULL);
+    cJSON_Delete(command);
+    report(&f, wire_target(&f.agent, id, 2, "uploading", 1, 1));
+    wire_agent_upload(&f.agent, 2, 0, id, 0);
+    wait_for_text(&f, path, "status", "complete");
+    fixture_stop(&f);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of(
+        "captures", capture_completes_when_the_listed_partitions_are_stored,
+        partitions_may_arrive_before_the_report, gaps_make_a_capture_incomplete_and_are_named,
+        late_truth_beats_an_early_verdict, command_is_repeated_until_it_is_acknowledged,
+        offline_target_is_sent_when_its_agent_returns,
+        agent_begins_a_capture_once_however_often_it_reports,
+        stop_tells_the_agent_and_the_capture_ends_stopped, deleted_capture_does_not_come_back,
+        running_capture_goes_on_after_a_restart, NULL));
+}
