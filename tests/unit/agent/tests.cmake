@@ -8,6 +8,7 @@ target_link_libraries(skein_fake_collector PRIVATE skein_flags PUBLIC skein_tran
 skein_test(unit/agent/test_durable.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_spool.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_uplink.c LINK skein_agent_up skein_fake_collector LABELS tsan)
+skein_test(unit/agent/test_agent_report.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_checks.c LINK skein_agent_up skein_test_support LABELS tsan)
 # The agent as a process, with a service of its own.
 add_executable(agent_subject ${CMAKE_CURRENT_LIST_DIR}/agent_subject.c)
@@ -19,3 +20,4 @@ add_dependencies(t_unit_agent_agent skein-agent agent_subject)
 
 # Rings: attach, read, cut.
 skein_test(unit/agent/test_cutter.c LINK skein_agent_core skein_static skein_test_support)
+skein_test(unit/agent/test_ring_decode.c LINK skein_agent_core skein_test_support)

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rings made by hand: what the library would rarely write, and what only an enemy would. */
+#include "agent_fixture.h"
+#include "ring_memory.h"
+
+#define RING_BYTES (UINT64_C(128) << 10)
+
+static struct host_page_owner *host;
+static struct process *process;
+static struct buf rows;
+
+/* ---- a ring ---- */
+
+static void ring_begin(void)
+{
+    ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
+    ck_assert_int_eq(process_new(&process), SKEIN_OK);
+    ck_assert_int_eq(ring_geometry_init(&process->geometry, SKEIN_MODE_CIRCULAR, RING_BYTES),
+                     SKEIN_OK);
+    const struct ring_identity identity = {.pid = 1, .service = "hand"};
+    ck_assert_int_eq(
+        ring_memory_new(&process->geometry, &identity, &process->ring_fd, &process->ring),
+        SKEIN_OK);
+    host_page_first(host, &process->attached_clock);
+}
+
+static void ring_end(void)
+{
+    process_unref(&process);
+    host_page_free(&host);
+    buf_fini(&rows);
+}
+
+static uint64_t now_ticks(void)
+{
+    struct clock_snapshot now;
+    host_page_snapshot(host, &now);
+    return now.ticks;
+}
+
+static void table_put(uint32_t epoch)
+{
+    struct buf b = {0}, one = {0};
+    buf_put_uleb(&one, RING_EVENT_FIRST);
+    buf_put(&one, "\1\0\2", 3); /* instant, group 0, 2 arguments */
+    buf_put_text(&one, "step", 4);
+    buf_put_text(&one, "", 0);
+    buf_put_text(&one, "a.c", 3);
+    buf_put_uleb(&one, 12);
+    buf_put_u8(&one, SKEIN_T_U64);
+    buf_put_text(&one, "n", 1);
+    buf_put_text(&one, "", 0);
+    buf_put_u8(&one, SKEIN_T_STR);
+    buf_put_text(&one, "s", 1);
+    buf_put_text(&one, "", 0);
+    buf_put_u8(&b, RING_TABLE_EVENT_TYPE);
+    buf_put_text(&b, (const char *)one.data, one.len);
+    buf_put(&b, "\1\4\1abc", 6); /* string 1 */
+    uint8_t *half = process->ring + process->geometry.table_off[epoch % 2];
+    const struct ring_table head = {(uint64_t)epoch << 32 | b.len, 0};
+    memcpy(half, &head, sizeof(head));
+    memcpy(half + sizeof(head), b.data, b.len);
+    buf_fini(&b);
+    buf_fini(&one);
+}
+
+/* An event of "step": its number, and the string word. */
+static void row_step(uint64_t number, uint64_t string)
+{
+    buf_put_uleb(&rows, RING_EVENT_FIRST);
+    buf_put_uleb(&rows, 10);
+    buf_put_uleb(&rows, number);
+    buf_put_uleb(&rows, string);
+}
+
+static void row_control(enum ring_record kind, uint64_t value)
+{
+    buf_put_uleb(&rows, kind);
+    buf_put_uleb(&rows, 1);
+    buf_put_uleb(&rows, value);
+}
+
+struct chunk_spec {
+    uint32_t index;
+    enum ring_chunk_state state;
+    struct ring_chunk head; /* zero: slot 0, incarnation 1, epoch 2, now */
+};
+
+static void chunk_put(struct chunk_spec spec)
+{
+    uint8_t *at = process->ring + ring_small_offset(&process->geometry, spec.index);
+    struct ring_chunk head = spec.head;
+    head.state = (uint32_t)spec.state | 1u << RING_CHUNK_EPOCH_SHIFT;
+    head.committed = UINT64_C(1) << 32 | rows.len;
+    head.string_epoch = head.string_epoch == 0 ? 2 : head.string_epoch;
+    head.incarnation = head.incarnation == 0 ? 1 : head.incarnation;
+    head.base_ticks = head.base_ticks == 0 ? process->attached_clock.ticks : head.base_ticks;
+    memcpy(at, &head, sizeof(head));
+    memcpy(at + sizeof(head), rows.data, rows.len);
+    buf_clear(&rows);
+}
+
+static struct partition_sum cut(struct cut_marks *marks, struct cut_result *result)
+{
+    ck_assert_int_eq(fixture_cut(host, process, marks, 0, result), SKEIN_OK);
+    return partition_sum_get(&result->bytes);
+}
+
+/* ---- tests ---- */
+
+START_TEST(strings_inline_interned_and_unknown)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1 << 1);       /* interned "abc" */
+    row_step(2, 99 << 1);      /* nobody knows it */
+    row_step(3, (2 << 1) | 1); /* "hi" */
+    buf_put(&rows, "hi", 2);
+    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING});
+    struct cut_result result;
+    struct partition_sum sum = cut(NULL, &result);
+    ck_assert_uint_eq(sum.steps, 3);
+    ck_assert_uint_eq(result.lost[PARTITION_LOSS_NAME], 1);
+    ck_assert_uint_eq(result.gap_count, 0); /* the event is there */
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(losses_are_told_where_they_happened)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL});
+    row_step(2, 1);
+    row_control(RING_RECORD_LOST, 7);
+    row_step(3, 1);
+    chunk_put((struct chunk_spec){.index = 1,
+                                  .state = RING_CHUNK_WRITING,
+                                  .head = {.sequence = 1,
+                                           .lost_before = 5,
+                                           .base_ticks = process->attached_clock.ticks + 50}});
+    struct cut_result result;
+    struct partition_sum sum = cut(NULL, &result);
+    ck_assert_uint_eq(sum.steps, 3);
+    ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], 5);
+    ck_assert_uint_eq(result.lost[PARTITION_LOSS_SIGNAL], 7);
+    ck_assert_uint_eq(sum.lost, 12);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(a_missing_chunk_is_a_gap_between_its_neighbours)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL});
+    row_step(2, 1);
+    chunk_put((struct chunk_spec){
+        .index = 1,
+        .state = RING_CHUNK_WRITING,
+        .head = {.sequence = 5, .base_ticks = process->attached_clock.ticks + 100}});
+    struct cut_result result;
+    cut(NULL, &result);
+    ck_assert_uint_eq(result.gap_count, 1);
+    ck_assert_int_eq(result.gaps[0].reason, PARTITION_LOSS_OVERWRITTEN);
+    ck_assert_uint_lt(result.gaps[0].from_ns, result.gaps[0].to_ns);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(a_later_generation_waits_for_the_next_cut)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    row_control(RING_RECORD_GENERATION, 101);
+    row_step(2, 1);
+    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING, .head = {.generation = 100}});
+    struct cut_marks *marks = NULL;
+    struct cut_result result;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    struct partition_sum sum = cut(marks, &result); /* ends generation 100 */
+    ck_assert_uint_eq(sum.steps, 1);
+    ck_assert_uint_eq(sum.last_u64, 1);
+    cut_result_fini(&result);
+    sum = cut(marks, &result);
+    ck_assert_uint_eq(sum.steps, 1);
+    ck_assert_uint_eq(sum.last_u64, 2);
+    cut_result_fini(&result);
+    cut_marks_free(&marks);
+    ring_end();
+}
+END_TEST
+
+START_TEST(an_unknown_event_type_loses_the_rest_of_its_chunk_only)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    row_control((enum ring_record)40, 1); /* no such type */
+    row_step(2, 1);
+    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL});
+    row_step(3, 1);
+    chunk_put((struct chunk_spec){
+        .index = 1,
+        .state = RING_CHUNK_WRITING,
+        .head = {.sequence = 1, .base_ticks = process->attached_clock.ticks + 90}});
+    struct cut_result result;
+    struct partition_sum sum = cut(NULL, &result);
+    ck_assert_uint_eq(sum.instants, 2);
+    ck_assert_uint_eq(result.gap_count, 1);
+    ck_assert_int_eq(result.gaps[0].reason, PARTITION_LOSS_NAME);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(garbage_in_a_chunk_is_a_corrupt_gap_told_once)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    row_control((enum ring_record)9, 1); /* no such control record */
+    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING});
+    struct cut_marks *marks = NULL;
+    struct cut_result result;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    cut(marks, &result);
+    ck_assert_uint_eq(result.gap_count, 1);
+    ck_assert_int_eq(result.gaps[0].reason, PARTITION_LOSS_CORRUPT);
+    cut_result_fini(&result);
+    ck_assert_int_eq(fixture_cut(host, process, marks, 0, &result), SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    cut_marks_free(&marks);
+    ring_end();
+}
+END_TEST
+
+START_TEST(epochs_that_disagree_hide_the_chunk)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING});
+    uint8_t *at = process->ring + ring_small_offset(&process->geometry, 0);
+    ((struct ring_chunk *)(void *)at)->committed += UINT64_C(1) << 32;
+    struct cut_result result;
+    ck_assert_int_eq(fixture_cut(host, process, NULL, 0, &result), SKEIN_NOT_FOUND);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(signal_chunks_are_a_thread_of_their_own)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_WRITING});
+    row_step(2, 1);
+    chunk_put((struct chunk_spec){
+        .index = 1, .state = RING_CHUNK_WRITING, .head = {.flags = RING_CHUNK_SIGNAL}});
+    struct cut_result result;
+    cut(NULL, &result);
+    struct partition_footer footer;
+    size_t need = 0;
+    ck_assert_int_eq(partition_footer_get(result.bytes.data, result.bytes.len, &footer, &need),
+                     SKEIN_OK);
+    ck_assert_uint_eq(footer.threads, 2);
+    ck_assert_uint_eq(result.gap_count, 0);
+    partition_footer_free(&footer);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(a_window_leaves_out_what_lies_before_it)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){
+        .index = 0,
+        .state = RING_CHUNK_FULL,
+        .head = {.incarnation = 1, .base_ticks = process->attached_clock.ticks - 5000}});
+    row_step(2, 1);
+    chunk_put((struct chunk_spec){.index = 1,
+                                  .state = RING_CHUNK_FULL,
+                                  .head = {.incarnation = 2, .base_ticks = now_ticks()}});
+    struct cut_result result;
+    ck_assert_int_eq(fixture_cut(host, process, NULL, process->attached_clock.realtime_ns, &result),
+                     SKEIN_OK);
+    struct partition_sum sum = partition_sum_get(&result.bytes);
+    ck_assert_uint_eq(sum.instants, 1);
+    ck_assert_uint_eq(sum.last_u64, 2);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(a_counter_that_no_chunk_tells_of_is_told_once)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL});
+    struct ring_slot *slot =
+        (struct ring_slot *)(void *)(process->ring + process->geometry.slots_off);
+    slot->incarnation = 1;
+    slot->state = 1;
+    slot->lost = 40; /* found no chunk since */
+    struct ring_header *header = (struct ring_header *)(void *)process->ring;
+    header->num_records_dropped = 45; /* those, and five of threads without a slot */
+    struct cut_result result;
+    cut(NULL, &result);
+    ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], 45);
+    cut_result_fini(&result);
+    cut(NULL, &result);
+    ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], 0);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(random_damage_anywhere_never_hurts)
+{
+    unsigned seed = 12345;
+    for (int round = 0; round < 150; round++) {
+        ring_begin();
+        table_put(2);
+        for (uint32_t i = 0; i < 4; i++) {
+            for (uint64_t n = 0; n < 40; n++)
+                row_step(n, 1);
+            chunk_put(
+                (struct chunk_spec){.index = i, .state = RING_CHUNK_FULL, .head = {.sequence = i}});
+        }
+        /* Header, process record, slots, table heads, and the start of each chunk: byte by byte. */
+        for (int hit = 0; hit < 40; hit++) {
+            uint64_t base = ring_small_offset(&process->geometry, (uint32_t)rand_r(&seed) % 4);
+            uint64_t span = 400;
+            if (rand_r(&seed) % 2 == 0) {
+                base = 0;
+                span = process->geometry.area_off[0];
+            }
+            process->ring[base + (uint64_t)rand_r(&seed) % span] = (uint8_t)rand_r(&seed);
+        }
+        struct cut_result result;
+        int status = fixture_cut(host, process, NULL, 0, &result);
+        ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
+        if (status == SKEIN_OK)
+            partition_sum_get(&result.bytes);
+        cut_result_fini(&result);
+        ring_end();
+    }
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of(
+        "ring_decode", strings_inline_interned_and_unknown, losses_are_told_where_they_happened,
+        a_missing_chunk_is_a_gap_between_its_neighbours, a_later_generation_waits_for_the_next_cut,
+        an_unknown_event_type_loses_the_rest_of_its_chunk_only,
+        garbage_in_a_chunk_is_a_corrupt_gap_told_once, epochs_that_disagree_hide_the_chunk,
+        signal_chunks_are_a_thread_of_their_own, a_window_leaves_out_what_lies_before_it,
+        a_counter_that_no_chunk_tells_of_is_told_once, random_damage_anywhere_never_hurts, NULL));
+}
