@@ -16,7 +16,7 @@ void fixture_write_config(struct fixture *f)
     snprintf(text, sizeof text,
              "{\"listen\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\","
              "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s/data\",\"store\":{\"min_free_bytes\":0},"
-             "\"log\":{\"level\":\"error\"},\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":1000},"
+             "\"log\":{\"level\":\"error\"},\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3000},"
              "\"captures\":{\"deadline_ms\":20000},"
              "\"http\":{\"receive_ms\":500,\"drain_ms\":2000,\"threads\":2}}",
              f->data_port, f->control_port, f->http_port, f->folder);

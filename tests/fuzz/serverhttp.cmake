@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_fuzz(control LINK skein_server_core)
+skein_fuzz(rule LINK skein_server_core)

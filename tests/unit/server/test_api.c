@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The HTTP API over a real port: errors, cursors, ranges, slow and drained clients. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "collector_fixture.h"
+#include "partition_reader.h"
+#include "support.h"
+#include "trace_file.h"
+
+/* A capture of process 1 with n stored partitions; its path. */
+static void capture_with(struct fixture *f, const char *id, unsigned n, size_t noise_bytes,
+                         char path[96])
+{
+    char error[256];
+    ck_assert(wire_agent_report(&f->agent, wire_fired(&f->agent, id, 1, NULL, clock_realtime_ns()),
+                                error, sizeof error));
+    for (unsigned i = 0; i < n; i++)
+        wire_agent_upload(&f->agent, 1, i, id, noise_bytes);
+    ck_assert(wire_agent_report(&f->agent, wire_target(&f->agent, id, 1, "uploading", n, 1), error,
+                                sizeof error));
+    snprintf(path, 96, "/api/v1/captures/%s", id);
+    wait_for_text(f, path, "targets.0.status", "complete");
+}
+
+START_TEST(errors_are_problems_with_the_right_status)
+{
+    struct fixture f;
+    fixture_start(&f);
+    expect_problem(&f, "GET", "/nope", NULL, 404, NULL);
+    expect_problem(&f, "GET", "/api/v1/agents/zz", NULL, 404, NULL);
+    expect_problem(&f, "GET", "/api/v1/captures/zz", NULL, 404, NULL);
+    expect_problem(&f, "GET", "/api/v1/partitions/zz", NULL, 404, NULL);
+    expect_problem(&f, "GET", "/api/v1/partitions/zz/footer", NULL, 404, NULL);
+    expect_problem(&f, "GET", "/api/v1/captures?limit=0", NULL, 400, "limit");
+    expect_problem(&f, "GET", "/api/v1/captures?limit=1001", NULL, 400, "limit");
+    expect_problem(&f, "GET", "/api/v1/captures?from=yesterday", NULL, 400, "from");
+    expect_problem(&f, "GET", "/api/v1/captures?status=done", NULL, 400, "status");
+    expect_problem(&f, "GET", "/api/v1/captures?cursor=x", NULL, 400, "cursor");
+    expect_problem(&f, "GET", "/api/v1/partitions?cursor=5-x", NULL, 400, "cursor");
+    expect_problem(&f, "GET", "/api/v1/processes?selector=a%20in", NULL, 400, "selector");
+    expect_problem(&f, "GET", "/api/v1/agents?page=2", NULL, 400, "page");
+    expect_problem(&f, "DELETE", "/api/v1/agents", NULL, 405, NULL);
+    expect_problem(&f, "GET", "/api/v1/captures/00:stop", NULL, 405, NULL);
+    expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"a=b\"}", 422, "selector");
+    expect_problem(&f, "POST", "/api/v1/captures", "{}", 422, "selector");
+    expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"a=\",\"pre_ms\":-1}", 422,
+                   "pre_ms");
+    expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"a=\",\"kind\":\"x\"}", 422,
+                   "kind");
+    expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"a=\",\"at\":\"x\"}", 422, "at");
+    expect_problem(&f, "POST", "/api/v1/captures", "no json", 400, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(body_is_refused_above_the_limit_and_without_its_type)
+{
+    struct fixture f;
+    struct http_response response;
+    size_t n = (1u << 20) + 1;
+    char *body = malloc(n + 1);
+    fixture_start(&f);
+    memset(body, ' ', n);
+    body[n] = '\0';
+    expect_problem(&f, "POST", "/api/v1/captures", body, 413, NULL);
+    call(&f, "POST", "/api/v1/captures", NULL, "Content-Type: text/plain", &response);
+    ck_assert_int_eq(response.status, 415);
+    http_response_fini(&response);
+    memset(body, 'x', 12000);
+    memcpy(body, "/api/v1/", 8);
+    body[900] = '\0';
+    expect_problem(&f, "GET", body, NULL, 404, NULL);
+    free(body);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(agents_and_processes_are_listed_page_by_page)
+{
+    struct fixture f;
+    char path[160] = "/api/v1/processes?limit=3";
+    unsigned seen = 0, pages = 0;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 8, "shop");
+    for (;;) {
+        cJSON *json = call_json(&f, "GET", path, NULL, 200);
+        seen += (unsigned)cJSON_GetArraySize(at_path(json, "items"));
+        pages++;
+        ck_assert_str_eq(text_at(json, "items.0.service"), "shop");
+        ck_assert_str_eq(text_at(json, "items.0.labels.tier"), "front");
+        snprintf(path, sizeof path, "/api/v1/processes?limit=3&cursor=%s",
+                 text_at(json, "next_cursor"));
+        bool last = at_path(json, "next_cursor") == NULL;
+        cJSON_Delete(json);
+        if (last)
+            break;
+    }
+    ck_assert_uint_eq(seen, 8);
+    ck_assert_uint_eq(pages, 3);
+    cJSON *json =
+        call_json(&f, "GET", "/api/v1/processes?selector=pid%20in%20(101,102)", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 2);
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/agents/0000000000000007", NULL, 200);
+    ck_assert_str_eq(text_at(json, "host"), "host-a");
+    ck_assert_str_eq(text_at(json, "labels.zone"), "a");
+    ck_assert_double_eq(number_at(json, "processes"), 8);
+    cJSON_Delete(json);
+    /* A shorter list: the others are gone. */
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    wait_for_text(&f, "/api/v1/processes?selector=pid%3D105", "items.0.status", "gone");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(captures_are_walked_newest_first_by_cursor)
+{
+    struct fixture f;
+    char path[200] = "/api/v1/captures?limit=2", last[ID_TEXT_BYTES] = "g", error[256], id[33];
+    unsigned seen = 0;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    for (unsigned i = 0; i < 5; i++) {
+        snprintf(id, sizeof id, "01a1000000000000000000000000000%u", i);
+        ck_assert(wire_agent_report(
+            &f.agent, wire_fired(&f.agent, id, 1, NULL, clock_realtime_ns()), error, sizeof error));
+    }
+    for (bool more = true; more;) {
+        cJSON *json = call_json(&f, "GET", path, NULL, 200);
+        const cJSON *item, *items = at_path(json, "items");
+        cJSON_ArrayForEach(item, items)
+        {
+            ck_assert_str_lt(text_at(item, "capture"), last);
+            snprintf(last, sizeof last, "%s", text_at(item, "capture"));
+            ck_assert_ptr_null(at_path(item, "targets"));
+            seen++;
+        }
+        more = at_path(json, "next_cursor") != NULL;
+        snprintf(path, sizeof path, "/api/v1/captures?limit=2&cursor=%s",
+                 text_at(json, "next_cursor"));
+        cJSON_Delete(json);
+    }
+    ck_assert_uint_eq(seen, 5);
+    cJSON *json = call_json(&f, "GET", "/api/v1/captures?selector=service%3Dshop,!x", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 5);
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/captures?selector=service%3Dother", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 0);
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/captures?status=complete", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 0);
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/captures?to=2020-01-01T00:00:00Z", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 0);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* A GET whose status and length are checked; the body is the caller's. */
+static void get_part(const struct fixture *f, const char *path, const char *header, long status,
+                     size_t n, struct http_response *out)
+{
+    call(f, "GET", path, NULL, header, out);
+    ck_assert_msg(out->status == status && out->body.len == n, "%s: %ld, %zu bytes",
+                  header != NULL ? header : "", out->status, out->body.len);
+}
+
+START_TEST(trace_is_downloaded_whole_and_by_ranges)
+{
+    struct fixture f;
+    struct http_response whole, part;
+    char path[96], trace[128], header[160], *file, error[256];
+    struct trace_file *opened;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    capture_with(&f, "01a10000000000000000000000000009", 3, 700000, path);
+    snprintf(trace, sizeof trace, "%s/trace", path);
+    call(&f, "GET", trace, NULL, NULL, &whole);
+    ck_assert_int_eq(whole.status, 200);
+    ck_assert_uint_gt(whole.body.len, 3 * 700000);
+    ck_assert_str_ne(whole.etag, "");
+    file = path_join(f.folder, "t.skein");
+    file_write(file, whole.body.data, whole.body.len);
+    ck_assert_int_eq(trace_file_open(file, &opened, error, sizeof error), SKEIN_OK);
+    ck_assert_uint_eq(trace_file_count(opened), 3);
+    ck_assert_uint_eq(trace_file_torn(opened), 0);
+    trace_file_free(&opened);
+    free(file);
+    /* Parts that begin, end and lie across partitions. */
+    for (size_t from = 0; from < whole.body.len; from += 555555) {
+        size_t n = whole.body.len - from < 600000 ? whole.body.len - from : 600000;
+        snprintf(header, sizeof header, "Range: bytes=%zu-%zu", from, from + n - 1);
+        get_part(&f, trace, header, 206, n, &part);
+        ck_assert_mem_eq(part.body.data, whole.body.data + from, n);
+        http_response_fini(&part);
+    }
+    get_part(&f, trace, "Range: bytes=-5", 206, 5, &part);
+    http_response_fini(&part);
+    call(&f, "GET", trace, NULL, "Range: bytes=99999999-", &part);
+    ck_assert_int_eq(part.status, 416);
+    http_response_fini(&part);
+    snprintf(header, sizeof header, "If-None-Match: %s", whole.etag);
+    get_part(&f, trace, header, 304, 0, &part);
+    http_response_fini(&part);
+    http_response_fini(&whole);
+    expect_problem(&f, "GET", "/api/v1/captures/01a10000000000000000000000000009/trace?format=x",
+                   NULL, 400, "format");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(perfetto_and_partitions_and_footers_are_served)
+{
+    struct fixture f;
+    struct http_response response;
+    char path[96], url[200];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    capture_with(&f, "01a10000000000000000000000000008", 2, 0, path);
+    snprintf(url, sizeof url, "%s/trace?format=perfetto", path);
+    call(&f, "GET", url, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 200);
+    ck_assert_uint_gt(response.body.len, 20);
+    http_response_fini(&response);
+    cJSON *json = call_json(&f, "GET", "/api/v1/partitions?limit=1", NULL, 200);
+    char key[PARTITION_KEY_TEXT_BYTES];
+    snprintf(key, sizeof key, "%s", text_at(json, "items.0.partition"));
+    ck_assert_str_eq(text_at(json, "items.0.agent"), "0000000000000007");
+    snprintf(url, sizeof url, "/api/v1/partitions?cursor=%s", text_at(json, "next_cursor"));
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", url, NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 1);
+    ck_assert_str_ne(text_at(json, "items.0.partition"), key);
+    cJSON_Delete(json);
+    snprintf(url, sizeof url, "/api/v1/partitions/%s", key);
+    call(&f, "GET", url, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 200);
+    char error[256];
+    struct partition_reader *reader;
+    ck_assert_int_eq(
+        partition_reader_new(response.body.data, response.body.len, &reader, error, sizeof error),
+        SKEIN_OK);
+    partition_reader_free(&reader);
+    http_response_fini(&response);
+    snprintf(url, sizeof url, "/api/v1/partitions/%s/footer", key);
+    json = call_json(&f, "GET", url, NULL, 200);
+    ck_assert_str_eq(text_at(json, "partition"), key);
+    ck_assert(number_at(json, "events") >= 1);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* Reads until the connection ends; false when it does not in time. */
+static bool ends_in_time(int fd)
+{
+    char sink[4096];
+    uint64_t end = clock_monotonic_ns() + support_deadline_ms() * UINT64_C(1000000);
+    while (clock_monotonic_ns() < end) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        ssize_t n = poll(&p, 1, 100) > 0 ? recv(fd, sink, sizeof sink, 0) : 1;
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return true;
+    }
+    return false;
+}
+
+START_TEST(client_that_trickles_is_cut_off)
+{
+    struct fixture f;
+    fixture_start(&f);
+    int silent = tcp_connect(f.http_port), half = tcp_connect(f.http_port);
+    static const char head[] = "POST /api/v1/captures HTTP/1.1\r\nHost: a\r\nContent-Length: "
+                               "100\r\nContent-Type: application/json\r\n\r\n{";
+    ck_assert_int_eq(send(half, head, sizeof head - 1, MSG_NOSIGNAL), sizeof head - 1);
+    ck_assert(ends_in_time(silent));
+    ck_assert(ends_in_time(half));
+    close(silent);
+    close(half);
+    cJSON_Delete(call_json(&f, "GET", "/healthz", NULL, 200));
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(clock_offset_is_the_least_delayed_of_the_heartbeats)
+{
+    struct fixture f;
+    fixture_start(&f);
+    for (uint64_t delay = 5; delay > 0; delay--)
+        cJSON_Delete(wire_agent_beat(
+            &f.agent, clock_realtime_ns() - (UINT64_C(3600) + delay) * 1000000000u, 0));
+    cJSON *json = call_json(&f, "GET", "/api/v1/agents/0000000000000007", NULL, 200);
+    double offset = number_at(json, "clock_offset_ns");
+    ck_assert_msg(offset >= 3601e9 && offset < 3602e9, "offset %f", offset);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(readiness_and_metrics_are_served)
+{
+    struct fixture f;
+    struct http_response response;
+    fixture_start(&f);
+    cJSON *json = call_json(&f, "GET", "/readyz", NULL, 200);
+    ck_assert(cJSON_IsTrue(at_path(json, "ready")));
+    ck_assert_str_eq(text_at(json, "checks.store"), "ok");
+    cJSON_Delete(json);
+    call(&f, "GET", "/metrics", NULL, NULL, &response);
+    buf_put_u8(&response.body, 0);
+    ck_assert_ptr_nonnull(strstr((char *)response.body.data, "\nskein_agents_known 1\n"));
+    http_response_fini(&response);
+    call(&f, "HEAD", "/api/v1/agents", NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 200);
+    ck_assert_uint_eq(response.body.len, 0);
+    http_response_fini(&response);
+    fixture_stop(&f);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of(
+        "api", errors_are_problems_with_the_right_status,
+        body_is_refused_above_the_limit_and_without_its_type,
+        agents_and_processes_are_listed_page_by_page, captures_are_walked_newest_first_by_cursor,
+        trace_is_downloaded_whole_and_by_ranges, perfetto_and_partitions_and_footers_are_served,
+        client_that_trickles_is_cut_off, clock_offset_is_the_least_delayed_of_the_heartbeats,
+        readiness_and_metrics_are_served, NULL));
+}

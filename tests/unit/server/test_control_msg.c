@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Control bodies: what is read, and that wrong ones are refused with the path of what is wrong. */
+#include <string.h>
+
+#include "control_msg.h"
+#include "json.h"
+#include "support.h"
+
+#define ID "00112233445566778899aabbccddeeff"
+
+static cJSON *parse(const char *text)
+{
+    char error[128];
+    cJSON *json = json_parse(text, strlen(text), error, sizeof error);
+    ck_assert_msg(json != NULL, "%s: %s", text, error);
+    return json;
+}
+
+static void expect_refused(const char *text, const char *path)
+{
+    struct control_report report;
+    char error[256] = "";
+    cJSON *json = parse(text);
+    ck_assert_int_eq(control_report_get(json, &report, error, sizeof error), SKEIN_INVALID);
+    ck_assert_msg(strstr(error, path) == error, "%s: \"%s\"", text, error);
+    cJSON_Delete(json);
+}
+
+START_TEST(target_report_is_read_whole)
+{
+    struct control_report r;
+    char error[256];
+    cJSON *json = parse("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
+                        "\",\"process\":\"" ID "\",\"state\":\"uploading\",\"new_member\":{},"
+                        "\"window\":{\"from_ns\":\"1790000000000000000\",\"to_ns\":5},"
+                        "\"partitions\":[{\"epoch\":1,\"sequence\":\"9007199254740993\","
+                        "\"events\":3,\"bytes\":4}],"
+                        "\"ledger\":{\"events\":3,\"lost\":{\"ring_full\":7}},"
+                        "\"gaps\":[{\"from_ns\":1,\"to_ns\":2,\"reason\":\"overwritten\"}],"
+                        "\"death\":{\"signal\":11,\"status\":0}}");
+    ck_assert_int_eq(control_report_get(json, &r, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(r.kind, CONTROL_TARGET);
+    ck_assert_uint_eq(r.agent, 255);
+    ck_assert_int_eq(r.target.state, CONTROL_UPLOADING);
+    ck_assert_uint_eq(r.target.from_ns, UINT64_C(1790000000000000000));
+    ck_assert_uint_eq(r.target.partition_count, 1);
+    ck_assert_uint_eq(r.target.partitions[0].sequence, UINT64_C(9007199254740993));
+    ck_assert_uint_eq(r.target.loss_count, 1);
+    ck_assert_str_eq(r.target.losses[0].reason, "ring_full");
+    ck_assert_uint_eq(r.target.losses[0].events, 7);
+    ck_assert_str_eq(r.target.gaps[0].reason, "overwritten");
+    ck_assert_int_eq(r.target.signal, 11);
+    control_report_fini(&r);
+    cJSON_Delete(json);
+}
+END_TEST
+
+START_TEST(wrong_reports_are_refused_with_the_path)
+{
+    expect_refused("{}", "agent");
+    expect_refused("{\"agent\":\"xyz\",\"kind\":\"rule\"}", "agent");
+    expect_refused("{\"agent\":\"00000000000000ff\"}", "kind");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"other\"}", "kind");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"processes\"}", "processes");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"processes\",\"processes\":[1]}",
+                   "processes");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"processes\",\"processes\":[{"
+                   "\"process\":\"" ID "\",\"pid\":-1}]}",
+                   "processes[].pid");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"processes\",\"page\":2,\"pages\":2,"
+                   "\"processes\":[]}",
+                   "page");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"fired\",\"capture\":"
+                   "\"00000000000000000000000000000000\",\"process\":\"" ID
+                   "\",\"trigger\":\"crash\"}",
+                   "capture");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"fired\",\"capture\":\"" ID
+                   "\",\"process\":\"" ID "\",\"trigger\":\"crash\",\"at_ns\":"
+                   "\"18446744073709551615\"}",
+                   "at_ns");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
+                   "\",\"process\":\"" ID "\",\"state\":\"complete\"}",
+                   "state");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
+                   "\",\"process\":\"" ID "\",\"state\":\"uploading\",\"partitions\":[[]]}",
+                   "partitions[]");
+}
+END_TEST
+
+START_TEST(agent_ids_round_trip)
+{
+    char text[AGENT_TEXT_BYTES];
+    uint64_t agent = 1;
+    agent_text(UINT64_C(0xfedcba9876543210), text);
+    ck_assert_str_eq(text, "fedcba9876543210");
+    ck_assert_int_eq(agent_parse(text, &agent), SKEIN_OK);
+    ck_assert_uint_eq(agent, UINT64_C(0xfedcba9876543210));
+    ck_assert_int_eq(agent_parse("fedcba987654321", &agent), SKEIN_INVALID);
+    ck_assert_int_eq(agent_parse("fedcba98765432100", &agent), SKEIN_INVALID);
+    ck_assert_int_eq(agent_parse("FEDCBA9876543210", &agent), SKEIN_INVALID);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("control_msg", target_report_is_read_whole,
+                              wrong_reports_are_refused_with_the_path, agent_ids_round_trip, NULL));
+}

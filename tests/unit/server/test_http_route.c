@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Paths to routes, Range and If-None-Match headers. */
+#include <string.h>
+
+#include "http.h"
+#include "support.h"
+
+static void nothing(void *context, struct http_exchange *x)
+{
+    (void)context;
+    (void)x;
+}
+
+static const struct http_route routes[] = {{"GET", "/a", nothing},
+                                           {"POST", "/a", nothing},
+                                           {"GET", "/a/{}", nothing},
+                                           {"DELETE", "/a/{}", nothing},
+                                           {"POST", "/a/{}:stop", nothing},
+                                           {"GET", "/a/{}/b/{}", nothing},
+                                           {NULL, NULL, NULL}};
+
+START_TEST(path_finds_its_route_and_parts)
+{
+    struct http_match m;
+    http_route_find(routes, "GET", "/a/x1/b/y2", &m);
+    ck_assert_ptr_eq(m.route, &routes[5]);
+    ck_assert_str_eq(m.parts[0], "x1");
+    ck_assert_str_eq(m.parts[1], "y2");
+    http_route_find(routes, "HEAD", "/a", &m);
+    ck_assert_ptr_eq(m.route, &routes[0]);
+}
+END_TEST
+
+START_TEST(suffix_beats_the_plain_pattern)
+{
+    struct http_match m;
+    http_route_find(routes, "POST", "/a/x1:stop", &m);
+    ck_assert_ptr_eq(m.route, &routes[4]);
+    ck_assert_str_eq(m.parts[0], "x1");
+    http_route_find(routes, "GET", "/a/x1:stop", &m);
+    ck_assert_ptr_null(m.route);
+    ck_assert_str_eq(m.allow, "POST");
+    http_route_find(routes, "GET", "/a/:stop", &m);
+    ck_assert_ptr_eq(m.route, &routes[2]);
+}
+END_TEST
+
+START_TEST(unknown_path_and_unknown_method_differ)
+{
+    struct http_match m;
+    char longest[400];
+    http_route_find(routes, "PUT", "/a", &m);
+    ck_assert_ptr_null(m.route);
+    ck_assert_str_eq(m.allow, "GET, HEAD, POST");
+    http_route_find(routes, "GET", "/a/", &m);
+    ck_assert_str_eq(m.allow, "");
+    http_route_find(routes, "GET", "", &m);
+    ck_assert_str_eq(m.allow, "");
+    http_route_find(routes, "GET", "/a/x/b", &m);
+    ck_assert_str_eq(m.allow, "");
+    memset(longest, 'x', sizeof longest);
+    memcpy(longest, "/a/", 3);
+    longest[sizeof longest - 1] = '\0';
+    http_route_find(routes, "GET", longest, &m);
+    ck_assert_str_eq(m.allow, "");
+}
+END_TEST
+
+static void expect_range(const char *header, uint64_t size, enum http_range_result result,
+                         uint64_t from, uint64_t length)
+{
+    uint64_t f, l;
+    ck_assert_msg(http_range_get(header, size, &f, &l) == result, "%s", header);
+    if (result != HTTP_RANGE_OUTSIDE)
+        ck_assert_msg(f == from && l == length, "%s: %llu+%llu", header, (unsigned long long)f,
+                      (unsigned long long)l);
+}
+
+START_TEST(range_is_read_as_the_rfc_says)
+{
+    expect_range("bytes=0-0", 10, HTTP_RANGE_PART, 0, 1);
+    expect_range("bytes=2-5", 10, HTTP_RANGE_PART, 2, 4);
+    expect_range("bytes=2-", 10, HTTP_RANGE_PART, 2, 8);
+    expect_range("bytes=2-99", 10, HTTP_RANGE_PART, 2, 8);
+    expect_range("bytes=-3", 10, HTTP_RANGE_PART, 7, 3);
+    expect_range("bytes=-30", 10, HTTP_RANGE_PART, 0, 10);
+    expect_range("bytes=10-", 10, HTTP_RANGE_OUTSIDE, 0, 0);
+    expect_range("bytes=-0", 10, HTTP_RANGE_OUTSIDE, 0, 0);
+    expect_range("bytes=0-", 0, HTTP_RANGE_OUTSIDE, 0, 0);
+    expect_range("bytes=18446744073709551615-", 10, HTTP_RANGE_OUTSIDE, 0, 0);
+    expect_range("bytes=0-18446744073709551615", 10, HTTP_RANGE_PART, 0, 10);
+}
+END_TEST
+
+START_TEST(range_that_is_none_is_ignored)
+{
+    static const char *const headers[] = {
+        "bytes=",    "bytes=5-2", "bytes=a-b", "bytes=1-2,4-5",
+        "lines=1-2", "bytes=--3", "bytes=1",   "bytes=18446744073709551616-",
+        "",          "bytes=1-2 "};
+    expect_range(NULL, 10, HTTP_RANGE_WHOLE, 0, 10);
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++)
+        expect_range(headers[i], 10, HTTP_RANGE_WHOLE, 0, 10);
+}
+END_TEST
+
+START_TEST(etag_is_found_in_a_list)
+{
+    ck_assert(http_etag_in("\"a\"", "\"a\""));
+    ck_assert(http_etag_in("\"b\", W/\"a\"", "\"a\""));
+    ck_assert(http_etag_in("*", "\"a\""));
+    ck_assert(!http_etag_in("\"ab\"", "\"a\""));
+    ck_assert(!http_etag_in("\"a\"b", "\"a\""));
+    ck_assert(!http_etag_in("", "\"a\""));
+    ck_assert(!http_etag_in(NULL, "\"a\""));
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("http_route", path_finds_its_route_and_parts,
+                              suffix_beats_the_plain_pattern,
+                              unknown_path_and_unknown_method_differ, range_is_read_as_the_rfc_says,
+                              range_that_is_none_is_ignored, etag_is_found_in_a_list, NULL));
+}

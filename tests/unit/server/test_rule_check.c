@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules as people send them: defaults, and the path of whatever is wrong. */
+#include <stdio.h>
+#include <string.h>
+
+#include "json.h"
+#include "rules.h"
+#include "support.h"
+
+#define EXEC "\"when\":{\"health\":{\"exec\":{\"command\":[\"true\"]}}}"
+
+static cJSON *check(const char *name, const char *text, char error[256])
+{
+    cJSON *json = json_parse(text, strlen(text), error, 256);
+    ck_assert_msg(json != NULL, "%s: %s", text, error);
+    error[0] = '\0';
+    cJSON *rule = rule_check(name, json, error, 256);
+    cJSON_Delete(json);
+    return rule;
+}
+
+static void expect_error(const char *text, const char *path)
+{
+    char error[256];
+    cJSON *rule = check("r", text, error);
+    ck_assert_msg(rule == NULL, "accepted: %s", text);
+    ck_assert_msg(strncmp(error, path, strlen(path)) == 0 && error[strlen(path)] == ':',
+                  "%s: error is \"%s\", not of %s", text, error, path);
+}
+
+START_TEST(rule_is_completed_with_defaults)
+{
+    char error[256];
+    struct buf text = {0};
+    cJSON *rule = check("r", "{\"selector\":\"a=b\"," EXEC "}", error);
+    ck_assert_msg(rule != NULL, "%s", error);
+    json_print(rule, &text);
+    buf_put_u8(&text, 0);
+    ck_assert_str_eq((char *)text.data,
+                     "{\"name\":\"r\",\"description\":\"\",\"selector\":\"a=b\",\"enabled\":true,"
+                     "\"when\":{\"health\":{\"every_ms\":1000,\"timeout_ms\":500,\"failures\":1,"
+                     "\"exec\":{\"command\":[\"true\"]}}},"
+                     "\"capture\":{\"pre_ms\":10000,\"post_ms\":0},"
+                     "\"limits\":{\"cooldown_ms\":60000}}");
+    buf_fini(&text);
+    cJSON_Delete(rule);
+}
+END_TEST
+
+START_TEST(answer_can_be_sent_back)
+{
+    char error[256];
+    cJSON *rule =
+        check("r", "{\"name\":\"r\",\"selector\":\"\",\"state\":{\"fired\":3}," EXEC "}", error);
+    ck_assert_msg(rule != NULL, "%s", error);
+    ck_assert_ptr_null(cJSON_GetObjectItem(rule, "state"));
+    cJSON_Delete(rule);
+}
+END_TEST
+
+START_TEST(wrong_key_is_named_by_its_path)
+{
+    expect_error("{" EXEC "}", "selector");
+    expect_error("{\"selector\":\"a in (\"," EXEC "}", "selector");
+    expect_error("{\"selector\":\"\"}", "when");
+    expect_error("{\"selector\":\"\",\"when\":{}}", "when.health");
+    expect_error("{\"selector\":\"\",\"when\":{\"health\":{}}}", "when.health");
+    expect_error("{\"selector\":\"\",\"when\":{\"health\":{\"tcp\":{\"address\":\"a:1\"},"
+                 "\"unix\":{\"path\":\"/a\"}}}}",
+                 "when.health");
+    expect_error("{\"selector\":\"\",\"when\":{\"health\":{\"exec\":{\"command\":[]}}}}",
+                 "when.health.exec.command");
+    expect_error("{\"selector\":\"\",\"when\":{\"health\":{\"exec\":{\"command\":[1]}}}}",
+                 "when.health.exec.command");
+    expect_error("{\"selector\":\"\",\"when\":{\"health\":{\"http\":{\"url\":\"ftp://a\"}}}}",
+                 "when.health.http.url");
+    expect_error("{\"selector\":\"\",\"when\":{\"health\":{\"tcp\":{\"address\":\"nowhere\"}}}}",
+                 "when.health.tcp.address");
+    expect_error("{\"selector\":\"\",\"when\":{\"health\":{\"unix\":{\"path\":\"a\"}}}}",
+                 "when.health.unix.path");
+    expect_error("{\"selector\":\"\",\"limits\":{\"cooldown_ms\":-1}," EXEC "}",
+                 "limits.cooldown_ms");
+    expect_error("{\"selector\":\"\",\"capture\":{\"pre\":1}," EXEC "}", "capture.pre");
+    expect_error("{\"selector\":\"\",\"enabled\":1," EXEC "}", "enabled");
+    expect_error("{\"selector\":\"\",\"nmae\":1," EXEC "}", "nmae");
+    expect_error("{\"selector\":\"\",\"name\":\"other\"," EXEC "}", "name");
+}
+END_TEST
+
+START_TEST(name_is_short_and_plain)
+{
+    ck_assert(rule_name_valid("redis-ping.2"));
+    ck_assert(!rule_name_valid(""));
+    ck_assert(!rule_name_valid("-a"));
+    ck_assert(!rule_name_valid("A"));
+    ck_assert(!rule_name_valid("a b"));
+    ck_assert(!rule_name_valid("../a"));
+    ck_assert(!rule_name_valid("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("rule_check", rule_is_completed_with_defaults,
+                              answer_can_be_sent_back, wrong_key_is_named_by_its_path,
+                              name_is_short_and_plain, NULL));
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Rules through HTTP: push, acknowledgement, health, cooldown, and what a restart keeps. */
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "collector_fixture.h"
+#include "json.h"
+#include "support.h"
+
+#define PATH "/api/v1/rules/ping"
+#define RULE                                                                                       \
+    "{\"selector\":\"service=shop\",\"when\":{\"health\":{\"exec\":{\"command\":[\"true\"]}}},"    \
+    "\"limits\":{\"cooldown_ms\":60000}}"
+
+static void ack_rules(struct fixture *f, double generation)
+{
+    cJSON *command = wire_agent_command(&f->agent, "rules", (int)support_deadline_ms());
+    ck_assert_msg(command != NULL, "no rules command");
+    double got = number_at(command, "generation");
+    wire_agent_ack(&f->agent, command, NULL);
+    cJSON_Delete(command);
+    if (got < generation)
+        ack_rules(f, generation);
+}
+
+static cJSON *health_report(struct fixture *f, const char *health, unsigned suppressed)
+{
+    char process[ID_TEXT_BYTES];
+    cJSON *report = wire_report(&f->agent, "rule");
+    id_text(process_of(1).bytes, process);
+    cJSON_AddStringToObject(report, "rule", "ping");
+    cJSON_AddStringToObject(report, "process", process);
+    cJSON_AddStringToObject(report, "health", health);
+    json_add_u64(report, "since_ns", clock_realtime_ns());
+    json_add_u64(report, "checks", 10);
+    json_add_u64(report, "failures", 2);
+    cJSON_AddStringToObject(report, "last_error", "no PONG");
+    json_add_u64(report, "fired", 1);
+    json_add_u64(report, "suppressed", suppressed);
+    return report;
+}
+
+START_TEST(rule_is_created_replaced_listed_and_deleted)
+{
+    struct fixture f;
+    struct http_response response;
+    fixture_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    cJSON *json = call_json(&f, "PUT", PATH, RULE, 200);
+    ck_assert_double_eq(number_at(json, "state.generation"), 2);
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/rules", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.name"), "ping");
+    cJSON_Delete(json);
+    call(&f, "DELETE", PATH, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 204);
+    http_response_fini(&response);
+    expect_problem(&f, "GET", PATH, NULL, 404, NULL);
+    expect_problem(&f, "DELETE", PATH, NULL, 404, NULL);
+    expect_problem(&f, "PUT", "/api/v1/rules/BAD", RULE, 422, "name");
+    expect_problem(&f, "PUT", PATH, "{\"selector\":\"\",\"when\":{\"health\":{\"every_ms\":1}}}",
+                   422, "when.health.every_ms");
+    expect_problem(&f, "PUT", PATH, "[]", 400, NULL);
+    expect_problem(&f, "PUT", PATH, "{", 400, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(rules_are_pushed_until_every_agent_has_them)
+{
+    struct fixture f;
+    fixture_start(&f);
+    ack_rules(&f, 0);
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    cJSON *command = wire_agent_command(&f.agent, "rules", (int)support_deadline_ms());
+    ck_assert_str_eq(text_at(command, "rules.0.name"), "ping");
+    ck_assert_double_eq(number_at(command, "generation"), 1);
+    cJSON_Delete(command);
+    /* Not acknowledged: it comes again. */
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
+    ack_rules(&f, 1);
+    wait_for_text(&f, PATH, "name", "ping");
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 1));
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.agents_current"), 1);
+    cJSON_Delete(json);
+    /* An agent that has lost them says so by its heartbeat, and gets them. */
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
+    ack_rules(&f, 1);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(health_of_each_process_is_shown)
+{
+    struct fixture f;
+    char error[256];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    ck_assert(wire_agent_report(&f.agent, health_report(&f, "failing", 2), error, sizeof error));
+    ck_assert(wire_agent_report(&f.agent, health_report(&f, "failing", 3), error, sizeof error));
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_str_eq(text_at(json, "state.processes.0.health"), "failing");
+    ck_assert_str_eq(text_at(json, "state.processes.0.host"), "host-a");
+    ck_assert_double_eq(number_at(json, "state.processes.0.pid"), 101);
+    ck_assert_double_eq(number_at(json, "state.suppressed"), 3);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(cooldown_holds_across_restarts_of_agent_and_collector)
+{
+    struct fixture f;
+    char error[256];
+    const char *first = "01a10000000000000000000000000001";
+    const char *second = "01a10000000000000000000000000002";
+    const char *third = "01a10000000000000000000000000003";
+    uint64_t now = clock_realtime_ns();
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    for (int i = 0; i < 2; i++) /* a repeat is no second firing */
+        ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, first, 1, "ping", now), error,
+                                    sizeof error));
+    fixture_restart(&f);
+    f.agent.epoch++;
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    ck_assert(!wire_agent_report(&f.agent,
+                                 wire_fired(&f.agent, second, 1, "ping", now + 30000000000u), error,
+                                 sizeof error));
+    ck_assert_ptr_nonnull(strstr(error, "held back"));
+    /* What its agent has cut for it is not kept either. */
+    ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, second, 1, "uploading", 1, 1),
+                                error, sizeof error));
+    expect_problem(&f, "GET", "/api/v1/captures/01a10000000000000000000000000002", NULL, 404, NULL);
+    /* Another process, and the same one later, may fire. */
+    ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, third, 2, "ping", now), error,
+                                sizeof error));
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.fired"), 2);
+    ck_assert_double_eq(number_at(json, "state.suppressed"), 1);
+    ck_assert_str_eq(text_at(json, "state.last_capture"), third);
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/captures/01a10000000000000000000000000001", NULL, 200);
+    ck_assert_str_eq(text_at(json, "trigger.rule"), "ping");
+    ck_assert_str_eq(text_at(json, "trigger.type"), "health");
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(set_that_fits_no_message_is_refused)
+{
+    struct fixture f;
+    static char rule[9000];
+    char path[64], word[4001];
+    bool refused = false;
+    fixture_start(&f);
+    memset(word, 'x', 4000);
+    word[4000] = '\0';
+    snprintf(rule, sizeof rule,
+             "{\"selector\":\"\",\"when\":{\"health\":{\"exec\":{\"command\":[\"%s\",\"%s\"]}}}}",
+             word, word);
+    for (int i = 0; i < 10 && !refused; i++) {
+        struct http_response response;
+        snprintf(path, sizeof path, "/api/v1/rules/big-%d", i);
+        call(&f, "PUT", path, rule, NULL, &response);
+        refused = response.status == 422;
+        ck_assert(refused || response.status == 201);
+        http_response_fini(&response);
+    }
+    ck_assert(refused);
+    expect_problem(&f, "GET", path, NULL, 404, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("rules", rule_is_created_replaced_listed_and_deleted,
+                              rules_are_pushed_until_every_agent_has_them,
+                              health_of_each_process_is_shown,
+                              cooldown_holds_across_restarts_of_agent_and_collector,
+                              set_that_fits_no_message_is_refused, NULL));
+}
