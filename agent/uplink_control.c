@@ -15,13 +15,14 @@
 #include "log.h"
 #include "uplink_int.h"
 
-#define MS                   UINT64_C(1000000)
-#define SECOND               (1000 * MS)
-#define REPORT_WAIT_MS       1000
-#define REPORT_WAIT_MAX_MS   10000
-#define COMMAND_ACK_TRIES_NS (10 * SECOND)
-#define HELLOS_BEFORE_REDIAL 10
-#define BEATS_BEFORE_REDIAL  3
+#define MS                    UINT64_C(1000000)
+#define SECOND                (1000 * MS)
+#define REPORT_WAIT_MS        1000
+#define REPORT_WAIT_MAX_MS    10000
+#define COMMAND_ACK_TRIES_NS  (10 * SECOND)
+#define NOT_CONNECTED_WAIT_NS (50 * MS)
+#define HELLOS_BEFORE_REDIAL  10
+#define BEATS_BEFORE_REDIAL   3
 
 static void wake_by(uint64_t *wake_ns, uint64_t at_ns)
 {
@@ -73,7 +74,8 @@ static void redial(struct uplink *uplink)
              uplink->control_address, NULL);
 }
 
-static void say_hello(struct uplink *uplink)
+/* When the next one is due: in a second, or soon while there is no connection to send it on. */
+static uint64_t say_hello(struct uplink *uplink)
 {
     if (uplink->hellos_unanswered >= HELLOS_BEFORE_REDIAL) {
         redial(uplink);
@@ -88,8 +90,10 @@ static void say_hello(struct uplink *uplink)
     cJSON_AddStringToObject(root, "labels", uplink->labels);
     json_add_u64(root, "heartbeat_ms", uplink->heartbeat_ns / MS);
     cJSON_AddNullToObject(root, "seal");
-    if (send_json(uplink, WIRE_HELLO, ++uplink->next_id, root) == SKEIN_OK)
-        uplink->hellos_unanswered++;
+    if (send_json(uplink, WIRE_HELLO, ++uplink->next_id, root) != SKEIN_OK)
+        return NOT_CONNECTED_WAIT_NS;
+    uplink->hellos_unanswered++;
+    return SECOND;
 }
 
 static uint64_t cpu_ms(void)
@@ -227,8 +231,7 @@ void uplink_control_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_
 {
     pull_journal(uplink);
     if (!uplink->up && now_ns >= uplink->next_beat_ns) {
-        say_hello(uplink);
-        uplink->next_beat_ns = now_ns + SECOND;
+        uplink->next_beat_ns = now_ns + say_hello(uplink);
     } else if (uplink->up && now_ns >= uplink->next_beat_ns) {
         beat(uplink, now_ns);
     }

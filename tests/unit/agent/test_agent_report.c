@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent_command.h"
+#include "json.h"
+#include "support.h"
+
+static const struct capture_id capture = {{1}};
+static const struct process_uid process = {{2}};
+
+static char *text_of(struct buf *b)
+{
+    buf_put_u8(b, 0);
+    ck_assert_int_eq(b->status, SKEIN_OK);
+    return (char *)b->data;
+}
+
+START_TEST(a_target_report_says_what_there_is)
+{
+    struct target_result result = {.capture = capture,
+                                   .process = process,
+                                   .state = "uploading",
+                                   .from_ns = 10,
+                                   .to_ns = 20,
+                                   .events = 7};
+    struct report_partition partition = {1, UINT64_MAX, 7, 99};
+    struct report_gap gap = {11, 12, "overwritten"};
+    ck_assert_int_eq(target_result_add_partition(&result, &partition), SKEIN_OK);
+    ck_assert_int_eq(target_result_add_gap(&result, &gap), SKEIN_OK);
+    result.lost[1] = 5;
+    result.lost_spool = 3;
+    result.death.known = true;
+    result.death.signal = 11;
+    struct buf out = {0};
+    report_target(0xabc, &result, &out);
+    const char *text = text_of(&out);
+    ck_assert_ptr_nonnull(strstr(text, "\"agent\":\"0000000000000abc\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"sequence\":\"18446744073709551615\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"lost\":{\"ring_full\":5,\"spool_full\":3}"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"gaps\":[{\"from_ns\":11,\"to_ns\":12,\"reason\":\"overwritten\"}]"));
+    ck_assert_ptr_nonnull(strstr(text, "\"death\":{\"signal\":11,\"status\":0}"));
+    buf_fini(&out);
+    target_result_fini(&result);
+}
+END_TEST
+
+START_TEST(very_many_gaps_still_fit_one_message)
+{
+    struct target_result result = {.capture = capture, .process = process, .state = "nothing"};
+    for (uint64_t i = 0; i < 100000; i++) {
+        struct report_gap gap = {UINT64_C(1763719200000000000) + 2 * i,
+                                 UINT64_C(1763719200000000000) + 2 * i + 1,
+                                 i % 2 == 0 ? "overwritten" : "corrupt"};
+        ck_assert_int_eq(target_result_add_gap(&result, &gap), SKEIN_OK);
+    }
+    uint64_t last = 0;
+    for (size_t i = 0; i < result.gap_count; i++)
+        last = result.gaps[i].to_ns > last ? result.gaps[i].to_ns : last;
+    ck_assert_uint_eq(last, UINT64_C(1763719200000000000) + 199999); /* none is left out */
+    struct buf out = {0};
+    report_target(1, &result, &out);
+    ck_assert_uint_lt(out.len, SPOOL_REPORT_MAX - 1024);
+    buf_fini(&out);
+    target_result_fini(&result);
+}
+END_TEST
+
+START_TEST(a_lost_partition_is_counted_once)
+{
+    struct target_result result = {
+        .capture = capture, .process = process, .state = "uploading", .events = 30};
+    for (uint64_t i = 0; i < 3; i++) {
+        struct report_partition partition = {1, i, 10, 99};
+        ck_assert_int_eq(target_result_add_partition(&result, &partition), SKEIN_OK);
+    }
+    struct buf first = {0}, second = {0}, third = {0};
+    report_target(1, &result, &first);
+    struct spool_head lost = {.key = {process, 1, 1}, .events = 10, .from_ns = 5, .to_ns = 6};
+    ck_assert_int_eq(
+        report_target_drop((char *)first.data, first.len, &lost, "spool_full", &second), SKEIN_OK);
+    ck_assert_int_eq(
+        report_target_drop((char *)second.data, second.len, &lost, "spool_full", &third), SKEIN_OK);
+    ck_assert_uint_eq(second.len, third.len);
+    const char *text = text_of(&third);
+    ck_assert_ptr_nonnull(strstr(text, "\"state\":\"uploading\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"spool_full\":10"));
+    ck_assert_ptr_nonnull(strstr(text, "\"events\":20"));
+    buf_fini(&first);
+    buf_fini(&second);
+    buf_fini(&third);
+    target_result_fini(&result);
+}
+END_TEST
+
+static int parse(const char *text, struct command **command, cJSON **id, char *error)
+{
+    return command_parse(text, strlen(text), command, id, error, 256);
+}
+
+START_TEST(commands_are_read_with_integers_in_both_forms)
+{
+    struct command *command;
+    cJSON *id;
+    char error[256] = "";
+    ck_assert_int_eq(
+        parse(
+            "{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":\"1763719200000000001\","
+            "\"pre_ms\":5,\"post_ms\":\"6\",\"new\":{},\"processes\":[\"02000000000000000000000000000000\"]}",
+            &command, &id, error),
+        SKEIN_OK);
+    ck_assert_uint_eq(command->at_ns, UINT64_C(1763719200000000001));
+    ck_assert_uint_eq(command->pre_ms, 5);
+    ck_assert_uint_eq(command->post_ms, 6);
+    ck_assert(capture_id_equal(&command->capture, &capture));
+    ck_assert(process_uid_equal(&command->processes[0], &process));
+    command_free(&command);
+}
+END_TEST
+
+START_TEST(a_command_that_is_refused_can_be_answered)
+{
+    static const char *const bad[][2] = {
+        {"{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"0\",\"at_ns\":1,\"processes\":[]}",
+         "capture"},
+        {"{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":1,\"processes\":[]}",
+         "processes"},
+        {"{\"command\":\"x\",\"kind\":\"rules\",\"generation\":1,\"rules\":{}}", "rules"},
+        {"{\"command\":\"x\",\"kind\":\"stop\"}", "capture"},
+        {"{\"command\":\"x\",\"kind\":\"fly\"}", "kind"}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct command *command;
+        cJSON *id;
+        char error[256] = "";
+        ck_assert_int_eq(parse(bad[i][0], &command, &id, error), SKEIN_INVALID);
+        ck_assert_ptr_null(command);
+        ck_assert_str_eq(id->valuestring, "x");
+        ck_assert_msg(strstr(error, bad[i][1]) != NULL, "%s", error);
+        cJSON_Delete(id);
+    }
+}
+END_TEST
+
+START_TEST(acknowledgements_say_yes_or_why_not)
+{
+    char error[256] = "";
+    ck_assert_int_eq(report_ack_parse("{\"ok\":true}", 11, error, sizeof error), SKEIN_OK);
+    static const char no[] = "{\"ok\":false,\"error\":\"unknown capture\"}";
+    ck_assert_int_eq(report_ack_parse(no, sizeof no - 1, error, sizeof error), SKEIN_REFUSED);
+    ck_assert_str_eq(error, "unknown capture");
+    ck_assert_int_eq(report_ack_parse("{\"ok\":3}", 8, error, sizeof error), SKEIN_INVALID);
+    ck_assert_int_eq(report_ack_parse("[]", 2, error, sizeof error), SKEIN_INVALID);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of(
+        "agent report", a_target_report_says_what_there_is, very_many_gaps_still_fit_one_message,
+        a_lost_partition_is_counted_once, commands_are_read_with_integers_in_both_forms,
+        a_command_that_is_refused_can_be_answered, acknowledgements_say_yes_or_why_not, NULL));
+}
