@@ -21,3 +21,6 @@ add_dependencies(t_unit_agent_agent skein-agent agent_subject)
 # Rings: attach, read, cut.
 skein_test(unit/agent/test_cutter.c LINK skein_agent_core skein_static skein_test_support)
 skein_test(unit/agent/test_ring_decode.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_attach.c LINK skein_agent_core skein_test_support LABELS tsan)
+skein_test(unit/agent/test_loop.c LINK skein_agent_core skein_test_support LABELS tsan)
+skein_test(unit/agent/test_host_page.c LINK skein_agent_core skein_test_support)

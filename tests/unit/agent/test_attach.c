@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The agent's socket from the other side: honest peers, silent ones, garbage, and rings that are
+ * none. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "agent_fixture.h"
+#include "attach_proto.h"
+
+static int peer_connect(const struct agent_fixture *f)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strcpy(address.sun_path, f->path);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static struct attach_hello hello_of(const char *service)
+{
+    struct attach_hello hello = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_HELLO}};
+    strcpy(hello.service, service);
+    return hello;
+}
+
+static void packet_send(int fd, const void *bytes, size_t n, const int *fds, size_t count)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(16 * sizeof(int))];
+    } control = {0};
+    struct iovec part = {(void *)(uintptr_t)bytes, n};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (count > 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+    }
+    sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+struct answer {
+    ssize_t bytes; /* 0: closed */
+    struct attach_welcome welcome;
+    int fds[3];
+    size_t fd_count;
+};
+
+static struct answer answer_get(int fd)
+{
+    struct answer a = {.fds = {-1, -1, -1}};
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
+    } control;
+    struct iovec part = {&a.welcome, sizeof(a.welcome)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    ck_assert_int_eq(poll(&wait, 1, (int)support_deadline_ms()), 1);
+    a.bytes = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    for (struct cmsghdr *c = a.bytes > 0 ? CMSG_FIRSTHDR(&message) : NULL; c != NULL;
+         c = CMSG_NXTHDR(&message, c)) {
+        a.fd_count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(a.fds, CMSG_DATA(c), a.fd_count * sizeof(int));
+    }
+    return a;
+}
+
+static void answer_close(struct answer *a)
+{
+    for (size_t i = 0; i < a->fd_count; i++)
+        close(a->fds[i]);
+    a->fd_count = 0;
+}
+
+static struct answer attach_as(int fd, struct attach_hello hello, int ring)
+{
+    hello.has_ring = ring >= 0;
+    packet_send(fd, &hello, sizeof(hello), &ring, ring >= 0);
+    return answer_get(fd);
+}
+
+START_TEST(a_peer_gets_a_sealed_ring_and_pages_it_cannot_write)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("che\nckout"), -1);
+    ck_assert_int_eq(a.welcome.status, SKEIN_OK);
+    ck_assert_uint_eq(a.fd_count, 3);
+    ck_assert_uint_eq(a.welcome.ring_bytes, UINT64_C(1) << 20);
+    ck_assert_ptr_ne(mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, a.fds[0], 0),
+                     MAP_FAILED);
+    ck_assert_int_ne(ftruncate(a.fds[0], 4096), 0);
+    for (int i = 1; i < 3; i++) {
+        ck_assert_ptr_eq(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, a.fds[i], 0),
+                         MAP_FAILED);
+        ck_assert_int_ne(pwrite(a.fds[i], "x", 1, 0), 1);
+        ck_assert_int_ne(fallocate(a.fds[i], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096),
+                         0);
+        ck_assert_ptr_ne(mmap(NULL, 4096, PROT_READ, MAP_SHARED, a.fds[i], 0), MAP_FAILED);
+    }
+    ck_assert(wait_until(fixture_has_attached, f, 0));
+    ck_assert_str_eq(f->last->service, "che?ckout");
+    ck_assert_uint_eq(f->last->pid, (uint32_t)getpid());
+    ck_assert_uint_gt(f->last->start_ns, 0);
+    answer_close(&a);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
+START_TEST(garbage_is_dropped_and_the_agent_serves_on)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    uint8_t junk[2048];
+    unsigned seed = 99;
+    for (int i = 0; i < 300; i++) {
+        for (size_t k = 0; k < sizeof(junk); k++)
+            junk[k] = (uint8_t)rand_r(&seed);
+        struct attach_hello hello = hello_of("x");
+        if (i % 3 == 0) /* nearly a HELLO */
+            memcpy(junk, &hello, sizeof(hello.head));
+        if (i % 7 == 0)
+            memset(hello.service, 'x', sizeof(hello.service));
+        int fd = peer_connect(f);
+        const int fds[9] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+        if (i % 7 == 0)
+            packet_send(fd, &hello, sizeof(hello), NULL, 0);
+        else
+            packet_send(fd, junk, 1 + (size_t)rand_r(&seed) % sizeof(junk), fds,
+                        i % 5 == 0 ? 9u : (size_t)i % 2);
+        if (i % 4 != 0)
+            ck_assert_int_le(answer_get(fd).bytes, 0);
+        close(fd);
+    }
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("honest"), -1);
+    ck_assert_int_eq(a.welcome.status, SKEIN_OK);
+    answer_close(&a);
+    fixture_agent_stop(f);
+    ck_assert_uint_ge(f->counters.malformed, 300);
+    ck_assert_uint_eq(f->counters.accepted, 1);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
+START_TEST(silent_connections_crowd_out_each_other_not_honest_peers)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    int silent[200];
+    for (int i = 0; i < 200; i++)
+        silent[i] = peer_connect(f);
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("honest"), -1);
+    ck_assert_int_eq(a.welcome.status, SKEIN_OK);
+    answer_close(&a);
+    ck_assert_int_le(answer_get(silent[0]).bytes, 0); /* the oldest went */
+    for (int i = 0; i < 200; i++)
+        close(silent[i]);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
+static int ring_fd_new(uint64_t bytes, int seals)
+{
+    int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    ck_assert_int_eq(ftruncate(fd, (off_t)bytes), 0);
+    fcntl(fd, F_ADD_SEALS, seals);
+    return fd;
+}
+
+START_TEST(a_ring_that_is_none_is_refused_and_a_new_one_given)
+{
+    const int sealed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    int rings[] = {ring_fd_new(1 << 20, sealed),                      /* zeros: no header */
+                   ring_fd_new(1 << 20, F_SEAL_SHRINK | F_SEAL_SEAL), /* could grow */
+                   ring_fd_new(100, sealed),                          /* too small */
+                   ring_fd_new(UINT64_C(1) << 31, sealed),            /* too large */
+                   ring_fd_new(1 << 20, sealed | F_SEAL_WRITE),       /* cannot be pinned */
+                   open("/dev/zero", O_RDWR | O_CLOEXEC)};
+    for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+        int fd = peer_connect(f);
+        struct answer a = attach_as(fd, hello_of("liar"), rings[i]);
+        ck_assert_int_eq(a.welcome.status, SKEIN_OK);
+        ck_assert_uint_eq(a.welcome.ring_bytes, UINT64_C(1) << 20);
+        answer_close(&a);
+        close(fd);
+        close(rings[i]);
+    }
+    fixture_agent_stop(f);
+    ck_assert_uint_eq(f->counters.adopted, 0);
+    fixture_free(f);
+}
+END_TEST
+
+START_TEST(an_adopted_ring_loses_the_pins_of_the_agent_before)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("svc"), -1);
+    uint8_t *ring = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, a.fds[0], 0);
+    struct ring_geometry g;
+    ck_assert_int_eq(ring_geometry_init(&g, SKEIN_MODE_CIRCULAR, 1 << 20), SKEIN_OK);
+    uint32_t last = ring_big_count(&g) - 1;
+    uint32_t *word = (uint32_t *)(void *)(ring + ring_big_offset(&g, last));
+    *word = RING_CHUNK_FULL | RING_CHUNK_PIN | 3u << RING_CHUNK_EPOCH_SHIFT;
+    close(fd);
+    fixture_agent_stop(f);
+    fixture_agent_start(f);
+    fd = peer_connect(f);
+    struct answer b = attach_as(fd, hello_of("svc"), a.fds[0]);
+    ck_assert_int_eq(b.welcome.status, SKEIN_OK);
+    ck_assert_uint_eq(*word, RING_CHUNK_FULL | 3u << RING_CHUNK_EPOCH_SHIFT);
+    fixture_agent_stop(f);
+    ck_assert_uint_eq(f->counters.adopted, 1);
+    answer_close(&a);
+    answer_close(&b);
+    close(fd);
+    munmap(ring, 1 << 20);
+    fixture_free(f);
+}
+END_TEST
+
+static bool attached_twice(void *context)
+{
+    struct agent_fixture *f = context;
+    return fixture_get(f, &f->attached) >= 2;
+}
+
+START_TEST(a_process_that_attaches_anew_never_repeats_a_sequence)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("svc"), -1);
+    answer_close(&a);
+    ck_assert(wait_until(fixture_has_attached, f, 0));
+    __atomic_fetch_add(&f->last->next_sequence, 3, __ATOMIC_RELAXED);
+    struct process_uid uid = f->last->uid;
+    close(fd); /* without BYE, and we live on: gone, but not crashed */
+    ck_assert(wait_until(fixture_has_gone, f, 0));
+    ck_assert_int_eq(f->last_state, PROCESS_ENDED);
+    fd = peer_connect(f);
+    a = attach_as(fd, hello_of("svc"), -1);
+    answer_close(&a);
+    ck_assert(wait_until(attached_twice, f, 0));
+    ck_assert(process_uid_equal(&uid, &f->last->uid));
+    ck_assert_uint_ge(__atomic_load_n(&f->last->next_sequence, __ATOMIC_RELAXED), 3);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
+START_TEST(limits_are_refused_with_a_status_and_counted)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    f->settings.max_processes = 0;
+    fixture_agent_start(f);
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("svc"), -1);
+    ck_assert_int_eq(a.welcome.status, SKEIN_FULL);
+    ck_assert_uint_eq(a.fd_count, 0);
+    close(fd);
+    fixture_agent_stop(f);
+    ck_assert_uint_eq(f->counters.refused, 1);
+    f->settings.max_processes = 8;
+    f->settings.total_ring_bytes_max = 1000;
+    fixture_agent_start(f);
+    fd = peer_connect(f);
+    a = attach_as(fd, hello_of("svc"), -1);
+    ck_assert_int_eq(a.welcome.status, SKEIN_FULL);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
+START_TEST(a_second_agent_leaves_the_first_ones_socket_alone)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    char error[256] = "";
+    struct loop *loop = NULL;
+    struct attach *second = NULL;
+    const struct attach_hooks hooks = {0};
+    ck_assert_int_eq(loop_new(&loop), SKEIN_OK);
+    ck_assert_int_eq(attach_new(loop, f->host, &f->settings, &hooks, &second, error, sizeof(error)),
+                     SKEIN_BUSY);
+    ck_assert_str_ne(error, "");
+    loop_free(&loop);
+    close(peer_connect(f));
+    fixture_free(f);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("attach", a_peer_gets_a_sealed_ring_and_pages_it_cannot_write,
+                              garbage_is_dropped_and_the_agent_serves_on,
+                              silent_connections_crowd_out_each_other_not_honest_peers,
+                              a_ring_that_is_none_is_refused_and_a_new_one_given,
+                              an_adopted_ring_loses_the_pins_of_the_agent_before,
+                              a_process_that_attaches_anew_never_repeats_a_sequence,
+                              limits_are_refused_with_a_status_and_counted,
+                              a_second_agent_leaves_the_first_ones_socket_alone, NULL));
+}
