@@ -352,7 +352,10 @@ int capture_delete(struct capture_engine *e, const struct capture_id *id)
 
 void capture_refuse(struct capture_engine *e, const struct capture_id *id)
 {
-    if (mark_deleted(e, id) != SKEIN_OK)
+    struct capture *c = capture_find(e, id);
+    if (mark_deleted(e, id) == SKEIN_OK && c != NULL)
+        capture_discard(e, c);
+    else if (!catalog_is_deleted(e->catalog, id))
         log_warn("captures", "a refused capture cannot be noted; what comes of it is kept", NULL);
 }
 

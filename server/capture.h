@@ -54,8 +54,9 @@ void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent);
 void capture_command_done(struct capture_engine *e, struct fleet_agent *agent, const struct capture_id *id, const char *error);
 /* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent, const struct control_fired *fired);
-bool capture_known(struct capture_engine *e, const struct capture_id *id); /* there, or deleted */
-/* Refuses a capture that an agent has begun: nothing of it is kept. */
+/* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have come first. */
+bool capture_is_news(struct capture_engine *e, const struct capture_id *id);
+/* Refuses a capture that an agent has begun: nothing of it is kept, now or when it arrives. */
 void capture_refuse(struct capture_engine *e, const struct capture_id *id);
 int capture_on_target(struct capture_engine *e, struct fleet_agent *agent, const struct control_target *target, const cJSON *json);
 void capture_tick(struct capture_engine *e, uint64_t now_ns);

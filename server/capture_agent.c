@@ -47,9 +47,16 @@ void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
     capture_settle(e, c);
 }
 
-bool capture_known(struct capture_engine *e, const struct capture_id *id)
+/* An adopted capture, of which only a target's report has come so far. */
+static bool waits_for_fired(const struct capture *c)
 {
-    return capture_find(e, id) != NULL || catalog_is_deleted(e->catalog, id);
+    return c->own && strcmp(c->trigger, "request") == 0;
+}
+
+bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
+{
+    const struct capture *c = capture_find(e, id);
+    return c != NULL ? waits_for_fired(c) : !catalog_is_deleted(e->catalog, id);
 }
 
 /* A capture that an agent has begun, with its one target. NULL: no memory. */
@@ -91,7 +98,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
         c = adopt(e, agent, &fired->capture, &fired->process);
     if (c == NULL)
         return SKEIN_AGAIN;
-    if (!c->own || strcmp(c->trigger, "request") != 0)
+    if (!waits_for_fired(c))
         return SKEIN_OK; /* a repeat */
     snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
     snprintf(c->rule, sizeof c->rule, "%s", fired->rule);

@@ -24,6 +24,7 @@
 
 #include "capture_int.h"
 #include "clock.h"
+#include "log.h"
 #include "metrics.h"
 
 #define BIT(name) (1u << TARGET_##name)
@@ -129,6 +130,17 @@ static enum capture_status end_status(const struct capture *c)
     return CAPTURE_COMPLETE;
 }
 
+static void log_end(const struct capture *c)
+{
+    char id[ID_TEXT_BYTES];
+    cJSON *json = capture_json(c, false);
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(json, "verdict");
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(verdict, "text"));
+    id_text(c->id.bytes, id);
+    log_info("captures", "ended", "capture", id, "verdict", text, NULL);
+    cJSON_Delete(json);
+}
+
 void capture_settle(struct capture_engine *e, struct capture *c)
 {
     for (size_t i = 0; i < c->target_count; i++)
@@ -145,9 +157,12 @@ void capture_settle(struct capture_engine *e, struct capture *c)
         capture_touch(e, c);
     } else if (c->status != status) {
         capture_touch(e, c);
+    } else {
+        return;
     }
     c->status = status;
     capture_assert(c);
+    log_end(c);
 }
 
 /* ---- facts: what the agent has listed ---- */
@@ -186,11 +201,32 @@ int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON 
     return SKEIN_OK;
 }
 
+static int take_description(void *context, const struct partition_row *row)
+{
+    struct capture_target *t = context;
+    t->pid = row->pid;
+    snprintf(t->service, sizeof t->service, "%s", row->service);
+    snprintf(t->labels, sizeof t->labels, "%s", row->labels);
+    snprintf(t->exe, sizeof t->exe, "%s", row->exe);
+    return 1;
+}
+
+/* A process that ended before its agent could list it, or while nobody listened: the fleet never
+ * heard of it, but its partitions say who it was. */
+static void describe_unlisted(struct capture_engine *e, struct capture *c, struct capture_target *t)
+{
+    struct partition_query query = {
+        .process = &t->process, .capture = &c->id, .to_ns = UINT64_MAX, .limit = 1};
+    if (t->pid == 0 && index_query(e->index, &query, take_description, t) < 0)
+        log_warn("captures", "a target stays without a name: the index cannot be read", NULL);
+}
+
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     if ((t->status != TARGET_UPLOADING && t->status != TARGET_EXPIRED) || t->report == NULL ||
         t->facts.partition_count == 0 || t->stored_count < t->facts.partition_count)
         return;
+    describe_unlisted(e, c, t);
     target_set(e, c, t, TARGET_COMPLETE, "");
     capture_settle(e, c);
 }

@@ -49,7 +49,7 @@ const struct config_param collector_params[] = {
                "how long a process that is gone stays listed"),
     CONFIG_U64(struct collector_config, deadline_ms, "captures.deadline_ms", 30000, 1000, DAY_MS,
                "time for captures that agents begin"),
-    CONFIG_U64(struct collector_config, http_threads, "http.threads", 4, 1, 64,
+    CONFIG_U64(struct collector_config, http_threads, "http.threads", 8, 1, 64,
                "threads that answer"),
     CONFIG_U64(struct collector_config, http_connections, "http.max_connections", 1024, 16, 100000,
                "connections at once"),
@@ -103,8 +103,7 @@ static void command_done(void *context, struct fleet_agent *agent, const struct 
 static int on_fired(struct collector *c, struct fleet_agent *agent,
                     const struct control_fired *fired, char *error, size_t error_bytes)
 {
-    bool new_one = !capture_known(c->captures, &fired->capture);
-    if (new_one && fired->rule[0] != '\0') {
+    if (fired->rule[0] != '\0' && capture_is_news(c->captures, &fired->capture)) {
         int status = rules_admit(c->rules, fired->rule, &fired->process, fired->at_ns,
                                  &fired->capture, error, error_bytes);
         if (status == SKEIN_REFUSED)

@@ -2,8 +2,8 @@
  *
  * The control thread. A round takes the messages that have come, lets them change agents, captures
  * and rules under the control lock, saves all changes in one transaction, and only then sends the
- * answers: what an agent has seen acknowledged survives a power cut. When saving fails no answer
- * goes out; agents repeat, and the next round saves again.
+ * answers: what an agent has seen acknowledged survives a power cut. When saving fails no report is
+ * acknowledged; agents repeat, and the next round saves again.
  */
 #include "fleet.h"
 
@@ -82,6 +82,7 @@ void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t ty
     if (out != NULL && json != NULL) {
         json_print(json, &body);
         out->peer = *peer;
+        out->promise = type == WIRE_REPORT_ACK;
         wire_frame_put(&out->bytes, type, id, body.data, body.len);
     }
     if (out == NULL || json == NULL || body.status != SKEIN_OK || out->bytes.status != SKEIN_OK) {
@@ -207,6 +208,27 @@ static int wait_ms(struct fleet *f)
     return ms < ROUND_WAIT_MS ? (int)ms : ROUND_WAIT_MS;
 }
 
+/* Takes the round's answers out of the fleet, without the promises where nothing was saved: agents
+ * stay in touch, and report again. Returns where more may be appended. */
+static struct fleet_out **take_answers(struct fleet *f, bool saved, struct fleet_out **ready)
+{
+    struct fleet_out **tail = ready;
+    *ready = NULL;
+    while (f->answers != NULL) {
+        struct fleet_out *out = f->answers;
+        f->answers = out->next;
+        out->next = NULL;
+        if (out->promise && !saved) {
+            free_messages(out);
+            continue;
+        }
+        *tail = out;
+        tail = &out->next;
+    }
+    f->answers_tail = &f->answers;
+    return tail;
+}
+
 static void run_round(struct fleet *f)
 {
     struct transport_message messages[ROUND_MESSAGES];
@@ -221,18 +243,10 @@ static void run_round(struct fleet *f)
         transport_message_free(&messages[i]);
     }
     tick(f);
-    struct fleet_out *ready = NULL, **tail = &ready;
-    if (fleet_flush(f) == SKEIN_OK) {
-        if (f->answers != NULL) {
-            ready = f->answers;
-            tail = f->answers_tail;
-        }
+    bool saved = fleet_flush(f) == SKEIN_OK;
+    struct fleet_out *ready, **tail = take_answers(f, saved, &ready);
+    if (saved)
         fleet_due_commands(f, &tail);
-    } else {
-        free_messages(f->answers);
-    }
-    f->answers = NULL;
-    f->answers_tail = &f->answers;
     fleet_unlock(f);
     send_messages(f, ready);
     if (f->hooks.unlocked != NULL)

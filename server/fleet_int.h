@@ -16,9 +16,10 @@ struct fleet_command {
     struct buf body;
 };
 
-/* A message on its way out. An answer waits for the flush; a command does not, because what it rests on is saved. */
+/* A message on its way out. All wait for the round's save; where that fails, promises are dropped and the others go. */
 struct fleet_out {
     struct fleet_out *next;
+    bool promise; /* it says that something is durable */
     struct transport_peer peer;
     struct buf bytes;
 };

@@ -369,7 +369,10 @@ static void refuse_early(struct http_exchange *x, const char *path)
     } else if (x->match.route == NULL) {
         http_add_header(x, "Allow", x->match.allow);
         http_problem(x, 405, NULL, "this path answers %s", x->match.allow);
-    } else if (length != NULL && strtoull(length, NULL, 10) > x->server->settings.max_body_bytes) {
+    } else if (length != NULL && strtoull(length, NULL, 10) >
+                                     x->server->settings.max_body_bytes + DISCARD_BYTES_MAX) {
+        /* Somewhat too large a body is read and thrown away, because a client that is cut off while
+         * it sends seldom reads the answer. */
         x->body_too_large = true;
         dispatch(x);
     }

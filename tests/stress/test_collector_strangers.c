@@ -25,8 +25,8 @@ static size_t garbage(unsigned kind, unsigned *random, char *out, size_t n)
     static const char *const texts[] = {
         "GET / HTTP/1.1\r\n\r\n", "GET /api/v1/captures HTTP/1.1\r\nHost: a\r\nRange: bytes=",
         "POST /api/v1/captures HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        "PUT /api/v1/rules/%00%ff HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
-        "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+        ("PUT /api/v1/rules/%00%ff HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+         "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"),
         "\0SP\0\0\x30\0\0\xff\xff\xff\xff\xff\xff\xff\xff"};
     if (kind < 5) {
         size_t length = kind == 4 ? 16 : strlen(texts[kind]);

@@ -2,6 +2,7 @@
  * The HTTP API over a real port: errors, cursors, ranges, slow and drained clients. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +291,54 @@ START_TEST(client_that_trickles_is_cut_off)
 }
 END_TEST
 
+static void *stop_collector(void *context)
+{
+    struct fixture *f = context;
+    collector_stop(&f->collector);
+    return NULL;
+}
+
+/* Reads the answer's head into `head` and returns the body's length as it says. */
+static size_t read_head(int fd, char *head, size_t n)
+{
+    size_t got = 0;
+    while (got + 1 < n && (got < 4 || memcmp(head + got - 4, "\r\n\r\n", 4) != 0)) {
+        ck_assert_int_eq(recv(fd, head + got, 1, 0), 1);
+        got++;
+    }
+    head[got] = '\0';
+    const char *length = strstr(head, "Content-Length: ");
+    ck_assert_msg(length != NULL, "%s", head);
+    return strtoul(length + strlen("Content-Length: "), NULL, 10);
+}
+
+START_TEST(running_download_finishes_when_the_collector_stops)
+{
+    struct fixture f;
+    char path[96], text[256], head[2048];
+    static char sink[65536];
+    pthread_t stopper;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    capture_with(&f, "01a10000000000000000000000000007", 4, 5000000, path);
+    int fd = tcp_connect(f.http_port), small = 65536;
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    int n = snprintf(text, sizeof text, "GET %s/trace HTTP/1.1\r\nHost: a\r\n\r\n", path);
+    ck_assert_int_eq(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
+    size_t left = read_head(fd, head, sizeof head);
+    ck_assert_uint_gt(left, 20000000);
+    ck_assert_int_eq(pthread_create(&stopper, NULL, stop_collector, &f), 0);
+    while (left > 0) {
+        ssize_t got = recv(fd, sink, sizeof sink, 0);
+        ck_assert_msg(got > 0, "cut off with %zu bytes to come", left);
+        left -= (size_t)got;
+    }
+    close(fd);
+    pthread_join(stopper, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(clock_offset_is_the_least_delayed_of_the_heartbeats)
 {
     struct fixture f;
@@ -333,6 +382,7 @@ int main(void)
         body_is_refused_above_the_limit_and_without_its_type,
         agents_and_processes_are_listed_page_by_page, captures_are_walked_newest_first_by_cursor,
         trace_is_downloaded_whole_and_by_ranges, perfetto_and_partitions_and_footers_are_served,
-        client_that_trickles_is_cut_off, clock_offset_is_the_least_delayed_of_the_heartbeats,
-        readiness_and_metrics_are_served, NULL));
+        client_that_trickles_is_cut_off, running_download_finishes_when_the_collector_stops,
+        clock_offset_is_the_least_delayed_of_the_heartbeats, readiness_and_metrics_are_served,
+        NULL));
 }

@@ -152,6 +152,28 @@ START_TEST(cooldown_holds_across_restarts_of_agent_and_collector)
 }
 END_TEST
 
+START_TEST(firing_counts_though_a_report_of_it_came_first)
+{
+    struct fixture f;
+    char error[256];
+    const char *id = "01a10000000000000000000000000004";
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, id, 1, "capturing", 0, 0), error,
+                                sizeof error));
+    ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, id, 1, "ping", clock_realtime_ns()),
+                                error, sizeof error));
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.fired"), 1);
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/captures/01a10000000000000000000000000004", NULL, 200);
+    ck_assert_str_eq(text_at(json, "trigger.rule"), "ping");
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(set_that_fits_no_message_is_refused)
 {
     struct fixture f;
@@ -180,9 +202,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("rules", rule_is_created_replaced_listed_and_deleted,
-                              rules_are_pushed_until_every_agent_has_them,
-                              health_of_each_process_is_shown,
-                              cooldown_holds_across_restarts_of_agent_and_collector,
-                              set_that_fits_no_message_is_refused, NULL));
+    return suite_run(suite_of(
+        "rules", rule_is_created_replaced_listed_and_deleted,
+        rules_are_pushed_until_every_agent_has_them, health_of_each_process_is_shown,
+        cooldown_holds_across_restarts_of_agent_and_collector,
+        firing_counts_though_a_report_of_it_came_first, set_that_fits_no_message_is_refused, NULL));
 }

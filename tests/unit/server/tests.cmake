@@ -26,3 +26,4 @@ skein_test(unit/server/test_http_route.c LINK skein_server_core skein_test_suppo
 skein_test(unit/server/test_idmap.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_control_msg.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_capture_state.c LINK skein_server_core skein_test_support)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The table of a target's transitions, as the diagram in docs/api.md draws it. */
+#include <string.h>
+
+#include "capture_int.h"
+#include "support.h"
+
+/* From row to column, in the order of TARGET_STATUS_LIST. */
+static const char table[TARGET_STATUS_COUNT][TARGET_STATUS_COUNT + 1] = {
+    /*               psocuCnfe */
+    [TARGET_PENDING] = ".xxxx.xxx",
+    [TARGET_SENT] = "..xxx.xxx",
+    [TARGET_OFFLINE] = ".x.xx.xxx",
+    [TARGET_CAPTURING] = "....x.xxx",
+    [TARGET_UPLOADING] = ".....x.xx",
+    [TARGET_COMPLETE] = ".........",
+    [TARGET_NOTHING] = ".........",
+    [TARGET_FAILED] = "....x.x.x",
+    [TARGET_EXPIRED] = ".....xxx.",
+};
+
+START_TEST(transitions_are_those_of_the_diagram)
+{
+    for (int from = 0; from < TARGET_STATUS_COUNT; from++)
+        for (int to = 0; to < TARGET_STATUS_COUNT; to++)
+            ck_assert_msg(target_may((enum target_status)from, (enum target_status)to) ==
+                              (table[from][to] == 'x'),
+                          "%s to %s", target_status_text((enum target_status)from),
+                          target_status_text((enum target_status)to));
+}
+END_TEST
+
+START_TEST(complete_and_nothing_are_for_ever_and_the_rest_ends)
+{
+    for (int s = 0; s < TARGET_STATUS_COUNT; s++) {
+        enum target_status status = (enum target_status)s;
+        bool can_expire = target_may(status, TARGET_EXPIRED);
+        ck_assert(target_is_final(status) || can_expire);
+        if (status == TARGET_COMPLETE || status == TARGET_NOTHING)
+            ck_assert_ptr_null(strchr(table[s], 'x'));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("capture_state", transitions_are_those_of_the_diagram,
+                              complete_and_nothing_are_for_ever_and_the_rest_ends, NULL));
+}
