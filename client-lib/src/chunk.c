@@ -93,7 +93,7 @@ void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
     struct ring_chunk *chunk = lane_cold->chunk;
     lane_cold->chunk = NULL;
-    lane->write = lane->limit = NULL;
+    lane->write = lane->limit = lane->soft_limit = NULL;
     lane->committed = NULL;
     skein_signal_fence();
     if (!chunk)
@@ -112,7 +112,7 @@ static uint8_t *put_open_ranges(const struct skein_lane *lane, uint8_t *p, uint6
     uint32_t open = lane->depth < SKEIN_OPEN_MAX ? lane->depth : SKEIN_OPEN_MAX;
     for (uint32_t i = 0; i < open; i++) {
         const struct skein_open_range *range = &lane->open[i];
-        bool known = range->id >> 32 == lane->string_epoch;
+        bool known = (range->id ^ lane->string_epoch) <= UINT32_MAX;
         p = skein_put_leb(p, RING_RECORD_OPEN);
         p = skein_put_leb(p, base > range->start ? base - range->start : 0);
         p = skein_put_leb(p, known ? (uint32_t)range->id : 0);
@@ -130,13 +130,14 @@ static void chunk_start(const struct session *session, const struct thread_cold 
     uint64_t lost = skein_load64(&lane_cold->lost);
     lane->last = ticks_now(view);
     lane->generation = skein_generation_load(&view->generation);
-    lane->string_epoch = (uint32_t)skein_epoch_load(&session->header->string_epoch);
+    uint64_t string_epoch = skein_epoch_load(&session->header->string_epoch);
+    lane->string_epoch = string_epoch << 32;
     chunk->flags = lane_cold->flags;
     chunk->sequence = lane_cold->sequence++;
     chunk->generation = lane->generation;
     chunk->base_ticks = lane->last;
     chunk->lost_before = lost;
-    skein_store32(&chunk->string_epoch, lane->string_epoch);
+    skein_store32(&chunk->string_epoch, (uint32_t)string_epoch);
     chunk->slot = named && cold->slot ? cold->slot_index : RING_SLOT_NONE;
     chunk->incarnation = named ? cold->incarnation : 0;
     chunk->tid = cold->tid;
@@ -172,6 +173,7 @@ bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_
             continue;
         lane_cold->chunk = chunk;
         lane->limit = (uint8_t *)chunk + pools[i].bytes;
+        lane->soft_limit = lane->limit - SKEIN_MARGIN;
         chunk_start(session, cold, lane, lane_cold, chunk, view);
         return true;
     }

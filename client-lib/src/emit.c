@@ -38,67 +38,92 @@ static struct skein_field field_of(uint8_t type, const union skein_value *value)
 
 static size_t field_need(uint8_t type, struct skein_field field)
 {
-    if (type == SKEIN_T_STR)
-        return SKEIN_NUMBER_NEED + (field.b & (SKEIN_STR_CUT - 1));
-    return type == SKEIN_T_SEQ ? 2 * SKEIN_NUMBER_NEED : SKEIN_NUMBER_NEED;
+    if (type != SKEIN_T_STR)
+        return type == SKEIN_T_SEQ ? 2 * SKEIN_NUMBER_NEED : SKEIN_NUMBER_NEED;
+    if (field.b == SKEIN_FIELD_SYM_MARK)
+        return SKEIN_SYM_NEED;
+    return SKEIN_NUMBER_NEED + (field.b & (SKEIN_STR_CUT - 1));
 }
 
-static uint8_t *field_put(uint8_t *p, uint8_t type, struct skein_field field)
+static uint8_t *field_put(const struct skein_lane *lane, uint8_t *p, uint8_t type,
+                          struct skein_field field)
 {
     if (type == SKEIN_T_STR)
-        return skein_put_str(p, field);
+        return field.b == SKEIN_FIELD_SYM_MARK ? skein_put_sym(lane, p, field)
+                                               : skein_put_str(p, field);
     if (type == SKEIN_T_F64)
         return skein_put_f64(p, field);
     p = skein_put_leb(p, field.a);
     return type == SKEIN_T_SEQ ? skein_put_leb(p, field.b) : p;
 }
 
-/* Captures the arguments from `first` on; returns the bytes that they may take. */
-static size_t fields_capture(const struct skein_site *site, uint8_t first,
-                             const union skein_value *values, struct skein_field *fields)
+static size_t fields_need(const struct skein_site *site, uint8_t first,
+                          const struct skein_field *fields)
 {
-    size_t need = 0;
-    for (uint8_t i = first; i < site_nargs(site); i++) {
-        fields[i] = field_of(site->args[i].type, &values[i]);
+    size_t need = SKEIN_RECORD_NEED;
+    for (uint8_t i = first; i < site_nargs(site); i++)
         need += field_need(site->args[i].type, fields[i]);
-    }
     return need;
 }
 
-static uint8_t *fields_put(uint8_t *p, const struct skein_site *site, uint8_t first,
-                           const struct skein_field *fields)
+static void fields_capture(const struct skein_site *site, uint8_t first,
+                           const union skein_value *values, struct skein_field *fields)
 {
     for (uint8_t i = first; i < site_nargs(site); i++)
-        p = field_put(p, site->args[i].type, fields[i]);
-    return p;
+        fields[i] = field_of(site->args[i].type, &values[i]);
 }
 
-static struct skein_record emit_open(struct skein_site *site, const union skein_value *values)
+static void fields_put(struct skein_record *record, const struct skein_site *site, uint8_t first,
+                       const struct skein_field *fields)
 {
-    struct skein_record record = {0};
-    const struct skein_view *view = skein_view_of(site->group);
-    if (!view)
-        return record;
-    struct skein_field fields[SKEIN_ARGS_MAX];
-    size_t need = fields_capture(site, 0, values, fields);
-    record = skein_record_open(view, site, SKEIN_RECORD_NEED + need);
-    if (record.p)
-        record.p = fields_put(record.p, site, 0, fields);
-    return record;
+    for (uint8_t i = first; i < site_nargs(site); i++)
+        record->p = field_put(record->lane, record->p, site->args[i].type, fields[i]);
+}
+
+/* Opens by the fast half where that is possible. */
+static struct skein_record record_of(uint64_t gate, struct skein_site *site, size_t need)
+{
+    struct skein_record record;
+    return skein_record_open(&record, gate, site, need) ? record : slow_record(site, need);
+}
+
+static struct skein_scope record_finish(const struct skein_record *record,
+                                        const struct skein_site *site)
+{
+    struct skein_scope scope = {0};
+    if (site->klass == SKEIN_CLASS_RANGE_BEGIN)
+        return skein_record_close_begin(record);
+    skein_record_close(record);
+    return scope;
+}
+
+struct skein_scope skein_slow_emit(struct skein_site *site, const struct skein_field *fields)
+{
+    struct skein_scope scope = {0};
+    struct skein_record record = slow_record(site, fields_need(site, 0, fields));
+    if (!record.p)
+        return scope;
+    fields_put(&record, site, 0, fields);
+    return record_finish(&record, site);
 }
 
 void skein_emit(struct skein_site *site, const union skein_value *values)
 {
-    struct skein_record record = emit_open(site, values);
-    if (record.p)
-        skein_record_close(&record);
+    uint64_t gate;
+    if (!skein_wanted(site->group, &gate))
+        return;
+    struct skein_field fields[SKEIN_ARGS_MAX];
+    fields_capture(site, 0, values, fields);
+    struct skein_record record = record_of(gate, site, fields_need(site, 0, fields));
+    if (!record.p)
+        return;
+    fields_put(&record, site, 0, fields);
+    (void)record_finish(&record, site);
 }
 
 void skein_begin(struct skein_site *site, const union skein_value *values)
 {
-    struct skein_record record = emit_open(site, values);
-    if (record.p)
-        (void)skein_record_close_begin(&record);
+    skein_emit(site, values); /* the site's class says that it opens a range */
 }
 
 /* ---- operations ---- */
@@ -124,10 +149,9 @@ static bool op_show(struct skein_op *op, uint64_t frame)
 {
     struct skein_lane *main = &skein_lane_tls;
     struct session *session = session_current();
-    if (!session || skein_load64(&main->busy))
+    if (!session || lane_busy(main))
         return false;
-    skein_store64(&main->busy, frame);
-    skein_signal_fence();
+    lane_take(main, frame);
     struct thread_cold *cold = thread_cold_get();
     bool shown = false;
     if (cold && (!cold->op_frame || frame > cold->op_frame)) {
@@ -149,16 +173,16 @@ static bool op_show(struct skein_op *op, uint64_t frame)
             shown = true;
         }
     }
-    skein_signal_fence();
-    skein_store64(&main->busy, 0);
+    lane_drop(main);
     return shown;
 }
 
 struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
 {
     struct skein_op op = {.start = 0, .site = site, .detail = detail, .outermost = false};
-    const struct skein_view *view = skein_view_of(site->group);
-    if (!view)
+    uint64_t gate;
+    const struct skein_view *view = session_view();
+    if (!skein_wanted(site->group, &gate) || !view)
         return op;
     int saved = errno;
     if (!session_current()) { /* a fork child that waits for its first event */
@@ -202,14 +226,17 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
         return;
     struct skein_site *site = op->site;
     struct skein_field fields[SKEIN_ARGS_MAX];
-    size_t need = fields_capture(site, 1, values, fields);
+    fields_capture(site, 1, values, fields);
+    uint64_t gate = skein_lane_tls.gate;
+    if (gate != (uint64_t)(uintptr_t)view + 1)
+        gate = 0;
     struct skein_record record =
-        skein_record_open(view, site, SKEIN_RECORD_NEED + 2 * SKEIN_NUMBER_NEED + need);
+        record_of(gate, site, fields_need(site, 1, fields) + 2 * SKEIN_NUMBER_NEED);
     if (!record.p)
         return;
     record.p = skein_put_leb(record.p, record.now > start ? record.now - start : 0);
     if (site_nargs(site))
         record.p = skein_put_leb(record.p, skein_field_i64(op->detail).a);
-    record.p = fields_put(record.p, site, 1, fields);
+    fields_put(&record, site, 1, fields);
     skein_record_close(&record);
 }

@@ -63,12 +63,23 @@ int session_control_init(void)
 
 struct session *session_current(void)
 {
-    return (struct session *)(uintptr_t)skein_view_load(&skein_control_page->session);
+    return skein_session_load(&skein_control_page->session);
+}
+
+static void gate_open(const struct skein_view *view)
+{
+    skein_gate_store(&skein_control_page->gate, (uint64_t)(uintptr_t)view + 1);
+}
+
+static void gate_shut(void)
+{
+    skein_gate_store(&skein_control_page->gate, 0);
 }
 
 const struct skein_view *session_view(void)
 {
-    return skein_view_load(&skein_control_page->view);
+    uint64_t gate = skein_gate_load(&skein_control_page->gate);
+    return gate ? skein_gate_view(gate) : NULL;
 }
 
 /* ---- checks: the agent may be of another version, or not an agent ---- */
@@ -196,7 +207,6 @@ int session_attach(int ring_fd, int host_fd, int process_fd, const char *service
     const struct skein_view *view = view_map(process_fd, host_fd);
     if (!view)
         return SKEIN_INVALID;
-    struct skein_control *control = skein_control_page;
     struct session *session = session_current();
     if (!same_ring(session, ring_fd)) {
         status = session_new(ring_fd, view, service, &session);
@@ -204,10 +214,10 @@ int session_attach(int ring_fd, int host_fd, int process_fd, const char *service
             view_unmap(view);
             return status;
         }
-        skein_view_store(&control->view, NULL);
-        skein_view_store(&control->session, session);
+        gate_shut(); /* no thread may pair the old view with the new ring */
+        skein_session_store(&skein_control_page->session, session);
     }
-    skein_view_store(&control->view, view);
+    gate_open(view);
     SKEIN_TEST_POINT("session_published");
     return SKEIN_OK;
 }
@@ -215,7 +225,7 @@ int session_attach(int ring_fd, int host_fd, int process_fd, const char *service
 void session_detach(void)
 {
     if (skein_control_page != &control_none)
-        skein_view_store(&skein_control_page->view, NULL);
+        gate_shut();
 }
 
 bool skein_attached(void)
@@ -233,7 +243,7 @@ void session_child_arm(void (*wake)(void))
     child_lure.shift = 6;
     pthread_sigmask(SIG_SETMASK, NULL, &child_mask);
     child_wake = wake;
-    skein_view_store(&skein_control_page->view, &child_lure);
+    gate_open(&child_lure);
 }
 
 /* A handler runs with a signal blocked that ordinary code did not block, unless its program says
@@ -253,6 +263,6 @@ void session_child_wake(void)
 {
     if (session_view() != &child_lure || may_be_handler())
         return;
-    skein_view_store(&skein_control_page->view, NULL);
+    gate_shut();
     child_wake();
 }

@@ -18,7 +18,8 @@
 #define SLOT_LIVE    1
 #define SLOT_RETIRED 2
 
-__thread struct skein_lane skein_lane_tls __attribute__((tls_model("initial-exec")));
+__thread struct skein_lane skein_lane_tls
+    __attribute__((tls_model("initial-exec"))) = {.gate = SKEIN_GATE_CLOSED};
 
 static pthread_key_t exit_key;
 static bool exit_key_made;
@@ -76,7 +77,7 @@ static void thread_leave(void *context)
         lane_leave(session, &cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
         slot_leave(cold, session);
     }
-    memset(main, 0, sizeof *main);
+    *main = (struct skein_lane){.gate = SKEIN_GATE_CLOSED};
     munmap(cold, sizeof *cold);
     SKEIN_TEST_POINT("thread_left");
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -107,6 +108,7 @@ struct thread_cold *thread_cold_get(void)
     cold->lanes[LANE_SIGNAL].flags = RING_CHUNK_SIGNAL;
     cold->signal_lane.open = cold->lanes[LANE_SIGNAL].open;
     cold->signal_lane.cold = cold;
+    cold->signal_lane.gate = SKEIN_GATE_CLOSED;
     main->open = cold->lanes[LANE_MAIN].open;
     skein_signal_fence();
     main->cold = cold;
@@ -168,11 +170,11 @@ void thread_slot_join(struct thread_cold *cold, struct session *session)
 void thread_child_reset(void)
 {
     struct thread_cold *cold = skein_lane_tls.cold;
-    skein_store64(&skein_lane_tls.busy, 0);
+    skein_lane_tls.gate = SKEIN_GATE_CLOSED;
     if (!cold)
         return;
     cold->tid = (uint32_t)syscall(SYS_gettid);
-    skein_store64(&cold->signal_lane.busy, 0);
+    cold->signal_lane.gate = SKEIN_GATE_CLOSED;
     cold->slot_session = NULL;
     cold->slot = NULL;
     cold->op_frame = 0;
@@ -188,10 +190,9 @@ void thread_child_reset(void)
 void skein_thread_name(const char *name)
 {
     struct skein_lane *main = &skein_lane_tls;
-    if (!name || skein_load64(&main->busy))
+    if (!name || lane_busy(main))
         return;
-    skein_store64(&main->busy, (uint64_t)(uintptr_t)__builtin_frame_address(0));
-    skein_signal_fence();
+    lane_take(main, (uint64_t)(uintptr_t)__builtin_frame_address(0));
     struct thread_cold *cold = thread_cold_get();
     if (cold) {
         char padded[32] = {0};
@@ -200,7 +201,6 @@ void skein_thread_name(const char *name)
         if (cold->slot && cold->slot_session == session_current())
             slot_name(cold->slot, padded);
     }
-    skein_signal_fence();
-    skein_store64(&main->busy, 0);
+    lane_drop(main);
     session_child_wake();
 }

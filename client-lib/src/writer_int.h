@@ -107,10 +107,14 @@ void table_recover(void);
 void table_child_reset(void); /* in a fork child */
 
 /* ---- writer_slow.c ---- */
-/* Counts one record of the lane as lost; the next record opened in it says so. */
-void lane_lose(struct session *session, struct thread_cold *cold, struct lane_cold *lane_cold,
-               struct skein_lane *lane);
-/* Whether the record that set `busy` can no longer be below `frame`: a handler jumped out of it. */
+/* Opens a record wherever the calling code may write one; p is NULL where it may not, counted. */
+struct skein_record slow_record(struct skein_site *site, size_t need);
+/* The frame of the record that is being written in the lane; 0: none. */
+uint64_t lane_busy(const struct skein_lane *lane);
+void lane_take(struct skein_lane *lane, uint64_t frame);
+void lane_drop(struct skein_lane *lane); /* closed: the next record goes the slow way */
+/* Whether the record that is busy at that frame can no longer be below `frame`: a handler jumped
+ * out of it. */
 bool busy_is_stale(uint64_t busy, uint64_t frame);
 
 uint64_t ticks_now(const struct skein_view *view);

@@ -26,7 +26,32 @@ uint64_t skein_ticks_slow(const struct skein_view *view)
 
 uint64_t ticks_now(const struct skein_view *view)
 {
-    return skein_ticks(view);
+#if defined(__x86_64__) || defined(__i386__)
+    if (view->clock == RING_CLOCK_TSC)
+        return skein_ticks_tsc(view);
+#endif
+    return skein_ticks_slow(view);
+}
+
+/* The hot path knows the processor's counter only: with another clock its gate stays closed. */
+static uint64_t gate_of(const struct skein_view *view)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    if (view->clock == RING_CLOCK_TSC)
+        return (uint64_t)(uintptr_t)view + 1;
+#endif
+    (void)view;
+    return SKEIN_GATE_CLOSED;
+}
+
+uint8_t *skein_put_leb_long(uint8_t *p, uint64_t value)
+{
+    while (value >= 0x80) {
+        *p++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *p++ = (uint8_t)value;
+    return p;
 }
 
 size_t leb_put(uint8_t *to, uint64_t value)
@@ -34,16 +59,21 @@ size_t leb_put(uint8_t *to, uint64_t value)
     return (size_t)(skein_put_leb(to, value) - to);
 }
 
-static void lane_take(struct skein_lane *lane, uint64_t frame)
+uint64_t lane_busy(const struct skein_lane *lane)
 {
-    skein_store64(&lane->busy, frame);
+    return lane->gate & 1 ? 0 : lane->gate;
+}
+
+void lane_take(struct skein_lane *lane, uint64_t frame)
+{
+    lane->gate = frame & ~UINT64_C(1);
     skein_signal_fence();
 }
 
-static void lane_drop(struct skein_lane *lane)
+void lane_drop(struct skein_lane *lane)
 {
     skein_signal_fence();
-    skein_store64(&lane->busy, 0);
+    lane->gate = SKEIN_GATE_CLOSED;
 }
 
 bool busy_is_stale(uint64_t busy, uint64_t frame)
@@ -61,8 +91,8 @@ bool busy_is_stale(uint64_t busy, uint64_t frame)
     return frame >= busy && frame - busy < SAME_STACK;
 }
 
-void lane_lose(struct session *session, struct thread_cold *cold, struct lane_cold *lane_cold,
-               struct skein_lane *lane)
+static void lane_lose(struct session *session, struct thread_cold *cold,
+                      struct lane_cold *lane_cold)
 {
     if (session && skein_load32(&session->exhausted))
         skein_add64(&session->header->num_records_dropped, 1);
@@ -70,7 +100,6 @@ void lane_lose(struct session *session, struct thread_cold *cold, struct lane_co
         skein_add64(&lane_cold->lost, 1);
     if (session && cold->slot && cold->slot_session == session)
         skein_add64(&cold->slot->lost, 1);
-    lane->view = NULL; /* sends the next record this way, to tell of it */
     SKEIN_TEST_POINT("record_lost");
 }
 
@@ -94,7 +123,7 @@ static uint64_t now_after(const struct skein_lane *lane, const struct skein_view
 /* Commits LOST, GENERATION and EPOCH records as needed, so that the lane's state is what its chunk
  * says. R-15 to R-17. */
 static void lane_sync(struct skein_lane *lane, struct lane_cold *lane_cold,
-                      const struct skein_view *view, uint32_t epoch)
+                      const struct skein_view *view, uint64_t epoch)
 {
     uint64_t lost = skein_load64(&lane_cold->lost);
     uint64_t generation = skein_generation_load(&view->generation);
@@ -107,7 +136,7 @@ static void lane_sync(struct skein_lane *lane, struct lane_cold *lane_cold,
     if (generation != lane->generation)
         p = put_prefix(lane, p, RING_RECORD_GENERATION, now, generation);
     if (epoch != lane->string_epoch)
-        p = put_prefix(lane, p, RING_RECORD_EPOCH, now, epoch);
+        p = put_prefix(lane, p, RING_RECORD_EPOCH, now, epoch >> 32);
     lane->generation = generation;
     lane->string_epoch = epoch;
     lane->write = p;
@@ -175,7 +204,7 @@ static struct skein_record lane_open(struct session *session, const struct skein
         lane_cold->session = session;
         lane_cold->chunk = NULL; /* the old ring's chunk stays as it is: its agent is gone */
         lane->committed = NULL;
-        lane->write = lane->limit = NULL;
+        lane->write = lane->limit = lane->soft_limit = NULL;
     }
     lane->view = view;
     need += PREFIX_NEED;
@@ -189,11 +218,12 @@ static struct skein_record lane_open(struct session *session, const struct skein
         }
     }
     if (!ready) {
-        lane_lose(session, cold, lane_cold, lane);
+        lane_lose(session, cold, lane_cold);
         return no_record;
     }
-    lane_sync(lane, lane_cold, view, site && id ? (uint32_t)(id >> 32) : lane->string_epoch);
-    struct skein_record record = {.lane = lane, .id = id, .now = now_after(lane, view)};
+    lane_sync(lane, lane_cold, view, site && id ? id & ~(uint64_t)UINT32_MAX : lane->string_epoch);
+    struct skein_record record = {
+        .lane = lane, .id = (uint32_t)id, .now = now_after(lane, view), .gate = gate_of(view)};
     record.p = skein_put_leb(lane->write, id ? (uint32_t)id : RING_RECORD_INLINE);
     record.p = skein_put_leb(record.p, record.now - lane->last);
     if (!id)
@@ -214,36 +244,6 @@ static struct session *session_and_view(const struct skein_view **view)
     }
 }
 
-static struct skein_record open_main(struct skein_site *site, size_t need)
-{
-    struct skein_lane *main = &skein_lane_tls;
-    struct skein_record record = no_record;
-    const struct skein_view *view;
-    struct session *session = session_and_view(&view);
-    if (session) {
-        struct thread_cold *cold = thread_cold_get();
-        if (cold) {
-            thread_slot_join(cold, session);
-            record = lane_open(session, view, cold, main, &cold->lanes[LANE_MAIN], site, need);
-        } else {
-            skein_add64(&session->header->num_records_dropped, 1);
-        }
-    }
-    if (!record.p)
-        lane_drop(main);
-    if (!session)
-        session_child_wake();
-    return record;
-}
-
-struct skein_record skein_slow_open(struct skein_site *site, size_t need)
-{
-    int saved = errno;
-    struct skein_record record = open_main(site, need);
-    errno = saved;
-    return record;
-}
-
 /* A handler jumped out of a record of this lane: its chunk ends with what was committed, because
  * what the lane knows of time and place may be half a record old. */
 static void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold)
@@ -253,7 +253,7 @@ static void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold)
     if (lane_cold && lane_cold->session == session && session)
         chunk_retire(lane, lane_cold);
     lane->committed = NULL;
-    lane->write = lane->limit = NULL;
+    lane->write = lane->limit = lane->soft_limit = NULL;
 }
 
 /* Takes the lane that code at `frame` may write to; NULL: none, a handler within a handler. */
@@ -261,7 +261,7 @@ static struct skein_lane *lane_choose(uint64_t frame)
 {
     struct skein_lane *main = &skein_lane_tls;
     struct thread_cold *cold = main->cold;
-    uint64_t busy = skein_load64(&main->busy);
+    uint64_t busy = lane_busy(main);
     if (!busy || busy_is_stale(busy, frame)) {
         lane_take(main, frame);
         if (busy)
@@ -271,7 +271,7 @@ static struct skein_lane *lane_choose(uint64_t frame)
     if (!cold)
         return NULL;
     struct skein_lane *lane = &cold->signal_lane;
-    busy = skein_load64(&lane->busy);
+    busy = lane_busy(lane);
     if (busy && !busy_is_stale(busy, frame))
         return NULL;
     lane_take(lane, frame);
@@ -280,33 +280,42 @@ static struct skein_lane *lane_choose(uint64_t frame)
     return lane;
 }
 
-static struct skein_record open_signal(struct thread_cold *cold, struct skein_site *site,
+/* The lane is held. Without a record it is let go. */
+static struct skein_record lane_record(struct skein_lane *lane, struct skein_site *site,
                                        size_t need)
 {
+    struct skein_lane *main = &skein_lane_tls;
     struct skein_record record = no_record;
     const struct skein_view *view;
     struct session *session = session_and_view(&view);
-    if (session)
-        record = lane_open(session, view, cold, &cold->signal_lane, &cold->lanes[LANE_SIGNAL], site,
-                           need);
+    if (session) {
+        struct thread_cold *cold = lane == main ? thread_cold_get() : main->cold;
+        if (cold && lane == main)
+            thread_slot_join(cold, session);
+        if (cold)
+            record = lane_open(session, view, cold, lane,
+                               &cold->lanes[lane == main ? LANE_MAIN : LANE_SIGNAL], site, need);
+        else
+            skein_add64(&session->header->num_records_dropped, 1);
+    }
     if (!record.p)
-        lane_drop(&cold->signal_lane);
+        lane_drop(lane);
+    if (!session && lane == main)
+        session_child_wake();
     return record;
 }
 
-struct skein_record skein_slow_nested(struct skein_site *site, size_t need)
+struct skein_record slow_record(struct skein_site *site, size_t need)
 {
     int saved = errno;
     struct skein_record record = no_record;
     struct session *session = session_current();
-    struct thread_cold *cold = skein_lane_tls.cold;
     struct skein_lane *lane = lane_choose((uint64_t)(uintptr_t)__builtin_frame_address(0));
-    if (lane == &skein_lane_tls)
-        record = open_main(site, need);
-    else if (lane)
-        record = open_signal(cold, site, need);
+    struct thread_cold *cold = skein_lane_tls.cold;
+    if (lane)
+        record = lane_record(lane, site, need);
     else if (cold)
-        lane_lose(session, cold, &cold->lanes[LANE_SIGNAL], &cold->signal_lane);
+        lane_lose(session, cold, &cold->lanes[LANE_SIGNAL]);
     else if (session)
         skein_add64(&session->header->num_records_dropped, 1);
     errno = saved;
@@ -319,7 +328,7 @@ struct skein_record skein_slow_nested(struct skein_site *site, size_t need)
 static struct skein_lane *lane_peek(void)
 {
     struct skein_lane *lane = &skein_lane_tls;
-    if (!skein_load64(&lane->busy))
+    if (!lane_busy(lane))
         return lane;
     lane = lane_choose((uint64_t)(uintptr_t)__builtin_frame_address(0));
     if (lane)
@@ -335,7 +344,7 @@ void skein_slow_end(uint32_t depth)
         const struct skein_view *view = session_view();
         struct skein_record record = no_record;
         if (view && session_current())
-            record = skein_record_open(view, NULL, SKEIN_RECORD_NEED);
+            record = slow_record(NULL, SKEIN_RECORD_NEED);
         lane->depth--;
         if (record.p)
             skein_record_close(&record);
@@ -347,7 +356,7 @@ void skein_end(void)
 {
     struct skein_lane *main = &skein_lane_tls;
     struct skein_scope scope = {main->depth};
-    if (!skein_load64(&main->busy)) {
+    if (!lane_busy(main)) {
         skein_scope_leave(&scope);
         return;
     }
@@ -362,7 +371,7 @@ uint8_t *skein_put_sym_slow(const struct skein_lane *lane, uint8_t *p, struct sk
 {
     struct session *session = session_current();
     uint64_t id = session ? table_string_id(session, string) : 0;
-    if (id && id >> 32 == lane->string_epoch)
+    if (id && (id ^ lane->string_epoch) <= UINT32_MAX)
         return skein_put_leb(p, (uint64_t)(uint32_t)id << 1);
     size_t bytes = string->text ? strnlen(string->text, SKEIN_NAME_MAX + 1) : 0;
     bool cut = bytes > SKEIN_NAME_MAX;

@@ -11,7 +11,7 @@
  *   TABLE     table.committed (writer)               table.committed (reader)
  *   EPOCH     string_epoch, sequentially consistent  chunk claim + string_epoch (writer)
  *   SITE      site.id, string.id (writer)            site.id, string.id (any thread of the writer)
- *   VIEW      control.view, .session (helper)        the same (any thread of the writer)
+ *   VIEW      control.gate, .session (helper)        the same (any thread of the writer)
  *   GEN       host_page.generation (agent)           the same (writer)
  *   SLOT      slot.state, .op_start (writer)         the same (reader)
  *   LOCK      table lock release (writer)            table lock try (writer)
@@ -127,13 +127,21 @@ static inline uint64_t skein_site_load(const uint64_t *id)
 
 /* VIEW. Without it a thread could follow the pointer into what is not yet filled in. The pointers
  * are read as part of the thread's own control page, which a fork wipes. */
-static inline void skein_view_store(const void **view, const void *value)
+static inline void skein_gate_store(uint64_t *gate, uint64_t value)
 {
-    __atomic_store_n(view, value, __ATOMIC_RELEASE);
+    __atomic_store_n(gate, value, __ATOMIC_RELEASE);
 }
-static inline const void *skein_view_load(const void *const *view)
+static inline uint64_t skein_gate_load(const uint64_t *gate)
 {
-    return __atomic_load_n(view, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(gate, __ATOMIC_ACQUIRE);
+}
+static inline void skein_session_store(void **session, void *value)
+{
+    __atomic_store_n(session, value, __ATOMIC_RELEASE);
+}
+static inline void *skein_session_load(void *const *session)
+{
+    return __atomic_load_n(session, __ATOMIC_ACQUIRE);
 }
 
 /* GEN. The agent's store is a release so that what it did before the switch (a clock snapshot) is

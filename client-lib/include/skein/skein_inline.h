@@ -43,10 +43,16 @@ struct skein_view {
 };
 #define SKEIN_CLOCK_TSC 2 /* RING_CLOCK_TSC */
 
+/* A gate is one word that says what may be written: a view's address + 1 (open), 1 (closed: the
+ * slow half decides), or, in a lane, the even address of a stack frame (a record is being written
+ * there). One comparison of the lane's gate with the control page's proves that the lane is idle,
+ * ready, and of this process and this agent run. */
+#define SKEIN_GATE_CLOSED 1
+
 /* Lives in a page that fork wipes, so that a child starts untraced. */
 struct skein_control {
-    const void *view;    /* struct skein_view; NULL: off */
-    const void *session; /* the ring, for the slow half */
+    uint64_t gate; /* 0: off */
+    void *session; /* the ring, for the slow half */
 };
 extern struct skein_control *skein_control_page;
 
@@ -60,37 +66,42 @@ struct skein_open_range {
 /* Where a thread writes: one lane for ordinary code, one for handlers that interrupted the tracer.
  */
 struct skein_lane {
-    uint64_t busy; /* frame address of the record being written; 0: none */
-    const struct skein_view *view;
+    uint64_t gate;
+    const struct skein_view *view; /* of the gate when it is open */
     uint64_t generation;
-    uint8_t *write; /* next payload byte; the chunk's committed prefix ends here */
+    uint64_t string_epoch; /* << 32, to be compared with a site's id */
+    uint8_t *write;        /* next payload byte; the chunk's committed prefix ends here */
+    uint8_t *soft_limit;   /* below it, SKEIN_MARGIN bytes are free */
     uint8_t *limit;
     uint64_t last; /* ticks of the record before */
     uint64_t *committed;
     uint64_t commit_base; /* + write = the value of committed */
     struct skein_open_range *open;
     uint32_t depth;
-    uint32_t string_epoch;
     struct thread_cold *cold;
 };
 extern __thread struct skein_lane skein_lane_tls __attribute__((tls_model("initial-exec")));
 
 struct skein_record {
     struct skein_lane *lane;
-    uint8_t *p; /* NULL: the record is lost and counted */
-    uint64_t id;
+    uint8_t *p;  /* NULL, from the slow half: the record is lost and counted */
+    uint64_t id; /* without its epoch; 0: self-described */
     uint64_t now;
+    uint64_t gate; /* of the lane once the record is closed */
 };
 
-/* One captured argument. */
+/* One captured argument: a number's bits, a resource and its number, a text and its length, or an
+ * interned string and SKEIN_FIELD_SYM. */
 struct skein_field {
     uint64_t a, b;
 };
+#define SKEIN_FIELD_SYM_MARK UINT64_MAX
 
 struct skein_scope {
     uint32_t depth; /* of the region, from 1; 0: not recorded */
 };
 
+#define SKEIN_MARGIN      160 /* a record of numbers alone needs less */
 #define SKEIN_RECORD_NEED 16  /* type and delta */
 #define SKEIN_NUMBER_NEED 10  /* LEB128 of 64 bits; also 8 bytes of a double */
 #define SKEIN_SYM_NEED    140 /* an id, or in its place at most SKEIN_NAME_MAX bytes */
@@ -98,68 +109,98 @@ struct skein_scope {
 #define SKEIN_ID_END      1 /* RING_RECORD_END */
 
 uint64_t skein_ticks_slow(const struct skein_view *view);
-struct skein_record skein_slow_open(struct skein_site *site, size_t need);
-struct skein_record skein_slow_nested(struct skein_site *site, size_t need);
+struct skein_scope skein_slow_emit(struct skein_site *site, const struct skein_field *fields);
 void skein_slow_end(uint32_t depth);
+uint8_t *skein_put_leb_long(uint8_t *p, uint64_t value);
 uint8_t *skein_put_sym_slow(const struct skein_lane *lane, uint8_t *p, struct skein_string *string);
 
-SKEIN_ALWAYS uint64_t skein_ticks(const struct skein_view *view)
+SKEIN_ALWAYS uint64_t skein_ticks_tsc(const struct skein_view *view)
 {
 #if defined(__x86_64__) || defined(__i386__)
-    if (SKEIN_LIKELY(view->clock == SKEIN_CLOCK_TSC))
-        return __builtin_ia32_rdtsc() >> (view->shift & 63);
-#endif
+    return __builtin_ia32_rdtsc() >> (view->shift & 63);
+#else
     return skein_ticks_slow(view);
+#endif
 }
 
-/* The view if events of `group` are wanted, else NULL. */
-SKEIN_ALWAYS const struct skein_view *skein_view_of(unsigned group)
+/* The address in an open gate. The compiler is not told that it equals another's: the lane's own
+ * copy is at hand earlier. */
+SKEIN_ALWAYS const struct skein_view *skein_gate_view(uint64_t gate)
 {
-    const struct skein_view *view =
-        (const struct skein_view *)skein_view_load(&skein_control_page->view);
-    if (SKEIN_LIKELY(!view) || !(skein_load64(&view->enabled) >> (group & 63) & 1))
-        return NULL;
-    return view;
+    __asm__("" : "+r"(gate));
+    return (const struct skein_view *)(uintptr_t)(gate - 1);
 }
 
+/* Whether events of `group` are wanted; *gate is then what skein_record_open needs. */
+SKEIN_ALWAYS bool skein_wanted(unsigned group, uint64_t *gate)
+{
+    *gate = skein_lane_tls.gate;
+    uint64_t control = skein_gate_load(&skein_control_page->gate);
+    if (SKEIN_LIKELY(*gate == control))
+        return skein_load64(&skein_lane_tls.view->enabled) >> (group & 63) & 1;
+    *gate = 0;
+    return control && (skein_load64(&skein_gate_view(control)->enabled) >> (group & 63) & 1);
+}
+
+/* One byte and two bytes inline, because nearly all values are that short. */
 SKEIN_ALWAYS uint8_t *skein_put_leb(uint8_t *p, uint64_t value)
 {
-    while (value >= 0x80) {
-        *p++ = (uint8_t)(value | 0x80);
-        value >>= 7;
+    if (SKEIN_LIKELY(value < 0x80)) {
+        *p = (uint8_t)value;
+        return p + 1;
     }
-    *p++ = (uint8_t)value;
-    return p;
+    if (SKEIN_LIKELY(value < 0x4000)) {
+        p[0] = (uint8_t)(value | 0x80);
+        p[1] = (uint8_t)(value >> 7);
+        return p + 2;
+    }
+    return skein_put_leb_long(p, value);
 }
 
-/* Takes the lane and writes type and delta; the caller puts the payload and closes. Everything that
- * a handler could change is looked at after `busy` is set. `fixed` is the id where site is NULL. */
-SKEIN_ALWAYS struct skein_record skein_record_open(const struct skein_view *view,
-                                                   struct skein_site *site, size_t need)
+/* Takes the lane if a record of `need` bytes can be written here and now, and writes type and
+ * delta; the caller puts the payload and closes. `gate` is the lane's, found equal to the control
+ * page's; 0 where it was not. False: nothing was done, and the slow half must do it all. Everything
+ * that a handler could change is looked at after the gate is taken; the lane's fields are plain,
+ * because only this thread and its handlers touch them. */
+SKEIN_ALWAYS bool skein_record_open(struct skein_record *record, uint64_t gate,
+                                    struct skein_site *site, size_t need)
 {
     struct skein_lane *lane = &skein_lane_tls;
-    if (SKEIN_UNLIKELY(skein_load64(&lane->busy)))
-        return skein_slow_nested(site, need);
-    skein_store64(&lane->busy, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+    if (SKEIN_UNLIKELY(gate == 0))
+        return false;
+    lane->gate = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     skein_signal_fence();
-    uint64_t id = site ? skein_site_load(&site->id) : SKEIN_ID_END;
-    if (SKEIN_UNLIKELY((lane->view != view) |
-                       (lane->generation != skein_generation_load(&view->generation)) |
-                       (site && id >> 32 != lane->string_epoch) |
-                       (need > (size_t)(lane->limit - lane->write))))
-        return skein_slow_open(site, need);
-    struct skein_record record;
-    uint64_t now = skein_ticks(view);
-    uint64_t delta = now - lane->last;
-    if (SKEIN_UNLIKELY((int64_t)delta < 0)) { /* another core's counter may lag */
-        now = lane->last;
-        delta = 0;
+    const struct skein_view *view = lane->view;
+    /* An id of the lane's own epoch has nothing but the id left after the exclusive or. */
+    uint64_t type = site ? skein_site_load(&site->id) ^ lane->string_epoch : SKEIN_ID_END;
+    uint8_t *p = lane->write;
+    bool room = __builtin_constant_p(need) && need <= SKEIN_MARGIN
+                    ? p < lane->soft_limit
+                    : need <= (size_t)(lane->limit - p);
+    if (SKEIN_UNLIKELY(!room) || SKEIN_UNLIKELY(type > UINT32_MAX) ||
+        SKEIN_UNLIKELY(lane->generation != skein_generation_load(&view->generation))) {
+        lane->gate = gate;
+        return false;
     }
-    record.lane = lane;
-    record.id = id;
-    record.now = now;
-    record.p = skein_put_leb(skein_put_leb(lane->write, (uint32_t)id), delta);
-    return record;
+    uint64_t now = skein_ticks_tsc(view);
+    uint64_t delta = now - lane->last;
+    if (SKEIN_LIKELY((type | delta) < 0x80)) {
+        p[0] = (uint8_t)type;
+        p[1] = (uint8_t)delta;
+        p += 2;
+    } else {
+        if (SKEIN_UNLIKELY((int64_t)delta < 0)) { /* another core's counter may lag */
+            now = lane->last;
+            delta = 0;
+        }
+        p = skein_put_leb(skein_put_leb(p, type), delta);
+    }
+    record->lane = lane;
+    record->id = type;
+    record->now = now;
+    record->p = p;
+    record->gate = gate;
+    return true;
 }
 
 /* The record becomes visible with the one release store. `write` moves first: a handler that jumps
@@ -172,7 +213,7 @@ SKEIN_ALWAYS void skein_record_close(const struct skein_record *record)
     skein_commit_store(lane->committed, lane->commit_base + (uint64_t)(uintptr_t)record->p);
     SKEIN_TEST_POINT("record_committed");
     skein_signal_fence();
-    skein_store64(&lane->busy, 0);
+    lane->gate = record->gate;
 }
 
 SKEIN_ALWAYS struct skein_scope skein_record_close_begin(const struct skein_record *record)
@@ -180,7 +221,7 @@ SKEIN_ALWAYS struct skein_scope skein_record_close_begin(const struct skein_reco
     struct skein_lane *lane = record->lane;
     uint32_t depth = lane->depth;
     if (SKEIN_LIKELY(depth < SKEIN_OPEN_MAX)) {
-        lane->open[depth].id = record->id;
+        lane->open[depth].id = record->id ? record->id | lane->string_epoch : 0;
         lane->open[depth].start = record->now;
     }
     lane->depth = depth + 1;
@@ -192,22 +233,19 @@ SKEIN_ALWAYS struct skein_scope skein_record_close_begin(const struct skein_reco
 /* Closes the region at `depth` and whatever a long jump left open inside it. */
 SKEIN_ALWAYS void skein_scope_leave(const struct skein_scope *scope)
 {
-    if (SKEIN_LIKELY(scope->depth == 0))
+    uint32_t depth = scope->depth;
+    if (SKEIN_LIKELY(depth == 0))
         return;
-    const struct skein_view *view =
-        (const struct skein_view *)skein_view_load(&skein_control_page->view);
-    if (SKEIN_UNLIKELY(!view || skein_load64(&skein_lane_tls.busy) ||
-                       skein_lane_tls.depth != scope->depth)) {
-        skein_slow_end(scope->depth);
-        return;
-    }
-    struct skein_record record = skein_record_open(view, NULL, SKEIN_RECORD_NEED);
-    if (SKEIN_LIKELY(record.p != NULL)) {
-        record.lane->depth = scope->depth - 1;
+    uint64_t gate = skein_lane_tls.gate;
+    struct skein_record record;
+    if (SKEIN_LIKELY(gate == skein_gate_load(&skein_control_page->gate) &&
+                     skein_lane_tls.depth == depth &&
+                     skein_record_open(&record, gate, NULL, SKEIN_RECORD_NEED))) {
+        record.lane->depth = depth - 1;
         skein_record_close(&record);
-    } else {
-        skein_lane_tls.depth = scope->depth - 1; /* lost and counted, but left all the same */
+        return;
     }
+    skein_slow_end(depth);
 }
 
 /* ---- arguments: captured before the record is opened, then put ---- */
@@ -262,9 +300,10 @@ SKEIN_ALWAYS uint8_t *skein_put_sym(const struct skein_lane *lane, uint8_t *p,
 {
     struct skein_string *string = (struct skein_string *)(uintptr_t)field.a;
     uint64_t id = skein_site_load(&string->id);
-    if (SKEIN_UNLIKELY(id >> 32 != lane->string_epoch))
+    id ^= lane->string_epoch;
+    if (SKEIN_UNLIKELY(id > UINT32_MAX))
         return skein_put_sym_slow(lane, p, string);
-    return skein_put_leb(p, (uint64_t)(uint32_t)id << 1);
+    return skein_put_leb(p, id << 1);
 }
 
 #ifdef __cplusplus

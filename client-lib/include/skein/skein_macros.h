@@ -30,7 +30,7 @@
     do {                                                                                           \
         static struct skein_site skein_site_ =                                                     \
             SKEIN_SITE_(SKEIN_CLASS_RANGE_BEGIN, SKEIN_GROUP, __VA_ARGS__);                        \
-        SKEIN_RECORD_(skein_site_, SKEIN_GROUP, (void)skein_record_close_begin, __VA_ARGS__);      \
+        SKEIN_RECORD_(skein_site_, SKEIN_GROUP, (void), skein_record_close_begin, __VA_ARGS__)     \
     } while (0)
 #define SKEIN_END() skein_end()
 
@@ -97,17 +97,19 @@
         }                                                                                          \
     }
 
-#define SKEIN_FIELD_(i, type, name, value) SKEIN_FIELD_##type(value),
-#define SKEIN_FIELD_u64(value)             skein_field_of((uint64_t)(value), 0)
-#define SKEIN_FIELD_i64(value)             skein_field_i64((int64_t)(value))
-#define SKEIN_FIELD_f64(value)             skein_field_f64((double)(value))
-#define SKEIN_FIELD_boolean(value)         skein_field_of((uint64_t)((value) ? 1 : 0), 0)
-#define SKEIN_FIELD_ptr(value)             skein_field_of((uint64_t)(uintptr_t)(value), 0)
-#define SKEIN_FIELD_str(value)             skein_field_str(value)
-#define SKEIN_FIELD_sym(value)             skein_field_of((uint64_t)(uintptr_t)(value), 0)
-#define SKEIN_FIELD_seq(value)             skein_field_of((value)->resource, (value)->number)
+#define SKEIN_FIELD_(i, type, name, value)                                                         \
+    const struct skein_field skein_field_##i = SKEIN_FIELD_##type(value);
+#define SKEIN_COPY_(i, type, name, value) , skein_field_##i
+#define SKEIN_FIELD_u64(value)            skein_field_of((uint64_t)(value), 0)
+#define SKEIN_FIELD_i64(value)            skein_field_i64((int64_t)(value))
+#define SKEIN_FIELD_f64(value)            skein_field_f64((double)(value))
+#define SKEIN_FIELD_boolean(value)        skein_field_of((uint64_t)((value) ? 1 : 0), 0)
+#define SKEIN_FIELD_ptr(value)            skein_field_of((uint64_t)(uintptr_t)(value), 0)
+#define SKEIN_FIELD_str(value)            skein_field_str(value)
+#define SKEIN_FIELD_sym(value)            skein_field_of((uint64_t)(uintptr_t)(value), SKEIN_FIELD_SYM_MARK)
+#define SKEIN_FIELD_seq(value)            skein_field_of((value)->resource, (value)->number)
 
-#define SKEIN_NEED_(i, type, name, value) +SKEIN_NEED_##type(skein_fields_[i])
+#define SKEIN_NEED_(i, type, name, value) +SKEIN_NEED_##type(skein_field_##i)
 #define SKEIN_NEED_u64(f)                 SKEIN_NUMBER_NEED
 #define SKEIN_NEED_i64(f)                 SKEIN_NUMBER_NEED
 #define SKEIN_NEED_f64(f)                 SKEIN_NUMBER_NEED
@@ -118,7 +120,7 @@
 #define SKEIN_NEED_seq(f)                 2 * SKEIN_NUMBER_NEED
 
 #define SKEIN_PUT_(i, type, name, value)                                                           \
-    skein_record_.p = SKEIN_PUT_##type(skein_record_, skein_fields_[i]);
+    skein_record_.p = SKEIN_PUT_##type(skein_record_, skein_field_##i);
 #define SKEIN_PUT_u64(r, f)     skein_put_leb((r).p, (f).a)
 #define SKEIN_PUT_i64(r, f)     skein_put_leb((r).p, (f).a)
 #define SKEIN_PUT_f64(r, f)     skein_put_f64((r).p, f)
@@ -128,25 +130,29 @@
 #define SKEIN_PUT_sym(r, f)     skein_put_sym((r).lane, (r).p, f)
 #define SKEIN_PUT_seq(r, f)     skein_put_leb(skein_put_leb((r).p, (f).a), (f).b)
 
-/* Writes one record of `site` and ends it with close(&record). */
-#define SKEIN_RECORD_(site, group, close, ...)                                                     \
-    const struct skein_view *skein_view_ = skein_view_of(group);                                   \
-    if (skein_view_) {                                                                             \
-        const struct skein_field skein_fields_[SKEIN_ARGS_MAX + 1] = {                             \
-            SKEIN_EACH_(SKEIN_FIELD_, __VA_ARGS__){0, 0}};                                         \
-        (void)skein_fields_;                                                                       \
-        struct skein_record skein_record_ = skein_record_open(                                     \
-            skein_view_, &site, SKEIN_RECORD_NEED SKEIN_EACH_(SKEIN_NEED_, __VA_ARGS__));          \
-        if (SKEIN_LIKELY(skein_record_.p != NULL)) {                                               \
+/* Writes one record of `site`: done by close(&record), or by the slow half; `keep` takes the scope.
+ */
+#define SKEIN_RECORD_(site, group, keep, close, ...)                                               \
+    uint64_t skein_gate_;                                                                          \
+    if (skein_wanted(group, &skein_gate_)) {                                                       \
+        SKEIN_EACH_(SKEIN_FIELD_, __VA_ARGS__)                                                     \
+        struct skein_record skein_record_;                                                         \
+        if (SKEIN_LIKELY(                                                                          \
+                skein_record_open(&skein_record_, skein_gate_, &site,                              \
+                                  SKEIN_RECORD_NEED SKEIN_EACH_(SKEIN_NEED_, __VA_ARGS__)))) {     \
             SKEIN_EACH_(SKEIN_PUT_, __VA_ARGS__)                                                   \
-            close(&skein_record_);                                                                 \
+            keep close(&skein_record_);                                                            \
+        } else {                                                                                   \
+            const struct skein_field skein_all_[] = {                                              \
+                {0, 0} SKEIN_EACH_(SKEIN_COPY_, __VA_ARGS__)};                                     \
+            keep skein_slow_emit(&site, skein_all_ + 1);                                           \
         }                                                                                          \
     }
 
 #define SKEIN_EVENT_(klass, group, ...)                                                            \
     do {                                                                                           \
         static struct skein_site skein_site_ = SKEIN_SITE_(klass, group, __VA_ARGS__);             \
-        SKEIN_RECORD_(skein_site_, group, skein_record_close, __VA_ARGS__)                         \
+        SKEIN_RECORD_(skein_site_, group, (void), skein_record_close, __VA_ARGS__)                 \
     } while (0)
 
 #define SKEIN_REGION_(n, ...) SKEIN_REGION2_(n, __VA_ARGS__)
@@ -156,7 +162,7 @@
     __attribute__((cleanup(skein_scope_leave), unused)) struct skein_scope skein_scope_##n =       \
         __extension__({                                                                            \
             struct skein_scope skein_begun_ = {0};                                                 \
-            SKEIN_RECORD_(skein_site_##n, SKEIN_GROUP, skein_begun_ = skein_record_close_begin,    \
+            SKEIN_RECORD_(skein_site_##n, SKEIN_GROUP, skein_begun_ =, skein_record_close_begin,   \
                           __VA_ARGS__)                                                             \
             skein_begun_;                                                                          \
         })

@@ -144,7 +144,7 @@ static void restart_agent(bool adopt)
 
 static bool view_is_new(void *context)
 {
-    return skein_control_page->view != context;
+    return skein_control_page->gate != *(uint64_t *)context;
 }
 
 START_TEST(a_ring_survives_its_agent)
@@ -154,11 +154,11 @@ START_TEST(a_ring_survives_its_agent)
     fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
     start();
     ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
-    const void *view = skein_control_page->view;
+    uint64_t gate = skein_control_page->gate;
     SKEIN_BEGIN("across");
     SKEIN_INSTANT("before");
     restart_agent(true);
-    ck_assert(wait_until(view_is_new, (void *)(uintptr_t)view, 0));
+    ck_assert(wait_until(view_is_new, &gate, 0));
     SKEIN_INSTANT("after");
     SKEIN_END();
     struct fake_peer *peer = peer_of(&next_agent, getpid());
@@ -179,11 +179,11 @@ START_TEST(an_agent_that_wants_no_old_ring_gives_a_new_one)
     fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
     start();
     ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
-    const void *view = skein_control_page->view;
+    uint64_t gate = skein_control_page->gate;
     SKEIN_BEGIN("across");
     SKEIN_INSTANT("before");
     restart_agent(false);
-    ck_assert(wait_until(view_is_new, (void *)(uintptr_t)view, 0));
+    ck_assert(wait_until(view_is_new, &gate, 0));
     ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
     SKEIN_INSTANT("after");
     SKEIN_END();
@@ -285,7 +285,7 @@ START_TEST(a_handler_in_a_fork_child_starts_no_thread)
     pid_t pid = fork();
     if (pid == 0) {
         raise(SIGUSR1);
-        const void *armed = skein_control_page->view;
+        uint64_t armed = skein_control_page->gate;
         SKEIN_INSTANT("ordinary");
         _exit(armed && !skein_control_page->session ? 0 : 1);
     }

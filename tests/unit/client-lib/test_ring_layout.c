@@ -46,11 +46,11 @@ static void check_chunks(const struct ring_geometry *g)
 
 START_TEST(layout_holds_its_invariants_in_every_size)
 {
-    for (uint8_t mode = SKEIN_MODE_ONESHOT; mode <= SKEIN_MODE_STREAMING; mode++) {
+    for (int mode = SKEIN_MODE_ONESHOT; mode <= SKEIN_MODE_STREAMING; mode++) {
         for (uint64_t total = RING_BYTES_MIN; total <= RING_BYTES_MAX;
              total += total / 7 / 4096 * 4096) {
             struct ring_geometry g;
-            ck_assert_int_eq(ring_geometry_init(&g, mode, total), SKEIN_OK);
+            ck_assert_int_eq(ring_geometry_init(&g, (uint8_t)mode, total), SKEIN_OK);
             check_sizes(&g);
             if (total < 64 << 20)
                 check_chunks(&g);
