@@ -513,10 +513,16 @@ void attach_free(struct attach **pointer)
         return;
     *pointer = NULL;
     attach->hooks = (struct attach_hooks){0};
-    while (attach->half_open != NULL)
-        close(half_open_end(attach->half_open));
-    while (attach->members != NULL)
-        member_remove(attach->members, PROCESS_ENDED, false);
+    struct half_open *half, *next_half;
+    for (half = attach->half_open; half != NULL; half = next_half) {
+        next_half = half->next;
+        close(half_open_end(half));
+    }
+    struct member *member, *next_member;
+    for (member = attach->members; member != NULL; member = next_member) {
+        next_member = member->next;
+        member_remove(member, PROCESS_ENDED, false);
+    }
     while (attach->pasts != NULL)
         past_remove(&attach->pasts);
     if (attach->listener >= 0) {

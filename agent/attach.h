@@ -30,14 +30,20 @@ struct attach_hooks {
 };
 
 struct attach;
+/* Binds and listens; settings and hooks are copied, loop and host must outlive it. SKEIN_OK; SKEIN_BUSY (another agent
+ * listens there), SKEIN_INVALID, SKEIN_IO, SKEIN_NO_MEMORY with a sentence in error. */
 int attach_new(struct loop *loop, struct host_page_owner *host, const struct attach_settings *settings,
                const struct attach_hooks *hooks, struct attach **out, char *error, size_t error_bytes);
+/* Lets go of every process without a hook: they live on, and bring their rings to the next agent. */
 void attach_free(struct attach **attach);
 struct process *attach_processes(struct attach *attach); /* list through ->next */
 uint64_t attach_version(const struct attach *attach);    /* changes with the table */
 
 struct attach_counters {
-    uint64_t accepted, refused, malformed, adopted;
+    uint64_t accepted; /* attached */
+    uint64_t refused;  /* answered with a status, or no memory or descriptors to answer */
+    uint64_t malformed; /* no HELLO within 5 s, crowded out before it, or bytes that are none of ours */
+    uint64_t adopted;  /* of the accepted: with the ring they brought */
 };
 void attach_count(const struct attach *attach, struct attach_counters *out);
 

@@ -317,7 +317,8 @@ static void operations_add(struct cut_work *work)
 
 /* ---- the cut ---- */
 
-static int partition_close(struct cut_work *work)
+/* Takes the partition from its writer: only that tells of a call that failed on the way. */
+static int partition_finish(struct cut_work *work)
 {
     struct cut_result *result = work->result;
     struct partition_footer footer;
@@ -328,10 +329,19 @@ static int partition_close(struct cut_work *work)
     result->to_ns = footer.to_ns;
     result->events = footer.events;
     partition_footer_free(&footer);
-    status = cut_marks_advance(work);
+    if (work->events > 0 || work->opens > 0 || work->lost_known_total > 0 || result->more)
+        return SKEIN_OK;
+    buf_fini(&result->bytes);
+    return SKEIN_NOT_FOUND;
+}
+
+/* What is remembered moves on only when nothing can fail any more. */
+static int partition_account(struct cut_work *work)
+{
+    int status = cut_marks_advance(work);
     if (status != SKEIN_OK)
         return status;
-    if (!result->more)
+    if (!work->result->more)
         cut_baseline_advance(work);
     __atomic_fetch_add(&work->process->next_sequence, 1, __ATOMIC_RELAXED);
     return SKEIN_OK;
@@ -355,10 +365,10 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
         cut_gaps_merge(result);
         status = work.status;
     }
-    if (status == SKEIN_OK && work.events == 0 && work.opens == 0 && work.lost_known_total == 0)
-        status = result->more ? SKEIN_OK : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK)
-        status = partition_close(&work);
+        status = partition_finish(&work);
+    if (status == SKEIN_OK)
+        status = partition_account(&work);
     work_fini(&work);
     return status;
 }

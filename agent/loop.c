@@ -191,12 +191,11 @@ static void heap_sink(struct loop *loop, size_t place)
     heap_put(loop, place, timer);
 }
 
-static void heap_remove(struct loop *loop, struct loop_timer *timer)
+static void heap_remove(struct loop *loop, size_t place)
 {
-    size_t place = timer->place;
+    loop->heap[place]->place = TIMER_UNPLACED;
     struct loop_timer *last = loop->heap[--loop->timer_count];
-    timer->place = TIMER_UNPLACED;
-    if (last == timer)
+    if (place == loop->timer_count)
         return;
     heap_put(loop, place, last);
     heap_rise(loop, place);
@@ -253,7 +252,7 @@ void loop_timer_cancel(struct loop *loop, struct loop_timer **pointer)
         timer->cancelled = true; /* timers_run frees it when its callback has returned */
         return;
     }
-    heap_remove(loop, timer);
+    heap_remove(loop, timer->place);
     free(timer);
 }
 
@@ -264,7 +263,7 @@ static void timers_run(struct loop *loop)
     uint64_t order = loop->timer_order;
     while (loop->timer_count > 0 && loop->heap[0]->due_ns <= now && loop->heap[0]->order < order) {
         struct loop_timer *timer = loop->heap[0];
-        heap_remove(loop, timer);
+        heap_remove(loop, 0);
         loop->firing = timer;
         timer->fn(timer->context);
         loop->firing = NULL;

@@ -17,7 +17,7 @@ typedef void loop_fd_fn(void *context, uint32_t epoll_events);
 typedef void loop_fn(void *context);
 
 int loop_new(struct loop **out);
-void loop_free(struct loop **loop);
+void loop_free(struct loop **loop); /* runs nothing more; contexts stay their owners' */
 
 int loop_fd_add(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *fn, void *context);
 void loop_fd_remove(struct loop *loop, int fd); /* allowed inside callbacks; no call for fd follows */
@@ -27,7 +27,8 @@ struct loop_timer *loop_timer_add(struct loop *loop, uint64_t delay_ms, int repe
 void loop_timer_cancel(struct loop *loop, struct loop_timer **timer);
 
 int loop_post(struct loop *loop, loop_fn *fn, void *context); /* any thread; runs fn soon on the loop's */
-int loop_run(struct loop *loop);                              /* until loop_stop */
-void loop_stop(struct loop *loop);
+/* Until loop_stop; what was posted before still runs. SKEIN_OK, or SKEIN_IO where the kernel's wait failed. */
+int loop_run(struct loop *loop);
+void loop_stop(struct loop *loop); /* stays in force if it comes before loop_run */
 
 #endif

@@ -145,11 +145,18 @@ static bool zombie_readable(pid_t pid)
     return geteuid() == 0 || (stat(path, &st) == 0 && st.st_uid == geteuid());
 }
 
-bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status)
+/* What the kernel keeps of a process that its parent has reaped. */
+static bool reaped_death(int pidfd, int32_t *signal, int32_t *status)
 {
     struct info_prefix info = {.mask = INFO_EXIT};
-    if (ioctl(pidfd, INFO_GET, &info) == 0 && (info.mask & INFO_EXIT) != 0)
-        return death_of_code(info.exit_code, signal, status);
+    return ioctl(pidfd, INFO_GET, &info) == 0 && (info.mask & INFO_EXIT) != 0 &&
+           death_of_code(info.exit_code, signal, status);
+}
+
+bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status)
+{
+    if (reaped_death(pidfd, signal, status))
+        return true;
 
     /* Its parent has not reaped it yet, or the kernel is older. The pid of a zombie is not reused,
      * and field 52 is its exit code where we may know it; a live process shows 0 there. */
@@ -157,10 +164,12 @@ bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status)
     const char *fields = stat_fields(pid, text, sizeof(text));
     const char *field = fields == NULL ? NULL : stat_field(fields, 52);
     if (field != NULL && (fields[0] == 'Z' || fields[0] == 'X') && *field >= '0' && *field <= '9') {
-        int code = atoi(field);
+        int code = (int)strtol(field, NULL, 10);
         if (code != 0 || zombie_readable(pid))
             return death_of_code(code, signal, status);
     }
+    if (reaped_death(pidfd, signal, status)) /* between the two looks */
+        return true;
     *signal = *status = 0;
     return false;
 }

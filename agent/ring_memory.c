@@ -3,10 +3,10 @@
  * Sealed shared memory: pages and rings. Owns nothing after it returns; any thread. Never maps what
  * it has not checked, and never believes a ring's own words about sizes.
  *
- * Rings are not prefaulted. Touching 16 MiB ahead costs about 5 ms an attach and keeps all of it
+ * Rings are not prefaulted. Touching 16 MiB ahead costs about 10 ms an attach and keeps all of it
  * resident in every process, also in those that never trace much; left alone, a ring grows with its
  * use, because chunks are claimed in order, and the writer takes each page's fault once in the
- * ring's life, at about 0.5 us for 4096 bytes (bench/cut.c measures both).
+ * ring's life, about 3 us for 4096 bytes (bench/cut.c measures both).
  */
 #include "ring_memory.h"
 
