@@ -17,8 +17,10 @@
 void agent_send_list(void *context)
 {
     struct agent *agent = context;
+    struct clock_snapshot now;
+    host_page_snapshot(agent->host_page, &now);
     if (process_report_send(agent->uplink, agent->state.agent, ++agent->list_version,
-                            attach_processes(agent->attach)) != SKEIN_OK)
+                            attach_processes(agent->attach), &now) != SKEIN_OK)
         log_error("agent", "out of memory: the process list is not sent", NULL);
 }
 
@@ -102,8 +104,9 @@ void agent_grace_over(void *context)
 {
     struct agent *agent = context;
     agent->grace_timer = NULL; /* one-shot */
-    struct awaited *awaited;
-    while ((awaited = TAILQ_FIRST(&agent->awaited)) != NULL) {
+    struct awaited *awaited, *next;
+    for (awaited = TAILQ_FIRST(&agent->awaited); awaited != NULL; awaited = next) {
+        next = TAILQ_NEXT(awaited, link);
         refuse_unattached(agent, &awaited->order.capture, &awaited->process);
         awaited_remove(agent, awaited);
     }

@@ -67,20 +67,47 @@ enum process_state process_state(const struct process *p)
     return (enum process_state)__atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
 
+/* The hint of one chunk: unpinned, so the writer may be claiming it; then it is off by one chunk.
+ */
+static void usage_add_chunk(const struct process *p, uint64_t offset, struct process_usage *out)
+{
+    const struct ring_chunk *chunk = (const struct ring_chunk *)(const void *)(p->ring + offset);
+    if ((skein_load32(&chunk->state) & RING_CHUNK_STATE_MASK) == RING_CHUNK_FREE)
+        return;
+    uint64_t base = skein_load64(&chunk->base_ticks);
+    if (base != 0 && (out->oldest_ticks == 0 || base < out->oldest_ticks))
+        out->oldest_ticks = base;
+}
+
+static void usage_add_chunks(const struct process *p, struct process_usage *out)
+{
+    const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
+    const struct ring_geometry *g = &p->geometry;
+    for (uint32_t i = 0; i < ring_small_count(g); i++)
+        usage_add_chunk(p, ring_small_offset(g, i), out);
+    for (uint32_t i = 0; i < ring_big_count(g); i++)
+        usage_add_chunk(p, ring_big_offset(g, i), out);
+    out->written_bytes = skein_load64(&header->small_cursor) * RING_SMALL_CHUNK +
+                         skein_load64(&header->big_cursor) * RING_BIG_CHUNK;
+}
+
 void process_usage(const struct process *p, struct process_usage *out)
 {
     const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
     const struct ring_geometry *g = &p->geometry;
-    *out = (struct process_usage){.lost = skein_load64(&header->num_records_dropped),
-                                  .wrapped = skein_load32(&header->wrapped_count)};
+    *out = (struct process_usage){.wrapped = skein_load32(&header->wrapped_count)};
     for (uint32_t i = 0; i < g->slots; i++) {
         const uint8_t *at = p->ring + g->slots_off + (uint64_t)i * sizeof(struct ring_slot);
         const struct ring_slot *slot = (const struct ring_slot *)(const void *)at;
         out->lost += skein_load64(&slot->lost);
     }
+    /* The header counts again what slots count, but for threads that have none. */
+    uint64_t dropped = skein_load64(&header->num_records_dropped);
+    out->lost = out->lost > dropped ? out->lost : dropped;
     out->used_bytes = RING_HEADER_BYTES + g->durable;
     for (uint32_t i = 0; i < g->areas; i++) {
         uint64_t end = skein_load64(&header->rolling_data_end[i]);
         out->used_bytes += end > g->rolling ? g->rolling : end;
     }
+    usage_add_chunks(p, out);
 }

@@ -43,6 +43,7 @@ struct process {
     /* loop thread */
     int socket, pidfd, page_fd;
     bool said_bye;
+    uint64_t listed_ns, listed_written_bytes; /* monotonic; of its last line in the process list */
     struct process *next;
 };
 
@@ -56,6 +57,8 @@ enum process_state process_state(const struct process *p); /* any thread */
 /* What its ring says of itself; hints of a hostile writer, for listings. Any thread that holds a reference. */
 struct process_usage {
     uint64_t lost, wrapped, used_bytes;
+    uint64_t written_bytes; /* chunks claimed since the ring was made */
+    uint64_t oldest_ticks;  /* how far back its chunks reach; 0: it holds none */
 };
 void process_usage(const struct process *p, struct process_usage *out);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "agent_report.h"
+#include "host_page.h"
 #include "json.h"
 
 #define PAGE_BYTES (48u << 10) /* of processes; the rest of a message is small */
@@ -19,7 +20,32 @@ static const char *mode_text(uint8_t mode)
                                           : "circular";
 }
 
-static void put_process(const struct process *process, struct buf *out)
+/* Milliseconds from the oldest record to now; a hostile ring may say anything, so it is clamped. */
+static uint64_t reach_ms(const struct process *process, const struct process_usage *usage,
+                         const struct clock_snapshot *now)
+{
+    if (usage->oldest_ticks == 0 || usage->oldest_ticks >= now->ticks)
+        return 0;
+    uint64_t oldest = clock_snapshot_realtime(&process->attached_clock, now, usage->oldest_ticks);
+    return oldest < now->realtime_ns ? (now->realtime_ns - oldest) / 1000000 : 0;
+}
+
+/* Bytes a second since the line before; since the attach for the first. */
+static uint64_t rate_note(struct process *process, const struct process_usage *usage,
+                          const struct clock_snapshot *now)
+{
+    uint64_t since = process->listed_ns ? process->listed_ns : process->attached_clock.monotonic_ns;
+    uint64_t written = usage->written_bytes - process->listed_written_bytes;
+    uint64_t elapsed_ms = now->monotonic_ns > since ? (now->monotonic_ns - since) / 1000000 : 0;
+    bool backwards = usage->written_bytes < process->listed_written_bytes;
+    process->listed_ns = now->monotonic_ns;
+    process->listed_written_bytes = usage->written_bytes;
+    if (backwards || elapsed_ms == 0 || written > UINT64_MAX / 1000)
+        return 0;
+    return written * 1000 / elapsed_ms;
+}
+
+static void put_process(struct process *process, const struct clock_snapshot *now, struct buf *out)
 {
     struct process_usage usage;
     process_usage(process, &usage);
@@ -38,6 +64,8 @@ static void put_process(const struct process *process, struct buf *out)
     json_add_u64(root, "events_lost", usage.lost);
     json_add_u64(root, "wrapped", usage.wrapped);
     json_add_u64(root, "used_bytes", usage.used_bytes);
+    json_add_u64(root, "bytes_per_s", rate_note(process, &usage, now));
+    json_add_u64(root, "reach_ms", reach_ms(process, &usage, now));
     json_print(root, out);
     cJSON_Delete(root);
 }
@@ -69,11 +97,12 @@ static void free_pages(struct buf *pages, size_t count)
 }
 
 /* At least one page, be it empty: the list is whole only if its pages are. */
-static int build_pages(const struct process *first, struct buf **out, size_t *count)
+static int build_pages(struct process *first, const struct clock_snapshot *now, struct buf **out,
+                       size_t *count)
 {
     struct buf *pages = calloc(1, sizeof *pages);
     size_t n = 1;
-    for (const struct process *p = first; p != NULL && pages != NULL; p = p->next) {
+    for (struct process *p = first; p != NULL && pages != NULL; p = p->next) {
         if (pages[n - 1].len > PAGE_BYTES) {
             struct buf *more = realloc(pages, (n + 1) * sizeof *more);
             if (more == NULL) {
@@ -85,7 +114,7 @@ static int build_pages(const struct process *first, struct buf **out, size_t *co
         }
         if (pages[n - 1].len > 0)
             buf_put_u8(&pages[n - 1], ',');
-        put_process(p, &pages[n - 1]);
+        put_process(p, now, &pages[n - 1]);
     }
     *out = pages;
     *count = n;
@@ -93,11 +122,11 @@ static int build_pages(const struct process *first, struct buf **out, size_t *co
 }
 
 int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
-                        const struct process *first)
+                        struct process *first, const struct clock_snapshot *now)
 {
     struct buf *pages;
     size_t count;
-    int status = build_pages(first, &pages, &count);
+    int status = build_pages(first, now, &pages, &count);
     if (status != SKEIN_OK)
         return status;
     uplink_forget(uplink, "processes:");

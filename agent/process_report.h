@@ -9,9 +9,10 @@
 #include "process.h"
 #include "uplink.h"
 
-/* Queues the pages of list `version`; they replace those of an older one. SKEIN_OK,
+/* Queues the pages of list `version`; they replace those of an older one. `now` dates what is in
+ * the rings; notes in each process what its line said, for the next line's rate. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
 int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
-                        const struct process *first);
+                        struct process *first, const struct clock_snapshot *now);
 
 #endif

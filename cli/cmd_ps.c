@@ -18,7 +18,8 @@ static const struct table_column columns[] = {
     {"SERVICE", "service", TABLE_TEXT},    {"HOST", "host", TABLE_TEXT},
     {"PID", "pid", TABLE_NUMBER},          {"STATUS", "status", TABLE_STATUS},
     {"MODE", "mode", TABLE_TEXT},          {"RING", "ring_bytes", TABLE_BYTES},
-    {"USED", "used_bytes", TABLE_BYTES},   {"WRAPPED", "wrapped", TABLE_NUMBER},
+    {"USED", "used_bytes", TABLE_BYTES},   {"A SECOND", "bytes_per_s", TABLE_BYTES},
+    {"REACHES", "reach_ms", TABLE_MS},     {"WRAPPED", "wrapped", TABLE_NUMBER},
     {"LOST", "events_lost", TABLE_NUMBER}, {"LABELS", "labels", TABLE_LABELS},
     {"PROCESS", "process", TABLE_TEXT},    {NULL, NULL, TABLE_TEXT}};
 

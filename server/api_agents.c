@@ -132,6 +132,8 @@ static cJSON *process_json(struct fleet *f, const struct fleet_process *p)
     cJSON_AddStringToObject(json, "mode", p->mode);
     json_add_u64(json, "ring_bytes", p->ring_bytes);
     json_add_u64(json, "used_bytes", p->used_bytes);
+    json_add_u64(json, "bytes_per_s", p->bytes_per_s);
+    json_add_u64(json, "reach_ms", p->reach_ms);
     json_add_u64(json, "events_lost", p->events_lost);
     json_add_u64(json, "wrapped", p->wrapped);
     return json;

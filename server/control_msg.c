@@ -159,6 +159,8 @@ static void process_get(struct json_reader *r, const cJSON *o, struct control_pr
     p->attached_ns = time_ns(r, o, path, "attached_ns");
     p->ring_bytes = number(r, o, path, "ring_bytes");
     p->used_bytes = number(r, o, path, "used_bytes");
+    p->bytes_per_s = number(r, o, path, "bytes_per_s");
+    p->reach_ms = number(r, o, path, "reach_ms");
     p->events_lost = number(r, o, path, "events_lost");
     p->wrapped = number(r, o, path, "wrapped");
 }

@@ -36,6 +36,7 @@ struct control_process {
     uint32_t pid;
     bool live;
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
+    uint64_t bytes_per_s, reach_ms;
     const char *service, *labels, *exe, *mode;
 };
 struct control_processes {

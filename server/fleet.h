@@ -46,6 +46,7 @@ struct fleet_process {
     char service[128], labels[CONTROL_LABELS_MAX + 1], exe[CONTROL_NAME_MAX + 1], mode[16];
     char host[CONTROL_NAME_MAX + 1];
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
+    uint64_t bytes_per_s, reach_ms;
     uint64_t gone_ns; /* monotonic */
     uint64_t list_version;
 };

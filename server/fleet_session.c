@@ -340,9 +340,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     } else if (p->agent != agent->id) {
         return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
     }
-    if (p->live && !in->live)
-        p->gone_ns = clock_monotonic_ns();
-    else if (!p->live && !in->live && p->gone_ns == 0)
+    if (!in->live && (p->live || p->gone_ns == 0))
         p->gone_ns = clock_monotonic_ns();
     p->agent = agent->id;
     p->pid = in->pid;
@@ -351,6 +349,8 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     p->attached_ns = in->attached_ns;
     p->ring_bytes = in->ring_bytes;
     p->used_bytes = in->used_bytes;
+    p->bytes_per_s = in->bytes_per_s;
+    p->reach_ms = in->reach_ms;
     p->events_lost = in->events_lost;
     p->wrapped = in->wrapped;
     p->list_version = version;
