@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# The daemons as built, run together: LINK skein_test_whole.
+include_guard(GLOBAL)
+add_executable(whole_load ${CMAKE_CURRENT_LIST_DIR}/whole_load.c)
+target_link_libraries(whole_load PRIVATE skein_flags skein_static)
+
+add_library(skein_test_whole STATIC
+    ${CMAKE_CURRENT_LIST_DIR}/whole.c ${CMAKE_CURRENT_LIST_DIR}/whole_tally.c)
+target_include_directories(skein_test_whole PUBLIC ${CMAKE_CURRENT_LIST_DIR})
+target_compile_options(skein_test_whole PRIVATE -Wno-format-nonliteral)
+target_compile_definitions(skein_test_whole PUBLIC
+    WHOLE_SKEIND="$<TARGET_FILE:skeind>" WHOLE_AGENT="$<TARGET_FILE:skein-agent>"
+    WHOLE_LOAD="$<TARGET_FILE:whole_load>")
+target_link_libraries(skein_test_whole PRIVATE skein_flags
+    PUBLIC skein_test_support skein_http_client skein_common skein_format skein_transport)
+add_dependencies(skein_test_whole skeind skein-agent whole_load)
