@@ -224,7 +224,7 @@ END_TEST
 
 START_TEST(an_acknowledged_report_goes_with_its_last_partition)
 {
-    uint64_t revision;
+    uint64_t revision = 0;
     ck_assert_int_eq(put(0, 100), SKEIN_OK);
     ck_assert_int_eq(put(1, 100), SKEIN_OK);
     report("uploading", 0, 1);
@@ -243,7 +243,7 @@ END_TEST
 
 START_TEST(a_report_that_was_rewritten_is_not_acknowledged_by_its_older_text)
 {
-    uint64_t revision;
+    uint64_t revision = 0;
     report("nothing", 1, 0);
     free(report_text(&revision));
     report("failed", 1, 0);
