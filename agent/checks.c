@@ -148,7 +148,8 @@ static void hand_over(struct check *check, const struct check_result *result)
     outcome->result = *result;
     __atomic_add_fetch(&check->references, 1, __ATOMIC_RELAXED);
     if (loop_post(check->checks->loop, deliver, outcome) != SKEIN_OK) {
-        check_unref(check);
+        /* Never the last one: the thread that hands over has its own. */
+        __atomic_sub_fetch(&check->references, 1, __ATOMIC_RELAXED);
         free(outcome);
     }
 }
@@ -309,9 +310,10 @@ size_t checks_free(struct checks **checks_p, uint64_t wait_ms)
     if (checks == NULL)
         return 0;
     *checks_p = NULL;
-    while (checks->first != NULL) {
-        struct check *first = checks->first;
-        check_stop(&first);
+    struct check *check, *next;
+    for (check = checks->first; check != NULL; check = next) {
+        next = check->next;
+        check_stop(&check);
     }
     uint64_t until_ns = clock_monotonic_ns() + wait_ms * MS;
     struct timespec until = {.tv_sec = (time_t)(until_ns / (1000 * MS)),

@@ -43,18 +43,26 @@ void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry)
     free(entry);
 }
 
+/* The entry with the same file name, of which each addition leaves one; NULL if none. */
+static struct spool_entry *find_same_file_locked(struct spool *spool, const struct spool_head *head)
+{
+    struct spool_entry *entry;
+    TAILQ_FOREACH(entry, &spool->reports, link)
+    {
+        if ((entry->head.kind == SPOOL_FIRED) == (head->kind == SPOOL_FIRED) &&
+            same_target(&entry->head, &head->capture, &head->key.process))
+            return entry;
+    }
+    return NULL;
+}
+
 /* Takes the entry in; whatever had its file name is replaced, the oldest goes beyond the bound. */
 void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry)
 {
-    bool fired = entry->head.kind == SPOOL_FIRED;
-    struct spool_entry *old, *next;
-    for (old = TAILQ_FIRST(&spool->reports); old != NULL; old = next) {
-        next = TAILQ_NEXT(old, link);
-        if ((old->head.kind == SPOOL_FIRED) == fired &&
-            same_target(&old->head, &entry->head.capture, &entry->head.key.process))
-            spool_entry_remove_locked(spool, old);
-    }
-    if (spool->counters.reports >= spool->max_reports) {
+    struct spool_entry *old = find_same_file_locked(spool, &entry->head);
+    if (old != NULL) {
+        spool_entry_remove_locked(spool, old);
+    } else if (spool->counters.reports >= spool->max_reports) {
         old = TAILQ_FIRST(&spool->reports);
         unlink_entry(spool, old);
         spool_entry_remove_locked(spool, old);

@@ -196,8 +196,10 @@ int assembler_add(struct assembler *assembler, const struct wire_chunk *chunk, u
 size_t assembler_expire(struct assembler *assembler, uint64_t before_ns)
 {
     size_t dropped = 0;
-    while (assembler->oldest && assembler->oldest->last_ns < before_ns) {
-        assembly_drop(assembler, assembler->oldest);
+    struct assembly *x, *newer;
+    for (x = assembler->oldest; x && x->last_ns < before_ns; x = newer) {
+        newer = x->newer;
+        assembly_drop(assembler, x);
         dropped++;
     }
     return dropped;
