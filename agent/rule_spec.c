@@ -51,12 +51,14 @@ static void read_exec(struct json_reader *r, const cJSON *exec, struct rule_spec
             fail(r, "when.health.exec.command: must be words of at most 4096 bytes");
             return;
         }
+        if (i == 0 && word->valuestring[0] == '\0') {
+            fail(r, "when.health.exec.command: must begin with a program");
+            return;
+        }
         spec->argv[i] = copy(r, word->valuestring);
         if (spec->argv[i++] == NULL)
             return;
     }
-    if (spec->argv[0][0] == '\0')
-        fail(r, "when.health.exec.command: must begin with a program");
 }
 
 /* One row for each kind that is an object with one text. */
