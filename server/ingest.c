@@ -83,8 +83,8 @@ static int footer_check(const uint8_t *bytes, size_t n, const struct wire_chunk 
     return SKEIN_CORRUPT;
 }
 
-/* Takes a whole partition: `assembled` or, where NULL, the bytes inside *message. Owns both from
- * here on. */
+/* Takes a whole partition: `assembled` or, where NULL, the bytes inside *message; the other is
+ * NULL. Owns it from here on. */
 static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
                            const struct answer_to *to, uint8_t *assembled,
                            struct transport_message *message, uint64_t now_ns)
@@ -116,7 +116,7 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     slot->bytes = bytes;
     slot->len = n;
     slot->assembled = assembled;
-    if (!assembled) {
+    if (message) {
         slot->message = *message;
         memset(message, 0, sizeof *message);
     }

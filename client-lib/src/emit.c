@@ -57,28 +57,32 @@ static uint8_t *field_put(const struct skein_lane *lane, uint8_t *p, uint8_t typ
     return type == SKEIN_T_SEQ ? skein_put_leb(p, field.b) : p;
 }
 
-static size_t fields_need(const struct skein_site *site, uint8_t first,
+/* ---- the arguments from `first` to before `end` ---- */
+
+static size_t fields_need(const struct skein_site *site, uint8_t first, uint8_t end,
                           const struct skein_field *fields)
 {
     size_t need = SKEIN_RECORD_NEED;
-    for (uint8_t i = first; i < site_nargs(site); i++)
+    for (uint8_t i = first; i < end; i++)
         need += field_need(site->args[i].type, fields[i]);
     return need;
 }
 
-static void fields_capture(const struct skein_site *site, uint8_t first,
+static void fields_capture(const struct skein_site *site, uint8_t first, uint8_t end,
                            const union skein_value *values, struct skein_field *fields)
 {
-    for (uint8_t i = first; i < site_nargs(site); i++)
+    for (uint8_t i = first; i < end; i++)
         fields[i] = field_of(site->args[i].type, &values[i]);
 }
 
 static void fields_put(struct skein_record *record, const struct skein_site *site, uint8_t first,
-                       const struct skein_field *fields)
+                       uint8_t end, const struct skein_field *fields)
 {
-    for (uint8_t i = first; i < site_nargs(site); i++)
+    for (uint8_t i = first; i < end; i++)
         record->p = field_put(record->lane, record->p, site->args[i].type, fields[i]);
 }
+
+/* ---- records ---- */
 
 /* Opens by the fast half where that is possible. */
 static struct skein_record record_of(uint64_t gate, struct skein_site *site, size_t need)
@@ -100,10 +104,11 @@ static struct skein_scope record_finish(const struct skein_record *record,
 struct skein_scope skein_slow_emit(struct skein_site *site, const struct skein_field *fields)
 {
     struct skein_scope scope = {0};
-    struct skein_record record = slow_record(site, fields_need(site, 0, fields));
+    uint8_t end = site_nargs(site);
+    struct skein_record record = slow_record(site, fields_need(site, 0, end, fields));
     if (!record.p)
         return scope;
-    fields_put(&record, site, 0, fields);
+    fields_put(&record, site, 0, end, fields);
     return record_finish(&record, site);
 }
 
@@ -112,12 +117,13 @@ void skein_emit(struct skein_site *site, const union skein_value *values)
     uint64_t gate;
     if (!skein_wanted(site->group, &gate))
         return;
+    uint8_t end = site_nargs(site);
     struct skein_field fields[SKEIN_ARGS_MAX];
-    fields_capture(site, 0, values, fields);
-    struct skein_record record = record_of(gate, site, fields_need(site, 0, fields));
+    fields_capture(site, 0, end, values, fields);
+    struct skein_record record = record_of(gate, site, fields_need(site, 0, end, fields));
     if (!record.p)
         return;
-    fields_put(&record, site, 0, fields);
+    fields_put(&record, site, 0, end, fields);
     (void)record_finish(&record, site);
 }
 
@@ -225,18 +231,19 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
     if (ticks < ticks_of_ns(view, threshold_ns))
         return;
     struct skein_site *site = op->site;
+    uint8_t end = site_nargs(site);
     struct skein_field fields[SKEIN_ARGS_MAX];
-    fields_capture(site, 1, values, fields);
+    fields_capture(site, 1, end, values, fields);
     uint64_t gate = skein_lane_tls.gate;
     if (gate != (uint64_t)(uintptr_t)view + 1)
         gate = 0;
     struct skein_record record =
-        record_of(gate, site, fields_need(site, 1, fields) + 2 * SKEIN_NUMBER_NEED);
+        record_of(gate, site, fields_need(site, 1, end, fields) + 2 * SKEIN_NUMBER_NEED);
     if (!record.p)
         return;
     record.p = skein_put_leb(record.p, record.now > start ? record.now - start : 0);
-    if (site_nargs(site))
+    if (end > 0)
         record.p = skein_put_leb(record.p, skein_field_i64(op->detail).a);
-    fields_put(&record, site, 1, fields);
+    fields_put(&record, site, 1, end, fields);
     skein_record_close(&record);
 }

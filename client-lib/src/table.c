@@ -160,15 +160,18 @@ static bool table_append(struct session *session, uint8_t kind, const struct enc
 /* What is registered: the word that holds its id, and the object itself. */
 struct entry {
     uint64_t *id;
-    const struct skein_site *site;     /* or */
-    const struct skein_string *string; /* the other is NULL */
+    uint8_t kind; /* RING_TABLE_EVENT_TYPE: site; RING_TABLE_STRING: string */
+    union {
+        const struct skein_site *site;
+        const struct skein_string *string;
+    };
 };
 
 static void encode_entry(struct encoder *e, const struct session *session,
                          const struct entry *entry)
 {
     e->used = 0;
-    if (entry->site) {
+    if (entry->kind == RING_TABLE_EVENT_TYPE) {
         encode_site(e, entry->site, session->next_event);
         return;
     }
@@ -184,16 +187,15 @@ _Static_assert(sizeof((struct encoder *)0)->bytes >= SKEIN_STR_MAX + 16, "a stri
 static bool entry_append(struct session *session, const struct entry *entry)
 {
     struct encoder e;
-    uint8_t kind = entry->site ? RING_TABLE_EVENT_TYPE : RING_TABLE_STRING;
     encode_entry(&e, session, entry);
-    if (table_append(session, kind, &e))
+    if (table_append(session, entry->kind, &e))
         return true;
     if (e.used + 16 > session->geometry.table_bytes - sizeof(struct ring_table))
         return false; /* larger than an empty half: a switch would only cost the others theirs */
     if (!epoch_switch(session))
         return false;
     encode_entry(&e, session, entry);
-    return table_append(session, kind, &e);
+    return table_append(session, entry->kind, &e);
 }
 
 static uint64_t entry_id(struct session *session, const struct entry *entry)
@@ -207,7 +209,8 @@ static uint64_t entry_id(struct session *session, const struct entry *entry)
     if (!id || id >> 32 != session->epoch) {
         id = 0;
         if (entry_append(session, entry)) {
-            uint32_t *next = entry->site ? &session->next_event : &session->next_string;
+            uint32_t *next =
+                entry->kind == RING_TABLE_EVENT_TYPE ? &session->next_event : &session->next_string;
             id = (uint64_t)session->epoch << 32 | (*next)++;
             skein_site_store(entry->id, id);
             SKEIN_TEST_POINT("id_published");
@@ -219,13 +222,13 @@ static uint64_t entry_id(struct session *session, const struct entry *entry)
 
 uint64_t table_site_id(struct session *session, struct skein_site *site)
 {
-    struct entry entry = {.id = &site->id, .site = site};
+    struct entry entry = {.id = &site->id, .kind = RING_TABLE_EVENT_TYPE, .site = site};
     return entry_id(session, &entry);
 }
 
 uint64_t table_string_id(struct session *session, struct skein_string *string)
 {
-    struct entry entry = {.id = &string->id, .string = string};
+    struct entry entry = {.id = &string->id, .kind = RING_TABLE_STRING, .string = string};
     return string->text ? entry_id(session, &entry) : 0;
 }
 

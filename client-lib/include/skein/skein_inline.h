@@ -271,12 +271,14 @@ SKEIN_ALWAYS struct skein_field skein_field_f64(double value)
 SKEIN_ALWAYS size_t skein_text_bytes(const char *text)
 {
     __asm__("" : "+r"(text));
-    return text ? strnlen(text, SKEIN_STR_MAX + 1) : 0;
+    return strnlen(text, SKEIN_STR_MAX + 1);
 }
 SKEIN_ALWAYS struct skein_field skein_field_str(const char *text)
 {
-    size_t bytes = text && __builtin_constant_p(__builtin_strlen(text)) ? __builtin_strlen(text)
-                                                                        : skein_text_bytes(text);
+    size_t bytes = 0;
+    if (text)
+        bytes = __builtin_constant_p(__builtin_strlen(text)) ? __builtin_strlen(text)
+                                                             : skein_text_bytes(text);
     if (SKEIN_UNLIKELY(bytes > SKEIN_STR_MAX))
         bytes = SKEIN_STR_MAX + SKEIN_STR_CUT;
     return skein_field_of((uint64_t)(uintptr_t)text, bytes);
