@@ -12,8 +12,8 @@
 #include "log.h"
 #include "metrics.h"
 
-#define SAVE_EVERY_NS (UINT64_C(60) * 1000000000u) /* last_seen and clock offset of a quiet agent  \
-                                                    */
+/* last_seen and clock offset of a quiet agent */
+#define SAVE_EVERY_NS (UINT64_C(60) * 1000000000u)
 
 static void agent_key(uint64_t agent, uint8_t key[16])
 {

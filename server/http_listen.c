@@ -45,11 +45,14 @@ int http_listen(const char *address, int *out, unsigned *port, char *error, size
         snprintf(error, error_bytes, "\"%s\": %s", address, strerror(errno));
     }
     freeaddrinfo(found);
-    struct sockaddr_storage bound = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } bound = {.v6 = {0}};
     socklen_t bound_bytes = sizeof bound;
-    if (status == SKEIN_OK && getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) == 0)
-        *port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-                                                  : ((struct sockaddr_in *)&bound)->sin_port);
+    if (status == SKEIN_OK && getsockname(fd, &bound.any, &bound_bytes) == 0)
+        *port = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
     if (status != SKEIN_OK && fd >= 0)
         close(fd);
     else
