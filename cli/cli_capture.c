@@ -154,7 +154,8 @@ static void show_progress(const cJSON *capture, struct buf *last)
 {
     struct buf line = {0};
     put_counts(&line, capture);
-    bool changed = line.len != last->len || (line.len && memcmp(line.data, last->data, line.len));
+    bool changed =
+        line.len != last->len || (line.len && memcmp(line.data, last->data, line.len) != 0);
     if (changed && line.status == SKEIN_OK) {
         bool terminal = isatty(STDERR_FILENO);
         fprintf(stderr, "%stargets: %.*s%s", terminal ? "\r\033[K" : "", (int)line.len,

@@ -215,8 +215,8 @@ static int cat_file(const char *path, const struct options *o, struct output *ou
 
 static bool type_known(const char *type)
 {
-    for (uint8_t kind = TRACE_BEGIN; kind <= TRACE_END_ONLY; kind++)
-        if (strcmp(type, trace_kind_text(kind)) == 0)
+    for (int kind = TRACE_BEGIN; kind <= TRACE_END_ONLY; kind++)
+        if (strcmp(type, trace_kind_text((uint8_t)kind)) == 0)
             return true;
     say_error("cat: --type %s: must be region, instant, counter, log, open, loss, begin or end",
               type);

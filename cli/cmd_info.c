@@ -197,11 +197,9 @@ static int run(const void *values, int count, char **arguments)
     cJSON *all = cJSON_CreateArray();
     for (int i = 0; i < count; i++) {
         cJSON *info = info_of(arguments[i]);
-        if (!info)
-            status = CLI_FAILED;
-        else if (o->json)
+        if (info && o->json)
             cJSON_AddItemToArray(all, info);
-        else if (show(info) != CLI_OK)
+        else if (!info || show(info) != CLI_OK)
             status = CLI_FAILED;
         if (!o->json)
             cJSON_Delete(info);

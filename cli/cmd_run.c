@@ -49,7 +49,7 @@ static const struct cli_option options[] = {
 /* Looks where an installation and a build tree put it, relative to this program. */
 static bool preload_find(const char *given, char *path, size_t bytes)
 {
-    static const char *const places[] = {"", "../" SKEIN_LIBRARY_FOLDER "/", "../lib/",
+    static const char *const places[] = {"", ("../" SKEIN_LIBRARY_FOLDER "/"), "../lib/",
                                          "../lib/skein/", "../client-lib/preload/"};
     char self[PATH_MAX];
     if (given) {
