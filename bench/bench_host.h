@@ -11,8 +11,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+_Noreturn void bench_fail(const char *what);
+
 /* Ends the bench unless `fine`. */
-void bench_must(bool fine, const char *what);
+static inline void bench_must(bool fine, const char *what)
+{
+    if (!fine)
+        bench_fail(what);
+}
 
 /* A new folder below $TMPDIR or /tmp, in static memory; removed at exit. */
 const char *bench_folder(void);

@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,7 +86,10 @@ static int read_figures(double ns[2])
     while ((n = read(ends[0], text + used, sizeof text - 1 - used)) > 0)
         used += (size_t)n;
     close(ends[0]);
-    return finish(pid) == 0 && sscanf(text, "%lf %lf", &ns[0], &ns[1]) == 2 ? 0 : -1;
+    char *second, *end;
+    ns[0] = strtod(text, &second);
+    ns[1] = strtod(second, &end);
+    return finish(pid) == 0 && second != text && end != second ? 0 : -1;
 }
 
 static int measure_in_session(double ns[2], const char **why)

@@ -239,7 +239,7 @@ static void peer_measure(int runs, struct peer *peer)
 {
     char command[1024];
     snprintf(command, sizeof command, "%s %d %s", PEER_SCRIPT, runs, PEER_PROGRAM);
-    FILE *pipe = popen(command, "r");
+    FILE *pipe = popen(command, "r"); /* NOLINT(cert-env33-c): no word of it is a stranger's */
     char line[160] = "the script did not run";
     if (pipe) {
         if (!fgets(line, sizeof line, pipe))
@@ -247,7 +247,10 @@ static void peer_measure(int runs, struct peer *peer)
         pclose(pipe);
     }
     line[strcspn(line, "\n")] = 0;
-    if (sscanf(line, "median_ms %lf", &peer->median_ms) != 1)
+    static const char figure[] = "median_ms ";
+    if (strncmp(line, figure, sizeof figure - 1) == 0)
+        peer->median_ms = strtod(line + sizeof figure - 1, NULL);
+    if (!(peer->median_ms > 0))
         snprintf(peer->why, sizeof peer->why, "%s", line);
 }
 
@@ -312,7 +315,7 @@ int main(int argc, char **argv)
         if (option == 'j')
             json = true;
         else if (option == 'n')
-            runs = atoi(optarg);
+            runs = (int)strtol(optarg, NULL, 10);
         else
             return 2;
     }

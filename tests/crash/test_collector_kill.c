@@ -92,7 +92,7 @@ static void round_run(const char *folder)
 {
     struct transport *t;
     pid_t pid = collector_spawn(folder, &t);
-    unsigned sends = 1 + (unsigned)rand() % 30;
+    unsigned sends = 1 + (unsigned)random() % 30;
     uint64_t sequence = first_open;
     while (sends > 0 && sequence < KEYS) {
         if (!acknowledged[sequence]) {
@@ -104,7 +104,7 @@ static void round_run(const char *folder)
         sequence++;
         acks_drain(t, 0);
     }
-    struct timespec chance = {0, rand() % 4000000}; /* the moment, not a wait */
+    struct timespec chance = {0, random() % 4000000}; /* the moment, not a wait */
     (void)nanosleep(&chance, NULL);
     ck_assert_int_eq(kill(pid, SIGKILL), 0);
     (void)spawn_wait(pid, 0);
@@ -164,10 +164,10 @@ START_TEST(acknowledged_partitions_survive_kills_at_random_moments)
 {
     char *folder = temp_dir_new(), *database = path_join(folder, "index.db");
     const char *rounds_text = getenv("SKEIN_CRASH_ROUNDS");
-    int rounds = rounds_text ? atoi(rounds_text) : 110;
+    int rounds = rounds_text ? (int)strtol(rounds_text, NULL, 10) : 110;
     unsigned seed = (unsigned)getpid();
     fprintf(stderr, "seed %u\n", seed);
-    srand(seed);
+    srandom(seed);
     for (int i = 0; i < rounds; i++) {
         round_run(folder);
         if (i % 10 == 3)

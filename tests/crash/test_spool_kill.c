@@ -143,7 +143,7 @@ static void audit(struct shared *shared)
 static unsigned rounds(void)
 {
     const char *text = getenv("SKEIN_CRASH_ROUNDS");
-    return text != NULL ? (unsigned)atoi(text) : ROUNDS_DEFAULT;
+    return text != NULL ? (unsigned)strtoul(text, NULL, 10) : ROUNDS_DEFAULT;
 }
 
 START_TEST(a_killed_spool_keeps_what_it_promised)

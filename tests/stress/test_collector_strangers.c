@@ -47,7 +47,7 @@ START_TEST(collector_serves_on_among_strangers)
     unsigned random = 99;
     int open_fds[OPEN_AT_ONCE];
     const char *wish = getenv("SKEIN_STRESS_CONNECTIONS");
-    unsigned total = wish != NULL ? (unsigned)atoi(wish) : 10000;
+    unsigned total = wish != NULL ? (unsigned)strtoul(wish, NULL, 10) : 10000;
     fixture_start(&f);
     memset(open_fds, 0xff, sizeof open_fds);
     for (unsigned i = 0; i < total; i++) {

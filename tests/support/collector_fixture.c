@@ -126,7 +126,7 @@ const cJSON *at_path(const cJSON *json, const char *path)
     while (json != NULL && *path != '\0') {
         size_t n = strcspn(path, ".");
         snprintf(key, sizeof key, "%.*s", (int)n, path);
-        json = cJSON_IsArray(json) ? cJSON_GetArrayItem(json, atoi(key))
+        json = cJSON_IsArray(json) ? cJSON_GetArrayItem(json, (int)strtol(key, NULL, 10))
                                    : cJSON_GetObjectItemCaseSensitive(json, key);
         path += n;
         path += *path == '.';

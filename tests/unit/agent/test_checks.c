@@ -145,7 +145,7 @@ static bool has_ended(void *context)
 {
     const char *pid = context;
     char path[64], state = 'Z';
-    snprintf(path, sizeof path, "/proc/%d/stat", atoi(pid));
+    snprintf(path, sizeof path, "/proc/%ld/stat", strtol(pid, NULL, 10));
     FILE *file = fopen(path, "re");
     bool ended = file == NULL || fscanf(file, "%*d %*s %c", &state) != 1 || state == 'Z';
     if (file != NULL)
