@@ -79,16 +79,25 @@ static void usage_add_chunk(const struct process *p, uint64_t offset, struct pro
         out->oldest_ticks = base;
 }
 
+/* Chunks are claimed in order, so those at and beyond the cursor of a first round were never
+ * touched; reading their headers would make the ring's pages. */
+static uint32_t chunks_touched(uint64_t cursor, uint32_t count)
+{
+    return cursor < count ? (uint32_t)cursor : count;
+}
+
 static void usage_add_chunks(const struct process *p, struct process_usage *out)
 {
     const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
     const struct ring_geometry *g = &p->geometry;
-    for (uint32_t i = 0; i < ring_small_count(g); i++)
+    uint64_t small = skein_load64(&header->small_cursor), big = skein_load64(&header->big_cursor);
+    uint32_t small_count = chunks_touched(small, ring_small_count(g));
+    uint32_t big_count = chunks_touched(big, ring_big_count(g));
+    for (uint32_t i = 0; i < small_count; i++)
         usage_add_chunk(p, ring_small_offset(g, i), out);
-    for (uint32_t i = 0; i < ring_big_count(g); i++)
+    for (uint32_t i = 0; i < big_count; i++)
         usage_add_chunk(p, ring_big_offset(g, i), out);
-    out->written_bytes = skein_load64(&header->small_cursor) * RING_SMALL_CHUNK +
-                         skein_load64(&header->big_cursor) * RING_BIG_CHUNK;
+    out->written_bytes = small * RING_SMALL_CHUNK + big * RING_BIG_CHUNK;
 }
 
 void process_usage(const struct process *p, struct process_usage *out)
