@@ -229,6 +229,7 @@ seconds() { awk -v ns="$1" 'BEGIN { printf "%.1f s", ns / 1e9 }'; }
 utc() { date -u -d "@$(($1 / 1000000000)).$(printf %09d $(($1 % 1000000000)))" +%FT%T.%NZ; }
 
 # Members of a line of `skein cat --json`, for awk.
+# shellcheck disable=SC2016 # its $0 is awk's
 members='
     function member(name,   at) {
         at = index($0, "\"" name "\":")
@@ -243,7 +244,9 @@ members='
 echo
 say "Findings"
 echo
-[ -n "$from_ns" ] && [ -n "$stall_dur" ] || fail "the trace has no region of Redis's main thread"
+if [ -z "$from_ns" ] || [ -z "$stall_dur" ]; then
+    fail "the trace has no region of Redis's main thread"
+fi
 echo "  The record of Redis's main thread begins $(seconds $((failed_ns - from_ns))) before the check failed."
 echo "  What the main thread ($stall_thread) did, by second before and after the failure:"
 echo

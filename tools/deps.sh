@@ -22,6 +22,7 @@ for group in "$@"; do
 done
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    # shellcheck disable=SC2086 # words, on one line
     echo "deps: this is no Debian; these packages of Debian 12 are needed, by whatever name:" $packages >&2
     exit 0
 fi
@@ -48,6 +49,7 @@ echo "deps: installing$missing"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 # A list of packages that is old or absent is fetched first; a failing install prints why.
+# shellcheck disable=SC2086 # $missing is words
 if ! { $as_root apt-get -qq update &&
     $as_root env DEBIAN_FRONTEND=noninteractive \
         apt-get -qq -y --no-install-recommends install $missing; } >"$log" 2>&1; then

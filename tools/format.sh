@@ -5,4 +5,5 @@ set -eu
 cd "$(dirname "$0")/.."
 mode=-i
 [ "${1-}" != --check ] || mode="--dry-run -Werror"
+# shellcheck disable=SC2086 # $mode is words
 git ls-files -z '*.c' '*.h' '*.cc' '*.hpp' | xargs -0 -r clang-format $mode

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 build=${BUILD:-build/clang}
 commands=$build/compile_commands.json
 [ -f "$commands" ] || { echo "lint: no $commands: configure first, cmake --preset clang" >&2; exit 2; }
+# shellcheck disable=SC2046 # our names have no spaces
 [ $# -gt 0 ] || set -- $(git ls-files '*.c')
 for file in "$@"; do
     # A file that no target compiles has no flags to be read with.
