@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * kill -9 of the agent, or of the collector, at random moments while traced programs write and
+ * captures are asked for over HTTP and by the programs themselves. Afterwards nothing acknowledged
+ * is lost, nothing is stored twice, every capture has ended truthfully, and all is served as
+ * before.
+ *
+ *   test_whole_kill agent|collector      SKEIN_CRASH_ROUNDS sets the number of kills
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "whole.h"
+
+enum { LOADS = 2, CAPTURES_MAX = 20000, KEYS_MAX = 100000, LOOK_EVERY = 20 };
+
+static const char request[] = "{\"selector\":\"service=load\",\"pre_ms\":300,\"post_ms\":30,"
+                              "\"deadline_ms\":4000,\"reason\":\"asked all the time\"}";
+
+static bool kill_the_agent;
+
+/* ---- asking all the time ---- */
+
+struct asker {
+    const struct whole *w;
+    atomic_bool stop;
+    pthread_t thread;
+    char (*captures)[ID_TEXT_BYTES]; /* answered with 202: they may not get lost */
+    size_t count;
+};
+
+static void *ask(void *context)
+{
+    struct asker *asker = context;
+    while (!atomic_load(&asker->stop) && asker->count < CAPTURES_MAX) {
+        struct buf answer = {0};
+        if (whole_http(asker->w, "POST", "/api/v1/captures", request, &answer) == 202) {
+            buf_put_u8(&answer, 0);
+            cJSON *json = cJSON_Parse((const char *)answer.data);
+            const char *id =
+                cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "capture"));
+            (void)snprintf(asker->captures[asker->count++], ID_TEXT_BYTES, "%s", id ? id : "");
+            cJSON_Delete(json);
+        }
+        buf_fini(&answer);
+        struct timespec pace = {0, 20000000}; /* the load, not a wait */
+        (void)nanosleep(&pace, NULL);
+    }
+    return NULL;
+}
+
+/* ---- what is stored ---- */
+
+struct keys {
+    char (*text)[PARTITION_KEY_TEXT_BYTES];
+    size_t count;
+};
+
+static void take_key(void *context, const cJSON *item)
+{
+    struct keys *keys = context;
+    ck_assert_uint_lt(keys->count, KEYS_MAX);
+    (void)snprintf(keys->text[keys->count++], PARTITION_KEY_TEXT_BYTES, "%s",
+                   whole_str(item, "partition"));
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* All keys, sorted; each once. */
+static void keys_list(const struct whole *w, struct keys *keys)
+{
+    keys->count = 0;
+    (void)whole_list(w, "/api/v1/partitions", take_key, keys);
+    qsort(keys->text, keys->count, PARTITION_KEY_TEXT_BYTES, compare_keys);
+    for (size_t i = 1; i < keys->count; i++)
+        ck_assert_msg(strcmp(keys->text[i - 1], keys->text[i]) != 0, "%s is stored twice",
+                      keys->text[i]);
+}
+
+static bool key_is_in(const struct keys *keys, const char *key)
+{
+    return bsearch(key, keys->text, keys->count, PARTITION_KEY_TEXT_BYTES, compare_keys) != NULL;
+}
+
+/* What was stored once stays stored. */
+static void keys_look(const struct whole *w, struct keys *before, struct keys *now)
+{
+    keys_list(w, now);
+    for (size_t i = 0; i < before->count; i++)
+        ck_assert_msg(key_is_in(now, before->text[i]), "%s is lost: see %s", before->text[i],
+                      w->folder);
+    struct keys other = *before;
+    *before = *now;
+    *now = other;
+}
+
+/* ---- captures at the end ---- */
+
+static void process_trace_verify(const struct whole *w, const char *capture, const cJSON *target,
+                                 bool complete)
+{
+    char path[256];
+    struct buf bytes = {0};
+    struct tally tally;
+    const char *process = whole_str(target, "process");
+    (void)snprintf(path, sizeof path, "/api/v1/captures/%s/trace?process=%s", capture, process);
+    int status = whole_http(w, "GET", path, NULL, &bytes);
+    ck_assert_msg(status == 200, "%s: %d", path, status);
+    tally_trace(&bytes, &tally);
+    buf_fini(&bytes);
+    for (unsigned i = 0; complete && i < LOAD_THREADS_MAX; i++)
+        ck_assert_msg(tally.threads[i].holes == 0,
+                      "capture %s says complete, but thread %u of %s has %u holes: see %s", capture,
+                      i, process, tally.threads[i].holes, w->folder);
+}
+
+static void capture_verify(const struct whole *w, const char *id, const struct keys *keys,
+                           unsigned counts[2])
+{
+    cJSON *capture = whole_capture_final(w, id);
+    const cJSON *target, *key;
+    bool complete = strcmp(whole_str(capture, "status"), "complete") == 0;
+    counts[complete]++;
+    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets"))
+    {
+        const char *status = whole_str(target, "status");
+        const cJSON *partitions = cJSON_GetObjectItemCaseSensitive(target, "partitions");
+        bool all = strcmp(status, "complete") == 0;
+        ck_assert_msg(all || strcmp(status, "nothing") == 0 || strcmp(status, "failed") == 0 ||
+                          strcmp(status, "expired") == 0,
+                      "a target of %s ended as %s", id, status);
+        ck_assert_msg(!complete || all || strcmp(status, "nothing") == 0, "%s says complete", id);
+        cJSON_ArrayForEach(key, partitions)
+        {
+            ck_assert_msg(!all || key_is_in(keys, cJSON_GetStringValue(key)),
+                          "%s of the complete capture %s is lost", cJSON_GetStringValue(key), id);
+        }
+        if (all)
+            process_trace_verify(w, id, target, complete);
+    }
+    cJSON_Delete(capture);
+}
+
+static void take_id(void *context, const cJSON *item)
+{
+    struct asker *all = context;
+    ck_assert_uint_lt(all->count, CAPTURES_MAX);
+    (void)snprintf(all->captures[all->count++], ID_TEXT_BYTES, "%s", whole_str(item, "capture"));
+}
+
+static void captures_verify(const struct whole *w, const struct asker *asked,
+                            const struct keys *keys)
+{
+    unsigned counts[2] = {0, 0}; /* incomplete, complete */
+    struct asker all = {.captures = calloc(CAPTURES_MAX, ID_TEXT_BYTES)};
+    ck_assert_ptr_nonnull(all.captures);
+    (void)whole_list(w, "/api/v1/captures", take_id, &all);
+    qsort(all.captures, all.count, ID_TEXT_BYTES, compare_keys);
+    for (size_t i = 0; i < asked->count; i++)
+        ck_assert_msg(
+            bsearch(asked->captures[i], all.captures, all.count, ID_TEXT_BYTES, compare_keys),
+            "capture %s was accepted and is gone: see %s", asked->captures[i], w->folder);
+    for (size_t i = 0; i < all.count; i++)
+        capture_verify(w, all.captures[i], keys, counts);
+    fprintf(stderr, "%zu captures asked, %zu in all: %u complete, %u incomplete; %zu partitions\n",
+            asked->count, all.count, counts[1], counts[0], keys->count);
+    ck_assert_uint_gt(counts[1], 0);
+    free(all.captures);
+}
+
+/* ---- the kills ---- */
+
+static void daemon_restart(struct whole *w)
+{
+    /* The moment, not a wait. A collector must hear of the processes before it can be asked. */
+    struct timespec chance = {0, rand() % (kill_the_agent ? 250000000 : 500000000)};
+    (void)nanosleep(&chance, NULL);
+    if (kill_the_agent) {
+        whole_kill(&w->agent);
+        whole_agent_spawn(w);
+    } else {
+        whole_kill(&w->collector);
+        whole_collector_start(w);
+    }
+}
+
+static void loads_start(struct whole *w, struct load loads[LOADS])
+{
+    for (unsigned i = 0; i < LOADS; i++) {
+        struct load_options options = {
+            .service = "load", .threads = 3, .burst = 10, .pause_us = 1500, .snapshot_ms = 70};
+        load_start(w, &options, &loads[i]);
+    }
+    for (unsigned i = 0; i < LOADS; i++)
+        load_wait_attached(&loads[i]);
+    whole_wait_live(w, "service%3Dload", LOADS);
+}
+
+/* The loads end, so that nothing new comes, and what the agent holds goes to the collector. */
+static void loads_end(struct whole *w, struct load loads[LOADS])
+{
+    for (unsigned i = 0; i < LOADS; i++)
+        loads[i].page->stop = 1;
+    for (unsigned i = 0; i < LOADS; i++) {
+        ck_assert_int_eq(spawn_wait(loads[i].pid, 0), 0);
+        loads[i].pid = 0;
+        load_free(&loads[i]);
+    }
+    whole_wait_drained(w);
+}
+
+START_TEST(nothing_acknowledged_is_lost_and_nothing_comes_twice)
+{
+    struct whole w;
+    struct load loads[LOADS];
+    struct keys before = {calloc(KEYS_MAX, PARTITION_KEY_TEXT_BYTES), 0};
+    struct keys now = {calloc(KEYS_MAX, PARTITION_KEY_TEXT_BYTES), 0};
+    struct asker asker = {.w = &w, .captures = calloc(CAPTURES_MAX, ID_TEXT_BYTES)};
+    const char *rounds_text = getenv("SKEIN_CRASH_ROUNDS");
+    int rounds = rounds_text ? atoi(rounds_text) : 110;
+    unsigned seed = (unsigned)time(NULL);
+    fprintf(stderr, "seed %u\n", seed);
+    srand(seed);
+    whole_init(&w, "\"store\":{\"segment_bytes\":1048576}",
+               "\"ring\":{\"bytes\":524288},\"snapshot\":{\"cooldown_ms\":150,\"pre_ms\":200,"
+               "\"post_ms\":20}");
+    whole_collector_start(&w);
+    whole_agent_start(&w);
+    loads_start(&w, loads);
+    ck_assert_int_eq(pthread_create(&asker.thread, NULL, ask, &asker), 0);
+    for (int i = 0; i < rounds; i++) {
+        daemon_restart(&w);
+        if (i % LOOK_EVERY == LOOK_EVERY - 1)
+            keys_look(&w, &before, &now);
+    }
+    atomic_store(&asker.stop, true);
+    pthread_join(asker.thread, NULL);
+    whole_wait_live(&w, "service%3Dload", LOADS);
+    whole_serves(&w, "service=load");
+    loads_end(&w, loads);
+    keys_look(&w, &before, &now);
+    captures_verify(&w, &asker, &before);
+    whole_fini(&w);
+    free(before.text);
+    free(now.text);
+    free(asker.captures);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 2;
+    kill_the_agent = strcmp(argv[1], "agent") == 0;
+    Suite *suite = suite_create(kill_the_agent ? "whole_kill_agent" : "whole_kill_collector");
+    TCase *c = tcase_create("all");
+    tcase_set_timeout(c, 580);
+    tcase_add_test(c, nothing_acknowledged_is_lost_and_nothing_comes_twice);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
+}
