@@ -229,16 +229,15 @@ static void take_str(struct decoder *d, struct decoded_arg *arg)
 {
     uint64_t v = take_leb(&d->in);
     uint64_t n = v >> 1;
+    char text[SKEIN_STR_MAX + 1] = "";
+    const struct type_desc *string = v & 1 ? NULL : find_type(d, RING_TABLE_STRING, n);
     if (v & 1) {
         arg->cut = n >= 2 * SKEIN_STR_MAX;
-        take_bytes(&d->in, arg->text, sizeof arg->text, arg->cut ? n - 2 * SKEIN_STR_MAX : n);
-        return;
-    }
-    const struct type_desc *string = find_type(d, RING_TABLE_STRING, n);
-    if (string)
-        memcpy(arg->text, string->text, sizeof arg->text);
-    else
+        take_bytes(&d->in, text, sizeof text, arg->cut ? n - 2 * SKEIN_STR_MAX : n);
+    } else if (!string) {
         d->in.bad = true;
+    }
+    arg->text = strdup(string ? string->text : text);
 }
 
 static void take_arg(struct decoder *d, struct decoded_arg *arg)
@@ -269,9 +268,10 @@ static void take_arg(struct decoder *d, struct decoded_arg *arg)
 
 static bool take_event(struct decoder *d, uint64_t type)
 {
-    struct type_desc self = {0};
+    struct type_desc self;
     const struct type_desc *desc = &self;
     if (type == RING_RECORD_INLINE) {
+        memset(&self, 0, sizeof self);
         self.klass = take_byte(&d->in);
         self.group = take_byte(&d->in);
         self.nargs = take_byte(&d->in);
@@ -291,12 +291,12 @@ static bool take_event(struct decoder *d, uint64_t type)
     e->group = desc->group;
     e->nargs = desc->nargs;
     memcpy(e->name, desc->text, sizeof e->name);
-    e->args = calloc(SKEIN_ARGS_MAX, sizeof *e->args);
+    e->args = calloc((size_t)e->nargs + 1, sizeof *e->args);
     if (e->klass == SKEIN_CLASS_SPAN)
         e->duration = take_leb(&d->in);
     for (uint8_t i = 0; i < e->nargs; i++) {
         e->args[i].type = desc->types[i];
-        memcpy(e->args[i].name, desc->names[i], sizeof e->args[i].name);
+        memcpy(e->args[i].name, desc->names[i], sizeof e->args[i].name - 1);
         take_arg(d, &e->args[i]);
     }
     return !d->in.bad || fail(d->out, "malformed arguments", type, d->chunk);
@@ -376,8 +376,11 @@ bool ring_decode(uint8_t *ring, const struct ring_geometry *geometry, struct dec
 
 void ring_decode_free(struct decoded_ring *decoded)
 {
-    for (size_t i = 0; i < decoded->event_count; i++)
+    for (size_t i = 0; i < decoded->event_count; i++) {
+        for (uint8_t a = 0; a < decoded->events[i].nargs; a++)
+            free(decoded->events[i].args[a].text);
         free(decoded->events[i].args);
+    }
     for (size_t i = 0; i < decoded->chunk_count; i++)
         free(decoded->chunks[i].copy);
     free(decoded->events);

@@ -17,12 +17,12 @@ enum decoded_kind { DECODED_EVENT = 1, DECODED_END, DECODED_LOST, DECODED_OPEN }
 
 struct decoded_arg {
     uint8_t type;
-    char name[SKEIN_NAME_MAX + 1];
-    uint64_t u64; /* also the resource of a seq */
+    char name[32]; /* its beginning */
+    uint64_t u64;  /* also the resource of a seq */
     int64_t i64;
     double f64;
     uint64_t number;
-    char text[SKEIN_STR_MAX + 1];
+    char *text; /* of a str; else NULL */
     bool cut;
 };
 
@@ -32,9 +32,9 @@ struct decoded_event {
     bool self_described;
     char name[SKEIN_NAME_MAX + 1];
     uint64_t ticks, duration, generation;
-    uint64_t lost;  /* DECODED_LOST */
-    uint32_t chunk; /* index into chunks */
-    struct decoded_arg *args;
+    uint64_t lost;            /* DECODED_LOST */
+    uint32_t chunk;           /* index into chunks */
+    struct decoded_arg *args; /* nargs of them */
 };
 
 struct decoded_chunk {
