@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent's Unix socket: takes HELLOs, identifies peers by SO_PEERCRED, hands out rings (or adopts
- * the one that a process brings from an agent before), keeps the process table, notices ends and
- * crashes. Loop thread only.
+ * The agent's Unix socket: takes HELLOs, identifies peers by SO_PEERCRED, hands out rings (or
+ * adopts the one that a process brings from an agent before), keeps the process table, notices ends
+ * and crashes. Loop thread only.
  */
 #ifndef ATTACH_H
 #define ATTACH_H
@@ -14,8 +14,9 @@
 struct attach_settings {
     const char *socket_path;
     uint64_t agent_id, epoch;
-    uint64_t ring_bytes, ring_bytes_max, total_ring_bytes_max; /* default; largest granted; all rings together */
-    uint8_t mode;                                              /* default */
+    /* default; largest granted; all rings together */
+    uint64_t ring_bytes, ring_bytes_max, total_ring_bytes_max;
+    uint8_t mode; /* default */
     uint64_t enabled_groups;
     uint32_t max_processes;
     bool same_uid_only; /* refuse peers of other users unless the agent is root */
@@ -25,16 +26,20 @@ struct attach_hooks {
     void *context;
     void (*attached)(void *context, struct process *p);
     void (*snapshot)(void *context, struct process *p, const char *reason);
-    /* The process is gone (state and death say how); its ring is still readable while referenced. */
+    /* The process is gone (state and death say how); its ring is still readable while referenced.
+     */
     void (*gone)(void *context, struct process *p);
 };
 
 struct attach;
-/* Binds and listens; settings and hooks are copied, loop and host must outlive it. SKEIN_OK; SKEIN_BUSY (another agent
- * listens there), SKEIN_INVALID, SKEIN_IO, SKEIN_NO_MEMORY with a sentence in error. */
-int attach_new(struct loop *loop, struct host_page_owner *host, const struct attach_settings *settings,
-               const struct attach_hooks *hooks, struct attach **out, char *error, size_t error_bytes);
-/* Lets go of every process without a hook: they live on, and bring their rings to the next agent. */
+/* Binds and listens; settings and hooks are copied, loop and host must outlive it. SKEIN_OK;
+ * SKEIN_BUSY (another agent listens there), SKEIN_INVALID, SKEIN_IO, SKEIN_NO_MEMORY with a
+ * sentence in error. */
+int attach_new(struct loop *loop, struct host_page_owner *host,
+               const struct attach_settings *settings, const struct attach_hooks *hooks,
+               struct attach **out, char *error, size_t error_bytes);
+/* Lets go of every process without a hook: they live on, and bring their rings to the next agent.
+ */
 void attach_free(struct attach **attach);
 struct process *attach_processes(struct attach *attach); /* list through ->next */
 uint64_t attach_version(const struct attach *attach);    /* changes with the table */
@@ -42,8 +47,9 @@ uint64_t attach_version(const struct attach *attach);    /* changes with the tab
 struct attach_counters {
     uint64_t accepted; /* attached */
     uint64_t refused;  /* answered with a status, or no memory or descriptors to answer */
-    uint64_t malformed; /* no HELLO within 5 s, crowded out before it, or bytes that are none of ours */
-    uint64_t adopted;  /* of the accepted: with the ring they brought */
+    /* no HELLO within 5 s, crowded out before it, or bytes that are none of ours */
+    uint64_t malformed;
+    uint64_t adopted; /* of the accepted: with the ring they brought */
 };
 void attach_count(const struct attach *attach, struct attach_counters *out);
 

@@ -16,20 +16,22 @@ struct cut_marks;
 int cut_marks_new(const struct process *p, struct cut_marks **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
 void cut_marks_free(struct cut_marks **marks);
 
-/* What the ring's loss counters said at the cut before, of whatever capture, so that the next one tells only what is
- * new. Made at attach with what an adopted ring brings; without one every counter is told from zero. */
-int cut_baseline_new(const struct process *p, struct cut_baseline **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
+/* What the ring's loss counters said at the cut before, of whatever capture, so that the next one
+ * tells only what is new. Made at attach with what an adopted ring brings; without one every
+ * counter is told from zero. */
+/* SKEIN_OK, SKEIN_NO_MEMORY */
+int cut_baseline_new(const struct process *p, struct cut_baseline **out);
 void cut_baseline_free(struct cut_baseline **baseline);
 
 struct cut_request {
     struct process *process;
     uint64_t from_ns, to_ns; /* realtime window; records of chunks that overlap it are taken */
-    struct cut_marks *marks; /* updated on SKEIN_OK; those of another ring are begun anew. NULL: one partition, and
-                              * what does not fit is lost (SIZE) */
+    struct cut_marks *marks; /* updated on SKEIN_OK; those of another ring are begun anew. NULL: one
+                              * partition, and what does not fit is lost (SIZE) */
     uint64_t epoch;          /* of this agent run */
     int64_t clock_offset_ns;
     const char *host;
-    uint64_t max_bytes;      /* ring bytes in a partition; 0 or more than 16 MiB: 16 MiB */
+    uint64_t max_bytes; /* ring bytes in a partition; 0 or more than 16 MiB: 16 MiB */
 };
 
 struct cut_gap {
@@ -47,9 +49,11 @@ struct cut_result {
     bool more; /* the size limit was reached: cut again, with the same marks, for the rest */
 };
 
-/* Returns SKEIN_OK with one partition; SKEIN_NOT_FOUND when nothing new lies in the window (result->gaps may say why);
- * SKEIN_NO_MEMORY, SKEIN_IO. The caller calls cut_result_fini after any result. */
-int partition_cut(struct host_page_owner *host, const struct cut_request *request, struct cut_result *result);
+/* Returns SKEIN_OK with one partition; SKEIN_NOT_FOUND when nothing new lies in the window
+ * (result->gaps may say why); SKEIN_NO_MEMORY, SKEIN_IO. The caller calls cut_result_fini after any
+ * result. */
+int partition_cut(struct host_page_owner *host, const struct cut_request *request,
+                  struct cut_result *result);
 void cut_result_fini(struct cut_result *result);
 
 #endif

@@ -6,8 +6,8 @@
 #ifndef HOST_PAGE_H
 #define HOST_PAGE_H
 
-#include "ring_layout.h"
 #include "partition.h"
+#include "ring_layout.h"
 
 struct host_page_owner;
 
@@ -15,17 +15,22 @@ struct host_page_owner;
 int host_page_new(uint64_t first_generation, struct host_page_owner **out);
 void host_page_free(struct host_page_owner **owner);
 int host_page_fd(const struct host_page_owner *owner); /* to hand to producers: read-only there */
-uint64_t host_page_switch(struct host_page_owner *owner); /* stores generation + 1; returns the one that ended */
+/* stores generation + 1; returns the one that ended */
+uint64_t host_page_switch(struct host_page_owner *owner);
 uint64_t host_page_generation(const struct host_page_owner *owner); /* the current one */
 uint8_t host_page_clock(const struct host_page_owner *owner);
 uint8_t host_page_shift(const struct host_page_owner *owner);
 
 void host_page_snapshot(const struct host_page_owner *owner, struct clock_snapshot *out); /* now */
 
-void host_page_first(const struct host_page_owner *owner, struct clock_snapshot *out); /* of host_page_new */
+/* of host_page_new */
+void host_page_first(const struct host_page_owner *owner, struct clock_snapshot *out);
 
-/* ns <-> ticks by two snapshots, also outside of them: MONOTONIC gives the slope, b's REALTIME the place (F-17). */
-uint64_t clock_snapshot_ticks(const struct clock_snapshot *a, const struct clock_snapshot *b, uint64_t realtime_ns);
-uint64_t clock_snapshot_realtime(const struct clock_snapshot *a, const struct clock_snapshot *b, uint64_t ticks);
+/* ns <-> ticks by two snapshots, also outside of them: MONOTONIC gives the slope, b's REALTIME the
+ * place (F-17). */
+uint64_t clock_snapshot_ticks(const struct clock_snapshot *a, const struct clock_snapshot *b,
+                              uint64_t realtime_ns);
+uint64_t clock_snapshot_realtime(const struct clock_snapshot *a, const struct clock_snapshot *b,
+                                 uint64_t ticks);
 
 #endif

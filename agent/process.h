@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ring_layout.h"
 #include "ids.h"
 #include "partition.h"
+#include "ring_layout.h"
 
-/* CRASHED: a signal ended it, or it left without BYE and not with exit status 0. ENDED: gone otherwise, also a process
- * that runs on but has attached anew (exec, a second skein_start). */
+/* CRASHED: a signal ended it, or it left without BYE and not with exit status 0. ENDED: gone
+ * otherwise, also a process that runs on but has attached anew (exec, a second skein_start). */
 enum process_state { PROCESS_LIVE = 1, PROCESS_ENDED = 2, PROCESS_CRASHED = 3 };
 
 struct cut_baseline; /* cutter.c's memory of losses that it has told of */
@@ -32,14 +32,20 @@ struct process {
     uint8_t *ring; /* read and (for PIN only) written */
     struct ring_geometry geometry;
     struct process_page *page; /* ours to write */
-    int ring_fd;               /* -1 in a process made by hand: the cutter then looks at all of the ring */
+    /* -1 in a process made by hand: the cutter then looks at all of the ring */
+    int ring_fd;
     /* the cutter's, whose calls for one process do not overlap */
     struct cut_baseline *baseline;
     /* shared */
-    uint32_t references; /* atomic */
+    uint32_t references;    /* atomic */
     uint64_t next_sequence; /* atomic; of partitions in this agent's epoch */
-    uint32_t state;         /* atomic; enum process_state. Leaves LIVE once, by a release store after death is set */
-    struct { int32_t signal, status; bool known; } death; /* read after an acquire load of state that is not LIVE */
+    /* atomic; enum process_state. Leaves LIVE once, by a release store after death is set */
+    uint32_t state;
+    /* read after an acquire load of state that is not LIVE */
+    struct {
+        int32_t signal, status;
+        bool known;
+    } death;
     /* loop thread */
     int socket, pidfd, page_fd;
     bool said_bye;
@@ -47,14 +53,16 @@ struct process {
     struct process *next;
 };
 
-/* A process with one reference, zero but for descriptors of -1 and state LIVE. SKEIN_OK, SKEIN_NO_MEMORY. */
+/* A process with one reference, zero but for descriptors of -1 and state LIVE. SKEIN_OK,
+ * SKEIN_NO_MEMORY. */
 int process_new(struct process **out);
 
 /* Moves it out of LIVE. Loop thread, once. */
 void process_set_gone(struct process *p, enum process_state state);
 enum process_state process_state(const struct process *p); /* any thread */
 
-/* What its ring says of itself; hints of a hostile writer, for listings. Any thread that holds a reference. */
+/* What its ring says of itself; hints of a hostile writer, for listings. Any thread that holds a
+ * reference. */
 struct process_usage {
     uint64_t lost, wrapped, used_bytes;
     uint64_t written_bytes; /* chunks claimed since the ring was made */

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROUNDS 600000 /* 1.2 million events of some 26 bytes: a 16 MiB ring, filled nearly twice   \
-                       */
+/* 1.2 million events of some 26 bytes: a 16 MiB ring, filled nearly twice */
+#define ROUNDS 600000
 
 int main(void)
 {

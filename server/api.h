@@ -41,8 +41,10 @@ void api_rules_delete(void *context, struct http_exchange *x);
 
 /* Each reads a query parameter; false after a 400 with the parameter's name was given. */
 bool api_limit(struct http_exchange *x, size_t *limit);
-bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns); /* RFC 3339, or nanoseconds */
-bool api_selector(struct http_exchange *x, struct selector **selector); /* NULL where absent; freed by the caller */
+/* RFC 3339, or nanoseconds */
+bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns);
+/* NULL where absent; freed by the caller */
+bool api_selector(struct http_exchange *x, struct selector **selector);
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given);
 
 /* "<number>-<rest>": *rest points into the parameter. *given false where there is none. */

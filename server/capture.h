@@ -2,11 +2,11 @@
  *
  * The capture engine: captures, their targets' states, ledger, verdict, deadlines.
  *
- * Everything is guarded by the control lock (fleet.h). Functions for HTTP take it themselves and are
- * for any thread; those marked "locked" are the control thread's. Captures that run are in memory,
- * others are loaded when something late arrives for them. What is stored is asked of the index, so
- * whatever order reports and partitions come in, and whoever was killed in between, the targets'
- * states come out the same.
+ * Everything is guarded by the control lock (fleet.h). Functions for HTTP take it themselves and
+ * are for any thread; those marked "locked" are the control thread's. Captures that run are in
+ * memory, others are loaded when something late arrives for them. What is stored is asked of the
+ * index, so whatever order reports and partitions come in, and whoever was killed in between, the
+ * targets' states come out the same.
  */
 #ifndef CAPTURE_H
 #define CAPTURE_H
@@ -23,9 +23,10 @@ struct capture_settings {
     void *context;
 };
 
-/* Loads the captures that run and looks at what of them has arrived meanwhile. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
-int capture_engine_new(const struct capture_settings *settings, struct fleet *fleet, struct catalog *catalog,
-                       struct index *index, struct capture_engine **out);
+/* Loads the captures that run and looks at what of them has arrived meanwhile. SKEIN_OK,
+ * SKEIN_NO_MEMORY, SKEIN_IO. */
+int capture_engine_new(const struct capture_settings *settings, struct fleet *fleet,
+                       struct catalog *catalog, struct index *index, struct capture_engine **out);
 void capture_engine_free(struct capture_engine **engine);
 
 /* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
@@ -33,36 +34,47 @@ void capture_engine_free(struct capture_engine **engine);
 struct capture_request {
     const char *selector_text;
     const struct selector *selector;
-    uint64_t at_ns, pre_ms, post_ms, deadline_ms; /* at_ns 0: now; the deadline counts from the window's end */
+    /* at_ns 0: now; the deadline counts from the window's end */
+    uint64_t at_ns, pre_ms, post_ms, deadline_ms;
     const char *reason;
 };
-/* Begins a capture on every matching process that is not gone; it is durable when this returns, and its commands are on
- * their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector matches nobody); SKEIN_IO, SKEIN_FULL (could not be saved). */
-int capture_create(struct capture_engine *e, const struct capture_request *request, struct capture_id *id, cJSON **out);
-int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **out); /* SKEIN_OK, SKEIN_NOT_FOUND */
-int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **out); /* the same, SKEIN_IO */
+/* Begins a capture on every matching process that is not gone; it is durable when this returns, and
+ * its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector matches nobody); SKEIN_IO,
+ * SKEIN_FULL (could not be saved). */
+int capture_create(struct capture_engine *e, const struct capture_request *request,
+                   struct capture_id *id, cJSON **out);
+/* SKEIN_OK, SKEIN_NOT_FOUND */
+int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **out);
+/* the same, SKEIN_IO */
+int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **out);
 bool capture_exists(struct capture_engine *e, const struct capture_id *id);
 
-/* Deletes capture and partitions, and remembers the id: what comes late for it is acknowledged and deleted as well.
- * SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_IO (where the rows are gone but partitions are not, it is tried again by itself). */
+/* Deletes capture and partitions, and remembers the id: what comes late for it is acknowledged and
+ * deleted as well. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_IO (where the rows are gone but partitions are
+ * not, it is tried again by itself). */
 int capture_delete(struct capture_engine *e, const struct capture_id *id);
 
 /* ---- for the control thread; locked but where said ---- */
 
 void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent);
 void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent);
-void capture_command_done(struct capture_engine *e, struct fleet_agent *agent, const struct capture_id *id, const char *error);
+void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
+                          const struct capture_id *id, const char *error);
 /* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
-int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent, const struct control_fired *fired);
-/* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have come first. */
+int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
+                     const struct control_fired *fired);
+/* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have
+ * come first. */
 bool capture_is_news(struct capture_engine *e, const struct capture_id *id);
 /* Refuses a capture that an agent has begun: nothing of it is kept, now or when it arrives. */
 void capture_refuse(struct capture_engine *e, const struct capture_id *id);
-int capture_on_target(struct capture_engine *e, struct fleet_agent *agent, const struct control_target *target, const cJSON *json);
+int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
+                      const struct control_target *target, const cJSON *json);
 void capture_tick(struct capture_engine *e, uint64_t now_ns);
 int capture_save(struct capture_engine *e);
 void capture_saved(struct capture_engine *e);
-void capture_unlocked(struct capture_engine *e); /* not locked: purges what came late for deleted captures */
+/* not locked: purges what came late for deleted captures */
+void capture_unlocked(struct capture_engine *e);
 
 /* The ingest hook: notes what was stored; never blocks. Ingest thread. */
 void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count);

@@ -23,12 +23,12 @@
     X(COMPLETE, "complete", true)    /* every listed partition is stored */                        \
     X(NOTHING, "nothing", true)      /* the window held no records */                              \
     X(FAILED, "failed", true)                                                                      \
-    X(EXPIRED, "expired", true)      /* the deadline came first; late truth still completes it */
+    X(EXPIRED, "expired", true) /* the deadline came first; late truth still completes it */
 enum target_status {
 #define X(name, text, final) TARGET_##name,
     TARGET_STATUS_LIST(X)
 #undef X
-    TARGET_STATUS_COUNT
+        TARGET_STATUS_COUNT
 };
 
 enum capture_status { CAPTURE_RUNNING, CAPTURE_COMPLETE, CAPTURE_INCOMPLETE, CAPTURE_STOPPED };
@@ -37,12 +37,14 @@ struct capture_target {
     struct process_uid process;
     uint64_t agent, updated_ns;
     uint32_t pid;
-    char host[CONTROL_NAME_MAX + 1], service[128], labels[CONTROL_LABELS_MAX + 1], exe[CONTROL_NAME_MAX + 1];
+    char host[CONTROL_NAME_MAX + 1], service[128], labels[CONTROL_LABELS_MAX + 1],
+        exe[CONTROL_NAME_MAX + 1];
     enum target_status status;
     char reason[CAPTURE_REASON_MAX];
-    cJSON *report;                /* the agent's last one with facts; NULL: none; owns the text of `facts` */
+    /* the agent's last one with facts; NULL: none; owns the text of `facts` */
+    cJSON *report;
     struct control_target facts;
-    bool *stored;                 /* for each partition of facts */
+    bool *stored; /* for each partition of facts */
     size_t stored_count;
     uint64_t stored_events, stored_bytes;
     bool dirty;
@@ -87,34 +89,42 @@ const char *target_status_text(enum target_status status);
 const char *capture_status_text(enum capture_status status);
 bool target_is_final(enum target_status status);
 bool target_may(enum target_status from, enum target_status to);
-/* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one. */
-bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t, enum target_status to, const char *reason);
+/* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one.
+ */
+bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                enum target_status to, const char *reason);
 /* Ends the capture once all its targets have, and renews the verdict of an ended one. */
 void capture_settle(struct capture_engine *e, struct capture *c);
 void capture_assert(const struct capture *c);
-/* Takes a report with facts (uploading): replaces the facts, asks the index what is stored. Takes json. */
+/* Takes a report with facts (uploading): replaces the facts, asks the index what is stored. Takes
+ * json. */
 int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON *json);
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process);
 /* A new target; process may be NULL where the fleet does not know it. */
-struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid, const struct fleet_process *p,
+struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
+                                          const struct fleet_process *p,
                                           const struct fleet_agent *agent);
 struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
 void capture_free(struct capture *c);
 void capture_touch(struct capture_engine *e, struct capture *c); /* marks dirty */
 
 /* capture.c */
-void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent); /* its command, to an online agent */
-void capture_discard(struct capture_engine *e, struct capture *c); /* out of memory; the rows stay */
-void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t, enum target_status status,
-                          const char *reason);
-int capture_purge_soon(void *engine, const struct capture_id *id); /* a deleted one's partitions, in the next rounds */
+/* its command, to an online agent */
+void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent);
+/* out of memory; the rows stay */
+void capture_discard(struct capture_engine *e, struct capture *c);
+void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                          enum target_status status, const char *reason);
+/* a deleted one's partitions, in the next rounds */
+int capture_purge_soon(void *engine, const struct capture_id *id);
 
 /* capture_inbox.c */
 void capture_take_inbox(struct capture_engine *e);
 
 /* capture_load.c */
-struct capture *capture_find(struct capture_engine *e, const struct capture_id *id); /* in memory or loaded; NULL */
+/* in memory or loaded; NULL */
+struct capture *capture_find(struct capture_engine *e, const struct capture_id *id);
 int capture_load_running(struct capture_engine *e);
 
 /* capture_json.c */

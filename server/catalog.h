@@ -5,7 +5,8 @@
  * survives a power cut. Rows only; the meaning is capture.c's, rules.c's and fleet.c's.
  *
  * Any thread reads. Writers hold the control lock (fleet_lock), so that memory and rows agree.
- * Text in a row that is handed out is valid during the callback; callbacks must not call the catalog.
+ * Text in a row that is handed out is valid during the callback; callbacks must not call the
+ * catalog.
  */
 #ifndef CATALOG_H
 #define CATALOG_H
@@ -17,11 +18,13 @@
 
 struct catalog;
 
-/* Makes or opens folder/state.db. SKEIN_OK, SKEIN_IO, SKEIN_CORRUPT, SKEIN_VERSION (a newer collector's) with words in error. */
+/* Makes or opens folder/state.db. SKEIN_OK, SKEIN_IO, SKEIN_CORRUPT, SKEIN_VERSION (a newer
+ * collector's) with words in error. */
 int catalog_open(const char *folder, struct catalog **out, char *error, size_t error_bytes);
 void catalog_close(struct catalog **catalog);
 
-/* All writes lie between these two, on one thread. catalog_end: SKEIN_OK when committed, else nothing of it happened. */
+/* All writes lie between these two, on one thread. catalog_end: SKEIN_OK when committed, else
+ * nothing of it happened. */
 int catalog_begin(struct catalog *c);
 int catalog_end(struct catalog *c, bool commit);
 
@@ -45,9 +48,9 @@ struct catalog_target {
     const char *report; /* the agent's last report as JSON; "" where none */
 };
 struct catalog_capture_query {
-    const char *status;        /* NULL: any */
-    uint64_t from_ns, to_ns;   /* windows that overlap; 0 and UINT64_MAX for all */
-    bool before;               /* cursor: captures older than these two */
+    const char *status;      /* NULL: any */
+    uint64_t from_ns, to_ns; /* windows that overlap; 0 and UINT64_MAX for all */
+    bool before;             /* cursor: captures older than these two */
     uint64_t before_created_ns;
     struct capture_id before_id;
     size_t limit;
@@ -59,12 +62,15 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *capture
 int catalog_put_target(struct catalog *c, const struct catalog_target *target);
 
 /* Newest first. Each returns rows given, or a status. */
-int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *query, catalog_capture_fn *fn, void *context);
-int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn, void *context);
-int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn, void *context);
+int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *query,
+                         catalog_capture_fn *fn, void *context);
+int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn,
+                        void *context);
+int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn,
+                        void *context);
 
-/* Deletion: the rows go and the id is remembered for good, so that nothing late brings the capture back.
- * `purged` is set when its partitions are gone too. */
+/* Deletion: the rows go and the id is remembered for good, so that nothing late brings the capture
+ * back. `purged` is set when its partitions are gone too. */
 int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
 int catalog_set_purged(struct catalog *c, const struct capture_id *id);
 bool catalog_is_deleted(struct catalog *c, const struct capture_id *id);

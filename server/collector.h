@@ -22,8 +22,8 @@ struct collector_config {
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
     uint64_t deadline_ms;
-    uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes, http_receive_ms,
-        http_idle_ms, http_drain_ms, http_exports;
+    uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
+        http_receive_ms, http_idle_ms, http_drain_ms, http_exports;
 };
 extern const struct config_param collector_params[];
 
@@ -41,10 +41,11 @@ struct collector {
     bool draining;    /* atomic */
 };
 
-/* Starts everything with the config that is in place. SKEIN_OK, or a status with "what: why" in error; what had started is
- * stopped again. */
+/* Starts everything with the config that is in place. SKEIN_OK, or a status with "what: why" in
+ * error; what had started is stopped again. */
 int collector_start(struct collector *c, char *error, size_t error_bytes);
-/* Drains: no new requests, running downloads and uploads finish within bounds, everything acknowledged is on disk. */
+/* Drains: no new requests, running downloads and uploads finish within bounds, everything
+ * acknowledged is on disk. */
 void collector_stop(struct collector *c);
 
 /* The API's route table (api_routes.c); handlers get the struct collector as their context. */

@@ -96,15 +96,20 @@ struct control_report {
     };
 };
 
-/* SKEIN_OK; SKEIN_INVALID with "path: what is wrong" in error; SKEIN_NO_MEMORY. Nothing is to be freed after a failure. */
-int control_hello_get(const cJSON *json, struct control_hello *out, char *error, size_t error_bytes);
-int control_heartbeat_get(const cJSON *json, struct control_heartbeat *out, char *error, size_t error_bytes);
+/* SKEIN_OK; SKEIN_INVALID with "path: what is wrong" in error; SKEIN_NO_MEMORY. Nothing is to be
+ * freed after a failure. */
+int control_hello_get(const cJSON *json, struct control_hello *out, char *error,
+                      size_t error_bytes);
+int control_heartbeat_get(const cJSON *json, struct control_heartbeat *out, char *error,
+                          size_t error_bytes);
 int control_ack_get(const cJSON *json, struct control_ack *out, char *error, size_t error_bytes);
-int control_report_get(const cJSON *json, struct control_report *out, char *error, size_t error_bytes);
+int control_report_get(const cJSON *json, struct control_report *out, char *error,
+                       size_t error_bytes);
 void control_report_fini(struct control_report *report);
 
 /* A target report's own members, without agent and kind: as the catalog keeps it. */
-int control_target_get(const cJSON *json, struct control_target *out, char *error, size_t error_bytes);
+int control_target_get(const cJSON *json, struct control_target *out, char *error,
+                       size_t error_bytes);
 void control_target_fini(struct control_target *target);
 
 /* Agent ids: 16 hex digits. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thin door to SQLite for index and catalog; db_sqlite.c alone knows sqlite3.h. A struct db is one
- * connection with one mutex: any thread may call, calls are serialised.
+ * A thin door to SQLite for index and catalog; db_sqlite.c alone knows sqlite3.h. A struct db is
+ * one connection with one mutex: any thread may call, calls are serialised.
  */
 #ifndef DB_H
 #define DB_H
@@ -15,8 +15,9 @@
 struct db;
 struct db_row; /* the current row of a query */
 
-/* Opens or makes the file, WAL; full: synchronous=FULL (state that exists nowhere else), else NORMAL.
- * SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT (no database: the caller decides whether to rebuild), with words in error. */
+/* Opens or makes the file, WAL; full: synchronous=FULL (state that exists nowhere else), else
+ * NORMAL. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT (no database: the caller decides whether to rebuild),
+ * with words in error. */
 int db_open(const char *path, bool full, struct db **out, char *error, size_t error_bytes);
 void db_close(struct db **db);
 const char *db_error(const struct db *db);
@@ -24,17 +25,20 @@ const char *db_error(const struct db *db);
 /* Runs one or more statements without parameters (schemas, pragmas). */
 int db_exec(struct db *db, const char *sql);
 
-/* Runs one statement; prepared once and kept. One argument a letter of types: i int64_t, s const char * (NULL: SQL NULL),
- * b const void * and size_t. For each row calls fn until it returns not 0. Returns rows seen (changed, where it is no
- * query), or SKEIN_IO, SKEIN_EXISTS (a constraint), SKEIN_FULL, SKEIN_CORRUPT, SKEIN_NO_MEMORY, SKEIN_BUSY. */
+/* Runs one statement; prepared once and kept. One argument a letter of types: i int64_t, s const
+ * char * (NULL: SQL NULL), b const void * and size_t. For each row calls fn until it returns not 0.
+ * Returns rows seen (changed, where it is no query), or SKEIN_IO, SKEIN_EXISTS (a constraint),
+ * SKEIN_FULL, SKEIN_CORRUPT, SKEIN_NO_MEMORY, SKEIN_BUSY. */
 typedef int db_row_fn(void *context, struct db_row *row);
-int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context, const char *types, ...);
+int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context, const char *types,
+               ...);
 
 int64_t db_i64(struct db_row *row, int column);
 const char *db_text(struct db_row *row, int column); /* "" for NULL; valid until the next row */
 const void *db_blob(struct db_row *row, int column, size_t *n);
 
-/* A transaction holds the connection's mutex: begin and end on one thread. commit false rolls back. */
+/* A transaction holds the connection's mutex: begin and end on one thread. commit false rolls back.
+ */
 int db_begin(struct db *db);
 int db_end(struct db *db, bool commit);
 

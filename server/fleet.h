@@ -24,7 +24,8 @@ struct fleet_agent {
     bool session; /* has said HELLO since this collector started */
     bool online;
     uint64_t last_seen_ns; /* realtime */
-    int64_t clock_offset_ns; /* collector's clock minus the agent's, by the least delayed of the last heartbeats */
+    /* collector's clock minus the agent's, by the least delayed of the last heartbeats */
+    int64_t clock_offset_ns;
     uint64_t rules_generation, processes_live;
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
     /* fleet.c's own */
@@ -64,21 +65,25 @@ struct fleet_hooks {
     void (*agent_heard)(void *context, struct fleet_agent *agent);  /* heartbeat */
     void (*agent_lost)(void *context, struct fleet_agent *agent);   /* its lease is over */
     /* A command was acknowledged; capture is NULL for rules. error is "" when ok. */
-    void (*command_done)(void *context, struct fleet_agent *agent, const struct capture_id *capture, const char *error);
-    /* fired, target, rule. SKEIN_OK: acknowledged; SKEIN_AGAIN: not answered, so it comes again; else refused for good with
-     * the words in error. `json` is the body. */
-    int (*report)(void *context, struct fleet_agent *agent, const struct control_report *report, const cJSON *json, char *error,
-                  size_t error_bytes);
+    void (*command_done)(void *context, struct fleet_agent *agent, const struct capture_id *capture,
+                         const char *error);
+    /* fired, target, rule. SKEIN_OK: acknowledged; SKEIN_AGAIN: not answered, so it comes again;
+     * else refused for good with the words in error. `json` is the body. */
+    int (*report)(void *context, struct fleet_agent *agent, const struct control_report *report,
+                  const cJSON *json, char *error, size_t error_bytes);
     void (*tick)(void *context, uint64_t now_ns); /* each round; realtime */
     uint64_t (*rules_generation)(void *context);
-    int (*save)(void *context);    /* inside the catalog's transaction: write what is dirty; any thread that flushes */
-    void (*saved)(void *context);  /* it is committed */
-    void (*unlocked)(void *context); /* end of a round, not locked: work that waits for other threads */
+    /* inside the catalog's transaction: write what is dirty; any thread that flushes */
+    int (*save)(void *context);
+    void (*saved)(void *context); /* it is committed */
+    /* end of a round, not locked: work that waits for other threads */
+    void (*unlocked)(void *context);
 };
 
 struct fleet;
 
-/* Loads the agents known before. The hooks may be set until fleet_start. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
+/* Loads the agents known before. The hooks may be set until fleet_start. SKEIN_OK, SKEIN_NO_MEMORY,
+ * SKEIN_IO. */
 int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, struct fleet **out);
 void fleet_set_hooks(struct fleet *f, const struct fleet_hooks *hooks);
 /* Listens and starts the thread. SKEIN_OK or transport_listen's status with words in error. */
@@ -99,26 +104,31 @@ void fleet_wake(struct fleet *f);
 
 /* ---- agents and processes; locked ---- */
 struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent);
-struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at); /* all, from *at 0; NULL at the end */
+/* all, from *at 0; NULL at the end */
+struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at);
 struct fleet_process *fleet_process_find(struct fleet *f, const struct process_uid *uid);
 struct fleet_process *fleet_process_next(struct fleet *f, size_t *at);
 enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p);
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p);
 
-/* The agent that has reported this process, 0 where unknown. Any thread, not locked, never waits for the control lock. */
+/* The agent that has reported this process, 0 where unknown. Any thread, not locked, never waits
+ * for the control lock. */
 uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process);
 
 /* ---- commands; locked ---- */
 
-/* Sends {"command",...body} until it is acknowledged, deadline_ns (realtime; 0: none) is over, or the agent says HELLO.
- * Takes body. capture: NULL for rules. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
-int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture, uint64_t deadline_ns, cJSON *body);
+/* Sends {"command",...body} until it is acknowledged, deadline_ns (realtime; 0: none) is over, or
+ * the agent says HELLO. Takes body. capture: NULL for rules. SKEIN_OK, SKEIN_NO_MEMORY,
+ * SKEIN_TOO_LARGE. */
+int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture,
+                  uint64_t deadline_ns, cJSON *body);
 void fleet_drop_commands(struct fleet *f, const struct capture_id *capture); /* of all agents */
 bool fleet_has_rules_command(struct fleet *f, uint64_t agent);
 void fleet_drop_rules_commands(struct fleet *f);
 
 /* ---- for the control thread and its fuzz target ---- */
 /* Locked: one message from the port; its answer waits in the outbox. */
-void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n, const struct transport_peer *peer);
+void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
+                  const struct transport_peer *peer);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The inside of the fleet; for fleet.c, fleet_session.c and fleet_command.c alone. All of it is guarded by `lock`. */
+ * The inside of the fleet; for fleet.c, fleet_session.c and fleet_command.c alone. All of it is
+ * guarded by `lock`. */
 #ifndef FLEET_INT_H
 #define FLEET_INT_H
 
@@ -16,7 +17,8 @@ struct fleet_command {
     struct buf body;
 };
 
-/* A message on its way out. All wait for the round's save; where that fails, promises are dropped and the others go. */
+/* A message on its way out. All wait for the round's save; where that fails, promises are dropped
+ * and the others go. */
 struct fleet_out {
     struct fleet_out *next;
     bool promise; /* it says that something is durable */
@@ -40,15 +42,19 @@ struct fleet {
     uint64_t next_number;
     struct fleet_out *answers, **answers_tail;
     bool dirty;
-    pthread_mutex_t owners_lock; /* guards `owners` alone: ingest asks while the control lock waits for a disk */
-    struct idmap owners;         /* process to agent id, as the pointer's value */
+    /* guards `owners` alone: ingest asks while the control lock waits for a disk */
+    pthread_mutex_t owners_lock;
+    struct idmap owners;     /* process to agent id, as the pointer's value */
     uint64_t next_second_ns; /* monotonic: when leases are looked at again */
 };
 
 /* fleet_session.c */
-void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON *json, const struct transport_peer *peer);
-void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json, const struct transport_peer *peer);
-void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json, const struct transport_peer *peer);
+void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
+                    const struct transport_peer *peer);
+void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
+                        const struct transport_peer *peer);
+void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
+                     const struct transport_peer *peer);
 void fleet_check_leases(struct fleet *f);
 int fleet_load_agents(struct fleet *f);
 int fleet_save_agents(struct fleet *f);
@@ -56,14 +62,17 @@ void fleet_saved_agents(struct fleet *f);
 void fleet_free_tables(struct fleet *f);
 
 /* fleet_command.c */
-void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json, const struct transport_peer *peer);
+void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
+                  const struct transport_peer *peer);
 void fleet_drop_agent_commands(struct fleet *f, uint64_t agent);
 /* Moves due commands to a list of messages; drops those whose deadline is over. */
 void fleet_due_commands(struct fleet *f, struct fleet_out ***tail);
 uint64_t fleet_next_due_ns(const struct fleet *f); /* monotonic; UINT64_MAX: none */
 
 /* fleet.c: queues an answer; takes json. */
-void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id, cJSON *json);
-void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id, const char *error);
+void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id,
+                  cJSON *json);
+void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint8_t type,
+                        uint64_t id, const char *error);
 
 #endif

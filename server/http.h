@@ -22,8 +22,9 @@ struct http_exchange;
 
 typedef void http_handler(void *context, struct http_exchange *x);
 
-/* One row of the route table; the last has method NULL. A pattern is text with at most 2 "{}" that match one or more
- * characters other than '/': "/api/v1/captures/{}:stop". GET rows answer HEAD too. */
+/* One row of the route table; the last has method NULL. A pattern is text with at most 2 "{}" that
+ * match one or more characters other than '/': "/api/v1/captures/{}:stop". GET rows answer HEAD
+ * too. */
 struct http_route {
     const char *method, *pattern;
     http_handler *fn;
@@ -32,13 +33,14 @@ struct http_route {
 struct http_settings {
     const char *address; /* "127.0.0.1:7462", "[::1]:7462", "*:7462" (all) */
     uint64_t max_body_bytes, max_connections, max_connections_per_ip, threads;
-    uint64_t receive_ms; /* a request, from its connection's opening or its first byte, is whole by then or dropped */
-    uint64_t idle_ms;    /* a connection without traffic is closed after this */
-    uint64_t drain_ms;   /* at the stop, running answers have this long to finish */
+    /* a request, from its connection's opening or its first byte, is whole by then or dropped */
+    uint64_t receive_ms;
+    uint64_t idle_ms;  /* a connection without traffic is closed after this */
+    uint64_t drain_ms; /* at the stop, running answers have this long to finish */
 };
 
-/* Serves routes until http_stop. SKEIN_OK; SKEIN_INVALID (address), SKEIN_BUSY (port in use), SKEIN_IO, SKEIN_NO_MEMORY
- * with words in error. `routes` and `context` outlive the server. */
+/* Serves routes until http_stop. SKEIN_OK; SKEIN_INVALID (address), SKEIN_BUSY (port in use),
+ * SKEIN_IO, SKEIN_NO_MEMORY with words in error. `routes` and `context` outlive the server. */
 int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,
                struct http_server **out, char *error, size_t error_bytes);
 /* Stops accepting, lets answers finish for at most drain_ms, closes everything. */
@@ -47,53 +49,65 @@ unsigned http_port(const struct http_server *server); /* the port bound, where 0
 
 /* ---- the request ---- */
 const char *http_method(const struct http_exchange *x);
-const char *http_part(const struct http_exchange *x, unsigned i);           /* what the i-th "{}" matched */
-const char *http_query(const struct http_exchange *x, const char *name);    /* NULL where absent */
-const char *http_header(const struct http_exchange *x, const char *name);   /* NULL where absent */
+/* what the i-th "{}" matched */
+const char *http_part(const struct http_exchange *x, unsigned i);
+const char *http_query(const struct http_exchange *x, const char *name);  /* NULL where absent */
+const char *http_header(const struct http_exchange *x, const char *name); /* NULL where absent */
 const void *http_body(const struct http_exchange *x, size_t *n);
 
 /* False, and a 400 is given, when the query has a parameter outside the NULL-terminated list. */
 bool http_query_known(struct http_exchange *x, const char *const *names);
 
-/* The body as a JSON object, the caller's to free; NULL after a 415 (Content-Type) or 400 (no JSON object) was given. */
+/* The body as a JSON object, the caller's to free; NULL after a 415 (Content-Type) or 400 (no JSON
+ * object) was given. */
 cJSON *http_body_json(struct http_exchange *x);
 
 /* ---- the answer: add headers first, then exactly one reply ---- */
 void http_add_header(struct http_exchange *x, const char *name, const char *value);
-void http_reply(struct http_exchange *x, unsigned status, const char *type, const void *body, size_t n); /* copies */
-void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json);                              /* frees json */
-void http_problem(struct http_exchange *x, unsigned status, const char *field, const char *format, ...)
-    __attribute__((format(printf, 4, 5))); /* field: NULL or the path of the wrong member or parameter */
+/* copies */
+void http_reply(struct http_exchange *x, unsigned status, const char *type, const void *body,
+                size_t n);
+/* frees json */
+void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json);
+/* field: NULL or the path of the wrong member or parameter */
+void http_problem(struct http_exchange *x, unsigned status, const char *field, const char *format,
+                  ...) __attribute__((format(printf, 4, 5)));
 
-/* A body that is produced while it is sent. `read` fills at most n bytes and returns how many, 0 at the end, or a status
- * below 0 (the connection is cut, so that the client sees that the body is not whole). */
+/* A body that is produced while it is sent. `read` fills at most n bytes and returns how many, 0 at
+ * the end, or a status below 0 (the connection is cut, so that the client sees that the body is not
+ * whole). */
 struct http_source {
     void *context;
     int64_t (*read)(void *context, uint64_t offset, void *out, size_t n);
-    void (*done)(void *context); /* frees context; called once, also when the answer could not be given */
+    /* frees context; called once, also when the answer could not be given */
+    void (*done)(void *context);
 };
 #define HTTP_SIZE_UNKNOWN UINT64_MAX
-void http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size, const struct http_source *source);
+void http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
+                       const struct http_source *source);
 
-/* Answers a GET of `size` bytes with `etag` (with its quotes): 200, 206, 304 or 416 as Range, If-Range and If-None-Match say. */
+/* Answers a GET of `size` bytes with `etag` (with its quotes): 200, 206, 304 or 416 as Range,
+ * If-Range and If-None-Match say. */
 void http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
                        const struct http_source *source);
 
 /* ---- http_route.c: pure functions ---- */
 
-#define HTTP_PARTS_MAX 2
+#define HTTP_PARTS_MAX  2
 #define HTTP_PART_BYTES 256
 struct http_match {
     const struct http_route *route; /* NULL: no such path, or not with this method */
     char parts[HTTP_PARTS_MAX][HTTP_PART_BYTES];
     char allow[64]; /* methods of the path, "" where there is no such path */
 };
-void http_route_find(const struct http_route *routes, const char *method, const char *path, struct http_match *match);
+void http_route_find(const struct http_route *routes, const char *method, const char *path,
+                     struct http_match *match);
 
 /* One byte range of a body of `size` bytes. */
 enum http_range_result { HTTP_RANGE_WHOLE, HTTP_RANGE_PART, HTTP_RANGE_OUTSIDE };
 /* WHOLE too for what RFC 9110 says to ignore: other units, several ranges, bad syntax. */
-enum http_range_result http_range_get(const char *header, uint64_t size, uint64_t *from, uint64_t *length);
+enum http_range_result http_range_get(const char *header, uint64_t size, uint64_t *from,
+                                      uint64_t *length);
 
 /* Whether a list of entity tags ("*", or tags with commas, W/ ignored) names etag. */
 bool http_etag_in(const char *list, const char *etag);

@@ -7,7 +7,8 @@
 
 /* ---- http_listen.c ---- */
 
-/* Binds and listens. SKEIN_OK with the descriptor, the caller's, and the port; SKEIN_INVALID, SKEIN_BUSY, SKEIN_IO with words. */
+/* Binds and listens. SKEIN_OK with the descriptor, the caller's, and the port; SKEIN_INVALID,
+ * SKEIN_BUSY, SKEIN_IO with words. */
 int http_listen(const char *address, int *out, unsigned *port, char *error, size_t error_bytes);
 
 /* ---- http_watch.c: deadlines of connections; any thread ---- */
@@ -20,7 +21,8 @@ void http_watch_stop(struct http_watch **watch);
 
 /* fd is shut down (not closed) when the deadline, from now, is over. NULL when out of memory. */
 struct http_link *http_watch_add(struct http_watch *w, int fd, uint64_t deadline_ns);
-void http_watch_remove(struct http_watch *w, struct http_link *link); /* before fd is closed; link may be NULL */
+/* before fd is closed; link may be NULL */
+void http_watch_remove(struct http_watch *w, struct http_link *link);
 void http_watch_deadline(struct http_watch *w, struct http_link *link, uint64_t from_now_ns);
 void http_watch_answering(struct http_watch *w, struct http_link *link, bool answering);
 

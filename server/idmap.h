@@ -22,10 +22,12 @@ struct idmap {
 /* All-zero is an empty map. */
 void idmap_fini(struct idmap *map);
 void *idmap_get(const struct idmap *map, const uint8_t id[16]); /* NULL where absent */
-int idmap_put(struct idmap *map, const uint8_t id[16], void *value); /* replaces; SKEIN_OK or SKEIN_NO_MEMORY */
+/* replaces; SKEIN_OK or SKEIN_NO_MEMORY */
+int idmap_put(struct idmap *map, const uint8_t id[16], void *value);
 void *idmap_remove(struct idmap *map, const uint8_t id[16]); /* what was there, or NULL */
 
-/* Walks: start with *at 0; NULL at the end. The current entry may be removed only after the walk. */
+/* Walks: start with *at 0; NULL at the end. The current entry may be removed only after the walk.
+ */
 void *idmap_next(const struct idmap *map, size_t *at);
 
 #endif

@@ -10,33 +10,39 @@
 #include "store.h"
 
 struct ingest_settings {
-    const char *address;          /* "tcp://127.0.0.1:7460" */
+    const char *address;           /* "tcp://127.0.0.1:7460" */
     uint64_t max_assembling_bytes; /* memory for partitions of which chunks are missing */
-    uint64_t commit_wait_ms;      /* how long a partition may wait for company in a group commit */
+    uint64_t commit_wait_ms;       /* how long a partition may wait for company in a group commit */
 };
 
 struct ingest_hooks {
     void *context;
-    /* After the durable commit of these rows, before their acknowledgement; ingest thread; must not block. */
+    /* After the durable commit of these rows, before their acknowledgement; ingest thread; must not
+     * block. */
     void (*stored)(void *context, const struct partition_row *rows, size_t count);
-    /* The agent that has this process, 0 where unknown: chunks do not say it. Ingest thread; must not block. May be NULL. */
+    /* The agent that has this process, 0 where unknown: chunks do not say it. Ingest thread; must
+     * not block. May be NULL. */
     uint64_t (*agent_of)(void *context, const struct process_uid *process);
 };
 
 struct ingest;
 
-/* SKEIN_OK; SKEIN_INVALID, SKEIN_BUSY (address); SKEIN_IO; SKEIN_NO_MEMORY, with words in error. hooks may be NULL. */
+/* SKEIN_OK; SKEIN_INVALID, SKEIN_BUSY (address); SKEIN_IO; SKEIN_NO_MEMORY, with words in error.
+ * hooks may be NULL. */
 int ingest_start(const struct ingest_settings *settings, struct store *store, struct index *index,
-                 const struct ingest_hooks *hooks, struct ingest **out, char *error, size_t error_bytes);
+                 const struct ingest_hooks *hooks, struct ingest **out, char *error,
+                 size_t error_bytes);
 /* Stops taking chunks, commits and acknowledges what is whole, ends the thread. */
 void ingest_stop(struct ingest **ingest);
 
-/* Why partitions are being sent back to their agents, for readyz: "ok", "disk nearly full", … Any thread; a constant. */
+/* Why partitions are being sent back to their agents, for readyz: "ok", "disk nearly full", … Any
+ * thread; a constant. */
 const char *ingest_state(struct ingest *ingest);
 
-/* Deletes a capture's partitions: tombstone, sync, index, segments that are empty. Any thread; waits for the ingest thread.
- * What arrives of it later is acknowledged and not stored. SKEIN_OK; SKEIN_INVALID (the zero id); SKEIN_CLOSED (stopping);
- * SKEIN_BUSY (the index takes no rows now); SKEIN_IO; SKEIN_FULL; SKEIN_NO_MEMORY. */
+/* Deletes a capture's partitions: tombstone, sync, index, segments that are empty. Any thread;
+ * waits for the ingest thread. What arrives of it later is acknowledged and not stored. SKEIN_OK;
+ * SKEIN_INVALID (the zero id); SKEIN_CLOSED (stopping); SKEIN_BUSY (the index takes no rows now);
+ * SKEIN_IO; SKEIN_FULL; SKEIN_NO_MEMORY. */
 int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture);
 
 #endif

@@ -19,7 +19,8 @@
     X(counter, ingest_retries_total, "Partitions that agents were told to send again")             \
     X(counter, ingest_malformed_total, "Messages on the data port that are no frame")              \
     X(gauge, ingest_assembling_bytes, "Bytes of partitions of which chunks are missing")           \
-    X(counter, ingest_abandoned_total, "Partitions dropped because their missing chunks never came")   \
+    X(counter, ingest_abandoned_total,                                                             \
+      "Partitions dropped because their missing chunks never came")                                \
     X(counter, store_commits_total, "Group commits (one fdatasync each)")                          \
     X(counter, store_errors_total, "Failed writes and syncs")                                      \
     X(gauge, store_bytes, "Bytes of all segments")                                                 \
@@ -59,7 +60,8 @@ struct metrics {
 
 extern struct metrics metrics;
 
-#define metrics_add(name, n) ((void)__atomic_fetch_add(&metrics.name, (uint64_t)(n), __ATOMIC_RELAXED))
+#define metrics_add(name, n)                                                                       \
+    ((void)__atomic_fetch_add(&metrics.name, (uint64_t)(n), __ATOMIC_RELAXED))
 #define metrics_set(name, n) __atomic_store_n(&metrics.name, (uint64_t)(n), __ATOMIC_RELAXED)
 
 /* Appends the Prometheus text exposition, version 0.0.4. */

@@ -33,39 +33,49 @@ struct store_settings {
     uint64_t min_free_bytes; /* appends are refused with SKEIN_FULL below this much free disk */
 };
 
-/* Called for every record found, oldest first: at open for those behind `from` and by store_scan for all. `footer` is the partition's. */
-typedef int store_scan_fn(void *context, const struct store_record *record, const struct store_place *place,
-                          const struct partition_footer *footer);
+/* Called for every record found, oldest first: at open for those behind `from` and by store_scan
+ * for all. `footer` is the partition's. */
+typedef int store_scan_fn(void *context, const struct store_record *record,
+                          const struct store_place *place, const struct partition_footer *footer);
 typedef int store_tombstone_fn(void *context, const struct capture_id *capture, uint64_t segment);
 
-/* Opens the folder (made where absent), cuts a torn tail off the last segment, finishes an unfinished close.
- * SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT; SKEIN_BUSY (another collector has it) with words in error. */
-int store_open(const struct store_settings *settings, struct store **out, char *error, size_t error_bytes);
+/* Opens the folder (made where absent), cuts a torn tail off the last segment, finishes an
+ * unfinished close. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT; SKEIN_BUSY (another collector has it) with
+ * words in error. */
+int store_open(const struct store_settings *settings, struct store **out, char *error,
+               size_t error_bytes);
 void store_close(struct store **store);
 
-/* SKEIN_OK; SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_INVALID (no partition, or too large): nothing was written; SKEIN_IO (the segment is abandoned and a new one begun; what was appended since the
- * last sync must be appended again). */
-int store_append(struct store *store, const struct store_record *record, const void *partition, size_t bytes,
-                 struct store_place *place);
+/* SKEIN_OK; SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_INVALID (no partition, or too large): nothing was
+ * written; SKEIN_IO (the segment is abandoned and a new one begun; what was appended since the last
+ * sync must be appended again). */
+int store_append(struct store *store, const struct store_record *record, const void *partition,
+                 size_t bytes, struct store_place *place);
 int store_sync(struct store *store);
 
-/* Notes, durably, that all partitions of a capture are deleted. Segments that hold nothing else are removed by store_reclaim. */
+/* Notes, durably, that all partitions of a capture are deleted. Segments that hold nothing else are
+ * removed by store_reclaim. */
 int store_append_tombstone(struct store *store, const struct capture_id *capture);
 
-/* Removes a closed segment. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_BUSY (it is the open one), SKEIN_IO. */
+/* Removes a closed segment. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_BUSY (it is the open one), SKEIN_IO.
+ */
 int store_remove_segment(struct store *store, uint64_t segment);
 
-/* Walks records behind (segment, offset), both 0 for all. Returns SKEIN_OK, the callback's first not-0 value, or an error. */
-int store_scan(struct store *store, uint64_t segment, uint64_t offset, store_scan_fn *fn, store_tombstone_fn *tombstone,
-               void *context);
+/* Walks records behind (segment, offset), both 0 for all. Returns SKEIN_OK, the callback's first
+ * not-0 value, or an error. */
+int store_scan(struct store *store, uint64_t segment, uint64_t offset, store_scan_fn *fn,
+               store_tombstone_fn *tombstone, void *context);
 
-/* Reads part of a partition into out. SKEIN_OK, SKEIN_NOT_FOUND (segment gone), SKEIN_IO, SKEIN_INVALID (outside). */
-int store_read(struct store *store, const struct store_place *place, uint64_t from, void *out, size_t n);
+/* Reads part of a partition into out. SKEIN_OK, SKEIN_NOT_FOUND (segment gone), SKEIN_IO,
+ * SKEIN_INVALID (outside). */
+int store_read(struct store *store, const struct store_place *place, uint64_t from, void *out,
+               size_t n);
 
 /* Whether the segment's file is there. Any thread. */
 bool store_has_segment(struct store *store, uint64_t segment);
 
 /* end_segment, end_offset: where the last durable record ends; 0 and 0 in an empty store. */
-void store_totals(struct store *store, uint64_t *segments, uint64_t *bytes, uint64_t *end_segment, uint64_t *end_offset);
+void store_totals(struct store *store, uint64_t *segments, uint64_t *bytes, uint64_t *end_segment,
+                  uint64_t *end_offset);
 
 #endif

@@ -177,8 +177,8 @@ static int segments_inspect(struct store *store, uint64_t *limits)
     return SKEIN_OK;
 }
 
-/* Recovers one unclosed segment: the last one becomes the open one if nothing in it is damaged, others
- * are closed, so that their tails list what is good; empty ones are removed (S-7). */
+/* Recovers one unclosed segment: the last one becomes the open one if nothing in it is damaged,
+ * others are closed, so that their tails list what is good; empty ones are removed (S-7). */
 static int segment_take_over(struct store *store, struct segment_info *info, uint64_t limit,
                              bool last)
 {

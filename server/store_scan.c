@@ -106,7 +106,8 @@ static int walk_scan(struct scan *s, int fd, uint64_t number, uint64_t limit, bo
     return status;
 }
 
-/* open: this store wrote or verified all of it; another unclosed one is what recovery could not close. */
+/* open: this store wrote or verified all of it; another unclosed one is what recovery could not
+ * close. */
 static int segment_scan(struct scan *s, const struct segment_info *info, bool open)
 {
     char name[SEGMENT_NAME_BYTES];

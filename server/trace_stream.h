@@ -16,21 +16,24 @@ struct trace_stream;
 enum trace_format { TRACE_SKEIN, TRACE_PERFETTO };
 
 struct trace_stream_query {
-    const struct capture_id *capture;   /* NULL: no capture's, then `partition` */
-    const struct process_uid *process;  /* NULL: all */
+    const struct capture_id *capture;      /* NULL: no capture's, then `partition` */
+    const struct process_uid *process;     /* NULL: all */
     const struct partition_key *partition; /* NULL: all; the one alone, without a closing table */
     enum trace_format format;
 };
 
-/* Notes the places. SKEIN_OK; SKEIN_NOT_FOUND (not one partition is stored); SKEIN_NO_MEMORY; SKEIN_IO. */
-int trace_stream_open(struct store *store, struct index *index, const struct trace_stream_query *query, struct trace_stream **out);
+/* Notes the places. SKEIN_OK; SKEIN_NOT_FOUND (not one partition is stored); SKEIN_NO_MEMORY;
+ * SKEIN_IO. */
+int trace_stream_open(struct store *store, struct index *index,
+                      const struct trace_stream_query *query, struct trace_stream **out);
 void trace_stream_free(struct trace_stream **stream);
 
-uint64_t trace_stream_bytes(const struct trace_stream *s);   /* TRACE_SKEIN */
-const char *trace_stream_etag(const struct trace_stream *s); /* with its quotes; changes with the set of partitions */
+uint64_t trace_stream_bytes(const struct trace_stream *s); /* TRACE_SKEIN */
+/* with its quotes; changes with the set of partitions */
+const char *trace_stream_etag(const struct trace_stream *s);
 
-/* At most n bytes from offset; TRACE_PERFETTO only onwards. Bytes, 0 at the end, SKEIN_NOT_FOUND (deleted meanwhile),
- * SKEIN_IO, SKEIN_CORRUPT, SKEIN_NO_MEMORY. */
+/* At most n bytes from offset; TRACE_PERFETTO only onwards. Bytes, 0 at the end, SKEIN_NOT_FOUND
+ * (deleted meanwhile), SKEIN_IO, SKEIN_CORRUPT, SKEIN_NO_MEMORY. */
 int64_t trace_stream_read(struct trace_stream *s, uint64_t offset, void *out, size_t n);
 
 #endif

@@ -112,24 +112,30 @@ struct skein_scope skein_slow_emit(struct skein_site *site, const struct skein_f
     return record_finish(&record, site);
 }
 
-void skein_emit(struct skein_site *site, const union skein_value *values)
+struct skein_scope skein_region_open(struct skein_site *site, const union skein_value *values)
 {
+    struct skein_scope scope = {0};
     uint64_t gate;
     if (!skein_wanted(site->group, &gate))
-        return;
-    uint8_t end = site_nargs(site);
+        return scope;
     struct skein_field fields[SKEIN_ARGS_MAX];
+    uint8_t end = site_nargs(site);
     fields_capture(site, 0, end, values, fields);
     struct skein_record record = record_of(gate, site, fields_need(site, 0, end, fields));
     if (!record.p)
-        return;
+        return scope;
     fields_put(&record, site, 0, end, fields);
-    (void)record_finish(&record, site);
+    return record_finish(&record, site);
+}
+
+void skein_emit(struct skein_site *site, const union skein_value *values)
+{
+    (void)skein_region_open(site, values); /* the site's class says whether it opens one */
 }
 
 void skein_begin(struct skein_site *site, const union skein_value *values)
 {
-    skein_emit(site, values); /* the site's class says that it opens a range */
+    (void)skein_region_open(site, values);
 }
 
 /* ---- operations ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The two table halves of the durable area: gives event types and strings their ids, and starts a
- * new string epoch when a half is full (R-11 to R-14). Entered by any traced thread and by signal
+ * new string epoch when a half is full (R-15 to R-17, R-19). Entered by any traced thread and by signal
  * handlers, under one lock that is only ever tried. Never blocks, allocates or fails the event: who
  * gets no id writes the event self-described. Keeps no pointer into the program: a library that
  * takes its sites with it by dlclose() leaves nothing behind here.
@@ -28,7 +28,7 @@ static __thread struct session *lock_held __attribute__((tls_model("initial-exec
 static void table_open(struct session *session)
 {
     uint32_t epoch = skein_add32(&last_epoch, 1) + 1;
-    if (session->epoch && epoch % 2 == session->epoch % 2) /* R-12: always the other half */
+    if (session->epoch && epoch % 2 == session->epoch % 2) /* R-15: always the other half */
         epoch = skein_add32(&last_epoch, 1) + 1;
     skein_table_store(&table_half(session, epoch)->committed, (uint64_t)epoch << 32);
     SKEIN_TEST_POINT("table_half_emptied");
@@ -77,7 +77,7 @@ void table_recover(void)
     lock_drop(session);
 }
 
-/* R-13: the half of the epoch before may be overwritten only when no chunk refers to it. */
+/* R-16: the half of the epoch before may be overwritten only when no chunk refers to it. */
 static bool epoch_switch(struct session *session)
 {
     uint64_t claims = skein_load64(&session->header->small_cursor) +

@@ -121,7 +121,7 @@ static uint64_t now_after(const struct skein_lane *lane, const struct skein_view
 }
 
 /* Commits LOST, GENERATION and EPOCH records as needed, so that the lane's state is what its chunk
- * says. R-15 to R-17. */
+ * says. R-12, R-13, R-18. */
 static void lane_sync(struct skein_lane *lane, struct lane_cold *lane_cold,
                       const struct skein_view *view, uint64_t epoch)
 {
@@ -145,7 +145,7 @@ static void lane_sync(struct skein_lane *lane, struct lane_cold *lane_cold,
     SKEIN_TEST_POINT("prefix_committed");
 }
 
-/* ---- events without an id: R-18 ---- */
+/* ---- events without an id: R-17 ---- */
 
 static size_t text_bytes(const char *text)
 {

@@ -24,14 +24,16 @@ void fixture_stop(struct fixture *f);
 /* Writes a config file for these ports and this folder. */
 void fixture_write_config(struct fixture *f);
 
-/* One request; body is JSON or NULL, header one "Name: value" or NULL. The caller frees with http_response_fini. */
-void call(const struct fixture *f, const char *method, const char *path, const char *body, const char *header,
-          struct http_response *out);
+/* One request; body is JSON or NULL, header one "Name: value" or NULL. The caller frees with
+ * http_response_fini. */
+void call(const struct fixture *f, const char *method, const char *path, const char *body,
+          const char *header, struct http_response *out);
 /* The same, with the status checked and the body as JSON; the caller frees. */
-cJSON *call_json(const struct fixture *f, const char *method, const char *path, const char *body, long status);
+cJSON *call_json(const struct fixture *f, const char *method, const char *path, const char *body,
+                 long status);
 /* The status, and `field` of the problem is `field` (NULL: none). */
-void expect_problem(const struct fixture *f, const char *method, const char *path, const char *body, long status,
-                    const char *field);
+void expect_problem(const struct fixture *f, const char *method, const char *path, const char *body,
+                    long status, const char *field);
 
 /* The member at "a.b.0.c"; NULL where there is none. */
 const cJSON *at_path(const cJSON *json, const char *path);

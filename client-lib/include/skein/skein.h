@@ -3,7 +3,8 @@
  * libskein: what a service links to be recorded. Include this, call skein_start() once, and mark
  * what matters:
  *
- *     skein_start(&(struct skein_options){.size = sizeof(struct skein_options), .service = "checkout"});
+ *     struct skein_options options = {.size = sizeof options, .service = "checkout"};
+ *     skein_start(&options);
  *     {
  *         SKEIN_REGION("query", (str, "sql", text), (u64, "rows", n));   // until the block ends
  *         SKEIN_INSTANT("cache_miss", (u64, "key", key));
@@ -34,9 +35,9 @@
 extern "C" {
 #endif
 
-#define SKEIN_ARGS_MAX 6   /* arguments of an event */
-#define SKEIN_STR_MAX 1024 /* bytes of a str argument; a longer one is cut and so marked */
-#define SKEIN_NAME_MAX 127 /* bytes of a name: service, event, argument, thread */
+#define SKEIN_ARGS_MAX 6    /* arguments of an event */
+#define SKEIN_STR_MAX  1024 /* bytes of a str argument; a longer one is cut and so marked */
+#define SKEIN_NAME_MAX 127  /* bytes of a name: service, event, argument, thread */
 
 /* Event groups: bits of the process's enable mask, switched by the agent. A file chooses the group
  * of its sites with `#define SKEIN_GROUP SKEIN_GROUP_NET` before including this header. */
@@ -63,9 +64,10 @@ enum skein_level { SKEIN_DEBUG = 0, SKEIN_INFO = 1, SKEIN_WARN = 2, SKEIN_ERROR 
 enum skein_class {
     SKEIN_CLASS_INSTANT = 1,
     SKEIN_CLASS_RANGE_BEGIN = 2, /* closed by the thread's next unmatched end */
-    SKEIN_CLASS_SPAN = 3,        /* a finished region in one record: written at its end with its duration */
-    SKEIN_CLASS_COUNTER = 4,     /* argument 0 is the value */
-    SKEIN_CLASS_LOG = 5          /* argument 0 is the level (u64), argument 1 the text (str) */
+    /* a finished region in one record: written at its end with its duration */
+    SKEIN_CLASS_SPAN = 3,
+    SKEIN_CLASS_COUNTER = 4, /* argument 0 is the value */
+    SKEIN_CLASS_LOG = 5      /* argument 0 is the level (u64), argument 1 the text (str) */
 };
 
 enum skein_type {
@@ -105,8 +107,8 @@ void skein_stop(void);
 /* Whether a ring is attached now. Any thread; does not block; signal-safe. */
 bool skein_attached(void);
 
-/* Waits until a ring is attached. Returns SKEIN_OK or SKEIN_TIMEOUT. Meant for short-lived tools and
- * tests; a service need not call it. Any thread; blocks at most timeout_ms; not signal-safe. */
+/* Waits until a ring is attached. Returns SKEIN_OK or SKEIN_TIMEOUT. Meant for short-lived tools
+ * and tests; a service need not call it. Any thread; blocks at most timeout_ms; not signal-safe. */
 int skein_wait_attached(unsigned timeout_ms);
 
 /* Asks the agent for a snapshot of this process ("what happened just before"), with a reason of at
@@ -119,6 +121,11 @@ int skein_snapshot(const char *reason);
  * Does not block; not signal-safe. */
 void skein_thread_name(const char *name);
 
+/* A region that was opened; 0: it was not recorded. Closed by skein_scope_leave(). */
+struct skein_scope {
+    uint32_t depth; /* among the thread's open regions, from 1 */
+};
+
 /* ---- event sites (static storage; made by the macros below) ---- */
 
 struct skein_arg_desc {
@@ -127,7 +134,8 @@ struct skein_arg_desc {
     const char *unit; /* "" where there is none */
 };
 
-/* One event type, normally one place in the source. Zero `id` in static storage; the library assigns it on first use. */
+/* One event type, normally one place in the source. Zero `id` in static storage; the library
+ * assigns it on first use. */
 struct skein_site {
     uint64_t id; /* atomic; {string epoch:32, event id:32}; owned by the library */
     const char *name;
@@ -145,7 +153,10 @@ struct skein_string {
     uint64_t id; /* as in struct skein_site */
     const char *text;
 };
-#define SKEIN_STRING(literal) {0, literal}
+#define SKEIN_STRING(literal)                                                                      \
+    {                                                                                              \
+        0, literal                                                                                 \
+    }
 
 /* Orders events on one resource (a lock, a queue entry, a connection) across threads even where
  * clocks disagree: advance it under the resource's own lock, with skein_sequence_next(), then emit
@@ -164,7 +175,7 @@ union skein_value {
     uint64_t u64; /* also boolean, ptr */
     int64_t i64;
     double f64;
-    const char *str;                   /* SKEIN_T_STR: copied */
+    const char *str; /* SKEIN_T_STR: copied */
     const struct skein_sequence *seq;
 };
 
@@ -174,9 +185,14 @@ union skein_value {
 /* Emits one instant, counter or log event of `site` with `values[site->nargs]`. */
 void skein_emit(struct skein_site *site, const union skein_value *values);
 
-/* Opens and closes a region of the calling thread. Ends match the innermost open begin. */
+/* Opens and closes a region of the calling thread; the site's class must be
+ * SKEIN_CLASS_RANGE_BEGIN. Ends match the innermost open begin. */
 void skein_begin(struct skein_site *site, const union skein_value *values);
 void skein_end(void);
+
+/* A region as an object: open it, then close it with skein_scope_leave(&scope) on the same thread,
+ * which also closes what a long jump left open inside. Signal-safe; does not block. */
+struct skein_scope skein_region_open(struct skein_site *site, const union skein_value *values);
 
 /* A region whose length matters only if it was long (JFR's threshold): enter() notes the start and
  * makes the operation visible as "in progress" to a snapshot, without writing a record; leave()

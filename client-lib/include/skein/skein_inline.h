@@ -97,10 +97,6 @@ struct skein_field {
 };
 #define SKEIN_FIELD_SYM_MARK UINT64_MAX
 
-struct skein_scope {
-    uint32_t depth; /* of the region, from 1; 0: not recorded */
-};
-
 #define SKEIN_MARGIN      160 /* a record of numbers alone needs less */
 #define SKEIN_RECORD_NEED 16  /* type and delta */
 #define SKEIN_NUMBER_NEED 10  /* LEB128 of 64 bits; also 8 bytes of a double */

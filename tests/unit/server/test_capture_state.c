@@ -8,14 +8,10 @@
 /* From row to column, in the order of TARGET_STATUS_LIST. */
 static const char table[TARGET_STATUS_COUNT][TARGET_STATUS_COUNT + 1] = {
     /*               psocuCnfe */
-    [TARGET_PENDING] = ".xxxx.xxx",
-    [TARGET_SENT] = "..xxx.xxx",
-    [TARGET_OFFLINE] = ".x.xx.xxx",
-    [TARGET_CAPTURING] = "....x.xxx",
-    [TARGET_UPLOADING] = ".....x.xx",
-    [TARGET_COMPLETE] = ".........",
-    [TARGET_NOTHING] = ".........",
-    [TARGET_FAILED] = "....x.x.x",
+    [TARGET_PENDING] = ".xxxx.xxx",   [TARGET_SENT] = "..xxx.xxx",
+    [TARGET_OFFLINE] = ".x.xx.xxx",   [TARGET_CAPTURING] = "....x.xxx",
+    [TARGET_UPLOADING] = ".....x.xx", [TARGET_COMPLETE] = ".........",
+    [TARGET_NOTHING] = ".........",   [TARGET_FAILED] = "....x.x.x",
     [TARGET_EXPIRED] = ".....xxx.",
 };
 
