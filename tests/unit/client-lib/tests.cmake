@@ -18,3 +18,5 @@ target_include_directories(skein_test_plugin PRIVATE ${CMAKE_SOURCE_DIR}/client-
 add_dependencies(t_unit_client-lib_table skein_test_plugin)
 set_target_properties(t_unit_client-lib_table PROPERTIES ENABLE_EXPORTS ON)
 target_compile_definitions(t_unit_client-lib_table PRIVATE PLUGIN="$<TARGET_FILE:skein_test_plugin>")
+skein_test(unit/client-lib/test_cpp.c LINK skein_ring_support skein_static)
+target_sources(t_unit_client-lib_cpp PRIVATE ${CMAKE_CURRENT_LIST_DIR}/cpp_work.cpp)
