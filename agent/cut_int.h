@@ -39,6 +39,8 @@ struct cut_marks {
     struct stream_mark *streams; /* sorted by key */
     size_t stream_count;
     uint64_t generation, cut_ticks; /* of the cut before; 0: none yet */
+    bool windowed;                  /* a cut was tried: */
+    uint64_t window_ticks;          /* and the earliest window began here */
 };
 /* Forgets everything if the process's ring is another one than the marks were made for. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
@@ -71,7 +73,7 @@ struct cut_piece {
     struct ring_piece *ring;
     struct stream_key key;
     uint64_t end_ticks; /* no record of it is later */
-    bool end_known;     /* by a chunk that follows, or because it is still written */
+    bool last;          /* of its stream: no chunk that follows bounds it */
     uint32_t skip;      /* bytes taken by a cut before */
     enum cut_fate fate;
     /* after decoding */
@@ -88,6 +90,7 @@ struct cut_work {
     uint64_t generation; /* that the cut ended */
     struct clock_snapshot begin, end;
     uint64_t from_ticks, to_ticks;
+    uint64_t keep_ticks; /* records that end before are left out */
     struct ring_copy copy;
     struct cut_piece *pieces; /* sorted by stream, then sequence */
     size_t piece_count;

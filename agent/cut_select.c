@@ -32,7 +32,7 @@ static void ends_find(struct cut_work *work)
     for (size_t i = 0; i < work->piece_count; i++) {
         struct cut_piece *piece = &work->pieces[i];
         bool last = !same_stream(work, i, i + 1);
-        piece->end_known = !last || !piece->ring->full;
+        piece->last = last;
         piece->end_ticks = last ? work->end.ticks : work->pieces[i + 1].ring->head.base_ticks;
     }
 }

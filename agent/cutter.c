@@ -36,6 +36,21 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host)
     work->to_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->to_ns);
 }
 
+/* A chunk is taken whole, and an idle thread's may hold records of long ago: those are left out. A
+ * later cut of the same capture keeps to the first one's window, for a record of that window may
+ * have been committed late. */
+static void keep_set(struct cut_work *work)
+{
+    struct cut_marks *marks = work->marks;
+    work->keep_ticks = work->request->from_ns == 0 ? 0 : work->from_ticks;
+    if (marks == NULL)
+        return;
+    if (marks->windowed && marks->window_ticks < work->keep_ticks)
+        work->keep_ticks = marks->window_ticks;
+    marks->windowed = true;
+    marks->window_ticks = work->keep_ticks;
+}
+
 static int work_init(struct cut_work *work, struct host_page_owner *host,
                      const struct cut_request *request, struct cut_result *result)
 {
@@ -49,6 +64,7 @@ static int work_init(struct cut_work *work, struct host_page_owner *host,
     int status = work->marks != NULL ? cut_marks_fit(work->marks, p) : SKEIN_OK;
     work->generation = host_page_switch(host);
     clocks_set(work, host);
+    keep_set(work);
     return status;
 }
 
@@ -186,28 +202,20 @@ int64_t cut_thread(struct cut_work *work, const struct stream_key *key)
 
 /* ---- decoding ---- */
 
-static struct ring_rows piece_rows(const struct cut_piece *piece)
+static struct ring_rows piece_rows(const struct cut_work *work, const struct cut_piece *piece)
 {
     const struct ring_piece *ring = piece->ring;
-    return (struct ring_rows){.bytes = ring->copy,
-                              .n = ring->committed,
-                              .skip = piece->skip,
-                              .base_ticks = ring->head.base_ticks,
-                              .generation = ring->head.generation,
-                              .sequence = ring->head.sequence,
-                              .string_epoch = ring->head.string_epoch};
-}
-
-/* A thread's last chunk, where the thread has gone: only its rows tell whether they reach the
- * window. */
-static bool ends_before_window(struct cut_work *work, const struct cut_piece *piece)
-{
-    if (piece->end_known || piece->ring->head.base_ticks >= work->from_ticks)
-        return false;
-    struct ring_rows rows = piece_rows(piece);
-    rows.skip = rows.n; /* writes nothing */
-    return ring_decode(&work->decoder, &rows) == RING_DECODE_END &&
-           rows.last_ticks < work->from_ticks;
+    const struct cut_baseline *baseline = work->process->baseline;
+    return (struct ring_rows){
+        .bytes = ring->copy,
+        .n = ring->committed,
+        .skip = piece->skip,
+        .base_ticks = ring->head.base_ticks,
+        .generation = ring->head.generation,
+        .sequence = ring->head.sequence,
+        .from_ticks = work->keep_ticks,
+        .string_epoch = ring->head.string_epoch,
+        .known_after = baseline != NULL ? baseline->ticks : work->process->attached_clock.ticks};
 }
 
 static void told_note(struct cut_work *work, const struct cut_piece *piece,
@@ -217,6 +225,21 @@ static void told_note(struct cut_work *work, const struct cut_piece *piece,
     if (key->slot < work->process->geometry.slots &&
         work->copy.slots[key->slot].incarnation == key->incarnation)
         work->told_inside[key->slot] += rows->lost_known;
+}
+
+/* A thread's last chunk: only its rows tell whether they reach the window, or leave a range open
+ * that does. */
+static bool ends_before_window(struct cut_work *work, const struct cut_piece *piece)
+{
+    if (!piece->last || piece->ring->head.base_ticks >= work->keep_ticks)
+        return false;
+    struct ring_rows rows = piece_rows(work, piece);
+    rows.skip = rows.n; /* writes nothing */
+    if (ring_decode(&work->decoder, &rows) != RING_DECODE_END ||
+        rows.last_ticks >= work->keep_ticks || rows.open > 0)
+        return false;
+    told_note(work, piece, &rows);
+    return true;
 }
 
 static void rows_losses(struct cut_work *work, const struct cut_piece *piece,
@@ -247,11 +270,10 @@ static void piece_decode(struct cut_work *work, struct cut_piece *piece, uint64_
     int64_t thread = cut_thread(work, &piece->key);
     if (thread < 0)
         return; /* the writer keeps the failure for its end */
-    const struct cut_baseline *baseline = work->process->baseline;
-    struct ring_rows rows = piece_rows(piece);
+    struct ring_rows rows = piece_rows(work, piece);
     rows.thread = (uint32_t)thread;
+    rows.restate_bare = piece->last && piece->skip == 0;
     rows.restate = *next_sequence == 0 || rows.sequence != *next_sequence;
-    rows.known_after = baseline != NULL ? baseline->ticks : work->process->attached_clock.ticks;
     enum ring_decode stop = ring_decode(&work->decoder, &rows);
     bool spoiled = stop == RING_DECODE_CORRUPT || stop == RING_DECODE_NAMELESS;
     piece->fate = CUT_TAKEN;
@@ -259,6 +281,7 @@ static void piece_decode(struct cut_work *work, struct cut_piece *piece, uint64_
     piece->last_ticks = rows.last_ticks;
     piece->exhausted = spoiled || (stop == RING_DECODE_END && piece->ring->full);
     work->events += rows.events;
+    work->opens += rows.open;
     *next_sequence = stop == RING_DECODE_END && rows.events > 0 ? rows.sequence + 1 : 0;
     told_note(work, piece, &rows);
     rows_losses(work, piece, &rows, stop);

@@ -25,7 +25,8 @@ void cut_baseline_free(struct cut_baseline **baseline);
 
 struct cut_request {
     struct process *process;
-    uint64_t from_ns, to_ns; /* realtime window; records of chunks that overlap it are taken */
+    uint64_t from_ns, to_ns; /* realtime window: records that end before it are left out, those
+                              * behind it that a chunk of it holds come along */
     struct cut_marks *marks; /* updated on SKEIN_OK; those of another ring are begun anew. NULL: one
                               * partition, and what does not fit is lost (SIZE) */
     uint64_t epoch;          /* of this agent run */

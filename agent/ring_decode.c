@@ -29,7 +29,7 @@ struct row_state {
     const uint8_t *end;
     uint64_t generation;
     bool batch;             /* the writer has a batch for what comes */
-    bool writing;           /* past what was taken before */
+    bool writing;           /* past what was taken before, and inside the window */
     bool began;             /* a record that may only follow ranges open at the start was seen */
     uint32_t depth, deeper; /* open ranges kept, and those beyond OPEN_DEPTH_MAX */
     struct open_range open[OPEN_DEPTH_MAX];
@@ -301,14 +301,14 @@ enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *row
     rows->last_ticks = ticks;
     while (pos < s.end) {
         rows->taken = (size_t)(pos - rows->bytes);
-        if (UNLIKELY(!s.writing))
-            s.writing = rows->taken >= rows->skip;
         uint64_t id, delta;
         if (!leb_get(&pos, s.end, &id) || !leb_get(&pos, s.end, &delta))
             return RING_DECODE_CORRUPT;
         uint64_t now = id == RING_RECORD_OPEN ? ticks : ticks + delta;
         if (UNLIKELY(now < ticks || now > decoder->ticks_max))
             return RING_DECODE_CORRUPT;
+        if (UNLIKELY(!s.writing))
+            s.writing = rows->taken >= rows->skip && now >= rows->from_ticks;
         if (LIKELY(id >= RING_EVENT_FIRST)) {
             const struct ring_type *type = ring_names_type(s.names, &decoder->sink, id);
             if (UNLIKELY(type == NULL))
@@ -332,5 +332,9 @@ enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *row
         rows->last_ticks = ticks;
     }
     rows->taken = rows->n;
+    if (rows->events == 0)
+        rows->open = s.depth + s.deeper;
+    if (rows->restate && rows->restate_bare && rows->open > 0)
+        batch_begin(&s);
     return RING_DECODE_END;
 }

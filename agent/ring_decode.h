@@ -38,11 +38,14 @@ struct ring_rows {
     size_t n, skip; /* skip: taken by a cut before */
     uint64_t base_ticks, generation, sequence;
     uint32_t string_epoch;
-    uint32_t thread; /* the writer's */
-    bool restate;    /* tell the ranges that are open where it begins */
+    uint32_t thread;     /* the writer's */
+    uint64_t from_ticks; /* records that end before are not written; 0: all are */
+    bool restate;        /* tell the ranges that are open where it begins */
+    bool restate_bare;   /* and do so where no record of the window follows: nothing else will */
     /* out */
     size_t taken;                     /* first byte that was not used */
     uint64_t events;                  /* written, ends included */
+    uint32_t open;                    /* ranges open behind the last record, if none was written */
     uint64_t first_ticks, last_ticks; /* of the records written; last: of all that were decoded */
     uint64_t unnamed;                 /* events written with "#id" in place of a string */
     uint64_t unplaced;                /* events dropped because the partition takes no more types */

@@ -304,6 +304,85 @@ START_TEST(a_window_leaves_out_what_lies_before_it)
 }
 END_TEST
 
+/* A record behind a pause of so many ticks. */
+static void row_later(enum ring_record kind, uint64_t delta, uint64_t value)
+{
+    buf_put_uleb(&rows, kind);
+    buf_put_uleb(&rows, delta);
+    if (kind != RING_RECORD_END)
+        buf_put_uleb(&rows, value);
+}
+
+#define LONG_AGO 50000 /* ticks */
+
+START_TEST(a_chunk_that_reaches_the_window_leaves_its_older_records_behind)
+{
+    ring_begin();
+    table_put(2);
+    row_later(RING_RECORD_OPEN, 7, RING_EVENT_FIRST);
+    row_step(1, 1);
+    row_later(RING_RECORD_LOST, 1, 9);
+    row_later(RING_RECORD_LOST, LONG_AGO, 4);
+    row_step(2, 1);
+    row_later(RING_RECORD_END, 1, 0);
+    chunk_put(
+        (struct chunk_spec){.state = RING_CHUNK_FULL,
+                            .head = {.base_ticks = process->attached_clock.ticks - LONG_AGO + 20}});
+    uint64_t from_ns = process->attached_clock.realtime_ns;
+    struct cut_marks *marks = NULL;
+    struct cut_result result;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    ck_assert_int_eq(fixture_cut(host, process, marks, from_ns, &result), SKEIN_OK);
+    struct partition_sum sum = partition_sum_get(&result.bytes);
+    ck_assert_uint_eq(sum.instants, 1);
+    ck_assert_uint_eq(sum.last_u64, 2);
+    ck_assert_uint_eq(sum.regions, 1); /* began before the window, and is known to have */
+    ck_assert_uint_eq(sum.lost, 4);
+    ck_assert_uint_ge(result.from_ns + 1000, from_ns);
+    cut_result_fini(&result);
+    /* What was left out does not come with the capture's next cut. */
+    ck_assert_int_eq(fixture_cut(host, process, marks, from_ns, &result), SKEIN_NOT_FOUND);
+    cut_result_fini(&result);
+    cut_marks_free(&marks);
+    ck_assert_uint_eq(cut(NULL, &result).instants, 2); /* without a bound, everything does */
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+START_TEST(an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more)
+{
+    ring_begin();
+    table_put(2);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (i == 1)
+            row_later(RING_RECORD_OPEN, 7, RING_EVENT_FIRST);
+        row_step(i, 1);
+        chunk_put(
+            (struct chunk_spec){.index = i,
+                                .state = RING_CHUNK_WRITING,
+                                .head = {.incarnation = i + 1,
+                                         .tid = 10 + i,
+                                         .base_ticks = process->attached_clock.ticks - LONG_AGO}});
+    }
+    struct cut_result result;
+    ck_assert_int_eq(fixture_cut(host, process, NULL, process->attached_clock.realtime_ns, &result),
+                     SKEIN_OK);
+    struct partition_sum sum = partition_sum_get(&result.bytes);
+    ck_assert_uint_eq(sum.instants, 0);
+    ck_assert_uint_eq(sum.opens, 1);
+    struct partition_footer footer;
+    size_t need = 0;
+    ck_assert_int_eq(partition_footer_get(result.bytes.data, result.bytes.len, &footer, &need),
+                     SKEIN_OK);
+    ck_assert_uint_eq(footer.threads, 1);
+    ck_assert_uint_eq(footer.events, 0);
+    partition_footer_free(&footer);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
 START_TEST(a_counter_that_no_chunk_tells_of_is_told_once)
 {
     ring_begin();
@@ -369,5 +448,7 @@ int main(void)
         an_unknown_event_type_loses_the_rest_of_its_chunk_only,
         garbage_in_a_chunk_is_a_corrupt_gap_told_once, epochs_that_disagree_hide_the_chunk,
         signal_chunks_are_a_thread_of_their_own, a_window_leaves_out_what_lies_before_it,
+        a_chunk_that_reaches_the_window_leaves_its_older_records_behind,
+        an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more,
         a_counter_that_no_chunk_tells_of_is_told_once, random_damage_anywhere_never_hurts, NULL));
 }
