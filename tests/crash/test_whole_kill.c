@@ -182,7 +182,7 @@ static void captures_verify(const struct whole *w, const struct asker *asked,
 static void daemon_restart(struct whole *w)
 {
     /* The moment, not a wait. A collector must hear of the processes before it can be asked. */
-    struct timespec chance = {0, rand() % (kill_the_agent ? 250000000 : 500000000)};
+    struct timespec chance = {0, rand() % (kill_the_agent ? 150000000 : 400000000)};
     (void)nanosleep(&chance, NULL);
     if (kill_the_agent) {
         whole_kill(&w->agent);
@@ -226,7 +226,7 @@ START_TEST(nothing_acknowledged_is_lost_and_nothing_comes_twice)
     struct keys now = {calloc(KEYS_MAX, PARTITION_KEY_TEXT_BYTES), 0};
     struct asker asker = {.w = &w, .captures = calloc(CAPTURES_MAX, ID_TEXT_BYTES)};
     const char *rounds_text = getenv("SKEIN_CRASH_ROUNDS");
-    int rounds = rounds_text ? atoi(rounds_text) : 110;
+    int rounds = rounds_text ? (int)strtol(rounds_text, NULL, 10) : 110;
     unsigned seed = (unsigned)time(NULL);
     fprintf(stderr, "seed %u\n", seed);
     srand(seed);

@@ -12,10 +12,10 @@
 
 #include "whole.h"
 
-#define RING_BYTES    (2u << 20)
-#define WRAPS_NOT     100000 /* events of all threads that surely fit into the ring */
+#define RING_BYTES    (1u << 20)
+#define WRAPS_NOT     50000 /* events of all threads that surely fit into the ring */
 #define SHORT_LIFE_US 500
-#define LONG_LIFE_US  40000
+#define LONG_LIFE_US  20000
 
 struct crash_wait {
     struct whole *w;
@@ -139,7 +139,7 @@ START_TEST(everything_committed_survives_kills_of_the_service)
 {
     struct whole w;
     const char *rounds_text = getenv("SKEIN_CRASH_ROUNDS");
-    int rounds = rounds_text ? atoi(rounds_text) : 220, captured = 0;
+    int rounds = rounds_text ? (int)strtol(rounds_text, NULL, 10) : 220, captured = 0;
     char more[128];
     unsigned seed = (unsigned)time(NULL);
     fprintf(stderr, "seed %u\n", seed);
