@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "../unit/agent/agent_fixture.h"
@@ -52,7 +53,7 @@ static void ring_check(struct agent_fixture *f, uint64_t surely)
 START_TEST(everything_committed_survives_a_kill_at_any_moment)
 {
     const char *text = getenv("SKEIN_CRASH_ROUNDS");
-    unsigned rounds = text != NULL ? (unsigned)atoi(text) : 200, seed = 4711;
+    unsigned rounds = text != NULL ? (unsigned)strtoul(text, NULL, 10) : 200, seed = 4711;
     struct agent_fixture *f = fixture_new(UINT64_C(512) << 10);
     char *path = path_join(f->folder, "progress");
     uint8_t zeros[4096] = {0};

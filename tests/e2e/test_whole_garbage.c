@@ -244,7 +244,7 @@ START_TEST(garbage_at_every_door_leaves_both_serving)
     struct load load;
     struct load_options options = {.service = "load", .threads = 2, .burst = 10, .pause_us = 1000};
     const char *text = getenv("SKEIN_GARBAGE");
-    int count = text ? atoi(text) : 10000;
+    int count = text ? (int)strtol(text, NULL, 10) : 10000;
     unsigned seed = (unsigned)time(NULL);
     fprintf(stderr, "seed %u\n", seed);
     srand(seed);

@@ -33,7 +33,7 @@ static int listener_main(const char *kind, const char *where)
     } else {
         struct sockaddr_in a = {.sin_family = AF_INET};
         int on = 1;
-        a.sin_port = htons((uint16_t)atoi(where));
+        a.sin_port = htons((uint16_t)strtoul(where, NULL, 10));
         a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         fd = socket(AF_INET, SOCK_STREAM, 0);
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

@@ -46,9 +46,10 @@ int main(int argc, char **argv)
     if (argc != 7)
         return 2;
     int fd = open(argv[1], O_RDWR | O_CLOEXEC);
-    unsigned count = (unsigned)atoi(argv[3]), snapshot_ms = (unsigned)atoi(argv[6]);
-    burst = (unsigned)atoi(argv[4]);
-    pause_us = (unsigned)atoi(argv[5]);
+    unsigned count = (unsigned)strtoul(argv[3], NULL, 10),
+             snapshot_ms = (unsigned)strtoul(argv[6], NULL, 10);
+    burst = (unsigned)strtoul(argv[4], NULL, 10);
+    pause_us = (unsigned)strtoul(argv[5], NULL, 10);
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED || count == 0 || count > THREADS_MAX || burst == 0)
         return 1;

@@ -146,7 +146,7 @@ static void tally_partition(const uint8_t *bytes, size_t n, struct tally *tally,
 
 static bool number_seen(const struct numbers *numbers, uint64_t n)
 {
-    return (numbers->bits[n / 8] >> (n % 8) & 1) != 0;
+    return n / 8 < numbers->bytes && (numbers->bits[n / 8] >> (n % 8) & 1) != 0;
 }
 
 static unsigned holes_count(const struct seen *seen, const struct numbers *numbers)
