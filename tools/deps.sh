@@ -13,7 +13,8 @@ packages="gcc g++ make cmake ninja-build pkg-config
 for group in "$@"; do
     case $group in
     --bench) packages="$packages lttng-tools liblttng-ust-dev" ;;
-    --ci) packages="$packages ccache clang clang-format clang-tidy clang-tools libclang-rt-14-dev" ;;
+    --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
+        libclang-rt-14-dev shellcheck" ;;
     *)
         echo "usage: tools/deps.sh [--bench] [--ci]" >&2
         exit 2
