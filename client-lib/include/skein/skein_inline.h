@@ -263,6 +263,11 @@ SKEIN_ALWAYS struct skein_field skein_field_f64(double value)
     memcpy(&bits, &value, sizeof bits);
     return skein_field_of(bits, 0);
 }
+SKEIN_ALWAYS struct skein_field skein_field_seq(const struct skein_sequence *sequence)
+{
+    return skein_field_of(sequence->resource, sequence->number);
+}
+
 /* Hides where the text comes from: the bound may well exceed a short buffer, which its NUL ends. */
 SKEIN_ALWAYS size_t skein_text_bytes(const char *text)
 {

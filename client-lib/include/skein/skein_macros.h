@@ -107,7 +107,7 @@
 #define SKEIN_FIELD_ptr(value)            skein_field_of((uint64_t)(uintptr_t)(value), 0)
 #define SKEIN_FIELD_str(value)            skein_field_str(value)
 #define SKEIN_FIELD_sym(value)            skein_field_of((uint64_t)(uintptr_t)(value), SKEIN_FIELD_SYM_MARK)
-#define SKEIN_FIELD_seq(value)            skein_field_of((value)->resource, (value)->number)
+#define SKEIN_FIELD_seq(value)            skein_field_seq(value)
 
 #define SKEIN_NEED_(i, type, name, value) +SKEIN_NEED_##type(skein_field_##i)
 #define SKEIN_NEED_u64(f)                 SKEIN_NUMBER_NEED

@@ -172,13 +172,12 @@ END_TEST
 /* ---- signal handlers. A test point stands where a signal may strike. ---- */
 
 static const char *strike_at;
-static unsigned strikes_left, struck, hits;
+static unsigned strikes_left, struck;
 static sigjmp_buf home;
 static bool jump;
 
 void skein_test_point(const char *name)
 {
-    hits++;
     if (strikes_left && strcmp(name, strike_at) == 0) {
         strikes_left--;
         raise(SIGUSR1);
@@ -304,11 +303,13 @@ int main(void)
     Suite *suite =
         suite_of("thread_cold", a_thread_that_ends_retires_its_slot_and_chunk,
                  slots_are_reused_with_a_new_incarnation, more_threads_than_slots_still_trace,
-                 an_operation_is_visible_while_it_lasts, a_short_operation_leaves_no_record,
-                 a_handler_within_a_handler_is_counted, NULL);
-    TCase *signals = tcase_create("signals");
-    tcase_add_loop_test(signals, a_handler_may_trace_wherever_it_strikes, 0, 2 * (int)POINTS);
-    tcase_add_loop_test(signals, a_jump_out_of_a_handler_does_not_end_tracing, 0, 2);
-    suite_add_tcase(suite, signals);
+                 an_operation_is_visible_while_it_lasts, a_short_operation_leaves_no_record, NULL);
+    if (!SKEIN_UNDER_TSAN) { /* which delivers signals later, not where they strike */
+        TCase *signals = tcase_create("signals");
+        tcase_add_test(signals, a_handler_within_a_handler_is_counted);
+        tcase_add_loop_test(signals, a_handler_may_trace_wherever_it_strikes, 0, 2 * (int)POINTS);
+        tcase_add_loop_test(signals, a_jump_out_of_a_handler_does_not_end_tracing, 0, 2);
+        suite_add_tcase(suite, signals);
+    }
     return suite_run(suite);
 }
