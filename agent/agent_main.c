@@ -169,7 +169,7 @@ int main(int argc, char **argv)
     char error[512] = "";
     if (agent_config_load(options.config, &config, error, sizeof error) != SKEIN_OK) {
         fprintf(stderr, "skein-agent: %s\n", error);
-        return options.check ? 1 : 2;
+        return 1;
     }
     if (options.check) {
         printf("%s: fine\n", options.config != NULL ? options.config : "defaults");
