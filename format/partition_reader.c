@@ -145,8 +145,7 @@ uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t tic
 
 /* ---- open ranges ---- */
 
-static int frame_push(struct partition_reader *r, struct lane *lane,
-                      const struct reader_frame *frame)
+int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame)
 {
     if (r->frames == READER_RANGES_MAX || lane->deeper > 0) {
         lane->deeper++;
@@ -333,100 +332,4 @@ int partition_reader_next(struct partition_reader *r, struct trace_event *event)
         return status;
     merge_pop(r, lane); /* its failure is the next call's: this event is sound */
     return 1;
-}
-
-/* ---- over a cut ---- */
-
-/* The same type in another partition, or a copy of it there; NULL for an unknown one or when out of
- * memory. */
-static const struct partition_event_type *type_carry(struct partition_reader *to,
-                                                     const struct partition_event_type *type)
-{
-    if (type == NULL)
-        return NULL;
-    for (size_t i = 0; i < to->type_count; i++) {
-        const struct partition_event_type *other = &to->types[i];
-        bool same = other->klass == type->klass && other->nargs == type->nargs &&
-                    other->line == type->line && strcmp(other->name, type->name) == 0 &&
-                    strcmp(other->file, type->file) == 0;
-        for (unsigned k = 0; same && k < type->nargs; k++)
-            same = other->args[k].type == type->args[k].type &&
-                   strcmp(other->args[k].name, type->args[k].name) == 0;
-        if (same)
-            return other;
-    }
-    struct partition_event_type *copy = reader_alloc(to, sizeof *copy);
-    if (copy == NULL)
-        return NULL;
-    *copy = *type;
-    copy->name = reader_text(to, type->name, strlen(type->name));
-    copy->text = reader_text(to, type->text, strlen(type->text));
-    copy->file = reader_text(to, type->file, strlen(type->file));
-    bool whole = copy->name != NULL && copy->text != NULL && copy->file != NULL;
-    for (unsigned k = 0; k < type->nargs; k++) {
-        copy->args[k].name = reader_text(to, type->args[k].name, strlen(type->args[k].name));
-        copy->args[k].unit = reader_text(to, type->args[k].unit, strlen(type->args[k].unit));
-        whole = whole && copy->args[k].name != NULL && copy->args[k].unit != NULL;
-    }
-    return whole ? copy : NULL;
-}
-
-static void frame_carry(struct partition_reader *to, struct lane *lane,
-                        const struct reader_frame *from)
-{
-    struct reader_frame frame = *from;
-    frame.type = type_carry(to, from->type);
-    for (unsigned i = 0; frame.type != NULL && i < frame.type->nargs; i++) {
-        if (frame.type->args[i].type != SKEIN_T_STR)
-            continue;
-        const char *text = reader_text(to, from->args[i].str.text, from->args[i].str.len);
-        frame.args[i].str.text = text == NULL ? "" : text;
-        frame.args[i].str.len = text == NULL ? 0 : from->args[i].str.len;
-        frame.args[i].str.cut = from->args[i].str.cut || text == NULL;
-    }
-    frame_push(to, lane, &frame);
-}
-
-/* A thread of the partition before, and which it is there. */
-struct known_thread {
-    struct partition_thread thread;
-    size_t lane;
-};
-
-static int thread_order(const void *a, const void *b)
-{
-    const struct known_thread *x = a, *y = b;
-    if (x->thread.tid != y->thread.tid)
-        return x->thread.tid < y->thread.tid ? -1 : 1;
-    if (x->thread.incarnation != y->thread.incarnation)
-        return x->thread.incarnation < y->thread.incarnation ? -1 : 1;
-    return strcmp(x->thread.name, y->thread.name);
-}
-
-static void lane_carry(struct partition_reader *to, struct lane *lane, const struct lane *from)
-{
-    for (size_t d = 0; d < from->depth; d++)
-        frame_carry(to, lane, &from->stack[d]);
-    lane->has_sequence = from->has_sequence;
-    lane->last_sequence = from->last_sequence;
-}
-
-void partition_reader_continue(struct partition_reader *to, const struct partition_reader *from)
-{
-    struct known_thread *known = calloc(from->thread_count + 1, sizeof *known);
-    if (to->prepared || known == NULL) {
-        free(known);
-        return;
-    }
-    for (size_t i = 0; i < from->thread_count; i++)
-        known[i] = (struct known_thread){from->threads[i], i};
-    qsort(known, from->thread_count, sizeof *known, thread_order);
-    for (size_t i = 0; i < to->thread_count; i++) {
-        struct known_thread wanted = {to->threads[i], 0};
-        const struct known_thread *same =
-            bsearch(&wanted, known, from->thread_count, sizeof *known, thread_order);
-        if (same != NULL)
-            lane_carry(to, &to->lanes[i], &from->lanes[same->lane]);
-    }
-    free(known);
 }

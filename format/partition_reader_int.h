@@ -163,6 +163,9 @@ int reader_fail(struct partition_reader *r, int status, const char *format, ...)
 void *reader_alloc(struct partition_reader *r, size_t n);
 char *reader_text(struct partition_reader *r, const char *text, size_t n);
 
+/* partition_reader.c: opens a range on the lane, or counts it where too many are open. */
+int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame);
+
 /* partition_tables.c: head, tail, sections, tables, footer of r->bytes. */
 int tables_open(struct partition_reader *r);
 

@@ -3,6 +3,7 @@
 
 #include "checksum.h"
 #include "partition_int.h"
+#include "partition_reader_int.h"
 
 static void instant(struct partition_writer *w, uint64_t ticks, uint64_t v)
 {
@@ -211,6 +212,64 @@ START_TEST(a_range_over_a_cut_is_one_region)
     ck_assert_mem_eq(event.args[0].str.text, "over the cut", 12);
     ck_assert_uint_eq(event.time_ns, SAMPLE_NS(100));
     ck_assert_uint_eq(event.dur_ns, 4900 * 64);
+    expect_end(&second);
+    reading_close(&second);
+}
+END_TEST
+
+/* A process that opens ranges and never ends them must not make the next partition large. */
+START_TEST(ranges_over_a_cut_share_what_they_name)
+{
+    enum { RANGES = 3000 };
+    struct reading first, second;
+    struct partition_writer *w = writer();
+    partition_writer_batch(w, add_thread(w, 9), 7, 5, false);
+    for (uint64_t i = 0; i < RANGES; i++)
+        begin(w, 100 + i, "the same text");
+    reading_open(&first, &w);
+    while (next(&first).kind == TRACE_BEGIN)
+        continue;
+
+    w = writer();
+    partition_writer_batch(w, add_thread(w, 9), 8, 6, false);
+    reading_open(&second, &w);
+    partition_reader_continue(second.reader, first.reader);
+    reading_close(&first);
+    struct trace_event outer = next(&second);
+    for (uint64_t i = 1; i < RANGES; i++) {
+        struct trace_event event = next(&second);
+        ck_assert_int_eq(event.kind, TRACE_OPEN);
+        ck_assert_uint_eq(event.time_ns, SAMPLE_NS(100 + i));
+        ck_assert_ptr_eq(event.type, outer.type);
+        ck_assert_ptr_eq(event.args[0].str.text, outer.args[0].str.text);
+    }
+    ck_assert_str_eq(outer.type->name, "query");
+    ck_assert_mem_eq(outer.args[0].str.text, "the same text", 13);
+    expect_end(&second);
+    reading_close(&second);
+}
+END_TEST
+
+START_TEST(a_thread_that_is_named_twice_gets_its_ranges_once)
+{
+    struct reading first, second;
+    struct partition_writer *w = writer();
+    partition_writer_batch(w, add_thread(w, 9), 7, 5, false);
+    begin(w, 100, "once");
+    reading_open(&first, &w);
+    while (next(&first).kind == TRACE_BEGIN)
+        continue;
+
+    w = writer();
+    add_thread(w, 9);
+    add_thread(w, 8);
+    reading_open(&second, &w);
+    /* as only hostile bytes can */
+    second.reader->threads[1] = second.reader->threads[0];
+    partition_reader_continue(second.reader, first.reader);
+    reading_close(&first);
+    struct trace_event event = next(&second);
+    ck_assert_int_eq(event.kind, TRACE_OPEN);
     expect_end(&second);
     reading_close(&second);
 }
@@ -468,6 +527,7 @@ int main(void)
         chunks_that_follow_each_other_keep_their_ranges,
         a_gap_keeps_what_is_still_open_and_clips_the_rest,
         a_silent_thread_shows_what_it_is_inside_of, a_range_over_a_cut_is_one_region,
+        ranges_over_a_cut_share_what_they_name, a_thread_that_is_named_twice_gets_its_ranges_once,
         a_cause_is_never_shown_after_its_effect, records_that_wait_in_a_circle_come_by_time,
         many_threads_on_one_resource_come_in_sequence, losses_and_operations_stand_in_their_place,
         time_outside_the_snapshots_is_continued,
