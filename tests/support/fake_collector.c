@@ -75,12 +75,21 @@ static void send_text(struct fake_collector *fake, const struct transport_peer *
         send_frame(fake->control, peer, type, id, text, strlen(text));
 }
 
+/* Not strndup: it is for texts, which end with NUL somewhere, and a message's body need not. */
+static char *body_copy(const struct wire_frame *frame)
+{
+    char *text = calloc(1, frame->body_bytes + 1);
+    if (text != NULL && frame->body_bytes > 0)
+        memcpy(text, frame->body, frame->body_bytes);
+    return text;
+}
+
 static void take_report(struct fake_collector *fake, const struct wire_frame *frame,
                         const struct transport_peer *peer)
 {
     fake->counters.reports++;
     if (fake->report_count < REPORTS_MAX)
-        fake->reports[fake->report_count++] = strndup((const char *)frame->body, frame->body_bytes);
+        fake->reports[fake->report_count++] = body_copy(frame);
     if (fake->drop_reports > 0) {
         fake->drop_reports--;
         return;
