@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,15 +183,29 @@ static int member_packets(struct member *m, int most)
     return status;
 }
 
+/* These ask a process to end; any other signal that ends one is a crash. */
+static bool signal_asks(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
+/* Not known how: one that ended in order has said so. */
+static bool death_is_crash(const struct process *p)
+{
+    if (!p->death.known)
+        return !p->said_bye;
+    if (p->death.signal != 0)
+        return !signal_asks(p->death.signal);
+    return !p->said_bye && p->death.status != 0;
+}
+
 static void member_ended(struct member *m)
 {
     struct process *p = m->process;
     if (p->socket >= 0)
         member_packets(m, PACKETS_A_ROUND); /* a BYE may still lie there */
     p->death.known = pidfd_death(p->pidfd, (pid_t)p->pid, &p->death.signal, &p->death.status);
-    bool crashed = p->death.known ? p->death.signal != 0 || (!p->said_bye && p->death.status != 0)
-                                  : !p->said_bye;
-    member_remove(m, crashed ? PROCESS_CRASHED : PROCESS_ENDED, false);
+    member_remove(m, death_is_crash(p) ? PROCESS_CRASHED : PROCESS_ENDED, false);
 }
 
 static void member_pidfd_event(void *context, uint32_t events)

@@ -289,6 +289,20 @@ START_TEST(a_killed_process_is_a_crash_and_its_ring_is_readable)
 }
 END_TEST
 
+START_TEST(a_process_that_is_asked_to_end_is_no_crash)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    struct child child = child_start(f, forever);
+    ck_assert(child_hear(child.from));
+    kill(child.pid, SIGTERM);
+    child_end(&child);
+    ck_assert(wait_until(fixture_has_gone, f, 0));
+    ck_assert_int_eq(f->last_state, PROCESS_ENDED);
+    ck_assert_int_eq(f->last->death.signal, SIGTERM);
+    fixture_free(f);
+}
+END_TEST
+
 static bool attached_twice(void *context)
 {
     struct agent_fixture *f = context;
@@ -323,5 +337,6 @@ int main(void)
         an_operation_in_progress_is_shown, an_overwritten_window_has_a_gap_and_no_holes_after_it,
         a_limit_splits_the_cut_and_loses_nothing, a_service_can_ask_for_its_snapshot,
         a_killed_process_is_a_crash_and_its_ring_is_readable,
-        a_new_agent_adopts_the_ring_with_what_it_holds, NULL));
+        a_process_that_is_asked_to_end_is_no_crash, a_new_agent_adopts_the_ring_with_what_it_holds,
+        NULL));
 }
