@@ -218,6 +218,7 @@ void check_exec_run(const struct check_spec *spec, uint64_t deadline_ns, int can
     char name[128];
     check_name(spec, name, sizeof name);
     if (spec->program == NULL) {
+        result->not_run = true;
         snprintf(
             result->reason, sizeof result->reason,
             "check %s is not allowed here: checks.exec_allow of this agent does not name the program",
@@ -226,6 +227,7 @@ void check_exec_run(const struct check_spec *spec, uint64_t deadline_ns, int can
     }
     struct child *child = malloc(sizeof *child);
     if (child == NULL) {
+        result->not_run = true;
         snprintf(result->reason, sizeof result->reason,
                  "check %s could not be started: out of memory", name);
         return;

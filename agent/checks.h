@@ -29,8 +29,9 @@ void check_spec_free(struct check_spec **spec);
 
 struct check_result {
     bool passed;
+    bool not_run;     /* not allowed, or no memory: says nothing of the service */
     uint64_t at_ns;   /* realtime, when the outcome was known */
-    char reason[256]; /* a sentence where it failed */
+    char reason[256]; /* a sentence where it failed or was not run */
 };
 
 /* One run, blocking, at most until `deadline_ns` (monotonic); returns early, failed, once cancel_fd

@@ -61,6 +61,19 @@ static void set_health(struct watch_item *watch, enum health health, uint64_t at
     watch_report(watch);
 }
 
+/* What could not be checked is no failure of the service: it is told, and nothing fires. */
+static void take_not_run(struct watch_item *watch, const struct check_result *result)
+{
+    if (watch->health == HEALTH_UNKNOWN && strcmp(watch->last_error, result->reason) == 0)
+        return;
+    snprintf(watch->last_error, sizeof watch->last_error, "%s", result->reason);
+    watch->health = HEALTH_UNKNOWN;
+    watch->since_ns = result->at_ns;
+    log_warn("rules", "not checked", "rule", watch->spec->name, "service", watch->process->service,
+             "reason", watch->last_error, NULL);
+    watch_report(watch);
+}
+
 static bool in_grace(const struct watch_item *watch, uint64_t at_ns)
 {
     return !watch->passed_once &&
@@ -92,6 +105,10 @@ static void fire(struct watch_item *watch, uint64_t at_ns)
 static void take_result(void *context, const struct check_result *result)
 {
     struct watch_item *watch = context;
+    if (result->not_run) {
+        take_not_run(watch, result);
+        return;
+    }
     watch->checks++;
     if (result->passed) {
         watch->failures_in_row = 0;
