@@ -117,6 +117,7 @@ static void on_attached(void *context, struct process *process)
     struct agent *agent = context;
     log_info("agent", "attached", "service", process->service, "pid", log_fmt("%u", process->pid),
              NULL);
+    process_report_begin(process, &process->attached_clock);
     agent_set_thresholds(agent, process);
     capture_awaited(agent, process);
     agent_rules_attached(agent->rules, process);
@@ -164,6 +165,13 @@ static void on_snapshot(void *context, struct process *process, const char *reas
     (void)captures_begin(agent->captures, &order, process);
 }
 
+static const char *signal_reason(int signal)
+{
+    const char *name = sigabbrev_np(signal); /* none: a real-time signal */
+    return log_fmt("the process was killed by signal %d%s%s%s", signal, name != NULL ? " (SIG" : "",
+                   name != NULL ? name : "", name != NULL ? ")" : "");
+}
+
 static void capture_crash(struct agent *agent, struct process *process)
 {
     if (!cooled_down(agent, process->service, strlen(process->service),
@@ -174,7 +182,7 @@ static void capture_crash(struct agent *agent, struct process *process)
     }
     const char *reason = "the process ended without saying so";
     if (process->death.known && process->death.signal != 0)
-        reason = log_fmt("the process was killed by signal %d", process->death.signal);
+        reason = signal_reason(process->death.signal);
     else if (process->death.known)
         reason = log_fmt("the process ended with status %d", process->death.status);
     struct capture_order order = {.capture = capture_id_new(),

@@ -49,7 +49,8 @@ struct process {
     /* loop thread */
     int socket, pidfd, page_fd;
     bool said_bye;
-    uint64_t listed_ns, listed_written_bytes; /* monotonic; of its last line in the process list */
+    /* where the rate of its lines in the process list was last taken, and what it was */
+    uint64_t listed_ns, listed_written_bytes, listed_bytes_per_s;
     struct process *next;
 };
 

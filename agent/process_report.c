@@ -30,19 +30,30 @@ static uint64_t reach_ms(const struct process *process, const struct process_usa
     return oldest < now->realtime_ns ? (now->realtime_ns - oldest) / 1000000 : 0;
 }
 
-/* Bytes a second since the line before; since the attach for the first. */
+#define RATE_MS_MIN 1000 /* chunks are claimed whole: a shorter time would show their size */
+
+void process_report_begin(struct process *process, const struct clock_snapshot *now)
+{
+    struct process_usage usage;
+    process_usage(process, &usage);
+    process->listed_ns = now->monotonic_ns;
+    process->listed_written_bytes = usage.written_bytes;
+    process->listed_bytes_per_s = 0;
+}
+
+/* Bytes a second since it was last taken. */
 static uint64_t rate_note(struct process *process, const struct process_usage *usage,
                           const struct clock_snapshot *now)
 {
-    uint64_t since = process->listed_ns ? process->listed_ns : process->attached_clock.monotonic_ns;
-    uint64_t written = usage->written_bytes - process->listed_written_bytes;
+    uint64_t since = process->listed_ns, before = process->listed_written_bytes;
     uint64_t elapsed_ms = now->monotonic_ns > since ? (now->monotonic_ns - since) / 1000000 : 0;
-    bool backwards = usage->written_bytes < process->listed_written_bytes;
+    if (elapsed_ms < RATE_MS_MIN)
+        return process->listed_bytes_per_s;
+    uint64_t written = usage->written_bytes > before ? usage->written_bytes - before : 0;
     process->listed_ns = now->monotonic_ns;
     process->listed_written_bytes = usage->written_bytes;
-    if (backwards || elapsed_ms == 0 || written > UINT64_MAX / 1000)
-        return 0;
-    return written * 1000 / elapsed_ms;
+    process->listed_bytes_per_s = written > UINT64_MAX / 1000 ? 0 : written * 1000 / elapsed_ms;
+    return process->listed_bytes_per_s;
 }
 
 static void put_process(struct process *process, const struct clock_snapshot *now, struct buf *out)

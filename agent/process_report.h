@@ -9,6 +9,9 @@
 #include "process.h"
 #include "uplink.h"
 
+/* To be called when a process is attached: what its ring holds by then counts for no rate. */
+void process_report_begin(struct process *process, const struct clock_snapshot *now);
+
 /* Queues the pages of list `version`; they replace those of an older one. `now` dates what is in
  * the rings; notes in each process what its line said, for the next line's rate. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
