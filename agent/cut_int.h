@@ -90,7 +90,8 @@ struct cut_work {
     uint64_t generation; /* that the cut ended */
     struct clock_snapshot begin, end;
     uint64_t from_ticks, to_ticks;
-    uint64_t keep_ticks; /* records that end before are left out */
+    uint64_t start_ticks; /* of the process: nothing was lost before */
+    uint64_t keep_ticks;  /* records that end before are left out */
     struct ring_copy copy;
     struct cut_piece *pieces; /* sorted by stream, then sequence */
     size_t piece_count;

@@ -39,8 +39,10 @@ void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_re
     uint64_t to_window = work->to_ticks < work->end.ticks ? work->to_ticks : work->end.ticks;
     if (to_ticks < work->from_ticks || from_ticks > to_window)
         return;
-    uint64_t from = from_ticks > work->from_ticks ? from_ticks : work->from_ticks;
+    uint64_t first = work->start_ticks > work->from_ticks ? work->start_ticks : work->from_ticks;
+    uint64_t from = from_ticks > first ? from_ticks : first;
     uint64_t to = to_ticks < to_window ? to_ticks : to_window;
+    from = from < to ? from : to;
     const struct partition_loss loss = {thread, (uint8_t)reason, events, from, to};
     partition_writer_loss(work->writer, &loss);
     work->result->lost[reason] += events;

@@ -34,6 +34,7 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host)
     const struct cut_request *request = work->request;
     work->from_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->from_ns);
     work->to_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->to_ns);
+    work->start_ticks = clock_snapshot_ticks(&work->begin, &work->end, work->process->start_ns);
 }
 
 /* A chunk is taken whole, and an idle thread's may hold records of long ago: those are left out. A
