@@ -83,7 +83,7 @@ void api_captures_post(void *context, struct http_exchange *x)
     check_request(&r, body, &q);
     if (r.error[0] == '\0' &&
         selector_new(q.selector_text, &selector, error, sizeof error) != SKEIN_OK)
-        snprintf(r.error, sizeof r.error, "selector: %s", error);
+        snprintf(r.error, sizeof r.error, "%s", error); /* it names the selector */
     q.selector = selector;
     if (r.error[0] != '\0')
         api_invalid(x, r.error);

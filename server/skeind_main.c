@@ -84,6 +84,18 @@ static int read_options(int argc, char **argv, struct options *o)
     return 0;
 }
 
+/* HOST:PORT behind a scheme. Whether it can be bound is seen at the start. */
+static bool is_address(const char *text, const char *scheme)
+{
+    size_t n = strlen(scheme);
+    const char *colon = strrchr(text, ':');
+    if (strncmp(text, scheme, n) != 0 || colon == NULL || colon <= text + n)
+        return false;
+    size_t digits = strspn(colon + 1, "0123456789");
+    return digits > 0 && digits <= 5 && colon[1 + digits] == '\0' &&
+           strtoul(colon + 1, NULL, 10) <= UINT16_MAX;
+}
+
 static int load_config(const struct options *o, struct collector_config *config, char *error,
                        size_t error_bytes)
 {
@@ -97,6 +109,12 @@ static int load_config(const struct options *o, struct collector_config *config,
         snprintf(error, error_bytes, "log.level: must be debug, info, warn or error");
     } else if (!json && strcmp(config->log_form, "text") != 0) {
         snprintf(error, error_bytes, "log.form: must be text or json");
+    } else if (!is_address(config->data_address, "tcp://")) {
+        snprintf(error, error_bytes, "listen.data: must be tcp://HOST:PORT");
+    } else if (!is_address(config->control_address, "tcp://")) {
+        snprintf(error, error_bytes, "listen.control: must be tcp://HOST:PORT");
+    } else if (!is_address(config->http_address, "")) {
+        snprintf(error, error_bytes, "listen.http: must be HOST:PORT, [HOST]:PORT or *:PORT");
     } else if (config->lease_ms < 2 * config->heartbeat_ms) {
         snprintf(error, error_bytes,
                  "agents.lease_ms: must be at least twice agents.heartbeat_ms, or one late "
