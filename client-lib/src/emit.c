@@ -85,10 +85,10 @@ static void fields_put(struct skein_record *record, const struct skein_site *sit
 /* ---- records ---- */
 
 /* Opens by the fast half where that is possible. */
-static struct skein_record record_of(uint64_t gate, struct skein_site *site, size_t need)
+static struct skein_record record_of(struct skein_entry entry, struct skein_site *site, size_t need)
 {
     struct skein_record record;
-    return skein_record_open(&record, gate, site, need) ? record : slow_record(site, need);
+    return skein_record_open(&record, entry, site, need) ? record : slow_record(site, need);
 }
 
 static struct skein_scope record_finish(const struct skein_record *record,
@@ -115,13 +115,13 @@ struct skein_scope skein_slow_emit(struct skein_site *site, const struct skein_f
 struct skein_scope skein_region_open(struct skein_site *site, const union skein_value *values)
 {
     struct skein_scope scope = {0};
-    uint64_t gate;
-    if (!skein_wanted(site->group, &gate))
+    const struct skein_entry entry = skein_enter();
+    if (!skein_wanted(entry, site->group))
         return scope;
     struct skein_field fields[SKEIN_ARGS_MAX];
     uint8_t end = site_nargs(site);
     fields_capture(site, 0, end, values, fields);
-    struct skein_record record = record_of(gate, site, fields_need(site, 0, end, fields));
+    struct skein_record record = record_of(entry, site, fields_need(site, 0, end, fields));
     if (!record.p)
         return scope;
     fields_put(&record, site, 0, end, fields);
@@ -192,9 +192,8 @@ static bool op_show(struct skein_op *op, uint64_t frame)
 struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
 {
     struct skein_op op = {.start = 0, .site = site, .detail = detail, .outermost = false};
-    uint64_t gate;
-    const struct skein_view *view = session_view();
-    if (!skein_wanted(site->group, &gate) || !view)
+    const struct skein_entry entry = skein_enter();
+    if (!skein_wanted(entry, site->group))
         return op;
     int saved = errno;
     if (!session_current()) { /* a fork child that waits for its first event */
@@ -202,7 +201,7 @@ struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
         errno = saved;
         return op;
     }
-    op.start = ticks_now(view);
+    op.start = ticks_now(entry.view);
     op.start += op.start == 0;
     op.outermost = op_show(&op, (uint64_t)(uintptr_t)__builtin_frame_address(0));
     errno = saved;
@@ -227,7 +226,8 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
         return;
     if (op->outermost)
         op_hide();
-    const struct skein_view *view = session_view();
+    const struct skein_entry entry = skein_enter();
+    const struct skein_view *view = entry.view;
     uint64_t start = op->start;
     op->start = 0;
     if (!view || !session_current())
@@ -240,11 +240,8 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
     uint8_t end = site_nargs(site);
     struct skein_field fields[SKEIN_ARGS_MAX];
     fields_capture(site, 1, end, values, fields);
-    uint64_t gate = skein_lane_tls.gate;
-    if (gate != (uint64_t)(uintptr_t)view + 1)
-        gate = 0;
     struct skein_record record =
-        record_of(gate, site, fields_need(site, 1, end, fields) + 2 * SKEIN_NUMBER_NEED);
+        record_of(entry, site, fields_need(site, 1, end, fields) + 2 * SKEIN_NUMBER_NEED);
     if (!record.p)
         return;
     record.p = skein_put_leb(record.p, record.now > start ? record.now - start : 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The two table halves of the durable area: gives event types and strings their ids, and starts a
- * new string epoch when a half is full (R-15 to R-17, R-19). Entered by any traced thread and by signal
- * handlers, under one lock that is only ever tried. Never blocks, allocates or fails the event: who
- * gets no id writes the event self-described. Keeps no pointer into the program: a library that
- * takes its sites with it by dlclose() leaves nothing behind here.
+ * new string epoch when a half is full (R-15 to R-17, R-19). Entered by any traced thread and by
+ * signal handlers, under one lock that is only ever tried. Never blocks, allocates or fails the
+ * event: who gets no id writes the event self-described. Keeps no pointer into the program: a
+ * library that takes its sites with it by dlclose() leaves nothing behind here.
  */
 #include <string.h>
 

@@ -127,15 +127,34 @@ SKEIN_ALWAYS const struct skein_view *skein_gate_view(uint64_t gate)
     return (const struct skein_view *)(uintptr_t)(gate - 1);
 }
 
-/* Whether events of `group` are wanted; *gate is then what skein_record_open needs. */
-SKEIN_ALWAYS bool skein_wanted(unsigned group, uint64_t *gate)
+/* What a site found out before it captures its arguments. */
+struct skein_entry {
+    bool open; /* the lane's gate equals the control page's */
+    uint64_t gate;
+    const struct skein_view *view; /* NULL: off */
+};
+
+SKEIN_ALWAYS struct skein_entry skein_enter(void)
 {
-    *gate = skein_lane_tls.gate;
+    struct skein_entry entry;
     uint64_t control = skein_gate_load(&skein_control_page->gate);
-    if (SKEIN_LIKELY(*gate == control))
-        return skein_load64(&skein_lane_tls.view->enabled) >> (group & 63) & 1;
-    *gate = 0;
-    return control && (skein_load64(&skein_gate_view(control)->enabled) >> (group & 63) & 1);
+    entry.gate = skein_lane_tls.gate;
+    if (SKEIN_LIKELY(entry.gate == control)) {
+        entry.open = true;
+        entry.view = skein_lane_tls.view;
+    } else {
+        entry.open = false;
+        entry.view = control ? skein_gate_view(control) : NULL;
+    }
+    return entry;
+}
+
+/* Whether events of `group` are wanted. */
+SKEIN_ALWAYS bool skein_wanted(struct skein_entry entry, unsigned group)
+{
+    if (!entry.open && !entry.view)
+        return false;
+    return skein_load64(&entry.view->enabled) >> (group & 63) & 1;
 }
 
 /* One byte and two bytes inline, because nearly all values are that short. */
@@ -154,19 +173,17 @@ SKEIN_ALWAYS uint8_t *skein_put_leb(uint8_t *p, uint64_t value)
 }
 
 /* Takes the lane if a record of `need` bytes can be written here and now, and writes type and
- * delta; the caller puts the payload and closes. `gate` is the lane's, found equal to the control
- * page's; 0 where it was not. False: nothing was done, and the slow half must do it all. Everything
- * that a handler could change is looked at after the gate is taken; the lane's fields are plain,
- * because only this thread and its handlers touch them. */
-SKEIN_ALWAYS bool skein_record_open(struct skein_record *record, uint64_t gate,
+ * delta; the caller puts the payload and closes. False: nothing was done, and the slow half must do
+ * it all. Everything that a handler could change is looked at after the gate is taken; the lane's
+ * fields are plain, because only this thread and its handlers touch them. */
+SKEIN_ALWAYS bool skein_record_open(struct skein_record *record, struct skein_entry entry,
                                     struct skein_site *site, size_t need)
 {
     struct skein_lane *lane = &skein_lane_tls;
-    if (SKEIN_UNLIKELY(gate == 0))
+    if (SKEIN_UNLIKELY(!entry.open))
         return false;
     lane->gate = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     skein_signal_fence();
-    const struct skein_view *view = lane->view;
     /* An id of the lane's own epoch has nothing but the id left after the exclusive or. */
     uint64_t type = site ? skein_site_load(&site->id) ^ lane->string_epoch : SKEIN_ID_END;
     uint8_t *p = lane->write;
@@ -174,11 +191,11 @@ SKEIN_ALWAYS bool skein_record_open(struct skein_record *record, uint64_t gate,
                     ? p < lane->soft_limit
                     : need <= (size_t)(lane->limit - p);
     if (SKEIN_UNLIKELY(!room) || SKEIN_UNLIKELY(type > UINT32_MAX) ||
-        SKEIN_UNLIKELY(lane->generation != skein_generation_load(&view->generation))) {
-        lane->gate = gate;
+        SKEIN_UNLIKELY(lane->generation != skein_generation_load(&entry.view->generation))) {
+        lane->gate = entry.gate;
         return false;
     }
-    uint64_t now = skein_ticks_tsc(view);
+    uint64_t now = skein_ticks_tsc(entry.view);
     uint64_t delta = now - lane->last;
     if (SKEIN_LIKELY((type | delta) < 0x80)) {
         p[0] = (uint8_t)type;
@@ -186,7 +203,7 @@ SKEIN_ALWAYS bool skein_record_open(struct skein_record *record, uint64_t gate,
         p += 2;
     } else {
         if (SKEIN_UNLIKELY((int64_t)delta < 0)) { /* another core's counter may lag */
-            now = lane->last;
+            now -= delta;
             delta = 0;
         }
         p = skein_put_leb(skein_put_leb(p, type), delta);
@@ -195,7 +212,7 @@ SKEIN_ALWAYS bool skein_record_open(struct skein_record *record, uint64_t gate,
     record->id = type;
     record->now = now;
     record->p = p;
-    record->gate = gate;
+    record->gate = entry.gate;
     return true;
 }
 
@@ -232,11 +249,10 @@ SKEIN_ALWAYS void skein_scope_leave(const struct skein_scope *scope)
     uint32_t depth = scope->depth;
     if (SKEIN_LIKELY(depth == 0))
         return;
-    uint64_t gate = skein_lane_tls.gate;
+    struct skein_entry entry = skein_enter();
     struct skein_record record;
-    if (SKEIN_LIKELY(gate == skein_gate_load(&skein_control_page->gate) &&
-                     skein_lane_tls.depth == depth &&
-                     skein_record_open(&record, gate, NULL, SKEIN_RECORD_NEED))) {
+    if (SKEIN_LIKELY(skein_lane_tls.depth == depth &&
+                     skein_record_open(&record, entry, NULL, SKEIN_RECORD_NEED))) {
         record.lane->depth = depth - 1;
         skein_record_close(&record);
         return;

@@ -133,12 +133,12 @@
 /* Writes one record of `site`: done by close(&record), or by the slow half; `keep` takes the scope.
  */
 #define SKEIN_RECORD_(site, group, keep, close, ...)                                               \
-    uint64_t skein_gate_;                                                                          \
-    if (skein_wanted(group, &skein_gate_)) {                                                       \
+    const struct skein_entry skein_entry_ = skein_enter();                                         \
+    if (skein_wanted(skein_entry_, group)) {                                                       \
         SKEIN_EACH_(SKEIN_FIELD_, __VA_ARGS__)                                                     \
         struct skein_record skein_record_;                                                         \
         if (SKEIN_LIKELY(                                                                          \
-                skein_record_open(&skein_record_, skein_gate_, &site,                              \
+                skein_record_open(&skein_record_, skein_entry_, &site,                             \
                                   SKEIN_RECORD_NEED SKEIN_EACH_(SKEIN_NEED_, __VA_ARGS__)))) {     \
             SKEIN_EACH_(SKEIN_PUT_, __VA_ARGS__)                                                   \
             keep close(&skein_record_);                                                            \
