@@ -13,6 +13,8 @@
 #include "cli_trace.h"
 #include "perfetto_export.h"
 
+#define EXPORT_STEP_BYTES (1u << 20) /* of packets, which may be far more than the partition */
+
 struct options {
     const char *to, *file;
 };
@@ -59,14 +61,19 @@ static int convert(const char *trace, FILE *file, const char *name)
     bool written = true;
     bool sound = true;
     while (status == SKEIN_OK && written && trace_walk_next(walk, &step)) {
-        int one = perfetto_export_partition(exporter, step.reader, &bytes);
+        int one;
+        do {
+            one = perfetto_export_some(exporter, step.reader, EXPORT_STEP_BYTES, &bytes);
+            written = flush(&bytes, file);
+        } while (one > 0 && written);
+        if (one > 0)
+            break;
         if (one == SKEIN_NO_MEMORY) {
             status = one;
         } else if (one != SKEIN_OK) {
             say_error("%s: %s", trace, partition_reader_error(step.reader));
             sound = false;
         }
-        written = flush(&bytes, file);
     }
     if (status == SKEIN_OK && written)
         status = perfetto_export_finish(exporter, &bytes);

@@ -360,22 +360,33 @@ static int export_status(const struct perfetto_export *x)
     return failed ? SKEIN_NO_MEMORY : SKEIN_OK;
 }
 
-int perfetto_export_partition(struct perfetto_export *x, struct partition_reader *reader,
-                              struct buf *out)
+int perfetto_export_some(struct perfetto_export *x, struct partition_reader *reader, size_t bytes,
+                         struct buf *out)
 {
     if (x->status != SKEIN_OK)
         return x->status;
-    x->status = partition_begin(x, reader, out);
-    int got = 0;
-    while (x->status == SKEIN_OK) {
+    size_t before = out->len;
+    if (x->reader != reader)
+        x->status = partition_begin(x, reader, out);
+    x->reader = reader;
+    x->out = out;
+    int got = 1;
+    while (x->status == SKEIN_OK && got > 0 && out->len - before < bytes) {
         struct trace_event event;
         got = partition_reader_next(reader, &event);
-        if (got <= 0)
-            break;
-        event_export(x, &event);
+        if (got > 0)
+            event_export(x, &event);
         x->status = export_status(x);
     }
+    if (x->status != SKEIN_OK || got <= 0)
+        x->reader = NULL;
     return x->status != SKEIN_OK ? x->status : got;
+}
+
+int perfetto_export_partition(struct perfetto_export *x, struct partition_reader *reader,
+                              struct buf *out)
+{
+    return perfetto_export_some(x, reader, SIZE_MAX, out);
 }
 
 int perfetto_export_finish(struct perfetto_export *x, struct buf *out)

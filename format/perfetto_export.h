@@ -15,9 +15,16 @@ int perfetto_export_new(struct perfetto_export **out);
 void perfetto_export_free(struct perfetto_export **exporter);
 
 /* Appends the packets of one partition; partitions of one process in their order. SKEIN_OK,
- * SKEIN_NO_MEMORY, or the reader's status. */
+ * SKEIN_NO_MEMORY, or the reader's status. Packets may take a thousand times the partition's bytes,
+ * because every text is spelt out: whoever does not trust the partition takes it in pieces. */
 int perfetto_export_partition(struct perfetto_export *exporter, struct partition_reader *reader,
                               struct buf *out);
+
+/* The same in pieces: appends packets until they are `bytes` or more, or the partition's last. 1:
+ * more will come, call again with the same reader; SKEIN_OK: that was all; SKEIN_NO_MEMORY, or the
+ * reader's status, and nothing more comes of this partition. */
+int perfetto_export_some(struct perfetto_export *exporter, struct partition_reader *reader,
+                         size_t bytes, struct buf *out);
 
 /* Appends the closing packet (trace statistics). */
 int perfetto_export_finish(struct perfetto_export *exporter, struct buf *out);

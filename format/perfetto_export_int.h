@@ -36,6 +36,7 @@ struct perfetto_export {
     uint64_t bytes, packets, lost;
 
     /* the partition at hand */
+    const struct partition_reader *reader; /* NULL: between two */
     const struct partition_info *info;
     const struct partition_event_type *types;
     size_t type_count;

@@ -37,6 +37,7 @@ struct trace_stream {
     struct perfetto_export *exporter;
     struct held before, now;
     size_t next;
+    bool exporting; /* more will come of `now` */
     struct buf out;
     size_t out_read;
     bool finished;
@@ -208,8 +209,11 @@ static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, s
 
 /* ---- perfetto ---- */
 
-/* Loads the next partition and exports it into s->out. */
-static int export_next(struct trace_stream *s)
+/* Packets made ahead of what is sent: a partition's may be a thousand times its own bytes. */
+#define EXPORT_STEP_BYTES (256u << 10)
+
+/* Loads the next partition. */
+static int export_load(struct trace_stream *s)
 {
     const struct piece *p = &s->pieces[s->next];
     char error[256];
@@ -231,21 +235,29 @@ static int export_next(struct trace_stream *s)
         process_uid_equal(&p->key.process, &s->pieces[s->next - 1].key.process))
         partition_reader_continue(s->now.reader, s->before.reader);
     s->next++;
-    return perfetto_export_partition(s->exporter, s->now.reader, &s->out);
+    return SKEIN_OK;
+}
+
+/* Makes some packets, or none where a step gives none. */
+static int export_step(struct trace_stream *s)
+{
+    if (!s->exporting && s->next == s->count) {
+        s->finished = true;
+        return perfetto_export_finish(s->exporter, &s->out);
+    }
+    int status = s->exporting ? SKEIN_OK : export_load(s);
+    if (status == SKEIN_OK)
+        status = perfetto_export_some(s->exporter, s->now.reader, EXPORT_STEP_BYTES, &s->out);
+    s->exporting = status > 0;
+    return status > 0 ? SKEIN_OK : status;
 }
 
 static int64_t read_perfetto(struct trace_stream *s, void *out, size_t n)
 {
     while (s->out_read == s->out.len && !s->finished) {
-        int status;
         buf_clear(&s->out);
         s->out_read = 0;
-        if (s->next < s->count) {
-            status = export_next(s);
-        } else {
-            status = perfetto_export_finish(s->exporter, &s->out);
-            s->finished = true;
-        }
+        int status = export_step(s);
         if (status != SKEIN_OK)
             return status;
     }

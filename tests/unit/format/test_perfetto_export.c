@@ -294,6 +294,68 @@ static struct import *sample_export(unsigned times)
     return im;
 }
 
+/* Longest piece in *longest. */
+static void export_in_pieces(const struct buf *bytes, struct buf *trace, size_t *longest)
+{
+    char error[256] = "";
+    struct partition_reader *reader;
+    struct perfetto_export *x;
+    int more = 1;
+    *longest = 0;
+    ck_assert_int_eq(perfetto_export_new(&x), SKEIN_OK);
+    ck_assert_int_eq(partition_reader_new(bytes->data, bytes->len, &reader, error, sizeof error),
+                     SKEIN_OK);
+    while (more > 0) {
+        size_t before = trace->len;
+        more = perfetto_export_some(x, reader, 512, trace);
+        if (trace->len - before > *longest)
+            *longest = trace->len - before;
+    }
+    ck_assert_int_eq(more, SKEIN_OK);
+    ck_assert_int_eq(perfetto_export_finish(x, trace), SKEIN_OK);
+    partition_reader_free(&reader);
+    perfetto_export_free(&x);
+}
+
+/* A text that costs the partition one byte an event is spelt out in every packet. */
+START_TEST(a_partition_in_pieces_gives_the_same_packets_and_no_piece_is_long)
+{
+    enum { LOGS = 2000, TEXT = 1000 };
+    struct partition_info info = sample_info();
+    struct partition_writer *w;
+    struct partition_footer footer;
+    struct buf bytes = {0}, whole = {0}, pieces = {0};
+    struct perfetto_export *x;
+    char text[TEXT + 1];
+    size_t longest;
+    memset(text, 'x', TEXT);
+    text[TEXT] = '\0';
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    struct partition_thread thread = {1, "one", 1};
+    partition_writer_batch(w, (uint32_t)partition_writer_thread(w, &thread), 7, 0, false);
+    uint32_t type = (uint32_t)partition_writer_type(w, &sample_log);
+    for (uint64_t i = 0; i < LOGS; i++) {
+        struct partition_value args[2] = {sample_u64(3), sample_str(text)};
+        partition_writer_event(w, type, 100 + i, 0, args);
+    }
+    ck_assert_int_eq(partition_writer_finish(w, &bytes, &footer), SKEIN_OK);
+    partition_footer_free(&footer);
+    partition_writer_free(&w);
+    ck_assert_int_eq(perfetto_export_new(&x), SKEIN_OK);
+    export_one(x, &bytes, &whole);
+    ck_assert_int_eq(perfetto_export_finish(x, &whole), SKEIN_OK);
+    perfetto_export_free(&x);
+    export_in_pieces(&bytes, &pieces, &longest);
+    ck_assert_uint_gt(whole.len, LOGS * TEXT);
+    ck_assert_uint_eq(pieces.len, whole.len);
+    ck_assert_mem_eq(pieces.data, whole.data, whole.len);
+    ck_assert_uint_lt(longest, 8 * TEXT);
+    buf_fini(&bytes);
+    buf_fini(&whole);
+    buf_fini(&pieces);
+}
+END_TEST
+
 static const struct track *track_find(const struct import *im, const char *name)
 {
     for (size_t i = 0; i < im->track_count; i++)
@@ -450,5 +512,6 @@ int main(void)
         suite_of("perfetto_export", process_threads_and_counters_have_tracks,
                  events_lie_on_their_track_at_their_time, begins_and_ends_match_on_every_track,
                  losses_restart_the_sequence_and_are_seen, an_operation_in_progress_is_written_once,
-                 equal_pids_of_two_hosts_stay_apart, NULL));
+                 equal_pids_of_two_hosts_stay_apart,
+                 a_partition_in_pieces_gives_the_same_packets_and_no_piece_is_long, NULL));
 }
