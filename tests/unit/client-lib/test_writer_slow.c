@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "fake_agent.h"
 #include "ring_decode.h"
@@ -333,6 +334,27 @@ START_TEST(time_never_runs_backwards_within_a_thread)
 }
 END_TEST
 
+START_TEST(without_a_trusted_counter_the_kernels_clock_serves)
+{
+    struct timespec now;
+    fake_agent_init(&agent, 7);
+    agent.host->clock = RING_CLOCK_MONOTONIC;
+    agent.host->shift = 6;
+    fake_agent_attach_self(&agent, &ring, SKEIN_MODE_CIRCULAR, 1 << 20);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t before = ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) >> 6;
+    for (int i = 0; i < 3; i++) {
+        SKEIN_REGION("region", (i64, "i", i));
+        SKEIN_INSTANT("inside");
+    }
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "region"), 3);
+    ck_assert_uint_eq(decoded_count(&decoded, "inside"), 3);
+    ck_assert_uint_ge(decoded.events[0].ticks, before);
+    ck_assert_uint_le(decoded.events[0].ticks, before + (UINT64_C(3600000000000) >> 6));
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
@@ -343,5 +365,6 @@ int main(void)
                  circular_overwrite_keeps_the_newest, oneshot_stops_when_full_and_counts_the_rest,
                  a_pinned_chunk_is_skipped, loss_is_counted_in_its_place,
                  a_chunk_opens_with_the_open_ranges, a_record_too_large_for_the_ring_is_counted,
-                 tracing_preserves_errno, time_never_runs_backwards_within_a_thread, NULL));
+                 tracing_preserves_errno, time_never_runs_backwards_within_a_thread,
+                 without_a_trusted_counter_the_kernels_clock_serves, NULL));
 }
