@@ -315,6 +315,38 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
 
 /* ---- processes ---- */
 
+#define FORGET_AT_ONCE 256
+
+/* Takes some processes out of the table that are gone for this long; agent 0: of any. */
+static size_t forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns)
+{
+    struct fleet_process *old[FORGET_AT_ONCE];
+    size_t count = 0, at = 0;
+    uint64_t now = clock_monotonic_ns();
+    for (struct fleet_process *p;
+         count < FORGET_AT_ONCE && (p = fleet_process_next(f, &at)) != NULL;)
+        if (!p->live && (agent == 0 || p->agent == agent) && now - p->gone_ns >= longer_than_ns)
+            old[count++] = p;
+    for (size_t i = 0; i < count; i++) {
+        struct fleet_agent *owner = fleet_agent_find(f, old[i]->agent);
+        if (owner != NULL)
+            owner->processes_known--;
+        idmap_remove(&f->processes, old[i]->uid.bytes);
+        owner_put(f, &old[i]->uid, 0);
+        free(old[i]);
+    }
+    return count;
+}
+
+/* Whether the agent may have one process more. The newest of many short-lived ones are worth more
+ * than those that are gone; one that names ever new ones in lists that never end has no more room.
+ */
+static bool process_room(struct fleet *f, const struct fleet_agent *agent)
+{
+    uint64_t most = 2 * f->settings.max_processes_per_agent;
+    return agent->processes_known < most || forget_gone(f, agent->id, 0) > 0;
+}
+
 static bool name_valid(const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
@@ -330,6 +362,8 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
         return SKEIN_INVALID;
     struct fleet_process *p = fleet_process_find(f, &in->uid);
     if (p == NULL) {
+        if (!process_room(f, agent))
+            return SKEIN_FULL;
         p = calloc(1, sizeof *p);
         if (p == NULL || owner_put(f, &in->uid, agent->id) != SKEIN_OK ||
             idmap_put(&f->processes, in->uid.bytes, p) != SKEIN_OK) {
@@ -337,6 +371,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
             return SKEIN_NO_MEMORY;
         }
         p->uid = in->uid;
+        agent->processes_known++;
     } else if (p->agent != agent->id) {
         return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
     }
@@ -459,23 +494,6 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
 
 /* ---- leases ---- */
 
-#define FORGET_AT_ONCE 256
-
-static void forget_gone(struct fleet *f, uint64_t now)
-{
-    struct fleet_process *old[FORGET_AT_ONCE];
-    size_t count = 0, at = 0;
-    for (struct fleet_process *p;
-         count < FORGET_AT_ONCE && (p = fleet_process_next(f, &at)) != NULL;)
-        if (!p->live && now - p->gone_ns > f->settings.keep_gone_ms * 1000000u)
-            old[count++] = p;
-    for (size_t i = 0; i < count; i++) {
-        idmap_remove(&f->processes, old[i]->uid.bytes);
-        owner_put(f, &old[i]->uid, 0);
-        free(old[i]);
-    }
-}
-
 void fleet_check_leases(struct fleet *f)
 {
     uint64_t now = clock_monotonic_ns(), online = 0, live = 0;
@@ -495,5 +513,5 @@ void fleet_check_leases(struct fleet *f)
     }
     metrics_set(agents_online, online);
     metrics_set(processes_live, live);
-    forget_gone(f, now);
+    forget_gone(f, 0, f->settings.keep_gone_ms * 1000000u);
 }
