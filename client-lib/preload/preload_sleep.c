@@ -25,13 +25,26 @@ EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
     return result;
 }
 
+/* What a clock says; 0 where there is no such clock. */
+static int64_t clock_ns(clockid_t clock)
+{
+    int saved = errno;
+    struct timespec now = {0};
+    (void)clock_gettime(clock, &now);
+    errno = saved;
+    return duration_ns(&now);
+}
+
+/* A sleep until an instant is told as the time that was left to it. */
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                            struct timespec *left)
 {
+    bool absolute = (flags & TIMER_ABSTIME) != 0;
+    int64_t now = absolute ? clock_ns(clock) : 0;
     WAIT(sleep, 0);
     int error = wait_error(&wait, REAL(clock_nanosleep)(clock, flags, time, left));
-    if (error == 0 && !(flags & TIMER_ABSTIME))
-        wait.op.detail = duration_ns(time);
+    if (error == 0 && duration_ns(time) > now)
+        wait.op.detail = duration_ns(time) - now;
     return error;
 }
 
