@@ -264,7 +264,7 @@ int cli_command_run(const struct cli_command *command, int argc, char **argv)
     int count = argc - optind;
     if (count < command->min_arguments || count > command->max_arguments) {
         say_error("%s: %s", command->name,
-                  count < command->min_arguments ? "something is missing" : "too many arguments");
+                  count < command->min_arguments ? "too few arguments" : "too many arguments");
         fprintf(stderr, "Usage: skein %s [OPTIONS] %s\nSee: skein %s --help\n", command->name,
                 command->arguments, command->name);
         return CLI_USAGE;

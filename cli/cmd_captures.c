@@ -55,7 +55,7 @@ static int run(const void *values, int count, char **arguments)
     if (status == CLI_OK)
         status = table_print(items, o->json, columns,
                              "no captures; take one: skein snapshot -l service=NAME");
-    if (status == CLI_OK && more)
+    if (status == CLI_OK && more && !o->limit.given)
         say_warning("there are older captures; --limit 0 lists all");
     cJSON_Delete(items);
     buf_fini(&path);

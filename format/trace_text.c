@@ -29,7 +29,8 @@ void trace_duration_text(uint64_t ns, char out[TRACE_DURATION_BYTES])
     snprintf(out, TRACE_DURATION_BYTES, "%" PRIu64 " ns", ns);
 }
 
-static void text_put(struct buf *b, const char *text, size_t n)
+/* `special`: bytes that get a backslash, because they would end the text. */
+static void text_put_but(struct buf *b, const char *text, size_t n, const char *special)
 {
     const uint8_t *s = (const uint8_t *)text;
     for (size_t i = 0; i < n;) {
@@ -40,10 +41,17 @@ static void text_put(struct buf *b, const char *text, size_t n)
             if (len == 2)
                 buf_printf(b, "\\x%02x", s[i + 1]);
         } else {
+            if (strchr(special, s[i]) != NULL)
+                buf_put_u8(b, '\\');
             buf_put(b, s + i, len);
         }
         i += len == 0 ? 1 : len;
     }
+}
+
+static void text_put(struct buf *b, const char *text, size_t n)
+{
+    text_put_but(b, text, n, "");
 }
 
 static void value_put(struct buf *b, uint8_t type, const struct partition_value *value)
@@ -66,7 +74,7 @@ static void value_put(struct buf *b, uint8_t type, const struct partition_value 
         break;
     case SKEIN_T_STR:
         buf_put_u8(b, '"');
-        text_put(b, value->str.text, value->str.len);
+        text_put_but(b, value->str.text, value->str.len, "\"\\");
         buf_printf(b, "\"%s", value->str.cut ? "..." : "");
         break;
     case SKEIN_T_SEQ:
