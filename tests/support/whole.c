@@ -20,25 +20,6 @@
 
 /* ---- a folder and its daemons ---- */
 
-/* Below the range from which connections get their own ports: who dials a port of that range while
- * nobody listens there may get connected to itself, and the port is taken. */
-static uint16_t quiet_port(void)
-{
-    for (;;) {
-        uint16_t chance;
-        ck_assert_int_eq(getrandom(&chance, sizeof chance, 0), (int)sizeof chance);
-        struct sockaddr_in a = {.sin_family = AF_INET};
-        a.sin_port = htons((uint16_t)(10000 + chance % 22000));
-        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        ck_assert_int_ge(fd, 0);
-        int status = bind(fd, (struct sockaddr *)&a, sizeof a);
-        close(fd);
-        if (status == 0)
-            return ntohs(a.sin_port);
-    }
-}
-
 char *whole_path(const struct whole *w, const char *name)
 {
     return path_join(w->folder, name);
@@ -78,12 +59,12 @@ void whole_init(struct whole *w, const char *collector_more, const char *agent_m
     *w = (struct whole){.collector_more = collector_more, .agent_more = agent_more};
     w->folder = temp_dir_new();
     w->socket = whole_path(w, "agent.sock");
-    w->data = quiet_port();
+    w->data = free_port();
     do
-        w->control = quiet_port();
+        w->control = free_port();
     while (w->control == w->data);
     do
-        w->http = quiet_port();
+        w->http = free_port();
     while (w->http == w->data || w->http == w->control);
     ck_assert_int_eq(http_client_init(), SKEIN_OK);
     whole_configure(w);
