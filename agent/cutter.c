@@ -323,7 +323,8 @@ static void operations_add(struct cut_work *work)
 {
     for (uint32_t i = 0; i < work->process->geometry.slots; i++) {
         const struct ring_slot_copy *slot = &work->copy.slots[i];
-        if (slot->op_start == 0 || slot->op_start > work->end.ticks || slot->state != 1)
+        if (slot->op_start == 0 || slot->op_start > work->end.ticks || slot->state != 1 ||
+            slot->op_start > work->to_ticks)
             continue;
         const struct stream_key key = {i, slot->incarnation, slot->tid, false};
         int64_t thread = cut_thread(work, &key);

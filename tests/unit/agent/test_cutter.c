@@ -175,6 +175,12 @@ START_TEST(an_operation_in_progress_is_shown)
     struct partition_sum sum = partition_sum_get(&result.bytes);
     ck_assert_uint_eq(sum.opens, 1);
     cut_result_fini(&result);
+    /* In a window that ended before it began, it was not. */
+    const struct cut_request before = {.process = f->last,
+                                       .to_ns = f->last->attached_clock.realtime_ns - 1000000000u,
+                                       .host = "test"};
+    ck_assert_int_eq(partition_cut(f->host, &before, &result), SKEIN_NOT_FOUND);
+    cut_result_fini(&result);
     child_end(&child);
     fixture_free(f);
 }
