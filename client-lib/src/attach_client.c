@@ -51,11 +51,11 @@ static int connect_agent(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, settings.socket_path, sizeof address.sun_path - 1);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    /* Not blocking: the queue of an agent that is stopped may be full, and then the program's end
+     * would wait for it. */
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
-    struct timeval limit = {.tv_sec = WELCOME_WAIT_MS / 1000}; /* an agent that is stopped */
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(fd, (const struct sockaddr *)&address, sizeof address)) {
         close(fd);
         return -1;

@@ -46,7 +46,7 @@ static bool copy_text(char *to, size_t to_bytes, const char *from)
 static const char *text_or(const char *value, const char *variable, const char *fallback)
 {
     if (!value)
-        value = getenv(variable);
+        value = secure_getenv(variable); /* who starts a setuid program chooses no agent for it */
     return value && *value ? value : fallback;
 }
 
