@@ -181,8 +181,11 @@ static int list_captures(struct collector *c, struct catalog_capture_query *q,
         scan->count = 0;
         q->limit = SCAN_PAGE;
         rows = catalog_captures(c->catalog, q, take_listed, scan);
-        if (rows < 0)
+        if (rows < 0) {
+            while (scan->count > 0)
+                free(scan->items[--scan->count].listing);
             break;
+        }
         *more = scan->count == SCAN_PAGE;
         looked_at += scan->count;
         for (size_t i = 0; i < scan->count; i++) {
@@ -313,11 +316,16 @@ static int64_t read_download(void *context, uint64_t offset, void *out, size_t n
     return trace_stream_read(d->stream, offset, out, n);
 }
 
+static void end_export(struct collector *c)
+{
+    __atomic_sub_fetch(&c->exports, 1, __ATOMIC_RELAXED);
+}
+
 static void end_download(void *context)
 {
     struct download *d = context;
     if (d->export)
-        __atomic_sub_fetch(&d->collector->exports, 1, __ATOMIC_RELAXED);
+        end_export(d->collector);
     trace_stream_free(&d->stream);
     free(d);
 }
@@ -326,7 +334,7 @@ static bool begin_export(struct collector *c)
 {
     if (__atomic_add_fetch(&c->exports, 1, __ATOMIC_RELAXED) <= c->config.http_exports)
         return true;
-    __atomic_sub_fetch(&c->exports, 1, __ATOMIC_RELAXED);
+    end_export(c);
     return false;
 }
 
@@ -344,6 +352,8 @@ static void send_trace(struct collector *c, struct http_exchange *x, struct trac
     struct download *d = malloc(sizeof *d);
     if (d == NULL) {
         trace_stream_free(&stream);
+        if (export)
+            end_export(c);
         return;
     }
     *d = (struct download){c, stream, export};
