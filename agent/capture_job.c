@@ -140,6 +140,7 @@ static void settle_state(struct target *target)
                  "the agent's spool did not take the partitions");
     } else {
         result->state = "nothing";
+        snprintf(result->reason, sizeof result->reason, "no record lies in the window");
     }
 }
 

@@ -120,25 +120,40 @@ static bool finding_begin(struct verdict *v)
     return true;
 }
 
+/* A process that nobody has described has its id. */
+static void say_who(struct verdict *v, const struct capture_target *t)
+{
+    char id[ID_TEXT_BYTES];
+    id_text(t->process.bytes, id);
+    if (t->pid == 0)
+        buf_printf(&v->text, "process %s on %s: ", id, t->host);
+    else
+        buf_printf(&v->text, "%s (pid %u) on %s: ", t->service[0] != '\0' ? t->service : "process",
+                   t->pid, t->host);
+}
+
 static void say_target(struct verdict *v, const struct capture_target *t)
 {
-    const char *who = t->service[0] != '\0' ? t->service : "process";
-    if (t->status != TARGET_COMPLETE && finding_begin(v))
-        buf_printf(&v->text, "%s (pid %u) on %s: %s%s%s", who, t->pid, t->host,
-                   target_status_text(t->status), t->reason[0] != '\0' ? ", " : "", t->reason);
+    if (t->status != TARGET_COMPLETE && finding_begin(v)) {
+        say_who(v, t);
+        buf_printf(&v->text, "%s%s%s", target_status_text(t->status),
+                   t->reason[0] != '\0' ? ", " : "", t->reason);
+    }
     for (size_t i = 0; i < t->facts.gap_count; i++) {
         char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
         if (!finding_begin(v))
             continue;
         clock_text(t->facts.gaps[i].from_ns, from);
         clock_text(t->facts.gaps[i].to_ns, to);
-        buf_printf(&v->text, "%s (pid %u) on %s: gap from %s to %s, %s", who, t->pid, t->host, from,
-                   to, t->facts.gaps[i].reason);
+        say_who(v, t);
+        buf_printf(&v->text, "gap from %s to %s, %s", from, to, t->facts.gaps[i].reason);
     }
     for (size_t i = 0; i < t->facts.loss_count; i++)
-        if (t->facts.losses[i].events > 0 && finding_begin(v))
-            buf_printf(&v->text, "%s (pid %u) on %s: %llu events lost, %s", who, t->pid, t->host,
+        if (t->facts.losses[i].events > 0 && finding_begin(v)) {
+            say_who(v, t);
+            buf_printf(&v->text, "%llu events lost, %s",
                        (unsigned long long)t->facts.losses[i].events, t->facts.losses[i].reason);
+        }
 }
 
 static cJSON *verdict_json(const struct capture *c)
