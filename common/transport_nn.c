@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <nanomsg/nn.h>
 #include <nanomsg/reqrep.h>
+#include <nanomsg/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -93,11 +94,10 @@ static unsigned random_below(unsigned limit)
     return v % limit;
 }
 
-static int set_option(int socket, int option, int value)
+static int set_option(int socket, int level, int option, int value)
 {
-    return nn_setsockopt(socket, NN_SOL_SOCKET, option, &value, sizeof value) < 0
-               ? status_of(nn_errno())
-               : SKEIN_OK;
+    return nn_setsockopt(socket, level, option, &value, sizeof value) < 0 ? status_of(nn_errno())
+                                                                          : SKEIN_OK;
 }
 
 static int get_fd(int socket, int option, int *fd)
@@ -116,16 +116,19 @@ static int configure(struct transport *t, size_t max_message_bytes)
     int first = REDIAL_MIN_MS + (int)random_below(REDIAL_SPREAD_MS);
     int ceiling = REDIAL_CEILING_MS + (int)random_below(REDIAL_CEILING_SPREAD_MS);
     int ipv4_only = strchr(t->address, '[') ? 0 : 1;
+    /* Without NODELAY the second of two small messages waits for the peer's delayed
+     * acknowledgement of the first: 40 ms. */
     const struct {
-        int option, value;
-    } options[] = {{NN_RCVMAXSIZE, max},
-                   {NN_SNDBUF, kernel},
-                   {NN_RCVBUF, kernel},
-                   {NN_RECONNECT_IVL, first},
-                   {NN_RECONNECT_IVL_MAX, ceiling},
-                   {NN_IPV4ONLY, ipv4_only}};
+        int level, option, value;
+    } options[] = {{NN_SOL_SOCKET, NN_RCVMAXSIZE, max},
+                   {NN_SOL_SOCKET, NN_SNDBUF, kernel},
+                   {NN_SOL_SOCKET, NN_RCVBUF, kernel},
+                   {NN_SOL_SOCKET, NN_RECONNECT_IVL, first},
+                   {NN_SOL_SOCKET, NN_RECONNECT_IVL_MAX, ceiling},
+                   {NN_SOL_SOCKET, NN_IPV4ONLY, ipv4_only},
+                   {NN_TCP, NN_TCP_NODELAY, 1}};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        int status = set_option(t->socket, options[i].option, options[i].value);
+        int status = set_option(t->socket, options[i].level, options[i].option, options[i].value);
         if (status != SKEIN_OK)
             return status;
     }
