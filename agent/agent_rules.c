@@ -11,7 +11,7 @@
 #include "log.h"
 #include "rules_int.h"
 
-#define REPORT_EVERY_MS 60000
+#define REPORT_EVERY_MS 10000 /* as often as the process list */
 
 struct label_view {
     const struct process *process;
@@ -203,7 +203,7 @@ void agent_rules_reload(struct agent_rules *rules)
     watch_start_check(watch);
 }
 
-static void each_minute(void *context)
+static void report_due(void *context)
 {
     agent_rules_report(context);
 }
@@ -216,8 +216,8 @@ int agent_rules_new(const struct agent_rules_settings *settings, struct agent_ru
         return SKEIN_NO_MEMORY;
     rules->settings = *settings;
     TAILQ_INIT(&rules->watches);
-    rules->minute = loop_timer_add(settings->loop, REPORT_EVERY_MS, 1, each_minute, rules);
-    if (rules->minute == NULL) {
+    rules->report_timer = loop_timer_add(settings->loop, REPORT_EVERY_MS, 1, report_due, rules);
+    if (rules->report_timer == NULL) {
         free(rules);
         return SKEIN_NO_MEMORY;
     }
@@ -244,6 +244,6 @@ void agent_rules_free(struct agent_rules **rules_p)
         process_unref(&rules->processes[i]);
     free(rules->processes);
     free_set(rules->specs, rules->count);
-    loop_timer_cancel(rules->settings.loop, &rules->minute);
+    loop_timer_cancel(rules->settings.loop, &rules->report_timer);
     free(rules);
 }

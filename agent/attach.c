@@ -183,10 +183,12 @@ static int member_packets(struct member *m, int most)
     return status;
 }
 
-/* These ask a process to end; any other signal that ends one is a crash. */
+/* These ask a process to end, or tell it that its reader has (`yes | head`); any other signal that
+ * ends one is a crash. */
 static bool signal_asks(int signal)
 {
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGPIPE;
 }
 
 /* Not known how: one that ended in order has said so. */

@@ -36,7 +36,7 @@ struct agent_rules {
     struct process **processes; /* references; those attached now */
     size_t process_count;
     struct watch_list watches;
-    struct loop_timer *minute;
+    struct loop_timer *report_timer;
 };
 
 /* rule_watch.c */

@@ -43,6 +43,10 @@ for _ in {1..100}; do
     lttng --no-sessiond list >/dev/null 2>&1 && break
     sleep 0.1
 done
+for _ in {1..100}; do
+    (exec 5<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
+    sleep 0.1
+done
 cpus=$(nproc)
 {
     lttng --no-sessiond create skein --snapshot --set-url="net://127.0.0.1:$port:$((port + 1))" &&

@@ -29,6 +29,9 @@ struct options {
     bool quiet;
 };
 
+/* What a selector can name. */
+#define SERVICE_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-"
+
 static const struct cli_option options[] = {
     CLI_OPTION(CLI_TEXT, 's', "service", "NAME", struct options, service,
                "the service's name (default: the program's)"),
@@ -189,6 +192,11 @@ static int run(const void *values, int count, char **arguments)
     (void)count;
     if (o->service && (strlen(o->service) > SKEIN_NAME_MAX || !*o->service)) {
         say_error("run: --service: must have 1 to %d characters", SKEIN_NAME_MAX);
+        return CLI_USAGE;
+    }
+    if (o->service && o->service[strspn(o->service, SERVICE_CHARACTERS)]) {
+        say_error("run: --service: '%s' could not be selected; use letters, digits and . _ / -",
+                  o->service);
         return CLI_USAGE;
     }
     if (!preload_find(o->preload, preload, sizeof(preload))) {
