@@ -11,6 +11,7 @@
 
 #include "json.h"
 #include "partition.h"
+#include "process.h"
 
 #define GAPS_MAX 256
 
@@ -147,7 +148,11 @@ void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *
     cJSON_AddStringToObject(root, "trigger", trigger_text(fired->trigger));
     if (fired->rule != NULL)
         cJSON_AddStringToObject(root, "rule", fired->rule);
-    report_add_id(root, "process", fired->process.bytes);
+    report_add_id(root, "process", fired->process->uid.bytes);
+    json_add_u64(root, "pid", fired->process->pid);
+    cJSON_AddStringToObject(root, "service", fired->process->service);
+    cJSON_AddStringToObject(root, "labels", fired->process->labels);
+    cJSON_AddStringToObject(root, "exe", fired->process->exe);
     json_add_u64(root, "at_ns", fired->at_ns);
     cJSON_AddStringToObject(root, "reason", fired->reason);
     json_add_u64(root, "pre_ms", fired->pre_ms);

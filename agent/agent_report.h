@@ -58,7 +58,8 @@ int target_result_add_gap(struct target_result *result, const struct report_gap 
 
 struct fired_report {
     struct capture_id capture;
-    struct process_uid process;
+    const struct process
+        *process; /* it may be gone before the collector hears of it: all is said */
     enum trigger_type trigger;
     const char *rule; /* NULL where no rule fired */
     uint64_t at_ns, pre_ms, post_ms;

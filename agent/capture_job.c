@@ -92,7 +92,7 @@ static void announce(struct target *target, bool last)
     struct buf text = {0};
     if (target->trigger != TRIGGER_REQUEST) {
         struct fired_report fired = {.capture = target->capture,
-                                     .process = target->process->uid,
+                                     .process = target->process,
                                      .trigger = target->trigger,
                                      .rule = target->rule[0] != '\0' ? target->rule : NULL,
                                      .at_ns = target->at_ns,

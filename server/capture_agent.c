@@ -88,6 +88,19 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
     return c;
 }
 
+/* Who it was, where the process came and went between two lists of its agent. */
+static void describe_fired(struct capture *c, const struct control_fired *fired)
+{
+    struct capture_target *t = capture_target_find(c, &fired->process);
+    if (t == NULL || t->pid != 0)
+        return;
+    t->pid = fired->pid;
+    snprintf(t->service, sizeof t->service, "%s", fired->service);
+    snprintf(t->labels, sizeof t->labels, "%s", fired->labels);
+    snprintf(t->exe, sizeof t->exe, "%s", fired->exe);
+    t->dirty = true;
+}
+
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
                      const struct control_fired *fired)
 {
@@ -106,6 +119,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     id_text(fired->process.bytes, c->trigger_process);
     if (fired->at_ns != 0)
         c->at_ns = fired->at_ns;
+    describe_fired(c, fired);
     c->pre_ms = fired->pre_ms;
     c->post_ms = fired->post_ms;
     if (c->status == CAPTURE_RUNNING)

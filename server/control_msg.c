@@ -192,6 +192,10 @@ static void fired_get(struct json_reader *r, const cJSON *json, struct control_f
     out->trigger = json_str(r, json, "", "trigger", JSON_REQUIRED, "", 15);
     out->rule = json_str(r, json, "", "rule", JSON_OPTIONAL, "", 63);
     out->reason = json_str(r, json, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
+    out->pid = (uint32_t)json_u64(r, json, "", "pid", JSON_OPTIONAL, 0, 0, UINT32_MAX);
+    out->service = json_str(r, json, "", "service", JSON_OPTIONAL, "", 127);
+    out->labels = labels_of(r, json, "");
+    out->exe = json_str(r, json, "", "exe", JSON_OPTIONAL, "", CONTROL_NAME_MAX);
     out->at_ns = time_ns(r, json, "", "at_ns");
     out->pre_ms = json_u64(r, json, "", "pre_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     out->post_ms = json_u64(r, json, "", "post_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);

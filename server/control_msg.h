@@ -49,6 +49,8 @@ struct control_fired {
     struct capture_id capture;
     struct process_uid process;
     const char *trigger, *rule, *reason; /* rule "" where none */
+    uint32_t pid;                        /* 0: the agent does not say who it is */
+    const char *service, *labels, *exe;
     uint64_t at_ns, pre_ms, post_ms;
 };
 

@@ -197,6 +197,32 @@ START_TEST(agent_begins_a_capture_once_however_often_it_reports)
 }
 END_TEST
 
+START_TEST(firing_names_a_process_that_no_list_ever_held)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    struct capture_id minted = capture_id_new();
+    id_text(minted.bytes, id);
+    snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    cJSON *fired = wire_fired(&f.agent, id, 1, NULL, clock_realtime_ns());
+    cJSON_AddNumberToObject(fired, "pid", 4711);
+    cJSON_AddStringToObject(fired, "service", "short-lived");
+    cJSON_AddStringToObject(fired, "labels", "zone=a");
+    cJSON_AddStringToObject(fired, "exe", "/bin/short");
+    report(&f, fired);
+    report(&f, wire_target(&f.agent, id, 1, "nothing", 0, 0));
+    wait_for_text(&f, path, "status", "incomplete");
+    fixture_restart(&f);
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    const cJSON *target = cJSON_GetArrayItem(at_path(json, "targets"), 0);
+    ck_assert_str_eq(cJSON_GetStringValue(at_path(target, "service")), "short-lived");
+    ck_assert_int_eq(at_path(target, "pid")->valueint, 4711);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(stop_tells_the_agent_and_the_capture_ends_stopped)
 {
     struct fixture f;
@@ -284,6 +310,7 @@ int main(void)
         late_truth_beats_an_early_verdict, command_is_repeated_until_it_is_acknowledged,
         offline_target_is_sent_when_its_agent_returns,
         agent_begins_a_capture_once_however_often_it_reports,
+        firing_names_a_process_that_no_list_ever_held,
         stop_tells_the_agent_and_the_capture_ends_stopped, deleted_capture_does_not_come_back,
         running_capture_goes_on_after_a_restart, NULL));
 }
