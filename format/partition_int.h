@@ -27,6 +27,7 @@
 #define LOSSES_MAX       65536u
 #define OPENS_MAX        65536u
 #define FILTER_WORDS_MAX 8192u
+#define ENTERED_MAX      4194304u
 
 #define WRITER_LOSSES_MAX 4096u               /* F-32 */
 #define READER_RANGES_MAX 262144u             /* section 4, last paragraph */

@@ -121,6 +121,7 @@ struct partition_reader {
     struct partition_footer footer;
     struct arena_chunk *arena;
     uint64_t raw_bytes;
+    size_t entered; /* types and columns that the lanes have room for */
 
     struct partition_event_type *types;
     struct reader_type *type_facts;

@@ -500,6 +500,44 @@ START_TEST(sections_from_the_future_are_skipped_unless_needed)
 }
 END_TEST
 
+#define WIDE_TYPES   1000
+#define WIDE_THREADS 700 /* 700 threads x 1000 types x (1 + 6 columns): above F-4 */
+
+START_TEST(more_columns_at_one_time_than_the_limit_are_refused)
+{
+    struct partition_info info = sample_info();
+    struct partition_writer *w;
+    struct buf bytes = {0};
+    struct partition_reader *reader;
+    struct trace_event event;
+    char error[256], name[32];
+    ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+    struct partition_event_type type = {
+        .name = name, .text = "", .file = "", .klass = SKEIN_CLASS_INSTANT, .nargs = 6};
+    for (int i = 0; i < 6; i++)
+        type.args[i] = (struct partition_arg){SKEIN_T_U64, "n", ""};
+    for (uint32_t i = 0; i < WIDE_TYPES; i++) {
+        snprintf(name, sizeof name, "type %u", i);
+        ck_assert_int_eq(partition_writer_type(w, &type), i);
+    }
+    const struct partition_value args[6] = {{.u64 = 1}};
+    for (uint32_t t = 0; t < WIDE_THREADS; t++) {
+        struct partition_thread thread = {.tid = t + 1, .name = "wide"};
+        partition_writer_batch(w, (uint32_t)partition_writer_thread(w, &thread), 7, 0, false);
+        for (uint32_t i = 0; i < WIDE_TYPES; i++)
+            partition_writer_event(w, i, 100 + i, 0, args);
+    }
+    ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+    ck_assert_int_eq(partition_reader_new(bytes.data, bytes.len, &reader, error, sizeof error),
+                     SKEIN_OK);
+    ck_assert_int_eq(partition_reader_next(reader, &event), SKEIN_CORRUPT);
+    ck_assert_ptr_nonnull(strstr(partition_reader_error(reader), "F-4"));
+    partition_reader_free(&reader);
+    buf_fini(&bytes);
+}
+END_TEST
+
 START_TEST(another_major_version_is_refused_as_such)
 {
     struct buf bytes = {0};
@@ -533,5 +571,6 @@ int main(void)
         time_outside_the_snapshots_is_continued,
         classes_and_argument_types_from_the_future_are_survived,
         sections_from_the_future_are_skipped_unless_needed,
+        more_columns_at_one_time_than_the_limit_are_refused,
         another_major_version_is_refused_as_such, NULL));
 }
