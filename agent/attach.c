@@ -187,8 +187,7 @@ static int member_packets(struct member *m, int most)
  * ends one is a crash. */
 static bool signal_asks(int signal)
 {
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
-           signal == SIGPIPE;
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGPIPE;
 }
 
 /* Not known how: one that ended in order has said so. */
