@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "bench_host.h"
 #include "clock.h"
 #include "cutter.h"
 #include "ring_memory.h"
@@ -22,26 +23,6 @@
 
 #define RING_BYTES (UINT64_C(16) << 20)
 #define ROUNDS     9
-
-static void must(bool fine, const char *what)
-{
-    if (fine)
-        return;
-    fprintf(stderr, "bench_cut: %s failed\n", what);
-    exit(1);
-}
-
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), by_value);
-    return values[n / 2];
-}
 
 static double ms_since(uint64_t begin_ns)
 {
@@ -67,12 +48,11 @@ static void *loop_main(void *context)
 
 static void service_start(void)
 {
-    char error[256], folder[] = "/tmp/skein-bench-XXXXXX", path[64];
+    char error[256], path[320];
     struct loop *loop = NULL;
     struct attach *attach = NULL;
     pthread_t thread;
-    must(mkdtemp(folder) != NULL, "folder");
-    snprintf(path, sizeof(path), "%s/agent.sock", folder);
+    snprintf(path, sizeof(path), "%s/agent.sock", bench_folder());
     const struct attach_settings settings = {.socket_path = path,
                                              .ring_bytes = RING_BYTES,
                                              .ring_bytes_max = RING_BYTES,
@@ -81,17 +61,18 @@ static void service_start(void)
                                              .enabled_groups = UINT64_MAX,
                                              .max_processes = 4};
     const struct attach_hooks hooks = {.attached = attached};
-    must(host_page_new(1, &host) == SKEIN_OK && loop_new(&loop) == SKEIN_OK &&
-             attach_new(loop, host, &settings, &hooks, &attach, error, sizeof(error)) == SKEIN_OK &&
-             pthread_create(&thread, NULL, loop_main, loop) == 0,
-         "agent");
+    bench_must(host_page_new(1, &host) == SKEIN_OK && loop_new(&loop) == SKEIN_OK &&
+                   attach_new(loop, host, &settings, &hooks, &attach, error, sizeof(error)) ==
+                       SKEIN_OK &&
+                   pthread_create(&thread, NULL, loop_main, loop) == 0,
+               "agent");
     const struct skein_options options = {
         .size = sizeof(options), .service = "bench", .agent_socket = path};
-    must(skein_start(&options) == SKEIN_OK && skein_wait_attached(10000) == SKEIN_OK, "attach");
+    bench_must(skein_start(&options) == SKEIN_OK && skein_wait_attached(10000) == SKEIN_OK,
+               "attach");
     while (__atomic_load_n(&service, __ATOMIC_ACQUIRE) == NULL)
         sched_yield();
     unlink(path);
-    rmdir(folder);
 }
 
 /* The mixed workload: regions with an argument, instants, now and then a text. */
@@ -127,13 +108,13 @@ static struct figure cut_measure(uint64_t *events, size_t *bytes)
 {
     double ours[ROUNDS], floor[ROUNDS];
     uint8_t *copy = malloc(RING_BYTES);
-    must(copy != NULL, "memory");
+    bench_must(copy != NULL, "memory");
     for (int i = 0; i < ROUNDS; i++) {
         ring_fill();
         struct cut_result result;
         const struct cut_request request = {.process = service, .to_ns = UINT64_MAX / 2};
         uint64_t begin = clock_monotonic_ns();
-        must(partition_cut(host, &request, &result) == SKEIN_OK, "cut");
+        bench_must(partition_cut(host, &request, &result) == SKEIN_OK, "cut");
         ours[i] = ms_since(begin);
         *events = result.events;
         *bytes = result.bytes.len;
@@ -144,7 +125,8 @@ static struct figure cut_measure(uint64_t *events, size_t *bytes)
         floor[i] = ms_since(begin);
     }
     free(copy);
-    return (struct figure){"cut_16MiB", "ms", median(ours, ROUNDS), median(floor, ROUNDS)};
+    return (struct figure){"cut_16MiB", "ms", bench_median(ours, ROUNDS),
+                           bench_median(floor, ROUNDS)};
 }
 
 /* Touches every page of a new ring: all at once by the kernel, or one fault after the other. */
@@ -154,12 +136,12 @@ static double touch_measure(bool ahead)
     const struct ring_identity identity = {.service = "bench"};
     int fd = -1;
     uint8_t *ring = NULL;
-    must(ring_geometry_init(&geometry, SKEIN_MODE_CIRCULAR, RING_BYTES) == SKEIN_OK &&
-             ring_memory_new(&geometry, &identity, &fd, &ring) == SKEIN_OK,
-         "ring");
+    bench_must(ring_geometry_init(&geometry, SKEIN_MODE_CIRCULAR, RING_BYTES) == SKEIN_OK &&
+                   ring_memory_new(&geometry, &identity, &fd, &ring) == SKEIN_OK,
+               "ring");
     uint64_t begin = clock_monotonic_ns();
     if (ahead)
-        must(madvise(ring, RING_BYTES, MADV_POPULATE_WRITE) == 0, "populate");
+        bench_must(madvise(ring, RING_BYTES, MADV_POPULATE_WRITE) == 0, "populate");
     else
         for (uint64_t at = 0; at < RING_BYTES; at += 4096)
             *(volatile uint8_t *)(ring + at) = 1;
@@ -182,8 +164,8 @@ int main(int argc, char **argv)
         by_writer[i] = touch_measure(false);
         ahead[i] = touch_measure(true);
     }
-    struct figure touch = {"ring_touch_16MiB", "ms", median(by_writer, ROUNDS),
-                           median(ahead, ROUNDS)};
+    struct figure touch = {"ring_touch_16MiB", "ms", bench_median(by_writer, ROUNDS),
+                           bench_median(ahead, ROUNDS)};
     figure_print(&touch, json, false);
     if (json)
         printf("]\n");

@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-add_executable(bench_cut ${CMAKE_CURRENT_LIST_DIR}/cut.c)
-target_link_libraries(bench_cut PRIVATE skein_flags skein_agent_core skein_static)
+skein_program(bench_cut FILES cut.c bench_host.c LINK skein_agent_core skein_static)

@@ -4,7 +4,7 @@
  * acknowledged, in MB/s; and as the floor, in the same run and on the same disk, plain write and
  * fdatasync of the same bytes with as many syncs as the collector made. One thread sends.
  *
- *   bench_ingest [--json] [FOLDER]
+ *   bench_ingest [--json]     in $TMPDIR, else /tmp
  *
  * ratio is ours to the floor (1: storing costs nothing over the disk itself).
  */
@@ -15,13 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench_host.h"
 #include "clock.h"
 #include "ingest.h"
 #include "metrics.h"
 #include "partition_make.h"
 
 #define WINDOW_CHUNKS 8 /* P-11 */
-#define PATH_BYTES    4400
+#define PATH_BYTES    320
 
 struct workload {
     const char *name;
@@ -37,16 +38,6 @@ struct result {
     double value, floor;
     uint64_t commits;
 };
-
-static char folder[4096];
-
-static void must(bool fine, const char *what)
-{
-    if (fine)
-        return;
-    fprintf(stderr, "bench_ingest: %s failed\n", what);
-    exit(1);
-}
 
 static double mb_per_s(uint64_t bytes, uint64_t ns)
 {
@@ -68,8 +59,8 @@ static double ingest_measure(struct transport *t, const struct buf *partitions, 
             total += partitions[sent++].len;
         }
         struct wire_ack ack;
-        must(ack_receive(t, 30000, &ack, NULL), "waiting for an acknowledgement");
-        must(ack.status == WIRE_STORED && ack.key.sequence < count, "storing");
+        bench_must(ack_receive(t, 30000, &ack, NULL), "waiting for an acknowledgement");
+        bench_must(ack.status == WIRE_STORED && ack.key.sequence < count, "storing");
         in_flight -= chunk_count(partitions[ack.key.sequence].len);
         done++;
     }
@@ -79,17 +70,17 @@ static double ingest_measure(struct transport *t, const struct buf *partitions, 
 static double floor_measure(const struct buf *partitions, size_t count, uint64_t commits)
 {
     char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/floor", folder);
+    (void)snprintf(path, sizeof path, "%s/floor", bench_folder());
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    must(fd >= 0, "opening the floor's file");
+    bench_must(fd >= 0, "opening the floor's file");
     uint64_t begin = clock_monotonic_ns(), total = 0;
     size_t group = count / (commits ? commits : 1);
     for (size_t i = 0; i < count; i++) {
-        must(write(fd, partitions[i].data, partitions[i].len) == (ssize_t)partitions[i].len,
-             "write");
+        bench_must(write(fd, partitions[i].data, partitions[i].len) == (ssize_t)partitions[i].len,
+                   "write");
         total += partitions[i].len;
         if ((i + 1) % (group ? group : 1) == 0 || i + 1 == count)
-            must(fdatasync(fd) == 0, "fdatasync");
+            bench_must(fdatasync(fd) == 0, "fdatasync");
     }
     double figure = mb_per_s(total, clock_monotonic_ns() - begin);
     close(fd);
@@ -100,7 +91,7 @@ static double floor_measure(const struct buf *partitions, size_t count, uint64_t
 static struct result workload_run(struct transport *t, const struct workload *w, uint64_t epoch)
 {
     struct buf *partitions = calloc(w->count, sizeof *partitions);
-    must(partitions != NULL, "memory");
+    bench_must(partitions != NULL, "memory");
     for (size_t i = 0; i < w->count; i++) {
         struct partition_key key = key_of(1, epoch, i);
         partition_of(&key, w->noise_bytes, &partitions[i]);
@@ -114,29 +105,6 @@ static struct result workload_run(struct transport *t, const struct workload *w,
         buf_fini(&partitions[i]);
     free(partitions);
     return r;
-}
-
-static int segment_remove(void *context, const struct store_record *record,
-                          const struct store_place *place, const struct partition_footer *footer)
-{
-    (void)context;
-    (void)record;
-    (void)footer;
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/%010llu.seg", folder, (unsigned long long)place->segment);
-    (void)unlink(path);
-    return 0;
-}
-
-static void folder_remove(void)
-{
-    static const char *const names[] = {"index.db", "index.db-wal", "index.db-shm"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[PATH_BYTES];
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        (void)unlink(path);
-    }
-    must(rmdir(folder) == 0, "removing the folder");
 }
 
 static void results_print(const struct result *results, bool json)
@@ -162,33 +130,28 @@ static void results_print(const struct result *results, bool json)
 int main(int argc, char **argv)
 {
     bool json = argc > 1 && strcmp(argv[1], "--json") == 0;
-    const char *under = argc > 1 + json ? argv[1 + json] : getenv("TMPDIR");
-    int n = snprintf(folder, sizeof folder, "%s/skein-bench-XXXXXX", under ? under : "/tmp");
-    must(n > 0 && (size_t)n < sizeof folder && mkdtemp(folder), "making a folder");
     char error[256] = "", address[64];
     struct store *store;
     struct index *index;
     struct ingest *ingest = NULL;
     struct transport *t;
-    struct store_settings store_settings = {.folder = folder};
-    must(store_open(&store_settings, &store, error, sizeof error) == SKEIN_OK, "opening the store");
-    must(index_open(folder, store, &index, error, sizeof error) == SKEIN_OK, "opening the index");
-    for (unsigned port = 20000 + (unsigned)getpid() % 20000, i = 0; !ingest && i < 50; i++) {
-        (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", port + i);
-        struct ingest_settings settings = {address, 256 << 20, 1};
-        (void)ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error);
-    }
-    must(ingest != NULL, "listening");
-    must(transport_dial(address, WIRE_CONTROL_MAX, &t) == SKEIN_OK, "dialling");
+    struct store_settings store_settings = {.folder = bench_folder()};
+    bench_must(store_open(&store_settings, &store, error, sizeof error) == SKEIN_OK,
+               "opening the store");
+    bench_must(index_open(bench_folder(), store, &index, error, sizeof error) == SKEIN_OK,
+               "opening the index");
+    (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", (unsigned)bench_free_port());
+    struct ingest_settings settings = {address, 256 << 20, 1};
+    (void)ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error);
+    bench_must(ingest != NULL, "listening");
+    bench_must(transport_dial(address, WIRE_CONTROL_MAX, &t) == SKEIN_OK, "dialling");
     struct result results[sizeof workloads / sizeof *workloads];
     for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
         results[i] = workload_run(t, &workloads[i], i + 1);
     transport_free(&t);
     ingest_stop(&ingest);
     index_close(&index);
-    (void)store_scan(store, 0, 0, segment_remove, NULL, NULL);
     store_close(&store);
-    folder_remove();
     results_print(results, json);
     return 0;
 }
