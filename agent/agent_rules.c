@@ -152,11 +152,6 @@ int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON 
     return status;
 }
 
-uint64_t agent_rules_generation(const struct agent_rules *rules)
-{
-    return rules->generation;
-}
-
 void agent_rules_attached(struct agent_rules *rules, struct process *process)
 {
     struct process **more =

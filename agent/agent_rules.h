@@ -42,7 +42,6 @@ void agent_rules_free(struct agent_rules **rules);
  * SKEIN_OK; SKEIN_NO_MEMORY (the set is then as before). */
 int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
                     size_t error_bytes);
-uint64_t agent_rules_generation(const struct agent_rules *rules);
 
 void agent_rules_attached(struct agent_rules *rules, struct process *process);
 void agent_rules_gone(struct agent_rules *rules, const struct process *process);

@@ -109,7 +109,6 @@ static void process_unlink(struct attach *attach, struct member *m)
     m->process->next = NULL;
     attach->member_count--;
     attach->ring_bytes -= m->process->geometry.total;
-    attach->version++;
 }
 
 /* Out of the table and of the loop; frees m. The hook runs last, with the table already without it.
@@ -274,7 +273,6 @@ static int member_add(struct attach *attach, struct process *p, int socket)
     attach->members = m;
     attach->member_count++;
     attach->ring_bytes += p->geometry.total;
-    attach->version++;
     return SKEIN_OK;
 }
 
@@ -504,7 +502,6 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
     attach->hooks = *hooks;
     attach->listener = -1;
     attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    attach->version = 1;
     text_file_read("/proc/sys/kernel/random/boot_id", attach->boot_id, sizeof(attach->boot_id));
     attach->boot_id[strcspn(attach->boot_id, "\n")] = '\0';
     status = listener_open(attach, error, error_bytes);
@@ -558,11 +555,6 @@ void attach_free(struct attach **pointer)
 struct process *attach_processes(struct attach *attach)
 {
     return attach->members != NULL ? attach->members->process : NULL;
-}
-
-uint64_t attach_version(const struct attach *attach)
-{
-    return attach->version;
 }
 
 void attach_count(const struct attach *attach, struct attach_counters *out)

@@ -42,7 +42,6 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
  */
 void attach_free(struct attach **attach);
 struct process *attach_processes(struct attach *attach); /* list through ->next */
-uint64_t attach_version(const struct attach *attach);    /* changes with the table */
 
 struct attach_counters {
     uint64_t accepted; /* attached */

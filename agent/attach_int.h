@@ -56,7 +56,6 @@ struct attach {
     struct past *pasts;
     uint32_t past_count;
     uint64_t ring_bytes; /* of all members */
-    uint64_t version;
     struct attach_counters counters;
 };
 

@@ -20,7 +20,6 @@ struct worker {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     STAILQ_HEAD(, job) jobs;
-    size_t backlog;
     bool stopping;
 };
 
@@ -39,7 +38,6 @@ static void *worker_run(void *context)
         job->fn(job->context);
         free(job);
         pthread_mutex_lock(&worker->mutex);
-        worker->backlog--;
     }
     pthread_mutex_unlock(&worker->mutex);
     return NULL;
@@ -88,16 +86,7 @@ int worker_post(struct worker *worker, worker_fn *fn, void *context)
     *job = (struct job){.fn = fn, .context = context};
     pthread_mutex_lock(&worker->mutex);
     STAILQ_INSERT_TAIL(&worker->jobs, job, link);
-    worker->backlog++;
     pthread_cond_signal(&worker->changed);
     pthread_mutex_unlock(&worker->mutex);
     return SKEIN_OK;
-}
-
-size_t worker_backlog(struct worker *worker)
-{
-    pthread_mutex_lock(&worker->mutex);
-    size_t backlog = worker->backlog;
-    pthread_mutex_unlock(&worker->mutex);
-    return backlog;
 }

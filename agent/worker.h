@@ -19,7 +19,6 @@ int worker_new(struct worker **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
 void worker_free(struct worker **worker);
 
 int worker_post(struct worker *worker, worker_fn *fn,
-                void *context);               /* SKEIN_OK, SKEIN_NO_MEMORY */
-size_t worker_backlog(struct worker *worker); /* jobs posted and not finished */
+                void *context); /* SKEIN_OK, SKEIN_NO_MEMORY */
 
 #endif

@@ -48,12 +48,10 @@ void http_stop(struct http_server **server);
 unsigned http_port(const struct http_server *server); /* the port bound, where 0 was asked for */
 
 /* ---- the request ---- */
-const char *http_method(const struct http_exchange *x);
 /* what the i-th "{}" matched */
 const char *http_part(const struct http_exchange *x, unsigned i);
 const char *http_query(const struct http_exchange *x, const char *name);  /* NULL where absent */
 const char *http_header(const struct http_exchange *x, const char *name); /* NULL where absent */
-const void *http_body(const struct http_exchange *x, size_t *n);
 
 /* False, and a 400 is given, when the query has a parameter outside the NULL-terminated list. */
 bool http_query_known(struct http_exchange *x, const char *const *names);

@@ -80,11 +80,6 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 
 /* ---- the request ---- */
 
-const char *http_method(const struct http_exchange *x)
-{
-    return x->method;
-}
-
 const char *http_part(const struct http_exchange *x, unsigned i)
 {
     return i < HTTP_PARTS_MAX ? x->match.parts[i] : "";
@@ -98,12 +93,6 @@ const char *http_query(const struct http_exchange *x, const char *name)
 const char *http_header(const struct http_exchange *x, const char *name)
 {
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
-}
-
-const void *http_body(const struct http_exchange *x, size_t *n)
-{
-    *n = x->body.len;
-    return x->body.data;
 }
 
 struct query_check {

@@ -33,6 +33,7 @@ static void print_help(void)
         "  -c, --config FILE   settings as JSON (default " DEFAULT_CONFIG " where it exists)\n"
         "      --check-config  check the settings and exit\n"
         "      --rebuild-index make the index anew from the segments and exit\n"
+        "      --print-markdown, --print-schema   the settings as docs or JSON Schema\n"
         "  -h, --help          this text\n"
         "  -V, --version       the version\n\n"
         "Examples:\n"
@@ -49,9 +50,10 @@ static void print_help(void)
 static int read_options(int argc, char **argv, struct options *o)
 {
     static const struct option longs[] = {
-        {"config", required_argument, NULL, 'c'},  {"check-config", no_argument, NULL, 'k'},
-        {"rebuild-index", no_argument, NULL, 'r'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},       {NULL, 0, NULL, 0}};
+        {"config", required_argument, NULL, 'c'},   {"check-config", no_argument, NULL, 'k'},
+        {"rebuild-index", no_argument, NULL, 'r'},  {"help", no_argument, NULL, 'h'},
+        {"print-markdown", no_argument, NULL, 'm'}, {"print-schema", no_argument, NULL, 's'},
+        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "c:hV", longs, NULL)) != -1) {
         switch (option) {
@@ -66,6 +68,12 @@ static int read_options(int argc, char **argv, struct options *o)
             break;
         case 'h':
             print_help();
+            return 1;
+        case 'm':
+            config_print_markdown(collector_params, stdout);
+            return 1;
+        case 's':
+            (void)config_print_schema(collector_params, "skeind", stdout);
             return 1;
         case 'V':
             printf("skeind %s\n", SKEIN_VERSION_TEXT);
