@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "log.h"
 
 #define DAY_MS UINT64_C(86400000)
@@ -65,15 +66,29 @@ const struct config_param collector_params[] = {
                "at the stop, running answers have this long"),
     CONFIG_U64(struct collector_config, http_exports, "http.max_exports", 4, 1, 64,
                "Perfetto exports at once; each may hold two partitions in memory"),
+    CONFIG_U64(struct collector_config, http_event_streams, "http.max_event_streams", 256, 1, 100000,
+               "watchers of events at once"),
     {0}};
 
 /* ---- hooks: the control thread, locked ---- */
+
+/* Of agents: they are nobody's tenant, so only those who see everything hear of them. */
+static void publish_agent(struct collector *c, const struct fleet_agent *agent, const char *type)
+{
+    char id[AGENT_TEXT_BYTES];
+    cJSON *data = cJSON_CreateObject();
+    cJSON_AddStringToObject(data, "host", agent->host);
+    agent_text(agent->id, id);
+    struct event_note note = {.type = type, .about = "agent", .name = id, .data = data};
+    events_publish(c->events, &note);
+}
 
 static void agent_joined(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
     rules_agent_joined(c->rules, agent);
     capture_agent_joined(c->captures, agent);
+    publish_agent(c, agent, "agent.online");
 }
 
 static void agent_heard(void *context, struct fleet_agent *agent)
@@ -86,6 +101,7 @@ static void agent_lost(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
     capture_agent_lost(c->captures, agent);
+    publish_agent(c, agent, "agent.offline");
 }
 
 static void command_done(void *context, struct fleet_agent *agent, const struct capture_id *capture,
@@ -137,6 +153,7 @@ static void on_tick(void *context, uint64_t now_ns)
     struct collector *c = context;
     capture_tick(c->captures, now_ns);
     rules_tick(c->rules, now_ns);
+    events_tick(c->events, clock_monotonic_ns());
 }
 
 static uint64_t generation(void *context)
@@ -213,7 +230,9 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
                                 on_report, on_tick,      generation,  save,       saved,
                                 unlocked};
-    int status = fleet_new(&fleet, c->catalog, &c->fleet);
+    int status = events_new(g->http_event_streams, &c->events);
+    if (status == SKEIN_OK)
+        status = fleet_new(&fleet, c->catalog, &c->fleet);
     if (status == SKEIN_OK)
         status = rules_new(c->fleet, c->catalog, &c->rules);
     if (status == SKEIN_OK)
@@ -271,6 +290,7 @@ void collector_stop(struct collector *c)
     capture_engine_free(&c->captures);
     rules_free(&c->rules);
     fleet_free(&c->fleet);
+    events_free(&c->events);
     catalog_close(&c->catalog);
     if (c->index != NULL)
         index_close(&c->index);

@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "catalog.h"
 #include "config.h"
+#include "events.h"
 #include "fleet.h"
 #include "http.h"
 #include "index.h"
@@ -23,7 +24,7 @@ struct collector_config {
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
     uint64_t deadline_ms;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
-        http_receive_ms, http_idle_ms, http_drain_ms, http_exports;
+        http_receive_ms, http_idle_ms, http_drain_ms, http_exports, http_event_streams;
 };
 extern const struct config_param collector_params[];
 
@@ -33,6 +34,7 @@ struct collector {
     struct index *index;
     struct catalog *catalog;
     struct fleet *fleet;
+    struct events *events;
     struct capture_engine *captures;
     struct rules *rules;
     struct ingest *ingest;

@@ -84,6 +84,17 @@ struct http_source {
 void http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
                        const struct http_source *source);
 
+/* An answer that goes on until the client leaves or the server stops (server-sent events). Where
+ * `read` has nothing to send it returns HTTP_LATER, and the connection is set aside, at no cost to
+ * others, until http_live_wake. Returns what to wake, valid until `done` is called, or NULL: the
+ * answer could not be given and `done` has been called. */
+#define HTTP_LATER INT64_MIN
+struct http_live;
+struct http_live *http_reply_live(struct http_exchange *x, const char *type,
+                                  const struct http_source *source);
+/* Any thread; a wake between two reads is not lost. */
+void http_live_wake(struct http_live *live);
+
 /* Answers a GET of `size` bytes with `etag` (with its quotes): 200, 206, 304 or 416 as Range,
  * If-Range and If-None-Match say. */
 void http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,

@@ -11,6 +11,23 @@
  * SKEIN_BUSY, SKEIN_IO with words. */
 int http_listen(const char *address, int *out, unsigned *port, char *error, size_t error_bytes);
 
+/* ---- http_mhd_live.c: connections that are set aside ---- */
+
+struct MHD_Connection;
+struct http_lives;
+
+struct http_lives *http_lives_new(void); /* NULL: no memory */
+void http_lives_free(struct http_lives **lives);
+/* From here on every read of a live answer ends it. */
+void http_lives_stop(struct http_lives *lives);
+
+struct http_live *http_live_new(struct http_lives *lives, struct MHD_Connection *connection);
+void http_live_free(struct http_live *live);
+/* Reads from the source; 0: the connection is set aside; HTTP_LIVE_END: the server stops. */
+#define HTTP_LIVE_END INT64_MAX
+int64_t http_live_read(struct http_live *live, const struct http_source *source, void *out,
+                       size_t n);
+
 /* ---- http_watch.c: deadlines of connections; any thread ---- */
 
 struct http_watch;

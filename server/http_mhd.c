@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server over libmicrohttpd, the only file that knows it. Owns the listening socket, a
+ * The HTTP server over libmicrohttpd, which this file and http_mhd_live.c alone know. Owns the listening socket, a
  * pool of poll() threads (epoll stalls at multiples of 128 ready connections). libmicrohttpd's own
  * timeout only sees silence, so http_watch.c holds each connection to a deadline: a request must be
  * whole in time, and an answer must keep moving. A handler never
@@ -23,6 +23,7 @@
 #define CONNECTION_MEMORY  (32u << 10)
 #define EXTRA_HEADERS_MAX  8
 #define SOURCE_BLOCK_BYTES (1u << 20)
+#define LIVE_BLOCK_BYTES   (16u << 10)
 #define ANSWER_STEP_NS                                                                             \
     (UINT64_C(120) * 1000000000u) /* for a small answer, or 1 MiB of a large one */
 #define DISCARD_BYTES_MAX (UINT64_C(8) << 20)
@@ -35,6 +36,7 @@ struct http_server {
     int listen_fd;
     unsigned port;
     struct http_watch *watch;
+    struct http_lives *lives;
     bool stopping; /* atomic */
 };
 
@@ -232,6 +234,7 @@ struct body {
     struct http_link *link;
     struct http_source source;
     uint64_t base, length; /* of the source; length HTTP_SIZE_UNKNOWN: until it ends */
+    struct http_live *live; /* or NULL */
 };
 
 static ssize_t body_read(void *context, uint64_t position, char *out, size_t max)
@@ -255,10 +258,23 @@ static ssize_t body_read(void *context, uint64_t position, char *out, size_t max
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
+static ssize_t body_read_live(void *context, uint64_t position, char *out, size_t max)
+{
+    struct body *body = context;
+    (void)position;
+    http_watch_deadline(body->server->watch, body->link, ANSWER_STEP_NS);
+    int64_t n = http_live_read(body->live, &body->source, out, max);
+    if (n == HTTP_LIVE_END)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    metrics_add(http_bytes_total, n > 0 ? n : 0);
+    return n >= 0 ? (ssize_t)n : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
 static void body_free(void *context)
 {
     struct body *body = context;
     body->source.done(body->source.context);
+    http_live_free(body->live);
     free(body);
 }
 
@@ -270,7 +286,7 @@ static void reply_part(struct http_exchange *x, unsigned status, const char *typ
         source->done(source->context);
         return;
     }
-    *body = (struct body){x->server, x->link, *source, base, length};
+    *body = (struct body){x->server, x->link, *source, base, length, NULL};
     struct MHD_Response *response =
         MHD_create_response_from_callback(length == HTTP_SIZE_UNKNOWN ? MHD_SIZE_UNKNOWN : length,
                                           SOURCE_BLOCK_BYTES, body_read, body, body_free);
@@ -283,6 +299,28 @@ void http_reply_source(struct http_exchange *x, unsigned status, const char *typ
                        const struct http_source *source)
 {
     reply_part(x, status, type, 0, size, source);
+}
+
+struct http_live *http_reply_live(struct http_exchange *x, const char *type,
+                                  const struct http_source *source)
+{
+    struct body *body = x->response == NULL ? malloc(sizeof *body) : NULL;
+    struct http_live *live = body != NULL ? http_live_new(x->server->lives, x->connection) : NULL;
+    if (live == NULL) {
+        free(body);
+        source->done(source->context);
+        return NULL;
+    }
+    *body = (struct body){x->server, x->link, *source, 0, HTTP_SIZE_UNKNOWN, live};
+    struct MHD_Response *response = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, LIVE_BLOCK_BYTES, body_read_live, body, body_free);
+    if (response == NULL) {
+        body_free(body);
+        return NULL;
+    }
+    http_add_header(x, "Cache-Control", "no-store");
+    set_response(x, 200, type, response);
+    return live;
 }
 
 void http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
@@ -455,7 +493,7 @@ static void daemon_start(struct http_server *s)
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
         {MHD_OPTION_END, 0, NULL}};
     s->daemon = MHD_start_daemon(
-        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_request, s,
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
         MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
@@ -472,7 +510,10 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     s->context = context;
     s->listen_fd = -1;
     int status = http_listen(settings->address, &s->listen_fd, &s->port, error, error_bytes);
-    if (status == SKEIN_OK && (s->watch = http_watch_start()) == NULL) {
+    if (status == SKEIN_OK && (s->lives = http_lives_new()) == NULL) {
+        snprintf(error, error_bytes, "%s", skein_status_text(SKEIN_NO_MEMORY));
+        status = SKEIN_NO_MEMORY;
+    } else if (status == SKEIN_OK && (s->watch = http_watch_start()) == NULL) {
         snprintf(error, error_bytes, "no thread for the HTTP watchdog");
         status = SKEIN_IO;
     } else if (status == SKEIN_OK) {
@@ -497,11 +538,14 @@ void http_stop(struct http_server **server)
     if (s->daemon != NULL)
         MHD_quiesce_daemon(s->daemon);
     __atomic_store_n(&s->stopping, true, __ATOMIC_RELAXED);
+    if (s->lives != NULL)
+        http_lives_stop(s->lives);
     if (s->watch != NULL)
         http_watch_wait(s->watch, s->settings.drain_ms);
     if (s->daemon != NULL)
         MHD_stop_daemon(s->daemon);
     http_watch_stop(&s->watch); /* after the daemon: its connections are links */
+    http_lives_free(&s->lives);
     if (s->listen_fd >= 0)
         close(s->listen_fd);
     free(s);

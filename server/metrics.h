@@ -46,6 +46,8 @@
     X(counter, rules_fired_total, "Rule firings that began a capture")                             \
     X(counter, rules_suppressed_total, "Rule firings held back by a limit")                        \
     X(counter, events_lost_total, "Events lost before storage, as reported by agents")             \
+    X(counter, events_total, "Events published to watchers")                                       \
+    X(gauge, event_watchers, "Watchers of server-sent events now")                                 \
     X(counter, http_requests_total, "HTTP requests answered")                                      \
     X(counter, http_errors_total, "HTTP answers with status 400 and above")                        \
     X(counter, http_bytes_total, "Bytes of HTTP bodies sent")                                      \

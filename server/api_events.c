@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /events: server-sent events. What is said and kept is events.c's. No state; any thread.
+ */
+#include <stdlib.h>
+
+#include "api.h"
+
+static int64_t read_events(void *context, uint64_t offset, void *out, size_t n)
+{
+    (void)offset;
+    return events_watch_read(context, out, n);
+}
+
+static void close_events(void *context)
+{
+    events_watch_free(context);
+}
+
+/* The id behind which the watcher goes on, from the header that browsers send or the parameter. */
+static bool last_id(struct http_exchange *x, struct events_query *query)
+{
+    const char *header = http_header(x, "Last-Event-ID"), *name = "Last-Event-ID";
+    const char *text = header != NULL ? header : http_query(x, name = "after");
+    char *end;
+    if (text == NULL || text[0] == '\0')
+        return true;
+    query->resume = true;
+    query->after = strtoull(text, &end, 10);
+    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && query->after < UINT64_MAX)
+        return true;
+    http_problem(x, 400, name, "must be the id of an event, digits");
+    return false;
+}
+
+void api_events(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"types", "selector", "after", NULL};
+    struct collector *c = context;
+    struct events_query query = {.types = http_query(x, "types"),
+                                 .selector_text = http_query(x, "selector")};
+    struct selector *selector = NULL;
+    struct events_watch *watch;
+    if (!http_query_known(x, known) || !last_id(x, &query) || !api_selector(x, &selector))
+        return;
+    selector_free(&selector); /* it was only to be checked */
+    int status = events_watch_new(c->events, &query, &watch);
+    if (status == SKEIN_FULL) {
+        http_problem(x, 503, NULL, "as many watchers as http.max_event_streams allows are here");
+        return;
+    }
+    if (status != SKEIN_OK) {
+        api_failed(x, status, "the events cannot be watched");
+        return;
+    }
+    struct http_source source = {watch, read_events, close_events};
+    http_add_header(x, "X-Accel-Buffering", "no");
+    struct http_live *live = http_reply_live(x, "text/event-stream", &source);
+    if (live != NULL)
+        events_watch_live(watch, live);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What has just happened in the collector, for whoever watches (GET /api/v1/events): the last
+ * events in memory, and the watchers that wait for the next. Any thread publishes; nobody ever
+ * waits for a watcher: one that is too slow is told that it has missed some.
+ *
+ * Ids grow also over restarts (they begin with the time), so a watcher that comes back with its
+ * last id gets what followed, or learns that there is a gap.
+ */
+#ifndef EVENTS_H
+#define EVENTS_H
+
+#include <cjson/cJSON.h>
+
+#include "http.h"
+#include "selector.h"
+
+struct events;
+struct events_watch; /* one watcher: the source of one answer */
+
+/* SKEIN_OK, SKEIN_NO_MEMORY. max_watches: watchers at once. */
+int events_new(size_t max_watches, struct events **out);
+/* No watcher may be left: after http_stop. */
+void events_free(struct events **events);
+
+struct event_note {
+    const char *type;  /* "capture.finished" */
+    const char *about; /* member that says what it is about, "capture", and its value */
+    const char *name;
+    /* Whom it concerns: label lines as event_labels makes them, one a process; NULL: nobody's in
+     * particular, shown to those alone who may see everything. */
+    const char *labels;
+    cJSON *data; /* further members, taken; NULL: none */
+};
+/* Any thread; never blocks for long; never fails its caller: an event for which there is no memory
+ * is missing, and watchers see that as a gap. `events` may be NULL. */
+void events_publish(struct events *events, const struct event_note *note);
+
+/* One line for event_note.labels: service, host, pid and process as labels, and the process's own. */
+void event_labels(struct buf *lines, const char *service, const char *host, uint32_t pid,
+                  const char *process, const char *labels);
+
+/* Watchers that wait get a sign of life when it is time for one. Any thread, about every second. */
+void events_tick(struct events *events, uint64_t now_monotonic_ns);
+
+struct events_query {
+    const char *types; /* "capture.finished,rule.*"; NULL: all */
+    /* NULL: everything. Else events of matching processes only, and of those no more than what they
+     * are about. Not taken; copied by text. */
+    const char *selector_text;
+    bool resume;
+    uint64_t after; /* with resume: the last id that the watcher has seen */
+};
+/* SKEIN_OK; SKEIN_FULL (max_watches watch); SKEIN_INVALID (selector); SKEIN_NO_MEMORY. */
+int events_watch_new(struct events *events, const struct events_query *query,
+                     struct events_watch **out);
+/* What it has to send: at most n bytes, HTTP_LATER, or a status. One thread at a time. */
+int64_t events_watch_read(struct events_watch *w, void *out, size_t n);
+/* Whom to wake when there is something; the HTTP server's. Before the first read. */
+void events_watch_live(struct events_watch *w, struct http_live *live);
+void events_watch_free(struct events_watch *w);
+
+/* Whether a list of types ("a.b,c.*") names this one. */
+bool event_type_in(const char *list, const char *type);
+
+#endif
