@@ -66,8 +66,8 @@ const struct config_param collector_params[] = {
                "at the stop, running answers have this long"),
     CONFIG_U64(struct collector_config, http_exports, "http.max_exports", 4, 1, 64,
                "Perfetto exports at once; each may hold two partitions in memory"),
-    CONFIG_U64(struct collector_config, http_event_streams, "http.max_event_streams", 256, 1, 100000,
-               "watchers of events at once"),
+    CONFIG_U64(struct collector_config, http_event_streams, "http.max_event_streams", 256, 1,
+               100000, "watchers of events at once"),
     {0}};
 
 /* ---- hooks: the control thread, locked ---- */

@@ -42,7 +42,7 @@ struct events_watch {
 
 struct events {
     pthread_mutex_t lock;
-    struct event *ring; /* EVENTS_KEPT; event id lies at id % EVENTS_KEPT */
+    struct event *ring;    /* EVENTS_KEPT; event id lies at id % EVENTS_KEPT */
     uint64_t oldest, next; /* ids of those kept: oldest up to next, without it */
     uint64_t kept_bytes;
     struct events_watch *watches;
@@ -164,8 +164,9 @@ void events_publish(struct events *events, const struct event_note *note)
     if (events != NULL) {
         struct event event = event_make(note);
         pthread_mutex_lock(&events->lock);
-        while (events->next - events->oldest >= EVENTS_KEPT ||
-               (events->oldest != events->next && events->kept_bytes + event.bytes > KEPT_BYTES_MAX))
+        while (
+            events->next - events->oldest >= EVENTS_KEPT ||
+            (events->oldest != events->next && events->kept_bytes + event.bytes > KEPT_BYTES_MAX))
             drop_oldest(events);
         events->ring[events->next++ % EVENTS_KEPT] = event;
         events->kept_bytes += event.bytes;
@@ -294,11 +295,12 @@ void events_watch_free(struct events_watch *w)
 static void put_gap(struct events_watch *w)
 {
     struct events *e = w->events;
-    buf_printf(&w->pending,
-               "id: %llu\nevent: gap\ndata: {\"type\":\"gap\",\"after\":\"%llu\",\"before\":\"%llu\"}"
-               "\n\n",
-               (unsigned long long)(e->oldest - 1), (unsigned long long)w->seen,
-               (unsigned long long)e->oldest);
+    buf_printf(
+        &w->pending,
+        "id: %llu\nevent: gap\ndata: {\"type\":\"gap\",\"after\":\"%llu\",\"before\":\"%llu\"}"
+        "\n\n",
+        (unsigned long long)(e->oldest - 1), (unsigned long long)w->seen,
+        (unsigned long long)e->oldest);
     w->seen = e->oldest - 1;
 }
 
@@ -329,7 +331,8 @@ static void fill(struct events_watch *w)
         /* An id of another collector, or of one whose clock was ahead, is as good as none. */
         if (w->seen >= e->next)
             w->seen = e->oldest > 0 ? e->oldest - 1 : 0;
-        buf_printf(&w->pending, "retry: 2000\nid: %llu\nevent: ready\ndata: {\"type\":\"ready\"}\n\n",
+        buf_printf(&w->pending,
+                   "retry: 2000\nid: %llu\nevent: ready\ndata: {\"type\":\"ready\"}\n\n",
                    (unsigned long long)w->seen);
     }
     if (w->seen + 1 < e->oldest)

@@ -36,7 +36,8 @@ struct event_note {
  * is missing, and watchers see that as a gap. `events` may be NULL. */
 void events_publish(struct events *events, const struct event_note *note);
 
-/* One line for event_note.labels: service, host, pid and process as labels, and the process's own. */
+/* One line for event_note.labels: service, host, pid and process as labels, and the process's own.
+ */
 void event_labels(struct buf *lines, const char *service, const char *host, uint32_t pid,
                   const char *process, const char *labels);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server over libmicrohttpd, which this file and http_mhd_live.c alone know. Owns the listening socket, a
- * pool of poll() threads (epoll stalls at multiples of 128 ready connections). libmicrohttpd's own
- * timeout only sees silence, so http_watch.c holds each connection to a deadline: a request must be
- * whole in time, and an answer must keep moving. A handler never
- * sees a request before its body is whole and within its limit.
+ * The HTTP server over libmicrohttpd, which this file and http_mhd_live.c alone know. Owns the
+ * listening socket, a pool of poll() threads (epoll stalls at multiples of 128 ready connections).
+ * libmicrohttpd's own timeout only sees silence, so http_watch.c holds each connection to a
+ * deadline: a request must be whole in time, and an answer must keep moving. A handler never sees a
+ * request before its body is whole and within its limit.
  */
 #include <microhttpd.h>
 #include <stdarg.h>
@@ -233,7 +233,7 @@ struct body {
     struct http_server *server;
     struct http_link *link;
     struct http_source source;
-    uint64_t base, length; /* of the source; length HTTP_SIZE_UNKNOWN: until it ends */
+    uint64_t base, length;  /* of the source; length HTTP_SIZE_UNKNOWN: until it ends */
     struct http_live *live; /* or NULL */
 };
 
@@ -492,10 +492,11 @@ static void daemon_start(struct http_server *s)
         {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)((s->settings.idle_ms + 999) / 1000), NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
         {MHD_OPTION_END, 0, NULL}};
-    s->daemon = MHD_start_daemon(
-        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, s,
-        MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    s->daemon =
+        MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0,
+                         NULL, NULL, on_request, s, MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
+                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+                         on_connection, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
 int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,

@@ -131,7 +131,8 @@ START_TEST(confined_watcher_hears_only_of_its_own_and_no_details)
     struct buf text = {0}, lines = {0};
     ck_assert_int_eq(events_new(4, &e), SKEIN_OK);
     struct events_watch *w = watch(e, &(struct events_query){.selector_text = "tenant=a"});
-    struct events_watch *typed = watch(e, &(struct events_query){.types = "rule.*,capture.deleted"});
+    struct events_watch *typed =
+        watch(e, &(struct events_query){.types = "rule.*,capture.deleted"});
     publish(e, "capture.created", "everybody", NULL);
     event_labels(&lines, "shop", "h", 7, "00", "tenant=b");
     buf_put_u8(&lines, 0);
