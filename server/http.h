@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "principal.h"
 
 struct http_server;
 struct http_exchange;
@@ -28,7 +29,13 @@ typedef void http_handler(void *context, struct http_exchange *x);
 struct http_route {
     const char *method, *pattern;
     http_handler *fn;
+    enum http_scope scope;
 };
+
+/* Who asks, before the body is read. True with `who` filled in (and *selector, if it is confined:
+ * the exchange takes and frees it); false after an answer was given. */
+typedef bool http_authorize(void *context, struct http_exchange *x, const struct http_route *route,
+                            struct principal *who, struct selector **selector);
 
 struct http_settings {
     const char *address; /* "127.0.0.1:7462", "[::1]:7462", "*:7462" (all) */
@@ -37,6 +44,8 @@ struct http_settings {
     uint64_t receive_ms;
     uint64_t idle_ms;  /* a connection without traffic is closed after this */
     uint64_t drain_ms; /* at the stop, running answers have this long to finish */
+    /* asked for each request with the server's context; NULL: everybody is "local", an admin */
+    http_authorize *authorize;
 };
 
 /* Serves routes until http_stop. SKEIN_OK; SKEIN_INVALID (address), SKEIN_BUSY (port in use),
@@ -52,6 +61,10 @@ unsigned http_port(const struct http_server *server); /* the port bound, where 0
 const char *http_part(const struct http_exchange *x, unsigned i);
 const char *http_query(const struct http_exchange *x, const char *name);  /* NULL where absent */
 const char *http_header(const struct http_exchange *x, const char *name); /* NULL where absent */
+
+const struct principal *http_principal(const struct http_exchange *x); /* never NULL in a handler */
+const char *http_address(const struct http_exchange *x);    /* the client's, without its port */
+const char *http_request_id(const struct http_exchange *x); /* also in the answer's X-Request-Id */
 
 /* False, and a 400 is given, when the query has a parameter outside the NULL-terminated list. */
 bool http_query_known(struct http_exchange *x, const char *const *names);

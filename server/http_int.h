@@ -28,6 +28,24 @@ void http_live_free(struct http_live *live);
 int64_t http_live_read(struct http_live *live, const struct http_source *source, void *out,
                        size_t n);
 
+/* ---- http_request.c: what is said of a request beside its answer; pure, any thread ---- */
+
+#define HTTP_REQUEST_ID_BYTES 65
+/* `given` if it is 1 to 64 of [A-Za-z0-9._-], else a new one. */
+void http_request_id_make(const char *given, char out[HTTP_REQUEST_ID_BYTES]);
+
+#define HTTP_ADDRESS_BYTES 64
+struct sockaddr;
+void http_address_text(const struct sockaddr *address, char out[HTTP_ADDRESS_BYTES]);
+
+/* One line of the access log: changes at info, refusals and the server's failures at warn, reads
+ * that went well at debug. */
+struct http_access {
+    const char *method, *path, *address, *principal, *request_id;
+    unsigned status;
+};
+void http_access_log(const struct http_access *access);
+
 /* ---- http_watch.c: deadlines of connections; any thread ---- */
 
 struct http_watch;

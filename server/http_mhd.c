@@ -44,7 +44,10 @@ struct http_exchange {
     struct http_server *server;
     struct MHD_Connection *connection;
     struct http_link *link;
-    const char *method;
+    const char *method, *path; /* libmicrohttpd's, as long as the request lives */
+    char request_id[HTTP_REQUEST_ID_BYTES], address[HTTP_ADDRESS_BYTES];
+    struct principal principal;
+    struct selector *selector; /* what the principal is confined to */
     size_t uri_bytes;
     bool begun, body_too_large, dispatched;
     uint64_t body_received;
@@ -95,6 +98,21 @@ const char *http_query(const struct http_exchange *x, const char *name)
 const char *http_header(const struct http_exchange *x, const char *name)
 {
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
+const struct principal *http_principal(const struct http_exchange *x)
+{
+    return &x->principal;
+}
+
+const char *http_address(const struct http_exchange *x)
+{
+    return x->address;
+}
+
+const char *http_request_id(const struct http_exchange *x)
+{
+    return x->request_id;
 }
 
 struct query_check {
@@ -178,6 +196,7 @@ static void set_response(struct http_exchange *x, unsigned status, const char *t
     if (type != NULL)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "X-Request-Id", x->request_id);
     for (size_t i = 0; i < x->header_count; i++)
         MHD_add_response_header(response, x->headers[i].name, x->headers[i].value);
     if (__atomic_load_n(&x->server->stopping, __ATOMIC_RELAXED))
@@ -202,6 +221,8 @@ void http_reply(struct http_exchange *x, unsigned status, const char *type, cons
 void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json)
 {
     struct buf text = {0};
+    if (json != NULL && status >= 400)
+        cJSON_AddStringToObject(json, "request_id", x->request_id);
     if (json != NULL)
         json_print(json, &text);
     cJSON_Delete(json);
@@ -369,6 +390,9 @@ static enum MHD_Result send_answer(struct http_exchange *x)
     metrics_add(http_requests_total, 1);
     if (x->status >= 400)
         metrics_add(http_errors_total, 1);
+    struct http_access access = {x->method,         x->path,       x->address,
+                                 x->principal.name, x->request_id, x->status};
+    http_access_log(&access);
     http_watch_deadline(x->server->watch, x->link, ANSWER_STEP_NS);
     http_watch_answering(x->server->watch, x->link, true);
     return MHD_queue_response(x->connection, x->status, x->response);
@@ -384,6 +408,26 @@ static void dispatch(struct http_exchange *x)
         x->match.route->fn(x->server->context, x);
 }
 
+/* Whether the request may go on; else it is answered, here at the latest. */
+static bool authorize(struct http_exchange *x)
+{
+    struct http_server *s = x->server;
+    const struct http_route *route = x->match.route;
+    if (s->settings.authorize == NULL) {
+        x->principal = (struct principal){.name = "local", .scope = HTTP_ADMIN};
+    } else if (!s->settings.authorize(s->context, x, route, &x->principal, &x->selector)) {
+        if (x->response == NULL)
+            http_problem(x, 500, NULL, "the collector could not tell who asks");
+        return false;
+    }
+    x->principal.selector = x->selector;
+    if (route->scope < HTTP_PUBLIC || x->principal.scope < route->scope) {
+        http_problem(x, 403, NULL, "this needs a token of a larger scope");
+        return false;
+    }
+    return true;
+}
+
 /* What can be said before the body is read: then it need not be. */
 static void refuse_early(struct http_exchange *x, const char *path)
 {
@@ -396,6 +440,8 @@ static void refuse_early(struct http_exchange *x, const char *path)
     } else if (x->match.route == NULL) {
         http_add_header(x, "Allow", x->match.allow);
         http_problem(x, 405, NULL, "this path answers %s", x->match.allow);
+    } else if (!authorize(x)) {
+        /* answered */
     } else if (length != NULL && strtoull(length, NULL, 10) >
                                      x->server->settings.max_body_bytes + DISCARD_BYTES_MAX) {
         /* Somewhat too large a body is read and thrown away, because a client that is cut off while
@@ -403,6 +449,20 @@ static void refuse_early(struct http_exchange *x, const char *path)
         x->body_too_large = true;
         dispatch(x);
     }
+}
+
+static void begin_exchange(struct http_exchange *x, struct MHD_Connection *connection,
+                           const char *path, const char *method)
+{
+    x->connection = connection;
+    x->method = method;
+    x->path = path;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    x->link = info != NULL ? info->socket_context : NULL;
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    http_address_text(info != NULL ? info->client_addr : NULL, x->address);
+    http_request_id_make(http_header(x, "X-Request-Id"), x->request_id);
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
@@ -416,11 +476,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return MHD_NO;
     if (!x->begun) {
         x->begun = true;
-        x->connection = connection;
-        x->method = method;
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-        x->link = info != NULL ? info->socket_context : NULL;
+        begin_exchange(x, connection, path, method);
         if (x->link == NULL)
             return MHD_NO;
         http_watch_deadline(x->server->watch, x->link, x->server->settings.receive_ms * 1000000u);
@@ -476,6 +532,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     if (x->response != NULL)
         MHD_destroy_response(x->response);
     buf_fini(&x->body);
+    selector_free(&x->selector);
     free(x);
 }
 

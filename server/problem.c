@@ -11,6 +11,8 @@ static const struct {
     const char *title;
 } titles[] = {
     {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
     {409, "Conflict"},
@@ -19,6 +21,8 @@ static const struct {
     {415, "Unsupported Media Type"},
     {416, "Range Not Satisfiable"},
     {422, "Unprocessable Content"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},
     {503, "Service Unavailable"},
     {507, "Insufficient Storage"},

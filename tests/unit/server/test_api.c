@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "collector_fixture.h"
+#include "json.h"
 #include "partition_reader.h"
 #include "support.h"
 #include "trace_file.h"
@@ -57,6 +58,27 @@ START_TEST(errors_are_problems_with_the_right_status)
                    "kind");
     expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"a=\",\"at\":\"x\"}", 422, "at");
     expect_problem(&f, "POST", "/api/v1/captures", "no json", 400, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(request_id_is_kept_or_made)
+{
+    struct fixture f;
+    struct http_response response;
+    char error[128];
+    fixture_start(&f);
+    call(&f, "GET", "/nope", NULL, "X-Request-Id: job-7.a_B", &response);
+    cJSON *json =
+        json_parse((const char *)response.body.data, response.body.len, error, sizeof error);
+    ck_assert_str_eq(text_at(json, "request_id"), "job-7.a_B");
+    cJSON_Delete(json);
+    http_response_fini(&response);
+    call(&f, "GET", "/nope", NULL, "X-Request-Id: a b", &response);
+    json = json_parse((const char *)response.body.data, response.body.len, error, sizeof error);
+    ck_assert_uint_eq(strlen(text_at(json, "request_id")), 32);
+    cJSON_Delete(json);
+    http_response_fini(&response);
     fixture_stop(&f);
 }
 END_TEST
@@ -378,7 +400,7 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of(
-        "api", errors_are_problems_with_the_right_status,
+        "api", errors_are_problems_with_the_right_status, request_id_is_kept_or_made,
         body_is_refused_above_the_limit_and_without_its_type,
         agents_and_processes_are_listed_page_by_page, captures_are_walked_newest_first_by_cursor,
         trace_is_downloaded_whole_and_by_ranges, perfetto_and_partitions_and_footers_are_served,

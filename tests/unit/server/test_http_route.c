@@ -11,13 +11,13 @@ static void nothing(void *context, struct http_exchange *x)
     (void)x;
 }
 
-static const struct http_route routes[] = {{"GET", "/a", nothing},
-                                           {"POST", "/a", nothing},
-                                           {"GET", "/a/{}", nothing},
-                                           {"DELETE", "/a/{}", nothing},
-                                           {"POST", "/a/{}:stop", nothing},
-                                           {"GET", "/a/{}/b/{}", nothing},
-                                           {NULL, NULL, NULL}};
+static const struct http_route routes[] = {{"GET", "/a", nothing, HTTP_PUBLIC},
+                                           {"POST", "/a", nothing, HTTP_PUBLIC},
+                                           {"GET", "/a/{}", nothing, HTTP_PUBLIC},
+                                           {"DELETE", "/a/{}", nothing, HTTP_PUBLIC},
+                                           {"POST", "/a/{}:stop", nothing, HTTP_PUBLIC},
+                                           {"GET", "/a/{}/b/{}", nothing, HTTP_PUBLIC},
+                                           {NULL, NULL, NULL, 0}};
 
 START_TEST(path_finds_its_route_and_parts)
 {
