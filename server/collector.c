@@ -110,10 +110,8 @@ static void command_done(void *context, struct fleet_agent *agent, const struct 
     struct collector *c = context;
     if (capture != NULL)
         capture_command_done(c->captures, agent, capture, error);
-    else if (error[0] != '\0')
-        log_warn("rules", "an agent refused the rules", "host", agent->host, "error", error, NULL);
     else
-        agent->rules_generation = rules_generation(c->rules);
+        rules_agent_done(c->rules, agent, error);
 }
 
 static int on_fired(struct collector *c, struct fleet_agent *agent,

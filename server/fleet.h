@@ -27,6 +27,7 @@ struct fleet_agent {
     /* collector's clock minus the agent's, by the least delayed of the last heartbeats */
     int64_t clock_offset_ns;
     uint64_t rules_generation, processes_live;
+    char *rules_refused; /* its words on rules of the last set that it does not know; or NULL */
     uint64_t processes_known; /* in the table, live or gone */
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
     /* fleet.c's own */

@@ -178,6 +178,7 @@ void fleet_free_tables(struct fleet *f)
     size_t at = 0;
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
         free(a->list_have);
+        free(a->rules_refused);
         free(a);
     }
     idmap_fini(&f->agents);

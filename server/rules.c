@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The set of rules in memory and its life: put, get, delete, push, cooldown, state. Guarded by the
- * control lock. A change is committed before it is answered and before any agent hears of it; an
- * agent whose heartbeats tell another generation gets the whole set again.
+ * The set of rules in memory and its life: put, get, delete, push. Guarded by the control lock. A
+ * change is committed before it is answered and before any agent hears of it; an agent whose
+ * heartbeats tell another generation gets the whole set again.
  */
 #include "rules.h"
 
@@ -11,43 +11,12 @@
 #include <string.h>
 
 #include "clock.h"
-#include "idmap.h"
 #include "json.h"
 #include "log.h"
-#include "metrics.h"
+#include "ruleset_int.h"
 #include "wire.h"
 
-#define SET_BYTES_MAX   (WIRE_CONTROL_MAX - 1024u)          /* the set travels in one message */
-#define FIRINGS_KEEP_NS (UINT64_C(24) * 3600 * 1000000000u) /* the longest cooldown */
-#define SWEEP_NS        (UINT64_C(60) * 1000000000u)
-
-/* What is known of a rule on one process. */
-struct rule_process {
-    struct process_uid process;
-    uint64_t agent, since_ns, checks, failures, fired, suppressed;
-    char health[16], last_error[CONTROL_WORDS_MAX + 1];
-    uint64_t granted_ns; /* the last firing that began a capture; 0: none */
-    bool reported;       /* the agent has told its health since this collector started */
-    bool dirty;          /* granted_ns must be saved */
-};
-
-struct rule {
-    struct rule *next; /* by name */
-    char name[64];
-    cJSON *json;
-    uint64_t cooldown_ms, fired, suppressed, last_fired_ns;
-    struct capture_id last_capture;
-    struct idmap processes;
-    bool dirty;
-};
-
-struct rules {
-    struct fleet *fleet;
-    struct catalog *catalog;
-    struct rule *list;
-    uint64_t generation, sweep_ns;
-    bool sweep; /* firings older than the longest cooldown are to be deleted with the next save */
-};
+#define SET_BYTES_MAX (WIRE_CONTROL_MAX - 1024u) /* the set travels in one message */
 
 /* ---- the list ---- */
 
@@ -59,7 +28,7 @@ static struct rule **find_place(struct rules *r, const char *name)
     return at;
 }
 
-static struct rule *find_rule(struct rules *r, const char *name)
+struct rule *rules_find(struct rules *r, const char *name)
 {
     struct rule *rule = *find_place(r, name);
     return rule != NULL && strcmp(rule->name, name) == 0 ? rule : NULL;
@@ -104,7 +73,7 @@ static void remove_rule(struct rules *r, const char *name)
     free_rule(rule);
 }
 
-static struct rule_process *process_of(struct rule *rule, const struct process_uid *uid)
+struct rule_process *rule_process_of(struct rule *rule, const struct process_uid *uid)
 {
     struct rule_process *p = idmap_get(&rule->processes, uid->bytes);
     if (p != NULL)
@@ -145,8 +114,8 @@ static int load_rule(void *context, const struct catalog_rule *row)
 
 static int load_firing(void *context, const struct catalog_firing *row)
 {
-    struct rule *rule = find_rule(context, row->rule);
-    struct rule_process *p = rule != NULL ? process_of(rule, &row->process) : NULL;
+    struct rule *rule = rules_find(context, row->rule);
+    struct rule_process *p = rule != NULL ? rule_process_of(rule, &row->process) : NULL;
     if (p != NULL)
         p->granted_ns = row->at_ns;
     return 0;
@@ -277,63 +246,14 @@ void rules_agent_heard(struct rules *r, struct fleet_agent *agent)
         push_to(r, agent);
 }
 
-/* ---- state as JSON ---- */
-
-static void add_time(cJSON *to, const char *key, uint64_t ns)
+void rules_agent_done(struct rules *r, struct fleet_agent *agent, const char *error)
 {
-    char text[CLOCK_TEXT_BYTES];
-    if (ns == 0)
-        return;
-    clock_text(ns, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
-static cJSON *process_json(struct rules *r, const struct rule_process *p)
-{
-    const struct fleet_process *process = fleet_process_find(r->fleet, &p->process);
-    char id[ID_TEXT_BYTES];
-    cJSON *json = cJSON_CreateObject();
-    id_text(p->process.bytes, id);
-    cJSON_AddStringToObject(json, "process", id);
-    cJSON_AddStringToObject(json, "host", process != NULL ? process->host : "");
-    cJSON_AddNumberToObject(json, "pid", process != NULL ? process->pid : 0);
-    cJSON_AddStringToObject(json, "health", p->health);
-    add_time(json, "since", p->since_ns);
-    json_add_u64(json, "checks", p->checks);
-    json_add_u64(json, "failures", p->failures);
-    cJSON_AddStringToObject(json, "last_error", p->last_error);
-    json_add_u64(json, "fired", p->fired);
-    json_add_u64(json, "suppressed", p->suppressed);
-    return json;
-}
-
-static cJSON *rule_json(struct rules *r, const struct rule *rule)
-{
-    uint64_t agents = 0, current = 0;
-    size_t at = 0;
-    char id[ID_TEXT_BYTES];
-    for (struct fleet_agent *a; (a = fleet_agent_next(r->fleet, &at)) != NULL;) {
-        agents += a->online;
-        current += a->online && a->rules_generation == r->generation;
-    }
-    cJSON *json = cJSON_Duplicate(rule->json, true);
-    cJSON *state = cJSON_AddObjectToObject(json, "state");
-    json_add_u64(state, "generation", r->generation);
-    json_add_u64(state, "agents", agents);
-    json_add_u64(state, "agents_current", current);
-    cJSON *list = cJSON_AddArrayToObject(state, "processes");
-    at = 0;
-    for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
-        if (p->reported)
-            cJSON_AddItemToArray(list, process_json(r, p));
-    json_add_u64(state, "fired", rule->fired);
-    json_add_u64(state, "suppressed", rule->suppressed);
-    if (rule->last_fired_ns != 0) {
-        add_time(state, "last_fired", rule->last_fired_ns);
-        id_text(rule->last_capture.bytes, id);
-        cJSON_AddStringToObject(state, "last_capture", id);
-    }
-    return json;
+    free(agent->rules_refused);
+    agent->rules_refused = error[0] != '\0' ? strdup(error) : NULL;
+    if (error[0] != '\0')
+        log_warn("rules", "an agent left out rules", "host", agent->host, "error", error, NULL);
+    else
+        agent->rules_generation = r->generation;
 }
 
 /* ---- put, get, delete ---- */
@@ -371,7 +291,7 @@ static int commit(struct rules *r, struct rule *rule, const char *deleted)
 /* Puts json in place, saves it, and takes it back where that fails. Takes json. */
 static int put_locked(struct rules *r, const char *name, cJSON *json, bool *created)
 {
-    struct rule *rule = find_rule(r, name);
+    struct rule *rule = rules_find(r, name);
     *created = rule == NULL;
     if (rule == NULL)
         rule = insert_rule(r, name);
@@ -406,7 +326,7 @@ int rules_put(struct rules *r, const char *name, const cJSON *json, bool *create
     fleet_lock(r->fleet);
     int status = put_locked(r, name, checked, created);
     if (status == SKEIN_OK)
-        *out = rule_json(r, find_rule(r, name));
+        *out = rules_state_json(r, rules_find(r, name));
     fleet_unlock(r->fleet);
     if (status == SKEIN_OK)
         log_info("rules", *created ? "rule created" : "rule replaced", "rule", name, NULL);
@@ -416,8 +336,8 @@ int rules_put(struct rules *r, const char *name, const cJSON *json, bool *create
 int rules_get(struct rules *r, const char *name, cJSON **out)
 {
     fleet_lock(r->fleet);
-    struct rule *rule = find_rule(r, name);
-    *out = rule != NULL ? rule_json(r, rule) : NULL;
+    struct rule *rule = rules_find(r, name);
+    *out = rule != NULL ? rules_state_json(r, rule) : NULL;
     fleet_unlock(r->fleet);
     return rule != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
@@ -427,7 +347,7 @@ int rules_list(struct rules *r, cJSON **out)
     *out = cJSON_CreateArray();
     fleet_lock(r->fleet);
     for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
-        cJSON_AddItemToArray(*out, rule_json(r, rule));
+        cJSON_AddItemToArray(*out, rules_state_json(r, rule));
     fleet_unlock(r->fleet);
     return SKEIN_OK;
 }
@@ -435,7 +355,7 @@ int rules_list(struct rules *r, cJSON **out)
 int rules_delete(struct rules *r, const char *name)
 {
     fleet_lock(r->fleet);
-    int status = find_rule(r, name) != NULL ? commit(r, NULL, name) : SKEIN_NOT_FOUND;
+    int status = rules_find(r, name) != NULL ? commit(r, NULL, name) : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
         remove_rule(r, name);
         push_to_all(r);
@@ -444,97 +364,4 @@ int rules_delete(struct rules *r, const char *name)
     if (status == SKEIN_OK)
         log_info("rules", "rule deleted", "rule", name, NULL);
     return status;
-}
-
-/* ---- what agents report ---- */
-
-/* An agent's counter since it last told it; an agent that has restarted counts from 0. */
-static uint64_t grown(uint64_t before, uint64_t now)
-{
-    return now >= before ? now - before : now;
-}
-
-void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct control_rule *report)
-{
-    struct rule *rule = find_rule(r, report->rule);
-    struct rule_process *p = rule != NULL ? process_of(rule, &report->process) : NULL;
-    if (p == NULL)
-        return;
-    uint64_t held_back = grown(p->suppressed, report->suppressed);
-    if (held_back > 0) {
-        rule->suppressed += held_back;
-        metrics_add(rules_suppressed_total, held_back);
-        rule->dirty = true;
-        fleet_mark_dirty(r->fleet);
-    }
-    p->agent = agent->id;
-    p->reported = true;
-    p->since_ns = report->since_ns;
-    p->checks = report->checks;
-    p->failures = report->failures;
-    p->fired = report->fired;
-    p->suppressed = report->suppressed;
-    snprintf(p->health, sizeof p->health, "%s", report->health);
-    snprintf(p->last_error, sizeof p->last_error, "%s", report->last_error);
-}
-
-int rules_admit(struct rules *r, const char *name, const struct process_uid *process,
-                uint64_t at_ns, const struct capture_id *capture, char *error, size_t error_bytes)
-{
-    struct rule *rule = find_rule(r, name);
-    if (rule == NULL)
-        return SKEIN_OK;
-    struct rule_process *p = process_of(rule, process);
-    if (p == NULL)
-        return SKEIN_NO_MEMORY;
-    rule->dirty = true;
-    fleet_mark_dirty(r->fleet);
-    uint64_t cooldown_ns = rule->cooldown_ms * 1000000u;
-    if (p->granted_ns != 0 && at_ns >= p->granted_ns && at_ns - p->granted_ns < cooldown_ns) {
-        rule->suppressed++;
-        metrics_add(rules_suppressed_total, 1);
-        snprintf(error, error_bytes, "held back: rule %s fired for this process %llu ms before",
-                 name, (unsigned long long)((at_ns - p->granted_ns) / 1000000u));
-        return SKEIN_REFUSED;
-    }
-    p->granted_ns = at_ns;
-    p->dirty = true;
-    rule->fired++;
-    rule->last_fired_ns = at_ns;
-    rule->last_capture = *capture;
-    metrics_add(rules_fired_total, 1);
-    return SKEIN_OK;
-}
-
-/* Forgets processes that the fleet has forgotten and whose cooldown is over. */
-static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns)
-{
-    struct rule_process *old[64];
-    size_t count = 0, at = 0;
-    for (struct rule_process *p; count < 64 && (p = idmap_next(&rule->processes, &at)) != NULL;) {
-        const struct fleet_process *process = fleet_process_find(r->fleet, &p->process);
-        if (process != NULL && !process->live)
-            p->reported = false;
-        if ((process == NULL || !process->live) && !p->dirty &&
-            p->granted_ns + FIRINGS_KEEP_NS < now_ns)
-            old[count++] = p;
-    }
-    for (size_t i = 0; i < count; i++) {
-        idmap_remove(&rule->processes, old[i]->process.bytes);
-        free(old[i]);
-    }
-}
-
-void rules_tick(struct rules *r, uint64_t now_ns)
-{
-    if (now_ns < r->sweep_ns)
-        return;
-    bool hourly = r->sweep_ns / 3600000000000u != now_ns / 3600000000000u;
-    r->sweep_ns = now_ns + SWEEP_NS;
-    for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
-        sweep_rule(r, rule, now_ns);
-    if (hourly) {
-        r->sweep = true;
-        fleet_mark_dirty(r->fleet);
-    }
 }

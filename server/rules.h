@@ -32,6 +32,9 @@ int rules_delete(struct rules *r, const char *name);
 
 void rules_agent_joined(struct rules *r, struct fleet_agent *agent);
 void rules_agent_heard(struct rules *r, struct fleet_agent *agent);
+/* The agent has acknowledged a set; error as in fleet_hooks.command_done. It runs the rest of a set
+ * of which it does not understand some, so its heartbeats tell whether it has the set. */
+void rules_agent_done(struct rules *r, struct fleet_agent *agent, const char *error);
 uint64_t rules_generation(struct rules *r);
 void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct control_rule *report);
 

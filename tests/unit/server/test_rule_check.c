@@ -63,7 +63,7 @@ START_TEST(wrong_key_is_named_by_its_path)
     expect_error("{" EXEC "}", "selector");
     expect_error("{\"selector\":\"a in (\"," EXEC "}", "selector");
     expect_error("{\"selector\":\"\"}", "when");
-    expect_error("{\"selector\":\"\",\"when\":{}}", "when.health");
+    expect_error("{\"selector\":\"\",\"when\":{}}", "when");
     expect_error("{\"selector\":\"\",\"when\":{\"health\":{}}}", "when.health");
     expect_error("{\"selector\":\"\",\"when\":{\"health\":{\"tcp\":{\"address\":\"a:1\"},"
                  "\"unix\":{\"path\":\"/a\"}}}}",
@@ -87,6 +87,80 @@ START_TEST(wrong_key_is_named_by_its_path)
 }
 END_TEST
 
+/* What `when` becomes, without white space. */
+static void expect_when(const char *when, const char *full)
+{
+    char error[256], json[1024];
+    struct buf text = {0};
+    snprintf(json, sizeof json, "{\"selector\":\"\",\"when\":%s}", when);
+    cJSON *rule = check("r", json, error);
+    ck_assert_msg(rule != NULL, "%s: %s", when, error);
+    json_print(cJSON_GetObjectItem(rule, "when"), &text);
+    buf_put_u8(&text, 0);
+    ck_assert_str_eq((char *)text.data, full);
+    buf_fini(&text);
+    cJSON_Delete(rule);
+}
+
+START_TEST(each_condition_is_completed)
+{
+    expect_when("{\"health\":{\"heartbeat\":{}}}",
+                "{\"health\":{\"every_ms\":1000,\"timeout_ms\":500,\"failures\":1,"
+                "\"heartbeat\":{\"silent_ms\":10000}}}");
+    expect_when("{\"latency\":{\"region\":\"pay\",\"over_us\":5000}}",
+                "{\"latency\":{\"region\":\"pay\",\"over_us\":5000,\"count\":1,"
+                "\"window_ms\":60000}}");
+    expect_when("{\"log\":{\"match\":\"^a+[b]{2}$\"}}",
+                "{\"log\":{\"level\":\"warn\",\"match\":\"^a+[b]{2}$\",\"count\":1,"
+                "\"window_ms\":60000}}");
+    expect_when("{\"counter\":{\"name\":\"queue\",\"below\":-0.5,\"count\":3}}",
+                "{\"counter\":{\"name\":\"queue\",\"below\":-0.5,\"count\":3,"
+                "\"window_ms\":60000}}");
+    expect_when("{\"cpu\":{\"above_percent\":250}}",
+                "{\"cpu\":{\"of\":\"process\",\"above_percent\":250,\"for_ms\":10000}}");
+    expect_when("{\"memory\":{\"of\":\"host\",\"above_percent\":95,\"for_ms\":0}}",
+                "{\"memory\":{\"of\":\"host\",\"above_percent\":95,\"for_ms\":0}}");
+    expect_when("{\"pressure\":{\"resource\":\"io\",\"above_percent\":10}}",
+                "{\"pressure\":{\"of\":\"host\",\"resource\":\"io\",\"kind\":\"some\","
+                "\"above_percent\":10,\"for_ms\":10000}}");
+    expect_when("{\"crash\":{}}", "{\"crash\":{}}");
+    expect_when("{\"application\":{\"match\":\"oom|slow\"}}",
+                "{\"application\":{\"match\":\"oom|slow\"}}");
+}
+END_TEST
+
+START_TEST(wrong_condition_is_named_by_its_path)
+{
+    static const char *const wrong[][2] = {
+        {"{\"crash\":{},\"application\":{}}", "when"},
+        {"{\"weather\":{}}", "when.weather"},
+        {"{\"crash\":1}", "when.crash"},
+        {"{\"crash\":{\"a\":1}}", "when.crash.a"},
+        {"{\"latency\":{\"over_us\":1}}", "when.latency.region"},
+        {"{\"latency\":{\"region\":\"\",\"over_us\":1}}", "when.latency.region"},
+        {"{\"latency\":{\"region\":\"a\"}}", "when.latency.over_us"},
+        {"{\"log\":{\"level\":\"loud\"}}", "when.log.level"},
+        {"{\"log\":{\"match\":\"(\"}}", "when.log.match"},
+        {"{\"log\":{\"match\":\"((((((((((a+)+)+)+)+)+)+)+)+)+)+\"}}", "when.log.match"},
+        {"{\"log\":{\"match\":\"(a{99}){99}\"}}", "when.log.match"},
+        {"{\"counter\":{\"name\":\"q\"}}", "when.counter"},
+        {"{\"counter\":{\"name\":\"q\",\"above\":1,\"below\":1}}", "when.counter"},
+        {"{\"counter\":{\"name\":\"q\",\"above\":\"1\"}}", "when.counter.above"},
+        {"{\"cpu\":{}}", "when.cpu.above_percent"},
+        {"{\"cpu\":{\"of\":\"cat\",\"above_percent\":5}}", "when.cpu.of"},
+        {"{\"memory\":{}}", "when.memory"},
+        {"{\"memory\":{\"above_percent\":101}}", "when.memory.above_percent"},
+        {"{\"pressure\":{\"above_percent\":5}}", "when.pressure.resource"},
+        {"{\"pressure\":{\"resource\":\"io\",\"above_percent\":0}}", "when.pressure.above_percent"},
+        {"{\"health\":{\"heartbeat\":{\"silent_ms\":1}}}", "when.health.heartbeat.silent_ms"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char json[512];
+        snprintf(json, sizeof json, "{\"selector\":\"\",\"when\":%s}", wrong[i][0]);
+        expect_error(json, wrong[i][1]);
+    }
+}
+END_TEST
+
 START_TEST(name_is_short_and_plain)
 {
     ck_assert(rule_name_valid("redis-ping.2"));
@@ -103,5 +177,6 @@ int main(void)
 {
     return suite_run(suite_of("rule_check", rule_is_completed_with_defaults,
                               answer_can_be_sent_back, wrong_key_is_named_by_its_path,
+                              each_condition_is_completed, wrong_condition_is_named_by_its_path,
                               name_is_short_and_plain, NULL));
 }

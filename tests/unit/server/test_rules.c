@@ -92,6 +92,31 @@ START_TEST(rules_are_pushed_until_every_agent_has_them)
 }
 END_TEST
 
+START_TEST(agents_that_do_not_understand_a_rule_are_shown)
+{
+    struct fixture f;
+    fixture_start(&f);
+    ack_rules(&f, 0);
+    cJSON_Delete(call_json(&f, "PUT", PATH, "{\"selector\":\"\",\"when\":{\"crash\":{}}}", 201));
+    cJSON *command = wire_agent_command(&f.agent, "rules", (int)support_deadline_ms());
+    ck_assert(cJSON_IsObject(at_path(command, "rules.0.when.crash")));
+    wire_agent_ack(&f.agent, command, "rule pin: odd; rule ping: when: no crash here; rule x: y");
+    cJSON_Delete(command);
+    wait_for_text(&f, PATH, "state.unsupported.why", "when: no crash here");
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.unsupported.agents"), 1);
+    ck_assert_str_eq(text_at(json, "state.unsupported.hosts.0"), "host-a");
+    cJSON_Delete(json);
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 200));
+    ack_rules(&f, 2);
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 2));
+    json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_ptr_null(at_path(json, "state.unsupported"));
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(health_of_each_process_is_shown)
 {
     struct fixture f;
@@ -204,7 +229,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "rules", rule_is_created_replaced_listed_and_deleted,
-        rules_are_pushed_until_every_agent_has_them, health_of_each_process_is_shown,
-        cooldown_holds_across_restarts_of_agent_and_collector,
+        rules_are_pushed_until_every_agent_has_them, agents_that_do_not_understand_a_rule_are_shown,
+        health_of_each_process_is_shown, cooldown_holds_across_restarts_of_agent_and_collector,
         firing_counts_though_a_report_of_it_came_first, set_that_fits_no_message_is_refused, NULL));
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What rule_check.c and rule_when.c share. For these two alone.
+ */
+#ifndef RULE_CHECK_INT_H
+#define RULE_CHECK_INT_H
+
+#include "json.h"
+
+#define RULE_WORD_MAX 4096
+
+/* Keeps the first failure. */
+void rule_fail(struct json_reader *r, const char *path, const char *words);
+void rule_copy_text(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+                    bool required, cJSON *to);
+void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+                      uint64_t otherwise, uint64_t min, uint64_t max, cJSON *to);
+
+/* rule_when.c: copies json's `when` into rule, defaults filled in. */
+void rule_check_when(struct json_reader *r, const cJSON *json, cJSON *rule);
+
+#endif

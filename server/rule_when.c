@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Checks a rule's `when` (docs/api.md): the one condition that it holds, each kind by its own
+ * function in one table. Pure; any thread; hostile input expected.
+ */
+#include <math.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule_check_int.h"
+
+#define COMMAND_WORDS 64
+#define REGEX_BYTES   256
+#define REGEX_GROWTH  1024u
+#define DAY_MS        UINT64_C(86400000)
+#define HOUR_MS       UINT64_C(3600000)
+#define COUNT_MAX     UINT64_C(1000000)
+
+typedef void check_fn(struct json_reader *r, const cJSON *from, const char *path, cJSON *to);
+
+/* ---- what several conditions share ---- */
+
+/* One of a NULL-terminated list of words; the first is the default where it is optional. */
+static void copy_word(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+                      bool required, const char *const *words, cJSON *to)
+{
+    char must[128] = "must be ", full[96];
+    const char *text = json_str(r, from, path, key, required, words[0], 32);
+    size_t used = strlen(must);
+    for (size_t i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], text) == 0) {
+            cJSON_AddStringToObject(to, key, text);
+            return;
+        }
+        used += (size_t)snprintf(must + used, sizeof must - used, "%s%s", i > 0 ? " or " : "",
+                                 words[i]);
+    }
+    snprintf(full, sizeof full, "%s.%s", path, key);
+    rule_fail(r, full, must);
+}
+
+/* A name of the traced program's own: not empty. */
+static void copy_name(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+                      cJSON *to)
+{
+    char full[96];
+    const char *text = json_str(r, from, path, key, JSON_REQUIRED, "", 255);
+    snprintf(full, sizeof full, "%s.%s", path, key);
+    if (text[0] == '\0')
+        rule_fail(r, full, "must not be empty");
+    cJSON_AddStringToObject(to, key, text);
+}
+
+/* How much larger a regular expression gets when the C library compiles it: "x+" holds x twice,
+ * "x{5}" five times, and nested ones multiply. */
+static uint64_t regex_growth(const char *text)
+{
+    uint64_t growth = 1;
+    for (const char *p = text; *p != '\0' && growth <= REGEX_GROWTH; p++) {
+        if (*p == '+')
+            growth *= 2;
+        if (*p != '{')
+            continue;
+        char *end;
+        unsigned long least = strtoul(p + 1, &end, 10), most = least + 1;
+        if (*end == ',')
+            most = strtoul(end + 1, &end, 10);
+        most = most > least ? most : least;
+        growth *= most < 2 ? 2 : most < REGEX_GROWTH ? most : REGEX_GROWTH + 1;
+    }
+    return growth;
+}
+
+/* A POSIX extended regular expression that compiles, without taking much memory for it. */
+static void copy_regex(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+                       cJSON *to)
+{
+    char full[96], words[160];
+    regex_t compiled;
+    const char *text = json_str(r, from, path, key, JSON_OPTIONAL, NULL, REGEX_BYTES);
+    if (text == NULL || r->error[0] != '\0')
+        return;
+    snprintf(full, sizeof full, "%s.%s", path, key);
+    if (regex_growth(text) > REGEX_GROWTH) {
+        rule_fail(r, full, "repeats too much: at most ten + or {2}, or one {1000}");
+        return;
+    }
+    int failed = regcomp(&compiled, text, REG_EXTENDED | REG_NOSUB);
+    if (failed != 0) {
+        regerror(failed, &compiled, words, sizeof words);
+        rule_fail(r, full, words);
+        return;
+    }
+    regfree(&compiled);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+static void copy_count(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    rule_copy_number(r, from, path, "count", 1, 1, COUNT_MAX, to);
+    rule_copy_number(r, from, path, "window_ms", 60000, 1, DAY_MS, to);
+}
+
+static void need_number(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+                        uint64_t min, uint64_t max, cJSON *to)
+{
+    json_add_u64(to, key, json_u64(r, from, path, key, JSON_REQUIRED, min, min, max));
+}
+
+/* ---- health ---- */
+
+static void check_exec(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"command", "expect", NULL};
+    json_known(r, from, path, known);
+    const cJSON *command = json_array(r, from, path, "command", JSON_REQUIRED), *word;
+    int words = cJSON_GetArraySize(command);
+    if (command != NULL && (words < 1 || words > COMMAND_WORDS))
+        rule_fail(r, "when.health.exec.command", "must hold 1 to 64 words");
+    cJSON *copy = cJSON_AddArrayToObject(to, "command");
+    cJSON_ArrayForEach(word, command)
+    {
+        if (!cJSON_IsString(word) || strlen(word->valuestring) > RULE_WORD_MAX)
+            rule_fail(r, "when.health.exec.command",
+                      "must hold text only, at most 4096 bytes a word");
+        else
+            cJSON_AddItemToArray(copy, cJSON_CreateString(word->valuestring));
+    }
+    word = cJSON_GetArrayItem(command, 0);
+    if (word != NULL && cJSON_IsString(word) && word->valuestring[0] == '\0')
+        rule_fail(r, "when.health.exec.command", "must begin with the program's name");
+    rule_copy_text(r, from, path, "expect", JSON_OPTIONAL, to);
+}
+
+static void check_http(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"url", "status", NULL};
+    json_known(r, from, path, known);
+    const char *url = json_str(r, from, path, "url", JSON_REQUIRED, "", RULE_WORD_MAX);
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        rule_fail(r, "when.health.http.url", "must begin with http:// or https://");
+    cJSON_AddStringToObject(to, "url", url);
+    rule_copy_number(r, from, path, "status", 200, 100, 599, to);
+}
+
+static void check_tcp(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"address", NULL};
+    json_known(r, from, path, known);
+    const char *address = json_str(r, from, path, "address", JSON_REQUIRED, "", 255);
+    const char *colon = strrchr(address, ':');
+    unsigned long port = colon != NULL ? strtoul(colon + 1, NULL, 10) : 0;
+    bool digits = colon != NULL && strspn(colon + 1, "0123456789") == strlen(colon + 1);
+    bool holder = colon != NULL && strchr(colon, '{') != NULL; /* "{pid}" is filled in later */
+    if (colon == NULL || colon == address || (!holder && (!digits || port < 1 || port > 65535)))
+        rule_fail(r, "when.health.tcp.address", "must be HOST:PORT");
+    cJSON_AddStringToObject(to, "address", address);
+}
+
+static void check_unix(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"path", NULL};
+    json_known(r, from, path, known);
+    const char *file = json_str(r, from, path, "path", JSON_REQUIRED, "", 107);
+    if (file[0] != '/')
+        rule_fail(r, "when.health.unix.path", "must be an absolute path");
+    cJSON_AddStringToObject(to, "path", file);
+}
+
+static void check_heartbeat(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"silent_ms", NULL};
+    json_known(r, from, path, known);
+    rule_copy_number(r, from, path, "silent_ms", 10000, 10, DAY_MS, to);
+}
+
+static void check_health(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"every_ms", "timeout_ms", "failures",  "exec", "http",
+                                        "tcp",      "unix",       "heartbeat", NULL};
+    static const struct {
+        const char *name, *path;
+        check_fn *check;
+    } kinds[] = {{"exec", "when.health.exec", check_exec},
+                 {"http", "when.health.http", check_http},
+                 {"tcp", "when.health.tcp", check_tcp},
+                 {"unix", "when.health.unix", check_unix},
+                 {"heartbeat", "when.health.heartbeat", check_heartbeat}};
+    unsigned found = 0;
+    json_known(r, from, path, known);
+    rule_copy_number(r, from, path, "every_ms", 1000, 100, DAY_MS, to);
+    rule_copy_number(r, from, path, "timeout_ms", 500, 10, HOUR_MS, to);
+    rule_copy_number(r, from, path, "failures", 1, 1, 1000, to);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const cJSON *o = json_object(r, from, path, kinds[i].name, JSON_OPTIONAL);
+        if (o == NULL)
+            continue;
+        found++;
+        kinds[i].check(r, o, kinds[i].path, cJSON_AddObjectToObject(to, kinds[i].name));
+    }
+    if (found != 1)
+        rule_fail(r, path, "must hold exactly one of exec, http, tcp, unix, heartbeat");
+}
+
+/* ---- what the events of a process show ---- */
+
+static void check_latency(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"region", "over_us", "count", "window_ms", NULL};
+    json_known(r, from, path, known);
+    copy_name(r, from, path, "region", to);
+    need_number(r, from, path, "over_us", 1, DAY_MS * 1000, to);
+    copy_count(r, from, path, to);
+}
+
+static void check_log(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"level", "match", "count", "window_ms", NULL};
+    static const char *const levels[] = {"warn", "debug", "info", "error", NULL};
+    json_known(r, from, path, known);
+    copy_word(r, from, path, "level", JSON_OPTIONAL, levels, to);
+    copy_regex(r, from, path, "match", to);
+    copy_count(r, from, path, to);
+}
+
+static void check_counter(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"name", "above", "below", "count", "window_ms", NULL};
+    static const char *const bounds[] = {"above", "below"};
+    unsigned found = 0;
+    json_known(r, from, path, known);
+    copy_name(r, from, path, "name", to);
+    for (size_t i = 0; i < 2; i++) {
+        const cJSON *bound = cJSON_GetObjectItemCaseSensitive(from, bounds[i]);
+        if (bound == NULL)
+            continue;
+        found++;
+        if (!cJSON_IsNumber(bound) || !isfinite(bound->valuedouble))
+            rule_fail(r, i == 0 ? "when.counter.above" : "when.counter.below", "must be a number");
+        else
+            cJSON_AddNumberToObject(to, bounds[i], bound->valuedouble);
+    }
+    if (found != 1)
+        rule_fail(r, path, "must hold exactly one of above, below");
+    copy_count(r, from, path, to);
+}
+
+static void check_crash(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {NULL};
+    (void)to;
+    json_known(r, from, path, known);
+}
+
+static void check_application(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"match", NULL};
+    json_known(r, from, path, known);
+    copy_regex(r, from, path, "match", to);
+}
+
+/* ---- what the host shows ---- */
+
+static const char *const process_first[] = {"process", "host", NULL};
+
+static void check_cpu(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"of", "above_percent", "for_ms", NULL};
+    json_known(r, from, path, known);
+    copy_word(r, from, path, "of", JSON_OPTIONAL, process_first, to);
+    /* 100 is one core: a process with many threads goes above */
+    need_number(r, from, path, "above_percent", 1, 1000000, to);
+    rule_copy_number(r, from, path, "for_ms", 10000, 0, DAY_MS, to);
+}
+
+static void check_memory(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"of", "above_bytes", "above_percent", "for_ms", NULL};
+    json_known(r, from, path, known);
+    copy_word(r, from, path, "of", JSON_OPTIONAL, process_first, to);
+    bool bytes = cJSON_GetObjectItemCaseSensitive(from, "above_bytes") != NULL;
+    bool percent = cJSON_GetObjectItemCaseSensitive(from, "above_percent") != NULL;
+    if (bytes == percent)
+        rule_fail(r, path, "must hold exactly one of above_bytes, above_percent");
+    if (bytes)
+        need_number(r, from, path, "above_bytes", 1, UINT64_MAX, to);
+    if (percent)
+        need_number(r, from, path, "above_percent", 1, 100, to);
+    rule_copy_number(r, from, path, "for_ms", 10000, 0, DAY_MS, to);
+}
+
+static void check_pressure(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"of", "resource", "kind", "above_percent", "for_ms", NULL};
+    static const char *const host_first[] = {"host", "process", NULL};
+    static const char *const resources[] = {"cpu", "memory", "io", NULL};
+    static const char *const kinds[] = {"some", "full", NULL};
+    json_known(r, from, path, known);
+    copy_word(r, from, path, "of", JSON_OPTIONAL, host_first, to);
+    copy_word(r, from, path, "resource", JSON_REQUIRED, resources, to);
+    copy_word(r, from, path, "kind", JSON_OPTIONAL, kinds, to);
+    need_number(r, from, path, "above_percent", 1, 100, to);
+    rule_copy_number(r, from, path, "for_ms", 10000, 0, DAY_MS, to);
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *name, *path;
+    check_fn *check;
+} conditions[] = {{"health", "when.health", check_health},
+                  {"latency", "when.latency", check_latency},
+                  {"log", "when.log", check_log},
+                  {"counter", "when.counter", check_counter},
+                  {"cpu", "when.cpu", check_cpu},
+                  {"memory", "when.memory", check_memory},
+                  {"pressure", "when.pressure", check_pressure},
+                  {"crash", "when.crash", check_crash},
+                  {"application", "when.application", check_application}};
+#define CONDITIONS (sizeof conditions / sizeof conditions[0])
+
+void rule_check_when(struct json_reader *r, const cJSON *json, cJSON *rule)
+{
+    const char *known[CONDITIONS + 1] = {NULL};
+    unsigned found = 0;
+    const cJSON *when = json_object(r, json, "", "when", JSON_REQUIRED);
+    if (when == NULL)
+        return;
+    for (size_t i = 0; i < CONDITIONS; i++)
+        known[i] = conditions[i].name;
+    json_known(r, when, "when", known);
+    cJSON *copy = cJSON_AddObjectToObject(rule, "when");
+    for (size_t i = 0; i < CONDITIONS; i++) {
+        const cJSON *o = json_object(r, when, "when", conditions[i].name, JSON_OPTIONAL);
+        if (o == NULL)
+            continue;
+        found++;
+        conditions[i].check(r, o, conditions[i].path,
+                            cJSON_AddObjectToObject(copy, conditions[i].name));
+    }
+    if (found != 1)
+        rule_fail(r, "when", "must hold exactly one condition, such as health or latency");
+}
