@@ -16,15 +16,18 @@ static void store_le(uint8_t *to, uint64_t v, unsigned bytes)
         to[i] = (uint8_t)(v >> (8 * i));
 }
 
-static void store_header(uint8_t *to, uint8_t type, uint64_t id, const void *body, size_t bytes)
+#define FLAG_SEALED 1u /* P-2 */
+
+static void store_header(uint8_t *to, uint8_t type, unsigned flags, uint64_t id, size_t bytes,
+                         uint32_t checksum)
 {
     store_le(to, WIRE_MAGIC, 4);
     to[4] = WIRE_VERSION;
     to[5] = type;
-    store_le(to + 6, 0, 2); /* flags: P-2 */
+    store_le(to + 6, flags, 2);
     store_le(to + 8, id, 8);
     store_le(to + 16, bytes, 4);
-    store_le(to + 20, checksum32(body, bytes), 4); /* P-3 */
+    store_le(to + 20, checksum, 4);
 }
 
 void wire_frame_put(struct buf *b, uint8_t type, uint64_t id, const void *body, size_t body_bytes)
@@ -33,7 +36,7 @@ void wire_frame_put(struct buf *b, uint8_t type, uint64_t id, const void *body, 
     uint8_t *to = buf_reserve(b, WIRE_HEADER_BYTES + body_bytes);
     if (!to)
         return;
-    store_header(to, type, id, body, body_bytes);
+    store_header(to, type, 0, id, body_bytes, checksum32(body, body_bytes)); /* P-3 */
     b->len += WIRE_HEADER_BYTES;
     buf_put(b, body, body_bytes);
 }
@@ -41,10 +44,17 @@ void wire_frame_put(struct buf *b, uint8_t type, uint64_t id, const void *body, 
 void wire_frame_seal(uint8_t *message, uint8_t type, uint64_t id, size_t body_bytes)
 {
     assert(body_bytes <= WIRE_DATA_MAX);
-    store_header(message, type, id, message + WIRE_HEADER_BYTES, body_bytes);
+    store_header(message, type, 0, id, body_bytes,
+                 checksum32(message + WIRE_HEADER_BYTES, body_bytes));
 }
 
-int wire_frame_get(const uint8_t *message, size_t n, struct wire_frame *frame)
+void wire_header_sealed(uint8_t *message, uint8_t type, uint64_t id, size_t body_bytes)
+{
+    assert(body_bytes <= WIRE_DATA_MAX);
+    store_header(message, type, FLAG_SEALED, id, body_bytes, 0); /* P-3 */
+}
+
+static int frame_get(const uint8_t *message, size_t n, unsigned want, struct wire_frame *frame)
 {
     struct cursor c;
     cursor_init(&c, message, n);
@@ -64,12 +74,22 @@ int wire_frame_get(const uint8_t *message, size_t n, struct wire_frame *frame)
     out.body = cursor_bytes(&c, out.body_bytes);
     if (c.status != SKEIN_OK)
         return c.status;
-    if (flags != 0 || cursor_left(&c) > 0)
+    if (flags != want || cursor_left(&c) > 0)
         return SKEIN_CORRUPT;
-    if (checksum32(out.body, out.body_bytes) != checksum)
+    if (checksum != (want == FLAG_SEALED ? 0 : checksum32(out.body, out.body_bytes)))
         return SKEIN_CORRUPT;
     *frame = out;
     return SKEIN_OK;
+}
+
+int wire_frame_get(const uint8_t *message, size_t n, struct wire_frame *frame)
+{
+    return frame_get(message, n, 0, frame);
+}
+
+int wire_sealed_get(const uint8_t *message, size_t n, struct wire_frame *frame)
+{
+    return frame_get(message, n, FLAG_SEALED, frame);
 }
 
 void wire_chunk_put(uint8_t out[WIRE_CHUNK_HEADER_BYTES], const struct wire_chunk *chunk)

@@ -27,6 +27,9 @@ enum wire_type {
     WIRE_REPORT = 7,
     WIRE_REPORT_ACK = 8,
     WIRE_ERROR = 9,
+    WIRE_OPEN = 10, /* 10 to 12: the handshake of seal.h */
+    WIRE_ACCEPT = 11,
+    WIRE_REFUSE = 12,
     WIRE_CHUNK = 16,
     WIRE_CHUNK_ACK = 17
 };
@@ -47,6 +50,11 @@ void wire_frame_seal(uint8_t *message, uint8_t type, uint64_t id, size_t body_by
 /* SKEIN_OK; SKEIN_TRUNCATED; SKEIN_VERSION; SKEIN_CORRUPT (magic, length, checksum, unknown flag).
  * *frame is unchanged on failure. */
 int wire_frame_get(const uint8_t *message, size_t n, struct wire_frame *frame);
+
+/* The same two for a frame whose body seal.h seals (P-2): the header alone, and a frame whose body
+ * still is sealed; wire_frame_get takes such frames for SKEIN_CORRUPT. */
+void wire_header_sealed(uint8_t *message, uint8_t type, uint64_t id, size_t body_bytes);
+int wire_sealed_get(const uint8_t *message, size_t n, struct wire_frame *frame);
 
 struct wire_chunk {
     struct partition_key key;

@@ -8,7 +8,7 @@ set -eu
 
 packages="gcc g++ make cmake ninja-build pkg-config
     libmicrohttpd-dev libnanomsg-dev liblz4-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
-    libxxhash-dev check redis-server redis-tools"
+    libxxhash-dev libsodium-dev check redis-server redis-tools"
 
 for group in "$@"; do
     case $group in
