@@ -37,22 +37,53 @@ void report_add_id(cJSON *object, const char *key, const uint8_t bytes[16])
 
 void target_result_fini(struct target_result *result)
 {
-    free(result->partitions);
+    free(result->ranges);
     free(result->gaps);
-    result->partitions = NULL;
+    result->ranges = NULL;
     result->gaps = NULL;
-    result->partition_count = result->gap_count = 0;
+    result->range_count = result->gap_count = 0;
 }
 
-int target_result_add_partition(struct target_result *result,
-                                const struct report_partition *partition)
+/* Whether b begins where a ends. */
+static bool range_leads(const struct report_range *a, const struct report_range *b)
 {
-    struct report_partition *more =
-        realloc(result->partitions, (result->partition_count + 1) * sizeof *more);
-    if (more == NULL)
+    return a->epoch == b->epoch && a->last < b->first && b->first - a->last == 1;
+}
+
+static void range_join(struct report_range *to, const struct report_range *more)
+{
+    to->first = more->first < to->first ? more->first : to->first;
+    to->last = more->last > to->last ? more->last : to->last;
+    to->events += more->events;
+    to->bytes += more->bytes;
+}
+
+int target_result_add_range(struct target_result *result, const struct report_range *range)
+{
+    size_t at = result->range_count; /* mostly the newest */
+    struct report_range *ranges = result->ranges;
+    while (at > 0 &&
+           (ranges[at - 1].epoch > range->epoch ||
+            (ranges[at - 1].epoch == range->epoch && ranges[at - 1].first > range->first)))
+        at--;
+    bool follows = at > 0 && range_leads(&ranges[at - 1], range);
+    bool leads = at < result->range_count && range_leads(range, &ranges[at]);
+    if (follows || leads) {
+        range_join(&ranges[follows ? at - 1 : at], range);
+        if (follows && leads) {
+            range_join(&ranges[at - 1], &ranges[at]);
+            result->range_count--;
+            memmove(ranges + at, ranges + at + 1, (result->range_count - at) * sizeof *ranges);
+        }
+        return SKEIN_OK;
+    }
+    ranges = realloc(ranges, (result->range_count + 1) * sizeof *ranges);
+    if (ranges == NULL)
         return SKEIN_NO_MEMORY;
-    result->partitions = more;
-    more[result->partition_count++] = *partition;
+    result->ranges = ranges;
+    memmove(ranges + at + 1, ranges + at, (result->range_count - at) * sizeof *ranges);
+    ranges[at] = *range;
+    result->range_count++;
     return SKEIN_OK;
 }
 
@@ -93,18 +124,22 @@ static void add_ledger(cJSON *root, const struct target_result *result)
         json_add_u64(lost, "spool_full", result->lost_spool);
 }
 
+static cJSON *range_json(const struct report_range *range)
+{
+    cJSON *item = cJSON_CreateObject();
+    json_add_u64(item, "epoch", range->epoch);
+    json_add_u64(item, "first", range->first);
+    json_add_u64(item, "last", range->last);
+    json_add_u64(item, "events", range->events);
+    json_add_u64(item, "bytes", range->bytes);
+    return item;
+}
+
 static void add_lists(cJSON *root, const struct target_result *result)
 {
     cJSON *partitions = cJSON_AddArrayToObject(root, "partitions");
-    for (size_t i = 0; i < result->partition_count; i++) {
-        const struct report_partition *p = &result->partitions[i];
-        cJSON *item = cJSON_CreateObject();
-        json_add_u64(item, "epoch", p->epoch);
-        json_add_u64(item, "sequence", p->sequence);
-        json_add_u64(item, "events", p->events);
-        json_add_u64(item, "bytes", p->bytes);
-        cJSON_AddItemToArray(partitions, item);
-    }
+    for (size_t i = 0; i < result->range_count; i++)
+        cJSON_AddItemToArray(partitions, range_json(&result->ranges[i]));
     cJSON *gaps = cJSON_AddArrayToObject(root, "gaps");
     for (size_t i = 0; i < result->gap_count; i++) {
         cJSON *item = cJSON_CreateObject();
@@ -161,20 +196,60 @@ void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *
     cJSON_Delete(root);
 }
 
-/* Removes the partition from the report's list; true if it was there. */
-static bool unlist(cJSON *partitions, const struct partition_key *key)
+/* The first n partitions' part of a sum over all; the remainder goes to the first ones. */
+static uint64_t share(uint64_t sum, uint64_t n, uint64_t all)
+{
+    return sum / all * n + (sum % all < n ? sum % all : n);
+}
+
+/* What is left of a range without one partition: before it, and behind it. */
+static void range_split(const struct report_range *range, const struct spool_head *lost,
+                        struct report_range out[2])
+{
+    uint64_t sequence = lost->key.sequence, left = sequence - range->first;
+    uint64_t rest = range->last - range->first;
+    uint64_t events = range->events > lost->events ? range->events - lost->events : 0;
+    uint64_t bytes = range->bytes > lost->payload_bytes ? range->bytes - lost->payload_bytes : 0;
+    out[0] = out[1] = *range;
+    out[0].last = sequence - 1;
+    out[1].first = sequence + 1;
+    out[0].events = rest > 0 ? share(events, left, rest) : 0;
+    out[0].bytes = rest > 0 ? share(bytes, left, rest) : 0;
+    out[1].events = events - out[0].events;
+    out[1].bytes = bytes - out[0].bytes;
+}
+
+static struct report_range range_read(const cJSON *item)
 {
     struct json_reader r = {.error = ""};
-    int i = 0;
-    for (cJSON *item = partitions->child; item != NULL; item = item->next, i++) {
-        uint64_t epoch = json_u64(&r, item, "", "epoch", JSON_OPTIONAL, 0, 0, UINT64_MAX);
-        uint64_t sequence = json_u64(&r, item, "", "sequence", JSON_OPTIONAL, 0, 0, UINT64_MAX);
-        if (epoch == key->epoch && sequence == key->sequence) {
-            cJSON_DeleteItemFromArray(partitions, i);
-            return true;
+    return (struct report_range){json_u64(&r, item, "", "epoch", JSON_OPTIONAL, 0, 0, UINT64_MAX),
+                                 json_u64(&r, item, "", "first", JSON_OPTIONAL, 0, 0, UINT64_MAX),
+                                 json_u64(&r, item, "", "last", JSON_OPTIONAL, 0, 0, UINT64_MAX),
+                                 json_u64(&r, item, "", "events", JSON_OPTIONAL, 0, 0, UINT64_MAX),
+                                 json_u64(&r, item, "", "bytes", JSON_OPTIONAL, 0, 0, UINT64_MAX)};
+}
+
+/* Moves the ranges to a new list, all but the lost partition; true if it was there. */
+static bool unlist(cJSON *partitions, const struct spool_head *lost, cJSON *rest)
+{
+    bool found = false;
+    cJSON *item;
+    while ((item = cJSON_DetachItemFromArray(partitions, 0)) != NULL) {
+        struct report_range range = range_read(item), parts[2];
+        if (found || range.epoch != lost->key.epoch || range.first > lost->key.sequence ||
+            range.last < lost->key.sequence) {
+            cJSON_AddItemToArray(rest, item);
+            continue;
         }
+        found = true;
+        range_split(&range, lost, parts);
+        if (range.first < lost->key.sequence)
+            cJSON_AddItemToArray(rest, range_json(&parts[0]));
+        if (range.last > lost->key.sequence)
+            cJSON_AddItemToArray(rest, range_json(&parts[1]));
+        cJSON_Delete(item);
     }
-    return false;
+    return found;
 }
 
 static void count_lost(cJSON *ledger, const struct spool_head *lost, const char *reason)
@@ -211,13 +286,16 @@ int report_target_drop(const char *report, size_t n, const struct spool_head *lo
         cJSON_Delete(root);
         return SKEIN_CORRUPT;
     }
-    if (unlist(partitions, &lost->key)) {
+    cJSON *rest = cJSON_CreateArray();
+    bool found = unlist(partitions, lost, rest);
+    cJSON_ReplaceItemInObjectCaseSensitive(root, "partitions", rest);
+    if (found) {
         count_lost(ledger, lost, reason);
         cJSON *gap = cJSON_CreateObject();
         add_window(gap, lost->from_ns, lost->to_ns);
         cJSON_AddStringToObject(gap, "reason", reason);
         cJSON_AddItemToArray(gaps, gap);
-        if (cJSON_GetArraySize(partitions) == 0)
+        if (cJSON_GetArraySize(rest) == 0)
             fail_target(root, reason);
     }
     json_print(root, out);

@@ -22,8 +22,9 @@ const char *trigger_text(enum trigger_type type);
 void report_add_agent(cJSON *object, uint64_t agent);
 void report_add_id(cJSON *object, const char *key, const uint8_t bytes[16]);
 
-struct report_partition {
-    uint64_t epoch, sequence, events, bytes;
+/* Partitions of consecutive sequences, and what they hold together. */
+struct report_range {
+    uint64_t epoch, first, last, events, bytes;
 };
 struct report_gap {
     uint64_t from_ns, to_ns;
@@ -39,8 +40,8 @@ struct target_result {
     const char *state;         /* "capturing", "uploading", "nothing", "failed" */
     char reason[256];          /* "" where there is none */
     uint64_t from_ns, to_ns;
-    struct report_partition *partitions;
-    size_t partition_count;
+    struct report_range *ranges; /* by epoch and sequence, apart from each other */
+    size_t range_count;
     uint64_t events, lost[AGENT_LOSS_REASONS];
     uint64_t lost_spool; /* events of partitions that the spool would not take */
     struct report_gap *gaps;
@@ -51,8 +52,9 @@ struct target_result {
     } death;
 };
 void target_result_fini(struct target_result *result);
-int target_result_add_partition(struct target_result *result,
-                                const struct report_partition *partition);
+/* Adds partitions that are not listed yet; neighbours become one range. SKEIN_OK, SKEIN_NO_MEMORY.
+ */
+int target_result_add_range(struct target_result *result, const struct report_range *range);
 /* Beyond 256 gaps, those of one reason are merged into one that spans them. */
 int target_result_add_gap(struct target_result *result, const struct report_gap *gap);
 
@@ -71,7 +73,8 @@ void report_target(uint64_t agent, const struct target_result *result, struct bu
 void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *out);
 
 /* spool_amend_fn: takes the lost partition out of the list, puts its events under "lost" and its
- * time under "gaps"; a target that has none left is failed. */
+ * time under "gaps"; a target that has none left is failed. Where that splits a range, the rest of
+ * its events and bytes is shared out by the number of partitions: only the sum is known. */
 int report_target_drop(const char *report, size_t n, const struct spool_head *lost,
                        const char *reason, struct buf *out);
 

@@ -47,10 +47,10 @@ static void take_partition(struct target *target, const struct cut_result *cut)
                   skein_status_text(status), NULL);
         return;
     }
-    struct report_partition partition = {cut->key.epoch, cut->key.sequence, cut->events,
-                                         cut->bytes.len};
+    struct report_range partition = {cut->key.epoch, cut->key.sequence, cut->key.sequence,
+                                     cut->events, cut->bytes.len};
     target->result.events += cut->events;
-    if (target_result_add_partition(&target->result, &partition) != SKEIN_OK)
+    if (target_result_add_range(&target->result, &partition) != SKEIN_OK)
         target->failure = SKEIN_NO_MEMORY;
 }
 
@@ -128,7 +128,7 @@ static void settle_state(struct target *target)
     struct target_result *result = &target->result;
     if (target->failure != SKEIN_OK)
         add_gap(target, result->from_ns, result->to_ns, "agent_failed");
-    if (result->partition_count > 0) {
+    if (result->range_count > 0) {
         result->state = "uploading";
     } else if (target->failure != SKEIN_OK) {
         result->state = "failed";

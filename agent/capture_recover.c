@@ -49,9 +49,9 @@ static void take_partition(void *context, const struct spool_head *head, int hel
         held ? result_of(left, &head->capture, &head->key.process) : NULL;
     if (result == NULL)
         return;
-    struct report_partition partition = {head->key.epoch, head->key.sequence, head->events,
-                                         head->payload_bytes};
-    if (target_result_add_partition(result, &partition) != SKEIN_OK)
+    struct report_range partition = {head->key.epoch, head->key.sequence, head->key.sequence,
+                                     head->events, head->payload_bytes};
+    if (target_result_add_range(result, &partition) != SKEIN_OK)
         left->status = SKEIN_NO_MEMORY;
     result->events += head->events;
     if (result->from_ns == 0 || head->from_ns < result->from_ns)
@@ -102,7 +102,7 @@ static int take_intents(struct spool *spool, struct leftovers *left)
 static void end_target(struct spool *spool, uint64_t agent, struct target_result *result)
 {
     /* Nothing was taken from the ring yet, and the collector repeats its command (P-7). */
-    if (result->partition_count == 0 && result->trigger == TRIGGER_REQUEST) {
+    if (result->range_count == 0 && result->trigger == TRIGGER_REQUEST) {
         spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
         return;
     }
@@ -110,7 +110,7 @@ static void end_target(struct spool *spool, uint64_t agent, struct target_result
     struct report_gap gap = {result->to_ns != 0 ? result->to_ns : now_ns, now_ns,
                              "agent_restarted"};
     (void)target_result_add_gap(result, &gap);
-    if (result->partition_count > 0)
+    if (result->range_count > 0)
         result->state = "uploading";
     snprintf(result->reason, sizeof result->reason, "the agent was restarted during the capture");
     capture_finish(spool, NULL, agent, result);

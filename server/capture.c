@@ -389,8 +389,9 @@ static void expire(struct capture_engine *e, struct capture *c)
         if (target_is_final(t->status))
             continue;
         if (t->status == TARGET_UPLOADING)
-            snprintf(words, sizeof words, "%zu of %zu partitions had not arrived at the deadline",
-                     t->facts.partition_count - t->stored_count, t->facts.partition_count);
+            snprintf(words, sizeof words, "%llu of %llu partitions had not arrived at the deadline",
+                     (unsigned long long)(t->facts.listed - t->stored_count),
+                     (unsigned long long)t->facts.listed);
         else
             snprintf(words, sizeof words, "%s at the deadline",
                      t->status == TARGET_OFFLINE     ? "its agent was silent"

@@ -7,6 +7,7 @@
 
 #include "capture_int.h"
 #include "clock.h"
+#include "log.h"
 
 #define INBOX_MAX 65536 /* notes; beyond, the index is asked about everything that runs */
 
@@ -46,19 +47,18 @@ static void take_note(struct capture_engine *e, const struct stored_note *note)
         return;
     }
     struct capture_target *t = capture_target_find(c, &note->key.process);
-    for (size_t i = 0; t != NULL && i < t->facts.partition_count; i++) {
-        if (t->facts.partitions[i].epoch != note->key.epoch ||
-            t->facts.partitions[i].sequence != note->key.sequence || t->stored[i])
-            continue;
-        t->stored[i] = true;
-        t->stored_count++;
-        t->stored_events += note->events;
-        t->stored_bytes += note->bytes;
-        t->updated_ns = clock_realtime_ns();
-        t->dirty = true;
-        capture_touch(e, c);
-        target_check_stored(e, c, t);
-    }
+    if (t == NULL)
+        return;
+    int added =
+        target_count_stored(t, note->key.epoch, note->key.sequence, note->events, note->bytes);
+    if (added < 0)
+        log_warn("captures", "out of memory: a stored partition is counted later", NULL);
+    if (added != 1)
+        return;
+    t->updated_ns = clock_realtime_ns();
+    t->dirty = true;
+    capture_touch(e, c);
+    target_check_stored(e, c, t);
 }
 
 /* Notes were lost for want of memory: asks the index about every target that waits. */

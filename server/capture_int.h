@@ -10,6 +10,7 @@
 
 #include "capture.h"
 #include "idmap.h"
+#include "stored_set.h"
 
 #define CAPTURE_REASON_MAX 256
 
@@ -44,9 +45,8 @@ struct capture_target {
     /* the agent's last one with facts; NULL: none; owns the text of `facts` */
     cJSON *report;
     struct control_target facts;
-    bool *stored; /* for each partition of facts */
-    size_t stored_count;
-    uint64_t stored_events, stored_bytes;
+    struct stored_set stored; /* of the partitions that facts list */
+    uint64_t stored_count, stored_events, stored_bytes;
     bool dirty;
 };
 
@@ -99,6 +99,9 @@ void capture_assert(const struct capture *c);
 /* Takes a report with facts (uploading): replaces the facts, asks the index what is stored. Takes
  * json. */
 int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON *json);
+/* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
+int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
+                        uint64_t events, uint64_t bytes);
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process);
 /* A new target; process may be NULL where the fleet does not know it. */

@@ -38,13 +38,10 @@ static void add_count(cJSON *to, const char *key, uint64_t n)
 /* Events that the agent listed and that a finished target still lacks. */
 static uint64_t not_arrived(const struct capture_target *t)
 {
-    uint64_t missing = 0;
-    if (!target_is_final(t->status))
+    if (!target_is_final(t->status) || t->stored_count == t->facts.listed ||
+        t->facts.listed_events < t->stored_events)
         return 0;
-    for (size_t i = 0; i < t->facts.partition_count; i++)
-        if (!t->stored[i])
-            missing += t->facts.partitions[i].events;
-    return missing;
+    return t->facts.listed_events - t->stored_events;
 }
 
 static void add_losses(cJSON *to, const struct capture_target *t)
@@ -70,7 +67,7 @@ static void add_gaps(cJSON *to, const struct capture_target *t)
 
 static cJSON *target_json(const struct capture_target *t)
 {
-    char agent[AGENT_TEXT_BYTES], key[PARTITION_KEY_TEXT_BYTES];
+    char agent[AGENT_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
     add_id(json, "process", t->process.bytes);
     agent_text(t->agent, agent);
@@ -85,12 +82,14 @@ static cJSON *target_json(const struct capture_target *t)
     json_add_u64(json, "bytes", t->stored_bytes);
     cJSON *partitions = cJSON_AddArrayToObject(json, "partitions");
     for (size_t i = 0; i < t->facts.partition_count; i++) {
-        if (!t->stored[i])
-            continue;
-        struct partition_key k = {t->process, t->facts.partitions[i].epoch,
-                                  t->facts.partitions[i].sequence};
-        partition_key_text(&k, key);
-        cJSON_AddItemToArray(partitions, cJSON_CreateString(key));
+        const struct control_partitions *p = &t->facts.partitions[i];
+        cJSON *range = cJSON_CreateObject();
+        json_add_u64(range, "epoch", p->epoch);
+        json_add_u64(range, "first", p->first);
+        json_add_u64(range, "last", p->last);
+        json_add_u64(range, "events", p->events);
+        json_add_u64(range, "bytes", p->bytes);
+        cJSON_AddItemToArray(partitions, range);
     }
     add_losses(cJSON_AddObjectToObject(json, "lost"), t);
     add_gaps(json, t);

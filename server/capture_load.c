@@ -97,7 +97,7 @@ static void catch_up(struct capture_engine *e, struct capture *c)
         if (report != NULL && target_take_facts(e, t, report) != SKEIN_OK)
             log_warn("captures", "a stored report cannot be read", "host", t->host, NULL);
         /* A completed target stays so, also where its partitions have been lost since. */
-        if (t->status == TARGET_COMPLETE && t->stored_count < t->facts.partition_count) {
+        if (t->status == TARGET_COMPLETE && t->stored_count < t->facts.listed) {
             log_warn("captures", "partitions of a complete target are gone", "host", t->host, NULL);
             t->status = TARGET_EXPIRED;
             snprintf(t->reason, sizeof t->reason, "partitions that were stored are gone");

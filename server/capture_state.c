@@ -79,8 +79,8 @@ void capture_assert(const struct capture *c)
 {
     for (size_t i = 0; i < c->target_count; i++) {
         const struct capture_target *t = c->targets[i];
-        assert(t->stored_count <= t->facts.partition_count);
-        assert(t->status != TARGET_COMPLETE || t->stored_count == t->facts.partition_count);
+        assert(t->stored_count <= t->facts.listed);
+        assert(t->status != TARGET_COMPLETE || t->stored_count == t->facts.listed);
         assert(t->status != TARGET_UPLOADING || t->report != NULL);
         assert(c->status == CAPTURE_RUNNING || target_is_final(t->status));
         (void)t;
@@ -167,38 +167,92 @@ void capture_settle(struct capture_engine *e, struct capture *c)
 
 /* ---- facts: what the agent has listed ---- */
 
+int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
+                        uint64_t events, uint64_t bytes)
+{
+    for (size_t i = 0; i < t->facts.partition_count; i++) {
+        const struct control_partitions *p = &t->facts.partitions[i];
+        if (p->epoch != epoch || sequence < p->first || sequence > p->last)
+            continue;
+        int added = stored_set_add(&t->stored, epoch, sequence);
+        if (added == 1) {
+            t->stored_count++;
+            t->stored_events += events;
+            t->stored_bytes += bytes;
+        }
+        return added;
+    }
+    return 0;
+}
+
+/* Whether each range of the one lies in a range of the other. */
+static bool facts_grow(const struct control_target *from, const struct control_target *to)
+{
+    for (size_t i = 0; i < from->partition_count; i++) {
+        const struct control_partitions *a = &from->partitions[i];
+        bool inside = false;
+        for (size_t k = 0; k < to->partition_count && !inside; k++)
+            inside = to->partitions[k].epoch == a->epoch && to->partitions[k].first <= a->first &&
+                     to->partitions[k].last >= a->last;
+        if (!inside)
+            return false;
+    }
+    return true;
+}
+
+struct lookup {
+    struct capture_target *target;
+    int status;
+};
+
+static int count_row(void *context, const struct partition_key *key, uint64_t events,
+                     uint64_t bytes)
+{
+    struct lookup *lookup = context;
+    if (target_count_stored(lookup->target, key->epoch, key->sequence, events, bytes) < 0)
+        lookup->status = SKEIN_NO_MEMORY;
+    return lookup->status != SKEIN_OK;
+}
+
+/* Asks the index for what is listed and not known to be stored. */
+static int look_up(struct capture_engine *e, struct capture_target *t)
+{
+    struct lookup lookup = {t, SKEIN_OK};
+    for (size_t i = 0; i < t->facts.partition_count; i++) {
+        const struct control_partitions *p = &t->facts.partitions[i];
+        uint64_t first = p->first, last = p->last;
+        while (lookup.status == SKEIN_OK &&
+               stored_set_missing(&t->stored, p->epoch, &first, &last)) {
+            struct partition_key key = {t->process, p->epoch, first};
+            (void)index_range(e->index, &key, last, count_row, &lookup);
+            if (last == p->last)
+                break;
+            first = last + 1;
+            last = p->last;
+        }
+    }
+    return lookup.status;
+}
+
 int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON *json)
 {
     struct control_target facts;
     char error[256];
     int status = control_target_get(json, &facts, error, sizeof error);
-    bool *stored = status == SKEIN_OK ? calloc(facts.partition_count + 1, sizeof *stored) : NULL;
-    if (stored == NULL) {
-        if (status == SKEIN_OK)
-            control_target_fini(&facts);
+    if (status != SKEIN_OK) {
         cJSON_Delete(json);
-        return status == SKEIN_OK ? SKEIN_NO_MEMORY : status;
+        return status;
+    }
+    /* A stream's list grows with every report: what is counted already stays so. */
+    if (!facts_grow(&t->facts, &facts)) {
+        stored_set_fini(&t->stored);
+        t->stored_count = t->stored_events = t->stored_bytes = 0;
     }
     cJSON_Delete(t->report);
     control_target_fini(&t->facts);
-    free(t->stored);
     t->report = json;
     t->facts = facts;
-    t->stored = stored;
-    t->stored_count = 0;
-    t->stored_events = t->stored_bytes = 0;
-    for (size_t i = 0; i < facts.partition_count; i++) {
-        struct partition_key key = {t->process, facts.partitions[i].epoch,
-                                    facts.partitions[i].sequence};
-        struct partition_row row;
-        if (e->index == NULL || index_find(e->index, &key, &row) != 1)
-            continue;
-        stored[i] = true;
-        t->stored_count++;
-        t->stored_events += row.events;
-        t->stored_bytes += row.place.bytes;
-    }
-    return SKEIN_OK;
+    return e->index != NULL ? look_up(e, t) : SKEIN_OK;
 }
 
 static int take_description(void *context, const struct partition_row *row)
@@ -224,7 +278,7 @@ static void describe_unlisted(struct capture_engine *e, struct capture *c, struc
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     if ((t->status != TARGET_UPLOADING && t->status != TARGET_EXPIRED) || t->report == NULL ||
-        t->facts.partition_count == 0 || t->stored_count < t->facts.partition_count)
+        t->facts.listed == 0 || t->stored_count < t->facts.listed)
         return;
     describe_unlisted(e, c, t);
     target_set(e, c, t, TARGET_COMPLETE, "");
@@ -292,7 +346,7 @@ void capture_free(struct capture *c)
         struct capture_target *t = c->targets[i];
         control_target_fini(&t->facts);
         cJSON_Delete(t->report);
-        free(t->stored);
+        stored_set_fini(&t->stored);
         free(t);
     }
     free(c->targets);

@@ -206,6 +206,28 @@ static void fired_get(struct json_reader *r, const cJSON *json, struct control_f
         fail(r, "", "capture", "must not be zero");
 }
 
+/* A range, added to the totals; that of a capture's target ends far below these bounds. */
+static void partitions_get(struct json_reader *r, const cJSON *item, struct control_target *out,
+                           struct control_partitions *to)
+{
+    const char *path = "partitions[]";
+    to->epoch = number(r, item, path, "epoch");
+    to->first = json_u64(r, item, path, "first", JSON_REQUIRED, 0, 0, UINT64_MAX);
+    to->last = json_u64(r, item, path, "last", JSON_REQUIRED, 0, 0, UINT64_MAX);
+    to->events = number(r, item, path, "events");
+    to->bytes = number(r, item, path, "bytes");
+    if (r->error[0] == '\0' && to->last < to->first)
+        fail(r, path, "last", "must not be below first");
+    else if (to->last - to->first >= CONTROL_LISTED_MAX - out->listed)
+        fail(r, path, "last", "too many partitions");
+    else if (to->events > UINT64_MAX - out->listed_events)
+        fail(r, path, "events", "too many events");
+    if (r->error[0] != '\0')
+        return;
+    out->listed += to->last - to->first + 1;
+    out->listed_events += to->events;
+}
+
 static void target_lists_get(struct json_reader *r, const cJSON *json, struct control_target *out)
 {
     const cJSON *item, *array = json_array(r, json, "", "partitions", JSON_OPTIONAL);
@@ -215,9 +237,7 @@ static void target_lists_get(struct json_reader *r, const cJSON *json, struct co
     {
         if (r->error[0] != '\0')
             return;
-        out->partitions[i++] = (struct control_partition){
-            number(r, item, "partitions[]", "epoch"), number(r, item, "partitions[]", "sequence"),
-            number(r, item, "partitions[]", "events"), number(r, item, "partitions[]", "bytes")};
+        partitions_get(r, item, out, &out->partitions[i++]);
     }
     const cJSON *gaps = json_array(r, json, "", "gaps", JSON_OPTIONAL);
     out->gaps = array_new(r, gaps, sizeof *out->gaps, &out->gap_count);

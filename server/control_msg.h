@@ -54,8 +54,9 @@ struct control_fired {
     uint64_t at_ns, pre_ms, post_ms;
 };
 
-struct control_partition {
-    uint64_t epoch, sequence, events, bytes;
+#define CONTROL_LISTED_MAX (UINT64_C(1) << 40) /* partitions of a target */
+struct control_partitions { /* consecutive ones, and what they hold together */
+    uint64_t epoch, first, last, events, bytes;
 };
 struct control_loss {
     const char *reason;
@@ -74,7 +75,8 @@ struct control_target {
     bool has_window, has_death;
     uint64_t from_ns, to_ns, events;
     int64_t signal, status;
-    struct control_partition *partitions;
+    struct control_partitions *partitions;
+    uint64_t listed, listed_events; /* by all of these */
     struct control_loss *losses;
     struct control_gap *gaps;
     size_t partition_count, loss_count, gap_count;

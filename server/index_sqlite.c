@@ -233,6 +233,34 @@ int index_find(struct index *index, const struct partition_key *key,
     return index_fail(index, n);
 }
 
+struct range_walk {
+    partition_range_fn *fn;
+    void *context;
+};
+
+static int range_row(void *context, struct db_row *from)
+{
+    struct range_walk *walk = context;
+    struct partition_row row;
+    index_row_get(from, &row);
+    return walk->fn(walk->context, &row.record.key, row.events, row.place.bytes);
+}
+
+int64_t index_range(struct index *index, const struct partition_key *key, uint64_t last,
+                    partition_range_fn *fn, void *context)
+{
+    struct range_walk walk = {fn, context};
+    struct partition_key end = {key->process, key->epoch, last};
+    uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
+    index_key_put(key, low);
+    index_key_put(&end, high);
+    int64_t n = db_run(
+        index->write,
+        "SELECT " INDEX_COLUMNS " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key",
+        range_row, &walk, "bb", (const void *)low, sizeof low, (const void *)high, sizeof high);
+    return n < 0 ? index_fail(index, n) : n;
+}
+
 int index_capture_deleted(struct index *index, const struct capture_id *capture)
 {
     int64_t n = db_run(index->write, "SELECT 1 FROM tombstone WHERE capture = ?1", NULL, NULL, "b",

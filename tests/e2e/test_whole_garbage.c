@@ -185,7 +185,7 @@ static const char *const hostile[] = {
     "\"process\":\"\",\"at_ns\":1e308,\"reason\":\"\",\"pre_ms\":1e99,\"post_ms\":-5}",
     "{\"agent\":\"1111111111111111\",\"kind\":\"target\",\"capture\":"
     "\"ffffffffffffffffffffffffffffffff\",\"process\":\"ffffffffffffffffffffffffffffffff\","
-    "\"state\":\"uploading\",\"partitions\":[{\"epoch\":\"18446744073709551615\",\"sequence\":-1,"
+    "\"state\":\"uploading\",\"partitions\":[{\"epoch\":\"18446744073709551615\",\"first\":-1,"
     "\"events\":1e30,\"bytes\":{}}],\"ledger\":[],\"gaps\":{}}",
     "{\"agent\":\"1111111111111111\",\"kind\":\"rule\",\"rule\":\"../../x\",\"process\":0}",
     "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":[[[[[[[[[[[[[[[[[[[[",

@@ -191,13 +191,14 @@ cJSON *wire_target(const struct wire_agent *a, const char *capture, uint32_t pro
     add_process(report, "process", process);
     cJSON_AddStringToObject(report, "state", state);
     cJSON *list = cJSON_AddArrayToObject(report, "partitions");
-    for (unsigned i = 0; i < sequences; i++) {
-        cJSON *p = cJSON_CreateObject();
-        json_add_u64(p, "epoch", a->epoch);
-        json_add_u64(p, "sequence", i);
-        json_add_u64(p, "events", events);
-        json_add_u64(p, "bytes", 1000);
-        cJSON_AddItemToArray(list, p);
+    if (sequences > 0) {
+        cJSON *range = cJSON_CreateObject();
+        json_add_u64(range, "epoch", a->epoch);
+        json_add_u64(range, "first", 0);
+        json_add_u64(range, "last", sequences - 1);
+        json_add_u64(range, "events", (uint64_t)events * sequences);
+        json_add_u64(range, "bytes", UINT64_C(1000) * sequences);
+        cJSON_AddItemToArray(list, range);
     }
     cJSON *ledger = cJSON_AddObjectToObject(report, "ledger");
     json_add_u64(ledger, "events", (uint64_t)events * sequences);

@@ -301,9 +301,11 @@ static bool all_stored(void *context)
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(check->report, "partitions"))
     {
         key.epoch = (uint64_t)cJSON_GetObjectItem(item, "epoch")->valuedouble;
-        key.sequence = (uint64_t)cJSON_GetObjectItem(item, "sequence")->valuedouble;
-        if (!fake_has_partition(fake, &key))
-            return false;
+        uint64_t last = (uint64_t)cJSON_GetObjectItem(item, "last")->valuedouble;
+        key.sequence = (uint64_t)cJSON_GetObjectItem(item, "first")->valuedouble;
+        for (; key.sequence <= last; key.sequence++)
+            if (!fake_has_partition(fake, &key))
+                return false;
     }
     return true;
 }

@@ -27,9 +27,9 @@ START_TEST(a_target_report_says_what_there_is)
                                    .from_ns = 10,
                                    .to_ns = 20,
                                    .events = 7};
-    struct report_partition partition = {1, UINT64_MAX, 7, 99};
+    struct report_range partition = {1, UINT64_MAX, UINT64_MAX, 7, 99};
     struct report_gap gap = {11, 12, "overwritten"};
-    ck_assert_int_eq(target_result_add_partition(&result, &partition), SKEIN_OK);
+    ck_assert_int_eq(target_result_add_range(&result, &partition), SKEIN_OK);
     ck_assert_int_eq(target_result_add_gap(&result, &gap), SKEIN_OK);
     result.lost[1] = 5;
     result.lost_spool = 3;
@@ -39,7 +39,7 @@ START_TEST(a_target_report_says_what_there_is)
     report_target(0xabc, &result, &out);
     const char *text = text_of(&out);
     ck_assert_ptr_nonnull(strstr(text, "\"agent\":\"0000000000000abc\""));
-    ck_assert_ptr_nonnull(strstr(text, "\"sequence\":\"18446744073709551615\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"first\":\"18446744073709551615\""));
     ck_assert_ptr_nonnull(strstr(text, "\"lost\":{\"ring_full\":5,\"spool_full\":3}"));
     ck_assert_ptr_nonnull(
         strstr(text, "\"gaps\":[{\"from_ns\":11,\"to_ns\":12,\"reason\":\"overwritten\"}]"));
@@ -75,12 +75,13 @@ START_TEST(a_lost_partition_is_counted_once)
     struct target_result result = {
         .capture = capture, .process = process, .state = "uploading", .events = 30};
     for (uint64_t i = 0; i < 3; i++) {
-        struct report_partition partition = {1, i, 10, 99};
-        ck_assert_int_eq(target_result_add_partition(&result, &partition), SKEIN_OK);
+        struct report_range partition = {1, i, i, 10, 99};
+        ck_assert_int_eq(target_result_add_range(&result, &partition), SKEIN_OK);
     }
     struct buf first = {0}, second = {0}, third = {0};
     report_target(1, &result, &first);
-    struct spool_head lost = {.key = {process, 1, 1}, .events = 10, .from_ns = 5, .to_ns = 6};
+    struct spool_head lost = {
+        .key = {process, 1, 1}, .events = 10, .payload_bytes = 99, .from_ns = 5, .to_ns = 6};
     ck_assert_int_eq(
         report_target_drop((char *)first.data, first.len, &lost, "spool_full", &second), SKEIN_OK);
     ck_assert_int_eq(
@@ -89,10 +90,33 @@ START_TEST(a_lost_partition_is_counted_once)
     const char *text = text_of(&third);
     ck_assert_ptr_nonnull(strstr(text, "\"state\":\"uploading\""));
     ck_assert_ptr_nonnull(strstr(text, "\"spool_full\":10"));
-    ck_assert_ptr_nonnull(strstr(text, "\"events\":20"));
+    ck_assert_ptr_nonnull(strstr(text, "\"partitions\":[{\"epoch\":1,\"first\":0,\"last\":0,"
+                                       "\"events\":10,\"bytes\":99},{\"epoch\":1,\"first\":2,"
+                                       "\"last\":2,\"events\":10,\"bytes\":99}]"));
+    ck_assert_ptr_nonnull(strstr(text, "\"ledger\":{\"lost\":{\"spool_full\":10},\"events\":20}"));
     buf_fini(&first);
     buf_fini(&second);
     buf_fini(&third);
+    target_result_fini(&result);
+}
+END_TEST
+
+START_TEST(neighbours_are_one_range_in_whatever_order_they_come)
+{
+    static const uint64_t order[] = {5, 6, 2, 9, 3, 4, 8, 7};
+    struct target_result result = {.capture = capture};
+    struct report_range other = {2, 0, 3, 4, 40};
+    ck_assert_int_eq(target_result_add_range(&result, &other), SKEIN_OK);
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        struct report_range one = {1, order[i], order[i], 1, 10};
+        ck_assert_int_eq(target_result_add_range(&result, &one), SKEIN_OK);
+        ck_assert_uint_eq(result.ranges[result.range_count - 1].epoch, 2);
+    }
+    ck_assert_uint_eq(result.range_count, 2);
+    ck_assert_uint_eq(result.ranges[0].first, 2);
+    ck_assert_uint_eq(result.ranges[0].last, 9);
+    ck_assert_uint_eq(result.ranges[0].events, 8);
+    ck_assert_uint_eq(result.ranges[0].bytes, 80);
     target_result_fini(&result);
 }
 END_TEST
@@ -161,6 +185,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "agent report", a_target_report_says_what_there_is, very_many_gaps_still_fit_one_message,
-        a_lost_partition_is_counted_once, commands_are_read_with_integers_in_both_forms,
-        a_command_that_is_refused_can_be_answered, acknowledgements_say_yes_or_why_not, NULL));
+        a_lost_partition_is_counted_once, neighbours_are_one_range_in_whatever_order_they_come,
+        commands_are_read_with_integers_in_both_forms, a_command_that_is_refused_can_be_answered,
+        acknowledgements_say_yes_or_why_not, NULL));
 }

@@ -33,8 +33,8 @@ START_TEST(target_report_is_read_whole)
     cJSON *json = parse("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
                         "\",\"process\":\"" ID "\",\"state\":\"uploading\",\"new_member\":{},"
                         "\"window\":{\"from_ns\":\"1790000000000000000\",\"to_ns\":5},"
-                        "\"partitions\":[{\"epoch\":1,\"sequence\":\"9007199254740993\","
-                        "\"events\":3,\"bytes\":4}],"
+                        "\"partitions\":[{\"epoch\":1,\"first\":\"9007199254740993\","
+                        "\"last\":\"9007199254740995\",\"events\":3,\"bytes\":4}],"
                         "\"ledger\":{\"events\":3,\"lost\":{\"ring_full\":7}},"
                         "\"gaps\":[{\"from_ns\":1,\"to_ns\":2,\"reason\":\"overwritten\"}],"
                         "\"death\":{\"signal\":11,\"status\":0}}");
@@ -44,7 +44,9 @@ START_TEST(target_report_is_read_whole)
     ck_assert_int_eq(r.target.state, CONTROL_UPLOADING);
     ck_assert_uint_eq(r.target.from_ns, UINT64_C(1790000000000000000));
     ck_assert_uint_eq(r.target.partition_count, 1);
-    ck_assert_uint_eq(r.target.partitions[0].sequence, UINT64_C(9007199254740993));
+    ck_assert_uint_eq(r.target.partitions[0].first, UINT64_C(9007199254740993));
+    ck_assert_uint_eq(r.target.listed, 3);
+    ck_assert_uint_eq(r.target.listed_events, 3);
     ck_assert_uint_eq(r.target.loss_count, 1);
     ck_assert_str_eq(r.target.losses[0].reason, "ring_full");
     ck_assert_uint_eq(r.target.losses[0].events, 7);
@@ -84,6 +86,14 @@ START_TEST(wrong_reports_are_refused_with_the_path)
     expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
                    "\",\"process\":\"" ID "\",\"state\":\"uploading\",\"partitions\":[[]]}",
                    "partitions[]");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
+                   "\",\"process\":\"" ID "\",\"state\":\"uploading\",\"partitions\":[{"
+                   "\"first\":2,\"last\":1}]}",
+                   "partitions[].last");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
+                   "\",\"process\":\"" ID "\",\"state\":\"uploading\",\"partitions\":[{"
+                   "\"first\":0,\"last\":\"18446744073709551615\"}]}",
+                   "partitions[].last");
 }
 END_TEST
 

@@ -422,6 +422,34 @@ START_TEST(callback_may_use_the_index_and_stop)
 }
 END_TEST
 
+static int range_check(void *context, const struct partition_key *key, uint64_t events,
+                       uint64_t bytes)
+{
+    uint64_t *next = context;
+    ck_assert_uint_eq(key->sequence % 5, 2); /* of this process alone, and of epoch 1 */
+    ck_assert_uint_eq(key->epoch, 1);
+    ck_assert_uint_gt(key->sequence, *next);
+    ck_assert_uint_gt(bytes, events);
+    *next = key->sequence;
+    return key->sequence == 122;
+}
+
+START_TEST(a_range_of_sequences_is_given_in_order)
+{
+    open_both(1 << 20);
+    specs_put();
+    uint64_t last = 1;
+    struct partition_key key = key_of(2, 1, 2);
+    ck_assert_int_eq(index_range(index_, &key, 42, range_check, &last), 5); /* 2, 12 ... 42 */
+    ck_assert_uint_eq(last, 42);
+    ck_assert_int_eq(index_range(index_, &key, 1, range_check, &last), 0);
+    ck_assert_int_gt(index_range(index_, &key, UINT64_MAX, range_check, &(uint64_t){0}), 5);
+    key.epoch = 3;
+    ck_assert_int_eq(index_range(index_, &key, UINT64_MAX, range_check, &last), 0);
+    close_both();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("index_sqlite");
@@ -438,6 +466,7 @@ int main(void)
     tcase_add_test(c, deleted_capture_frees_the_segments_that_held_nothing_else);
     tcase_add_test(c, tombstone_is_kept_while_its_partitions_are_on_disk);
     tcase_add_test(c, callback_may_use_the_index_and_stop);
+    tcase_add_test(c, a_range_of_sequences_is_given_in_order);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }
