@@ -71,8 +71,8 @@ void capture_done(void *context)
     char capture[ID_TEXT_BYTES];
     id_text(target->capture.bytes, capture);
     log_info("capture", "done", "capture", capture, "service", target->process->service, "state",
-             target->result.state, "ranges", log_fmt("%zu", target->result.range_count),
-             "events", log_fmt("%llu", (unsigned long long)target->result.events), NULL);
+             target->result.state, "ranges", log_fmt("%zu", target->result.range_count), "events",
+             log_fmt("%llu", (unsigned long long)target->result.events), NULL);
     remember(captures, &target->capture, &target->process->uid);
     TAILQ_REMOVE(&captures->targets, target, link);
     captures->running--;

@@ -55,7 +55,7 @@ struct control_fired {
 };
 
 #define CONTROL_LISTED_MAX (UINT64_C(1) << 40) /* partitions of a target */
-struct control_partitions { /* consecutive ones, and what they hold together */
+struct control_partitions {                    /* consecutive ones, and what they hold together */
     uint64_t epoch, first, last, events, bytes;
 };
 struct control_loss {

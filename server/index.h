@@ -48,9 +48,9 @@ int index_add(struct index *index, const struct partition_row *rows, size_t coun
 int index_find(struct index *index, const struct partition_key *key,
                struct partition_row *row_without_text);
 
-/* The partitions of key's process and epoch from key's sequence to `last`, in order, until fn returns
- * not 0. fn runs under the lock of the database and must not use the index. Returns how many were
- * given to fn, or a status. */
+/* The partitions of key's process and epoch from key's sequence to `last`, in order, until fn
+ * returns not 0. fn runs under the lock of the database and must not use the index. Returns how
+ * many were given to fn, or a status. */
 typedef int partition_range_fn(void *context, const struct partition_key *key, uint64_t events,
                                uint64_t bytes);
 int64_t index_range(struct index *index, const struct partition_key *key, uint64_t last,
