@@ -165,6 +165,12 @@ static void on_snapshot(void *context, struct process *process, const char *reas
     (void)captures_begin(agent->captures, &order, process);
 }
 
+static void on_heartbeat(void *context, struct process *process)
+{
+    struct agent *agent = context;
+    agent_rules_heartbeat(agent->rules, process);
+}
+
 static const char *signal_reason(int signal)
 {
     const char *name = sigabbrev_np(signal); /* none: a real-time signal */
@@ -207,7 +213,10 @@ static void on_gone(void *context, struct process *process)
 }
 
 const struct attach_hooks agent_attach_hooks = {
-    .attached = on_attached, .snapshot = on_snapshot, .gone = on_gone};
+    .attached = on_attached,
+    .snapshot = on_snapshot,
+    .heartbeat = on_heartbeat,
+    .gone = on_gone};
 
 /* ---- the collector ---- */
 

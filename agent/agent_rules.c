@@ -184,6 +184,16 @@ void agent_rules_gone(struct agent_rules *rules, const struct process *process)
     }
 }
 
+void agent_rules_heartbeat(struct agent_rules *rules, const struct process *process)
+{
+    struct watch_item *watch;
+    TAILQ_FOREACH(watch, &rules->watches, link)
+    {
+        if (watch->process == process)
+            health_heard(watch);
+    }
+}
+
 void agent_rules_report(struct agent_rules *rules)
 {
     struct watch_item *watch;
@@ -195,7 +205,7 @@ void agent_rules_reload(struct agent_rules *rules)
 {
     struct watch_item *watch;
     TAILQ_FOREACH(watch, &rules->watches, link)
-    watch_start_check(watch);
+    health_start(watch);
 }
 
 static void report_due(void *context)

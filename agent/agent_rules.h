@@ -46,6 +46,9 @@ int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON 
 void agent_rules_attached(struct agent_rules *rules, struct process *process);
 void agent_rules_gone(struct agent_rules *rules, const struct process *process);
 
+/* The service has said how it is (process->heartbeat). */
+void agent_rules_heartbeat(struct agent_rules *rules, const struct process *process);
+
 /* Everything is to be reported anew: the collector may have forgotten it. */
 void agent_rules_report(struct agent_rules *rules);
 

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "attach_int.h"
+#include "clock.h"
 #include "proc_info.h"
 
 #define HALF_OPEN_MAX   64
@@ -136,16 +137,35 @@ static void member_remove(struct member *m, enum process_state state, bool runs_
 
 static void member_socket_event(void *context, uint32_t events);
 
+/* A text of the service for people to read: ends within its field, and holds no control characters.
+ */
+static void text_clean(char *to, const char *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+    to[bytes - 1] = '\0';
+    for (char *c = to; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+}
+
 static void snapshot_packet(struct member *m, const struct attach_snapshot *packet)
 {
     char reason[sizeof(packet->reason)];
-    memcpy(reason, packet->reason, sizeof(reason));
-    reason[sizeof(reason) - 1] = '\0';
-    for (char *c = reason; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    text_clean(reason, packet->reason, sizeof(reason));
     if (m->attach->hooks.snapshot != NULL)
         m->attach->hooks.snapshot(m->attach->hooks.context, m->process, reason);
+}
+
+static void health_packet(struct member *m, const struct attach_health *packet)
+{
+    struct process *p = m->process;
+    _Static_assert(sizeof(p->heartbeat.why) == sizeof(packet->why), "one text");
+    p->heartbeat.came = true;
+    p->heartbeat.ok = packet->ok != 0;
+    p->heartbeat.at_ns = clock_monotonic_ns();
+    text_clean(p->heartbeat.why, packet->why, sizeof(p->heartbeat.why));
+    if (m->attach->hooks.heartbeat != NULL)
+        m->attach->hooks.heartbeat(m->attach->hooks.context, p);
 }
 
 /* Takes one packet. Returns SKEIN_OK; SKEIN_AGAIN: no more now; SKEIN_CLOSED; SKEIN_CORRUPT. */
@@ -154,7 +174,8 @@ static int member_packet(struct member *m)
     union {
         struct attach_head head;
         struct attach_snapshot snapshot;
-        uint8_t bytes[sizeof(struct attach_snapshot) + 1];
+        struct attach_health health;
+        uint8_t bytes[sizeof(struct attach_health) + 1];
     } packet;
     /* Without a control buffer the kernel drops descriptors that came along. */
     ssize_t n = recv(m->process->socket, &packet, sizeof(packet), MSG_DONTWAIT);
@@ -169,6 +190,8 @@ static int member_packet(struct member *m)
         m->process->said_bye = true;
     else if (packet.head.type == ATTACH_SNAPSHOT && (size_t)n == sizeof(struct attach_snapshot))
         snapshot_packet(m, &packet.snapshot);
+    else if (packet.head.type == ATTACH_HEALTH && (size_t)n == sizeof(struct attach_health))
+        health_packet(m, &packet.health);
     else
         return SKEIN_CORRUPT;
     return SKEIN_OK;

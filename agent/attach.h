@@ -26,6 +26,8 @@ struct attach_hooks {
     void *context;
     void (*attached)(void *context, struct process *p);
     void (*snapshot)(void *context, struct process *p, const char *reason);
+    /* The service has said how it is: p->heartbeat is new. May be NULL. */
+    void (*heartbeat)(void *context, struct process *p);
     /* The process is gone (state and death say how); its ring is still readable while referenced.
      */
     void (*gone)(void *context, struct process *p);

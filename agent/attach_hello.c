@@ -295,6 +295,7 @@ int welcome_send(const struct attach *attach, int socket, int status, const stru
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (p != NULL) {
         welcome.mode = p->geometry.mode;
+        welcome.takes = ATTACH_TAKES_HEALTH;
         welcome.ring_bytes = p->geometry.total;
         memset(&control, 0, sizeof(control));
         message.msg_control = control.bytes;

@@ -13,7 +13,14 @@
 #include "buf.h"
 #include "loop.h"
 
-enum check_kind { CHECK_EXEC = 1, CHECK_HTTP = 2, CHECK_TCP = 3, CHECK_UNIX = 4 };
+/* A heartbeat needs no thread and is none of check_run's: see rule_health.c. */
+enum check_kind {
+    CHECK_EXEC = 1,
+    CHECK_HTTP = 2,
+    CHECK_TCP = 3,
+    CHECK_UNIX = 4,
+    CHECK_HEARTBEAT = 5
+};
 
 /* One check of one process, "{pid}" already replaced. */
 struct check_spec {

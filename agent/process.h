@@ -49,6 +49,11 @@ struct process {
     /* loop thread */
     int socket, pidfd, page_fd;
     bool said_bye;
+    struct {
+        bool came, ok;
+        uint64_t at_ns; /* monotonic */
+        char why[128];
+    } heartbeat; /* what the service said last (skein_health) */
     /* where the rate of its lines in the process list was last taken, and what it was */
     uint64_t listed_ns, listed_written_bytes, listed_bytes_per_s;
     struct process *next;

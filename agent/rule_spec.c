@@ -80,16 +80,26 @@ static void read_target(struct json_reader *r, const cJSON *object, enum check_k
         fail(r, "when.health.http.url: must begin with http:// or https://");
 }
 
+static void read_heartbeat(struct json_reader *r, const cJSON *object, struct rule_spec *spec)
+{
+    spec->kind = CHECK_HEARTBEAT;
+    spec->silent_ms = json_u64(r, object, "when.health.heartbeat", "silent_ms", JSON_OPTIONAL,
+                               10000, 10, DAY_MS);
+}
+
 static void read_health(struct json_reader *r, const cJSON *health, struct rule_spec *spec)
 {
     static const char path[] = "when.health";
-    static const char *const names[] = {
-        [CHECK_EXEC] = "exec", [CHECK_HTTP] = "http", [CHECK_TCP] = "tcp", [CHECK_UNIX] = "unix"};
+    static const char *const names[] = {[CHECK_EXEC] = "exec",
+                                        [CHECK_HTTP] = "http",
+                                        [CHECK_TCP] = "tcp",
+                                        [CHECK_UNIX] = "unix",
+                                        [CHECK_HEARTBEAT] = "heartbeat"};
     spec->every_ms = json_u64(r, health, path, "every_ms", JSON_OPTIONAL, 1000, 10, DAY_MS);
     spec->timeout_ms = json_u64(r, health, path, "timeout_ms", JSON_OPTIONAL, 500, 1, 3600000);
     spec->failures = json_u64(r, health, path, "failures", JSON_OPTIONAL, 1, 1, 1000000);
     unsigned found = 0;
-    for (enum check_kind kind = CHECK_EXEC; kind <= CHECK_UNIX; kind++) {
+    for (enum check_kind kind = CHECK_EXEC; kind <= CHECK_HEARTBEAT; kind++) {
         const cJSON *object = json_object(r, health, path, names[kind], JSON_OPTIONAL);
         if (object == NULL)
             continue;
@@ -97,11 +107,13 @@ static void read_health(struct json_reader *r, const cJSON *health, struct rule_
             break;
         if (kind == CHECK_EXEC)
             read_exec(r, object, spec);
+        else if (kind == CHECK_HEARTBEAT)
+            read_heartbeat(r, object, spec);
         else
             read_target(r, object, kind, spec);
     }
     if (found != 1)
-        fail(r, "when.health: must hold one of exec, http, tcp, unix");
+        fail(r, "when.health: must hold one of exec, http, tcp, unix, heartbeat");
 }
 
 static void read_rule(struct json_reader *r, const cJSON *rule, struct rule_spec *spec)

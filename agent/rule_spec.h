@@ -25,6 +25,7 @@ struct rule_spec {
     char **argv; /* exec */
     char *expect, *target;
     uint64_t http_status;
+    uint64_t silent_ms; /* heartbeat */
     uint64_t pre_ms, post_ms, cooldown_ms;
 };
 
@@ -33,7 +34,7 @@ struct rule_spec {
 int rule_spec_new(const cJSON *rule, struct rule_spec **out, char *error, size_t error_bytes);
 void rule_spec_free(struct rule_spec **spec);
 
-/* The check of process `pid`. An exec whose program `allow` does not name gets no program, and so
+/* The check of process `pid`, of any kind but heartbeat. An exec whose program `allow` does not name gets no program, and so
  * fails with that reason. NULL when out of memory. */
 struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
                                    const struct config_strs *allow);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One rule on one process: its check's results, its firing, its report. Loop thread.
+ * One rule on one process: what becomes of each look at its condition, its firing, its report. Loop thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,9 +102,8 @@ static void fire(struct watch_item *watch, uint64_t at_ns)
     watch_report(watch);
 }
 
-static void take_result(void *context, const struct check_result *result)
+void watch_take(struct watch_item *watch, const struct check_result *result)
 {
-    struct watch_item *watch = context;
     if (result->not_run) {
         take_not_run(watch, result);
         return;
@@ -127,20 +126,9 @@ static void take_result(void *context, const struct check_result *result)
     set_health(watch, HEALTH_FAILING, result->at_ns);
 }
 
-void watch_start_check(struct watch_item *watch)
+void watch_hinder(struct watch_item *watch, const char *why)
 {
-    struct agent_rules *rules = watch->rules;
-    check_stop(&watch->check);
-    struct check_spec *spec =
-        rule_spec_check(watch->spec, watch->process->pid, rules->settings.exec_allow);
-    int status = spec == NULL
-                     ? SKEIN_NO_MEMORY
-                     : check_start(rules->settings.checks, spec, take_result, watch, &watch->check);
-    if (status == SKEIN_OK)
-        return;
-    snprintf(watch->last_error, sizeof watch->last_error, "%s",
-             status == SKEIN_FULL ? "not checked: this agent runs checks.max checks already"
-                                  : "not checked: the agent is out of memory");
+    snprintf(watch->last_error, sizeof watch->last_error, "%s", why);
     log_error("rules", watch->last_error, "rule", watch->spec->name, "service",
               watch->process->service, NULL);
     watch_report(watch);
@@ -156,7 +144,7 @@ int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct proces
     watch->process = process_ref(process);
     watch->since_ns = clock_realtime_ns();
     TAILQ_INSERT_TAIL(&rules->watches, watch, link);
-    watch_start_check(watch);
+    health_start(watch);
     return SKEIN_OK;
 }
 
@@ -166,7 +154,7 @@ void watch_end(struct watch_item *watch)
     report_key(watch, key);
     uplink_forget(watch->rules->settings.uplink, key);
     TAILQ_REMOVE(&watch->rules->watches, watch, link);
-    check_stop(&watch->check);
+    health_stop(watch);
     process_unref(&watch->process);
     free(watch);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the rules, shared by agent_rules.c, rule_watch.c and rules_store.c alone. Loop
- * thread.
+ * The inside of the rules, shared by agent_rules.c, rule_watch.c, rule_health.c and rules_store.c
+ * alone. Loop thread.
  */
 #ifndef RULES_INT_H
 #define RULES_INT_H
@@ -18,7 +18,9 @@ struct watch_item {
     struct agent_rules *rules;
     struct rule_spec *spec;  /* of the rule's list entry, which outlives this */
     struct process *process; /* a reference */
-    struct check *check;     /* NULL where no thread was to be had */
+    struct check *check;     /* NULL: a heartbeat, or no thread was to be had */
+    struct loop_timer *timer; /* of a heartbeat */
+    uint64_t looked_ns;       /* monotonic; at the heartbeat */
     enum health health;
     bool fired_now, passed_once; /* fired_now: no second time before it has passed */
     uint64_t since_ns, failures_in_row;
@@ -41,9 +43,16 @@ struct agent_rules {
 
 /* rule_watch.c */
 int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct process *process);
-void watch_start_check(struct watch_item *watch);
 void watch_end(struct watch_item *watch);
 void watch_report(struct watch_item *watch);
+void watch_take(struct watch_item *watch, const struct check_result *result);
+/* What keeps it from being looked at: told, without a change of its health. */
+void watch_hinder(struct watch_item *watch, const char *why);
+
+/* rule_health.c: looks by a check's thread or, for heartbeats, by a timer. */
+void health_start(struct watch_item *watch); /* anew where it has been started */
+void health_stop(struct watch_item *watch);
+void health_heard(struct watch_item *watch); /* the process has said how it is */
 
 /* rules_store.c: the set as it was pushed, on the worker. */
 void rules_store(struct agent_rules *rules, uint64_t generation, const cJSON *array);

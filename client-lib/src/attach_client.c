@@ -3,7 +3,7 @@
  * The helper thread "skein": owns the connection to the agent and the descriptor of the ring. Runs
  * with all signals blocked. When the agent goes away the process keeps writing to its ring, and the
  * next agent is offered the same memfd, so that the seconds before survive. Traced threads never
- * come here, except for the one non-blocking send of a snapshot request.
+ * come here, except for the one non-blocking send of a snapshot request or a heartbeat.
  */
 #include "attach_client.h"
 
@@ -27,6 +27,7 @@
 #define BACKOFF_MAX_MS   1000
 #define WELCOME_WAIT_MS  5000
 #define FD_FLOOR         64 /* leave the low numbers to the program */
+#define HEALTH_EVERY_MS  50 /* the same heartbeat within this time is not sent again */
 
 static struct attach_client_options settings;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -39,6 +40,11 @@ static int wake_fd = -1, ring_fd = -1;
  * snapshot request can never go to a stranger's file that took over the number. */
 static int socket_fd = -1;    /* atomic */
 static uint64_t socket_inode; /* atomic; 0: not connected */
+static uint32_t agent_takes;  /* atomic; ATTACH_TAKES_... of the agent we are connected to */
+/* Atomic; {milliseconds:32, what was said:32} of the last heartbeat sent; 0: none to this agent.
+ * Threads that disagree may leave the word of the one that was overtaken here; then the other's
+ * next heartbeat is held back for HEALTH_EVERY_MS, no longer. */
+static uint64_t health_told;
 
 static bool ours(int fd, uint64_t inode)
 {
@@ -131,7 +137,7 @@ static bool wait_answer(int fd)
 }
 
 /* Receives WELCOME with its three descriptors, which the caller then owns. */
-static bool receive_welcome(int fd, int fds[3])
+static bool receive_welcome(int fd, int fds[3], uint8_t *takes)
 {
     struct attach_welcome welcome;
     union {
@@ -155,6 +161,7 @@ static bool receive_welcome(int fd, int fds[3])
                 welcome.head.type == ATTACH_WELCOME && welcome.status == SKEIN_OK && count == 3;
     if (!good)
         close_fds(fds, count < 3 ? count : 3);
+    *takes = good ? welcome.takes : 0;
     return good;
 }
 
@@ -205,10 +212,11 @@ static bool adopt(int fds[3])
 static bool attach_once(void)
 {
     int fds[3] = {-1, -1, -1};
+    uint8_t takes = 0;
     int fd = connect_agent();
     if (fd < 0)
         return false;
-    if (!send_hello(fd) || !receive_welcome(fd, fds)) {
+    if (!send_hello(fd) || !receive_welcome(fd, fds, &takes)) {
         close(fd);
         return false;
     }
@@ -216,6 +224,8 @@ static bool attach_once(void)
         close(fd);
         return false;
     }
+    skein_store32(&agent_takes, takes);
+    skein_store64(&health_told, 0);
     if (!socket_publish(fd))
         return false;
     pthread_mutex_lock(&mutex);
@@ -270,6 +280,7 @@ static void *helper_main(void *unused)
         if (attach_once()) {
             backoff = BACKOFF_FIRST_MS;
             watch();
+            skein_store64(&health_told, 0);
             continue;
         }
         wait_ms(backoff);
@@ -365,6 +376,7 @@ void attach_client_child(void)
     ring_fd = wake_fd = -1;
     __atomic_store_n(&socket_fd, -1, __ATOMIC_RELAXED);
     skein_store64(&socket_inode, 0);
+    skein_store64(&health_told, 0);
     if (ran)
         session_child_arm(child_start);
 }
@@ -388,20 +400,55 @@ int attach_client_wait(unsigned timeout_ms)
     return skein_attached() ? SKEIN_OK : SKEIN_TIMEOUT;
 }
 
-int attach_client_snapshot(const char *reason)
+/* One packet, without waiting. */
+static int packet_send(const void *packet, size_t bytes)
 {
-    struct attach_snapshot request = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_SNAPSHOT}};
-    if (reason)
-        memcpy(request.reason, reason, strnlen(reason, sizeof request.reason - 1));
     int saved = errno;
     int status = SKEIN_CLOSED;
     int fd = __atomic_load_n(&socket_fd, __ATOMIC_RELAXED);
     if (ours(fd, skein_load64(&socket_inode))) {
-        if (send(fd, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+        if (send(fd, packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
             status = SKEIN_OK;
         else if (errno == EAGAIN || errno == ENOBUFS)
             status = SKEIN_AGAIN;
     }
     errno = saved;
+    return status;
+}
+
+int attach_client_snapshot(const char *reason)
+{
+    struct attach_snapshot request = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_SNAPSHOT}};
+    if (reason)
+        memcpy(request.reason, reason, strnlen(reason, sizeof request.reason - 1));
+    return packet_send(&request, sizeof request);
+}
+
+/* FNV-1a of what a heartbeat says. */
+static uint32_t health_hash(const struct attach_health *health)
+{
+    uint32_t hash = (UINT32_C(2166136261) ^ health->ok) * UINT32_C(16777619);
+    for (const char *c = health->why; *c; c++)
+        hash = (hash ^ (uint8_t)*c) * UINT32_C(16777619);
+    return hash;
+}
+
+int attach_client_health(bool ok, const char *why)
+{
+    struct attach_health health = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_HEALTH}, .ok = ok};
+    if (why)
+        memcpy(health.why, why, strnlen(why, sizeof health.why - 1));
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint32_t now_ms = (uint32_t)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+    uint64_t told = skein_load64(&health_told),
+             telling = (uint64_t)now_ms << 32 | health_hash(&health);
+    if (told && (uint32_t)told == (uint32_t)telling &&
+        now_ms - (uint32_t)(told >> 32) < HEALTH_EVERY_MS)
+        return SKEIN_OK;
+    if (skein_load64(&socket_inode) && !(skein_load32(&agent_takes) & ATTACH_TAKES_HEALTH))
+        return SKEIN_UNSUPPORTED;
+    int status = packet_send(&health, sizeof health);
+    skein_store64(&health_told, status == SKEIN_OK ? telling : 0);
     return status;
 }

@@ -6,6 +6,7 @@
 #ifndef ATTACH_CLIENT_H
 #define ATTACH_CLIENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct attach_client_options {
@@ -29,5 +30,9 @@ int attach_client_wait(unsigned timeout_ms);
 
 /* Sends SNAPSHOT; signal-safe. Returns SKEIN_OK, SKEIN_CLOSED or SKEIN_AGAIN. */
 int attach_client_snapshot(const char *reason);
+
+/* Sends HEALTH, unless the same was sent a moment ago; signal-safe. Returns SKEIN_OK, SKEIN_CLOSED,
+ * SKEIN_AGAIN or SKEIN_UNSUPPORTED. */
+int attach_client_health(bool ok, const char *why);
 
 #endif

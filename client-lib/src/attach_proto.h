@@ -9,7 +9,11 @@
  *   HELLO (+ ring fd it already has) ------->  checks seals, size; makes or adopts the ring
  *           <------- WELCOME + 3 fds: ring, host page (read-only), process page (read-only)
  *   SNAPSHOT reason ------------------------>  captures this process
+ *   HEALTH ok, why ------------------------->  says how the service is (skein_health)
  *   BYE ------------------------------------>  a normal end follows
+ *
+ * A service sends HEALTH only to an agent whose WELCOME says that it takes it: an older one would
+ * drop the connection.
  */
 #ifndef ATTACH_PROTO_H
 #define ATTACH_PROTO_H
@@ -19,7 +23,15 @@
 #define ATTACH_MAGIC   UINT32_C(0x41534b31)
 #define ATTACH_VERSION 1
 
-enum attach_type { ATTACH_HELLO = 1, ATTACH_WELCOME = 2, ATTACH_SNAPSHOT = 3, ATTACH_BYE = 4 };
+enum attach_type {
+    ATTACH_HELLO = 1,
+    ATTACH_WELCOME = 2,
+    ATTACH_SNAPSHOT = 3,
+    ATTACH_BYE = 4,
+    ATTACH_HEALTH = 5
+};
+
+#define ATTACH_TAKES_HEALTH 1u /* welcome.takes */
 
 struct attach_head {
     uint32_t magic;
@@ -41,13 +53,21 @@ struct attach_welcome {
     struct attach_head head;
     int32_t status; /* SKEIN_OK, or why not: no fds then */
     uint8_t mode;
-    uint8_t reserved[3];
+    uint8_t takes; /* ATTACH_TAKES_...: what this agent understands beyond the first version */
+    uint8_t reserved[2];
     uint64_t ring_bytes;
 };
 
 struct attach_snapshot {
     struct attach_head head;
     char reason[128];
+};
+
+struct attach_health {
+    struct attach_head head;
+    uint8_t ok; /* 0: it is not; anything else: it is */
+    uint8_t reserved[7];
+    char why[128];
 };
 
 struct attach_bye {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Start and stop of recording: owns the options, the fork handlers and the exit handler. Any
- * thread; not signal-safe, except skein_snapshot.
+ * thread; not signal-safe, except skein_snapshot and skein_health.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -107,4 +107,9 @@ int skein_wait_attached(unsigned timeout_ms)
 int skein_snapshot(const char *reason)
 {
     return attach_client_snapshot(reason);
+}
+
+int skein_health(bool ok, const char *why)
+{
+    return attach_client_health(ok, why);
 }

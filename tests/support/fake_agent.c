@@ -121,6 +121,7 @@ static void send_welcome(struct fake_agent *agent, struct fake_peer *peer)
         .head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_WELCOME},
         .status = SKEIN_OK,
         .mode = peer->ring.geometry.mode,
+        .takes = agent->old ? 0 : ATTACH_TAKES_HEALTH,
         .ring_bytes = peer->ring.geometry.total,
     };
     int fds[3] = {peer->ring.ring_fd, agent->host_fd, peer->ring.page_fd};
@@ -170,6 +171,7 @@ static void serve_peer(struct fake_agent *agent, struct fake_peer *peer)
         struct attach_head head;
         struct attach_hello hello;
         struct attach_snapshot snapshot;
+        struct attach_health health;
     } packet;
     union {
         struct cmsghdr head;
@@ -197,6 +199,9 @@ static void serve_peer(struct fake_agent *agent, struct fake_peer *peer)
     } else if (packet.head.type == ATTACH_SNAPSHOT) {
         memcpy(peer->reason, packet.snapshot.reason, sizeof peer->reason);
         peer->snapshots++;
+    } else if (packet.head.type == ATTACH_HEALTH) {
+        peer->heartbeat = packet.health;
+        peer->heartbeats++;
     } else if (packet.head.type == ATTACH_BYE) {
         peer->bye = true;
     }

@@ -29,8 +29,9 @@ struct fake_peer {
     struct fake_ring ring;
     struct attach_hello hello;
     bool adopted, bye, gone;
-    unsigned snapshots;
+    unsigned snapshots, heartbeats;
     char reason[128];
+    struct attach_health heartbeat; /* the last */
 };
 
 struct fake_agent {
@@ -39,7 +40,7 @@ struct fake_agent {
     /* the served socket */
     uint8_t mode;
     uint64_t ring_bytes;
-    bool refuse_adoption;
+    bool refuse_adoption, old; /* old: takes nothing beyond the first version */
     int listener, wake;
     pthread_t thread;
     pthread_mutex_t mutex;

@@ -14,6 +14,12 @@
 namespace skein
 {
 
+/* The service's heartbeat: see skein_health. Signal-safe; does not block. */
+inline int health(bool ok, const char *why = nullptr) noexcept
+{
+    return skein_health(ok, why);
+}
+
 /* A region from construction to destruction, on one thread. `site` must live as long as the process
  * and be of class SKEIN_CLASS_RANGE_BEGIN; `values` are its arguments. Signal-safe; does not block.
  */

@@ -27,7 +27,8 @@ struct agent_fixture {
     bool running;
     pthread_mutex_t lock;
     /* under lock */
-    unsigned attached, gone, snapshots;
+    unsigned attached, gone, snapshots, heartbeats;
+    bool last_ok;
     struct process *last; /* referenced; of the latest `attached` */
     enum process_state last_state;
     struct attach_counters counters;
@@ -54,6 +55,16 @@ static inline void fixture_snapshot(void *context, struct process *p, const char
     pthread_mutex_unlock(&f->lock);
 }
 
+static inline void fixture_heartbeat(void *context, struct process *p)
+{
+    struct agent_fixture *f = context;
+    pthread_mutex_lock(&f->lock);
+    f->heartbeats++;
+    f->last_ok = p->heartbeat.ok;
+    strcpy(f->reason, p->heartbeat.why);
+    pthread_mutex_unlock(&f->lock);
+}
+
 static inline void fixture_gone(void *context, struct process *p)
 {
     struct agent_fixture *f = context;
@@ -74,7 +85,11 @@ static inline void *fixture_run(void *context)
 static inline void fixture_agent_start(struct agent_fixture *f)
 {
     char error[256] = "";
-    const struct attach_hooks hooks = {f, fixture_attached, fixture_snapshot, fixture_gone};
+    const struct attach_hooks hooks = {.context = f,
+                                       .attached = fixture_attached,
+                                       .snapshot = fixture_snapshot,
+                                       .heartbeat = fixture_heartbeat,
+                                       .gone = fixture_gone};
     f->settings.socket_path = f->path;
     ck_assert_int_eq(loop_new(&f->loop), SKEIN_OK);
     ck_assert_msg(attach_new(f->loop, f->host, &f->settings, &hooks, &f->attach, error,

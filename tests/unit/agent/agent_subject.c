@@ -2,7 +2,8 @@
  *
  * A service for tests of the agent: traces until it is told to end.
  *
- *   agent_subject SOCKET SERVICE     SIGUSR1 asks for a snapshot, SIGTERM ends it
+ *   agent_subject SOCKET SERVICE     SIGUSR1 asks for a snapshot, SIGUSR2 makes
+ *                                     it unwell and, the second time, silent, SIGTERM ends it
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,14 @@ static void on_usr1(int signal)
     asked = 1;
 }
 
+static volatile sig_atomic_t troubles;
+
+static void on_usr2(int signal)
+{
+    (void)signal;
+    troubles++;
+}
+
 static void on_term(int signal)
 {
     (void)signal;
@@ -29,6 +38,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return 2;
     signal(SIGUSR1, on_usr1);
+    signal(SIGUSR2, on_usr2);
     signal(SIGTERM, on_term);
     struct skein_options options = {
         .size = sizeof options, .service = argv[2], .agent_socket = argv[1], .labels = "zone=a"};
@@ -38,6 +48,8 @@ int main(int argc, char **argv)
         struct timespec pause = {.tv_nsec = 500000};
         SKEIN_INSTANT("tick", (u64, "n", n));
         nanosleep(&pause, NULL);
+        if (troubles < 2)
+            (void)skein_health(troubles == 0, troubles == 0 ? NULL : "the queue is full");
         if (asked && skein_snapshot("the test asked") == SKEIN_OK)
             asked = 0;
     }

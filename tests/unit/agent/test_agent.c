@@ -227,6 +227,22 @@ START_TEST(an_exec_check_that_is_too_slow_fails_and_one_that_is_not_allowed_is_n
 }
 END_TEST
 
+START_TEST(a_service_that_says_it_is_unwell_or_falls_silent_fires)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    push_rule("\"heartbeat\":{\"silent_ms\":500}", 0);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"health\":\"passing\"")));
+    ck_assert_int_eq(kill(subject, SIGUSR2), 0);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"fired\"", "\"rule\":\"alive\"",
+                                      "the service says that it is not well: the queue is full")));
+    ck_assert_int_eq(kill(subject, SIGUSR2), 0);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"health\":\"failing\"",
+                                      "no heartbeat for", "(limit 500 ms)")));
+}
+END_TEST
+
 START_TEST(rules_are_in_force_after_a_restart_without_a_collector)
 {
     char id[ID_TEXT_BYTES];
@@ -483,6 +499,7 @@ int main(void)
     tcase_add_test(tc, stop_ends_the_post_window_at_once);
     tcase_add_test(tc, a_failing_check_is_captured_without_the_collector);
     tcase_add_test(tc, an_exec_check_that_is_too_slow_fails_and_one_that_is_not_allowed_is_not_run);
+    tcase_add_test(tc, a_service_that_says_it_is_unwell_or_falls_silent_fires);
     tcase_add_test(tc, rules_are_in_force_after_a_restart_without_a_collector);
     tcase_add_test(tc, a_crash_is_captured_with_the_signal);
     tcase_add_test(tc, a_normal_end_is_not_captured);

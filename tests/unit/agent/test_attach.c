@@ -122,6 +122,36 @@ START_TEST(a_peer_gets_a_sealed_ring_and_pages_it_cannot_write)
 }
 END_TEST
 
+static bool heartbeat_came(void *context)
+{
+    struct agent_fixture *f = context;
+    return fixture_get(f, &f->heartbeats) > 0;
+}
+
+START_TEST(a_heartbeat_is_taken_cleaned_and_one_of_a_wrong_size_ends_the_connection)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("checkout"), -1);
+    ck_assert_uint_eq(a.welcome.takes, ATTACH_TAKES_HEALTH);
+    struct attach_health health = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_HEALTH}, .ok = 0};
+    memset(health.why, 'w', sizeof(health.why)); /* without an end */
+    health.why[1] = '\n';
+    packet_send(fd, &health, sizeof(health), NULL, 0);
+    ck_assert(wait_until(heartbeat_came, f, 0));
+    ck_assert(!f->last_ok);
+    ck_assert_uint_eq(strlen(f->reason), sizeof(health.why) - 1);
+    ck_assert_int_eq(strncmp(f->reason, "w?w", 3), 0);
+    packet_send(fd, &health, sizeof(health) - 1, NULL, 0);
+    ck_assert_int_le(answer_get(fd).bytes, 0);
+    ck_assert_uint_eq(fixture_get(f, &f->heartbeats), 1);
+    answer_close(&a);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
 START_TEST(garbage_is_dropped_and_the_agent_serves_on)
 {
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
@@ -314,12 +344,14 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("attach", a_peer_gets_a_sealed_ring_and_pages_it_cannot_write,
-                              garbage_is_dropped_and_the_agent_serves_on,
-                              silent_connections_crowd_out_each_other_not_honest_peers,
-                              a_ring_that_is_none_is_refused_and_a_new_one_given,
-                              an_adopted_ring_loses_the_pins_of_the_agent_before,
-                              a_process_that_attaches_anew_never_repeats_a_sequence,
-                              limits_are_refused_with_a_status_and_counted,
-                              a_second_agent_leaves_the_first_ones_socket_alone, NULL));
+    return suite_run(
+        suite_of("attach", a_peer_gets_a_sealed_ring_and_pages_it_cannot_write,
+                 a_heartbeat_is_taken_cleaned_and_one_of_a_wrong_size_ends_the_connection,
+                 garbage_is_dropped_and_the_agent_serves_on,
+                 silent_connections_crowd_out_each_other_not_honest_peers,
+                 a_ring_that_is_none_is_refused_and_a_new_one_given,
+                 an_adopted_ring_loses_the_pins_of_the_agent_before,
+                 a_process_that_attaches_anew_never_repeats_a_sequence,
+                 limits_are_refused_with_a_status_and_counted,
+                 a_second_agent_leaves_the_first_ones_socket_alone, NULL));
 }

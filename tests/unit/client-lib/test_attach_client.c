@@ -119,6 +119,60 @@ START_TEST(attaches_says_hello_and_goodbye)
 }
 END_TEST
 
+static bool heartbeat_says(void *context)
+{
+    struct fake_peer *peer = peer_of(&agent, getpid());
+    pthread_mutex_lock(&agent.mutex);
+    bool says = strcmp(peer->heartbeat.why, context) == 0;
+    pthread_mutex_unlock(&agent.mutex);
+    return says;
+}
+
+START_TEST(a_heartbeat_reaches_the_agent_and_repetitions_are_held_back)
+{
+    char word[200];
+    setup_path();
+    ck_assert_int_eq(skein_health(true, NULL), SKEIN_CLOSED);
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    struct fake_peer *peer = peer_of(&agent, getpid());
+    for (int i = 0; i < 100000; i++)
+        ck_assert_int_eq(skein_health(true, "fine"), SKEIN_OK);
+    ck_assert(wait_until(heartbeat_says, (char[]){"fine"}, 0));
+    ck_assert_int_eq(skein_health(false, "queue full"), SKEIN_OK); /* news are never held back */
+    ck_assert(wait_until(heartbeat_says, (char[]){"queue full"}, 0));
+    ck_assert_uint_eq(peer->heartbeat.ok, 0);
+    ck_assert_uint_lt(peer->heartbeats, 50000);
+    memset(word, 'x', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    ck_assert_int_eq(skein_health(false, word), SKEIN_OK);
+    word[SKEIN_NAME_MAX] = '\0'; /* cut to what the message holds */
+    ck_assert(wait_until(heartbeat_says, word, 0));
+    finish();
+    ck_assert_int_eq(skein_health(false, "late"), SKEIN_CLOSED);
+    fake_agent_stop(&agent);
+}
+END_TEST
+
+START_TEST(an_agent_of_the_first_version_is_sent_no_heartbeat)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    agent.old = true;
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    ck_assert_int_eq(skein_health(true, NULL), SKEIN_UNSUPPORTED);
+    ck_assert_int_eq(skein_snapshot("asked"), SKEIN_OK);
+    ck_assert(wait_until(snapshot_came, peer_of(&agent, getpid()), 0));
+    ck_assert_uint_eq(peer_of(&agent, getpid())->heartbeats, 0);
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
 START_TEST(attaches_when_an_agent_appears_later)
 {
     setup_path();
@@ -351,7 +405,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_of(
-        "attach_client", attaches_says_hello_and_goodbye, attaches_when_an_agent_appears_later,
+        "attach_client", attaches_says_hello_and_goodbye,
+        a_heartbeat_reaches_the_agent_and_repetitions_are_held_back,
+        an_agent_of_the_first_version_is_sent_no_heartbeat, attaches_when_an_agent_appears_later,
         a_ring_survives_its_agent, an_agent_that_wants_no_old_ring_gives_a_new_one,
         a_fork_child_that_does_not_trace_stays_unknown, wrong_options_are_refused, NULL);
     if (!SKEIN_UNDER_TSAN) { /* which starts no thread in a fork child, and makes vfork a fork */
