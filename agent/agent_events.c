@@ -213,10 +213,7 @@ static void on_gone(void *context, struct process *process)
 }
 
 const struct attach_hooks agent_attach_hooks = {
-    .attached = on_attached,
-    .snapshot = on_snapshot,
-    .heartbeat = on_heartbeat,
-    .gone = on_gone};
+    .attached = on_attached, .snapshot = on_snapshot, .heartbeat = on_heartbeat, .gone = on_gone};
 
 /* ---- the collector ---- */
 

@@ -83,8 +83,8 @@ static void read_target(struct json_reader *r, const cJSON *object, enum check_k
 static void read_heartbeat(struct json_reader *r, const cJSON *object, struct rule_spec *spec)
 {
     spec->kind = CHECK_HEARTBEAT;
-    spec->silent_ms = json_u64(r, object, "when.health.heartbeat", "silent_ms", JSON_OPTIONAL,
-                               10000, 10, DAY_MS);
+    spec->silent_ms =
+        json_u64(r, object, "when.health.heartbeat", "silent_ms", JSON_OPTIONAL, 10000, 10, DAY_MS);
 }
 
 static void read_health(struct json_reader *r, const cJSON *health, struct rule_spec *spec)

@@ -34,8 +34,8 @@ struct rule_spec {
 int rule_spec_new(const cJSON *rule, struct rule_spec **out, char *error, size_t error_bytes);
 void rule_spec_free(struct rule_spec **spec);
 
-/* The check of process `pid`, of any kind but heartbeat. An exec whose program `allow` does not name gets no program, and so
- * fails with that reason. NULL when out of memory. */
+/* The check of process `pid`, of any kind but heartbeat. An exec whose program `allow` does not
+ * name gets no program, and so fails with that reason. NULL when out of memory. */
 struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
                                    const struct config_strs *allow);
 

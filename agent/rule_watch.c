@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One rule on one process: what becomes of each look at its condition, its firing, its report. Loop thread.
+ * One rule on one process: what becomes of each look at its condition, its firing, its report. Loop
+ * thread.
  */
 #include <stdio.h>
 #include <stdlib.h>

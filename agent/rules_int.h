@@ -16,9 +16,9 @@ enum health { HEALTH_UNKNOWN, HEALTH_PASSING, HEALTH_FAILING };
 struct watch_item {
     TAILQ_ENTRY(watch_item) link;
     struct agent_rules *rules;
-    struct rule_spec *spec;  /* of the rule's list entry, which outlives this */
-    struct process *process; /* a reference */
-    struct check *check;     /* NULL: a heartbeat, or no thread was to be had */
+    struct rule_spec *spec;   /* of the rule's list entry, which outlives this */
+    struct process *process;  /* a reference */
+    struct check *check;      /* NULL: a heartbeat, or no thread was to be had */
     struct loop_timer *timer; /* of a heartbeat */
     uint64_t looked_ns;       /* monotonic; at the heartbeat */
     enum health health;

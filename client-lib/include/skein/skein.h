@@ -117,13 +117,13 @@ int skein_wait_attached(unsigned timeout_ms);
  * keeping up; nothing was asked). Any thread; does not block; signal-safe. */
 int skein_snapshot(const char *reason);
 
-/* The service's heartbeat: says that it is well, or not and why (at most SKEIN_NAME_MAX bytes; NULL:
- * no reason). A rule of the operator with the check "heartbeat" fails when the service says that it
- * is not well, or says nothing for the rule's silent_ms; without such a rule nothing happens. Call
- * it where the work is done, as often as you like: the same words are sent at most every 50 ms, and
- * a call in between costs a look at the clock. Returns SKEIN_OK (said), SKEIN_CLOSED (no agent),
- * SKEIN_AGAIN (the agent is not keeping up; nothing was said), SKEIN_UNSUPPORTED (the agent is too
- * old to listen). Any thread; does not block; signal-safe. */
+/* The service's heartbeat: says that it is well, or not and why (at most SKEIN_NAME_MAX bytes;
+ * NULL: no reason). A rule of the operator with the check "heartbeat" fails when the service says
+ * that it is not well, or says nothing for the rule's silent_ms; without such a rule nothing
+ * happens. Call it where the work is done, as often as you like: the same words are sent at most
+ * every 50 ms, and a call in between costs a look at the clock. Returns SKEIN_OK (said),
+ * SKEIN_CLOSED (no agent), SKEIN_AGAIN (the agent is not keeping up; nothing was said),
+ * SKEIN_UNSUPPORTED (the agent is too old to listen). Any thread; does not block; signal-safe. */
 int skein_health(bool ok, const char *why);
 
 /* Names the calling thread in traces, at most 31 bytes; default: its kernel name.

@@ -1,38 +1,22 @@
-#SPDX - License - Identifier : Apache - 2.0
-#A second decoder of rings and an agent without a daemon, for all tests of the writer.
-add_library(skein_ring_support STATIC ${CMAKE_SOURCE_DIR} / tests / support /
-            ring_decode.c ${CMAKE_SOURCE_DIR} / tests / support /
-            fake_agent.c) target_include_directories(skein_ring_support PUBLIC ${CMAKE_SOURCE_DIR} /
-                                                     tests / support)
-    target_link_libraries(
-        skein_ring_support PRIVATE skein_flags PUBLIC skein_ring skein_test_support)
-        target_include_directories(skein_ring_support PRIVATE ${CMAKE_SOURCE_DIR} / client -
-                                   lib / include)
+# SPDX-License-Identifier: Apache-2.0
+# A second decoder of rings and an agent without a daemon, for all tests of the writer.
+add_library(skein_ring_support STATIC
+    ${CMAKE_SOURCE_DIR}/tests/support/ring_decode.c
+    ${CMAKE_SOURCE_DIR}/tests/support/fake_agent.c)
+target_include_directories(skein_ring_support PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
+target_link_libraries(skein_ring_support PRIVATE skein_flags PUBLIC skein_ring skein_test_support)
+target_include_directories(skein_ring_support PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/include)
 
-            skein_test(unit / client - lib / test_ring_layout.c LINK skein_ring_support) skein_test(
-                unit / client - lib / test_writer_slow.c LINK skein_ring_support skein_static)
-                skein_test(unit / client -
-                           lib / test_attach_client.c LINK skein_ring_support skein_static)
-                    skein_test(unit / client -
-                               lib / test_thread_cold.c LINK skein_ring_support skein_testpoints)
-                        skein_test(unit / client - lib / test_table.c LINK skein_ring_support
-                                                             skein_static ${CMAKE_DL_LIBS})
-                            add_library(skein_test_plugin MODULE ${CMAKE_CURRENT_LIST_DIR} /
-                                        plugin.c)
-                                target_link_libraries(skein_test_plugin PRIVATE skein_flags)
-                                    target_include_directories(
-                                        skein_test_plugin PRIVATE ${CMAKE_SOURCE_DIR} / client -
-                                        lib / include) add_dependencies(t_unit_client -
-                                                                        lib_table skein_test_plugin)
-                                        set_target_properties(
-                                            t_unit_client - lib_table PROPERTIES ENABLE_EXPORTS ON)
-                                            target_compile_definitions(
-                                                t_unit_client - lib_table PRIVATE PLUGIN =
-                                                    "$<TARGET_FILE:skein_test_plugin>")
-                                                skein_test(unit / client -
-                                                           lib / test_cpp.c LINK skein_ring_support
-                                                                     skein_static)
-                                                    target_sources(t_unit_client -
-                                                                   lib_cpp PRIVATE ${
-                                                                       CMAKE_CURRENT_LIST_DIR} /
-                                                                       cpp_work.cpp)
+skein_test(unit/client-lib/test_ring_layout.c LINK skein_ring_support)
+skein_test(unit/client-lib/test_writer_slow.c LINK skein_ring_support skein_static)
+skein_test(unit/client-lib/test_attach_client.c LINK skein_ring_support skein_static)
+skein_test(unit/client-lib/test_thread_cold.c LINK skein_ring_support skein_testpoints)
+skein_test(unit/client-lib/test_table.c LINK skein_ring_support skein_static ${CMAKE_DL_LIBS})
+add_library(skein_test_plugin MODULE ${CMAKE_CURRENT_LIST_DIR}/plugin.c)
+target_link_libraries(skein_test_plugin PRIVATE skein_flags)
+target_include_directories(skein_test_plugin PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/include)
+add_dependencies(t_unit_client-lib_table skein_test_plugin)
+set_target_properties(t_unit_client-lib_table PROPERTIES ENABLE_EXPORTS ON)
+target_compile_definitions(t_unit_client-lib_table PRIVATE PLUGIN="$<TARGET_FILE:skein_test_plugin>")
+skein_test(unit/client-lib/test_cpp.c LINK skein_ring_support skein_static)
+target_sources(t_unit_client-lib_cpp PRIVATE ${CMAKE_CURRENT_LIST_DIR}/cpp_work.cpp)
