@@ -59,15 +59,21 @@ uint16_t bench_free_port(void)
     return ntohs(address.sin_port);
 }
 
+void bench_die_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+}
+
 pid_t bench_spawn(const char *const argv[])
 {
     pid_t parent = getpid(), pid = fork();
     bench_must(pid >= 0, "no process could be started");
     if (pid)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent)
-        execvp(argv[0], (char *const *)(uintptr_t)argv);
+    bench_die_with(parent);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
     _exit(127);
 }
 

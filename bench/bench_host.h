@@ -26,6 +26,8 @@ uint16_t bench_free_port(void);
 
 /* argv ends with NULL; argv[0] is looked up in PATH. */
 pid_t bench_spawn(const char *const argv[]);
+/* In a child: dies with the bench. */
+void bench_die_with(pid_t parent);
 /* SIGTERM, up to 10 s, then SIGKILL. */
 void bench_stop(pid_t pid);
 

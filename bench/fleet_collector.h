@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The collector that bench_fleet measures: a skeind of its own in a process of its own, and what is
+ * sent to it. Failures end the bench. One thread, but for bench_call.
+ */
+#ifndef FLEET_COLLECTOR_H
+#define FLEET_COLLECTOR_H
+
+#include <cjson/cJSON.h>
+#include <sys/types.h>
+
+#include "fleet_link.h"
+#include "partition.h"
+
+#define FLEET_DEADLINE_NS  (UINT64_C(120) * 1000000000u)
+#define FLEET_HEARTBEAT_MS 10000
+
+struct bench_collector {
+    uint16_t data_port, control_port, http_port;
+    pid_t pid;
+};
+
+/* Returns when it answers. `name` is of its folder. */
+void collector_start(struct bench_collector *c, const char *name);
+/* The answer's JSON, the caller's to free; NULL for a failure or a status above 399. Any thread. */
+cJSON *collector_call(const struct bench_collector *c, const char *method, const char *path,
+                      const char *body);
+uint64_t collector_metric(const struct bench_collector *c, const char *name);
+uint64_t collector_status_kib(const struct bench_collector *c, const char *key); /* "VmRSS:" */
+uint64_t collector_cpu_ticks(const struct bench_collector *c);
+
+/* Sends a partition of one chunk. */
+void chunk_link_send(struct links *links, struct link *link, const struct partition_key *key,
+                     const struct capture_id *capture, const struct buf *partition);
+
+/* ---- fleet_ingest.c ---- */
+
+/* MB/s of the same partitions: stored by a collector; sent to a listener that stores nothing;
+ * written and synced as often as the collector did. */
+struct ingest_figures {
+    double ours, nanomsg, disk;
+    uint64_t commits;
+};
+struct ingest_figures ingest_all(size_t noise_bytes);
+#define INGEST_LINKS 8
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * How fast partitions are stored, beside what that stands on. See fleet_collector.h. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_host.h"
+#include "clock.h"
+#include "fleet_collector.h"
+#include "partition_make.h"
+#include "transport.h"
+
+#define INGEST_COUNT  4000 /* partitions */
+#define INGEST_WINDOW 8
+
+struct ingest {
+    struct links set;
+    struct link links[INGEST_LINKS];
+    struct buf partitions[INGEST_COUNT];
+    size_t sent[INGEST_LINKS], done, bytes;
+};
+static struct ingest *ingest;
+
+/* Link i sends the partitions i, i + INGEST_LINKS, … */
+static void ingest_send(size_t i)
+{
+    struct capture_id capture = {{0}};
+    size_t at = ingest->sent[i]++ * INGEST_LINKS + i;
+    if (at >= INGEST_COUNT)
+        return;
+    struct partition_key key = key_of(1000000, 1, at);
+    chunk_link_send(&ingest->set, &ingest->links[i], &key, &capture, &ingest->partitions[at]);
+}
+
+static void on_ingest(void *owner, struct link *link, const uint8_t *message, size_t n)
+{
+    struct wire_frame frame;
+    (void)owner;
+    bench_must(wire_frame_get(message, n, &frame) == SKEIN_OK && frame.type == WIRE_CHUNK_ACK,
+               "an acknowledgement");
+    struct wire_ack ack;
+    bench_must(wire_ack_get(frame.body, frame.body_bytes, &ack) == SKEIN_OK &&
+                   ack.status == WIRE_STORED,
+               "a partition was not stored");
+    ingest->done++;
+    ingest_send((size_t)(link - ingest->links));
+}
+
+static void ingest_broken(struct link *link)
+{
+    (void)link;
+    bench_fail("an uploading connection broke");
+}
+
+static double ingest_measure(uint16_t port)
+{
+    links_new(&ingest->set);
+    ingest->done = 0;
+    for (size_t i = 0; i < INGEST_LINKS; i++) {
+        ingest->sent[i] = 0;
+        link_open(&ingest->set, &ingest->links[i], port, NULL, on_ingest);
+    }
+    uint64_t begin = clock_monotonic_ns();
+    for (size_t i = 0; i < INGEST_LINKS * INGEST_WINDOW; i++)
+        ingest_send(i % INGEST_LINKS);
+    while (ingest->done < INGEST_COUNT) {
+        links_poll(&ingest->set, 100, ingest_broken);
+        bench_must(clock_monotonic_ns() - begin < FLEET_DEADLINE_NS, "storing takes too long");
+    }
+    uint64_t took = clock_monotonic_ns() - begin;
+    for (size_t i = 0; i < INGEST_LINKS; i++)
+        link_close(&ingest->set, &ingest->links[i]);
+    close(ingest->set.epoll);
+    return (double)ingest->bytes * 1e3 / (double)took;
+}
+
+/* Receives frames and acknowledges them, and does nothing with them. */
+_Noreturn static void sink_run(uint16_t port)
+{
+    char address[64];
+    struct transport *t;
+    snprintf(address, sizeof address, "tcp://127.0.0.1:%u", port);
+    bench_must(transport_listen(address, WIRE_DATA_MAX, &t) == SKEIN_OK, "listening");
+    for (;;) {
+        struct transport_message message;
+        struct wire_frame frame;
+        struct wire_chunk chunk;
+        struct buf body = {0}, answer = {0};
+        if (transport_receive(t, 1000, &message) != SKEIN_OK)
+            continue;
+        if (wire_frame_get(message.data, message.len, &frame) == SKEIN_OK &&
+            wire_chunk_get(frame.body, frame.body_bytes, &chunk) == SKEIN_OK) {
+            struct wire_ack ack = {.key = chunk.key, .status = WIRE_STORED};
+            wire_ack_put(&body, &ack);
+            wire_frame_put(&answer, WIRE_CHUNK_ACK, frame.id, body.data, body.len);
+            void *out = transport_alloc(answer.len);
+            bench_must(out != NULL, "memory");
+            memcpy(out, answer.data, answer.len);
+            bench_must(transport_send(t, out, &message.peer, 1000) == SKEIN_OK, "answering");
+        }
+        transport_message_free(&message);
+        buf_fini(&body);
+        buf_fini(&answer);
+    }
+}
+
+static double sink_measure(void)
+{
+    uint16_t port = bench_free_port();
+    pid_t parent = getpid(), pid = fork();
+    bench_must(pid >= 0, "no process could be started");
+    if (pid == 0) {
+        bench_die_with(parent);
+        sink_run(port);
+    }
+    usleep(200000); /* it listens; a connection that is refused would end the bench */
+    double figure = ingest_measure(port);
+    bench_stop(pid);
+    return figure;
+}
+
+/* As many syncs as the collector made. */
+static double floor_measure(uint64_t commits)
+{
+    size_t group = commits > 0 && commits < INGEST_COUNT ? INGEST_COUNT / commits : 1;
+    char path[320];
+    snprintf(path, sizeof path, "%s/floor", bench_folder());
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bench_must(fd >= 0, "opening the floor's file");
+    uint64_t begin = clock_monotonic_ns();
+    for (size_t i = 0; i < INGEST_COUNT; i++) {
+        const struct buf *p = &ingest->partitions[i];
+        bench_must(write(fd, p->data, p->len) == (ssize_t)p->len, "write");
+        if (i % group == group - 1 || i + 1 == INGEST_COUNT)
+            bench_must(fdatasync(fd) == 0, "fdatasync");
+    }
+    double figure = (double)ingest->bytes * 1e3 / (double)(clock_monotonic_ns() - begin);
+    close(fd);
+    unlink(path);
+    return figure;
+}
+
+struct ingest_figures ingest_all(size_t noise_bytes)
+{
+    struct ingest_figures out;
+    struct bench_collector c;
+    ingest = calloc(1, sizeof *ingest);
+    bench_must(ingest != NULL, "memory");
+    for (size_t i = 0; i < INGEST_COUNT; i++) {
+        struct partition_key key = key_of(1000000, 1, i);
+        partition_of(&key, noise_bytes, &ingest->partitions[i]);
+        ingest->bytes += ingest->partitions[i].len;
+    }
+    out.nanomsg = sink_measure();
+    collector_start(&c, "ingest");
+    out.ours = ingest_measure(c.data_port);
+    out.commits = collector_metric(&c, "skein_store_commits_total");
+    bench_stop(c.pid);
+    out.disk = floor_measure(out.commits);
+    for (size_t i = 0; i < INGEST_COUNT; i++)
+        buf_fini(&ingest->partitions[i]);
+    free(ingest);
+    return out;
+}
