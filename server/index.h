@@ -20,7 +20,7 @@ struct partition_row {
 
 struct partition_query {
     const struct process_uid *process; /* NULL: any */
-    const struct capture_id *capture;  /* NULL: any */
+    const struct capture_id *capture;  /* NULL: any; what it has, shared or its own */
     /* NULL: any; labels service, host, pid, process and the process's own */
     const struct selector *selector;
     const char *service;     /* NULL: any; narrows the scan */
@@ -71,18 +71,49 @@ void partition_row_make(struct partition_row *row, const struct store_record *re
  * status. */
 int index_capture_deleted(struct index *index, const struct capture_id *capture);
 
-/* Deletes the rows of a capture after its tombstone is durable; fills segments that may be removed
- * now (at most *count), as index_empty_segments does. SKEIN_OK, SKEIN_INVALID (the zero id),
- * SKEIN_IO, SKEIN_FULL. */
-int index_delete_capture(struct index *index, const struct capture_id *capture,
-                         uint64_t *empty_segments, size_t *count);
+/* ---- captures and what they have ---- (index_delete.c)
+ *
+ * A partition is the process's; captures have it as a member: the one that it was sent for, from
+ * index_add on, and those that it is shared with. A shared membership is in the index alone: who
+ * shares does so again after index_rebuilt said so. */
 
-/* Closed segments without a row, and without a tombstone that a partition still on disk needs.
- * After store_remove_segment tell index_segment_removed: that may free others. */
+/* Gives a capture those partitions first..last of a process's epoch that are stored. Returns how
+ * many that is, also where the capture had them; 0 for a deleted capture; or a status. */
+int64_t index_share(struct index *index, const struct capture_id *capture,
+                    const struct process_uid *process, uint64_t epoch, uint64_t first,
+                    uint64_t last);
+/* Gives `into` all that `from` has, and takes it from `from`. What is added as `from` later is
+ * `from`'s. How many memberships, or a status. */
+int64_t index_merge(struct index *index, const struct capture_id *from,
+                    const struct capture_id *into);
+
+/* Partitions that no other capture has, at most `room` of them. Their number, or a status. */
+int64_t index_only_of(struct index *index, const struct capture_id *capture,
+                      struct partition_key *keys, size_t room);
+
+/* What tombstones say that the store has made durable last: a partition's (capture zero) takes its
+ * row and memberships, a capture's takes the capture's memberships and is remembered. SKEIN_OK,
+ * SKEIN_INVALID (neither), SKEIN_IO, SKEIN_FULL: all or none. */
+int index_tombstones_add(struct index *index, const struct store_record *records, size_t count);
+
+/* Tombstones in a segment that are still needed: a capture's always; a partition's while its bytes
+ * lie in another segment and it was not stored again. At most `room`; their number, or a status. */
+int64_t index_tombstones_in(struct index *index, uint64_t segment, struct store_record *records,
+                            size_t room);
+
+/* Closed segments without a row. Tombstones in them that are needed must be appended again and
+ * added before store_remove_segment; then tell index_segment_removed. */
 int index_empty_segments(struct index *index, uint64_t *segments, size_t *count);
 int index_segment_removed(struct index *index, uint64_t segment);
 
+/* Adds what the store has behind the last added row; what is there already changes nothing. */
+int index_follow(struct index *index);
+
 /* Throws the rows away and makes them from the store. */
 int index_rebuild(struct index *index, struct store *store);
+
+/* Whether index_open made the rows anew, or index_rebuild did: shared memberships are to be made
+ * again. */
+bool index_rebuilt(const struct index *index);
 
 #endif

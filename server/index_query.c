@@ -74,8 +74,6 @@ static bool row_matches(const struct partition_query *q, const struct partition_
 {
     if (q->process && !process_uid_equal(q->process, &row->record.key.process))
         return false;
-    if (q->capture && !capture_id_equal(q->capture, &row->record.capture))
-        return false;
     if (q->service && strcmp(q->service, row->service) != 0)
         return false;
     struct label_source source = {.row = row};
@@ -131,6 +129,12 @@ static int page_row(void *context, struct db_row *from)
     " AND to_ns >= ?1 AND to_ns <= ?2 AND from_ns <= ?3 AND (to_ns, key) > (?4, ?5)"               \
     " ORDER BY to_ns, key"
 
+/* The same for what a capture has: its memberships lead. */
+#define SELECT_MEMBERS                                                                             \
+    "SELECT " INDEX_COLUMNS_OF("p.") " FROM member m CROSS JOIN partitions p INDEXED BY by_key"    \
+    " ON p.key = m.key WHERE m.capture = ?6 AND m.to_ns >= ?1 AND m.to_ns <= ?2"                   \
+    " AND p.from_ns <= ?3 AND (m.to_ns, m.key) > (?4, ?5) ORDER BY m.to_ns, m.key"
+
 /* Fills the page with what lies behind the cursor. 1: there may be more; 0: this part is at its
  * end; a status. */
 static int page_fill(struct run *run)
@@ -146,7 +150,7 @@ static int page_fill(struct run *run)
     const size_t n = sizeof run->after_key;
     int64_t found;
     if (run->way == BY_CAPTURE)
-        found = db_run(db, SELECT_FROM("by_capture WHERE capture = ?6"), page_row, run, "iiiibb",
+        found = db_run(db, SELECT_MEMBERS, page_row, run, "iiiibb",
                        low, high, run->to, run->after_time, key, n, (const void *)q->capture->bytes,
                        sizeof q->capture->bytes);
     else if (run->way == BY_PROCESS)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The footer index in SQLite: opening, adding, deleting, rebuilding; index_query.c has the queries.
- * Owns folder/index.db, two connections, no thread; any thread may call. Holds nothing that the
+ * The footer index in SQLite: opening, adding, rebuilding; index_delete.c deletes and shares,
+ * index_query.c has the queries. Owns folder/index.db, two connections, no thread; any thread may call. Holds nothing that the
  * store does not hold: a lost or damaged file is made again from the segments, and a file that is
  * behind is brought up to the store's end at open.
  *
- * Tables: partitions (one row each) · segment (live rows in each) · tombstone (deleted captures) ·
- * dead (segments that still hold bytes of a deleted capture) · meta (how far the store is indexed).
+ * Tables: partitions (one row each) · member (which captures have it) · segment (what is alive in
+ * each) · deleted (captures) · tombstone (deleted partitions) · copy (records of partitions on disk
+ * that are not the row's: deleted ones and doubles) · meta (how far the store is indexed).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +20,18 @@
 #include "metrics.h"
 #include "segment.h"
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 static const char *const schema =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE segment(number INTEGER PRIMARY KEY, live INTEGER NOT NULL);"
-    "CREATE TABLE tombstone(capture BLOB PRIMARY KEY, segment INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE dead(capture BLOB, segment INTEGER, PRIMARY KEY(capture, segment)) WITHOUT ROWID;"
+    "CREATE TABLE segment(number INTEGER PRIMARY KEY, live INTEGER NOT NULL,"
+    " bytes INTEGER NOT NULL, records INTEGER NOT NULL, written INTEGER NOT NULL);"
+    "CREATE TABLE deleted(capture BLOB PRIMARY KEY, segment INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX deleted_in ON deleted(segment);"
+    "CREATE TABLE tombstone(key BLOB PRIMARY KEY, segment INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX tombstone_in ON tombstone(segment);"
+    "CREATE TABLE copy(key BLOB, segment INTEGER, PRIMARY KEY(key, segment)) WITHOUT ROWID;"
+    "CREATE INDEX copy_in ON copy(segment);"
     "CREATE TABLE partitions(id INTEGER PRIMARY KEY, key BLOB NOT NULL, capture BLOB NOT NULL,"
     " agent INTEGER, received_ns INTEGER, segment INTEGER, offset INTEGER, bytes INTEGER,"
     " bucket INTEGER, from_ns INTEGER, to_ns INTEGER, long INTEGER, events INTEGER, lost INTEGER,"
@@ -33,10 +39,13 @@ static const char *const schema =
     "CREATE UNIQUE INDEX by_key ON partitions(key);"
     "CREATE INDEX by_time ON partitions(to_ns);"
     "CREATE INDEX by_service ON partitions(bucket, service, to_ns);"
-    "CREATE INDEX by_capture ON partitions(capture, to_ns);"
     "CREATE INDEX by_process ON partitions(substr(key, 1, 16), to_ns);"
     "CREATE INDEX by_long ON partitions(to_ns) WHERE long;"
-    "PRAGMA user_version=1;";
+    "CREATE INDEX by_segment ON partitions(segment);"
+    "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB,"
+    " PRIMARY KEY(capture, to_ns, key)) WITHOUT ROWID;"
+    "CREATE INDEX member_of ON member(key);"
+    "PRAGMA user_version=2;";
 
 /* ---- rows ---- */
 
@@ -49,7 +58,7 @@ void index_key_put(const struct partition_key *key, uint8_t out[INDEX_KEY_BYTES]
     }
 }
 
-static void key_get(const uint8_t bytes[INDEX_KEY_BYTES], struct partition_key *key)
+void index_key_get(const uint8_t bytes[INDEX_KEY_BYTES], struct partition_key *key)
 {
     memcpy(key->process.bytes, bytes, 16);
     key->epoch = key->sequence = 0;
@@ -65,7 +74,7 @@ void index_row_get(struct db_row *from, struct partition_row *row)
     size_t n;
     const void *key = db_blob(from, 0, &n);
     if (n == INDEX_KEY_BYTES)
-        key_get(key, &row->record.key);
+        index_key_get(key, &row->record.key);
     const void *capture = db_blob(from, 1, &n);
     if (n == sizeof row->record.capture.bytes)
         memcpy(row->record.capture.bytes, capture, n);
@@ -137,12 +146,14 @@ static int end_set(struct db *db, uint64_t segment, uint64_t offset)
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-static int live_add(struct db *db, uint64_t segment, int64_t rows)
+int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t bytes,
+                      int64_t records)
 {
     int64_t n = db_run(db,
-                       "INSERT INTO segment VALUES(?1, ?2) "
-                       "ON CONFLICT(number) DO UPDATE SET live = live + excluded.live",
-                       NULL, NULL, "ii", index_i64(segment), rows);
+                       "INSERT INTO segment VALUES(?1, ?2, ?3, ?4, ?3) ON CONFLICT(number) DO"
+                       " UPDATE SET live = live + excluded.live, bytes = bytes + excluded.bytes,"
+                       " records = records + excluded.records, written = written + excluded.bytes",
+                       NULL, NULL, "iiii", index_i64(segment), rows, bytes, records);
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -167,35 +178,91 @@ static int row_insert(struct db *db, const struct partition_row *row)
     return (int)n;
 }
 
+/* The capture that a partition was sent for has it, unless it was deleted. */
+static int origin_insert(struct db *db, const struct partition_row *row,
+                         const uint8_t key[INDEX_KEY_BYTES])
+{
+    const struct capture_id *capture = &row->record.capture;
+    if (capture_id_is_zero(capture))
+        return SKEIN_OK;
+    int64_t n =
+        db_run(db,
+               "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3"
+               " WHERE NOT EXISTS (SELECT 1 FROM deleted WHERE capture = ?1)",
+               NULL, NULL, "bib", (const void *)capture->bytes, sizeof capture->bytes,
+               index_i64(row->to_ns), (const void *)key, (size_t)INDEX_KEY_BYTES);
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+/* A later record of a key that has a row: it is the row's from now on (S-15). */
+static int row_move(struct db *db, const struct partition_row *row,
+                    const uint8_t key[INDEX_KEY_BYTES])
+{
+    static const char *const steps[] = {
+        "INSERT OR IGNORE INTO copy SELECT key, segment FROM partitions WHERE key = ?1",
+        "UPDATE segment SET live = live - 1, bytes = bytes -"
+        " (SELECT bytes FROM partitions WHERE key = ?1)"
+        " WHERE number = (SELECT segment FROM partitions WHERE key = ?1)",
+    };
+    int64_t n = 0;
+    for (size_t i = 0; n >= 0 && i < sizeof steps / sizeof *steps; i++)
+        n = db_run(db, steps[i], NULL, NULL, "b", (const void *)key, (size_t)INDEX_KEY_BYTES);
+    if (n >= 0)
+        n = db_run(db, "UPDATE partitions SET segment = ?2, offset = ?3, bytes = ?4 WHERE key = ?1",
+                   NULL, NULL, "biii", (const void *)key, (size_t)INDEX_KEY_BYTES,
+                   index_i64(row->place.segment), index_i64(row->place.offset),
+                   index_i64(row->place.bytes));
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
 /* Where the record of a partition at `place` ends: the next one begins there. */
 static uint64_t place_end(const struct store_place *place)
 {
     return place->offset + segment_pad(place->bytes);
 }
 
+/* 1 where the record is the row's now; 0 where it was before; or a status. */
+static int row_add(struct db *db, const struct partition_row *row)
+{
+    uint8_t key[INDEX_KEY_BYTES];
+    index_key_put(&row->record.key, key);
+    int status = row_insert(db, row);
+    if (status == 0) {
+        int64_t same = db_run(db,
+                              "SELECT 1 FROM partitions WHERE key = ?1 AND segment = ?2"
+                              " AND offset = ?3",
+                              NULL, NULL, "bii", (const void *)key, sizeof key,
+                              index_i64(row->place.segment), index_i64(row->place.offset));
+        if (same != 0)
+            return same < 0 ? (int)same : 0;
+        metrics_add(store_doubles_total, 1);
+        status = row_move(db, row, key);
+    }
+    if (status >= 0)
+        status = origin_insert(db, row, key);
+    return status < 0 ? status : 1;
+}
+
 static int rows_insert(struct db *db, const struct partition_row *rows, size_t count)
 {
-    uint64_t segment = 0, offset = 0;
-    int64_t live = 0;
+    int64_t live = 0, bytes = 0;
     for (size_t i = 0; i < count; i++) {
         const struct partition_row *row = &rows[i];
-        if (row->place.segment != segment && live > 0) {
-            int status = live_add(db, segment, live);
-            if (status < 0)
-                return status;
-            live = 0;
-        }
-        segment = row->place.segment;
-        offset = place_end(&row->place);
-        int added = row_insert(db, row);
+        int added = row_add(db, row);
         if (added < 0)
             return added;
-        if (added == 0)
-            metrics_add(store_doubles_total, 1);
         live += added;
+        bytes += added ? index_i64(row->place.bytes) : 0;
+        if (i + 1 < count && rows[i + 1].place.segment == row->place.segment)
+            continue;
+        int status = index_segment_add(db, row->place.segment, live, bytes, live);
+        live = bytes = 0;
+        if (status == SKEIN_OK && i + 1 == count)
+            status = end_set(db, row->place.segment, place_end(&row->place));
+        if (status < 0)
+            return status;
     }
-    int status = live_add(db, segment, live);
-    return status < 0 ? status : end_set(db, segment, offset);
+    return SKEIN_OK;
 }
 
 int index_add(struct index *index, const struct partition_row *rows, size_t count)
@@ -263,102 +330,17 @@ int64_t index_range(struct index *index, const struct partition_key *key, uint64
 
 int index_capture_deleted(struct index *index, const struct capture_id *capture)
 {
-    int64_t n = db_run(index->write, "SELECT 1 FROM tombstone WHERE capture = ?1", NULL, NULL, "b",
+    int64_t n = db_run(index->write, "SELECT 1 FROM deleted WHERE capture = ?1", NULL, NULL, "b",
                        (const void *)capture->bytes, sizeof capture->bytes);
     return index_fail(index, n);
 }
 
-/* ---- deleting ---- */
-
-static int capture_delete(struct db *db, const struct capture_id *capture, uint64_t segment)
-{
-    static const char *const steps[] = {
-        "INSERT OR IGNORE INTO dead SELECT DISTINCT ?1, segment FROM partitions WHERE capture = ?1",
-        "UPDATE segment SET live = live - (SELECT count(*) FROM partitions"
-        " WHERE capture = ?1 AND segment = number)"
-        " WHERE number IN (SELECT segment FROM partitions WHERE capture = ?1)",
-        "DELETE FROM partitions WHERE capture = ?1",
-    };
-    int64_t n = live_add(db, segment, 0);
-    if (n >= 0)
-        n = db_run(db, "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2)", NULL, NULL, "bi",
-                   (const void *)capture->bytes, sizeof capture->bytes, index_i64(segment));
-    for (size_t i = 0; n >= 0 && i < sizeof steps / sizeof *steps; i++)
-        n = db_run(db, steps[i], NULL, NULL, "b", (const void *)capture->bytes,
-                   sizeof capture->bytes);
-    return n < 0 ? (int)n : SKEIN_OK;
-}
-
-int index_delete_capture(struct index *index, const struct capture_id *capture,
-                         uint64_t *empty_segments, size_t *count)
-{
-    if (capture_id_is_zero(capture))
-        return SKEIN_INVALID;
-    uint64_t segments, bytes, end_segment, end_offset;
-    store_totals(index->store, &segments, &bytes, &end_segment, &end_offset);
-    int status = db_begin(index->write);
-    if (status < 0)
-        return index_fail(index, status);
-    status = capture_delete(index->write, capture, end_segment);
-    int ended = db_end(index->write, status == SKEIN_OK);
-    if (status == SKEIN_OK)
-        status = ended;
-    if (status < 0)
-        return index_fail(index, status);
-    return index_empty_segments(index, empty_segments, count);
-}
-
-struct number_list {
-    uint64_t *numbers;
-    size_t count, room;
-};
-
-static int number_add(void *context, struct db_row *row)
-{
-    struct number_list *list = context;
-    if (list->count < list->room)
-        list->numbers[list->count++] = (uint64_t)db_i64(row, 0);
-    return list->count == list->room;
-}
-
-int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
-{
-    uint64_t total, bytes, end_segment, end_offset;
-    store_totals(index->store, &total, &bytes, &end_segment, &end_offset);
-    struct number_list list = {segments, 0, *count};
-    int64_t n = 0;
-    if (*count > 0)
-        n = db_run(index->write,
-                   "SELECT number FROM segment WHERE live = 0 AND number < ?1 AND NOT EXISTS ("
-                   " SELECT 1 FROM tombstone JOIN dead USING (capture)"
-                   " WHERE tombstone.segment = number AND dead.segment <> number)",
-                   number_add, &list, "i", index_i64(end_segment));
-    *count = list.count;
-    return n < 0 ? index_fail(index, n) : SKEIN_OK;
-}
-
-static int segment_forget(struct db *db, uint64_t segment, bool with_rows)
-{
-    static const char *const steps[] = {"DELETE FROM dead WHERE segment = ?1",
-                                        "DELETE FROM segment WHERE number = ?1",
-                                        "DELETE FROM partitions WHERE segment = ?1"};
-    int64_t n = 0;
-    for (size_t i = 0; n >= 0 && i < (with_rows ? 3u : 2u); i++)
-        n = db_run(db, steps[i], NULL, NULL, "i", index_i64(segment));
-    return n < 0 ? (int)n : SKEIN_OK;
-}
-
-int index_segment_removed(struct index *index, uint64_t segment)
-{
-    int status = db_begin(index->write);
-    if (status < 0)
-        return index_fail(index, status);
-    status = segment_forget(index->write, segment, false);
-    int ended = db_end(index->write, status == SKEIN_OK);
-    return index_fail(index, status < 0 ? status : ended);
-}
-
 /* ---- following the store ---- */
+
+bool index_rebuilt(const struct index *index)
+{
+    return atomic_load(&index->rebuilt);
+}
 
 static int scan_partition(void *context, const struct store_record *record,
                           const struct store_place *place, const struct partition_footer *footer)
@@ -369,10 +351,10 @@ static int scan_partition(void *context, const struct store_record *record,
     return rows_insert(index->write, &row, 1);
 }
 
-static int scan_tombstone(void *context, const struct capture_id *capture, uint64_t segment)
+static int scan_tombstone(void *context, const struct store_record *record, uint64_t segment)
 {
     struct index *index = context;
-    return capture_delete(index->write, capture, segment);
+    return index_tombstone_apply(index->write, record, segment);
 }
 
 static int value_get(void *context, struct db_row *row)
@@ -391,8 +373,9 @@ static int meta_get(struct db *db, const char *name, uint64_t *value)
 
 static int rows_clear(struct db *db)
 {
-    return db_exec(db, "DELETE FROM partitions; DELETE FROM segment; DELETE FROM tombstone;"
-                       "DELETE FROM dead; DELETE FROM meta;");
+    return db_exec(db, "DELETE FROM partitions; DELETE FROM member; DELETE FROM segment;"
+                       "DELETE FROM deleted; DELETE FROM tombstone; DELETE FROM copy;"
+                       "DELETE FROM meta;");
 }
 
 /* Brings the rows up to the store's end, from where they end or, where that is not in the store,
@@ -410,7 +393,8 @@ static int store_follow(struct index *index, bool from_nothing)
     store_totals(index->store, &segments, &bytes, &end_segment, &end_offset);
     if (segment > end_segment || (segment == end_segment && offset > end_offset))
         from_nothing = true; /* another store's index, or the disk lost what it had promised */
-    if (!status && from_nothing) {
+    if (!status && (from_nothing || (segment == 0 && end_segment > 0))) {
+        atomic_store(&index->rebuilt, true);
         status = rows_clear(db);
         segment = offset = 0;
     }
@@ -420,11 +404,21 @@ static int store_follow(struct index *index, bool from_nothing)
     return status != SKEIN_OK ? status : ended;
 }
 
+int index_follow(struct index *index)
+{
+    return index_fail(index, store_follow(index, false));
+}
+
 int index_rebuild(struct index *index, struct store *store)
 {
     index->store = store;
     return index_fail(index, store_follow(index, true));
 }
+
+struct number_list {
+    uint64_t *numbers;
+    size_t count, room;
+};
 
 static int numbers_collect(void *context, struct db_row *row)
 {
@@ -450,7 +444,7 @@ static int missing_forget(struct index *index)
     int status = n < 0 ? (int)n : (size_t)n > list.count ? SKEIN_NO_MEMORY : SKEIN_OK;
     for (size_t i = 0; !status && i < list.count; i++)
         if (!store_has_segment(index->store, list.numbers[i]))
-            status = segment_forget(index->write, list.numbers[i], true);
+            status = index_segment_forget(index->write, list.numbers[i], true);
     free(list.numbers);
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Group commit and deletion. Runs on the ingest thread alone. The order of its steps is the
+ * Group commit. Runs on the ingest thread alone. The order of its steps is the
  * guarantee of the data port:
  *
  *   1 append every partition of the group   2 one sync   3 rows into the index, one transaction
@@ -181,13 +181,20 @@ static void group_acknowledge(struct ingest *in)
     }
 }
 
+int ingest_index_follow(struct ingest *in)
+{
+    int status = in->behind ? index_follow(in->index) : SKEIN_OK;
+    in->behind &= status < 0;
+    return status;
+}
+
 void group_commit(struct ingest *in)
 {
     struct group *g = &in->group;
     if (g->count == 0 || (!g->durable && group_store(in) < 0) || !g->durable)
         return;
     size_t n = group_rows(in);
-    if (index_add(in->index, in->rows, n) < 0) {
+    if (ingest_index_follow(in) < 0 || index_add(in->index, in->rows, n) < 0) {
         /* Durable, but nobody would find it, and its repeat would be stored twice: kept until the
          * index has it. */
         atomic_store(&in->problem, INGEST_INDEX);
@@ -206,51 +213,4 @@ void group_commit(struct ingest *in)
         (void)ingest_reclaim(
             in); /* a segment has been closed; what fails is tried again with the next */
     }
-}
-
-/* ---- deleting ---- */
-
-int ingest_reclaim(struct ingest *in)
-{
-    for (;;) {
-        uint64_t empty[64];
-        size_t count = sizeof empty / sizeof *empty;
-        int status = index_empty_segments(in->index, empty, &count);
-        if (status < 0 || count == 0)
-            return status;
-        size_t removed = 0;
-        for (size_t i = 0; i < count; i++) {
-            status = store_remove_segment(in->store, empty[i]);
-            if (status == SKEIN_BUSY)
-                continue;
-            if (status < 0 && status != SKEIN_NOT_FOUND)
-                return status;
-            status = index_segment_removed(in->index, empty[i]);
-            if (status < 0)
-                return status;
-            removed++;
-        }
-        if (removed == 0)
-            return SKEIN_OK;
-    }
-}
-
-int ingest_delete_now(struct ingest *in, const struct capture_id *capture)
-{
-    if (capture_id_is_zero(capture))
-        return SKEIN_INVALID;
-    group_commit(in);
-    if (in->group.count > 0)
-        return SKEIN_BUSY;
-    int status = store_append_tombstone(in->store, capture);
-    if (status < 0)
-        return status;
-    uint64_t none[1];
-    size_t count = 0;
-    status = index_delete_capture(in->index, capture, none, &count);
-    if (status < 0)
-        return status;
-    (void)ingest_reclaim(
-        in); /* the capture is gone; room that is not given back now is at the next chance */
-    return SKEIN_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of struct ingest. Included by ingest.c, which receives, and ingest_commit.c, which
- * commits and answers; by nobody else. All but the fields titled so belongs to the ingest thread.
+ * The inside of struct ingest. Included by ingest.c, which receives, ingest_commit.c, which
+ * commits and answers, and ingest_reclaim.c, which deletes; by nobody else. All but the fields titled so belongs to the ingest thread.
  */
 #ifndef INGEST_INT_H
 #define INGEST_INT_H
@@ -83,6 +83,7 @@ struct ingest {
     struct group group;
     struct partition_row *rows; /* GROUP_COUNT_MAX, for the commit */
     uint64_t last_segment;      /* of the last commit */
+    bool behind;                /* the index missed a tombstone: it follows the store first */
     uint64_t expire_ns;         /* when stale assemblies are looked for next */
 
     /* shared with any thread */
@@ -114,6 +115,8 @@ void member_fini(struct member *member);
 /* Commits the group, or what of it waits for the index; answers everybody who got a result. */
 void group_commit(struct ingest *in);
 
+/* Gives the index what it missed. SKEIN_OK or the index's status. */
+int ingest_index_follow(struct ingest *in);
 /* Removes segments that hold nothing any more. SKEIN_OK or the first failure. */
 int ingest_reclaim(struct ingest *in);
 /* On the ingest thread: what ingest_delete_capture asks for. */

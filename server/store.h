@@ -30,14 +30,15 @@ struct store;
 struct store_settings {
     const char *folder;
     uint64_t segment_bytes;  /* a segment is closed when it is larger; default 64 MiB */
-    uint64_t min_free_bytes; /* appends are refused with SKEIN_FULL below this much free disk */
+    uint64_t min_free_bytes; /* partitions are refused with SKEIN_FULL below this much free disk */
 };
 
 /* Called for every record found, oldest first: at open for those behind `from` and by store_scan
  * for all. `footer` is the partition's. */
 typedef int store_scan_fn(void *context, const struct store_record *record,
                           const struct store_place *place, const struct partition_footer *footer);
-typedef int store_tombstone_fn(void *context, const struct capture_id *capture, uint64_t segment);
+/* A tombstone: of a capture or, where that is zero, of the key's partition. */
+typedef int store_tombstone_fn(void *context, const struct store_record *record, uint64_t segment);
 
 /* Opens the folder (made where absent), cuts a torn tail off the last segment, finishes an
  * unfinished close. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT; SKEIN_BUSY (another collector has it) with
@@ -53,9 +54,11 @@ int store_append(struct store *store, const struct store_record *record, const v
                  size_t bytes, struct store_place *place);
 int store_sync(struct store *store);
 
-/* Notes, durably, that all partitions of a capture are deleted. Segments that hold nothing else are
- * removed by store_reclaim. */
-int store_append_tombstone(struct store *store, const struct capture_id *capture);
+/* Notes, durably and in one segment, what is deleted: each record a capture or, where that is zero,
+ * the key's partition. Where it fails, the first *done of them are noted all the same. May use the
+ * room that min_free_bytes keeps. Segments that hold nothing else are the caller's to remove. */
+int store_append_tombstones(struct store *store, const struct store_record *records, size_t count,
+                            size_t *done);
 
 /* Removes a closed segment. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_BUSY (it is the open one), SKEIN_IO.
  */

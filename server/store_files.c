@@ -369,7 +369,9 @@ static int record_append(struct store *store, const struct segment_record *recor
     if (status < 0)
         return SKEIN_FULL; /* unknown is treated as none: the caller tries again later */
     uint64_t need = record->length + SEGMENT_RECORD_BYTES + 8;
-    if (free_bytes < store->min_free_bytes || need > free_bytes - store->min_free_bytes)
+    /* Deleting must work on a full disk: it is what makes room. */
+    uint64_t keep = record->kind == SEGMENT_TOMBSTONE ? 0 : store->min_free_bytes;
+    if (free_bytes < keep || need > free_bytes - keep)
         return SKEIN_FULL;
     if (writer_full(store))
         writer_close(store);
@@ -421,22 +423,36 @@ int store_sync(struct store *store)
     return SKEIN_OK;
 }
 
-int store_append_tombstone(struct store *store, const struct capture_id *capture)
+static int tombstones_write(struct store *store, const struct store_record *records, size_t count,
+                            size_t *done)
 {
-    bool alone = store->state != STORE_DIRTY;
-    struct segment_record r = {.kind = SEGMENT_TOMBSTONE};
-    r.about.capture = *capture;
-    r.about.received_ns = clock_realtime_ns();
-    r.checksum = checksum64(NULL, 0);
-    int status = SKEIN_IO;
-    for (int attempt = 0; status == SKEIN_IO && attempt < 2; attempt++) {
+    int status = SKEIN_OK;
+    size_t n = 0;
+    *done = 0;
+    while (status == SKEIN_OK && n < count) {
+        struct segment_record r = {.kind = SEGMENT_TOMBSTONE, .about = records[n]};
+        r.about.received_ns = clock_realtime_ns();
+        r.checksum = checksum64(NULL, 0);
         uint64_t offset;
         status = record_append(store, &r, NULL, &offset);
-        if (!status)
-            status = store_sync(store);
-        if (!alone) /* the caller's partitions went down with it: it must know */
-            break;
+        n += status == SKEIN_OK;
     }
+    if (status == SKEIN_IO) /* abandoned, with what was appended before */
+        return status;
+    int synced = store_sync(store); /* where one found no room, those before it are noted */
+    if (synced < 0)
+        return synced;
+    *done = n;
+    return status;
+}
+
+int store_append_tombstones(struct store *store, const struct store_record *records, size_t count,
+                            size_t *done)
+{
+    bool alone = store->state != STORE_DIRTY;
+    int status = tombstones_write(store, records, count, done);
+    if (status == SKEIN_IO && alone) /* else the caller's partitions went down with it */
+        status = tombstones_write(store, records, count, done);
     return status;
 }
 

@@ -24,7 +24,7 @@ static int record_give(struct scan *s, uint64_t number, const struct segment_rec
                        uint64_t offset, const struct partition_footer *footer)
 {
     if (record->kind == SEGMENT_TOMBSTONE)
-        return s->tombstone ? s->tombstone(s->context, &record->about.capture, number) : SKEIN_OK;
+        return s->tombstone ? s->tombstone(s->context, &record->about, number) : SKEIN_OK;
     struct store_place place = {number, offset + SEGMENT_RECORD_BYTES, record->length};
     return s->fn(s->context, &record->about, &place, footer);
 }

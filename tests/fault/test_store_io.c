@@ -287,6 +287,109 @@ START_TEST(agents_are_sent_back_while_the_disk_fails_and_served_again_after)
 }
 END_TEST
 
+static unsigned rows_found[2]; /* partitions of the kept capture, of the deleted one alone */
+
+static int row_count(void *context, const struct partition_row *row)
+{
+    (void)context;
+    rows_found[row->record.key.sequence % 2]++;
+    return 0;
+}
+
+static void index_reopen(const char *path, struct store **store, struct index **index, bool anew)
+{
+    char error[256] = "", *database = path_join(path, "index.db");
+    index_close(index);
+    store_close(store);
+    if (anew)
+        unlink(database);
+    free(database);
+    *store = store_of(path);
+    ck_assert_int_eq(index_open(path, *store, index, error, sizeof error), SKEIN_OK);
+    struct partition_query all = {.to_ns = UINT64_MAX};
+    rows_found[0] = rows_found[1] = 0;
+    ck_assert_int_ge(index_query(*index, &all, row_count, NULL), 0);
+}
+
+/* Twelve partitions, even ones of capture 1, odd ones of capture 2; 1 is also shared with 1. */
+static void captures_put(struct store *store, struct index *index)
+{
+    struct buf bytes = {0};
+    for (uint64_t i = 0; i < 12; i++) {
+        struct store_record record = {.key = key_of(1, 1, i), .capture = capture_of(1 + i % 2)};
+        struct store_place place;
+        struct partition_footer footer;
+        struct partition_row row;
+        size_t need;
+        partition_of(&record.key, 1500, &bytes);
+        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
+        ck_assert_int_eq(store_sync(store), SKEIN_OK);
+        ck_assert_int_eq(partition_footer_get(bytes.data, bytes.len, &footer, &need), SKEIN_OK);
+        partition_row_make(&row, &record, &place, &footer);
+        ck_assert_int_eq(index_add(index, &row, 1), SKEIN_OK);
+        partition_footer_free(&footer);
+    }
+    struct process_uid process = process_of(1);
+    struct capture_id kept = capture_of(1);
+    ck_assert_int_eq(index_share(index, &kept, &process, 1, 1, 1), 1);
+    buf_fini(&bytes);
+}
+
+static int delete_with_fault(struct store *store, struct index *index, long at, int status)
+{
+    char error[256] = "", address[64];
+    struct ingest *ingest;
+    struct capture_id gone = capture_of(2);
+    (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
+    struct ingest_settings settings = {address, 1 << 20, 1};
+    ck_assert_int_eq(ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error),
+                     SKEIN_OK);
+    faults_set(at, 1, status);
+    int deleted = ingest_delete_capture(ingest, &gone);
+    faults_set(0, 0, 0);
+    ingest_stop(&ingest);
+    return deleted;
+}
+
+/* Each call of a deletion fails in turn: the index says the same as one that is made anew, what is
+ * kept is there, and deleting again deletes all. */
+START_TEST(any_failing_call_of_a_deletion_brings_nothing_back)
+{
+    static const int faults[] = {SKEIN_IO, SKEIN_FULL};
+    for (long n = 1; n <= 16; n++) {
+        char name[32];
+        struct index *index = NULL;
+        struct store *store = NULL;
+        (void)snprintf(name, sizeof name, "run-%ld", n);
+        char *path = path_join(folder, name);
+        index_reopen(path, &store, &index, false);
+        captures_put(store, index);
+        int deleted = delete_with_fault(store, index, (n + 1) / 2, faults[n % 2]);
+        index_reopen(path, &store, &index, false);
+        unsigned gone = rows_found[1];
+        ck_assert_uint_eq(rows_found[0], 6);
+        ck_assert_uint_ge(gone, 1);
+        ck_assert(deleted < 0 || gone == 1);
+        index_reopen(path, &store, &index, true);
+        ck_assert_uint_eq(rows_found[0], 6);
+        ck_assert_msg(rows_found[1] == gone, "call %ld: %u rows, made anew %u", n, gone,
+                      rows_found[1]);
+        struct process_uid process = process_of(1);
+        struct capture_id kept = capture_of(1);
+        ck_assert_int_eq(index_share(index, &kept, &process, 1, 1, 1), 1);
+        ck_assert_int_eq(delete_with_fault(store, index, 0, 0), SKEIN_OK);
+        for (int anew = 0; anew < 2; anew++) {
+            index_reopen(path, &store, &index, anew);
+            ck_assert_uint_eq(rows_found[0], 6);
+            ck_assert_uint_eq(rows_found[1], 1); /* the shared one */
+        }
+        index_close(&index);
+        store_close(&store);
+        free(path);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store_io");
@@ -298,6 +401,7 @@ int main(void)
     tcase_add_test(c, bytes_of_a_failed_sync_are_not_believed_after_a_restart);
     tcase_add_test(c, faults_while_opening_are_returned_or_survived);
     tcase_add_test(c, agents_are_sent_back_while_the_disk_fails_and_served_again_after);
+    tcase_add_test(c, any_failing_call_of_a_deletion_brings_nothing_back);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

@@ -111,10 +111,10 @@ static int see_record(void *context, const struct store_record *record,
     return 0;
 }
 
-static int see_tombstone(void *context, const struct capture_id *capture, uint64_t segment)
+static int see_tombstone(void *context, const struct store_record *record, uint64_t segment)
 {
     struct counts *c = context;
-    (void)capture;
+    (void)record;
     (void)segment;
     c->records++;
     return 0;
@@ -155,6 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (more) { /* not the last one: it is closed by recovery */
         uint8_t next[SEGMENT_HEADER_BYTES + SEGMENT_RECORD_BYTES];
         struct segment_record tombstone = {.kind = SEGMENT_TOMBSTONE};
+        if (bytes[0] & 2) /* of a capture; else of a partition */
+            memset(tombstone.about.capture.bytes, bytes[1], sizeof tombstone.about.capture.bytes);
         segment_header_put(next, &(struct segment_header){.number = 2});
         segment_record_put(next + SEGMENT_HEADER_BYTES, &tombstone, 2, SEGMENT_HEADER_BYTES);
         path_of(2, path);

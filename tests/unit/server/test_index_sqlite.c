@@ -326,39 +326,171 @@ START_TEST(index_of_another_store_is_made_anew)
 }
 END_TEST
 
+static void tombstones_put(const struct store_record *records, size_t count)
+{
+    size_t done;
+    ck_assert_int_eq(store_append_tombstones(store, records, count, &done), SKEIN_OK);
+    ck_assert_uint_eq(done, count);
+    ck_assert_int_eq(index_tombstones_add(index_, records, count), SKEIN_OK);
+}
+
+/* As ingest does. Returns how many partitions went with the capture. */
+static size_t capture_delete(const struct capture_id *capture)
+{
+    struct partition_key keys[ROWS];
+    struct store_record records[ROWS + 1] = {{.agent = 0}};
+    int64_t n = index_only_of(index_, capture, keys, ROWS);
+    ck_assert_int_ge(n, 0);
+    for (int64_t i = 0; i < n; i++)
+        records[i].key = keys[i];
+    records[n].capture = *capture;
+    tombstones_put(records, (size_t)n + 1);
+    return (size_t)n;
+}
+
+static size_t rows_of(const struct capture_id *capture)
+{
+    struct partition_query query = {.to_ns = UINT64_MAX, .capture = capture};
+    struct answer a = {.count = 0};
+    int64_t n = index_query(index_, &query, collect, &a);
+    ck_assert_int_ge(n, 0);
+    return (size_t)n;
+}
+
 START_TEST(rebuild_gives_the_same_rows)
 {
     open_both(30000);
     specs_put();
-    struct capture_id capture = capture_of(2);
-    uint64_t empty[8];
-    size_t count = 8;
-    ck_assert_int_eq(store_append_tombstone(store, &capture), SKEIN_OK);
-    ck_assert_int_eq(index_delete_capture(index_, &capture, empty, &count), SKEIN_OK);
+    struct capture_id capture = capture_of(2), kept = capture_of(1);
+    ck_assert_uint_eq(capture_delete(&capture), (ROWS + 6) / 7);
     size_t before = rows_now();
     ck_assert_uint_eq(before, ROWS - (ROWS + 6) / 7);
-    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
-    ck_assert_uint_eq(rows_now(), before);
-    ck_assert_int_eq(index_capture_deleted(index_, &capture), 1);
+    ck_assert(!index_rebuilt(index_));
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+        ck_assert(index_rebuilt(index_));
+        ck_assert_uint_eq(rows_now(), before);
+        ck_assert_uint_eq(rows_of(&kept), before);
+        ck_assert_uint_eq(rows_of(&capture), 0);
+        ck_assert_int_eq(index_capture_deleted(index_, &capture), 1);
+    }
     close_both();
 }
 END_TEST
 
+START_TEST(shared_partition_stays_until_its_last_capture_goes)
+{
+    open_both(0);
+    specs_make();
+    struct capture_id first = capture_of(1), second = capture_of(2), none = {{0}};
+    struct process_uid process = process_of(1);
+    for (uint32_t i = 0; i < 20; i++) { /* of process 1, epoch 1: sequences 6 and 16; no capture */
+        put(&specs[i], i == 16 ? &none : &first, true);
+    }
+    struct partition_key six = specs[6].key, sixteen = specs[16].key;
+    ck_assert_uint_eq(rows_of(&first), 19);
+    ck_assert_int_eq(index_share(index_, &second, &process, 1, 0, 10), 1);
+    ck_assert_int_eq(index_share(index_, &second, &process, 1, 0, UINT64_MAX), 2);
+    ck_assert_int_eq(index_share(index_, &second, &process, 1, 7, 15), 0);
+    ck_assert_int_eq(index_share(index_, &second, &process, 3, 0, UINT64_MAX), 0);
+    ck_assert_int_eq(index_share(index_, &none, &process, 1, 0, 1), SKEIN_INVALID);
+    ck_assert_uint_eq(rows_of(&second), 2);
+    ck_assert_uint_eq(rows_of(&first), 19);
+    ck_assert_uint_eq(capture_delete(&first), 18);
+    ck_assert_uint_eq(rows_now(), 2);
+    ck_assert_uint_eq(rows_of(&first), 0);
+    ck_assert_uint_eq(rows_of(&second), 2);
+    ck_assert_int_eq(index_share(index_, &first, &process, 1, 0, UINT64_MAX), 0);
+    ck_assert_uint_eq(rows_of(&first), 0);
+    /* Shared memberships are made again by who shared; those of a deleted capture do not return. */
+    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_uint_eq(rows_now(), 2);
+    ck_assert_uint_eq(rows_of(&first), 0);
+    ck_assert_int_eq(index_share(index_, &second, &process, 1, 0, UINT64_MAX), 2);
+    ck_assert_uint_eq(capture_delete(&second), 2);
+    ck_assert_uint_eq(rows_now(), 0);
+    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_uint_eq(rows_now(), 0);
+    /* A deleted partition may be stored again, for another capture. */
+    struct capture_id third = capture_of(3);
+    put(&specs[6], &third, true);
+    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_uint_eq(rows_of(&third), 1);
+    ck_assert_int_eq(index_find(index_, &six, NULL), 1);
+    ck_assert_int_eq(index_find(index_, &sixteen, NULL), 0);
+    close_both();
+}
+END_TEST
+
+START_TEST(merged_capture_gives_all_it_has)
+{
+    open_both(0);
+    specs_make();
+    struct capture_id from = capture_of(1), into = capture_of(2);
+    for (uint32_t i = 0; i < 9; i++)
+        put(&specs[i], i < 6 ? &from : &into, true);
+    struct process_uid process = process_of(1);
+    ck_assert_int_eq(index_share(index_, &into, &process, 2, 0, 1), 1); /* both have it */
+    ck_assert_int_eq(index_merge(index_, &from, &from), SKEIN_INVALID);
+    ck_assert_int_ge(index_merge(index_, &from, &into), 0);
+    ck_assert_uint_eq(rows_of(&from), 0);
+    ck_assert_uint_eq(rows_of(&into), 9);
+    ck_assert_uint_eq(capture_delete(&from), 0);
+    ck_assert_uint_eq(rows_of(&into), 9);
+    close_both();
+}
+END_TEST
+
+START_TEST(later_record_of_a_key_is_the_rows)
+{
+    open_both(1);
+    specs_make();
+    struct capture_id capture = capture_of(1);
+    struct partition_row row;
+    put(&specs[0], &capture, true);
+    put(&specs[1], &capture, true);
+    put(&specs[0], &capture, true);
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq(index_find(index_, &specs[0].key, &row), 1);
+        ck_assert_uint_eq(row.place.segment, 3);
+        uint64_t empty[4];
+        size_t count = 4;
+        ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
+        ck_assert_uint_eq(count, 1);
+        ck_assert_uint_eq(empty[0], 1);
+        ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    }
+    /* What is followed twice changes nothing. */
+    ck_assert_int_eq(index_follow(index_), SKEIN_OK);
+    ck_assert_uint_eq(rows_now(), 2);
+    close_both();
+}
+END_TEST
+
+static void segment_remove(uint64_t segment)
+{
+    struct store_record records[64];
+    int64_t n = index_tombstones_in(index_, segment, records, 64);
+    ck_assert_int_ge(n, 0);
+    tombstones_put(records, (size_t)n);
+    ck_assert_int_eq(store_remove_segment(store, segment), SKEIN_OK);
+}
+
 START_TEST(deleted_capture_frees_the_segments_that_held_nothing_else)
 {
-    open_both(1); /* each partition a segment of its own */
+    open_both(1); /* each group a segment of its own */
     specs_make();
     struct capture_id kept = capture_of(1), gone = capture_of(2);
     for (uint32_t i = 0; i < 12; i++)
         put(&specs[i], i % 3 ? &gone : &kept, true);
     uint64_t empty[64];
     size_t count = 64;
-    ck_assert_int_eq(store_append_tombstone(store, &gone), SKEIN_OK);
-    ck_assert_int_eq(index_delete_capture(index_, &gone, empty, &count), SKEIN_OK);
+    ck_assert_uint_eq(capture_delete(&gone), 8);
+    ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
     ck_assert_uint_eq(count, 8);
     ck_assert_uint_eq(rows_now(), 4);
     for (size_t i = 0; i < count; i++) {
-        ck_assert_int_eq(store_remove_segment(store, empty[i]), SKEIN_OK);
+        segment_remove(empty[i]);
         if (i > 0) /* the first is forgotten by the next open */
             ck_assert_int_eq(index_segment_removed(index_, empty[i]), SKEIN_OK);
     }
@@ -367,36 +499,47 @@ START_TEST(deleted_capture_frees_the_segments_that_held_nothing_else)
     close_both();
     open_both(1);
     ck_assert_uint_eq(rows_now(), 4);
-    /* The tombstone's segment is free once it is no longer the last one: nothing of the capture is
-     * left on disk. */
-    put(&specs[20], &kept, true);
+    /* The tombstones' segment is free once it is no longer the last one; the capture's alone is
+     * appended again. */
+    put(&specs[21], &kept, true);
     count = 64;
     ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
     ck_assert_uint_eq(count, 1);
-    ck_assert_int_eq(store_remove_segment(store, empty[0]), SKEIN_OK);
+    struct store_record records[64];
+    ck_assert_int_eq(index_tombstones_in(index_, empty[0], records, 64), 1);
+    ck_assert(capture_id_equal(&records[0].capture, &gone));
+    segment_remove(empty[0]);
     ck_assert_int_eq(index_segment_removed(index_, empty[0]), SKEIN_OK);
     ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
     ck_assert_uint_eq(rows_now(), 5);
+    ck_assert_int_eq(index_capture_deleted(index_, &gone), 1);
+    /* A segment of nothing but needed tombstones stays: moving it would gain nothing. */
+    put(&specs[22], &kept, true);
+    count = 64;
+    ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
+    ck_assert_uint_eq(count, 0);
     close_both();
 }
 END_TEST
 
-START_TEST(tombstone_is_kept_while_its_partitions_are_on_disk)
+START_TEST(tombstone_is_kept_while_its_partition_is_on_disk)
 {
-    open_both(1);
+    open_both(5000);
     specs_make();
     struct capture_id kept = capture_of(1), gone = capture_of(2);
-    uint64_t empty[64];
-    size_t count = 64;
     put(&specs[0], &kept, true);
-    ck_assert_int_eq(store_append_tombstone(store, &gone),
-                     SKEIN_OK); /* alone in its segment, nothing to delete */
-    ck_assert_int_eq(index_delete_capture(index_, &gone, empty, &count), SKEIN_OK);
-    ck_assert_uint_eq(count, 0);
-    put(&specs[1], &kept, true);
-    count = 64;
-    ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
-    ck_assert_uint_eq(count, 1);
+    for (uint32_t i = 1; rows_now() < 4 || i < 5; i++)
+        put(&specs[i], &gone, true);
+    size_t deleted = capture_delete(&gone);
+    ck_assert_uint_gt(deleted, 0);
+    ck_assert_uint_eq(rows_now(), 1);
+    struct store_record records[64];
+    uint64_t segments, bytes, end_segment, end_offset;
+    store_totals(store, &segments, &bytes, &end_segment, &end_offset);
+    ck_assert_uint_gt(segments, 1);
+    int64_t needed = index_tombstones_in(index_, end_segment, records, 64);
+    ck_assert_int_gt(needed, 1); /* the capture's, and those of partitions in other segments */
+    ck_assert_int_le(needed, (int64_t)deleted + 1);
     close_both();
 }
 END_TEST
@@ -464,7 +607,10 @@ int main(void)
     tcase_add_test(c, index_of_another_store_is_made_anew);
     tcase_add_test(c, rebuild_gives_the_same_rows);
     tcase_add_test(c, deleted_capture_frees_the_segments_that_held_nothing_else);
-    tcase_add_test(c, tombstone_is_kept_while_its_partitions_are_on_disk);
+    tcase_add_test(c, tombstone_is_kept_while_its_partition_is_on_disk);
+    tcase_add_test(c, shared_partition_stays_until_its_last_capture_goes);
+    tcase_add_test(c, merged_capture_gives_all_it_has);
+    tcase_add_test(c, later_record_of_a_key_is_the_rows);
     tcase_add_test(c, callback_may_use_the_index_and_stop);
     tcase_add_test(c, a_range_of_sequences_is_given_in_order);
     suite_add_tcase(suite, c);

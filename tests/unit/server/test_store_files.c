@@ -66,7 +66,7 @@ static void append_range(struct store *store, uint64_t from, uint64_t to, size_t
 
 struct seen {
     struct store *store;
-    uint64_t partitions, tombstones, next;
+    uint64_t partitions, tombstones, captures, next;
     size_t noise;
     bool in_order;
 };
@@ -95,12 +95,12 @@ static int see_partition(void *context, const struct store_record *record,
     return 0;
 }
 
-static int see_tombstone(void *context, const struct capture_id *capture, uint64_t segment)
+static int see_tombstone(void *context, const struct store_record *record, uint64_t segment)
 {
     struct seen *seen = context;
-    (void)capture;
     ck_assert_uint_ge(segment, 1);
     seen->tombstones++;
+    seen->captures += !capture_id_is_zero(&record->capture);
     return 0;
 }
 
@@ -316,13 +316,16 @@ START_TEST(tombstones_are_durable_and_found)
     struct store *store = open_store(0);
     append_range(store, 0, 2, 10);
     ck_assert_int_eq(store_sync(store), SKEIN_OK);
-    struct capture_id capture = capture_of(3);
-    ck_assert_int_eq(store_append_tombstone(store, &capture), SKEIN_OK);
+    struct store_record gone[] = {{.key = key_of(1, 1, 0)}, {.capture = capture_of(3)}};
+    size_t done;
+    ck_assert_int_eq(store_append_tombstones(store, gone, 2, &done), SKEIN_OK);
+    ck_assert_uint_eq(done, 2);
     store_close(&store);
     store = open_store(0);
     struct seen seen = scan_all(store, 10);
     ck_assert_uint_eq(seen.partitions, 2);
-    ck_assert_uint_eq(seen.tombstones, 1);
+    ck_assert_uint_eq(seen.tombstones, 2);
+    ck_assert_uint_eq(seen.captures, 1);
     store_close(&store);
 }
 END_TEST

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What captures have of the footer index, and what goes with them: memberships, tombstones, and
+ * which segments hold nothing that is needed. Any thread, on the writing connection; each call is
+ * one transaction. Never touches the store: the caller makes tombstones durable first.
+ */
+#include <stdlib.h>
+
+#include "index_int.h"
+
+#define TOMBSTONE_BYTES 208 /* on disk: the record, and the record again in the tail */
+
+/* Runs steps in turn; each has one parameter, the blob. */
+static int steps_run(struct db *db, const char *const *steps, size_t count, const void *blob,
+                     size_t bytes)
+{
+    int64_t n = 0;
+    for (size_t i = 0; n >= 0 && i < count; i++)
+        n = db_run(db, steps[i], NULL, NULL, "b", blob, bytes);
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+/* ---- sharing ---- */
+
+static int count_get(void *context, struct db_row *row)
+{
+    *(int64_t *)context = db_i64(row, 0);
+    return 1;
+}
+
+static int64_t range_share(struct db *db, const struct capture_id *capture,
+                           const uint8_t low[INDEX_KEY_BYTES], const uint8_t high[INDEX_KEY_BYTES])
+{
+    const size_t n = INDEX_KEY_BYTES;
+    int64_t stored = 0;
+    int64_t status = db_run(db,
+                            "INSERT OR IGNORE INTO member SELECT ?1, to_ns, key FROM partitions"
+                            " INDEXED BY by_key WHERE key >= ?2 AND key <= ?3 AND NOT EXISTS"
+                            " (SELECT 1 FROM deleted WHERE capture = ?1)",
+                            NULL, NULL, "bbb", (const void *)capture->bytes, sizeof capture->bytes,
+                            (const void *)low, n, (const void *)high, n);
+    if (status >= 0)
+        status = db_run(db,
+                        "SELECT count(*) FROM partitions INDEXED BY by_key WHERE key >= ?2"
+                        " AND key <= ?3 AND NOT EXISTS"
+                        " (SELECT 1 FROM deleted WHERE capture = ?1)",
+                        count_get, &stored, "bbb", (const void *)capture->bytes,
+                        sizeof capture->bytes, (const void *)low, n, (const void *)high, n);
+    return status < 0 ? status : stored;
+}
+
+int64_t index_share(struct index *index, const struct capture_id *capture,
+                    const struct process_uid *process, uint64_t epoch, uint64_t first,
+                    uint64_t last)
+{
+    if (capture_id_is_zero(capture))
+        return SKEIN_INVALID;
+    uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
+    index_key_put(&(struct partition_key){*process, epoch, first}, low);
+    index_key_put(&(struct partition_key){*process, epoch, last}, high);
+    int status = db_begin(index->write);
+    if (status < 0)
+        return index_fail(index, status);
+    int64_t n = range_share(index->write, capture, low, high);
+    int ended = db_end(index->write, n >= 0);
+    return n < 0 ? index_fail(index, n) : ended < 0 ? index_fail(index, ended) : n;
+}
+
+int64_t index_merge(struct index *index, const struct capture_id *from,
+                    const struct capture_id *into)
+{
+    if (capture_id_is_zero(from) || capture_id_is_zero(into) || capture_id_equal(from, into))
+        return SKEIN_INVALID;
+    int status = db_begin(index->write);
+    if (status < 0)
+        return index_fail(index, status);
+    int64_t n = db_run(index->write,
+                       "INSERT OR IGNORE INTO member SELECT ?2, to_ns, key FROM member"
+                       " WHERE capture = ?1 AND NOT EXISTS"
+                       " (SELECT 1 FROM deleted WHERE capture = ?2)",
+                       NULL, NULL, "bb", (const void *)from->bytes, sizeof from->bytes,
+                       (const void *)into->bytes, sizeof into->bytes);
+    if (n >= 0)
+        n = db_run(index->write, "DELETE FROM member WHERE capture = ?1", NULL, NULL, "b",
+                   (const void *)from->bytes, sizeof from->bytes);
+    int ended = db_end(index->write, n >= 0);
+    return n < 0 ? index_fail(index, n) : ended < 0 ? index_fail(index, ended) : n;
+}
+
+/* ---- deleting ---- */
+
+struct key_list {
+    struct partition_key *keys;
+    size_t count, room;
+};
+
+static int key_add(void *context, struct db_row *row)
+{
+    struct key_list *list = context;
+    if (list->count == list->room)
+        return 1;
+    size_t n;
+    const void *bytes = db_blob(row, 0, &n);
+    struct partition_key *key = &list->keys[list->count++];
+    memset(key, 0, sizeof *key);
+    if (n == INDEX_KEY_BYTES)
+        index_key_get(bytes, key);
+    return list->count == list->room;
+}
+
+int64_t index_only_of(struct index *index, const struct capture_id *capture,
+                      struct partition_key *keys, size_t room)
+{
+    struct key_list list = {keys, 0, room};
+    int64_t n = db_run(index->write,
+                       "SELECT key FROM member m WHERE capture = ?1 AND NOT EXISTS"
+                       " (SELECT 1 FROM member o WHERE o.key = m.key AND o.capture <> ?1)",
+                       key_add, &list, "b", (const void *)capture->bytes, sizeof capture->bytes);
+    return n < 0 ? index_fail(index, n) : (int64_t)list.count;
+}
+
+static int partition_delete(struct db *db, const struct partition_key *key, uint64_t segment)
+{
+    static const char *const steps[] = {
+        "INSERT OR IGNORE INTO copy SELECT key, segment FROM partitions WHERE key = ?1",
+        "UPDATE segment SET live = live - 1, bytes = bytes -"
+        " (SELECT bytes FROM partitions WHERE key = ?1)"
+        " WHERE number = (SELECT segment FROM partitions WHERE key = ?1)",
+        "DELETE FROM partitions WHERE key = ?1",
+        "DELETE FROM member WHERE key = ?1",
+    };
+    uint8_t bytes[INDEX_KEY_BYTES];
+    index_key_put(key, bytes);
+    int64_t n = db_run(db, "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2)", NULL, NULL, "bi",
+                       (const void *)bytes, sizeof bytes, index_i64(segment));
+    return n < 0 ? (int)n
+                 : steps_run(db, steps, sizeof steps / sizeof *steps, bytes, sizeof bytes);
+}
+
+static int capture_delete(struct db *db, const struct capture_id *capture, uint64_t segment)
+{
+    static const char *const steps[] = {"DELETE FROM member WHERE capture = ?1"};
+    int64_t n = db_run(db, "INSERT OR REPLACE INTO deleted VALUES(?1, ?2)", NULL, NULL, "bi",
+                       (const void *)capture->bytes, sizeof capture->bytes, index_i64(segment));
+    return n < 0 ? (int)n : steps_run(db, steps, 1, capture->bytes, sizeof capture->bytes);
+}
+
+int index_tombstone_apply(struct db *db, const struct store_record *record, uint64_t segment)
+{
+    int status = index_segment_add(db, segment, 0, 0, 1);
+    if (status < 0)
+        return status;
+    return capture_id_is_zero(&record->capture) ? partition_delete(db, &record->key, segment)
+                                                : capture_delete(db, &record->capture, segment);
+}
+
+int index_tombstones_add(struct index *index, const struct store_record *records, size_t count)
+{
+    uint64_t segments, bytes, end_segment, end_offset;
+    store_totals(index->store, &segments, &bytes, &end_segment, &end_offset);
+    int status = db_begin(index->write);
+    if (status < 0)
+        return index_fail(index, status);
+    for (size_t i = 0; status == SKEIN_OK && i < count; i++)
+        status = index_tombstone_apply(index->write, &records[i], end_segment);
+    int ended = db_end(index->write, status == SKEIN_OK);
+    return index_fail(index, status < 0 ? status : ended);
+}
+
+/* ---- segments ---- */
+
+struct record_list {
+    struct store_record *records;
+    size_t count, room;
+};
+
+static int record_add(void *context, struct db_row *row)
+{
+    struct record_list *list = context;
+    if (list->count == list->room)
+        return 1;
+    struct store_record *record = &list->records[list->count++];
+    memset(record, 0, sizeof *record);
+    size_t n;
+    const void *capture = db_blob(row, 0, &n);
+    if (n == sizeof record->capture.bytes)
+        memcpy(record->capture.bytes, capture, n);
+    const void *key = db_blob(row, 1, &n);
+    if (n == INDEX_KEY_BYTES)
+        index_key_get(key, &record->key);
+    return list->count == list->room;
+}
+
+#define NEEDED                                                                                     \
+    "NOT EXISTS (SELECT 1 FROM partitions p WHERE p.key = t.key)"                                  \
+    " AND EXISTS (SELECT 1 FROM copy c WHERE c.key = t.key AND c.segment <> t.segment)"
+
+int64_t index_tombstones_in(struct index *index, uint64_t segment, struct store_record *records,
+                            size_t room)
+{
+    struct record_list list = {records, 0, room};
+    int64_t n = db_run(index->write,
+                       "SELECT capture, NULL FROM deleted WHERE segment = ?1 UNION ALL"
+                       " SELECT NULL, key FROM tombstone t WHERE segment = ?1 AND " NEEDED,
+                       record_add, &list, "i", index_i64(segment));
+    return n < 0 ? index_fail(index, n) : (int64_t)list.count;
+}
+
+struct number_list {
+    uint64_t *numbers;
+    size_t count, room;
+};
+
+static int number_add(void *context, struct db_row *row)
+{
+    struct number_list *list = context;
+    if (list->count < list->room)
+        list->numbers[list->count++] = (uint64_t)db_i64(row, 0);
+    return list->count == list->room;
+}
+
+int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
+{
+    uint64_t total, bytes, end_segment, end_offset;
+    store_totals(index->store, &total, &bytes, &end_segment, &end_offset);
+    struct number_list list = {segments, 0, *count};
+    int64_t n = 0;
+    if (*count > 0) /* tombstones that would only move from one segment to the next stay */
+        n = db_run(index->write,
+                   "SELECT number FROM segment WHERE live = 0 AND number < ?1 AND 2 * "
+                   "((SELECT count(*) FROM deleted WHERE segment = number) +"
+                   " (SELECT count(*) FROM tombstone t WHERE segment = number AND " NEEDED "))"
+                   " * ?2 < written + records * ?2",
+                   number_add, &list, "ii", index_i64(end_segment), (int64_t)TOMBSTONE_BYTES);
+    *count = list.count;
+    return n < 0 ? index_fail(index, n) : SKEIN_OK;
+}
+
+int index_segment_forget(struct db *db, uint64_t segment, bool with_rows)
+{
+    static const char *const steps[] = {
+        "DELETE FROM copy WHERE segment = ?1",
+        "DELETE FROM segment WHERE number = ?1",
+        "DELETE FROM tombstone WHERE segment = ?1",
+        "DELETE FROM member WHERE key IN (SELECT key FROM partitions WHERE segment = ?1)",
+        "DELETE FROM partitions WHERE segment = ?1"};
+    int64_t n = 0;
+    for (size_t i = 0; n >= 0 && i < (with_rows ? 5u : 3u); i++)
+        n = db_run(db, steps[i], NULL, NULL, "i", index_i64(segment));
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+int index_segment_removed(struct index *index, uint64_t segment)
+{
+    int status = db_begin(index->write);
+    if (status < 0)
+        return index_fail(index, status);
+    status = index_segment_forget(index->write, segment, false);
+    int ended = db_end(index->write, status == SKEIN_OK);
+    return index_fail(index, status < 0 ? status : ended);
+}
