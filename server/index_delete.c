@@ -133,8 +133,7 @@ static int partition_delete(struct db *db, const struct partition_key *key, uint
     index_key_put(key, bytes);
     int64_t n = db_run(db, "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2)", NULL, NULL, "bi",
                        (const void *)bytes, sizeof bytes, index_i64(segment));
-    return n < 0 ? (int)n
-                 : steps_run(db, steps, sizeof steps / sizeof *steps, bytes, sizeof bytes);
+    return n < 0 ? (int)n : steps_run(db, steps, sizeof steps / sizeof *steps, bytes, sizeof bytes);
 }
 
 static int capture_delete(struct db *db, const struct capture_id *capture, uint64_t segment)
@@ -239,8 +238,7 @@ int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
 int index_segment_forget(struct db *db, uint64_t segment, bool with_rows)
 {
     static const char *const steps[] = {
-        "DELETE FROM copy WHERE segment = ?1",
-        "DELETE FROM segment WHERE number = ?1",
+        "DELETE FROM copy WHERE segment = ?1", "DELETE FROM segment WHERE number = ?1",
         "DELETE FROM tombstone WHERE segment = ?1",
         "DELETE FROM member WHERE key IN (SELECT key FROM partitions WHERE segment = ?1)",
         "DELETE FROM partitions WHERE segment = ?1"};

@@ -131,9 +131,10 @@ static int page_row(void *context, struct db_row *from)
 
 /* The same for what a capture has: its memberships lead. */
 #define SELECT_MEMBERS                                                                             \
-    "SELECT " INDEX_COLUMNS_OF("p.") " FROM member m CROSS JOIN partitions p INDEXED BY by_key"    \
-    " ON p.key = m.key WHERE m.capture = ?6 AND m.to_ns >= ?1 AND m.to_ns <= ?2"                   \
-    " AND p.from_ns <= ?3 AND (m.to_ns, m.key) > (?4, ?5) ORDER BY m.to_ns, m.key"
+    "SELECT " INDEX_COLUMNS_OF(                                                                    \
+        "p.") " FROM member m CROSS JOIN partitions p INDEXED BY by_key"                           \
+              " ON p.key = m.key WHERE m.capture = ?6 AND m.to_ns >= ?1 AND m.to_ns <= ?2"         \
+              " AND p.from_ns <= ?3 AND (m.to_ns, m.key) > (?4, ?5) ORDER BY m.to_ns, m.key"
 
 /* Fills the page with what lies behind the cursor. 1: there may be more; 0: this part is at its
  * end; a status. */
@@ -150,9 +151,9 @@ static int page_fill(struct run *run)
     const size_t n = sizeof run->after_key;
     int64_t found;
     if (run->way == BY_CAPTURE)
-        found = db_run(db, SELECT_MEMBERS, page_row, run, "iiiibb",
-                       low, high, run->to, run->after_time, key, n, (const void *)q->capture->bytes,
-                       sizeof q->capture->bytes);
+        found =
+            db_run(db, SELECT_MEMBERS, page_row, run, "iiiibb", low, high, run->to, run->after_time,
+                   key, n, (const void *)q->capture->bytes, sizeof q->capture->bytes);
     else if (run->way == BY_PROCESS)
         found = db_run(db, SELECT_FROM("by_process WHERE substr(key, 1, 16) = ?6"), page_row, run,
                        "iiiibb", low, high, run->to, run->after_time, key, n,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The footer index in SQLite: opening, adding, rebuilding; index_delete.c deletes and shares,
- * index_query.c has the queries. Owns folder/index.db, two connections, no thread; any thread may call. Holds nothing that the
- * store does not hold: a lost or damaged file is made again from the segments, and a file that is
- * behind is brought up to the store's end at open.
+ * index_query.c has the queries. Owns folder/index.db, two connections, no thread; any thread may
+ * call. Holds nothing that the store does not hold: a lost or damaged file is made again from the
+ * segments, and a file that is behind is brought up to the store's end at open.
  *
  * Tables: partitions (one row each) · member (which captures have it) · segment (what is alive in
  * each) · deleted (captures) · tombstone (deleted partitions) · copy (records of partitions on disk
@@ -146,8 +146,7 @@ static int end_set(struct db *db, uint64_t segment, uint64_t offset)
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t bytes,
-                      int64_t records)
+int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t bytes, int64_t records)
 {
     int64_t n = db_run(db,
                        "INSERT INTO segment VALUES(?1, ?2, ?3, ?4, ?3) ON CONFLICT(number) DO"
@@ -185,12 +184,11 @@ static int origin_insert(struct db *db, const struct partition_row *row,
     const struct capture_id *capture = &row->record.capture;
     if (capture_id_is_zero(capture))
         return SKEIN_OK;
-    int64_t n =
-        db_run(db,
-               "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3"
-               " WHERE NOT EXISTS (SELECT 1 FROM deleted WHERE capture = ?1)",
-               NULL, NULL, "bib", (const void *)capture->bytes, sizeof capture->bytes,
-               index_i64(row->to_ns), (const void *)key, (size_t)INDEX_KEY_BYTES);
+    int64_t n = db_run(db,
+                       "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3"
+                       " WHERE NOT EXISTS (SELECT 1 FROM deleted WHERE capture = ?1)",
+                       NULL, NULL, "bib", (const void *)capture->bytes, sizeof capture->bytes,
+                       index_i64(row->to_ns), (const void *)key, (size_t)INDEX_KEY_BYTES);
     return n < 0 ? (int)n : SKEIN_OK;
 }
 

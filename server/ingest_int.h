@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of struct ingest. Included by ingest.c, which receives, ingest_commit.c, which
- * commits and answers, and ingest_reclaim.c, which deletes; by nobody else. All but the fields titled so belongs to the ingest thread.
+ * commits and answers, and ingest_reclaim.c, which deletes; by nobody else. All but the fields
+ * titled so belongs to the ingest thread.
  */
 #ifndef INGEST_INT_H
 #define INGEST_INT_H
