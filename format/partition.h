@@ -118,6 +118,7 @@ struct partition_block {
     uint32_t stored_bytes, raw_bytes;
     uint32_t threads; /* batches in it */
     uint64_t events, from_ticks, to_ticks;
+    uint32_t left_out; /* in a slice: blocks of the whole partition missing in front of it */
 };
 struct partition_type_count {
     char *name;
@@ -140,6 +141,10 @@ struct partition_footer {
     size_t loss_count;
     uint64_t *trace_id_filter; /* Bloom filter of OpenTelemetry trace ids, or NULL */
     size_t trace_id_filter_words;
+    /* F-38: some blocks of the partition were left out: behind the last one here, and the records
+     * of all that are missing */
+    bool slice;
+    uint64_t left_out_behind, left_out_events;
 };
 
 /* Finds and decodes the footer at the end of `bytes` (at least the partition's tail; the whole

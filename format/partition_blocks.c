@@ -288,8 +288,10 @@ int batch_enter(struct partition_reader *r, struct lane *lane, const struct read
 static void batch_restate(const struct partition_reader *r, struct lane *lane,
                           const struct reader_batch *batch)
 {
-    bool continues =
-        batch->opens == 0 && lane->has_sequence && batch->sequence - lane->last_sequence <= 1;
+    uint32_t hole = r->blocks[batch->block].hole;
+    bool continues = batch->opens == 0 && lane->has_sequence && hole == lane->last_hole &&
+                     batch->sequence - lane->last_sequence <= 1;
+    lane->last_hole = hole;
     lane->clip_to = UINT32_MAX;
     lane->has_sequence = true;
     lane->last_sequence = batch->last_sequence;

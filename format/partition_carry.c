@@ -192,7 +192,9 @@ void partition_reader_continue(struct partition_reader *to, const struct partiti
 {
     struct carrier c = {.to = to};
     struct known_thread *known = calloc(from->thread_count + 1, sizeof *known);
-    if (to->prepared || known == NULL) {
+    bool cut = from->footer.left_out_behind > 0 || /* F-41 */
+               (to->block_count > 0 && to->footer.blocks[0].left_out > 0);
+    if (to->prepared || cut || known == NULL) {
         free(known);
         return;
     }

@@ -23,7 +23,7 @@ static int batch_count(struct partition_reader *r, struct lane *lane,
     if (batch_enter(r, lane, batch) != SKEIN_OK)
         return r->status;
     sums->events += batch->events;
-    if (batch->events > 0) {
+    if (batch->events > 0 || r->footer.slice) { /* F-40: a slice has the bounds of its blocks */
         sums->from_ticks = batch->base < sums->from_ticks ? batch->base : sums->from_ticks;
         sums->to_ticks = batch->last > sums->to_ticks ? batch->last : sums->to_ticks;
     }
@@ -52,15 +52,36 @@ static int block_compare(struct partition_reader *r, size_t i, size_t *at)
                        (unsigned long long)block->offset);
 }
 
+/* F-40: a slice names the types of the whole, with at least the records that are here. */
+static int types_cover(struct partition_reader *r, const struct sums *sums)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < r->type_count; i++) {
+        while (sums->by_type[i] > 0 && k < r->footer.type_count &&
+               strcmp(r->footer.types[k].name, r->types[i].name) != 0)
+            k++;
+        if (sums->by_type[i] == 0)
+            continue;
+        if (k == r->footer.type_count || r->footer.types[k].events < sums->by_type[i])
+            return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about event type \"%.64s\"",
+                               r->types[i].name);
+        k++;
+    }
+    return SKEIN_OK;
+}
+
 static int types_compare(struct partition_reader *r, const struct sums *sums)
 {
     size_t k = 0;
+    if (r->footer.slice)
+        return types_cover(r, sums);
     for (size_t i = 0; i < r->type_count; i++) {
         if (sums->by_type[i] == 0)
             continue;
         const struct partition_type_count *told = &r->footer.types[k];
-        if (k == r->footer.type_count || told->events != sums->by_type[i] ||
-            told->klass != r->types[i].klass || strcmp(told->name, r->types[i].name) != 0)
+        bool same = k < r->footer.type_count && told->events == sums->by_type[i] &&
+                    told->klass == r->types[i].klass && strcmp(told->name, r->types[i].name) == 0;
+        if (!same)
             return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about event type \"%.64s\"",
                                r->types[i].name);
         k++;

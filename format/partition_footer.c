@@ -126,6 +126,8 @@ static void blocks_put(struct buf *b, const struct partition_footer *footer)
         buf_put_uleb(&entry, block->events);
         buf_put_uleb(&entry, block->from_ticks);
         buf_put_uleb(&entry, block->to_ticks);
+        if (footer->slice)
+            buf_put_uleb(&entry, block->left_out);
         if (entry.status != SKEIN_OK)
             b->status = SKEIN_NO_MEMORY;
         buf_put_text(b, (const char *)entry.data, entry.len);
@@ -173,6 +175,11 @@ void footer_put(struct buf *b, const struct partition_footer *footer)
     buf_put_uleb(b, footer->trace_id_filter_words);
     for (size_t i = 0; i < footer->trace_id_filter_words; i++)
         buf_put_u64(b, footer->trace_id_filter[i]);
+    if (!footer->slice)
+        return;
+    buf_put_u8(b, 1);
+    buf_put_uleb(b, footer->left_out_behind);
+    buf_put_uleb(b, footer->left_out_events);
 }
 
 static void blocks_get(struct cursor *c, struct partition_footer *footer)
@@ -192,12 +199,15 @@ static void blocks_get(struct cursor *c, struct partition_footer *footer)
         block->events = cursor_uleb(&entry);
         block->from_ticks = cursor_uleb(&entry);
         block->to_ticks = cursor_uleb(&entry);
+        uint64_t left_out = cursor_left(&entry) > 0 ? cursor_uleb(&entry) : 0;
         if (entry.status != SKEIN_OK || stored > PARTITION_BYTES_MAX ||
-            raw > PARTITION_BLOCK_RAW_MAX || batches > PARTITION_BLOCK_RAW_MAX)
+            raw > PARTITION_BLOCK_RAW_MAX || batches > PARTITION_BLOCK_RAW_MAX ||
+            left_out > BLOCKS_MAX)
             cursor_fail(c, SKEIN_CORRUPT);
         block->stored_bytes = (uint32_t)stored;
         block->raw_bytes = (uint32_t)raw;
         block->threads = (uint32_t)batches;
+        block->left_out = (uint32_t)left_out;
     }
 }
 
@@ -237,6 +247,18 @@ static void filter_get(struct cursor *c, struct partition_footer *footer)
         footer->trace_id_filter[i] = cursor_u64(c);
 }
 
+/* F-38; what is not there is no slice. */
+static void slice_get(struct cursor *c, struct partition_footer *footer)
+{
+    if (cursor_left(c) == 0)
+        return;
+    footer->slice = cursor_u8(c) == 1;
+    footer->left_out_behind = cursor_uleb(c);
+    footer->left_out_events = cursor_uleb(c);
+    if (footer->left_out_behind > BLOCKS_MAX)
+        cursor_fail(c, SKEIN_CORRUPT);
+}
+
 static void footer_payload_get(struct cursor *c, struct partition_footer *footer)
 {
     const uint8_t *process = cursor_bytes(c, sizeof footer->key.process.bytes);
@@ -268,6 +290,8 @@ static void footer_payload_get(struct cursor *c, struct partition_footer *footer
         losses_get(c, &footer->losses, &footer->loss_count);
     if (c->status == SKEIN_OK)
         filter_get(c, footer);
+    if (c->status == SKEIN_OK)
+        slice_get(c, footer);
 }
 
 int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer *footer,

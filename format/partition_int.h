@@ -11,6 +11,7 @@
 
 #define FORMAT_MAJOR       1
 #define FORMAT_MINOR       0
+#define FORMAT_MINOR_SLICE 1 /* F-38: of partitions that say that they are slices */
 #define HEAD_BYTES         32
 #define TAIL_BYTES         32
 #define SECTION_HEAD_BYTES 24
@@ -72,6 +73,7 @@ struct section {
 /* ---- partition_section.c: head, sections, tail ---- */
 
 void head_put(struct buf *b, uint8_t kind, uint64_t length);
+void head_put_minor(struct buf *b, uint8_t minor, uint8_t kind, uint64_t length);
 
 /* A section around a payload that is in place: fills the 24 bytes at b->data + at for everything
  * behind them. */
@@ -84,6 +86,8 @@ void section_put_packed(struct buf *b, uint16_t kind, const uint8_t *raw, size_t
 
 /* The tail behind the last section, which starts at `last` of b; the whole starts at `start`. */
 void tail_put(struct buf *b, size_t start, size_t last, uint8_t kind);
+/* The same where not all of the whole lies in b: it has `length` bytes, tail included. */
+void tail_put_length(struct buf *b, size_t last, uint64_t length, uint8_t kind);
 
 /* The section at c (offset of c->pos from the partition's start given): SKEIN_OK, SKEIN_TRUNCATED,
  * SKEIN_CORRUPT (fields that contradict each other). The checksum is not verified; c moves behind
@@ -111,6 +115,8 @@ struct tick_scale {
 int tick_scale_init(struct tick_scale *scale,
                     const struct partition_info *info); /* SKEIN_OK, SKEIN_INVALID (F-16) */
 uint64_t tick_scale_ns(const struct tick_scale *scale, uint64_t ticks);
+/* Gives times `offset_ns` later; as near as 0 to 2^64 - 1 allow. */
+struct tick_scale tick_scale_shift(const struct tick_scale *scale, int64_t offset_ns);
 uint64_t tick_scale_span_ns(const struct tick_scale *scale, uint64_t ticks); /* a length */
 
 /* ---- partition_footer.c ---- */

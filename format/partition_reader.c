@@ -281,12 +281,14 @@ static void loss_give(struct partition_reader *r, struct trace_event *event)
 static bool open_give(struct partition_reader *r, struct trace_event *event)
 {
     uint64_t cut = r->now > r->info.end.ticks ? r->now : r->info.end.ticks;
+    bool behind = r->footer.left_out_behind > 0; /* F-41: the end may be left out */
     for (; r->open_lane < r->thread_count; r->open_lane++, r->open_frame = 0) {
         const struct lane *lane = &r->lanes[r->open_lane];
         if (r->open_frame == lane->depth)
             continue;
         const struct reader_frame *frame = &lane->stack[r->open_frame++];
-        range_give(r, lane, frame, TRACE_OPEN, cut, event);
+        range_give(r, lane, frame, TRACE_OPEN, behind ? lane->ticks : cut, event);
+        event->end_clipped = behind;
         event->thread = &r->threads[r->open_lane];
         event->ticks = frame->ticks;
         return true;

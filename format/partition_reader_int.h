@@ -36,7 +36,8 @@ struct reader_type {
 
 struct reader_block {
     struct section section;
-    uint8_t *raw; /* NULL until the first event is asked for */
+    uint8_t *raw;  /* NULL until the first event is asked for */
+    uint32_t hole; /* F-41: places in front of it where blocks are left out */
 };
 
 /* A batch: its header, checked, and where its columns lie. */
@@ -97,6 +98,7 @@ struct lane {
     uint64_t deeper; /* open ranges that were not kept */
     uint64_t last_sequence;
     bool has_sequence;
+    uint32_t last_hole; /* of the block of its batch before */
 
     bool blocked;
     uint32_t heap_at, waits_next;

@@ -40,16 +40,21 @@ static uint64_t framed_checksum(const uint8_t fields[16], const void *bytes, siz
     return checksum64(both, sizeof both);
 }
 
-void head_put(struct buf *b, uint8_t kind, uint64_t length)
+void head_put_minor(struct buf *b, uint8_t minor, uint8_t kind, uint64_t length)
 {
     uint8_t head[HEAD_BYTES] = {0};
     memcpy(head, head_magic, sizeof head_magic);
     head[8] = FORMAT_MAJOR;
-    head[9] = FORMAT_MINOR;
+    head[9] = minor;
     head[10] = kind;
     store_u64(head + 16, length);
     store_u64(head + 24, checksum64(head, 24));
     buf_put(b, head, sizeof head);
+}
+
+void head_put(struct buf *b, uint8_t kind, uint64_t length)
+{
+    head_put_minor(b, FORMAT_MINOR, kind, length);
 }
 
 /* F-8 */
@@ -116,17 +121,22 @@ void section_put_packed(struct buf *b, uint16_t kind, const uint8_t *raw, size_t
     section_seal(b, at, PACKING_LZ4, (uint32_t)raw_bytes);
 }
 
-void tail_put(struct buf *b, size_t start, size_t last, uint8_t kind)
+void tail_put_length(struct buf *b, size_t last, uint64_t length, uint8_t kind)
 {
     if (b->status != SKEIN_OK)
         return;
     uint8_t tail[TAIL_BYTES];
     store_u64(tail, b->len - last + TAIL_BYTES);
-    store_u64(tail + 8, b->len - start + TAIL_BYTES);
+    store_u64(tail + 8, length);
     store_u64(tail + 16, framed_checksum(tail, b->data + last, b->len - last));
     memcpy(tail + 24, tail_magic, sizeof tail_magic);
     tail[31] = kind == HEAD_TABLE ? TAIL_MAGIC_TABLE : TAIL_MAGIC_PARTITION;
     buf_put(b, tail, sizeof tail);
+}
+
+void tail_put(struct buf *b, size_t start, size_t last, uint8_t kind)
+{
+    tail_put_length(b, last, b->len - start + TAIL_BYTES, kind);
 }
 
 int section_get(struct cursor *c, uint64_t offset, struct section *section)

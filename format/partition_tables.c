@@ -376,9 +376,12 @@ static int footer_compare(struct partition_reader *r)
     if (r->footer.block_count != r->block_count)
         return reader_fail(r, SKEIN_CORRUPT, "the footer lists %zu blocks, there are %zu",
                            r->footer.block_count, r->block_count);
+    uint32_t holes = 0;
     for (size_t i = 0; i < r->block_count; i++) {
         const struct section *section = &r->blocks[i].section;
         const struct partition_block *block = &r->footer.blocks[i];
+        holes += block->left_out > 0;
+        r->blocks[i].hole = holes;
         if (block->offset != section->offset || block->raw_bytes != section->raw_bytes ||
             block->stored_bytes != section->length + SECTION_HEAD_BYTES)
             return reader_fail(r, SKEIN_CORRUPT,

@@ -19,6 +19,16 @@ int tick_scale_init(struct tick_scale *scale, const struct partition_info *info)
     return SKEIN_OK;
 }
 
+struct tick_scale tick_scale_shift(const struct tick_scale *scale, int64_t offset_ns)
+{
+    struct tick_scale shifted = *scale;
+    __int128 anchor = (__int128)scale->anchor_ns + offset_ns;
+    shifted.anchor_ns = anchor < 0                      ? 0
+                        : anchor > (__int128)UINT64_MAX ? UINT64_MAX
+                                                        : (uint64_t)anchor;
+    return shifted;
+}
+
 uint64_t tick_scale_ns(const struct tick_scale *scale, uint64_t ticks)
 {
     /* |difference| < 2^64 and factor <= 2^60, so the product fits 128 bits with its sign */

@@ -368,16 +368,23 @@ static void send_trace(struct collector *c, struct http_exchange *x, struct trac
 
 void api_captures_trace(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"process", "format", NULL};
+    static const char *const known[] = {"process", "from", "to", "format", NULL};
     struct collector *c = context;
     struct capture_id id;
     struct process_uid process;
     bool one_process;
+    uint64_t from, to;
     struct trace_stream *stream;
     const char *format = http_query(x, "format");
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes) ||
-        !api_query_id(x, "process", process.bytes, &one_process))
+        !api_query_id(x, "process", process.bytes, &one_process) ||
+        !api_time(x, "from", 0, &from) || !api_time(x, "to", UINT64_MAX, &to))
         return;
+    if (from > to) {
+        http_problem(x, 400, "to", "must not be before from");
+        return;
+    }
+    bool window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;
     bool export = format != NULL && strcmp(format, "perfetto") == 0;
     if (format != NULL && !export && strcmp(format, "skein") != 0) {
         http_problem(x, 400, "format", "must be skein or perfetto");
@@ -389,11 +396,15 @@ void api_captures_trace(void *context, struct http_exchange *x)
     }
     struct trace_stream_query query = {.capture = &id,
                                        .process = one_process ? &process : NULL,
+                                       .window = window,
+                                       .from_ns = from,
+                                       .to_ns = to,
                                        .format = export ? TRACE_PERFETTO : TRACE_SKEIN};
     int status = trace_stream_open(c->store, c->index, &query, &stream);
     if (status == SKEIN_NOT_FOUND) {
-        http_problem(x, 404, NULL, "nothing of this capture%s is stored (yet); GET %s says why",
-                     one_process ? " and process" : "", "/api/v1/captures/{capture}");
+        http_problem(x, 404, NULL, "nothing of this capture%s%s is stored (yet); GET %s says why",
+                     one_process ? " and process" : "", window ? " and window" : "",
+                     "/api/v1/captures/{capture}");
     } else if (status != SKEIN_OK) {
         api_failed(x, status, "the trace cannot be read");
     } else if (export && !begin_export(c)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Concatenates stored partitions. Owns the list of places and, for Perfetto, the exporter and the
- * partition being exported. Reads the store by pieces; keeps no lock between reads.
+ * Concatenates stored partitions, or slices of them. Owns the list of places, the plan of the slice
+ * that was read last and, for Perfetto, the exporter and the partition being exported. Reads the
+ * store by pieces; keeps no lock between reads.
  */
 #include "trace_stream.h"
 
@@ -11,13 +12,16 @@
 
 #include "checksum.h"
 #include "partition_reader.h"
+#include "partition_slice.h"
 #include "perfetto_export.h"
 #include "trace_file.h"
 
 struct piece {
     struct partition_key key;
     struct store_place place;
-    uint64_t offset; /* in the download */
+    uint64_t from_ns;       /* of its first record */
+    uint64_t bytes, offset; /* in the download */
+    bool cut;               /* not all of it, but a slice */
 };
 
 /* A partition held in memory with its reader. */
@@ -33,6 +37,9 @@ struct trace_stream {
     struct buf table;
     uint64_t bytes;
     char etag[24];
+    uint64_t from_ns, to_ns;      /* the window; 0 and UINT64_MAX: none */
+    struct partition_slice slice; /* of pieces[sliced] */
+    size_t sliced;                /* SIZE_MAX: of none */
     /* Perfetto */
     struct perfetto_export *exporter;
     struct held before, now;
@@ -56,14 +63,20 @@ static int take_row(void *context, const struct partition_row *row)
         s->pieces = larger;
         s->cap = cap;
     }
-    s->pieces[s->count++] = (struct piece){row->record.key, row->place, 0};
+    s->pieces[s->count++] = (struct piece){.key = row->record.key,
+                                           .place = row->place,
+                                           .from_ns = row->from_ns,
+                                           .bytes = row->place.bytes};
     return 0;
 }
 
+/* Sequences are not in time's order where a later capture was cut from an earlier stretch. */
 static int compare(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
     int order = memcmp(x->key.process.bytes, y->key.process.bytes, sizeof x->key.process.bytes);
+    if (order == 0)
+        order = x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
     if (order == 0)
         order = x->key.epoch < y->key.epoch ? -1 : x->key.epoch > y->key.epoch;
     if (order == 0)
@@ -91,23 +104,89 @@ static int find_pieces(struct trace_stream *s, struct index *index,
     return s->count > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
+/* ---- slices ---- */
+
+struct stored {
+    struct store *store;
+    const struct store_place *place;
+};
+
+static int read_stored(void *context, uint64_t offset, void *out, size_t n)
+{
+    const struct stored *stored = context;
+    return store_read(stored->store, stored->place, offset, out, n);
+}
+
+/* The plan of a piece's slice, kept until another piece's is asked for. */
+static int slice_of(struct trace_stream *s, size_t i)
+{
+    const struct piece *p = &s->pieces[i];
+    struct stored stored = {s->store, &p->place};
+    struct partition_source source = {read_stored, &stored, p->place.bytes};
+    if (s->sliced == i)
+        return SKEIN_OK;
+    s->sliced = SIZE_MAX;
+    partition_slice_fini(&s->slice);
+    int status = partition_slice_plan(&source, s->from_ns, s->to_ns, &s->slice);
+    if (status == SKEIN_OK)
+        s->sliced = i;
+    return status;
+}
+
+/* Leaves what the window does not need. A partition that cannot be sliced is sent whole: its reader
+ * says what is wrong with it. */
+static int keep_window(struct trace_stream *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        int status = slice_of(s, i);
+        if (status != SKEIN_OK && status != SKEIN_CORRUPT)
+            return status;
+        struct piece p = s->pieces[i];
+        p.cut = status == SKEIN_OK && s->slice.cut;
+        p.bytes = status == SKEIN_OK ? s->slice.bytes : p.place.bytes;
+        if (p.bytes > 0)
+            s->pieces[kept++] = p;
+    }
+    s->sliced = SIZE_MAX; /* numbers have changed */
+    s->count = kept;
+    return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
+static int read_piece(struct trace_stream *s, size_t i, uint64_t from, void *out, size_t n)
+{
+    const struct piece *p = &s->pieces[i];
+    struct stored stored = {s->store, &p->place};
+    struct partition_source source = {read_stored, &stored, p->place.bytes};
+    if (!p->cut)
+        return store_read(s->store, &p->place, from, out, n);
+    int status = slice_of(s, i);
+    if (status == SKEIN_OK && s->slice.bytes != p->bytes)
+        status = SKEIN_CORRUPT; /* the disk gave other bytes than at the plan */
+    return status == SKEIN_OK ? partition_slice_read(&s->slice, &source, from, out, n) : status;
+}
+
+/* ---- the download ---- */
+
 /* Offsets, closing table, entity tag. */
-static int lay_out(struct trace_stream *s, bool with_table)
+static int lay_out(struct trace_stream *s, bool with_table, enum trace_format format)
 {
     struct buf names = {0};
+    buf_put_u8(&names, (uint8_t)format);
+    buf_put_u64(&names, s->from_ns);
+    buf_put_u64(&names, s->to_ns);
     uint64_t *lengths = malloc(s->count * sizeof *lengths);
     if (lengths == NULL)
         return SKEIN_NO_MEMORY;
-    qsort(s->pieces, s->count, sizeof *s->pieces, compare);
     for (size_t i = 0; i < s->count; i++) {
         struct piece *p = &s->pieces[i];
         p->offset = s->bytes;
-        s->bytes += p->place.bytes;
-        lengths[i] = p->place.bytes;
+        s->bytes += p->bytes;
+        lengths[i] = p->bytes;
         buf_put(&names, p->key.process.bytes, sizeof p->key.process.bytes);
         buf_put_u64(&names, p->key.epoch);
         buf_put_u64(&names, p->key.sequence);
-        buf_put_u64(&names, p->place.bytes);
+        buf_put_u64(&names, p->bytes);
     }
     int status = with_table ? trace_table_put(lengths, s->count, &s->table) : SKEIN_OK;
     s->bytes += s->table.len;
@@ -129,9 +208,16 @@ int trace_stream_open(struct store *store, struct index *index,
     if (s == NULL)
         return SKEIN_NO_MEMORY;
     s->store = store;
+    s->sliced = SIZE_MAX;
+    s->from_ns = query->window ? query->from_ns : 0;
+    s->to_ns = query->window ? query->to_ns : UINT64_MAX;
     int status = find_pieces(s, index, query);
     if (status == SKEIN_OK)
-        status = lay_out(s, query->partition == NULL);
+        qsort(s->pieces, s->count, sizeof *s->pieces, compare);
+    if (status == SKEIN_OK && query->window)
+        status = keep_window(s);
+    if (status == SKEIN_OK)
+        status = lay_out(s, query->partition == NULL, query->format);
     if (status == SKEIN_OK && query->format == TRACE_PERFETTO)
         status = perfetto_export_new(&s->exporter);
     if (status != SKEIN_OK)
@@ -156,6 +242,7 @@ void trace_stream_free(struct trace_stream **stream)
     held_fini(&s->now);
     if (s->exporter != NULL)
         perfetto_export_free(&s->exporter);
+    partition_slice_fini(&s->slice);
     buf_fini(&s->out);
     buf_fini(&s->table);
     free(s->pieces);
@@ -176,7 +263,7 @@ const char *trace_stream_etag(const struct trace_stream *s)
 /* ---- skein ---- */
 
 /* The piece that holds the offset; the caller knows that one does. */
-static const struct piece *piece_at(const struct trace_stream *s, uint64_t offset)
+static size_t piece_at(const struct trace_stream *s, uint64_t offset)
 {
     size_t low = 0, high = s->count;
     while (high - low > 1) {
@@ -186,7 +273,7 @@ static const struct piece *piece_at(const struct trace_stream *s, uint64_t offse
         else
             high = middle;
     }
-    return &s->pieces[low];
+    return low;
 }
 
 static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, size_t n)
@@ -200,10 +287,10 @@ static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, s
         memcpy(out, s->table.data + (offset - table_at), n);
         return (int64_t)n;
     }
-    const struct piece *p = piece_at(s, offset);
-    uint64_t from = offset - p->offset, left = p->place.bytes - from;
+    size_t i = piece_at(s, offset);
+    uint64_t from = offset - s->pieces[i].offset, left = s->pieces[i].bytes - from;
     n = n < left ? n : (size_t)left;
-    int status = store_read(s->store, &p->place, from, out, n);
+    int status = read_piece(s, i, from, out, n);
     return status == SKEIN_OK ? (int64_t)n : status;
 }
 
@@ -220,14 +307,14 @@ static int export_load(struct trace_stream *s)
     held_fini(&s->before);
     s->before = s->now;
     memset(&s->now, 0, sizeof s->now);
-    if (p->place.bytes > PARTITION_BYTES_MAX)
+    if (p->bytes > PARTITION_BYTES_MAX)
         return SKEIN_CORRUPT;
-    s->now.bytes = malloc((size_t)p->place.bytes);
+    s->now.bytes = malloc((size_t)p->bytes);
     if (s->now.bytes == NULL)
         return SKEIN_NO_MEMORY;
-    int status = store_read(s->store, &p->place, 0, s->now.bytes, (size_t)p->place.bytes);
+    int status = read_piece(s, s->next, 0, s->now.bytes, (size_t)p->bytes);
     if (status == SKEIN_OK)
-        status = partition_reader_new(s->now.bytes, (size_t)p->place.bytes, &s->now.reader, error,
+        status = partition_reader_new(s->now.bytes, (size_t)p->bytes, &s->now.reader, error,
                                       sizeof error);
     if (status != SKEIN_OK)
         return status;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A capture's partitions as one download. `skein`: the partitions in a row, by process, epoch and
- * sequence, and a closing table; of known length, readable from any offset, so Range costs nothing.
+ * A capture's partitions as one download, or the part of them that a window needs. `skein`: the
+ * partitions in a row, by process, start, epoch and sequence, and a closing table; of known length,
+ * readable from any offset, so Range costs nothing. Of a partition that reaches out of the window
+ * only the blocks inside are read and sent (format/partition_slice.h).
  * `perfetto`: made while it is read, one partition in memory at a time (two of one process, so that
  * ranges over a cut stay whole). One owner; several streams at once.
  */
@@ -19,17 +21,20 @@ struct trace_stream_query {
     const struct capture_id *capture;      /* NULL: no capture's, then `partition` */
     const struct process_uid *process;     /* NULL: all */
     const struct partition_key *partition; /* NULL: all; the one alone, without a closing table */
+    /* in the collector's time, both included; false: all of each partition */
+    bool window;
+    uint64_t from_ns, to_ns;
     enum trace_format format;
 };
 
-/* Notes the places. SKEIN_OK; SKEIN_NOT_FOUND (not one partition is stored); SKEIN_NO_MEMORY;
- * SKEIN_IO. */
+/* Notes the places and plans the slices. SKEIN_OK; SKEIN_NOT_FOUND (nothing is stored, or nothing
+ * in the window); SKEIN_NO_MEMORY; SKEIN_IO. */
 int trace_stream_open(struct store *store, struct index *index,
                       const struct trace_stream_query *query, struct trace_stream **out);
 void trace_stream_free(struct trace_stream **stream);
 
 uint64_t trace_stream_bytes(const struct trace_stream *s); /* TRACE_SKEIN */
-/* with its quotes; changes with the set of partitions */
+/* with its quotes; changes with the set of partitions, the window and the format */
 const char *trace_stream_etag(const struct trace_stream *s);
 
 /* At most n bytes from offset; TRACE_PERFETTO only onwards. Bytes, 0 at the end, SKEIN_NOT_FOUND

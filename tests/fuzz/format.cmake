@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_fuzz(partition LINK skein_format)
 skein_fuzz(footer LINK skein_format)
+skein_fuzz(slice LINK skein_format)

@@ -240,6 +240,59 @@ START_TEST(trace_is_downloaded_whole_and_by_ranges)
 }
 END_TEST
 
+/* Partition i holds 0.9 s from second 1700000000 + i on. */
+#define SLICE_PATH "/api/v1/captures/01a10000000000000000000000000019/trace"
+
+START_TEST(slice_of_a_trace_holds_what_the_window_needs_and_has_its_own_tag)
+{
+    struct fixture f;
+    struct http_response whole, slice, part;
+    char path[96], url[200], header[96], error[256];
+    struct partition_reader *reader;
+    uint64_t length;
+    bool is_table;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    capture_with(&f, "01a10000000000000000000000000019", 4, 100000, path);
+    call(&f, "GET", SLICE_PATH, NULL, NULL, &whole);
+    snprintf(url, sizeof url, "%s", SLICE_PATH "?from=1700000001500000000&to=1700000002100000000");
+    call(&f, "GET", url, NULL, NULL, &slice);
+    ck_assert_int_eq(slice.status, 200);
+    ck_assert_str_ne(slice.etag, whole.etag);
+    ck_assert_uint_lt(slice.body.len, whole.body.len * 6 / 10);
+    ck_assert_uint_gt(slice.body.len, whole.body.len * 4 / 10);
+    http_response_fini(&slice);
+    /* Between two partitions' records: tables alone, of a partition that says that it is a slice.
+     */
+    snprintf(url, sizeof url, "%s", SLICE_PATH "?from=1700000001900000001&to=1700000001950000000");
+    call(&f, "GET", url, NULL, NULL, &slice);
+    ck_assert_int_eq(slice.status, 200);
+    ck_assert_int_eq(trace_head_get(slice.body.data, slice.body.len, &length, &is_table), SKEIN_OK);
+    ck_assert_int_eq(partition_check(slice.body.data, (size_t)length, error, sizeof error),
+                     SKEIN_OK);
+    ck_assert_int_eq(
+        partition_reader_new(slice.body.data, (size_t)length, &reader, error, sizeof error),
+        SKEIN_OK);
+    ck_assert(partition_reader_footer(reader)->slice);
+    partition_reader_free(&reader);
+    for (size_t from = 0; from < slice.body.len; from += 33333) {
+        size_t n = slice.body.len - from < 50000 ? slice.body.len - from : 50000;
+        snprintf(header, sizeof header, "Range: bytes=%zu-%zu", from, from + n - 1);
+        get_part(&f, url, header, 206, n, &part);
+        ck_assert_str_eq(part.etag, slice.etag);
+        ck_assert_mem_eq(part.body.data, slice.body.data + from, n);
+        http_response_fini(&part);
+    }
+    http_response_fini(&slice);
+    http_response_fini(&whole);
+    expect_problem(&f, "GET", SLICE_PATH "?from=1600000000000000000&to=1600000000000000001", NULL,
+                   404, NULL);
+    expect_problem(&f, "GET", SLICE_PATH "?from=5&to=4", NULL, 400, "to");
+    expect_problem(&f, "GET", SLICE_PATH "?from=noon", NULL, 400, "from");
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(perfetto_and_partitions_and_footers_are_served)
 {
     struct fixture f;
@@ -403,8 +456,10 @@ int main(void)
         "api", errors_are_problems_with_the_right_status, request_id_is_kept_or_made,
         body_is_refused_above_the_limit_and_without_its_type,
         agents_and_processes_are_listed_page_by_page, captures_are_walked_newest_first_by_cursor,
-        trace_is_downloaded_whole_and_by_ranges, perfetto_and_partitions_and_footers_are_served,
-        client_that_trickles_is_cut_off, running_download_finishes_when_the_collector_stops,
+        trace_is_downloaded_whole_and_by_ranges,
+        slice_of_a_trace_holds_what_the_window_needs_and_has_its_own_tag,
+        perfetto_and_partitions_and_footers_are_served, client_that_trickles_is_cut_off,
+        running_download_finishes_when_the_collector_stops,
         clock_offset_is_the_least_delayed_of_the_heartbeats, readiness_and_metrics_are_served,
         NULL));
 }

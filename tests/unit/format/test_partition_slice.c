@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Time slices of a partition: what they hold, that they are sound partitions, and what is read for
+ * them. */
+#include "partition_slice.h"
+#include "reading.h"
+
+#define BATCHES      16u
+#define BATCH_EVENTS 2000u
+#define BATCH_TICKS  (UINT64_C(10) * BATCH_EVENTS)
+#define ALIGNED(t)   (SAMPLE_NS(t) - 1500) /* the sample's collector offset */
+
+struct memory {
+    const struct buf *bytes;
+    uint64_t read;
+};
+
+static int memory_read(void *context, uint64_t offset, void *out, size_t n)
+{
+    struct memory *memory = context;
+    ck_assert(offset <= memory->bytes->len && n <= memory->bytes->len - offset);
+    memcpy(out, memory->bytes->data + offset, n);
+    memory->read += n;
+    return SKEIN_OK;
+}
+
+static uint64_t noise(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state ^ (*state >> 29);
+}
+
+/* Several blocks: a thread in one range from its first record to its last, and a loss early on. */
+static void make_long(struct buf *out)
+{
+    struct partition_event_type wide = {.name = "wide",
+                                        .text = "",
+                                        .file = "",
+                                        .klass = SKEIN_CLASS_INSTANT,
+                                        .nargs = 4,
+                                        .args = {{SKEIN_T_U64, "a", ""},
+                                                 {SKEIN_T_U64, "b", ""},
+                                                 {SKEIN_T_U64, "c", ""},
+                                                 {SKEIN_T_U64, "d", ""}}};
+    struct partition_writer *w = writer();
+    uint32_t t = add_thread(w, 1);
+    uint32_t type = (uint32_t)partition_writer_type(w, &wide);
+    uint32_t query = (uint32_t)partition_writer_type(w, &sample_query);
+    struct partition_value args[SKEIN_ARGS_MAX] = {sample_u64(0)};
+    uint64_t state = 1;
+    args[0] = sample_str("select");
+    partition_writer_batch(w, t, 7, 1, false);
+    partition_writer_event(w, query, 1, 0, args);
+    for (uint32_t i = 0; i < BATCHES; i++) {
+        partition_writer_batch(w, t, 7, 1 + i, false);
+        for (uint32_t k = 0; k < BATCH_EVENTS; k++) {
+            for (unsigned a = 0; a < 4; a++)
+                args[a] = sample_u64(noise(&state));
+            partition_writer_event(w, type, i * BATCH_TICKS + 10 * (k + 1), 0, args);
+        }
+    }
+    partition_writer_end(w, BATCHES * BATCH_TICKS + 1);
+    partition_writer_loss(w, &(struct partition_loss){t, PARTITION_LOSS_RING_FULL, 5, 100, 200});
+    partition_writer_loss(
+        w, &(struct partition_loss){UINT32_MAX, PARTITION_LOSS_SIGNAL, 3, 250000, 250100});
+    partition_writer_open(w, &(struct partition_open){t, query, 5000, 4});
+    buf_clear(out);
+    ck_assert_int_eq(partition_writer_finish(w, out, NULL), SKEIN_OK);
+    partition_writer_free(&w);
+}
+
+/* The slice as bytes, in pieces of `step`; false where nothing lies in the window. */
+static bool slice_make(const struct buf *whole, uint64_t from_ns, uint64_t to_ns, size_t step,
+                       struct buf *out)
+{
+    struct memory memory = {whole, 0};
+    struct partition_source source = {memory_read, &memory, whole->len};
+    struct partition_slice slice;
+    ck_assert_int_eq(partition_slice_plan(&source, from_ns, to_ns, &slice), SKEIN_OK);
+    buf_clear(out);
+    for (uint64_t at = 0; at < slice.bytes;) {
+        size_t n = slice.bytes - at < step ? (size_t)(slice.bytes - at) : step;
+        ck_assert_ptr_nonnull(buf_reserve(out, n));
+        ck_assert_int_eq(partition_slice_read(&slice, &source, at, out->data + out->len, n),
+                         SKEIN_OK);
+        out->len += n;
+        at += n;
+    }
+    partition_slice_fini(&slice);
+    return out->len > 0;
+}
+
+static void expect_sound(const struct buf *bytes)
+{
+    char error[256] = "";
+    int status = partition_check(bytes->data, bytes->len, error, sizeof error);
+    ck_assert_msg(status == SKEIN_OK, "%d %s", status, error);
+}
+
+static struct partition_footer footer_of(const struct buf *bytes)
+{
+    struct partition_footer footer;
+    size_t need;
+    ck_assert_int_eq(partition_footer_get(bytes->data, bytes->len, &footer, &need), SKEIN_OK);
+    return footer;
+}
+
+/* Instants of the partition within the ticks. */
+static uint64_t instants(const struct buf *bytes, uint64_t from, uint64_t to)
+{
+    struct partition_reader *reader;
+    struct trace_event event;
+    char error[256];
+    uint64_t count = 0;
+    int status;
+    ck_assert_int_eq(partition_reader_new(bytes->data, bytes->len, &reader, error, sizeof error),
+                     SKEIN_OK);
+    while ((status = partition_reader_next(reader, &event)) == 1)
+        count += event.kind == TRACE_INSTANT && event.ticks >= from && event.ticks <= to;
+    ck_assert_int_eq(status, 0);
+    partition_reader_free(&reader);
+    return count;
+}
+
+START_TEST(slice_is_a_sound_partition_with_every_record_of_the_window)
+{
+    struct buf whole = {0}, slice = {0};
+    make_long(&whole);
+    struct partition_footer all = footer_of(&whole);
+    ck_assert_uint_gt(all.block_count, 3);
+    uint64_t last = BATCHES * BATCH_TICKS;
+    for (uint64_t from = 10; from < last; from += last / 7)
+        for (uint64_t to = from; to < last; to += last / 5) {
+            ck_assert(slice_make(&whole, ALIGNED(from), ALIGNED(to), 100000, &slice));
+            expect_sound(&slice);
+            struct partition_footer f = footer_of(&slice);
+            uint64_t events = 0;
+            for (size_t i = 0; i < all.block_count; i++)
+                if (all.blocks[i].from_ticks <= to && all.blocks[i].to_ticks >= from)
+                    events += all.blocks[i].events;
+            ck_assert_uint_eq(f.events, events);
+            ck_assert_uint_eq(instants(&slice, from, to), instants(&whole, from, to));
+            ck_assert(f.slice);
+            ck_assert_uint_eq(f.left_out_events, all.events - events);
+            ck_assert(slice.len < whole.len);
+            partition_footer_free(&f);
+        }
+    partition_footer_free(&all);
+    buf_fini(&whole);
+    buf_fini(&slice);
+}
+END_TEST
+
+START_TEST(any_byte_range_of_a_slice_is_the_same_bytes)
+{
+    struct buf whole = {0}, slice = {0}, again = {0};
+    make_long(&whole);
+    ck_assert(slice_make(&whole, ALIGNED(100000), ALIGNED(200000), SIZE_MAX, &slice));
+    static const size_t steps[] = {7, 4096, 100001};
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert(slice_make(&whole, ALIGNED(100000), ALIGNED(200000), steps[i], &again));
+        ck_assert_uint_eq(again.len, slice.len);
+        ck_assert_mem_eq(again.data, slice.data, slice.len);
+    }
+    buf_fini(&whole);
+    buf_fini(&slice);
+    buf_fini(&again);
+}
+END_TEST
+
+START_TEST(partition_inside_the_window_is_its_own_slice_and_one_outside_is_nothing)
+{
+    struct buf whole = {0}, slice = {0};
+    make_long(&whole);
+    ck_assert(slice_make(&whole, 0, UINT64_MAX, SIZE_MAX, &slice));
+    ck_assert_uint_eq(slice.len, whole.len);
+    ck_assert_mem_eq(slice.data, whole.data, whole.len);
+    ck_assert(!slice_make(&whole, 0, ALIGNED(0), SIZE_MAX, &slice));
+    ck_assert(!slice_make(&whole, ALIGNED(900001), UINT64_MAX, SIZE_MAX, &slice));
+    buf_fini(&whole);
+    buf_fini(&slice);
+}
+END_TEST
+
+START_TEST(only_ends_and_needed_blocks_are_read)
+{
+    struct buf whole = {0};
+    make_long(&whole);
+    struct memory memory = {&whole, 0};
+    struct partition_source source = {memory_read, &memory, whole.len};
+    struct partition_slice slice;
+    ck_assert_int_eq(partition_slice_plan(&source, ALIGNED(100000), ALIGNED(100001), &slice),
+                     SKEIN_OK);
+    ck_assert_uint_lt(memory.read, 20000);
+    ck_assert_uint_lt(slice.bytes, whole.len / 2);
+    partition_slice_fini(&slice);
+    buf_fini(&whole);
+}
+END_TEST
+
+START_TEST(losses_outside_the_window_are_left_out_and_operations_in_progress_stay)
+{
+    struct buf whole = {0}, slice = {0};
+    make_long(&whole);
+    ck_assert(slice_make(&whole, ALIGNED(240000), ALIGNED(260000), SIZE_MAX, &slice));
+    struct partition_footer f = footer_of(&slice);
+    ck_assert_uint_eq(f.loss_count, 1);
+    ck_assert_uint_eq(f.lost, 3);
+    partition_footer_free(&f);
+    /* behind the last record, inside the window that the cut set out to hold */
+    ck_assert(slice_make(&whole, ALIGNED(400000), ALIGNED(500000), SIZE_MAX, &slice));
+    expect_sound(&slice);
+    struct partition_reader *reader;
+    struct trace_event event;
+    char error[256];
+    ck_assert_int_eq(partition_reader_new(slice.data, slice.len, &reader, error, sizeof error),
+                     SKEIN_OK);
+    ck_assert_int_eq(partition_reader_next(reader, &event), 1);
+    ck_assert_int_eq(event.kind, TRACE_OPEN);
+    ck_assert(event.has_detail);
+    ck_assert_int_eq(partition_reader_next(reader, &event), 0);
+    partition_reader_free(&reader);
+    buf_fini(&whole);
+    buf_fini(&slice);
+}
+END_TEST
+
+/* The last event of the kind. */
+static struct trace_event last_of(struct partition_reader *reader, uint8_t kind, unsigned *count)
+{
+    struct trace_event event, last = {0};
+    *count = 0;
+    while (partition_reader_next(reader, &event) == 1)
+        if (event.kind == kind && !event.has_detail) {
+            last = event;
+            ++*count;
+        }
+    return last;
+}
+
+START_TEST(range_over_the_cut_of_a_slice_is_neither_closed_nor_carried)
+{
+    struct buf whole = {0}, front = {0}, back = {0};
+    struct partition_reader *first, *second;
+    char error[256];
+    unsigned count;
+    make_long(&whole);
+    ck_assert(slice_make(&whole, ALIGNED(0), ALIGNED(60000), SIZE_MAX, &front));
+    ck_assert(slice_make(&whole, ALIGNED(300000), UINT64_MAX, SIZE_MAX, &back));
+    ck_assert_int_eq(partition_reader_new(front.data, front.len, &first, error, sizeof error), 0);
+    ck_assert_int_eq(partition_reader_new(back.data, back.len, &second, error, sizeof error), 0);
+    struct trace_event open = last_of(first, TRACE_OPEN, &count);
+    ck_assert_uint_eq(count, 1);
+    ck_assert(open.end_clipped);
+    ck_assert_uint_lt(open.dur_ns, UINT64_C(64) * 150000);
+    partition_reader_continue(second, first);
+    last_of(second, TRACE_END_ONLY, &count);
+    ck_assert_uint_eq(count, 1);
+    partition_reader_free(&first);
+    partition_reader_free(&second);
+    buf_fini(&whole);
+    buf_fini(&front);
+    buf_fini(&back);
+}
+END_TEST
+
+START_TEST(slice_of_a_slice_says_what_both_left_out)
+{
+    struct buf whole = {0}, once = {0}, twice = {0}, direct = {0};
+    make_long(&whole);
+    ck_assert(slice_make(&whole, ALIGNED(50000), ALIGNED(250000), SIZE_MAX, &once));
+    ck_assert(slice_make(&once, ALIGNED(150000), ALIGNED(160000), SIZE_MAX, &twice));
+    ck_assert(slice_make(&whole, ALIGNED(150000), ALIGNED(160000), SIZE_MAX, &direct));
+    expect_sound(&twice);
+    ck_assert_uint_eq(twice.len, direct.len);
+    ck_assert_mem_eq(twice.data, direct.data, direct.len);
+    buf_fini(&whole);
+    buf_fini(&once);
+    buf_fini(&twice);
+    buf_fini(&direct);
+}
+END_TEST
+
+START_TEST(changed_bytes_are_refused_or_give_bytes_that_a_reader_can_judge)
+{
+    struct buf whole = {0}, slice = {0};
+    ck_assert_int_eq(sample_partition(&whole), SKEIN_OK);
+    for (size_t i = 0; i < whole.len; i++) {
+        struct memory memory = {&whole, 0};
+        struct partition_source source = {memory_read, &memory, whole.len};
+        struct partition_slice plan;
+        whole.data[i] ^= 0x11;
+        int status = partition_slice_plan(&source, ALIGNED(2000), ALIGNED(2100), &plan);
+        ck_assert(status == SKEIN_OK || status == SKEIN_CORRUPT || status == SKEIN_VERSION);
+        partition_slice_fini(&plan);
+        whole.data[i] ^= 0x11;
+    }
+    buf_fini(&whole);
+    buf_fini(&slice);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(
+        suite_of("partition_slice", slice_is_a_sound_partition_with_every_record_of_the_window,
+                 any_byte_range_of_a_slice_is_the_same_bytes,
+                 partition_inside_the_window_is_its_own_slice_and_one_outside_is_nothing,
+                 only_ends_and_needed_blocks_are_read,
+                 losses_outside_the_window_are_left_out_and_operations_in_progress_stay,
+                 range_over_the_cut_of_a_slice_is_neither_closed_nor_carried,
+                 slice_of_a_slice_says_what_both_left_out,
+                 changed_bytes_are_refused_or_give_bytes_that_a_reader_can_judge, NULL));
+}
