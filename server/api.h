@@ -35,6 +35,9 @@ void api_rules_list(void *context, struct http_exchange *x);
 void api_rules_get(void *context, struct http_exchange *x);
 void api_rules_put(void *context, struct http_exchange *x);
 void api_rules_delete(void *context, struct http_exchange *x);
+void api_rules_history(void *context, struct http_exchange *x);
+void api_rules_matches(void *context, struct http_exchange *x);
+void api_selectors_match(void *context, struct http_exchange *x);
 
 /* ---- api_util.c ---- */
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /rules. No state; any thread.
+ * /rules and the dry run of selectors. No state; any thread.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
+#include "json.h"
 
 void api_rules_list(void *context, struct http_exchange *x)
 {
@@ -90,4 +92,103 @@ void api_rules_delete(void *context, struct http_exchange *x)
         no_rule(x);
     else
         api_failed(x, status, "the rule could not be deleted");
+}
+
+void api_rules_history(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"from", "to", "cursor", "limit", NULL};
+    struct collector *c = context;
+    struct rules_history_query q = {.before = UINT64_MAX};
+    const char *rest;
+    char next[32];
+    bool given;
+    cJSON *items;
+    if (!http_query_known(x, known) || !api_limit(x, &q.limit) ||
+        !api_time(x, "from", 0, &q.from_ns) || !api_time(x, "to", UINT64_MAX, &q.to_ns) ||
+        !api_cursor(x, &given, &q.before, &rest))
+        return;
+    if (!given)
+        q.before = UINT64_MAX;
+    q.selector = http_principal(x)->selector;
+    int status = rules_history(c->rules, http_part(x, 0), &q, &items);
+    snprintf(next, sizeof next, "%llu-h", (unsigned long long)q.before);
+    if (status == SKEIN_OK)
+        api_reply_items(x, items, q.before != 0 ? next : NULL);
+    else if (status == SKEIN_NOT_FOUND)
+        no_rule(x);
+    else
+        api_failed(x, status, "the rule's history cannot be read");
+}
+
+/* ---- who matches ---- */
+
+/* Processes that a capture with this selector would have as targets. */
+static void reply_matches(struct collector *c, struct http_exchange *x, const char *text,
+                          const struct selector *selector)
+{
+    static const char *const states[] = {"live", "gone", "offline"};
+    const struct selector *confined = http_principal(x)->selector;
+    cJSON *json = cJSON_CreateObject(), *items = cJSON_CreateArray();
+    size_t at = 0, count = 0;
+    fleet_lock(c->fleet);
+    for (struct fleet_process *p; (p = fleet_process_next(c->fleet, &at)) != NULL;) {
+        enum fleet_process_status status = fleet_process_status(c->fleet, p);
+        if (status == FLEET_GONE || !fleet_process_match(selector, p) ||
+            (confined != NULL && !fleet_process_match(confined, p)))
+            continue;
+        if (count++ >= API_LIMIT_MAX)
+            continue;
+        cJSON *item = cJSON_CreateObject();
+        api_add_id(item, "process", p->uid.bytes);
+        cJSON_AddStringToObject(item, "host", p->host);
+        cJSON_AddNumberToObject(item, "pid", p->pid);
+        cJSON_AddStringToObject(item, "service", p->service);
+        cJSON_AddStringToObject(item, "status", states[status]);
+        cJSON_AddItemToArray(items, item);
+    }
+    fleet_unlock(c->fleet);
+    cJSON_AddStringToObject(json, "selector", text);
+    json_add_u64(json, "matches", count);
+    cJSON_AddItemToObject(json, "items", items);
+    http_reply_json(x, 200, json);
+}
+
+void api_rules_matches(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {NULL};
+    struct collector *c = context;
+    struct selector *selector = NULL;
+    char error[160], *text;
+    if (!http_query_known(x, known))
+        return;
+    int status = rules_selector(c->rules, http_part(x, 0), &text);
+    if (status == SKEIN_OK)
+        status = selector_new(text, &selector, error, sizeof error);
+    if (status == SKEIN_OK)
+        reply_matches(c, x, text, selector);
+    else if (status == SKEIN_NOT_FOUND)
+        no_rule(x);
+    else
+        api_failed(x, status, "the rule's selector cannot be read");
+    selector_free(&selector);
+    free(text);
+}
+
+void api_selectors_match(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"selector", NULL};
+    struct collector *c = context;
+    struct json_reader r = {{0}};
+    struct selector *selector = NULL;
+    cJSON *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    json_known(&r, body, "", known);
+    const char *text = json_str(&r, body, "", "selector", JSON_REQUIRED, "", 1024);
+    if (r.error[0] == '\0' && selector_new(text, &selector, r.error, sizeof r.error) == SKEIN_OK)
+        reply_matches(c, x, text, selector);
+    else
+        api_invalid(x, r.error);
+    selector_free(&selector);
+    cJSON_Delete(body);
 }

@@ -2,14 +2,13 @@
  *
  * The catalog's tables and statements. Owns the database connection; any thread, see catalog.h.
  */
-#include "catalog.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "db.h"
+#include "catalog_int.h"
 #include "metrics.h"
 
 #define SCHEMA_VERSION 1
@@ -41,14 +40,6 @@ static const char schema[] =
     " last_seen_ns INTEGER NOT NULL, clock_offset_ns INTEGER NOT NULL, host TEXT NOT NULL,"
     " version TEXT NOT NULL, labels TEXT NOT NULL);";
 
-struct catalog {
-    struct db *db;
-    uint64_t collector;
-};
-
-/* Row values are signed in SQLite; ids and times of the next 200 years fit as they are. */
-#define I(v) ((int64_t)(v))
-
 static int status_of(int64_t rows)
 {
     return rows < 0 ? (int)rows : SKEIN_OK;
@@ -78,6 +69,8 @@ static int meta_put(struct catalog *c, const char *key, uint64_t value)
 static int prepare(struct catalog *c, char *error, size_t error_bytes)
 {
     int status = db_exec(c->db, schema);
+    if (status == SKEIN_OK)
+        status = catalog_rules_prepare(c);
     if (status == SKEIN_OK) {
         uint64_t version = meta_get(c, "schema", 0);
         if (version > SCHEMA_VERSION) {

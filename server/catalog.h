@@ -101,6 +101,30 @@ int catalog_drop_firings(struct catalog *c, uint64_t before_ns);
 int catalog_put_generation(struct catalog *c, uint64_t generation);
 uint64_t catalog_generation(struct catalog *c);
 
+/* What rules did (catalog_rules.c). A deleted rule's rows stay until they are too old. */
+struct catalog_history {
+    uint64_t id; /* grows; not set when added */
+    const char *rule;
+    uint64_t at_ns;
+    struct process_uid process; /* zero: no single one */
+    const char *what, *why;     /* "fired", "suppressed", or a condition's new state */
+    struct capture_id capture;  /* zero: none */
+};
+struct catalog_history_query {
+    const char *rule;
+    uint64_t before_id, from_ns, to_ns; /* UINT64_MAX: no bound */
+    size_t limit;
+};
+typedef int catalog_history_fn(void *context, const struct catalog_history *row);
+int catalog_add_history(struct catalog *c, const struct catalog_history *row);
+/* Newest first; rows given, or a status. */
+int64_t catalog_history(struct catalog *c, const struct catalog_history_query *query,
+                        catalog_history_fn *fn, void *context);
+/* Of all rules, oldest first. */
+int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from_ns,
+                              catalog_history_fn *fn, void *context);
+int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows);
+
 /* ---- agents ---- */
 
 struct catalog_agent {

@@ -50,6 +50,8 @@ const struct config_param collector_params[] = {
                "how long a process that is gone stays listed"),
     CONFIG_U64(struct collector_config, deadline_ms, "captures.deadline_ms", 30000, 1000, DAY_MS,
                "time for captures that agents begin"),
+    CONFIG_U64(struct collector_config, rule_captures_per_hour, "rules.captures_per_hour", 3600, 0,
+               UINT64_MAX, "captures that all rules together may begin in an hour; 0: no bound"),
     CONFIG_U64(struct collector_config, http_threads, "http.threads", 8, 1, 64,
                "threads that answer"),
     CONFIG_U64(struct collector_config, http_connections, "http.max_connections", 1024, 16, 100000,
@@ -118,8 +120,7 @@ static int on_fired(struct collector *c, struct fleet_agent *agent,
                     const struct control_fired *fired, char *error, size_t error_bytes)
 {
     if (fired->rule[0] != '\0' && capture_is_news(c->captures, &fired->capture)) {
-        int status = rules_admit(c->rules, fired->rule, &fired->process, fired->at_ns,
-                                 &fired->capture, error, error_bytes);
+        int status = rules_admit(c->rules, fired, error, error_bytes);
         if (status == SKEIN_REFUSED)
             capture_refuse(c->captures, &fired->capture);
         if (status != SKEIN_OK)
@@ -225,6 +226,7 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
                                    g->max_agents,      g->max_processes, g->keep_gone_ms};
     struct capture_settings captures = {g->deadline_ms, purge, c};
+    struct rules_settings rules = {g->rule_captures_per_hour};
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
                                 on_report, on_tick,      generation,  save,       saved,
                                 unlocked};
@@ -232,7 +234,7 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = fleet_new(&fleet, c->catalog, &c->fleet);
     if (status == SKEIN_OK)
-        status = rules_new(c->fleet, c->catalog, &c->rules);
+        status = rules_new(&rules, c->fleet, c->catalog, &c->rules);
     if (status == SKEIN_OK)
         status = capture_engine_new(&captures, c->fleet, c->catalog, c->index, &c->captures);
     if (status != SKEIN_OK)

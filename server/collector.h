@@ -22,7 +22,7 @@ struct collector_config {
     char *log_level, *log_form;
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
-    uint64_t deadline_ms;
+    uint64_t deadline_ms, rule_captures_per_hour;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
         http_receive_ms, http_idle_ms, http_drain_ms, http_exports, http_event_streams;
 };

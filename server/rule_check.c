@@ -12,6 +12,8 @@
 #define NAME_MAX_BYTES 63
 #define HOUR_MS        UINT64_C(3600000)
 
+static const cJSON empty = {.type = cJSON_Object};
+
 bool rule_name_valid(const char *name)
 {
     size_t n = strlen(name);
@@ -40,22 +42,35 @@ void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path
     json_add_u64(to, key, json_u64(r, from, path, key, JSON_OPTIONAL, otherwise, min, max));
 }
 
-static void check_rest(struct json_reader *r, const cJSON *json, cJSON *rule)
+static void check_capture(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
-    static const char *const capture_keys[] = {"pre_ms", "post_ms", NULL};
-    static const char *const limit_keys[] = {"cooldown_ms", NULL};
-    static const cJSON empty = {.type = cJSON_Object};
+    static const char *const known[] = {"pre_ms", "post_ms", NULL};
     const cJSON *capture = json_object(r, json, "", "capture", JSON_OPTIONAL);
-    const cJSON *limits = json_object(r, json, "", "limits", JSON_OPTIONAL);
     capture = capture != NULL ? capture : &empty;
-    limits = limits != NULL ? limits : &empty;
-    json_known(r, capture, "capture", capture_keys);
-    json_known(r, limits, "limits", limit_keys);
+    json_known(r, capture, "capture", known);
     cJSON *to = cJSON_AddObjectToObject(rule, "capture");
     rule_copy_number(r, capture, "capture", "pre_ms", 10000, 0, HOUR_MS, to);
     rule_copy_number(r, capture, "capture", "post_ms", 0, 0, HOUR_MS, to);
-    to = cJSON_AddObjectToObject(rule, "limits");
+}
+
+static void check_limits(struct json_reader *r, const cJSON *json, cJSON *rule)
+{
+    static const char *const known[] = {"cooldown_ms", "firings", "window_ms", "captures_per_hour",
+                                        NULL};
+    const cJSON *limits = json_object(r, json, "", "limits", JSON_OPTIONAL);
+    limits = limits != NULL ? limits : &empty;
+    json_known(r, limits, "limits", known);
+    bool firings = cJSON_GetObjectItemCaseSensitive(limits, "firings") != NULL;
+    cJSON *to = cJSON_AddObjectToObject(rule, "limits");
     rule_copy_number(r, limits, "limits", "cooldown_ms", 60000, 0, 24 * HOUR_MS, to);
+    if (firings) {
+        rule_copy_number(r, limits, "limits", "firings", 1, 1, RULE_GRANTS_MAX, to);
+        rule_copy_number(r, limits, "limits", "window_ms", HOUR_MS, 1, 24 * HOUR_MS, to);
+    } else if (cJSON_GetObjectItemCaseSensitive(limits, "window_ms") != NULL) {
+        rule_fail(r, "limits.window_ms", "means nothing without limits.firings");
+    }
+    if (cJSON_GetObjectItemCaseSensitive(limits, "captures_per_hour") != NULL)
+        rule_copy_number(r, limits, "limits", "captures_per_hour", 1, 1, RULE_GRANTS_MAX, to);
 }
 
 static void check_selector(struct json_reader *r, const char *text)
@@ -89,7 +104,8 @@ cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error
     cJSON_AddStringToObject(rule, "selector", selector);
     cJSON_AddBoolToObject(rule, "enabled", json_bool(&r, json, "", "enabled", true));
     rule_check_when(&r, json, rule);
-    check_rest(&r, json, rule);
+    check_capture(&r, json, rule);
+    check_limits(&r, json, rule);
     if (r.error[0] == '\0' && rule != NULL)
         return rule;
     snprintf(error, error_bytes, "%s", r.error[0] != '\0' ? r.error : "out of memory");

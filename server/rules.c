@@ -40,19 +40,28 @@ static void free_rule(struct rule *rule)
     for (void *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
         free(p);
     idmap_fini(&rule->processes);
+    free(rule->grants);
     cJSON_Delete(rule->json);
     free(rule);
+}
+
+static uint64_t limit_of(const cJSON *limits, const char *key)
+{
+    struct json_reader reader = {{0}};
+    return json_u64(&reader, limits, "limits", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
 }
 
 /* Takes json, which rule_check has made. */
 static void set_json(struct rule *rule, cJSON *json)
 {
     const cJSON *limits = cJSON_GetObjectItemCaseSensitive(json, "limits");
-    struct json_reader reader = {{0}};
     cJSON_Delete(rule->json);
     rule->json = json;
-    rule->cooldown_ms =
-        json_u64(&reader, limits, "limits", "cooldown_ms", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+    rule->enabled = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "enabled"));
+    rule->cooldown_ms = limit_of(limits, "cooldown_ms");
+    rule->firings = limit_of(limits, "firings");
+    rule->window_ms = limit_of(limits, "window_ms");
+    rule->captures_per_hour = limit_of(limits, "captures_per_hour");
 }
 
 static struct rule *insert_rule(struct rules *r, const char *name)
@@ -121,7 +130,8 @@ static int load_firing(void *context, const struct catalog_firing *row)
     return 0;
 }
 
-int rules_new(struct fleet *fleet, struct catalog *catalog, struct rules **out)
+int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct catalog *catalog,
+              struct rules **out)
 {
     struct rules *r = calloc(1, sizeof *r);
     *out = r;
@@ -129,10 +139,13 @@ int rules_new(struct fleet *fleet, struct catalog *catalog, struct rules **out)
         return SKEIN_NO_MEMORY;
     r->fleet = fleet;
     r->catalog = catalog;
+    r->captures_per_hour = settings->captures_per_hour;
     r->generation = catalog_generation(catalog);
     int64_t rows = catalog_rules(catalog, load_rule, r);
     if (rows >= 0)
         rows = catalog_firings(catalog, load_firing, r);
+    if (rows >= 0)
+        rows = rules_history_load(r);
     if (rows < 0) {
         rules_free(out);
         return (int)rows;
@@ -150,6 +163,7 @@ void rules_free(struct rules **rules)
         free_rule(r->list);
         r->list = next;
     }
+    free(r->rows);
     free(r);
     *rules = NULL;
 }
@@ -182,6 +196,8 @@ int rules_save(struct rules *r)
     for (struct rule *rule = r->list; status == SKEIN_OK && rule != NULL; rule = rule->next)
         if (rule->dirty)
             status = save_rule(r, rule);
+    if (status == SKEIN_OK)
+        status = rules_history_save(r);
     if (status == SKEIN_OK && r->sweep)
         status = catalog_drop_firings(r->catalog, clock_realtime_ns() - FIRINGS_KEEP_NS);
     return status;
@@ -190,6 +206,7 @@ int rules_save(struct rules *r)
 void rules_saved(struct rules *r)
 {
     r->sweep = false;
+    r->row_count = 0;
     for (struct rule *rule = r->list; rule != NULL; rule = rule->next) {
         size_t at = 0;
         if (!rule->dirty)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Rules: their text, their push to every agent by generation, their state. Checks run in the
- * agents; here are the counters that outlive agents and collector, and the cooldown of a rule for a
- * process, which holds across restarts of either. Guarded by the control lock; "locked": the caller
+ * agents; here are the counters and the history that outlive agents and collector, and the limits,
+ * which hold across restarts of either. Guarded by the control lock; "locked": the caller
  * holds it.
  */
 #ifndef RULES_H
@@ -10,10 +10,16 @@
 
 #include "fleet.h"
 
+#define RULE_GRANTS_MAX 10000 /* firings that a limit may count */
+
 struct rules;
 
 /* Loads the rules from the catalog. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
-int rules_new(struct fleet *fleet, struct catalog *catalog, struct rules **out);
+struct rules_settings {
+    uint64_t captures_per_hour; /* that all rules together may begin; 0: no bound */
+};
+int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct catalog *catalog,
+              struct rules **out);
 void rules_free(struct rules **rules);
 
 /* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
@@ -28,6 +34,19 @@ int rules_list(struct rules *r, cJSON **out);                  /* an array, by n
 /* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO */
 int rules_delete(struct rules *r, const char *name);
 
+/* Newest first, rows below *before (UINT64_MAX: all), which becomes the cursor for further ones; 0
+ * where there are none. With a selector those of matching processes only. SKEIN_OK, or a status.
+ * Also of a deleted rule: SKEIN_NOT_FOUND where nothing is known of the name. */
+struct rules_history_query {
+    const struct selector *selector; /* NULL: all */
+    uint64_t from_ns, to_ns, before;
+    size_t limit;
+};
+int rules_history(struct rules *r, const char *name, struct rules_history_query *query,
+                  cJSON **out);
+/* A copy of the rule's selector as text, to be freed. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY */
+int rules_selector(struct rules *r, const char *name, char **out);
+
 /* ---- for the control thread; locked ---- */
 
 void rules_agent_joined(struct rules *r, struct fleet_agent *agent);
@@ -38,11 +57,11 @@ void rules_agent_done(struct rules *r, struct fleet_agent *agent, const char *er
 uint64_t rules_generation(struct rules *r);
 void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct control_rule *report);
 
-/* Whether a firing at at_ns may begin a capture. SKEIN_OK: counted and the cooldown begun;
+/* Whether a firing may begin a capture. SKEIN_OK: counted and the cooldown begun;
  * SKEIN_REFUSED with words in error: held back, counted. A rule that has been deleted meanwhile is
  * granted: the agent acted on what it was told. */
-int rules_admit(struct rules *r, const char *name, const struct process_uid *process,
-                uint64_t at_ns, const struct capture_id *capture, char *error, size_t error_bytes);
+int rules_admit(struct rules *r, const struct control_fired *fired, char *error,
+                size_t error_bytes);
 
 int rules_save(struct rules *r);
 void rules_saved(struct rules *r);

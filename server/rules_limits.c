@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What agents report of rules, and whether a firing may begin a capture: counters and cooldowns.
+ * What agents report of rules, and whether a firing may begin a capture: counters, cooldowns,
+ * windows.
  * Control thread, under the control lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "metrics.h"
@@ -20,6 +22,16 @@ static uint64_t grown(uint64_t before, uint64_t now)
     return now >= before ? now - before : now;
 }
 
+static void note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
+                      uint64_t at_ns, const char *why)
+{
+    rule->last_held_ns = at_ns;
+    snprintf(rule->last_held_why, sizeof rule->last_held_why, "%s", why);
+    rules_note(r, rule->name, "suppressed", why, at_ns, process, NULL);
+    rule->dirty = true;
+    fleet_mark_dirty(r->fleet);
+}
+
 void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct control_rule *report)
 {
     struct rule *rule = rules_find(r, report->rule);
@@ -30,7 +42,12 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct co
     if (held_back > 0) {
         rule->suppressed += held_back;
         metrics_add(rules_suppressed_total, held_back);
-        rule->dirty = true;
+        note_held(r, rule, &report->process, clock_realtime_ns(),
+                  "cooldown, held back by the agent");
+    }
+    if (!p->reported || strcmp(p->health, report->health) != 0) {
+        rules_note(r, rule->name, report->health, report->last_error, report->since_ns,
+                   &report->process, NULL);
         fleet_mark_dirty(r->fleet);
     }
     p->agent = agent->id;
@@ -44,33 +61,130 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct co
     snprintf(p->last_error, sizeof p->last_error, "%s", report->last_error);
 }
 
-int rules_admit(struct rules *r, const char *name, const struct process_uid *process,
-                uint64_t at_ns, const struct capture_id *capture, char *error, size_t error_bytes)
+/* ---- limits ---- */
+
+bool rule_grant(struct rule *rule, uint64_t at_ns)
 {
-    struct rule *rule = rules_find(r, name);
+    size_t old = 0;
+    while (old < rule->grant_count && rule->grants[old] + FIRINGS_KEEP_NS < at_ns)
+        old++;
+    if (old == 0 && rule->grant_count == RULE_GRANTS_MAX)
+        old = 1; /* limits are not above it */
+    rule->grant_count -= old;
+    if (old > 0)
+        memmove(rule->grants, rule->grants + old, rule->grant_count * sizeof *rule->grants);
+    if (rule->grant_count == rule->grant_cap) {
+        size_t cap = rule->grant_cap > 0 ? rule->grant_cap * 2 : 16;
+        uint64_t *more = realloc(rule->grants, cap * sizeof *more);
+        if (more == NULL)
+            return false;
+        rule->grants = more;
+        rule->grant_cap = cap;
+    }
+    rule->grants[rule->grant_count++] = at_ns;
+    return true;
+}
+
+size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
+                          uint64_t *left_ns)
+{
+    size_t count = 0;
+    uint64_t oldest = UINT64_MAX;
+    for (size_t i = 0; i < rule->grant_count; i++) {
+        if (rule->grants[i] + window_ns <= now_ns)
+            continue;
+        count++;
+        oldest = rule->grants[i] < oldest ? rule->grants[i] : oldest;
+    }
+    *left_ns = count > 0 ? oldest + window_ns - now_ns : 0;
+    return count;
+}
+
+size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
+{
+    size_t count = 0;
+    uint64_t left;
+    *left_ns = UINT64_MAX;
+    for (const struct rule *rule = r->list; rule != NULL; rule = rule->next) {
+        size_t some = rule_grants_within(rule, now_ns, HOUR_NS, &left);
+        count += some;
+        if (some > 0 && left < *left_ns)
+            *left_ns = left;
+    }
+    if (count == 0)
+        *left_ns = 0;
+    return count;
+}
+
+/* Which limit holds a firing back, in words; false where none does. */
+static bool held_by(struct rules *r, const struct rule *rule, const struct rule_process *p,
+                    uint64_t at_ns, char why[RULE_WHY_BYTES])
+{
+    uint64_t cooldown_ns = rule->cooldown_ms * 1000000u, left;
+    if (p->granted_ns != 0 && at_ns >= p->granted_ns && at_ns - p->granted_ns < cooldown_ns) {
+        snprintf(why, RULE_WHY_BYTES,
+                 "cooldown: the rule fired for this process %llu ms before, of %llu ms",
+                 (unsigned long long)((at_ns - p->granted_ns) / 1000000u),
+                 (unsigned long long)rule->cooldown_ms);
+        return true;
+    }
+    const struct {
+        const char *name;
+        uint64_t limit, window_ns;
+    } windows[] = {{"firings", rule->firings, rule->window_ms * 1000000u},
+                   {"captures_per_hour", rule->captures_per_hour, HOUR_NS}};
+    for (size_t i = 0; i < 2; i++) {
+        if (windows[i].limit == 0 ||
+            rule_grants_within(rule, at_ns, windows[i].window_ns, &left) < windows[i].limit)
+            continue;
+        snprintf(why, RULE_WHY_BYTES, "%s: %llu of %llu are used, the next is free in %llu ms",
+                 windows[i].name, (unsigned long long)windows[i].limit,
+                 (unsigned long long)windows[i].limit, (unsigned long long)(left / 1000000u));
+        return true;
+    }
+    if (r->captures_per_hour != 0 && rules_grants_hour(r, at_ns, &left) >= r->captures_per_hour) {
+        snprintf(why, RULE_WHY_BYTES,
+                 "rules.captures_per_hour: all rules together have used %llu, the next is free in "
+                 "%llu ms",
+                 (unsigned long long)r->captures_per_hour, (unsigned long long)(left / 1000000u));
+        return true;
+    }
+    return false;
+}
+
+int rules_admit(struct rules *r, const struct control_fired *fired, char *error, size_t error_bytes)
+{
+    char why[RULE_WHY_BYTES];
+    struct rule *rule = rules_find(r, fired->rule);
     if (rule == NULL)
         return SKEIN_OK;
-    struct rule_process *p = rule_process_of(rule, process);
+    struct rule_process *p = rule_process_of(rule, &fired->process);
     if (p == NULL)
         return SKEIN_NO_MEMORY;
-    rule->dirty = true;
-    fleet_mark_dirty(r->fleet);
-    uint64_t cooldown_ns = rule->cooldown_ms * 1000000u;
-    if (p->granted_ns != 0 && at_ns >= p->granted_ns && at_ns - p->granted_ns < cooldown_ns) {
+    if (held_by(r, rule, p, fired->at_ns, why)) {
         rule->suppressed++;
         metrics_add(rules_suppressed_total, 1);
-        snprintf(error, error_bytes, "held back: rule %s fired for this process %llu ms before",
-                 name, (unsigned long long)((at_ns - p->granted_ns) / 1000000u));
+        note_held(r, rule, &fired->process, fired->at_ns, why);
+        snprintf(error, error_bytes, "held back: rule %s: %s", fired->rule, why);
         return SKEIN_REFUSED;
     }
-    p->granted_ns = at_ns;
+    if (!rule_grant(rule, fired->at_ns))
+        return SKEIN_NO_MEMORY;
+    p->granted_ns = fired->at_ns;
     p->dirty = true;
+    rule->dirty = true;
+    fleet_mark_dirty(r->fleet);
     rule->fired++;
-    rule->last_fired_ns = at_ns;
-    rule->last_capture = *capture;
+    rule->last_fired_ns = fired->at_ns;
+    rule->last_capture = fired->capture;
+    snprintf(rule->last_why, sizeof rule->last_why, "%s", fired->reason);
+    rules_note(r, rule->name, "fired", fired->reason, fired->at_ns, &fired->process,
+               &fired->capture);
     metrics_add(rules_fired_total, 1);
     return SKEIN_OK;
 }
+
+/* ---- the sweep ---- */
 
 /* Forgets processes that the fleet has forgotten and whose cooldown is over. */
 static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns)

@@ -21,7 +21,8 @@ static void add_time(cJSON *to, const char *key, uint64_t ns)
     cJSON_AddStringToObject(to, key, text);
 }
 
-static cJSON *process_json(struct rules *r, const struct rule_process *p)
+static cJSON *process_json(struct rules *r, const struct rule *rule, const struct rule_process *p,
+                           uint64_t now_ns)
 {
     const struct fleet_process *process = fleet_process_find(r->fleet, &p->process);
     char id[ID_TEXT_BYTES];
@@ -35,6 +36,9 @@ static cJSON *process_json(struct rules *r, const struct rule_process *p)
     json_add_u64(json, "checks", p->checks);
     json_add_u64(json, "failures", p->failures);
     cJSON_AddStringToObject(json, "last_error", p->last_error);
+    uint64_t over_ns = p->granted_ns + rule->cooldown_ms * 1000000u;
+    json_add_u64(json, "cooldown_left_ms",
+                 p->granted_ns != 0 && over_ns > now_ns ? (over_ns - now_ns) / 1000000u : 0);
     json_add_u64(json, "fired", p->fired);
     json_add_u64(json, "suppressed", p->suppressed);
     return json;
@@ -74,8 +78,57 @@ static void add_unsupported(struct rules *r, const struct rule *rule, cJSON *sta
         json_add_u64(json, "agents", count);
 }
 
+/* One limit's use; true where it is used up. */
+static bool add_limit(cJSON *limits, const char *name, size_t used, uint64_t limit,
+                      uint64_t left_ns)
+{
+    if (limit == 0)
+        return false;
+    cJSON *json = cJSON_AddObjectToObject(limits, name);
+    json_add_u64(json, "used", used);
+    json_add_u64(json, "limit", limit);
+    json_add_u64(json, "next_free_ms", used >= limit ? left_ns / 1000000u : 0);
+    return used >= limit;
+}
+
+/* What the rule is at now, in a word and a sentence, and how much of its limits is used. */
+static void add_status(struct rules *r, const struct rule *rule, uint64_t now_ns, cJSON *state)
+{
+    const char *full = NULL;
+    uint64_t left;
+    size_t failing = 0, at = 0;
+    char reason[160] = "";
+    cJSON *limits = cJSON_CreateObject();
+    size_t used = rule_grants_within(rule, now_ns, rule->window_ms * 1000000u, &left);
+    if (add_limit(limits, "firings", used, rule->firings, left))
+        full = "firings";
+    used = rule_grants_within(rule, now_ns, HOUR_NS, &left);
+    if (add_limit(limits, "captures_per_hour", used, rule->captures_per_hour, left))
+        full = "captures_per_hour";
+    used = r->captures_per_hour != 0 ? rules_grants_hour(r, now_ns, &left) : 0;
+    if (add_limit(limits, "captures_per_hour_of_all_rules", used, r->captures_per_hour, left))
+        full = "captures_per_hour of all rules";
+    for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
+        failing += p->reported && strcmp(p->health, "failing") == 0;
+    const char *status = "armed";
+    if (!rule->enabled) {
+        status = "suspended";
+        snprintf(reason, sizeof reason, "enabled is false");
+    } else if (full != NULL) {
+        status = "throttled";
+        snprintf(reason, sizeof reason, "the limit %s is used up", full);
+    } else if (failing > 0) {
+        status = "firing";
+        snprintf(reason, sizeof reason, "the condition holds for %zu processes", failing);
+    }
+    cJSON_AddStringToObject(state, "status", status);
+    cJSON_AddStringToObject(state, "reason", reason);
+    cJSON_AddItemToObject(state, "limits", limits);
+}
+
 cJSON *rules_state_json(struct rules *r, const struct rule *rule)
 {
+    uint64_t now_ns = clock_realtime_ns();
     uint64_t agents = 0, current = 0;
     size_t at = 0;
     char id[ID_TEXT_BYTES];
@@ -85,6 +138,7 @@ cJSON *rules_state_json(struct rules *r, const struct rule *rule)
     }
     cJSON *json = cJSON_Duplicate(rule->json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");
+    add_status(r, rule, now_ns, state);
     json_add_u64(state, "generation", r->generation);
     json_add_u64(state, "agents", agents);
     json_add_u64(state, "agents_current", current);
@@ -93,13 +147,18 @@ cJSON *rules_state_json(struct rules *r, const struct rule *rule)
     at = 0;
     for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
         if (p->reported)
-            cJSON_AddItemToArray(list, process_json(r, p));
+            cJSON_AddItemToArray(list, process_json(r, rule, p, now_ns));
     json_add_u64(state, "fired", rule->fired);
     json_add_u64(state, "suppressed", rule->suppressed);
     if (rule->last_fired_ns != 0) {
         add_time(state, "last_fired", rule->last_fired_ns);
         id_text(rule->last_capture.bytes, id);
         cJSON_AddStringToObject(state, "last_capture", id);
+        cJSON_AddStringToObject(state, "last_fired_why", rule->last_why);
+    }
+    if (rule->last_held_ns != 0) {
+        add_time(state, "last_not_fired", rule->last_held_ns);
+        cJSON_AddStringToObject(state, "last_not_fired_why", rule->last_held_why);
     }
     return json;
 }

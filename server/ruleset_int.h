@@ -8,7 +8,9 @@
 #include "idmap.h"
 #include "rules.h"
 
-#define FIRINGS_KEEP_NS (UINT64_C(24) * 3600 * 1000000000u) /* the longest cooldown */
+#define FIRINGS_KEEP_NS (UINT64_C(24) * 3600 * 1000000000u) /* the longest cooldown and window */
+#define HOUR_NS         (UINT64_C(3600) * 1000000000u)
+#define RULE_WHY_BYTES  256
 
 /* What is known of a rule on one process. */
 struct rule_process {
@@ -24,10 +26,23 @@ struct rule {
     struct rule *next; /* by name */
     char name[64];
     cJSON *json;
-    uint64_t cooldown_ms, fired, suppressed, last_fired_ns;
+    uint64_t cooldown_ms, firings, window_ms, captures_per_hour; /* 0: no such limit */
+    bool enabled;
+    uint64_t fired, suppressed, last_fired_ns, last_held_ns;
+    char last_why[RULE_WHY_BYTES], last_held_why[RULE_WHY_BYTES];
     struct capture_id last_capture;
     struct idmap processes;
+    uint64_t *grants; /* times of firings that began a capture, the last FIRINGS_KEEP_NS */
+    size_t grant_count, grant_cap;
     bool dirty;
+};
+
+/* A row of the history that is not saved yet. */
+struct history_row {
+    char rule[64], what[16], why[RULE_WHY_BYTES];
+    uint64_t at_ns;
+    struct process_uid process;
+    struct capture_id capture;
 };
 
 struct rules {
@@ -35,12 +50,30 @@ struct rules {
     struct catalog *catalog;
     struct rule *list;
     uint64_t generation, sweep_ns;
+    uint64_t captures_per_hour; /* of all rules together; 0: no bound */
+    struct history_row *rows;
+    size_t row_count, row_cap;
     bool sweep; /* firings older than the longest cooldown are to be deleted with the next save */
 };
 
 struct rule *rules_find(struct rules *r, const char *name);
 /* Made where it is new; NULL when out of memory. */
 struct rule_process *rule_process_of(struct rule *rule, const struct process_uid *uid);
+
+/* rules_history.c: notes what a rule did; written with the next save. Never fails: without memory,
+ * or with too many that cannot be saved, the row is missing. process and capture may be NULL. */
+void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
+                uint64_t at_ns, const struct process_uid *process,
+                const struct capture_id *capture);
+int rules_history_load(struct rules *r); /* what limits and state need of it */
+int rules_history_save(struct rules *r);
+
+/* rules_limits.c */
+bool rule_grant(struct rule *rule, uint64_t at_ns); /* false: no memory */
+/* How many firings lie within the window that ends at now_ns; *left_ns: until one leaves it. */
+size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
+                          uint64_t *left_ns);
+size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns); /* of all rules */
 
 /* rules_state.c: the rule with its state. */
 cJSON *rules_state_json(struct rules *r, const struct rule *rule);

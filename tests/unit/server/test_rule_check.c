@@ -80,6 +80,8 @@ START_TEST(wrong_key_is_named_by_its_path)
                  "when.health.unix.path");
     expect_error("{\"selector\":\"\",\"limits\":{\"cooldown_ms\":-1}," EXEC "}",
                  "limits.cooldown_ms");
+    expect_error("{\"selector\":\"\",\"limits\":{\"window_ms\":5}," EXEC "}", "limits.window_ms");
+    expect_error("{\"selector\":\"\",\"limits\":{\"firings\":0}," EXEC "}", "limits.firings");
     expect_error("{\"selector\":\"\",\"capture\":{\"pre\":1}," EXEC "}", "capture.pre");
     expect_error("{\"selector\":\"\",\"enabled\":1," EXEC "}", "enabled");
     expect_error("{\"selector\":\"\",\"nmae\":1," EXEC "}", "nmae");

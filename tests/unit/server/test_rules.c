@@ -199,6 +199,115 @@ START_TEST(firing_counts_though_a_report_of_it_came_first)
 }
 END_TEST
 
+static bool fire(struct fixture *f, unsigned n, unsigned process, uint64_t at_ns, char error[256])
+{
+    char id[40];
+    snprintf(id, sizeof id, "01a1000000000000000000000000%04x", n);
+    return wire_agent_report(&f->agent, wire_fired(&f->agent, id, process, "ping", at_ns), error,
+                             256);
+}
+
+START_TEST(limits_hold_firings_back_and_say_which)
+{
+    struct fixture f;
+    char error[256];
+    uint64_t now = clock_realtime_ns();
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 4, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"\",\"when\":{\"crash\":{}},\"limits\":{"
+                           "\"firings\":2,\"window_ms\":600000,\"captures_per_hour\":3}}",
+                           201));
+    ck_assert(fire(&f, 0x51, 1, now - 700000000000u, error));
+    ck_assert(fire(&f, 0x52, 2, now, error));
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_str_eq(text_at(json, "state.status"), "armed");
+    ck_assert_double_eq(number_at(json, "state.limits.firings.used"), 1);
+    ck_assert_double_eq(number_at(json, "state.limits.captures_per_hour.used"), 2);
+    cJSON_Delete(json);
+    ck_assert(fire(&f, 0x53, 3, now, error));
+    fixture_restart(&f);
+    f.agent.epoch++;
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    ck_assert(!fire(&f, 0x54, 4, now, error));
+    ck_assert_ptr_nonnull(strstr(error, "firings: 2 of 2 are used"));
+    json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_str_eq(text_at(json, "state.status"), "throttled");
+    ck_assert_ptr_nonnull(strstr(text_at(json, "state.last_not_fired_why"), "firings: 2 of 2"));
+    ck_assert_double_eq(number_at(json, "state.suppressed"), 1);
+    ck_assert_double_gt(number_at(json, "state.limits.firings.next_free_ms"), 0);
+    cJSON_Delete(json);
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"\",\"when\":{\"crash\":{}},\"limits\":{"
+                           "\"captures_per_hour\":3}}",
+                           200));
+    ck_assert(!fire(&f, 0x55, 4, now, error));
+    ck_assert_ptr_nonnull(strstr(error, "captures_per_hour: 3 of 3"));
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(history_tells_what_a_rule_did_and_why)
+{
+    struct fixture f;
+    char error[256], path[128];
+    uint64_t now = clock_realtime_ns();
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    expect_problem(&f, "GET", PATH "/history", NULL, 404, NULL);
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    ck_assert(wire_agent_report(&f.agent, health_report(&f, "failing", 0), error, sizeof error));
+    ck_assert(fire(&f, 0x61, 1, now, error));
+    ck_assert(!fire(&f, 0x62, 1, now + 1, error));
+    fixture_restart(&f);
+    cJSON *json = call_json(&f, "GET", PATH "/history", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.what"), "suppressed");
+    ck_assert_ptr_nonnull(strstr(text_at(json, "items.0.why"), "cooldown"));
+    ck_assert_str_eq(text_at(json, "items.1.what"), "fired");
+    ck_assert_str_eq(text_at(json, "items.1.capture"), "01a10000000000000000000000000061");
+    ck_assert_str_eq(text_at(json, "items.2.what"), "failing");
+    ck_assert_str_eq(text_at(json, "items.2.why"), "no PONG");
+    ck_assert_ptr_null(at_path(json, "items.3"));
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", PATH "/history?limit=2", NULL, 200);
+    snprintf(path, sizeof path, PATH "/history?limit=2&cursor=%s", text_at(json, "next_cursor"));
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.what"), "failing");
+    ck_assert_ptr_null(at_path(json, "items.1"));
+    ck_assert_ptr_null(at_path(json, "next_cursor"));
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", PATH "/history?to=2001-01-01T00:00:00Z", NULL, 200);
+    ck_assert_ptr_null(at_path(json, "items.0"));
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_ptr_nonnull(strstr(text_at(json, "state.last_not_fired_why"), "cooldown"));
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(dry_run_tells_who_matches)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    cJSON *json = call_json(&f, "GET", PATH "/matches", NULL, 200);
+    ck_assert_double_eq(number_at(json, "matches"), 2);
+    ck_assert_str_eq(text_at(json, "items.0.service"), "shop");
+    cJSON_Delete(json);
+    json = call_json(&f, "POST", "/api/v1/selectors:match", "{\"selector\":\"pid=101\"}", 200);
+    ck_assert_double_eq(number_at(json, "matches"), 1);
+    cJSON_Delete(json);
+    expect_problem(&f, "POST", "/api/v1/selectors:match", "{\"selector\":\"a in\"}", 422,
+                   "selector");
+    expect_problem(&f, "POST", "/api/v1/selectors:match", "{}", 422, "selector");
+    expect_problem(&f, "GET", "/api/v1/rules/nope/matches", NULL, 404, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(set_that_fits_no_message_is_refused)
 {
     struct fixture f;
@@ -231,5 +340,7 @@ int main(void)
         "rules", rule_is_created_replaced_listed_and_deleted,
         rules_are_pushed_until_every_agent_has_them, agents_that_do_not_understand_a_rule_are_shown,
         health_of_each_process_is_shown, cooldown_holds_across_restarts_of_agent_and_collector,
-        firing_counts_though_a_report_of_it_came_first, set_that_fits_no_message_is_refused, NULL));
+        firing_counts_though_a_report_of_it_came_first, limits_hold_firings_back_and_say_which,
+        history_tells_what_a_rule_did_and_why, dry_run_tells_who_matches,
+        set_that_fits_no_message_is_refused, NULL));
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The inside of the catalog; for catalog*.c alone. */
+#ifndef CATALOG_INT_H
+#define CATALOG_INT_H
+
+#include "catalog.h"
+#include "db.h"
+
+struct catalog {
+    struct db *db;
+    uint64_t collector;
+};
+
+/* Row values are signed in SQLite; ids and times of the next 200 years fit as they are. */
+#define I(v) ((int64_t)(v))
+
+static inline int catalog_status(int64_t rows)
+{
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+
+int catalog_rules_prepare(struct catalog *c); /* catalog_rules.c: its table */
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The catalog's history of rules: what each did, when and why. Any thread, see catalog.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog_int.h"
+
+int catalog_rules_prepare(struct catalog *c)
+{
+    return db_exec(c->db,
+                   "CREATE TABLE IF NOT EXISTS rule_history(id INTEGER PRIMARY KEY,"
+                   " rule TEXT NOT NULL, at_ns INTEGER NOT NULL, process TEXT NOT NULL,"
+                   " what TEXT NOT NULL, why TEXT NOT NULL, capture TEXT NOT NULL);"
+                   "CREATE INDEX IF NOT EXISTS rule_history_by_rule ON rule_history(rule, id);"
+                   "CREATE INDEX IF NOT EXISTS rule_history_by_time ON rule_history(at_ns);");
+}
+
+int catalog_add_history(struct catalog *c, const struct catalog_history *p)
+{
+    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES];
+    id_text(p->process.bytes, process);
+    id_text(p->capture.bytes, capture);
+    return catalog_status(db_run(c->db,
+                                 "INSERT INTO rule_history(rule, at_ns, process, what, why,"
+                                 " capture) VALUES(?,?,?,?,?,?)",
+                                 NULL, NULL, "sissss", p->rule, I(p->at_ns), process, p->what,
+                                 p->why, capture));
+}
+
+struct history_walk {
+    catalog_history_fn *fn;
+    void *context;
+};
+
+static int take_history(void *context, struct db_row *row)
+{
+    struct history_walk *walk = context;
+    struct catalog_history p = {.id = (uint64_t)db_i64(row, 0),
+                                .rule = db_text(row, 1),
+                                .at_ns = (uint64_t)db_i64(row, 2),
+                                .what = db_text(row, 4),
+                                .why = db_text(row, 5)};
+    if (id_parse(db_text(row, 3), p.process.bytes) != SKEIN_OK ||
+        id_parse(db_text(row, 6), p.capture.bytes) != SKEIN_OK)
+        return 0;
+    return walk->fn(walk->context, &p);
+}
+
+static uint64_t row_number(uint64_t v)
+{
+    return v > INT64_MAX ? INT64_MAX : v;
+}
+
+int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q,
+                        catalog_history_fn *fn, void *context)
+{
+    struct history_walk walk = {fn, context};
+    return db_run(c->db,
+                  "SELECT id, rule, at_ns, process, what, why, capture FROM rule_history"
+                  " WHERE rule=? AND id<? AND at_ns>=? AND at_ns<=? ORDER BY id DESC LIMIT ?",
+                  take_history, &walk, "siiii", q->rule, I(row_number(q->before_id)),
+                  I(row_number(q->from_ns)), I(row_number(q->to_ns)), I(row_number(q->limit)));
+}
+
+int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from_ns,
+                              catalog_history_fn *fn, void *context)
+{
+    struct history_walk walk = {fn, context};
+    return db_run(c->db,
+                  "SELECT id, rule, at_ns, process, what, why, capture FROM rule_history"
+                  " WHERE what=? AND at_ns>=? ORDER BY id",
+                  take_history, &walk, "si", what, I(from_ns));
+}
+
+int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows)
+{
+    int status = catalog_status(
+        db_run(c->db, "DELETE FROM rule_history WHERE at_ns<?", NULL, NULL, "i", I(before_ns)));
+    if (status == SKEIN_OK)
+        status = catalog_status(db_run(c->db,
+                                       "DELETE FROM rule_history WHERE id<="
+                                       "(SELECT max(id) FROM rule_history)-?",
+                                       NULL, NULL, "i", I(keep_rows)));
+    return status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What each rule did, when and why: rows that wait for the next save, and what is read back from
+ * the catalog. Under the control lock, but for the query.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "json.h"
+#include "metrics.h"
+#include "ruleset_int.h"
+
+#define ROWS_WAITING_MAX 10000
+#define HISTORY_KEEP_NS  (UINT64_C(7) * 24 * HOUR_NS)
+#define HISTORY_ROWS     100000
+
+void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
+                uint64_t at_ns, const struct process_uid *process, const struct capture_id *capture)
+{
+    if (r->row_count == r->row_cap && r->row_count < ROWS_WAITING_MAX) {
+        size_t cap = r->row_cap > 0 ? r->row_cap * 2 : 16;
+        struct history_row *more = realloc(r->rows, cap * sizeof *more);
+        if (more != NULL) {
+            r->rows = more;
+            r->row_cap = cap;
+        }
+    }
+    if (r->row_count == r->row_cap) {
+        metrics_add(rules_history_dropped_total, 1);
+        return;
+    }
+    struct history_row *row = &r->rows[r->row_count++];
+    memset(row, 0, sizeof *row);
+    snprintf(row->rule, sizeof row->rule, "%s", rule);
+    snprintf(row->what, sizeof row->what, "%s", what);
+    snprintf(row->why, sizeof row->why, "%s", why);
+    row->at_ns = at_ns;
+    if (process != NULL)
+        row->process = *process;
+    if (capture != NULL)
+        row->capture = *capture;
+}
+
+int rules_history_save(struct rules *r)
+{
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < r->row_count; i++) {
+        const struct history_row *row = &r->rows[i];
+        struct catalog_history out = {.rule = row->rule,
+                                      .at_ns = row->at_ns,
+                                      .process = row->process,
+                                      .what = row->what,
+                                      .why = row->why,
+                                      .capture = row->capture};
+        status = catalog_add_history(r->catalog, &out);
+    }
+    if (status == SKEIN_OK && r->sweep)
+        status =
+            catalog_trim_history(r->catalog, clock_realtime_ns() - HISTORY_KEEP_NS, HISTORY_ROWS);
+    return status;
+}
+
+static int load_fired(void *context, const struct catalog_history *row)
+{
+    struct rule *rule = rules_find(context, row->rule);
+    if (rule == NULL)
+        return 0;
+    snprintf(rule->last_why, sizeof rule->last_why, "%s", row->why);
+    if (row->at_ns + FIRINGS_KEEP_NS < clock_realtime_ns())
+        return 0;
+    return rule_grant(rule, row->at_ns) ? 0 : 1;
+}
+
+static int load_held(void *context, const struct catalog_history *row)
+{
+    struct rule *rule = rules_find(context, row->rule);
+    if (rule == NULL)
+        return 0;
+    rule->last_held_ns = row->at_ns;
+    snprintf(rule->last_held_why, sizeof rule->last_held_why, "%s", row->why);
+    return 0;
+}
+
+int rules_history_load(struct rules *r)
+{
+    int64_t rows = catalog_history_since(r->catalog, "fired", 0, load_fired, r);
+    if (rows >= 0)
+        rows = catalog_history_since(r->catalog, "suppressed", 0, load_held, r);
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+
+/* ---- for people ---- */
+
+struct history_list {
+    struct rules *rules;
+    struct rules_history_query *query;
+    cJSON *items;
+    size_t looked_at;
+};
+
+static int take_row(void *context, const struct catalog_history *row)
+{
+    struct history_list *list = context;
+    const struct selector *selector = list->query->selector;
+    char id[ID_TEXT_BYTES], time[CLOCK_TEXT_BYTES];
+    list->looked_at++;
+    list->query->before = row->id;
+    const struct fleet_process *process = fleet_process_find(list->rules->fleet, &row->process);
+    if (selector != NULL && (process == NULL || !fleet_process_match(selector, process)))
+        return 0;
+    cJSON *json = cJSON_CreateObject();
+    clock_text(row->at_ns, time);
+    cJSON_AddStringToObject(json, "time", time);
+    cJSON_AddStringToObject(json, "what", row->what);
+    cJSON_AddStringToObject(json, "why", row->why);
+    id_text(row->process.bytes, id);
+    if (strspn(id, "0") != strlen(id))
+        cJSON_AddStringToObject(json, "process", id);
+    if (process != NULL) {
+        cJSON_AddStringToObject(json, "host", process->host);
+        cJSON_AddStringToObject(json, "service", process->service);
+    }
+    id_text(row->capture.bytes, id);
+    if (!capture_id_is_zero(&row->capture))
+        cJSON_AddStringToObject(json, "capture", id);
+    cJSON_AddItemToArray(list->items, json);
+    return 0;
+}
+
+int rules_history(struct rules *r, const char *name, struct rules_history_query *query, cJSON **out)
+{
+    struct history_list list = {r, query, cJSON_CreateArray(), 0};
+    bool first = query->before == UINT64_MAX;
+    struct catalog_history_query q = {name, query->before, query->from_ns, query->to_ns,
+                                      query->limit};
+    fleet_lock(r->fleet);
+    bool known = rules_find(r, name) != NULL;
+    int64_t rows = catalog_history(r->catalog, &q, take_row, &list);
+    fleet_unlock(r->fleet);
+    if (list.looked_at < query->limit)
+        query->before = 0;
+    *out = list.items;
+    if (rows >= 0 && (known || list.looked_at > 0 || !first))
+        return SKEIN_OK;
+    cJSON_Delete(list.items);
+    *out = NULL;
+    return rows < 0 ? (int)rows : SKEIN_NOT_FOUND;
+}
+
+int rules_selector(struct rules *r, const char *name, char **out)
+{
+    *out = NULL;
+    fleet_lock(r->fleet);
+    const struct rule *rule = rules_find(r, name);
+    const char *text =
+        rule != NULL ? cJSON_GetStringValue(cJSON_GetObjectItem(rule->json, "selector")) : NULL;
+    if (text != NULL)
+        *out = strdup(text);
+    fleet_unlock(r->fleet);
+    return text == NULL ? SKEIN_NOT_FOUND : *out == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+}
