@@ -45,7 +45,7 @@
     X(gauge, captures_running, "Captures not in a final state")                                    \
     X(counter, rules_fired_total, "Rule firings that began a capture")                             \
     X(counter, rules_suppressed_total, "Rule firings held back by a limit")                        \
-    X(counter, rules_history_dropped_total, "Rows of rules' histories that could not be kept")      \
+    X(counter, rules_history_dropped_total, "Rows of rules' histories that could not be kept")     \
     X(counter, events_lost_total, "Events lost before storage, as reported by agents")             \
     X(counter, events_total, "Events published to watchers")                                       \
     X(gauge, event_watchers, "Watchers of server-sent events now")                                 \
