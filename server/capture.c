@@ -15,12 +15,8 @@
 #include "log.h"
 #include "metrics.h"
 
-#define PROCESSES_PER_COMMAND                                                                      \
-    1500 /* their ids fit a control message; a second command for the capture would be taken for a \
-            repeat */
 #define KEEP_FINISHED_NS  (UINT64_C(60) * 1000000000u)
 #define PURGE_AGAIN_NS    (UINT64_C(30) * 1000000000u)
-#define OFFSET_TRUSTED_NS INT64_C(50000000) /* a smaller estimate is mostly the message's delay */
 
 /* ---- life ---- */
 
@@ -74,172 +70,17 @@ void capture_engine_free(struct capture_engine **engine)
     for (void *id; (id = idmap_next(&e->purge, &at)) != NULL;)
         free(id);
     idmap_fini(&e->purge);
+    at = 0;
+    for (void *alias; (alias = idmap_next(&e->aliases, &at)) != NULL;)
+        free(alias);
+    idmap_fini(&e->aliases);
     free(e->inbox);
     pthread_mutex_destroy(&e->inbox_lock);
     free(e);
     *engine = NULL;
 }
 
-/* ---- commands ---- */
-
-static cJSON *capture_command(const struct capture *c, const struct fleet_agent *agent,
-                              cJSON *processes)
-{
-    char id[ID_TEXT_BYTES];
-    int64_t offset = agent->clock_offset_ns;
-    if (offset < OFFSET_TRUSTED_NS && offset > -OFFSET_TRUSTED_NS)
-        offset = 0;
-    cJSON *body = cJSON_CreateObject();
-    id_text(c->id.bytes, id);
-    cJSON_AddStringToObject(body, "kind", "capture");
-    cJSON_AddStringToObject(body, "capture", id);
-    json_add_u64(body, "at_ns", (uint64_t)((int64_t)c->at_ns - offset));
-    json_add_u64(body, "pre_ms", c->pre_ms);
-    json_add_u64(body, "post_ms", c->post_ms);
-    json_add_u64(body, "deadline_ns", (uint64_t)((int64_t)c->deadline_ns - offset));
-    cJSON_AddItemToObject(body, "processes", processes);
-    return body;
-}
-
-static void send_stop(struct capture_engine *e, const struct capture *c, uint64_t agent)
-{
-    char id[ID_TEXT_BYTES];
-    cJSON *body = cJSON_CreateObject();
-    id_text(c->id.bytes, id);
-    cJSON_AddStringToObject(body, "kind", "stop");
-    cJSON_AddStringToObject(body, "capture", id);
-    fleet_command(e->fleet, agent, &c->id, c->deadline_ns, body);
-}
-
-/* Sends the capture's command to one agent for its targets that wait; the agent is online. */
-void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent)
-{
-    char id[ID_TEXT_BYTES];
-    cJSON *processes = cJSON_CreateArray();
-    size_t count = 0;
-    for (size_t i = 0; i < c->target_count; i++) {
-        struct capture_target *t = c->targets[i];
-        if (t->agent != agent->id || target_is_final(t->status) || t->status == TARGET_UPLOADING)
-            continue;
-        if (count == PROCESSES_PER_COMMAND) {
-            target_set(e, c, t, TARGET_FAILED, "more processes on one agent than a command holds");
-            continue;
-        }
-        id_text(t->process.bytes, id);
-        cJSON_AddItemToArray(processes, cJSON_CreateString(id));
-        count++;
-    }
-    int status = SKEIN_OK;
-    if (count > 0)
-        status = fleet_command(e->fleet, agent->id, &c->id, c->deadline_ns,
-                               capture_command(c, agent, processes));
-    else
-        cJSON_Delete(processes);
-    for (size_t i = 0; i < c->target_count && count > 0; i++) {
-        struct capture_target *t = c->targets[i];
-        if (t->agent != agent->id || (t->status != TARGET_PENDING && t->status != TARGET_OFFLINE))
-            continue;
-        if (status == SKEIN_OK)
-            target_set(e, c, t, TARGET_SENT, "");
-        else
-            target_set(e, c, t, TARGET_FAILED, skein_status_text(status));
-    }
-    if (count > 0 && c->stopped)
-        send_stop(e, c, agent->id);
-}
-
-/* Sends to every agent that has targets waiting. */
-static void send_to_all(struct capture_engine *e, struct capture *c)
-{
-    for (size_t i = 0; i < c->target_count; i++) {
-        struct capture_target *t = c->targets[i];
-        struct fleet_agent *agent = fleet_agent_find(e->fleet, t->agent);
-        if (t->status == TARGET_PENDING && agent != NULL && agent->online)
-            capture_send(e, c, agent);
-    }
-}
-
-/* ---- create ---- */
-
-void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                          enum target_status status, const char *reason)
-{
-    target_set(e, c, t, status, reason);
-    metrics_add(capture_targets_total, 1);
-}
-
-static int compare_targets(const void *a, const void *b)
-{
-    const struct capture_target *const *x = a, *const *y = b;
-    return memcmp((*x)->process.bytes, (*y)->process.bytes, sizeof(*x)->process.bytes);
-}
-
-static int add_matches(struct capture_engine *e, struct capture *c, const struct selector *selector)
-{
-    size_t at = 0;
-    for (struct fleet_process *p; (p = fleet_process_next(e->fleet, &at)) != NULL;) {
-        enum fleet_process_status status = fleet_process_status(e->fleet, p);
-        if (status == FLEET_GONE || !fleet_process_match(selector, p))
-            continue;
-        struct capture_target *t =
-            capture_target_add(c, &p->uid, p, fleet_agent_find(e->fleet, p->agent));
-        if (t == NULL)
-            return SKEIN_NO_MEMORY;
-        capture_begin_target(e, c, t, status == FLEET_LIVE ? TARGET_PENDING : TARGET_OFFLINE,
-                             status == FLEET_LIVE ? "" : "its agent is silent");
-    }
-    if (c->target_count == 0)
-        return SKEIN_NOT_FOUND;
-    /* The order in which the catalog gives them back. */
-    qsort(c->targets, c->target_count, sizeof *c->targets, compare_targets);
-    return SKEIN_OK;
-}
-
-void capture_discard(struct capture_engine *e, struct capture *c)
-{
-    idmap_remove(&e->loaded, c->id.bytes);
-    capture_free(c);
-}
-
-static int create_locked(struct capture_engine *e, const struct capture_request *request,
-                         const struct capture_id *id, cJSON **out)
-{
-    struct capture *c = capture_new(e, id);
-    if (c == NULL)
-        return SKEIN_NO_MEMORY;
-    c->created_ns = clock_realtime_ns();
-    c->at_ns = request->at_ns != 0 ? request->at_ns : c->created_ns;
-    c->pre_ms = request->pre_ms;
-    c->post_ms = request->post_ms;
-    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
-    c->deadline_ns =
-        (end_ns > c->created_ns ? end_ns : c->created_ns) + request->deadline_ms * 1000000u;
-    c->selector = strdup(request->selector_text);
-    snprintf(c->trigger, sizeof c->trigger, "request");
-    snprintf(c->reason, sizeof c->reason, "%s", request->reason);
-    int status = c->selector != NULL ? add_matches(e, c, request->selector) : SKEIN_NO_MEMORY;
-    if (status == SKEIN_OK)
-        status = fleet_flush(e->fleet);
-    if (status != SKEIN_OK) {
-        capture_discard(e, c);
-        return status;
-    }
-    metrics_add(captures_total, 1);
-    send_to_all(e, c);
-    *out = capture_json(c, true);
-    return SKEIN_OK;
-}
-
-int capture_create(struct capture_engine *e, const struct capture_request *request,
-                   struct capture_id *id, cJSON **out)
-{
-    *out = NULL;
-    *id = capture_id_new();
-    fleet_lock(e->fleet);
-    int status = create_locked(e, request, id, out);
-    fleet_unlock(e->fleet);
-    return status;
-}
+/* ---- look ---- */
 
 int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **out)
 {
@@ -250,33 +91,37 @@ int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **o
     return c != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
-bool capture_exists(struct capture_engine *e, const struct capture_id *id)
+bool capture_exists(struct capture_engine *e, struct capture_id *id)
 {
     fleet_lock(e->fleet);
-    bool found = capture_find(e, id) != NULL;
+    const struct capture *c = capture_find(e, id);
+    if (c != NULL)
+        *id = c->id;
     fleet_unlock(e->fleet);
-    return found;
+    return c != NULL;
 }
 
 /* ---- stop ---- */
 
+/* Each agent is told once, for all its targets. */
+static void stop_agent(struct capture_engine *e, struct capture *c, struct capture_target *first)
+{
+    bool tell = false;
+    for (struct capture_target *t = first; t != NULL; t = t->next_of_agent) {
+        if (t->status == TARGET_OFFLINE || t->status == TARGET_PENDING)
+            target_set(e, c, t, TARGET_EXPIRED, "stopped while its agent was silent");
+        else
+            tell |= !target_is_final(t->status) && t->status != TARGET_UPLOADING;
+    }
+    if (tell)
+        capture_send_stop(e, c, first->agent);
+}
+
 static void stop_targets(struct capture_engine *e, struct capture *c)
 {
-    for (size_t i = 0; i < c->target_count; i++) {
-        struct capture_target *t = c->targets[i];
-        bool told = false;
-        if (t->status == TARGET_OFFLINE || t->status == TARGET_PENDING) {
-            target_set(e, c, t, TARGET_EXPIRED, "stopped while its agent was silent");
-            continue;
-        }
-        if (target_is_final(t->status) || t->status == TARGET_UPLOADING)
-            continue;
-        for (size_t k = 0; k < i && !told; k++)
-            told = c->targets[k]->agent == t->agent && !target_is_final(c->targets[k]->status) &&
-                   c->targets[k]->status != TARGET_UPLOADING;
-        if (!told)
-            send_stop(e, c, t->agent);
-    }
+    size_t at = 0;
+    for (struct capture_target *t; (t = idmap_next(&c->by_agent, &at)) != NULL;)
+        stop_agent(e, c, t);
 }
 
 int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **out)
@@ -311,9 +156,16 @@ static int mark_deleted(struct capture_engine *e, const struct capture_id *id)
     int ended = catalog_end(e->catalog, status == SKEIN_OK);
     if (status == SKEIN_OK)
         status = ended;
-    if (status == SKEIN_OK)
-        capture_purge_soon(e, id);
-    return status;
+    if (status != SKEIN_OK)
+        return status;
+    capture_purge_soon(e, id);
+    /* What was merged into it is deleted with it. */
+    int64_t rows = catalog_unpurged(e->catalog, capture_purge_soon, e);
+    if (rows < 0)
+        log_warn("captures", "merged captures are purged after the next start", NULL);
+    else if (rows > 1)
+        e->next_purge_ns = 0;
+    return SKEIN_OK;
 }
 
 /* Deletes the partitions and notes that it is done. Not locked: it waits for the ingest thread. */
@@ -340,14 +192,19 @@ int capture_delete(struct capture_engine *e, const struct capture_id *id)
     fleet_lock(e->fleet);
     struct capture *c = capture_find(e, id);
     bool waiting = idmap_get(&e->purge, id->bytes) != NULL;
-    int status = c != NULL ? mark_deleted(e, id) : waiting ? SKEIN_OK : SKEIN_NOT_FOUND;
+    struct capture_id whole = c != NULL ? c->id : *id;
+    if (c != NULL && e->aliases.count > 0 && fleet_flush(e->fleet) != SKEIN_OK) {
+        fleet_unlock(e->fleet);
+        return SKEIN_IO; /* what was merged into it must be known to be deleted with it */
+    }
+    int status = c != NULL ? mark_deleted(e, &whole) : waiting ? SKEIN_OK : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK && c != NULL) {
-        fleet_drop_commands(e->fleet, id);
+        fleet_drop_commands(e->fleet, &whole);
         capture_discard(e, c);
         metrics_add(captures_deleted_total, 1);
     }
     fleet_unlock(e->fleet);
-    return status == SKEIN_OK ? purge(e, id) : status;
+    return status == SKEIN_OK ? purge(e, &whole) : status;
 }
 
 void capture_refuse(struct capture_engine *e, const struct capture_id *id)

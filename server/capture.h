@@ -37,22 +37,50 @@ struct capture_request {
     /* at_ns 0: now; the deadline counts from the window's end */
     uint64_t at_ns, pre_ms, post_ms, deadline_ms;
     const char *reason;
+    const char *trigger, *rule; /* NULL: "request", none */
+    /* Fewer matches than min_targets (0: 1) and there is no capture; of more than max_targets (0:
+     * no bound) those with the lowest ids are taken. */
+    uint64_t min_targets, max_targets;
+    uint64_t ttl_ms; /* how long it is kept after its end; 0: no bound */
+    bool pin;
+    uint64_t *matched; /* out: how many processes match; may be NULL */
 };
 /* Begins a capture on every matching process that is not gone; it is durable when this returns, and
- * its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector matches nobody); SKEIN_IO,
- * SKEIN_FULL (could not be saved). */
+ * its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector matches nobody, or fewer
+ * than min_targets); SKEIN_IO, SKEIN_FULL (could not be saved). Nothing is left of one that failed.
+ */
 int capture_create(struct capture_engine *e, const struct capture_request *request,
                    struct capture_id *id, cJSON **out);
 /* SKEIN_OK, SKEIN_NOT_FOUND */
 int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **out);
 /* the same, SKEIN_IO */
 int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **out);
-bool capture_exists(struct capture_engine *e, const struct capture_id *id);
+/* Makes *id that of the capture that it was merged into. */
+bool capture_exists(struct capture_engine *e, struct capture_id *id);
 
 /* Deletes capture and partitions, and remembers the id: what comes late for it is acknowledged and
  * deleted as well. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_IO (where the rows are gone but partitions are
  * not, it is tried again by itself). */
 int capture_delete(struct capture_engine *e, const struct capture_id *id);
+
+/* ---- for rules; any thread, locked ---- */
+
+/* capture_create; out may be NULL. */
+int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
+                          struct capture_id *id, cJSON **out);
+/* Adds matching processes that are not in the capture yet, with its window, and sends their
+ * commands; a capture that has ended runs again. agent 0: of any host. max_targets bounds all
+ * targets of the capture, 0: no bound. Returns how many were added; SKEIN_NOT_FOUND,
+ * SKEIN_NO_MEMORY. */
+int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
+                       const struct selector *selector, uint64_t agent, uint64_t max_targets);
+/* From now on `from`, known or not, stands for `into`: its targets move there, and what agents say
+ * of it later counts for `into`. Durable with the next save, before anything that came after it is
+ * acknowledged. The window of `into` stays. SKEIN_OK, also where it is done already;
+ * SKEIN_NOT_FOUND (into); SKEIN_EXISTS (from is merged into another one); SKEIN_REFUSED (from was
+ * deleted); SKEIN_NO_MEMORY. */
+int capture_merge(struct capture_engine *e, const struct capture_id *from,
+                  const struct capture_id *into);
 
 /* ---- for the control thread; locked but where said ---- */
 

@@ -17,7 +17,7 @@ void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
 {
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (c->status == CAPTURE_RUNNING && !c->own)
+        if (c->status == CAPTURE_RUNNING)
             capture_send(e, c, agent);
 }
 
@@ -27,10 +27,10 @@ void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent)
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
         if (c->status != CAPTURE_RUNNING)
             continue;
-        for (size_t i = 0; i < c->target_count; i++)
-            if (c->targets[i]->agent == agent->id &&
-                (c->targets[i]->status == TARGET_PENDING || c->targets[i]->status == TARGET_SENT))
-                target_set(e, c, c->targets[i], TARGET_OFFLINE, "its agent is silent");
+        for (struct capture_target *t = capture_targets_at(c, agent->id); t != NULL;
+             t = t->next_of_agent)
+            if (t->status == TARGET_PENDING || t->status == TARGET_SENT)
+                target_set(e, c, t, TARGET_OFFLINE, "its agent is silent");
     }
 }
 
@@ -40,10 +40,11 @@ void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
     struct capture *c = error[0] != '\0' ? capture_find(e, id) : NULL;
     if (c == NULL || c->status != CAPTURE_RUNNING)
         return;
-    for (size_t i = 0; i < c->target_count; i++)
-        if (c->targets[i]->agent == agent->id &&
-            (c->targets[i]->status == TARGET_PENDING || c->targets[i]->status == TARGET_SENT))
-            target_set(e, c, c->targets[i], TARGET_FAILED, error);
+    for (struct capture_target *t = capture_targets_at(c, agent->id); t != NULL;
+         t = t->next_of_agent)
+        if (capture_id_equal(&t->source, id) &&
+            (t->status == TARGET_PENDING || t->status == TARGET_SENT))
+            target_set(e, c, t, TARGET_FAILED, error);
     capture_settle(e, c);
 }
 
@@ -56,6 +57,8 @@ static bool waits_for_fired(const struct capture *c)
 bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
 {
     const struct capture *c = capture_find(e, id);
+    if (c != NULL && !capture_id_equal(&c->id, id))
+        return false; /* merged */
     return c != NULL ? waits_for_fired(c) : !catalog_is_deleted(e->catalog, id);
 }
 
@@ -74,11 +77,12 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
     size_t bytes = strlen(text) + 9;
     c->selector = malloc(bytes);
     struct capture_target *t =
-        capture_target_add(c, process, fleet_process_find(e->fleet, process), agent);
+        capture_target_add(c, process, id, fleet_process_find(e->fleet, process), agent);
     if (c->selector == NULL || t == NULL) {
         capture_discard(e, c);
         return NULL;
     }
+    t->own = true;
     snprintf(c->selector, bytes, "process=%s", text);
     /* What fired says; a report that overtakes it is kept under these until it comes. */
     snprintf(c->trigger, sizeof c->trigger, "request");
@@ -88,10 +92,25 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
     return c;
 }
 
-/* Who it was, where the process came and went between two lists of its agent. */
-static void describe_fired(struct capture *c, const struct control_fired *fired)
+/* The target of a capture that an agent has begun and that was merged into c. NULL: no memory. */
+static struct capture_target *join(struct capture_engine *e, struct capture *c,
+                                   struct fleet_agent *agent, const struct capture_id *source,
+                                   const struct process_uid *process)
 {
-    struct capture_target *t = capture_target_find(c, &fired->process);
+    capture_reopen(e, c, clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
+    struct capture_target *t = capture_target_add(
+        c, process, source, fleet_process_find(e->fleet, process), agent);
+    if (t == NULL)
+        return NULL;
+    t->own = true;
+    capture_targets_sort(c);
+    capture_begin_target(e, c, t, TARGET_CAPTURING, "");
+    return t;
+}
+
+/* Who it was, where the process came and went between two lists of its agent. */
+static void describe_fired(struct capture_target *t, const struct control_fired *fired)
+{
     if (t == NULL || t->pid != 0)
         return;
     t->pid = fired->pid;
@@ -111,6 +130,13 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
         c = adopt(e, agent, &fired->capture, &fired->process);
     if (c == NULL)
         return SKEIN_AGAIN;
+    struct capture_target *t = capture_target_find(c, &fired->process, &fired->capture);
+    if (!capture_id_equal(&c->id, &fired->capture)) {
+        if (t == NULL && (t = join(e, c, agent, &fired->capture, &fired->process)) == NULL)
+            return SKEIN_AGAIN;
+        describe_fired(t, fired);
+        return SKEIN_OK;
+    }
     if (!waits_for_fired(c))
         return SKEIN_OK; /* a repeat */
     snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
@@ -119,7 +145,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     id_text(fired->process.bytes, c->trigger_process);
     if (fired->at_ns != 0)
         c->at_ns = fired->at_ns;
-    describe_fired(c, fired);
+    describe_fired(t, fired);
     c->pre_ms = fired->pre_ms;
     c->post_ms = fired->post_ms;
     if (c->status == CAPTURE_RUNNING)
@@ -136,12 +162,8 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
 static void describe(struct capture_engine *e, struct capture_target *t)
 {
     const struct fleet_process *p = fleet_process_find(e->fleet, &t->process);
-    if (p == NULL || t->pid != 0)
-        return;
-    t->pid = p->pid;
-    snprintf(t->service, sizeof t->service, "%s", p->service);
-    snprintf(t->labels, sizeof t->labels, "%s", p->labels);
-    snprintf(t->exe, sizeof t->exe, "%s", p->exe);
+    if (p != NULL && t->pid == 0)
+        capture_target_describe(t, p);
 }
 
 static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
@@ -177,7 +199,10 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
         c = adopt(e, agent, &report->capture, &report->process);
     if (c == NULL)
         return SKEIN_AGAIN;
-    struct capture_target *t = capture_target_find(c, &report->process);
+    struct capture_target *t = capture_target_find(c, &report->process, &report->capture);
+    if (t == NULL && !capture_id_equal(&c->id, &report->capture) &&
+        (t = join(e, c, agent, &report->capture, &report->process)) == NULL)
+        return SKEIN_AGAIN;
     if (t == NULL || t->agent != agent->id)
         return t == NULL ? SKEIN_NOT_FOUND : SKEIN_DENIED;
     describe(e, t);

@@ -34,6 +34,21 @@ void capture_on_stored(struct capture_engine *e, const struct partition_row *row
     fleet_wake(e->fleet);
 }
 
+static void note_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                        const struct stored_note *note)
+{
+    int added =
+        target_count_stored(t, note->key.epoch, note->key.sequence, note->events, note->bytes);
+    if (added < 0)
+        log_warn("captures", "out of memory: a stored partition is counted later", NULL);
+    if (added != 1)
+        return;
+    t->updated_ns = clock_realtime_ns();
+    t->dirty = true;
+    capture_touch(e, c);
+    target_check_stored(e, c, t);
+}
+
 static void take_note(struct capture_engine *e, const struct stored_note *note)
 {
     if (capture_id_is_zero(&note->capture))
@@ -46,19 +61,9 @@ static void take_note(struct capture_engine *e, const struct stored_note *note)
         }
         return;
     }
-    struct capture_target *t = capture_target_find(c, &note->key.process);
-    if (t == NULL)
-        return;
-    int added =
-        target_count_stored(t, note->key.epoch, note->key.sequence, note->events, note->bytes);
-    if (added < 0)
-        log_warn("captures", "out of memory: a stored partition is counted later", NULL);
-    if (added != 1)
-        return;
-    t->updated_ns = clock_realtime_ns();
-    t->dirty = true;
-    capture_touch(e, c);
-    target_check_stored(e, c, t);
+    for (struct capture_target *t = capture_targets_of(c, &note->key.process); t != NULL;
+         t = t->next_of_process)
+        note_target(e, c, t, note);
 }
 
 /* Notes were lost for want of memory: asks the index about every target that waits. */

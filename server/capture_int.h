@@ -36,6 +36,9 @@ enum capture_status { CAPTURE_RUNNING, CAPTURE_COMPLETE, CAPTURE_INCOMPLETE, CAP
 
 struct capture_target {
     struct process_uid process;
+    struct capture_id source; /* the capture as its agent knows it; differs after a merge */
+    bool own;                 /* begun by its agent: no command is sent for it */
+    struct capture_target *next_of_process, *next_of_agent;
     uint64_t agent, updated_ns;
     uint32_t pid;
     char host[CONTROL_NAME_MAX + 1], service[128], labels[CONTROL_LABELS_MAX + 1],
@@ -53,14 +56,21 @@ struct capture_target {
 struct capture {
     struct capture_id id;
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
+    uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
     bool stopped, own; /* own: begun by an agent */
+    bool pin;
     enum capture_status status;
     char trigger[16], rule[64], reason[CONTROL_WORDS_MAX + 1], trigger_process[ID_TEXT_BYTES];
     char *selector;
     struct capture_target **targets;
-    size_t target_count;
+    size_t target_count, target_cap, open_count; /* open: not final */
+    struct idmap by_process, by_agent; /* heads of the targets' chains */
     bool dirty;
     uint64_t touched_ns; /* monotonic; finished captures leave memory some time after */
+};
+
+struct capture_alias {
+    struct capture_id from, into;
 };
 
 struct stored_note {
@@ -77,6 +87,7 @@ struct capture_engine {
     struct idmap loaded;
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
     uint64_t next_purge_ns;
+    struct idmap aliases; /* merged captures that are not saved yet, by the id that was given up */
 
     pthread_mutex_t inbox_lock;
     struct stored_note *inbox;
@@ -95,6 +106,9 @@ bool target_set(struct capture_engine *e, struct capture *c, struct capture_targ
                 enum target_status to, const char *reason);
 /* Ends the capture once all its targets have, and renews the verdict of an ended one. */
 void capture_settle(struct capture_engine *e, struct capture *c);
+/* Before a target is added that is not final: an ended capture runs again. Its deadline is then not
+ * before `deadline_ns`. */
+void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns);
 void capture_assert(const struct capture *c);
 /* Takes a report with facts (uploading): replaces the facts, asks the index what is stored. Takes
  * json. */
@@ -103,22 +117,45 @@ int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON 
 int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
                         uint64_t events, uint64_t bytes);
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
-struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process);
-/* A new target; process may be NULL where the fleet does not know it. */
-struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
-                                          const struct fleet_process *p,
-                                          const struct fleet_agent *agent);
-struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
-void capture_free(struct capture *c);
 void capture_touch(struct capture_engine *e, struct capture *c); /* marks dirty */
 
-/* capture.c */
-/* its command, to an online agent */
-void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent);
+/* capture_target.c */
+struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
+                                           const struct capture_id *source);
+/* Heads of chains: next_of_process, next_of_agent. */
+struct capture_target *capture_targets_of(struct capture *c, const struct process_uid *process);
+struct capture_target *capture_targets_at(struct capture *c, uint64_t agent);
+/* A new target; process may be NULL where the fleet does not know it. NULL: no memory. */
+struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
+                                          const struct capture_id *source,
+                                          const struct fleet_process *p,
+                                          const struct fleet_agent *agent);
+/* Takes t where it returns SKEIN_OK; SKEIN_NO_MEMORY. */
+int capture_target_insert(struct capture *c, struct capture_target *t);
+void capture_target_describe(struct capture_target *t, const struct fleet_process *p);
+void capture_target_free(struct capture_target *t);
+void capture_targets_sort(struct capture *c); /* as the catalog gives them back */
+struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
+void capture_free(struct capture *c);
+/* Room for `extra` more targets: as many inserts then succeed. SKEIN_OK, SKEIN_NO_MEMORY. */
+int capture_targets_reserve(struct capture *c, size_t extra);
 /* out of memory; the rows stay */
 void capture_discard(struct capture_engine *e, struct capture *c);
+
+/* capture_create.c */
+/* its command, to an online agent */
+void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent);
+void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent);
 void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
                           enum target_status status, const char *reason);
+
+/* capture_merge.c */
+/* The capture that `id` stands for; `id` where it was not merged. */
+struct capture_id capture_resolve(struct capture_engine *e, const struct capture_id *id);
+int capture_save_aliases(struct capture_engine *e);
+void capture_saved_aliases(struct capture_engine *e);
+
+/* capture.c */
 /* a deleted one's partitions, in the next rounds */
 int capture_purge_soon(void *engine, const struct capture_id *id);
 
@@ -126,7 +163,7 @@ int capture_purge_soon(void *engine, const struct capture_id *id);
 void capture_take_inbox(struct capture_engine *e);
 
 /* capture_load.c */
-/* in memory or loaded; NULL */
+/* In memory or loaded, under its id or one that was merged into it; NULL. */
 struct capture *capture_find(struct capture_engine *e, const struct capture_id *id);
 int capture_load_running(struct capture_engine *e);
 

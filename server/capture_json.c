@@ -65,11 +65,13 @@ static void add_gaps(cJSON *to, const struct capture_target *t)
     }
 }
 
-static cJSON *target_json(const struct capture_target *t)
+static cJSON *target_json(const struct capture *c, const struct capture_target *t)
 {
     char agent[AGENT_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
     add_id(json, "process", t->process.bytes);
+    if (!capture_id_equal(&t->source, &c->id))
+        add_id(json, "source", t->source.bytes);
     agent_text(t->agent, agent);
     cJSON_AddStringToObject(json, "agent", agent);
     cJSON_AddStringToObject(json, "host", t->host);
@@ -254,7 +256,7 @@ cJSON *capture_json(const struct capture *c, bool with_targets)
     if (with_targets) {
         cJSON *targets = cJSON_AddArrayToObject(json, "targets");
         for (size_t i = 0; i < c->target_count; i++)
-            cJSON_AddItemToArray(targets, target_json(c->targets[i]));
+            cJSON_AddItemToArray(targets, target_json(c, c->targets[i]));
     }
     add_counts(json, c);
     add_ledger(json, c);

@@ -50,6 +50,12 @@ static int load_row(void *context, const struct catalog_capture *row)
     c->finished_ns = row->finished_ns;
     c->stopped = row->stopped;
     c->own = row->own;
+    c->ttl_ms = row->ttl_ms;
+    c->expires_ns = row->expires_ns;
+    c->min_targets = row->min_targets;
+    c->max_targets = row->max_targets;
+    c->stream_ms = row->stream_ms;
+    c->pin = row->pin;
     c->status = capture_status_parse(row->status);
     c->selector = strdup(row->selector);
     snprintf(c->trigger, sizeof c->trigger, "%s", row->trigger);
@@ -66,16 +72,23 @@ static int load_target(void *context, const struct catalog_target *row)
 {
     struct load *load = context;
     char error[256];
-    struct capture_target *t = capture_target_add(load->capture, &row->process, NULL, NULL);
+    struct capture_target *t = calloc(1, sizeof *t);
     if (t == NULL) {
         load->status = SKEIN_NO_MEMORY;
         return 1;
     }
-    t->dirty = false;
+    t->process = row->process;
+    t->source = row->source;
+    t->own = row->own;
     t->agent = row->agent;
     t->updated_ns = row->updated_ns;
     t->pid = row->pid;
     t->status = target_status_parse(row->status);
+    if (capture_target_insert(load->capture, t) != SKEIN_OK) {
+        free(t);
+        load->status = SKEIN_NO_MEMORY;
+        return 1;
+    }
     snprintf(t->host, sizeof t->host, "%s", row->host);
     snprintf(t->service, sizeof t->service, "%s", row->service);
     snprintf(t->labels, sizeof t->labels, "%s", row->labels);
@@ -105,6 +118,7 @@ static void catch_up(struct capture_engine *e, struct capture *c)
             capture_touch(e, c);
         } else if (t->status == TARGET_UPLOADING && t->report == NULL) {
             t->status = TARGET_FAILED;
+            c->open_count--;
             snprintf(t->reason, sizeof t->reason, "the stored report cannot be read");
         }
     }
@@ -132,8 +146,11 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
     struct capture *c = idmap_get(&e->loaded, id->bytes);
     if (c != NULL)
         return c;
+    struct capture_id whole = capture_resolve(e, id);
+    if ((c = idmap_get(&e->loaded, whole.bytes)) != NULL)
+        return c;
     struct load load = {e, NULL, SKEIN_OK};
-    if (catalog_capture(e->catalog, id, load_row, &load) < 1 || load.capture == NULL)
+    if (catalog_capture(e->catalog, &whole, load_row, &load) < 1 || load.capture == NULL)
         return NULL;
     return load_targets(e, load.capture) == SKEIN_OK ? load.capture : NULL;
 }
@@ -169,6 +186,8 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
     buf_put_u8(&report, 0);
     struct catalog_target row = {.capture = c->id,
                                  .process = t->process,
+                                 .source = t->source,
+                                 .own = t->own,
                                  .agent = t->agent,
                                  .updated_ns = t->updated_ns,
                                  .pid = t->pid,
@@ -207,7 +226,13 @@ static int save_capture(struct capture_engine *e, struct capture *c)
                                   .rule = c->rule,
                                   .process = c->trigger_process,
                                   .reason = c->reason,
-                                  .listing = (const char *)listing.data};
+                                  .listing = (const char *)listing.data,
+                                  .ttl_ms = c->ttl_ms,
+                                  .expires_ns = c->expires_ns,
+                                  .min_targets = c->min_targets,
+                                  .max_targets = c->max_targets,
+                                  .stream_ms = c->stream_ms,
+                                  .pin = c->pin};
     int status =
         listing.status == SKEIN_OK ? catalog_put_capture(e->catalog, &row) : listing.status;
     buf_fini(&listing);
@@ -224,12 +249,13 @@ int capture_save(struct capture_engine *e)
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (c->dirty)
             status = save_capture(e, c);
-    return status;
+    return status == SKEIN_OK ? capture_save_aliases(e) : status;
 }
 
 void capture_saved(struct capture_engine *e)
 {
     size_t at = 0;
+    capture_saved_aliases(e);
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
         if (!c->dirty)
             continue;

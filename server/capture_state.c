@@ -77,14 +77,17 @@ const char *capture_status_text(enum capture_status status)
 
 void capture_assert(const struct capture *c)
 {
+    size_t open = 0;
     for (size_t i = 0; i < c->target_count; i++) {
         const struct capture_target *t = c->targets[i];
         assert(t->stored_count <= t->facts.listed);
         assert(t->status != TARGET_COMPLETE || t->stored_count == t->facts.listed);
         assert(t->status != TARGET_UPLOADING || t->report != NULL);
         assert(c->status == CAPTURE_RUNNING || target_is_final(t->status));
-        (void)t;
+        open += !target_is_final(t->status);
     }
+    assert(open == c->open_count);
+    (void)open;
     assert((c->status == CAPTURE_RUNNING) == (c->finished_ns == 0));
 }
 
@@ -100,6 +103,7 @@ bool target_set(struct capture_engine *e, struct capture *c, struct capture_targ
 {
     if (t->status != to && !target_may(t->status, to))
         return false;
+    c->open_count += (size_t)target_is_final(t->status) - (size_t)target_is_final(to);
     t->status = to;
     if (reason != NULL)
         snprintf(t->reason, sizeof t->reason, "%s", reason);
@@ -143,12 +147,12 @@ static void log_end(const struct capture *c)
 
 void capture_settle(struct capture_engine *e, struct capture *c)
 {
-    for (size_t i = 0; i < c->target_count; i++)
-        if (!target_is_final(c->targets[i]->status))
-            return;
+    if (c->open_count > 0)
+        return;
     enum capture_status status = end_status(c);
     if (c->status == CAPTURE_RUNNING) {
         c->finished_ns = clock_realtime_ns();
+        c->expires_ns = c->ttl_ms > 0 ? c->finished_ns + c->ttl_ms * 1000000u : 0;
         if (status == CAPTURE_COMPLETE)
             metrics_add(captures_complete_total, 1);
         else
@@ -163,6 +167,20 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     c->status = status;
     capture_assert(c);
     log_end(c);
+}
+
+void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns)
+{
+    uint64_t earliest = clock_realtime_ns() + e->settings.deadline_ms * 1000000u;
+    if (c->status != CAPTURE_RUNNING) {
+        c->status = CAPTURE_RUNNING;
+        c->finished_ns = c->expires_ns = 0;
+        if (deadline_ns < earliest)
+            deadline_ns = earliest;
+    }
+    if (c->deadline_ns < deadline_ns)
+        c->deadline_ns = deadline_ns;
+    capture_touch(e, c);
 }
 
 /* ---- facts: what the agent has listed ---- */
@@ -267,10 +285,10 @@ static int take_description(void *context, const struct partition_row *row)
 
 /* A process that ended before its agent could list it, or while nobody listened: the fleet never
  * heard of it, but its partitions say who it was. */
-static void describe_unlisted(struct capture_engine *e, struct capture *c, struct capture_target *t)
+static void describe_unlisted(struct capture_engine *e, struct capture_target *t)
 {
     struct partition_query query = {
-        .process = &t->process, .capture = &c->id, .to_ns = UINT64_MAX, .limit = 1};
+        .process = &t->process, .capture = &t->source, .to_ns = UINT64_MAX, .limit = 1};
     if (t->pid == 0 && index_query(e->index, &query, take_description, t) < 0)
         log_warn("captures", "a target stays without a name: the index cannot be read", NULL);
 }
@@ -280,76 +298,7 @@ void target_check_stored(struct capture_engine *e, struct capture *c, struct cap
     if ((t->status != TARGET_UPLOADING && t->status != TARGET_EXPIRED) || t->report == NULL ||
         t->facts.listed == 0 || t->stored_count < t->facts.listed)
         return;
-    describe_unlisted(e, c, t);
+    describe_unlisted(e, t);
     target_set(e, c, t, TARGET_COMPLETE, "");
     capture_settle(e, c);
-}
-
-/* ---- targets ---- */
-
-struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process)
-{
-    for (size_t i = 0; i < c->target_count; i++)
-        if (process_uid_equal(&c->targets[i]->process, process))
-            return c->targets[i];
-    return NULL;
-}
-
-struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
-                                          const struct fleet_process *p,
-                                          const struct fleet_agent *agent)
-{
-    struct capture_target *t = calloc(1, sizeof *t);
-    if (t == NULL)
-        return NULL;
-    if ((c->target_count & (c->target_count + 1)) == 0) { /* full at 0, 1, 3, 7 ... */
-        size_t cap = c->target_count * 2 + 1;
-        struct capture_target **larger = realloc(c->targets, cap * sizeof(struct capture_target *));
-        if (larger == NULL) {
-            free(t);
-            return NULL;
-        }
-        c->targets = larger;
-    }
-    c->targets[c->target_count++] = t;
-    t->process = *uid;
-    t->updated_ns = clock_realtime_ns();
-    t->dirty = true;
-    if (agent != NULL) {
-        t->agent = agent->id;
-        snprintf(t->host, sizeof t->host, "%s", agent->host);
-    }
-    if (p != NULL) {
-        t->pid = p->pid;
-        snprintf(t->service, sizeof t->service, "%s", p->service);
-        snprintf(t->labels, sizeof t->labels, "%s", p->labels);
-        snprintf(t->exe, sizeof t->exe, "%s", p->exe);
-    }
-    return t;
-}
-
-struct capture *capture_new(struct capture_engine *e, const struct capture_id *id)
-{
-    struct capture *c = calloc(1, sizeof *c);
-    if (c == NULL || idmap_put(&e->loaded, id->bytes, c) != SKEIN_OK) {
-        free(c);
-        return NULL;
-    }
-    c->id = *id;
-    c->touched_ns = clock_monotonic_ns();
-    return c;
-}
-
-void capture_free(struct capture *c)
-{
-    for (size_t i = 0; i < c->target_count; i++) {
-        struct capture_target *t = c->targets[i];
-        control_target_fini(&t->facts);
-        cJSON_Delete(t->report);
-        stored_set_fini(&t->stored);
-        free(t);
-    }
-    free(c->targets);
-    free(c->selector);
-    free(c);
 }

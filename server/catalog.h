@@ -38,10 +38,14 @@ struct catalog_capture {
     bool stopped, own; /* own: begun by an agent */
     const char *status, *kind, *selector, *trigger, *rule, *process, *reason;
     const char *listing; /* the capture as JSON, without targets */
+    uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
+    bool pin;
 };
 struct catalog_target {
     struct capture_id capture;
     struct process_uid process;
+    struct capture_id source; /* the capture as the agent knows it: another one after a merge */
+    bool own;                 /* its agent began it by itself */
     uint64_t agent, updated_ns;
     uint32_t pid;
     const char *host, *service, *labels, *exe, *status, *reason;
@@ -68,6 +72,12 @@ int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_
                         void *context);
 int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn,
                         void *context);
+
+/* Merged captures: `from` has no rows any more and stands for `into`, as all that stood for `from`
+ * does. */
+int catalog_put_alias(struct catalog *c, const struct capture_id *from,
+                      const struct capture_id *into);
+bool catalog_alias(struct catalog *c, const struct capture_id *id, struct capture_id *into);
 
 /* Deletion: the rows go and the id is remembered for good, so that nothing late brings the capture
  * back. `purged` is set when its partitions are gone too. */

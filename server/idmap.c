@@ -57,6 +57,14 @@ static int grow(struct idmap *map)
     return SKEIN_OK;
 }
 
+int idmap_reserve(struct idmap *map, size_t extra)
+{
+    while (map->capacity / 2 < map->count || map->capacity / 2 - map->count < extra)
+        if (grow(map) != SKEIN_OK)
+            return SKEIN_NO_MEMORY;
+    return SKEIN_OK;
+}
+
 int idmap_put(struct idmap *map, const uint8_t id[16], void *value)
 {
     if (map->count >= map->capacity / 2 && grow(map) != SKEIN_OK)

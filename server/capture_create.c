@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How captures begin and grow: who is chosen, and the commands that tell the agents. Under the
+ * control lock but for capture_create. Work is linear in the targets: each agent's are a chain.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_int.h"
+#include "clock.h"
+#include "json.h"
+#include "metrics.h"
+
+#define PROCESSES_PER_COMMAND 1500           /* their ids fit a control message */
+#define OFFSET_TRUSTED_NS INT64_C(50000000) /* a smaller estimate is mostly the message's delay */
+
+/* ---- commands ---- */
+
+static cJSON *capture_command(const struct capture *c, const struct capture_id *source,
+                              const struct fleet_agent *agent, cJSON *processes)
+{
+    char id[ID_TEXT_BYTES];
+    int64_t offset = agent->clock_offset_ns;
+    if (offset < OFFSET_TRUSTED_NS && offset > -OFFSET_TRUSTED_NS)
+        offset = 0;
+    cJSON *body = cJSON_CreateObject();
+    id_text(source->bytes, id);
+    cJSON_AddStringToObject(body, "kind", "capture");
+    cJSON_AddStringToObject(body, "capture", id);
+    json_add_u64(body, "at_ns", (uint64_t)((int64_t)c->at_ns - offset));
+    json_add_u64(body, "pre_ms", c->pre_ms);
+    json_add_u64(body, "post_ms", c->post_ms);
+    json_add_u64(body, "deadline_ns", (uint64_t)((int64_t)c->deadline_ns - offset));
+    cJSON_AddItemToObject(body, "processes", processes);
+    return body;
+}
+
+static void send_stop(struct capture_engine *e, const struct capture *c, uint64_t agent,
+                      const struct capture_id *source)
+{
+    char id[ID_TEXT_BYTES];
+    cJSON *body = cJSON_CreateObject();
+    id_text(source->bytes, id);
+    cJSON_AddStringToObject(body, "kind", "stop");
+    cJSON_AddStringToObject(body, "capture", id);
+    fleet_command(e->fleet, agent, source, c->deadline_ns, body);
+}
+
+/* Whether t is the first of its chain under its source: where each source is dealt with once. */
+static bool first_of_source(const struct capture_target *head, const struct capture_target *t)
+{
+    while (head != t && !capture_id_equal(&head->source, &t->source))
+        head = head->next_of_agent;
+    return head == t;
+}
+
+void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent)
+{
+    const struct capture_target *head = capture_targets_at(c, agent);
+    for (const struct capture_target *t = head; t != NULL; t = t->next_of_agent)
+        if (first_of_source(head, t))
+            send_stop(e, c, agent, &t->source);
+}
+
+static bool waits_for_command(const struct capture_target *t)
+{
+    return !t->own && !target_is_final(t->status) && t->status != TARGET_UPLOADING;
+}
+
+/* Up to PROCESSES_PER_COMMAND targets from *at on; *at is then the next. */
+static int send_some(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
+                     const struct capture_id *source, struct capture_target **at, size_t *count)
+{
+    char id[ID_TEXT_BYTES];
+    cJSON *processes = cJSON_CreateArray();
+    *count = 0;
+    struct capture_target *t = *at;
+    for (; t != NULL && *count < PROCESSES_PER_COMMAND; t = t->next_of_agent) {
+        if (!waits_for_command(t) || !capture_id_equal(&t->source, source))
+            continue;
+        id_text(t->process.bytes, id);
+        cJSON_AddItemToArray(processes, cJSON_CreateString(id));
+        (*count)++;
+    }
+    *at = t;
+    if (*count > 0)
+        return fleet_command(e->fleet, agent->id, source, c->deadline_ns,
+                             capture_command(c, source, agent, processes));
+    cJSON_Delete(processes);
+    return SKEIN_OK;
+}
+
+static void send_source(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
+                        const struct capture_id *source)
+{
+    struct capture_target *at = capture_targets_at(c, agent->id);
+    bool sent = false;
+    while (at != NULL) {
+        struct capture_target *from = at;
+        size_t count;
+        int status = send_some(e, c, agent, source, &at, &count);
+        sent |= count > 0 && status == SKEIN_OK;
+        for (struct capture_target *t = from; t != at; t = t->next_of_agent) {
+            if (!waits_for_command(t) || !capture_id_equal(&t->source, source) ||
+                t->status == TARGET_CAPTURING)
+                continue;
+            if (status == SKEIN_OK)
+                target_set(e, c, t, TARGET_SENT, "");
+            else
+                target_set(e, c, t, TARGET_FAILED, skein_status_text(status));
+        }
+    }
+    if (sent && c->stopped)
+        send_stop(e, c, agent->id, source);
+}
+
+/* Sends the capture's commands to one agent for its targets that wait; the agent is online. */
+void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent)
+{
+    const struct capture_target *head = capture_targets_at(c, agent->id);
+    for (const struct capture_target *t = head; t != NULL; t = t->next_of_agent)
+        if (waits_for_command(t) && first_of_source(head, t))
+            send_source(e, c, agent, &t->source);
+}
+
+/* Sends to every agent that has targets waiting: the first of an agent's sends for all of them. */
+static void send_to_all(struct capture_engine *e, struct capture *c)
+{
+    for (size_t i = 0; i < c->target_count; i++) {
+        struct capture_target *t = c->targets[i];
+        struct fleet_agent *agent =
+            t->status == TARGET_PENDING ? fleet_agent_find(e->fleet, t->agent) : NULL;
+        if (agent != NULL && agent->online)
+            capture_send(e, c, agent);
+    }
+}
+
+/* ---- who ---- */
+
+struct choice {
+    struct fleet_process **items;
+    size_t count, cap;
+};
+
+static int compare_processes(const void *a, const void *b)
+{
+    const struct fleet_process *const *x = a, *const *y = b;
+    return memcmp((*x)->uid.bytes, (*y)->uid.bytes, sizeof(*x)->uid.bytes);
+}
+
+/* Processes that match and are not gone, of `agent` or (0) of any, by id: of too many the same ones
+ * are taken each time. SKEIN_OK, SKEIN_NO_MEMORY; items are the caller's. */
+static int choose(struct capture_engine *e, const struct selector *selector, uint64_t agent,
+                  struct choice *out)
+{
+    size_t at = 0;
+    *out = (struct choice){NULL, 0, 0};
+    for (struct fleet_process *p; (p = fleet_process_next(e->fleet, &at)) != NULL;) {
+        if ((agent != 0 && p->agent != agent) ||
+            fleet_process_status(e->fleet, p) == FLEET_GONE || !fleet_process_match(selector, p))
+            continue;
+        if (out->count == out->cap) {
+            size_t cap = out->cap * 2 + 16;
+            void *larger = realloc(out->items, cap * sizeof *out->items);
+            if (larger == NULL)
+                return SKEIN_NO_MEMORY;
+            out->items = larger;
+            out->cap = cap;
+        }
+        out->items[out->count++] = p;
+    }
+    if (out->count > 1)
+        qsort(out->items, out->count, sizeof *out->items, compare_processes);
+    return SKEIN_OK;
+}
+
+void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                          enum target_status status, const char *reason)
+{
+    target_set(e, c, t, status, reason);
+    metrics_add(capture_targets_total, 1);
+}
+
+static int add_process(struct capture_engine *e, struct capture *c, const struct fleet_process *p)
+{
+    bool live = fleet_process_status(e->fleet, p) == FLEET_LIVE;
+    struct capture_target *t =
+        capture_target_add(c, &p->uid, &c->id, p, fleet_agent_find(e->fleet, p->agent));
+    if (t == NULL)
+        return SKEIN_NO_MEMORY;
+    capture_begin_target(e, c, t, live ? TARGET_PENDING : TARGET_OFFLINE,
+                         live ? "" : "its agent is silent");
+    return SKEIN_OK;
+}
+
+/* ---- create ---- */
+
+static int add_chosen(struct capture_engine *e, struct capture *c,
+                      const struct capture_request *request)
+{
+    struct choice choice;
+    int status = choose(e, request->selector, 0, &choice);
+    uint64_t least = request->min_targets > 0 ? request->min_targets : 1;
+    size_t limit = choice.count;
+    if (request->matched != NULL)
+        *request->matched = choice.count;
+    if (request->max_targets > 0 && limit > request->max_targets)
+        limit = (size_t)request->max_targets;
+    if (status == SKEIN_OK && choice.count < least)
+        status = SKEIN_NOT_FOUND;
+    for (size_t i = 0; i < limit && status == SKEIN_OK; i++)
+        status = add_process(e, c, choice.items[i]);
+    free(choice.items);
+    return status;
+}
+
+static int fill(struct capture *c, const struct capture_request *request)
+{
+    c->created_ns = clock_realtime_ns();
+    c->at_ns = request->at_ns != 0 ? request->at_ns : c->created_ns;
+    c->pre_ms = request->pre_ms;
+    c->post_ms = request->post_ms;
+    c->ttl_ms = request->ttl_ms;
+    c->pin = request->pin;
+    c->min_targets = request->min_targets > 0 ? request->min_targets : 1;
+    c->max_targets = request->max_targets;
+    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
+    c->deadline_ns =
+        (end_ns > c->created_ns ? end_ns : c->created_ns) + request->deadline_ms * 1000000u;
+    snprintf(c->trigger, sizeof c->trigger, "%s",
+             request->trigger != NULL ? request->trigger : "request");
+    snprintf(c->rule, sizeof c->rule, "%s", request->rule != NULL ? request->rule : "");
+    snprintf(c->reason, sizeof c->reason, "%s", request->reason);
+    c->selector = strdup(request->selector_text);
+    return c->selector != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+}
+
+int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
+                          struct capture_id *id, cJSON **out)
+{
+    if (out != NULL)
+        *out = NULL;
+    *id = capture_id_new();
+    struct capture *c = capture_new(e, id);
+    if (c == NULL)
+        return SKEIN_NO_MEMORY;
+    int status = fill(c, request);
+    if (status == SKEIN_OK)
+        status = add_chosen(e, c, request);
+    if (status == SKEIN_OK)
+        status = fleet_flush(e->fleet);
+    if (status != SKEIN_OK) {
+        capture_discard(e, c);
+        return status;
+    }
+    metrics_add(captures_total, 1);
+    send_to_all(e, c);
+    if (out != NULL)
+        *out = capture_json(c, true);
+    return SKEIN_OK;
+}
+
+int capture_create(struct capture_engine *e, const struct capture_request *request,
+                   struct capture_id *id, cJSON **out)
+{
+    fleet_lock(e->fleet);
+    int status = capture_create_locked(e, request, id, out);
+    fleet_unlock(e->fleet);
+    return status;
+}
+
+/* ---- extend ---- */
+
+int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
+                       const struct selector *selector, uint64_t agent, uint64_t max_targets)
+{
+    struct choice choice;
+    int64_t added = 0;
+    struct capture *c = capture_find(e, id);
+    if (c == NULL)
+        return SKEIN_NOT_FOUND;
+    int status = choose(e, selector, agent, &choice);
+    for (size_t i = 0; i < choice.count && status == SKEIN_OK; i++) {
+        if (max_targets > 0 && c->target_count >= max_targets)
+            break;
+        if (capture_targets_of(c, &choice.items[i]->uid) != NULL)
+            continue;
+        if (added == 0)
+            capture_reopen(e, c, 0);
+        status = add_process(e, c, choice.items[i]);
+        added += status == SKEIN_OK;
+    }
+    free(choice.items);
+    if (added > 0) {
+        capture_targets_sort(c);
+        send_to_all(e, c);
+    }
+    capture_settle(e, c);
+    return status == SKEIN_OK ? added : status;
+}

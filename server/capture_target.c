@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A capture's targets in memory: found by process and by agent in constant time, so that work on a
+ * capture of the whole fleet stays linear in its targets. Under the control lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_int.h"
+#include "clock.h"
+
+struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
+                                           const struct capture_id *source)
+{
+    struct capture_target *t = capture_targets_of(c, process);
+    while (t != NULL && !capture_id_equal(&t->source, source))
+        t = t->next_of_process;
+    return t;
+}
+
+struct capture_target *capture_targets_of(struct capture *c, const struct process_uid *process)
+{
+    return idmap_get(&c->by_process, process->bytes);
+}
+
+static void agent_key(uint64_t agent, uint8_t key[16])
+{
+    memset(key, 0, 16);
+    memcpy(key, &agent, sizeof agent);
+}
+
+struct capture_target *capture_targets_at(struct capture *c, uint64_t agent)
+{
+    uint8_t key[16];
+    agent_key(agent, key);
+    return idmap_get(&c->by_agent, key);
+}
+
+int capture_targets_reserve(struct capture *c, size_t extra)
+{
+    if (extra > c->target_cap - c->target_count) {
+        size_t cap = c->target_cap + (extra > c->target_cap ? extra : c->target_cap);
+        struct capture_target **larger = realloc(c->targets, cap * sizeof(struct capture_target *));
+        if (larger == NULL)
+            return SKEIN_NO_MEMORY;
+        c->targets = larger;
+        c->target_cap = cap;
+    }
+    int status = idmap_reserve(&c->by_process, extra);
+    return status == SKEIN_OK ? idmap_reserve(&c->by_agent, extra) : status;
+}
+
+int capture_target_insert(struct capture *c, struct capture_target *t)
+{
+    uint8_t key[16];
+    agent_key(t->agent, key);
+    if (capture_targets_reserve(c, 1) != SKEIN_OK)
+        return SKEIN_NO_MEMORY;
+    t->next_of_process = idmap_get(&c->by_process, t->process.bytes);
+    t->next_of_agent = idmap_get(&c->by_agent, key);
+    idmap_put(&c->by_process, t->process.bytes, t);
+    idmap_put(&c->by_agent, key, t);
+    c->targets[c->target_count++] = t;
+    c->open_count += !target_is_final(t->status);
+    return SKEIN_OK;
+}
+
+void capture_target_describe(struct capture_target *t, const struct fleet_process *p)
+{
+    t->pid = p->pid;
+    snprintf(t->service, sizeof t->service, "%s", p->service);
+    snprintf(t->labels, sizeof t->labels, "%s", p->labels);
+    snprintf(t->exe, sizeof t->exe, "%s", p->exe);
+}
+
+struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
+                                          const struct capture_id *source,
+                                          const struct fleet_process *p,
+                                          const struct fleet_agent *agent)
+{
+    struct capture_target *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    t->process = *uid;
+    t->source = *source;
+    t->updated_ns = clock_realtime_ns();
+    t->dirty = true;
+    if (agent != NULL) {
+        t->agent = agent->id;
+        snprintf(t->host, sizeof t->host, "%s", agent->host);
+    }
+    if (p != NULL)
+        capture_target_describe(t, p);
+    if (capture_target_insert(c, t) != SKEIN_OK) {
+        free(t);
+        return NULL;
+    }
+    return t;
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+    const struct capture_target *const *x = a, *const *y = b;
+    int order = memcmp((*x)->process.bytes, (*y)->process.bytes, sizeof(*x)->process.bytes);
+    return order != 0 ? order
+                      : memcmp((*x)->source.bytes, (*y)->source.bytes, sizeof(*x)->source.bytes);
+}
+
+void capture_targets_sort(struct capture *c)
+{
+    if (c->target_count > 1)
+        qsort(c->targets, c->target_count, sizeof *c->targets, compare_targets);
+}
+
+/* ---- captures in memory ---- */
+
+struct capture *capture_new(struct capture_engine *e, const struct capture_id *id)
+{
+    struct capture *c = calloc(1, sizeof *c);
+    if (c == NULL || idmap_put(&e->loaded, id->bytes, c) != SKEIN_OK) {
+        free(c);
+        return NULL;
+    }
+    c->id = *id;
+    c->touched_ns = clock_monotonic_ns();
+    return c;
+}
+
+void capture_target_free(struct capture_target *t)
+{
+    control_target_fini(&t->facts);
+    cJSON_Delete(t->report);
+    stored_set_fini(&t->stored);
+    free(t);
+}
+
+void capture_free(struct capture *c)
+{
+    for (size_t i = 0; i < c->target_count; i++)
+        capture_target_free(c->targets[i]);
+    idmap_fini(&c->by_process);
+    idmap_fini(&c->by_agent);
+    free(c->targets);
+    free(c->selector);
+    free(c);
+}
+
+void capture_discard(struct capture_engine *e, struct capture *c)
+{
+    idmap_remove(&e->loaded, c->id.bytes);
+    capture_free(c);
+}

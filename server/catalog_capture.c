@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The catalog's statements for captures, their targets, what was merged and what was deleted. Owns
+ * no state; any thread, see catalog.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "catalog_int.h"
+
+/* ---- captures ---- */
+
+static void window_of(const struct catalog_capture *capture, uint64_t *from, uint64_t *to)
+{
+    uint64_t pre = capture->pre_ms * 1000000u;
+    *from = pre < capture->at_ns ? capture->at_ns - pre : 0;
+    *to = capture->at_ns + capture->post_ms * 1000000u;
+}
+
+int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
+{
+    char id[ID_TEXT_BYTES];
+    uint64_t from, to;
+    id_text(p->id.bytes, id);
+    window_of(p, &from, &to);
+    return catalog_status(db_run(
+        c->db,
+        "INSERT OR REPLACE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
+        " finished_ns, stopped, own, from_ns, to_ns, status, kind, selector, trigger_type, rule,"
+        " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        NULL, NULL, "siiiiiiiiiissssssssiiiiii", id, I(p->created_ns), I(p->at_ns), I(p->pre_ms),
+        I(p->post_ms), I(p->deadline_ns), I(p->finished_ns), I(p->stopped), I(p->own), I(from),
+        I(to), p->status, p->kind, p->selector, p->trigger, p->rule, p->process, p->reason,
+        p->listing, I(p->ttl_ms), I(p->pin), I(p->expires_ns), I(p->min_targets),
+        I(p->max_targets), I(p->stream_ms)));
+}
+
+int catalog_put_target(struct catalog *c, const struct catalog_target *p)
+{
+    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES], source[ID_TEXT_BYTES];
+    id_text(p->capture.bytes, id);
+    id_text(p->source.bytes, source);
+    id_text(p->process.bytes, process);
+    return catalog_status(
+        db_run(c->db,
+               "INSERT OR REPLACE INTO targets(capture, process, source, own, agent, updated_ns, pid,"
+               " host, service, labels, exe, status, reason, report)"
+               " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+               NULL, NULL, "sssiiiisssssss", id, process, source, I(p->own), I(p->agent), I(p->updated_ns), I(p->pid),
+               p->host, p->service, p->labels, p->exe, p->status, p->reason, p->report));
+}
+
+#define CAPTURE_COLUMNS                                                                            \
+    "SELECT id, created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns, stopped, own,"       \
+    " status, kind, selector, trigger_type, rule, process, reason, listing, ttl_ms, pin,"     \
+    " expires_ns, min_targets, max_targets, stream_ms FROM captures "
+
+struct capture_walk {
+    catalog_capture_fn *fn;
+    void *context;
+};
+
+static int take_capture(void *context, struct db_row *row)
+{
+    struct capture_walk *walk = context;
+    struct catalog_capture p = {
+        .created_ns = (uint64_t)db_i64(row, 1),
+        .at_ns = (uint64_t)db_i64(row, 2),
+        .pre_ms = (uint64_t)db_i64(row, 3),
+        .post_ms = (uint64_t)db_i64(row, 4),
+        .deadline_ns = (uint64_t)db_i64(row, 5),
+        .finished_ns = (uint64_t)db_i64(row, 6),
+        .stopped = db_i64(row, 7) != 0,
+        .own = db_i64(row, 8) != 0,
+        .status = db_text(row, 9),
+        .kind = db_text(row, 10),
+        .selector = db_text(row, 11),
+        .trigger = db_text(row, 12),
+        .rule = db_text(row, 13),
+        .process = db_text(row, 14),
+        .reason = db_text(row, 15),
+        .listing = db_text(row, 16),
+        .ttl_ms = (uint64_t)db_i64(row, 17),
+        .pin = db_i64(row, 18) != 0,
+        .expires_ns = (uint64_t)db_i64(row, 19),
+        .min_targets = (uint64_t)db_i64(row, 20),
+        .max_targets = (uint64_t)db_i64(row, 21),
+        .stream_ms = (uint64_t)db_i64(row, 22),
+    };
+    if (id_parse(db_text(row, 0), p.id.bytes) != SKEIN_OK)
+        return 0;
+    return walk->fn(walk->context, &p);
+}
+
+int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *q,
+                         catalog_capture_fn *fn, void *context)
+{
+    struct capture_walk walk = {fn, context};
+    char before[ID_TEXT_BYTES];
+    id_text(q->before_id.bytes, before);
+    int64_t from = q->from_ns > INT64_MAX ? INT64_MAX : I(q->from_ns);
+    int64_t to = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns);
+    int64_t created = q->before ? I(q->before_created_ns) : INT64_MAX;
+    int64_t limit = q->limit > 0 ? I(q->limit) : -1;
+    if (q->status != NULL)
+        return db_run(c->db,
+                      CAPTURE_COLUMNS
+                      "WHERE status=? AND (created_ns, id) < (?, ?) AND to_ns>=? AND from_ns<=?"
+                      " ORDER BY created_ns DESC, id DESC LIMIT ?",
+                      take_capture, &walk, "sisiii", q->status, created, q->before ? before : "g",
+                      from, to, limit);
+    return db_run(c->db,
+                  CAPTURE_COLUMNS "WHERE (created_ns, id) < (?, ?) AND to_ns>=? AND from_ns<=?"
+                                  " ORDER BY created_ns DESC, id DESC LIMIT ?",
+                  take_capture, &walk, "isiii", created, q->before ? before : "g", from, to, limit);
+}
+
+int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn,
+                        void *context)
+{
+    struct capture_walk walk = {fn, context};
+    char text[ID_TEXT_BYTES];
+    id_text(id->bytes, text);
+    return db_run(c->db, CAPTURE_COLUMNS "WHERE id=?", take_capture, &walk, "s", text);
+}
+
+struct target_walk {
+    struct capture_id capture;
+    catalog_target_fn *fn;
+    void *context;
+};
+
+static int take_target(void *context, struct db_row *row)
+{
+    struct target_walk *walk = context;
+    struct catalog_target p = {
+        .capture = walk->capture,
+        .agent = (uint64_t)db_i64(row, 1),
+        .updated_ns = (uint64_t)db_i64(row, 2),
+        .pid = (uint32_t)db_i64(row, 3),
+        .host = db_text(row, 4),
+        .service = db_text(row, 5),
+        .labels = db_text(row, 6),
+        .exe = db_text(row, 7),
+        .status = db_text(row, 8),
+        .reason = db_text(row, 9),
+        .report = db_text(row, 10),
+        .own = db_i64(row, 12) != 0,
+    };
+    if (id_parse(db_text(row, 0), p.process.bytes) != SKEIN_OK ||
+        id_parse(db_text(row, 11), p.source.bytes) != SKEIN_OK)
+        return 0;
+    return walk->fn(walk->context, &p);
+}
+
+int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn,
+                        void *context)
+{
+    struct target_walk walk = {*id, fn, context};
+    char text[ID_TEXT_BYTES];
+    id_text(id->bytes, text);
+    return db_run(c->db,
+                  "SELECT process, agent, updated_ns, pid, host, service, labels, exe, status,"
+                  " reason, report, source, own FROM targets WHERE capture=?"
+                  " ORDER BY process, source",
+                  take_target, &walk, "s", text);
+}
+
+/* ---- merged captures ---- */
+
+static int drop_rows(struct catalog *c, const char *id)
+{
+    int status =
+        catalog_status(db_run(c->db, "DELETE FROM targets WHERE capture=?", NULL, NULL, "s", id));
+    if (status == SKEIN_OK)
+        status =
+            catalog_status(db_run(c->db, "DELETE FROM captures WHERE id=?", NULL, NULL, "s", id));
+    return status;
+}
+
+int catalog_put_alias(struct catalog *c, const struct capture_id *from,
+                      const struct capture_id *into)
+{
+    char id[ID_TEXT_BYTES], target[ID_TEXT_BYTES];
+    id_text(from->bytes, id);
+    id_text(into->bytes, target);
+    int status = drop_rows(c, id);
+    if (status == SKEIN_OK)
+        status = catalog_status(db_run(c->db, "UPDATE aliases SET capture=? WHERE capture=?", NULL,
+                                       NULL, "ss", target, id));
+    if (status == SKEIN_OK)
+        status =
+            catalog_status(db_run(c->db, "INSERT OR REPLACE INTO aliases(id, capture) VALUES(?,?)",
+                                  NULL, NULL, "ss", id, target));
+    return status;
+}
+
+static int take_alias(void *context, struct db_row *row)
+{
+    struct capture_id *into = context;
+    if (id_parse(db_text(row, 0), into->bytes) != SKEIN_OK)
+        memset(into, 0, sizeof *into);
+    return 1;
+}
+
+bool catalog_alias(struct catalog *c, const struct capture_id *id, struct capture_id *into)
+{
+    char text[ID_TEXT_BYTES];
+    memset(into, 0, sizeof *into);
+    id_text(id->bytes, text);
+    db_run(c->db, "SELECT capture FROM aliases WHERE id=?", take_alias, into, "s", text);
+    return !capture_id_is_zero(into);
+}
+
+/* ---- deletion ---- */
+
+/* What was merged into it goes with it. */
+int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns)
+{
+    char text[ID_TEXT_BYTES];
+    id_text(id->bytes, text);
+    int status = catalog_status(
+        db_run(c->db,
+               "INSERT OR IGNORE INTO deleted(id, at_ns, purged)"
+               " SELECT ?1, ?2, 0 UNION SELECT id, ?2, 0 FROM aliases WHERE capture=?1",
+               NULL, NULL, "si", text, I(now_ns)));
+    if (status == SKEIN_OK)
+        status = catalog_status(
+            db_run(c->db, "DELETE FROM aliases WHERE capture=?", NULL, NULL, "s", text));
+    return status == SKEIN_OK ? drop_rows(c, text) : status;
+}
+
+int catalog_set_purged(struct catalog *c, const struct capture_id *id)
+{
+    char text[ID_TEXT_BYTES];
+    id_text(id->bytes, text);
+    return catalog_status(
+        db_run(c->db, "UPDATE deleted SET purged=1 WHERE id=?", NULL, NULL, "s", text));
+}
+
+static int take_found(void *context, struct db_row *row)
+{
+    (void)row;
+    *(bool *)context = true;
+    return 1;
+}
+
+bool catalog_is_deleted(struct catalog *c, const struct capture_id *id)
+{
+    char text[ID_TEXT_BYTES];
+    bool found = false;
+    id_text(id->bytes, text);
+    db_run(c->db, "SELECT 1 FROM deleted WHERE id=?", take_found, &found, "s", text);
+    return found;
+}
+
+struct id_walk {
+    catalog_id_fn *fn;
+    void *context;
+};
+
+static int take_id(void *context, struct db_row *row)
+{
+    struct id_walk *walk = context;
+    struct capture_id id;
+    return id_parse(db_text(row, 0), id.bytes) == SKEIN_OK ? walk->fn(walk->context, &id) : 0;
+}
+
+int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context)
+{
+    struct id_walk walk = {fn, context};
+    return db_run(c->db, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, "");
+}
