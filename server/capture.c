@@ -15,8 +15,8 @@
 #include "log.h"
 #include "metrics.h"
 
-#define KEEP_FINISHED_NS  (UINT64_C(60) * 1000000000u)
-#define PURGE_AGAIN_NS    (UINT64_C(30) * 1000000000u)
+#define KEEP_FINISHED_NS (UINT64_C(60) * 1000000000u)
+#define PURGE_AGAIN_NS   (UINT64_C(30) * 1000000000u)
 
 /* ---- life ---- */
 

@@ -98,8 +98,8 @@ static struct capture_target *join(struct capture_engine *e, struct capture *c,
                                    const struct process_uid *process)
 {
     capture_reopen(e, c, clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
-    struct capture_target *t = capture_target_add(
-        c, process, source, fleet_process_find(e->fleet, process), agent);
+    struct capture_target *t =
+        capture_target_add(c, process, source, fleet_process_find(e->fleet, process), agent);
     if (t == NULL)
         return NULL;
     t->own = true;

@@ -12,8 +12,8 @@
 #include "json.h"
 #include "metrics.h"
 
-#define PROCESSES_PER_COMMAND 1500           /* their ids fit a control message */
-#define OFFSET_TRUSTED_NS INT64_C(50000000) /* a smaller estimate is mostly the message's delay */
+#define PROCESSES_PER_COMMAND 1500              /* their ids fit a control message */
+#define OFFSET_TRUSTED_NS     INT64_C(50000000) /* a smaller estimate is mostly the message's delay */
 
 /* ---- commands ---- */
 
@@ -157,8 +157,8 @@ static int choose(struct capture_engine *e, const struct selector *selector, uin
     size_t at = 0;
     *out = (struct choice){NULL, 0, 0};
     for (struct fleet_process *p; (p = fleet_process_next(e->fleet, &at)) != NULL;) {
-        if ((agent != 0 && p->agent != agent) ||
-            fleet_process_status(e->fleet, p) == FLEET_GONE || !fleet_process_match(selector, p))
+        if ((agent != 0 && p->agent != agent) || fleet_process_status(e->fleet, p) == FLEET_GONE ||
+            !fleet_process_match(selector, p))
             continue;
         if (out->count == out->cap) {
             size_t cap = out->cap * 2 + 16;

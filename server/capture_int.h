@@ -64,7 +64,7 @@ struct capture {
     char *selector;
     struct capture_target **targets;
     size_t target_count, target_cap, open_count; /* open: not final */
-    struct idmap by_process, by_agent; /* heads of the targets' chains */
+    struct idmap by_process, by_agent;           /* heads of the targets' chains */
     bool dirty;
     uint64_t touched_ns; /* monotonic; finished captures leave memory some time after */
 };

@@ -86,7 +86,7 @@ static uint64_t meta_get(struct catalog *c, const char *key, uint64_t otherwise)
 static int meta_put(struct catalog *c, const char *key, uint64_t value)
 {
     return catalog_status(db_run(c->db, "INSERT OR REPLACE INTO meta(key, value) VALUES(?,?)", NULL,
-                            NULL, "si", key, I(value)));
+                                 NULL, "si", key, I(value)));
 }
 
 /* One step with its number, or nothing of it. */
@@ -192,10 +192,10 @@ int catalog_put_rule(struct catalog *c, const struct catalog_rule *p)
     char capture[ID_TEXT_BYTES];
     id_text(p->last_capture.bytes, capture);
     return catalog_status(db_run(c->db,
-                            "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
-                            " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
-                            NULL, NULL, "ssiiis", p->name, p->json, I(p->fired), I(p->suppressed),
-                            I(p->last_fired_ns), capture));
+                                 "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
+                                 " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
+                                 NULL, NULL, "ssiiis", p->name, p->json, I(p->fired),
+                                 I(p->suppressed), I(p->last_fired_ns), capture));
 }
 
 int catalog_delete_rule(struct catalog *c, const char *name)
@@ -203,7 +203,8 @@ int catalog_delete_rule(struct catalog *c, const char *name)
     int status =
         catalog_status(db_run(c->db, "DELETE FROM firings WHERE rule=?", NULL, NULL, "s", name));
     if (status == SKEIN_OK)
-        status = catalog_status(db_run(c->db, "DELETE FROM rules WHERE name=?", NULL, NULL, "s", name));
+        status =
+            catalog_status(db_run(c->db, "DELETE FROM rules WHERE name=?", NULL, NULL, "s", name));
     return status;
 }
 
@@ -239,9 +240,9 @@ int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
 {
     char process[ID_TEXT_BYTES];
     id_text(p->process.bytes, process);
-    return catalog_status(db_run(c->db,
-                            "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)",
-                            NULL, NULL, "ssi", p->rule, process, I(p->at_ns)));
+    return catalog_status(
+        db_run(c->db, "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)", NULL,
+               NULL, "ssi", p->rule, process, I(p->at_ns)));
 }
 
 static int take_firing(void *context, struct db_row *row)
@@ -279,10 +280,11 @@ uint64_t catalog_generation(struct catalog *c)
 int catalog_put_agent(struct catalog *c, const struct catalog_agent *p)
 {
     return catalog_status(db_run(c->db,
-                            "INSERT OR REPLACE INTO agents(agent, epoch, last_seen_ns,"
-                            " clock_offset_ns, host, version, labels) VALUES(?,?,?,?,?,?,?)",
-                            NULL, NULL, "iiiisss", I(p->agent), I(p->epoch), I(p->last_seen_ns),
-                            p->clock_offset_ns, p->host, p->version, p->labels));
+                                 "INSERT OR REPLACE INTO agents(agent, epoch, last_seen_ns,"
+                                 " clock_offset_ns, host, version, labels) VALUES(?,?,?,?,?,?,?)",
+                                 NULL, NULL, "iiiisss", I(p->agent), I(p->epoch),
+                                 I(p->last_seen_ns), p->clock_offset_ns, p->host, p->version,
+                                 p->labels));
 }
 
 struct agent_walk {

@@ -32,8 +32,8 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
         NULL, NULL, "siiiiiiiiiissssssssiiiiii", id, I(p->created_ns), I(p->at_ns), I(p->pre_ms),
         I(p->post_ms), I(p->deadline_ns), I(p->finished_ns), I(p->stopped), I(p->own), I(from),
         I(to), p->status, p->kind, p->selector, p->trigger, p->rule, p->process, p->reason,
-        p->listing, I(p->ttl_ms), I(p->pin), I(p->expires_ns), I(p->min_targets),
-        I(p->max_targets), I(p->stream_ms)));
+        p->listing, I(p->ttl_ms), I(p->pin), I(p->expires_ns), I(p->min_targets), I(p->max_targets),
+        I(p->stream_ms)));
 }
 
 int catalog_put_target(struct catalog *c, const struct catalog_target *p)
@@ -42,18 +42,18 @@ int catalog_put_target(struct catalog *c, const struct catalog_target *p)
     id_text(p->capture.bytes, id);
     id_text(p->source.bytes, source);
     id_text(p->process.bytes, process);
-    return catalog_status(
-        db_run(c->db,
-               "INSERT OR REPLACE INTO targets(capture, process, source, own, agent, updated_ns, pid,"
-               " host, service, labels, exe, status, reason, report)"
-               " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-               NULL, NULL, "sssiiiisssssss", id, process, source, I(p->own), I(p->agent), I(p->updated_ns), I(p->pid),
-               p->host, p->service, p->labels, p->exe, p->status, p->reason, p->report));
+    return catalog_status(db_run(
+        c->db,
+        "INSERT OR REPLACE INTO targets(capture, process, source, own, agent, updated_ns, pid,"
+        " host, service, labels, exe, status, reason, report)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        NULL, NULL, "sssiiiisssssss", id, process, source, I(p->own), I(p->agent), I(p->updated_ns),
+        I(p->pid), p->host, p->service, p->labels, p->exe, p->status, p->reason, p->report));
 }
 
 #define CAPTURE_COLUMNS                                                                            \
     "SELECT id, created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns, stopped, own,"       \
-    " status, kind, selector, trigger_type, rule, process, reason, listing, ttl_ms, pin,"     \
+    " status, kind, selector, trigger_type, rule, process, reason, listing, ttl_ms, pin,"          \
     " expires_ns, min_targets, max_targets, stream_ms FROM captures "
 
 struct capture_walk {
