@@ -110,15 +110,15 @@ static int losses_compare(struct partition_reader *r)
 static int sums_compare(struct partition_reader *r, const struct sums *sums)
 {
     const struct partition_footer *footer = &r->footer;
-    uint64_t window_to = tick_scale_ns(&r->scale, r->info.window_to_ticks);
+    uint64_t window_to = tick_scale_ns(&r->host_scale, r->info.window_to_ticks);
     bool any = sums->from_ticks <= sums->to_ticks;
-    uint64_t from = any ? tick_scale_ns(&r->scale, sums->from_ticks) : window_to;
-    uint64_t to = any ? tick_scale_ns(&r->scale, sums->to_ticks) : window_to;
+    uint64_t from = any ? tick_scale_ns(&r->host_scale, sums->from_ticks) : window_to;
+    uint64_t to = any ? tick_scale_ns(&r->host_scale, sums->to_ticks) : window_to;
     if (footer->events != sums->events)
         return reader_fail(r, SKEIN_CORRUPT, "the footer says %llu records, there are %llu",
                            (unsigned long long)footer->events, (unsigned long long)sums->events);
     if (footer->from_ns != from || footer->to_ns != to || footer->window_to_ns != window_to ||
-        footer->window_from_ns != tick_scale_ns(&r->scale, r->info.window_from_ticks))
+        footer->window_from_ns != tick_scale_ns(&r->host_scale, r->info.window_from_ticks))
         return reader_fail(r, SKEIN_CORRUPT, "the footer's times are not those of the records");
     if (footer->threads != r->thread_count || footer->pid != r->info.pid)
         return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about process or threads");

@@ -27,7 +27,7 @@ enum trace_kind {
 
 struct trace_event {
     uint8_t kind;     /* enum trace_kind */
-    uint64_t time_ns; /* realtime (UTC) */
+    uint64_t time_ns; /* UTC by the collector's clock, so that hosts compare */
     uint64_t dur_ns;
     uint64_t ticks;     /* of the record itself, in the partition's clock */
     uint32_t depth;     /* ranges open around it on its thread */
@@ -67,7 +67,7 @@ const char *partition_reader_error(const struct partition_reader *r);
 uint64_t partition_reader_fixed_up(const struct partition_reader *r);
 uint64_t partition_reader_unordered(const struct partition_reader *r);
 
-/* Ticks of this partition to UTC nanoseconds. */
+/* Ticks of this partition to UTC nanoseconds by the collector's clock (footers have the host's). */
 uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t ticks);
 
 /* Partitions of one process cut one after the other: hand the ranges that were open at the end of

@@ -119,7 +119,7 @@ struct partition_reader {
     const uint8_t *bytes;
     size_t n;
     struct partition_info info;
-    struct tick_scale scale;
+    struct tick_scale scale, host_scale; /* to the collector's time, and to the host's */
     struct partition_footer footer;
     struct arena_chunk *arena;
     uint64_t raw_bytes;

@@ -109,8 +109,9 @@ static int info_get(struct partition_reader *r, struct cursor *c)
     info->death.status = (int32_t)cursor_sleb(c);
     if (c->status != SKEIN_OK || pid > UINT32_MAX)
         return table_fail(r, c, "process's facts (INFO)");
-    if (tick_scale_init(&r->scale, info) != SKEIN_OK)
+    if (tick_scale_init(&r->host_scale, info) != SKEIN_OK)
         return reader_fail(r, SKEIN_CORRUPT, "the clock snapshots contradict each other");
+    r->scale = tick_scale_shift(&r->host_scale, info->clock_offset_ns);
     return SKEIN_OK;
 }
 

@@ -31,6 +31,7 @@ void perfetto_export_free(struct perfetto_export **exporter)
     for (size_t i = 0; i < x->open_count; i++)
         buf_fini(&x->opens[i].packets);
     free(x->opens);
+    free(x->first_host);
     free(x->pid_owner);
     free(x->threads);
     buf_fini(&x->packet);
@@ -335,7 +336,7 @@ static int partition_begin(struct perfetto_export *x, struct partition_reader *r
     intern_table_fini(&x->told);
     free(x->threads);
     x->threads = calloc(threads + 1, sizeof *x->threads);
-    if (x->threads == NULL)
+    if (x->threads == NULL || export_clock_take(x) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     x->process_started = false;
     export_snapshot(x);

@@ -34,6 +34,8 @@ struct perfetto_export {
     struct export_open *opens;
     size_t open_count, open_cap;
     uint64_t bytes, packets, lost;
+    char *first_host; /* NULL before the first partition */
+    uint64_t first_boot_less_utc;
 
     /* the partition at hand */
     const struct partition_reader *reader; /* NULL: between two */
@@ -46,7 +48,9 @@ struct perfetto_export {
     uint64_t process;         /* uuid */
     uint32_t process_restarts;
     bool process_started;
-    bool plain; /* the pid belongs to another process: named tracks only */
+    bool foreign;           /* on another host than the first partition */
+    uint64_t boot_less_utc; /* modulo 2^64 */
+    bool plain;             /* the pid belongs to another process: named tracks only */
     struct buf packet, event, part, item, interned;
     struct export_open *open;
     struct buf *out;
@@ -60,7 +64,12 @@ bool export_is_fresh(struct perfetto_export *x, struct intern_table *table, cons
 /* x->packet is whole: appends it to `to`. */
 void export_packet_end(struct perfetto_export *x, struct buf *to);
 
-/* UTC to the BOOTTIME domain of the partition's end snapshot. */
+/* Notes how the partition at hand maps UTC to BOOTTIME: by its own end snapshot on the first host
+ * of the trace, and on others by that host's, which is what makes them one timeline. SKEIN_OK,
+ * SKEIN_NO_MEMORY. */
+int export_clock_take(struct perfetto_export *x);
+
+/* UTC to the BOOTTIME domain of the first host. */
 uint64_t export_boot_ns(const struct perfetto_export *x, uint64_t time_ns);
 
 /* Packets of the partition at hand: its clocks; its process; its thread i; a counter (its track is

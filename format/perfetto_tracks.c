@@ -4,6 +4,7 @@
  * the events. Entered through perfetto_export.c alone; describes each track once.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "checksum.h"
 #include "perfetto_export_int.h"
@@ -29,11 +30,26 @@ void export_packet_end(struct perfetto_export *x, struct buf *to)
     pb_message(to, TRACE_PACKET, &x->packet);
 }
 
-/* UTC to the BOOTTIME domain of the partition's end snapshot. */
-uint64_t export_boot_ns(const struct perfetto_export *x, uint64_t time_ns)
+int export_clock_take(struct perfetto_export *x)
 {
     const struct clock_snapshot *end = &x->info->end;
-    uint64_t boot = time_ns - end->realtime_ns + end->boottime_ns;
+    uint64_t utc = end->realtime_ns + (uint64_t)x->info->clock_offset_ns;
+    x->boot_less_utc = end->boottime_ns - utc;
+    if (x->first_host == NULL) {
+        x->first_host = strdup(x->info->host);
+        x->first_boot_less_utc = x->boot_less_utc;
+    }
+    if (x->first_host == NULL)
+        return SKEIN_NO_MEMORY;
+    x->foreign = strcmp(x->first_host, x->info->host) != 0;
+    if (x->foreign)
+        x->boot_less_utc = x->first_boot_less_utc;
+    return SKEIN_OK;
+}
+
+uint64_t export_boot_ns(const struct perfetto_export *x, uint64_t time_ns)
+{
+    uint64_t boot = time_ns + x->boot_less_utc;
     return boot > INT64_MAX ? 0 : boot; /* before boot: only from a broken clock */
 }
 
@@ -47,9 +63,11 @@ static void clock_put(struct perfetto_export *x, uint64_t id, uint64_t ns)
 void export_snapshot(struct perfetto_export *x)
 {
     const struct clock_snapshot *end = &x->info->end;
-    clock_put(x, CLOCK_BOOTTIME_ID, end->boottime_ns);
-    clock_put(x, CLOCK_MONOTONIC_ID, end->monotonic_ns);
-    clock_put(x, CLOCK_REALTIME_ID, end->realtime_ns);
+    uint64_t utc = end->realtime_ns + (uint64_t)x->info->clock_offset_ns;
+    clock_put(x, CLOCK_BOOTTIME_ID, export_boot_ns(x, utc));
+    if (!x->foreign)
+        clock_put(x, CLOCK_MONOTONIC_ID, end->monotonic_ns);
+    clock_put(x, CLOCK_REALTIME_ID, utc);
     pb_varint(&x->part, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME_ID);
     pb_message(&x->packet, PACKET_CLOCK_SNAPSHOT, &x->part);
     pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);

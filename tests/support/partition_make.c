@@ -69,6 +69,7 @@ void partition_make(const struct partition_spec *spec, struct buf *out)
         .clock = PARTITION_CLOCK_MONOTONIC,
         .begin = {1000, 1000, 1000, spec->from_ns},
         .end = {1000 + span + 1, 1000 + span + 1, 1000 + span + 1, spec->to_ns + 1},
+        .clock_offset_ns = spec->clock_offset_ns,
         .window_from_ticks = 1000,
         .window_to_ticks = 1000 + span + 1,
         .host = spec->host ? spec->host : "host-a",

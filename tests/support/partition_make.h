@@ -16,6 +16,7 @@ struct partition_spec {
     uint64_t from_ns, to_ns; /* realtime of its first and last event; equal: one event */
     const char *service, *host, *labels, *exe; /* NULL: "svc", "host-a", "", "/usr/bin/svc" */
     uint32_t pid;                              /* 0: 100 */
+    int64_t clock_offset_ns;                   /* collector's time less the host's */
     size_t noise_bytes;                        /* about so many incompressible bytes in it */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Partitions that the format's tests, fuzz corpora and the golden file are made of. Times: one tick
- * is 64 ns, tick 0 is 2026-11-21T09:40:00Z, so that SAMPLE_NS(t) says what a reader must give.
+ * is 64 ns, tick 0 is 2026-11-21T09:40:00Z by the host's clock, which is 1.5 us ahead of the
+ * collector's: SAMPLE_NS(t) is what a reader must give, SAMPLE_HOST_NS(t) what a footer has.
  */
 #ifndef SAMPLE_H
 #define SAMPLE_H
@@ -12,9 +13,11 @@
 #include "partition_reader.h"
 #include "partition_writer.h"
 
-#define SAMPLE_EPOCH_NS  UINT64_C(1795254000000000000)
-#define SAMPLE_NS(ticks) (SAMPLE_EPOCH_NS + (uint64_t)(ticks)*64)
-#define SAMPLE_LAST_TICK UINT64_C(1000000)
+#define SAMPLE_EPOCH_NS       UINT64_C(1795254000000000000)
+#define SAMPLE_OFFSET_NS      (-1500)
+#define SAMPLE_HOST_NS(ticks) (SAMPLE_EPOCH_NS + (uint64_t)(ticks)*64)
+#define SAMPLE_NS(ticks)      (SAMPLE_HOST_NS(ticks) - 1500)
+#define SAMPLE_LAST_TICK      UINT64_C(1000000)
 
 static inline struct partition_info sample_info(void)
 {
@@ -24,7 +27,7 @@ static inline struct partition_info sample_info(void)
                                   .clock = PARTITION_CLOCK_TSC,
                                   .shift = 7,
                                   .mode = SKEIN_MODE_CIRCULAR,
-                                  .clock_offset_ns = -1500,
+                                  .clock_offset_ns = SAMPLE_OFFSET_NS,
                                   .window_from_ticks = 10,
                                   .window_to_ticks = 900000,
                                   .host = "host-a",

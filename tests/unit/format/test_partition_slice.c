@@ -7,7 +7,6 @@
 #define BATCHES      16u
 #define BATCH_EVENTS 2000u
 #define BATCH_TICKS  (UINT64_C(10) * BATCH_EVENTS)
-#define ALIGNED(t)   (SAMPLE_NS(t) - 1500) /* the sample's collector offset */
 
 struct memory {
     const struct buf *bytes;
@@ -130,7 +129,7 @@ START_TEST(slice_is_a_sound_partition_with_every_record_of_the_window)
     uint64_t last = BATCHES * BATCH_TICKS;
     for (uint64_t from = 10; from < last; from += last / 7)
         for (uint64_t to = from; to < last; to += last / 5) {
-            ck_assert(slice_make(&whole, ALIGNED(from), ALIGNED(to), 100000, &slice));
+            ck_assert(slice_make(&whole, SAMPLE_NS(from), SAMPLE_NS(to), 100000, &slice));
             expect_sound(&slice);
             struct partition_footer f = footer_of(&slice);
             uint64_t events = 0;
@@ -154,10 +153,10 @@ START_TEST(any_byte_range_of_a_slice_is_the_same_bytes)
 {
     struct buf whole = {0}, slice = {0}, again = {0};
     make_long(&whole);
-    ck_assert(slice_make(&whole, ALIGNED(100000), ALIGNED(200000), SIZE_MAX, &slice));
+    ck_assert(slice_make(&whole, SAMPLE_NS(100000), SAMPLE_NS(200000), SIZE_MAX, &slice));
     static const size_t steps[] = {7, 4096, 100001};
     for (unsigned i = 0; i < 3; i++) {
-        ck_assert(slice_make(&whole, ALIGNED(100000), ALIGNED(200000), steps[i], &again));
+        ck_assert(slice_make(&whole, SAMPLE_NS(100000), SAMPLE_NS(200000), steps[i], &again));
         ck_assert_uint_eq(again.len, slice.len);
         ck_assert_mem_eq(again.data, slice.data, slice.len);
     }
@@ -174,8 +173,8 @@ START_TEST(partition_inside_the_window_is_its_own_slice_and_one_outside_is_nothi
     ck_assert(slice_make(&whole, 0, UINT64_MAX, SIZE_MAX, &slice));
     ck_assert_uint_eq(slice.len, whole.len);
     ck_assert_mem_eq(slice.data, whole.data, whole.len);
-    ck_assert(!slice_make(&whole, 0, ALIGNED(0), SIZE_MAX, &slice));
-    ck_assert(!slice_make(&whole, ALIGNED(900001), UINT64_MAX, SIZE_MAX, &slice));
+    ck_assert(!slice_make(&whole, 0, SAMPLE_NS(0), SIZE_MAX, &slice));
+    ck_assert(!slice_make(&whole, SAMPLE_NS(900001), UINT64_MAX, SIZE_MAX, &slice));
     buf_fini(&whole);
     buf_fini(&slice);
 }
@@ -188,7 +187,7 @@ START_TEST(only_ends_and_needed_blocks_are_read)
     struct memory memory = {&whole, 0};
     struct partition_source source = {memory_read, &memory, whole.len};
     struct partition_slice slice;
-    ck_assert_int_eq(partition_slice_plan(&source, ALIGNED(100000), ALIGNED(100001), &slice),
+    ck_assert_int_eq(partition_slice_plan(&source, SAMPLE_NS(100000), SAMPLE_NS(100001), &slice),
                      SKEIN_OK);
     ck_assert_uint_lt(memory.read, 20000);
     ck_assert_uint_lt(slice.bytes, whole.len / 2);
@@ -201,13 +200,13 @@ START_TEST(losses_outside_the_window_are_left_out_and_operations_in_progress_sta
 {
     struct buf whole = {0}, slice = {0};
     make_long(&whole);
-    ck_assert(slice_make(&whole, ALIGNED(240000), ALIGNED(260000), SIZE_MAX, &slice));
+    ck_assert(slice_make(&whole, SAMPLE_NS(240000), SAMPLE_NS(260000), SIZE_MAX, &slice));
     struct partition_footer f = footer_of(&slice);
     ck_assert_uint_eq(f.loss_count, 1);
     ck_assert_uint_eq(f.lost, 3);
     partition_footer_free(&f);
     /* behind the last record, inside the window that the cut set out to hold */
-    ck_assert(slice_make(&whole, ALIGNED(400000), ALIGNED(500000), SIZE_MAX, &slice));
+    ck_assert(slice_make(&whole, SAMPLE_NS(400000), SAMPLE_NS(500000), SIZE_MAX, &slice));
     expect_sound(&slice);
     struct partition_reader *reader;
     struct trace_event event;
@@ -244,8 +243,8 @@ START_TEST(range_over_the_cut_of_a_slice_is_neither_closed_nor_carried)
     char error[256];
     unsigned count;
     make_long(&whole);
-    ck_assert(slice_make(&whole, ALIGNED(0), ALIGNED(60000), SIZE_MAX, &front));
-    ck_assert(slice_make(&whole, ALIGNED(300000), UINT64_MAX, SIZE_MAX, &back));
+    ck_assert(slice_make(&whole, SAMPLE_NS(0), SAMPLE_NS(60000), SIZE_MAX, &front));
+    ck_assert(slice_make(&whole, SAMPLE_NS(300000), UINT64_MAX, SIZE_MAX, &back));
     ck_assert_int_eq(partition_reader_new(front.data, front.len, &first, error, sizeof error), 0);
     ck_assert_int_eq(partition_reader_new(back.data, back.len, &second, error, sizeof error), 0);
     struct trace_event open = last_of(first, TRACE_OPEN, &count);
@@ -267,9 +266,9 @@ START_TEST(slice_of_a_slice_says_what_both_left_out)
 {
     struct buf whole = {0}, once = {0}, twice = {0}, direct = {0};
     make_long(&whole);
-    ck_assert(slice_make(&whole, ALIGNED(50000), ALIGNED(250000), SIZE_MAX, &once));
-    ck_assert(slice_make(&once, ALIGNED(150000), ALIGNED(160000), SIZE_MAX, &twice));
-    ck_assert(slice_make(&whole, ALIGNED(150000), ALIGNED(160000), SIZE_MAX, &direct));
+    ck_assert(slice_make(&whole, SAMPLE_NS(50000), SAMPLE_NS(250000), SIZE_MAX, &once));
+    ck_assert(slice_make(&once, SAMPLE_NS(150000), SAMPLE_NS(160000), SIZE_MAX, &twice));
+    ck_assert(slice_make(&whole, SAMPLE_NS(150000), SAMPLE_NS(160000), SIZE_MAX, &direct));
     expect_sound(&twice);
     ck_assert_uint_eq(twice.len, direct.len);
     ck_assert_mem_eq(twice.data, direct.data, direct.len);
@@ -289,7 +288,7 @@ START_TEST(changed_bytes_are_refused_or_give_bytes_that_a_reader_can_judge)
         struct partition_source source = {memory_read, &memory, whole.len};
         struct partition_slice plan;
         whole.data[i] ^= 0x11;
-        int status = partition_slice_plan(&source, ALIGNED(2000), ALIGNED(2100), &plan);
+        int status = partition_slice_plan(&source, SAMPLE_NS(2000), SAMPLE_NS(2100), &plan);
         ck_assert(status == SKEIN_OK || status == SKEIN_CORRUPT || status == SKEIN_VERSION);
         partition_slice_fini(&plan);
         whole.data[i] ^= 0x11;

@@ -85,9 +85,9 @@ START_TEST(footer_sums_up)
     ck_assert_uint_eq(footer.events, 20 * 3 + 3 + 4);
     ck_assert_uint_eq(footer.lost, 12);
     ck_assert_uint_eq(footer.threads, 2);
-    ck_assert_uint_eq(footer.from_ns, SAMPLE_NS(1000));
-    ck_assert_uint_eq(footer.to_ns, SAMPLE_NS(4020));
-    ck_assert_uint_eq(footer.window_from_ns, SAMPLE_NS(10));
+    ck_assert_uint_eq(footer.from_ns, SAMPLE_HOST_NS(1000));
+    ck_assert_uint_eq(footer.to_ns, SAMPLE_HOST_NS(4020));
+    ck_assert_uint_eq(footer.window_from_ns, SAMPLE_HOST_NS(10));
     ck_assert_uint_eq(footer.block_count, 1);
     ck_assert_uint_eq(footer.blocks[0].threads, 3);
     ck_assert_uint_eq(footer.type_count, 5);
@@ -113,7 +113,7 @@ START_TEST(a_partition_without_events_is_whole)
     reading_open(&reading, &w);
     expect_end(&reading);
     const struct partition_footer *footer = partition_reader_footer(reading.reader);
-    ck_assert_uint_eq(footer->from_ns, SAMPLE_NS(900000));
+    ck_assert_uint_eq(footer->from_ns, SAMPLE_HOST_NS(900000));
     ck_assert_uint_eq(footer->events, 0);
     ck_assert_ptr_null(footer->trace_id_filter);
     reading_close(&reading);

@@ -506,12 +506,47 @@ START_TEST(equal_pids_of_two_hosts_stay_apart)
 }
 END_TEST
 
+START_TEST(hosts_whose_clocks_differ_share_one_timeline)
+{
+    const int64_t ahead_ns = INT64_C(5000000000), booted_before_ns = INT64_C(1000000000000);
+    struct buf trace = {0};
+    struct perfetto_export *x;
+    unsigned seen = 0;
+    ck_assert_int_eq(perfetto_export_new(&x), SKEIN_OK);
+    for (unsigned host = 0; host < 2; host++) {
+        struct partition_info info = sample_info();
+        struct partition_writer *w;
+        struct buf bytes = {0};
+        info.key.process.bytes[0] = (uint8_t)(100 + host);
+        info.host = host ? "host-b" : "host-a";
+        info.begin.realtime_ns += host ? (uint64_t)ahead_ns : 0;
+        info.end.realtime_ns += host ? (uint64_t)ahead_ns : 0;
+        info.end.boottime_ns += host ? (uint64_t)booted_before_ns : 0;
+        info.clock_offset_ns -= host ? ahead_ns : 0;
+        ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
+        sample_fill(w);
+        ck_assert_int_eq(partition_writer_finish(w, &bytes, NULL), SKEIN_OK);
+        partition_writer_free(&w);
+        export_one(x, &bytes, &trace);
+        buf_fini(&bytes);
+    }
+    perfetto_export_free(&x);
+    struct import *im = trace_import(&trace);
+    for (size_t i = 0; i < im->event_count; i++)
+        seen += im->events[i].ts == BOOT_NS(1501);
+    ck_assert_uint_eq(seen, 2);
+    ck_assert_uint_eq(im->boot, BOOT_NS(SAMPLE_LAST_TICK));
+    free(im);
+    buf_fini(&trace);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
         suite_of("perfetto_export", process_threads_and_counters_have_tracks,
                  events_lie_on_their_track_at_their_time, begins_and_ends_match_on_every_track,
                  losses_restart_the_sequence_and_are_seen, an_operation_in_progress_is_written_once,
-                 equal_pids_of_two_hosts_stay_apart,
+                 equal_pids_of_two_hosts_stay_apart, hosts_whose_clocks_differ_share_one_timeline,
                  a_partition_in_pieces_gives_the_same_packets_and_no_piece_is_long, NULL));
 }

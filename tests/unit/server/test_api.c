@@ -293,6 +293,65 @@ START_TEST(slice_of_a_trace_holds_what_the_window_needs_and_has_its_own_tag)
 }
 END_TEST
 
+/* Stores a partition of one host for the capture. */
+static void upload_of_host(struct fixture *f, uint32_t process, const char *host, uint64_t from_ns,
+                           int64_t clock_offset_ns, const char *capture)
+{
+    struct partition_spec spec = {.key = key_of(process, f->agent.epoch, 0),
+                                  .from_ns = from_ns,
+                                  .to_ns = from_ns + UINT64_C(900000000),
+                                  .host = host,
+                                  .clock_offset_ns = clock_offset_ns};
+    struct capture_id id;
+    struct buf bytes = {0};
+    ck_assert_int_eq(id_parse(capture, id.bytes), SKEIN_OK);
+    partition_make(&spec, &bytes);
+    ck_assert_int_eq(partition_upload(f->agent.data, &spec.key, &id, &bytes), WIRE_STORED);
+    buf_fini(&bytes);
+}
+
+#define HOSTS_CAPTURE "01a10000000000000000000000000029"
+
+START_TEST(slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time)
+{
+    struct fixture f;
+    struct http_response response;
+    char path[96], error[256];
+    const uint64_t at = UINT64_C(1700000000000000000);
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    capture_with(&f, HOSTS_CAPTURE, 1, 0, path); /* at `at`, by a clock that is right */
+    upload_of_host(&f, 2, "host-b", at + UINT64_C(5000000000), -INT64_C(5000000000), HOSTS_CAPTURE);
+    call(&f, "GET",
+         "/api/v1/captures/" HOSTS_CAPTURE "/trace?from=1700000000000000000&to=1700000000100000000",
+         NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 200);
+    size_t offset = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t length;
+        bool is_table;
+        struct partition_reader *reader;
+        struct trace_event event;
+        const uint8_t *bytes = response.body.data + offset;
+        ck_assert_int_eq(trace_head_get(bytes, response.body.len - offset, &length, &is_table),
+                         SKEIN_OK);
+        ck_assert(!is_table);
+        ck_assert_int_eq(partition_reader_new(bytes, (size_t)length, &reader, error, sizeof error),
+                         SKEIN_OK);
+        ck_assert_int_eq(partition_reader_next(reader, &event), 1);
+        ck_assert_uint_eq(event.time_ns, at);
+        partition_reader_free(&reader);
+        offset += (size_t)length;
+    }
+    http_response_fini(&response);
+    expect_problem(&f, "GET",
+                   "/api/v1/captures/" HOSTS_CAPTURE
+                   "/trace?from=1700000005000000000&to=1700000005900000000",
+                   NULL, 404, NULL);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(perfetto_and_partitions_and_footers_are_served)
 {
     struct fixture f;
@@ -458,6 +517,7 @@ int main(void)
         agents_and_processes_are_listed_page_by_page, captures_are_walked_newest_first_by_cursor,
         trace_is_downloaded_whole_and_by_ranges,
         slice_of_a_trace_holds_what_the_window_needs_and_has_its_own_tag,
+        slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time,
         perfetto_and_partitions_and_footers_are_served, client_that_trickles_is_cut_off,
         running_download_finishes_when_the_collector_stops,
         clock_offset_is_the_least_delayed_of_the_heartbeats, readiness_and_metrics_are_served,
