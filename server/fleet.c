@@ -273,7 +273,6 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
     snprintf(f->address, sizeof f->address, "%s", settings->address);
     f->settings.address = f->address;
     f->catalog = catalog;
-    f->commands_tail = &f->commands;
     f->answers_tail = &f->answers;
     /* Numbers of an earlier run must not come again while its acknowledgements may be under way. */
     f->next_number = clock_realtime_ns();
@@ -325,12 +324,6 @@ void fleet_free(struct fleet **fleet)
     if (f == NULL)
         return;
     fleet_stop(f);
-    while (f->commands != NULL) {
-        struct fleet_command *next = f->commands->next;
-        buf_fini(&f->commands->body);
-        free(f->commands);
-        f->commands = next;
-    }
     free_messages(f->answers);
     fleet_free_tables(f);
     if (f->wake_fd >= 0)

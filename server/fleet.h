@@ -39,6 +39,8 @@ struct fleet_agent {
     uint64_t list_version, list_pages, list_seen; /* the process list being received */
     uint64_t list_done;                           /* the version received whole */
     uint8_t *list_have;                           /* one byte a page */
+    struct fleet_command *commands;
+    struct fleet_process *processes; /* live and gone, by next_of_agent */
 };
 
 struct fleet_process {
@@ -52,6 +54,7 @@ struct fleet_process {
     uint64_t bytes_per_s, reach_ms;
     uint64_t gone_ns; /* monotonic */
     uint64_t list_version;
+    struct fleet_process *next_of_agent;
 };
 
 enum fleet_process_status { FLEET_LIVE, FLEET_GONE, FLEET_OFFLINE };
@@ -125,7 +128,7 @@ uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process);
 int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture,
                   uint64_t deadline_ns, cJSON *body);
 void fleet_drop_commands(struct fleet *f, const struct capture_id *capture); /* of all agents */
-bool fleet_has_rules_command(struct fleet *f, uint64_t agent);
+bool fleet_has_rules_command(const struct fleet_agent *agent);
 void fleet_drop_rules_commands(struct fleet *f);
 
 /* ---- for the control thread and its fuzz target ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands to agents, each repeated until it is acknowledged (P-7). The list belongs to the fleet;
- * everything here runs under the control lock.
+ * Commands to agents, each repeated until it is acknowledged (P-7): a list for each agent, and one
+ * heap of all by when they are due. Everything here runs under the control lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +15,80 @@
 #define FIRST_WAIT_MS 1000u
 #define MAX_WAIT_MS   10000u
 
+/* ---- the heap of all commands, the next one due first ---- */
+
+static void heap_place(struct fleet *f, size_t at, struct fleet_command *c)
+{
+    f->due[at] = c;
+    c->due_at = at;
+}
+
+static void heap_up(struct fleet *f, struct fleet_command *c)
+{
+    size_t at = c->due_at;
+    for (; at > 0 && f->due[(at - 1) / 2]->due_ns > c->due_ns; at = (at - 1) / 2)
+        heap_place(f, at, f->due[(at - 1) / 2]);
+    heap_place(f, at, c);
+}
+
+static void heap_down(struct fleet *f, struct fleet_command *c)
+{
+    size_t at = c->due_at;
+    for (size_t child; (child = at * 2 + 1) < f->due_count; at = child) {
+        if (child + 1 < f->due_count && f->due[child + 1]->due_ns < f->due[child]->due_ns)
+            child++;
+        if (f->due[child]->due_ns >= c->due_ns)
+            break;
+        heap_place(f, at, f->due[child]);
+    }
+    heap_place(f, at, c);
+}
+
+static int heap_add(struct fleet *f, struct fleet_command *c)
+{
+    if (f->due_count == f->due_cap) {
+        size_t cap = f->due_cap > 0 ? f->due_cap * 2 : 64;
+        struct fleet_command **larger = realloc(f->due, cap * sizeof(struct fleet_command *));
+        if (larger == NULL)
+            return SKEIN_NO_MEMORY;
+        f->due = larger;
+        f->due_cap = cap;
+    }
+    heap_place(f, f->due_count++, c);
+    heap_up(f, c);
+    return SKEIN_OK;
+}
+
+static void heap_remove(struct fleet *f, struct fleet_command *c)
+{
+    struct fleet_command *last = f->due[--f->due_count];
+    if (last == c)
+        return;
+    heap_place(f, c->due_at, last);
+    heap_up(f, last);
+    heap_down(f, last);
+}
+
+/* ---- commands ---- */
+
+static void command_free(struct fleet_command *c)
+{
+    buf_fini(&c->body);
+    free(c);
+}
+
 int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture,
                   uint64_t deadline_ns, cJSON *body)
 {
     char number[17];
-    struct fleet_command *c = calloc(1, sizeof *c);
+    struct fleet_agent *owner = fleet_agent_find(f, agent);
+    struct fleet_command *c = owner != NULL ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         cJSON_Delete(body);
-        return SKEIN_NO_MEMORY;
+        return owner != NULL ? SKEIN_NO_MEMORY : SKEIN_NOT_FOUND;
     }
     c->number = f->next_number++;
-    c->agent = agent;
+    c->agent = owner;
     c->deadline_ns = deadline_ns;
     c->wait_ms = FIRST_WAIT_MS;
     if (capture != NULL)
@@ -37,36 +100,45 @@ int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capt
     int status = c->body.status;
     if (status == SKEIN_OK && c->body.len > WIRE_CONTROL_MAX - WIRE_HEADER_BYTES)
         status = SKEIN_TOO_LARGE;
+    if (status == SKEIN_OK)
+        status = heap_add(f, c);
     if (status != SKEIN_OK) {
-        buf_fini(&c->body);
-        free(c);
+        command_free(c);
         return status;
     }
-    *f->commands_tail = c;
-    f->commands_tail = &c->next;
+    struct fleet_command **end = &owner->commands;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = c; /* in the order of their making: a stop behind what it stops */
     fleet_wake(f);
     return SKEIN_OK;
 }
 
-/* Removes *at from the list and frees it. */
+/* Removes *at from its agent's list and frees it. */
 static void remove_command(struct fleet *f, struct fleet_command **at)
 {
     struct fleet_command *c = *at;
     *at = c->next;
-    if (c->next == NULL)
-        f->commands_tail = at;
-    buf_fini(&c->body);
-    free(c);
+    heap_remove(f, c);
+    command_free(c);
 }
 
-void fleet_drop_commands(struct fleet *f, const struct capture_id *capture)
+static void drop_of_agent(struct fleet *f, struct fleet_agent *agent,
+                          const struct capture_id *capture)
 {
-    for (struct fleet_command **at = &f->commands; *at != NULL;) {
-        if (capture_id_equal(&(*at)->capture, capture))
+    for (struct fleet_command **at = &agent->commands; *at != NULL;) {
+        if (capture == NULL || capture_id_equal(&(*at)->capture, capture))
             remove_command(f, at);
         else
             at = &(*at)->next;
     }
+}
+
+void fleet_drop_commands(struct fleet *f, const struct capture_id *capture)
+{
+    size_t at = 0;
+    for (struct fleet_agent *a; f->due_count > 0 && (a = fleet_agent_next(f, &at)) != NULL;)
+        drop_of_agent(f, a, capture);
 }
 
 void fleet_drop_rules_commands(struct fleet *f)
@@ -74,20 +146,15 @@ void fleet_drop_rules_commands(struct fleet *f)
     fleet_drop_commands(f, &(struct capture_id){{0}});
 }
 
-void fleet_drop_agent_commands(struct fleet *f, uint64_t agent)
+void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent)
 {
-    for (struct fleet_command **at = &f->commands; *at != NULL;) {
-        if ((*at)->agent == agent)
-            remove_command(f, at);
-        else
-            at = &(*at)->next;
-    }
+    drop_of_agent(f, agent, NULL);
 }
 
-bool fleet_has_rules_command(struct fleet *f, uint64_t agent)
+bool fleet_has_rules_command(const struct fleet_agent *agent)
 {
-    for (const struct fleet_command *c = f->commands; c != NULL; c = c->next)
-        if (c->agent == agent && capture_id_is_zero(&c->capture))
+    for (const struct fleet_command *c = agent->commands; c != NULL; c = c->next)
+        if (capture_id_is_zero(&c->capture))
             return true;
     return false;
 }
@@ -104,10 +171,10 @@ void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *
         return;
     }
     struct fleet_agent *agent = fleet_agent_find(f, ack.agent);
-    for (struct fleet_command **at = &f->commands; agent != NULL && *at != NULL;
-         at = &(*at)->next) {
+    for (struct fleet_command **at = agent != NULL ? &agent->commands : NULL;
+         at != NULL && *at != NULL; at = &(*at)->next) {
         snprintf(number, sizeof number, "%016llx", (unsigned long long)(*at)->number);
-        if ((*at)->agent != ack.agent || strcmp(number, ack.command) != 0)
+        if (strcmp(number, ack.command) != 0)
             continue;
         struct capture_id capture = (*at)->capture;
         remove_command(f, at);
@@ -121,25 +188,19 @@ void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *
 
 uint64_t fleet_next_due_ns(const struct fleet *f)
 {
-    uint64_t due = UINT64_MAX;
-    for (const struct fleet_command *c = f->commands; c != NULL; c = c->next)
-        if (c->due_ns < due)
-            due = c->due_ns;
-    return due;
+    return f->due_count > 0 ? f->due[0]->due_ns : UINT64_MAX;
 }
 
-static void send_command(struct fleet *f, struct fleet_command *c, struct fleet_out ***tail)
+static void send_command(struct fleet_command *c, struct fleet_out ***tail)
 {
-    const struct fleet_agent *agent = fleet_agent_find(f, c->agent);
-    c->due_ns = clock_monotonic_ns() + c->wait_ms * 1000000u;
     /* An agent that is away gets it when it says HELLO: that makes the command anew. */
-    if (agent == NULL || !agent->online || !agent->session)
+    if (!c->agent->online || !c->agent->session)
         return;
     c->wait_ms = c->wait_ms * 2 < MAX_WAIT_MS ? c->wait_ms * 2 : MAX_WAIT_MS;
     struct fleet_out *out = calloc(1, sizeof *out);
     if (out == NULL)
         return;
-    out->peer = agent->peer;
+    out->peer = c->agent->peer;
     wire_frame_put(&out->bytes, WIRE_COMMAND, c->number, c->body.data, c->body.len);
     if (out->bytes.status != SKEIN_OK) {
         free(out);
@@ -153,14 +214,17 @@ static void send_command(struct fleet *f, struct fleet_command *c, struct fleet_
 void fleet_due_commands(struct fleet *f, struct fleet_out ***tail)
 {
     uint64_t now = clock_monotonic_ns(), now_real = clock_realtime_ns();
-    for (struct fleet_command **at = &f->commands; *at != NULL;) {
-        struct fleet_command *c = *at;
+    while (f->due_count > 0 && f->due[0]->due_ns <= now) {
+        struct fleet_command *c = f->due[0];
         if (c->deadline_ns != 0 && c->deadline_ns <= now_real) {
+            struct fleet_command **at = &c->agent->commands;
+            while (*at != c)
+                at = &(*at)->next;
             remove_command(f, at);
             continue;
         }
-        if (c->due_ns <= now)
-            send_command(f, c, tail);
-        at = &c->next;
+        c->due_ns = now + c->wait_ms * 1000000u;
+        send_command(c, tail);
+        heap_down(f, c);
     }
 }

@@ -11,8 +11,10 @@
 #include "wire.h"
 
 struct fleet_command {
-    struct fleet_command *next;
-    uint64_t number, agent, deadline_ns, due_ns /* monotonic */, wait_ms;
+    struct fleet_command *next; /* of the same agent */
+    struct fleet_agent *agent;
+    size_t due_at; /* its place in the heap */
+    uint64_t number, deadline_ns, due_ns /* monotonic */, wait_ms;
     struct capture_id capture; /* zero: rules */
     struct buf body;
 };
@@ -38,10 +40,11 @@ struct fleet {
 
     pthread_mutex_t lock;
     struct idmap agents, processes;
-    struct fleet_command *commands, **commands_tail;
+    struct fleet_command **due; /* a heap of all commands, the next one due first */
+    size_t due_count, due_cap;
     uint64_t next_number;
     struct fleet_out *answers, **answers_tail;
-    bool dirty;
+    bool dirty, agents_dirty; /* something, and an agent, must be saved */
     /* guards `owners` alone: ingest asks while the control lock waits for a disk */
     pthread_mutex_t owners_lock;
     struct idmap owners;     /* process to agent id, as the pointer's value */
@@ -64,7 +67,7 @@ void fleet_free_tables(struct fleet *f);
 /* fleet_command.c */
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                   const struct transport_peer *peer);
-void fleet_drop_agent_commands(struct fleet *f, uint64_t agent);
+void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent);
 /* Moves due commands to a list of messages; drops those whose deadline is over. */
 void fleet_due_commands(struct fleet *f, struct fleet_out ***tail);
 uint64_t fleet_next_due_ns(const struct fleet *f); /* monotonic; UINT64_MAX: none */

@@ -151,6 +151,8 @@ int fleet_load_agents(struct fleet *f)
 int fleet_save_agents(struct fleet *f)
 {
     size_t at = 0;
+    if (!f->agents_dirty)
+        return SKEIN_OK;
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
         if (!a->dirty)
             continue;
@@ -166,6 +168,9 @@ int fleet_save_agents(struct fleet *f)
 void fleet_saved_agents(struct fleet *f)
 {
     size_t at = 0;
+    if (!f->agents_dirty)
+        return;
+    f->agents_dirty = false;
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
         if (a->dirty)
             a->saved_ns = clock_monotonic_ns();
@@ -177,10 +182,12 @@ void fleet_free_tables(struct fleet *f)
 {
     size_t at = 0;
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+        fleet_drop_agent_commands(f, a);
         free(a->list_have);
         free(a->rules_refused);
         free(a);
     }
+    free(f->due);
     idmap_fini(&f->agents);
     at = 0;
     for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
@@ -191,7 +198,7 @@ void fleet_free_tables(struct fleet *f)
 
 static void save_soon(struct fleet *f, struct fleet_agent *agent)
 {
-    agent->dirty = true;
+    agent->dirty = f->agents_dirty = true;
     fleet_mark_dirty(f);
 }
 
@@ -250,7 +257,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
                                 : 0);
     cJSON_AddNullToObject(welcome, "seal");
     fleet_answer(f, peer, WIRE_WELCOME, frame->id, welcome);
-    fleet_drop_agent_commands(f, agent->id); /* P-7 */
+    fleet_drop_agent_commands(f, agent); /* P-7 */
     if (f->hooks.agent_joined != NULL)
         f->hooks.agent_joined(f->hooks.context, agent);
 }
@@ -330,8 +337,13 @@ static size_t forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_
             old[count++] = p;
     for (size_t i = 0; i < count; i++) {
         struct fleet_agent *owner = fleet_agent_find(f, old[i]->agent);
-        if (owner != NULL)
+        struct fleet_process **link = owner != NULL ? &owner->processes : NULL;
+        while (link != NULL && *link != NULL && *link != old[i])
+            link = &(*link)->next_of_agent;
+        if (link != NULL && *link == old[i]) {
+            *link = old[i]->next_of_agent;
             owner->processes_known--;
+        }
         idmap_remove(&f->processes, old[i]->uid.bytes);
         owner_put(f, &old[i]->uid, 0);
         free(old[i]);
@@ -372,6 +384,8 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
             return SKEIN_NO_MEMORY;
         }
         p->uid = in->uid;
+        p->next_of_agent = agent->processes;
+        agent->processes = p;
         agent->processes_known++;
     } else if (p->agent != agent->id) {
         return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
@@ -399,14 +413,11 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
 }
 
 /* The list has come whole: what it does not name is gone. */
-static void list_finish(struct fleet *f, struct fleet_agent *agent)
+static void list_finish(struct fleet_agent *agent)
 {
-    size_t at = 0;
     agent->list_done = agent->list_version;
     agent->processes_live = 0;
-    for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;) {
-        if (p->agent != agent->id)
-            continue;
+    for (struct fleet_process *p = agent->processes; p != NULL; p = p->next_of_agent) {
         if (p->live && p->list_version != agent->list_version) {
             p->live = false;
             p->gone_ns = clock_monotonic_ns();
@@ -457,7 +468,7 @@ static int on_processes(struct fleet *f, struct fleet_agent *agent,
         agent->list_seen++;
     }
     if (agent->list_seen == agent->list_pages)
-        list_finish(f, agent);
+        list_finish(agent);
     return SKEIN_OK;
 }
 

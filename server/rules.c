@@ -259,7 +259,7 @@ void rules_agent_joined(struct rules *r, struct fleet_agent *agent)
 
 void rules_agent_heard(struct rules *r, struct fleet_agent *agent)
 {
-    if (agent->rules_generation != r->generation && !fleet_has_rules_command(r->fleet, agent->id))
+    if (agent->rules_generation != r->generation && !fleet_has_rules_command(agent))
         push_to(r, agent);
 }
 
