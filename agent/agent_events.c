@@ -3,6 +3,7 @@
  * What happens to a running agent: processes come, ask and go; the collector commands. Loop thread,
  * but for the two that hand over from the uplink's.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,8 @@ static void on_snapshot(void *context, struct process *process, const char *reas
 {
     struct agent *agent = context;
     const struct agent_config *config = agent->config;
+    if (agent_rules_asked(agent->rules, process, reason))
+        return;
     if (!cooled_down(agent, process->uid.bytes, sizeof process->uid.bytes,
                      config->snapshot_cooldown_ms)) {
         log_info("agent", "snapshot within the cooldown: not taken", "service", process->service,
@@ -178,19 +181,28 @@ static const char *signal_reason(int signal)
                    name != NULL ? name : "", name != NULL ? ")" : "");
 }
 
+static void crash_reason(const struct process *process, char out[160])
+{
+    if (!process->death.known)
+        snprintf(out, 160, "the process ended without saying so");
+    else if (process->death.signal != 0)
+        snprintf(out, 160, "%s", signal_reason(process->death.signal));
+    else
+        snprintf(out, 160, "the process ended with status %d", process->death.status);
+}
+
 static void capture_crash(struct agent *agent, struct process *process)
 {
+    char reason[160];
+    crash_reason(process, reason);
+    if (agent_rules_crashed(agent->rules, process, reason) || !agent->config->crash_capture)
+        return;
     if (!cooled_down(agent, process->service, strlen(process->service),
                      agent->config->crash_cooldown_ms)) {
         log_warn("agent", "crash within the cooldown: not captured", "service", process->service,
                  NULL);
         return;
     }
-    const char *reason = "the process ended without saying so";
-    if (process->death.known && process->death.signal != 0)
-        reason = signal_reason(process->death.signal);
-    else if (process->death.known)
-        reason = log_fmt("the process ended with status %d", process->death.status);
     struct capture_order order = {.capture = capture_id_new(),
                                   .trigger = TRIGGER_CRASH,
                                   .reason = reason,
@@ -206,7 +218,7 @@ static void on_gone(void *context, struct process *process)
     log_info("agent", crashed ? "crashed" : "ended", "service", process->service, "pid",
              log_fmt("%u", process->pid), NULL);
     captures_process_gone(agent->captures, process);
-    if (crashed && agent->config->crash_capture)
+    if (crashed)
         capture_crash(agent, process);
     agent_rules_gone(agent->rules, process);
     list_changed(agent);

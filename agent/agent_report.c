@@ -17,7 +17,8 @@
 
 const char *trigger_text(enum trigger_type type)
 {
-    static const char *const texts[] = {"request", "health", "application", "crash"};
+    static const char *const texts[] = {"request", "health",  "application", "crash",  "latency",
+                                        "log",     "counter", "cpu",         "memory", "pressure"};
     return texts[type];
 }
 

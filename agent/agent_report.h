@@ -15,7 +15,18 @@
 
 #define AGENT_LOSS_REASONS 8 /* enum partition_loss_reason, as in struct cut_result */
 
-enum trigger_type { TRIGGER_REQUEST, TRIGGER_HEALTH, TRIGGER_APPLICATION, TRIGGER_CRASH };
+enum trigger_type {
+    TRIGGER_REQUEST,
+    TRIGGER_HEALTH,
+    TRIGGER_APPLICATION,
+    TRIGGER_CRASH,
+    TRIGGER_LATENCY,
+    TRIGGER_LOG,
+    TRIGGER_COUNTER,
+    TRIGGER_CPU,
+    TRIGGER_MEMORY,
+    TRIGGER_PRESSURE
+};
 const char *trigger_text(enum trigger_type type);
 
 /* Adds "key": 16 hex digits of an agent id, or 32 of a process or capture. */

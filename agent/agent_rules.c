@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "log.h"
 #include "rules_int.h"
 
@@ -78,10 +79,10 @@ static int parse_set(const cJSON *array, struct rule_spec ***out, size_t *count,
     *count = 0;
     for (const cJSON *item = array->child; item != NULL; item = item->next) {
         char why[256];
-        if (rule_spec_new(item, &specs[*count], why, sizeof why) == SKEIN_OK) {
-            (*count)++;
-            continue;
-        }
+        int read = rule_spec_new(item, &specs[*count], why, sizeof why);
+        *count += read == SKEIN_OK;
+        if (read == SKEIN_OK || read == SKEIN_UNSUPPORTED)
+            continue; /* taken, or the collector's own */
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "name");
         const char *text = cJSON_IsString(name) ? name->valuestring : "without a name";
         log_warn("rules", "left out a rule that this agent does not understand", "rule", text,
@@ -189,7 +190,7 @@ void agent_rules_heartbeat(struct agent_rules *rules, const struct process *proc
     struct watch_item *watch;
     TAILQ_FOREACH(watch, &rules->watches, link)
     {
-        if (watch->process == process)
+        if (watch->process == process && watch->spec->when == RULE_HEALTH)
             health_heard(watch);
     }
 }
@@ -205,12 +206,47 @@ void agent_rules_reload(struct agent_rules *rules)
 {
     struct watch_item *watch;
     TAILQ_FOREACH(watch, &rules->watches, link)
-    health_start(watch);
+    watch_start(watch);
+}
+
+bool agent_rules_crashed(struct agent_rules *rules, const struct process *process,
+                         const char *reason)
+{
+    struct watch_item *watch;
+    bool taken = false;
+    TAILQ_FOREACH(watch, &rules->watches, link)
+    {
+        if (watch->process != process || watch->spec->when != RULE_CRASH)
+            continue;
+        taken = true;
+        watch_fire(watch, clock_realtime_ns(), reason);
+    }
+    return taken;
+}
+
+bool agent_rules_asked(struct agent_rules *rules, const struct process *process, const char *reason)
+{
+    struct watch_item *watch;
+    bool taken = false;
+    TAILQ_FOREACH(watch, &rules->watches, link)
+    {
+        if (watch->process != process || watch->spec->when != RULE_APPLICATION)
+            continue;
+        taken = true;
+        if (rule_spec_matches(watch->spec, reason))
+            watch_fire(watch, clock_realtime_ns(), reason);
+        else
+            log_info("rules", "snapshot not taken: its reason matches no rule", "rule",
+                     watch->spec->name, "service", process->service, "reason", reason, NULL);
+    }
+    return taken;
 }
 
 static void report_due(void *context)
 {
-    agent_rules_report(context);
+    struct agent_rules *rules = context;
+    agent_rules_report(rules);
+    rule_memory_save(rules);
 }
 
 int agent_rules_new(const struct agent_rules_settings *settings, struct agent_rules **out)
@@ -226,6 +262,7 @@ int agent_rules_new(const struct agent_rules_settings *settings, struct agent_ru
         free(rules);
         return SKEIN_NO_MEMORY;
     }
+    rule_memory_load(rules);
     uint64_t generation = 0;
     char why[256];
     cJSON *array = rules_load(settings->folder, &generation);
@@ -242,6 +279,7 @@ void agent_rules_free(struct agent_rules **rules_p)
     if (rules == NULL)
         return;
     *rules_p = NULL;
+    rule_memory_save(rules);
     struct watch_item *watch;
     while ((watch = TAILQ_FIRST(&rules->watches)) != NULL)
         watch_end(watch);

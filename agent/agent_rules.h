@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Health rules on this host: which check runs against which process, when one fires, what the
+ * Rules on this host: which condition is looked at for which process, when one fires, what the
  * collector is told. Owns the rule set, its copy on disk and the state of each (rule, process).
  * Loop thread only. Never asks the collector: a check that fails is acted on here.
  *
@@ -27,7 +27,9 @@ struct agent_rules_settings {
     struct worker *worker;
     const struct config_strs *exec_allow; /* read on the loop thread; may change between calls */
     const char *host;
-    int folder; /* where rules.json is kept */
+    int folder; /* where rules.json and rules-state.json are kept */
+    /* NULL: the system's own */
+    const char *proc_folder, *cgroup_folder;
     uint64_t agent;
     uint64_t startup_grace_ms;
 };
@@ -48,6 +50,14 @@ void agent_rules_gone(struct agent_rules *rules, const struct process *process);
 
 /* The service has said how it is (process->heartbeat). */
 void agent_rules_heartbeat(struct agent_rules *rules, const struct process *process);
+
+/* The process has crashed, or has asked for a snapshot. Returns whether a rule of that kind is in
+ * force for it, and so replaces what the agent does without one: it has fired, or was held back by
+ * its cooldown or its pattern. */
+bool agent_rules_crashed(struct agent_rules *rules, const struct process *process,
+                         const char *reason);
+bool agent_rules_asked(struct agent_rules *rules, const struct process *process,
+                       const char *reason);
 
 /* Everything is to be reported anew: the collector may have forgotten it. */
 void agent_rules_report(struct agent_rules *rules);

@@ -8,24 +8,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "rule_spec_int.h"
 
-#define TEXT_MAX 4096
-#define DAY_MS   UINT64_C(86400000)
+#define TEXT_MAX RULE_TEXT_MAX
+#define DAY_MS   RULE_DAY_MS
 
-static void fail(struct json_reader *r, const char *why)
+static const char *const when_words[] = {
+    [RULE_HEALTH] = "health",     [RULE_LATENCY] = "latency", [RULE_LOG] = "log",
+    [RULE_COUNTER] = "counter",   [RULE_CPU] = "cpu",         [RULE_MEMORY] = "memory",
+    [RULE_PRESSURE] = "pressure", [RULE_CRASH] = "crash",     [RULE_APPLICATION] = "application",
+    [RULE_SCHEDULE] = "schedule", [RULE_WEBHOOK] = "webhook"};
+
+void rule_spec_fail(struct json_reader *r, const char *why)
 {
     if (r->error[0] == '\0')
         snprintf(r->error, sizeof r->error, "%s", why);
 }
 
-static char *copy(struct json_reader *r, const char *text)
+char *rule_spec_copy(struct json_reader *r, const char *text)
 {
     if (text == NULL)
         return NULL;
     char *out = strdup(text);
     if (out == NULL)
-        fail(r, "out of memory");
+        rule_spec_fail(r, "out of memory");
     return out;
 }
 
@@ -33,29 +39,30 @@ static void read_exec(struct json_reader *r, const cJSON *exec, struct rule_spec
 {
     static const char path[] = "when.health.exec";
     spec->kind = CHECK_EXEC;
-    spec->expect = copy(r, json_str(r, exec, path, "expect", JSON_OPTIONAL, NULL, TEXT_MAX));
+    spec->expect =
+        rule_spec_copy(r, json_str(r, exec, path, "expect", JSON_OPTIONAL, NULL, TEXT_MAX));
     const cJSON *command = json_array(r, exec, path, "command", JSON_REQUIRED);
     int count = command == NULL ? 0 : cJSON_GetArraySize(command);
     if (count < 1 || count > RULE_ARGS_MAX) {
-        fail(r, "when.health.exec.command: must have 1 to 64 words");
+        rule_spec_fail(r, "when.health.exec.command: must have 1 to 64 words");
         return;
     }
     spec->argv = calloc((size_t)count + 1, sizeof *spec->argv);
     if (spec->argv == NULL) {
-        fail(r, "out of memory");
+        rule_spec_fail(r, "out of memory");
         return;
     }
     size_t i = 0;
     for (const cJSON *word = command->child; word != NULL; word = word->next) {
         if (!cJSON_IsString(word) || strlen(word->valuestring) > TEXT_MAX) {
-            fail(r, "when.health.exec.command: must be words of at most 4096 bytes");
+            rule_spec_fail(r, "when.health.exec.command: must be words of at most 4096 bytes");
             return;
         }
         if (i == 0 && word->valuestring[0] == '\0') {
-            fail(r, "when.health.exec.command: must begin with a program");
+            rule_spec_fail(r, "when.health.exec.command: must begin with a program");
             return;
         }
-        spec->argv[i] = copy(r, word->valuestring);
+        spec->argv[i] = rule_spec_copy(r, word->valuestring);
         if (spec->argv[i++] == NULL)
             return;
     }
@@ -71,13 +78,13 @@ static void read_target(struct json_reader *r, const cJSON *object, enum check_k
                  [CHECK_TCP] = {"when.health.tcp", "address"},
                  [CHECK_UNIX] = {"when.health.unix", "path"}};
     spec->kind = kind;
-    spec->target = copy(
+    spec->target = rule_spec_copy(
         r, json_str(r, object, kinds[kind].path, kinds[kind].key, JSON_REQUIRED, NULL, TEXT_MAX));
     spec->http_status =
         json_u64(r, object, kinds[kind].path, "status", JSON_OPTIONAL, 200, 100, 599);
     if (kind == CHECK_HTTP && spec->target != NULL && strncmp(spec->target, "http://", 7) != 0 &&
         strncmp(spec->target, "https://", 8) != 0)
-        fail(r, "when.health.http.url: must begin with http:// or https://");
+        rule_spec_fail(r, "when.health.http.url: must begin with http:// or https://");
 }
 
 static void read_heartbeat(struct json_reader *r, const cJSON *object, struct rule_spec *spec)
@@ -113,19 +120,38 @@ static void read_health(struct json_reader *r, const cJSON *health, struct rule_
             read_target(r, object, kind, spec);
     }
     if (found != 1)
-        fail(r, "when.health: must hold one of exec, http, tcp, unix, heartbeat");
+        rule_spec_fail(r, "when.health: must hold one of exec, http, tcp, unix, heartbeat");
+}
+
+static void read_when(struct json_reader *r, const cJSON *when, struct rule_spec *spec)
+{
+    unsigned found = 0;
+    for (unsigned i = RULE_HEALTH; i <= RULE_WEBHOOK; i++) {
+        const cJSON *object = json_object(r, when, "when", when_words[i], JSON_OPTIONAL);
+        if (object == NULL || found++ > 0)
+            continue;
+        spec->when = i;
+        if (i == RULE_HEALTH)
+            read_health(r, object, spec);
+        else if (i < RULE_SCHEDULE)
+            rule_condition_read(r, object, spec);
+    }
+    if (found == 0)
+        rule_spec_fail(r, "when: holds no condition that this agent knows");
+    if (found > 1)
+        rule_spec_fail(r, "when: must hold exactly one condition");
 }
 
 static void read_rule(struct json_reader *r, const cJSON *rule, struct rule_spec *spec)
 {
-    spec->name = copy(r, json_str(r, rule, "", "name", JSON_REQUIRED, NULL, RULE_NAME_MAX));
-    spec->selector_text = copy(r, json_str(r, rule, "", "selector", JSON_OPTIONAL, "", TEXT_MAX));
+    spec->name =
+        rule_spec_copy(r, json_str(r, rule, "", "name", JSON_REQUIRED, NULL, RULE_NAME_MAX));
+    spec->selector_text =
+        rule_spec_copy(r, json_str(r, rule, "", "selector", JSON_OPTIONAL, "", TEXT_MAX));
     spec->enabled = json_bool(r, rule, "", "enabled", true);
     const cJSON *when = json_object(r, rule, "", "when", JSON_REQUIRED);
-    const cJSON *health =
-        when == NULL ? NULL : json_object(r, when, "when", "health", JSON_REQUIRED);
-    if (health != NULL)
-        read_health(r, health, spec);
+    if (when != NULL)
+        read_when(r, when, spec);
     const cJSON *capture = json_object(r, rule, "", "capture", JSON_OPTIONAL);
     spec->pre_ms = capture == NULL
                        ? 10000
@@ -138,7 +164,7 @@ static void read_rule(struct json_reader *r, const cJSON *rule, struct rule_spec
                                        : json_u64(r, limits, "limits", "cooldown_ms", JSON_OPTIONAL,
                                                   60000, 0, 30 * DAY_MS);
     if (r->error[0] == '\0' && spec->name[0] == '\0')
-        fail(r, "name: must not be empty");
+        rule_spec_fail(r, "name: must not be empty");
 }
 
 int rule_spec_new(const cJSON *rule, struct rule_spec **out, char *error, size_t error_bytes)
@@ -153,7 +179,7 @@ int rule_spec_new(const cJSON *rule, struct rule_spec **out, char *error, size_t
     if (cJSON_IsObject(rule))
         read_rule(&r, rule, spec);
     else
-        fail(&r, "a rule must be an object");
+        rule_spec_fail(&r, "a rule must be an object");
     char why[160] = "";
     if (r.error[0] == '\0' &&
         selector_new(spec->selector_text, &spec->selector, why, sizeof why) != SKEIN_OK)
@@ -161,12 +187,16 @@ int rule_spec_new(const cJSON *rule, struct rule_spec **out, char *error, size_t
     if (r.error[0] == '\0') {
         spec->text = cJSON_PrintUnformatted(rule);
         if (spec->text == NULL)
-            fail(&r, "out of memory");
+            rule_spec_fail(&r, "out of memory");
     }
     if (r.error[0] != '\0') {
         snprintf(error, error_bytes, "%s", r.error);
         rule_spec_free(&spec);
         return SKEIN_INVALID;
+    }
+    if (spec->when >= RULE_SCHEDULE) {
+        rule_spec_free(&spec);
+        return SKEIN_UNSUPPORTED;
     }
     *out = spec;
     return SKEIN_OK;
@@ -183,6 +213,9 @@ void rule_spec_free(struct rule_spec **spec_p)
     free(spec->argv);
     if (spec->selector != NULL)
         selector_free(&spec->selector);
+    if (spec->has_pattern)
+        regfree(&spec->pattern);
+    free(spec->event.name);
     free(spec->name);
     free(spec->selector_text);
     free(spec->text);

@@ -51,12 +51,14 @@ void watch_report(struct watch_item *watch)
 
 static void set_health(struct watch_item *watch, enum health health, uint64_t at_ns)
 {
+    static const char *const words[] = {"check passes", "check fails", "condition is over",
+                                        "condition holds"};
     if (watch->health == health)
         return;
     watch->health = health;
     watch->since_ns = at_ns;
-    log_info("rules", health == HEALTH_PASSING ? "check passes" : "check fails", "rule",
-             watch->spec->name, "service", watch->process->service, "pid",
+    log_info("rules", words[2 * (watch->spec->when != RULE_HEALTH) + (health == HEALTH_FAILING)],
+             "rule", watch->spec->name, "service", watch->process->service, "pid",
              log_fmt("%u", watch->process->pid), "reason",
              health == HEALTH_PASSING ? "" : watch->last_error, NULL);
     watch_report(watch);
@@ -77,28 +79,59 @@ static void take_not_run(struct watch_item *watch, const struct check_result *re
 
 static bool in_grace(const struct watch_item *watch, uint64_t at_ns)
 {
-    return !watch->passed_once &&
+    return watch->spec->when == RULE_HEALTH && !watch->passed_once &&
            at_ns < watch->process->start_ns + watch->rules->settings.startup_grace_ms * MS;
 }
 
-static void fire(struct watch_item *watch, uint64_t at_ns)
+static uint64_t failures_wanted(const struct rule_spec *spec)
 {
-    watch->fired_now = true;
-    uint64_t cooldown_ns = watch->spec->cooldown_ms * MS;
-    if (watch->last_fired_ns != 0 && at_ns < watch->last_fired_ns + cooldown_ns) {
-        watch->suppressed++;
+    return spec->when == RULE_HEALTH ? spec->failures : 1;
+}
+
+static enum trigger_type trigger_of(const struct rule_spec *spec)
+{
+    static const enum trigger_type triggers[] = {[RULE_HEALTH] = TRIGGER_HEALTH,
+                                                 [RULE_LATENCY] = TRIGGER_LATENCY,
+                                                 [RULE_LOG] = TRIGGER_LOG,
+                                                 [RULE_COUNTER] = TRIGGER_COUNTER,
+                                                 [RULE_CPU] = TRIGGER_CPU,
+                                                 [RULE_MEMORY] = TRIGGER_MEMORY,
+                                                 [RULE_PRESSURE] = TRIGGER_PRESSURE,
+                                                 [RULE_CRASH] = TRIGGER_CRASH,
+                                                 [RULE_APPLICATION] = TRIGGER_APPLICATION};
+    return triggers[spec->when];
+}
+
+/* A time in the future was left by a clock that has gone back since, and holds nothing up. */
+static bool in_cooldown(const struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ns)
+{
+    return memory->last_fired_ns != 0 && at_ns < memory->last_fired_ns + cooldown_ns &&
+           memory->last_fired_ns <= clock_realtime_ns();
+}
+
+void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
+{
+    const struct rule_spec *spec = watch->spec;
+    struct rule_memory *memory = rule_memory_take(watch->rules, watch->memory_key);
+    if (in_cooldown(memory, at_ns, spec->cooldown_ms * MS)) {
+        watch->suppressed = ++memory->suppressed;
         watch_report(watch);
         return;
     }
-    watch->last_fired_ns = at_ns;
-    watch->fired++;
+    memory->last_fired_ns = at_ns;
+    watch->fired = ++memory->fired;
+    rule_memory_save(watch->rules);
+    char sentence[384];
+    snprintf(sentence, sizeof sentence, "%.250s%s%.127s", reason,
+             spec->when == RULE_HEALTH ? "" : "; rule ",
+             spec->when == RULE_HEALTH ? "" : spec->name);
     struct capture_order order = {.capture = capture_id_new(),
-                                  .trigger = TRIGGER_HEALTH,
-                                  .rule = watch->spec->name,
-                                  .reason = watch->last_error,
+                                  .trigger = trigger_of(spec),
+                                  .rule = spec->name,
+                                  .reason = sentence,
                                   .at_ns = at_ns,
-                                  .pre_ms = watch->spec->pre_ms,
-                                  .post_ms = watch->spec->post_ms};
+                                  .pre_ms = spec->pre_ms,
+                                  .post_ms = spec->post_ms};
     (void)captures_begin(watch->rules->settings.captures, &order, watch->process);
     watch_report(watch);
 }
@@ -121,9 +154,11 @@ void watch_take(struct watch_item *watch, const struct check_result *result)
     watch->failures++;
     watch->failures_in_row++;
     snprintf(watch->last_error, sizeof watch->last_error, "%s", result->reason);
-    if (!watch->fired_now && watch->failures_in_row >= watch->spec->failures &&
-        !in_grace(watch, result->at_ns))
-        fire(watch, result->at_ns);
+    if (!watch->fired_now && watch->failures_in_row >= failures_wanted(watch->spec) &&
+        !in_grace(watch, result->at_ns)) {
+        watch->fired_now = true;
+        watch_fire(watch, result->at_ns, result->reason);
+    }
     set_health(watch, HEALTH_FAILING, result->at_ns);
 }
 
@@ -133,6 +168,66 @@ void watch_hinder(struct watch_item *watch, const char *why)
     log_error("rules", watch->last_error, "rule", watch->spec->name, "service",
               watch->process->service, NULL);
     watch_report(watch);
+}
+
+/* ---- conditions on the system ---- */
+
+static void system_look(void *context)
+{
+    struct watch_item *watch = context;
+    const struct agent_rules_settings *settings = &watch->rules->settings;
+    const struct system_source source = {
+        .proc = settings->proc_folder != NULL ? settings->proc_folder : "/proc",
+        .cgroup = settings->cgroup_folder != NULL ? settings->cgroup_folder : "/sys/fs/cgroup",
+        .pid = watch->process->pid,
+        .start_ticks = watch->process->start_clock_ticks};
+    struct check_result result = {.at_ns = clock_realtime_ns()};
+    uint64_t now_ns = clock_monotonic_ns();
+    double measured = 0;
+    int status = system_measure(watch->spec, &source, now_ns, &watch->system, &measured,
+                                result.reason, sizeof result.reason);
+    if (status == SKEIN_AGAIN)
+        return;
+    result.not_run = status != SKEIN_OK;
+    if (!result.not_run)
+        system_judge(watch->spec, &watch->system, now_ns, measured, &result);
+    watch_take(watch, &result);
+}
+
+static void system_start(struct watch_item *watch)
+{
+    if (watch->timer != NULL)
+        return; /* nothing of a reload concerns it */
+    watch->timer = loop_timer_add(watch->rules->settings.loop, system_every_ms(watch->spec), 1,
+                                  system_look, watch);
+    if (watch->timer == NULL)
+        watch_hinder(watch, "not looked at: the agent is out of memory");
+    else
+        system_look(watch);
+}
+
+/* ---- life ---- */
+
+void watch_start(struct watch_item *watch)
+{
+    switch (watch->spec->when) {
+    case RULE_HEALTH:
+        health_start(watch);
+        break;
+    case RULE_CPU:
+    case RULE_MEMORY:
+    case RULE_PRESSURE:
+        system_start(watch);
+        break;
+    case RULE_CRASH:
+    case RULE_APPLICATION: /* until it happens, it has not */
+        watch->health = HEALTH_PASSING;
+        watch_report(watch);
+        break;
+    default:
+        watch_hinder(watch, "this agent does not look at events yet");
+        break;
+    }
 }
 
 int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct process *process)
@@ -145,7 +240,13 @@ int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct proces
     watch->process = process_ref(process);
     watch->since_ns = clock_realtime_ns();
     TAILQ_INSERT_TAIL(&rules->watches, watch, link);
-    health_start(watch);
+    watch->memory_key = rule_memory_key(spec, process);
+    const struct rule_memory *memory = rule_memory_find(rules, watch->memory_key);
+    if (memory != NULL) {
+        watch->fired = memory->fired;
+        watch->suppressed = memory->suppressed;
+    }
+    watch_start(watch);
     return SKEIN_OK;
 }
 

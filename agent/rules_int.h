@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the rules, shared by agent_rules.c, rule_watch.c, rule_health.c and rules_store.c
- * alone. Loop thread.
+ * The inside of the rules, shared by agent_rules.c, rule_watch.c, rule_health.c, rule_memory.c and
+ * rules_store.c alone. Loop thread.
  */
 #ifndef RULES_INT_H
 #define RULES_INT_H
@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "agent_rules.h"
+#include "rule_system.h"
 
 enum health { HEALTH_UNKNOWN, HEALTH_PASSING, HEALTH_FAILING };
 
@@ -19,16 +20,25 @@ struct watch_item {
     struct rule_spec *spec;   /* of the rule's list entry, which outlives this */
     struct process *process;  /* a reference */
     struct check *check;      /* NULL: a heartbeat, or no thread was to be had */
-    struct loop_timer *timer; /* of a heartbeat */
+    struct loop_timer *timer; /* of a heartbeat or a condition on the system */
     uint64_t looked_ns;       /* monotonic; at the heartbeat */
     enum health health;
     bool fired_now, passed_once; /* fired_now: no second time before it has passed */
     uint64_t since_ns, failures_in_row;
     uint64_t checks, failures, fired, suppressed;
-    uint64_t last_fired_ns; /* realtime; 0: never */
+    uint64_t memory_key;
+    struct system_state system;
     char last_error[256];
 };
 TAILQ_HEAD(watch_list, watch_item);
+
+/* When a rule fired last for whom; the oldest are forgotten first. */
+struct rule_memory {
+    uint64_t key;           /* 0: unused */
+    uint64_t last_fired_ns; /* realtime; 0: never */
+    uint64_t fired, suppressed;
+};
+#define RULE_MEMORIES 1024
 
 struct agent_rules {
     struct agent_rules_settings settings;
@@ -39,13 +49,18 @@ struct agent_rules {
     size_t process_count;
     struct watch_list watches;
     struct loop_timer *report_timer;
+    struct rule_memory memories[RULE_MEMORIES];
+    bool memories_changed;
 };
 
 /* rule_watch.c */
 int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct process *process);
+void watch_start(struct watch_item *watch); /* looks begin, anew where they had */
 void watch_end(struct watch_item *watch);
 void watch_report(struct watch_item *watch);
 void watch_take(struct watch_item *watch, const struct check_result *result);
+/* Fires, unless it has lately. */
+void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason);
 /* What keeps it from being looked at: told, without a change of its health. */
 void watch_hinder(struct watch_item *watch, const char *why);
 
@@ -53,6 +68,13 @@ void watch_hinder(struct watch_item *watch, const char *why);
 void health_start(struct watch_item *watch); /* anew where it has been started */
 void health_stop(struct watch_item *watch);
 void health_heard(struct watch_item *watch); /* the process has said how it is */
+
+/* rule_memory.c */
+uint64_t rule_memory_key(const struct rule_spec *spec, const struct process *process);
+const struct rule_memory *rule_memory_find(const struct agent_rules *rules, uint64_t key);
+struct rule_memory *rule_memory_take(struct agent_rules *rules, uint64_t key); /* never NULL */
+void rule_memory_save(struct agent_rules *rules);
+void rule_memory_load(struct agent_rules *rules);
 
 /* rules_store.c: the set as it was pushed, on the worker. */
 void rules_store(struct agent_rules *rules, uint64_t generation, const cJSON *array);

@@ -185,6 +185,18 @@ static void processes_get(struct json_reader *r, const cJSON *json, struct contr
     out->count = i;
 }
 
+/* The conditions that agents look at. */
+static bool trigger_known(const char *trigger)
+{
+    static const char *const known[] = {"health", "latency",  "log",   "counter",    "cpu",
+                                        "memory", "pressure", "crash", "application"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i], trigger) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void fired_get(struct json_reader *r, const cJSON *json, struct control_fired *out)
 {
     id_get(r, json, "", "capture", out->capture.bytes);
@@ -199,9 +211,8 @@ static void fired_get(struct json_reader *r, const cJSON *json, struct control_f
     out->at_ns = time_ns(r, json, "", "at_ns");
     out->pre_ms = json_u64(r, json, "", "pre_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     out->post_ms = json_u64(r, json, "", "post_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
-    if (strcmp(out->trigger, "health") != 0 && strcmp(out->trigger, "application") != 0 &&
-        strcmp(out->trigger, "crash") != 0)
-        fail(r, "", "trigger", "must be health, application or crash");
+    if (!trigger_known(out->trigger))
+        fail(r, "", "trigger", "must be the condition of a rule");
     if (capture_id_is_zero(&out->capture))
         fail(r, "", "capture", "must not be zero");
 }

@@ -109,6 +109,24 @@ static void push_rule(const char *check, unsigned post_ms)
     FAKE_WAIT(fake, command_acks, 1);
 }
 
+/* A rule whose condition is not health. */
+static void push_condition(const char *when, uint64_t generation)
+{
+    char text[1024];
+    snprintf(
+        text, sizeof text,
+        "{\"command\":\"rules-%" PRIu64 "\",\"kind\":\"rules\",\"generation\":%" PRIu64
+        ",\"rules\":[{\"name\":\"watch\",\"selector\":\"service=redis\","
+        "\"enabled\":true,\"when\":{%s},"
+        "\"capture\":{\"pre_ms\":1234,\"post_ms\":0},\"limits\":{\"cooldown_ms\":60000}},"
+        "{\"name\":\"nightly\",\"selector\":\"\",\"when\":{\"schedule\":{\"every_ms\":1000}}}]}",
+        generation, generation, when);
+    struct fake_counters c;
+    fake_count(fake, &c);
+    ck_assert_uint_ne(fake_command(fake, text), 0);
+    FAKE_WAIT(fake, command_acks, c.command_acks + 1);
+}
+
 static void push_health_rule(unsigned post_ms)
 {
     char check[256];
@@ -140,6 +158,17 @@ static void check_partition(size_t n, uint64_t min_events)
     ck_assert_uint_ge(footer.events, min_events);
     ck_assert_str_eq(footer.service, "redis");
     partition_footer_free(&footer);
+}
+
+static bool log_says(void *context)
+{
+    char *log = path_join(folder, "agent.log");
+    size_t n;
+    char *text = file_read(log, &n);
+    bool found = text != NULL && strstr(text, context) != NULL;
+    free(text);
+    free(log);
+    return found;
 }
 
 static const char capture_a[] = "0123456789abcdef0123456789abcdef";
@@ -240,6 +269,59 @@ START_TEST(a_service_that_says_it_is_unwell_or_falls_silent_fires)
     ck_assert_int_eq(kill(subject, SIGUSR2), 0);
     free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"health\":\"failing\"",
                                       "no heartbeat for", "(limit 500 ms)")));
+}
+END_TEST
+
+START_TEST(memory_over_a_limit_fires_once_also_over_a_restart)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    push_condition("\"memory\":{\"above_bytes\":4096,\"for_ms\":0}", 7);
+    char *fired = fake_wait_report(
+        fake, WORDS("\"kind\":\"fired\"", "\"trigger\":\"memory\"", "\"pre_ms\":1234"));
+    ck_assert_ptr_nonnull(strstr(fired, "memory of the process was at least"));
+    ck_assert_ptr_nonnull(strstr(fired, "(limit 4096 bytes); rule watch"));
+    free(fired);
+    free(fake_wait_report(fake,
+                          WORDS("\"kind\":\"rule\"", "\"health\":\"failing\"", "\"fired\":1")));
+    ck_assert_int_eq(spawn_stop(agent, SIGTERM, 0), 0);
+    start_agent();
+    /* It still holds, and its cooldown too. */
+    free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"health\":\"failing\"", "\"fired\":1",
+                                      "\"suppressed\":1")));
+}
+END_TEST
+
+START_TEST(a_rule_for_crashes_takes_the_place_of_the_default)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    push_condition("\"crash\":{}", 8);
+    ck_assert_int_eq(spawn_stop(subject, SIGKILL, 0), 128 + SIGKILL);
+    subject = 0;
+    free(fake_wait_report(fake,
+                          WORDS("\"kind\":\"fired\"", "\"trigger\":\"crash\"",
+                                "killed by signal 9 (SIGKILL); rule watch", "\"pre_ms\":1234")));
+    fake_wait_stored(fake, 1);
+    ck_assert_ptr_null(fake_report(fake, WORDS("\"kind\":\"fired\"", "\"pre_ms\":30000")));
+}
+END_TEST
+
+START_TEST(a_rule_for_snapshots_decides_by_the_reason)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    push_condition("\"application\":{\"match\":\"^something else\"}", 8);
+    ck_assert_int_eq(kill(subject, SIGUSR1), 0);
+    ck_assert(wait_until(log_says, (char[]){"matches no rule"}, 0));
+    push_condition("\"application\":{\"match\":\"^the test\"}", 9);
+    ck_assert_int_eq(kill(subject, SIGUSR1), 0);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"fired\"", "\"trigger\":\"application\"",
+                                      "\"rule\":\"watch\"", "the test asked; rule watch")));
+    ck_assert_ptr_null(fake_report(fake, WORDS("\"kind\":\"fired\"", "\"pre_ms\":10000")));
 }
 END_TEST
 
@@ -443,27 +525,16 @@ START_TEST(sigterm_ends_captures_and_drains)
 }
 END_TEST
 
-static bool log_says_reloaded(void *context)
-{
-    char *log = path_join(folder, "agent.log");
-    size_t n;
-    char *text = file_read(log, &n);
-    bool found = text != NULL && strstr(text, context) != NULL;
-    free(text);
-    free(log);
-    return found;
-}
-
 START_TEST(sighup_reads_the_file_again)
 {
     FAKE_WAIT(fake, heartbeats, 1);
     write_config(",\"spool\":{\"max_bytes\":7000000}");
     ck_assert_int_eq(kill(agent, SIGHUP), 0);
-    ck_assert(wait_until(log_says_reloaded, (char[]){"configuration reloaded"}, 0));
-    ck_assert(log_says_reloaded((char[]){"spool.max_bytes"}));
+    ck_assert(wait_until(log_says, (char[]){"configuration reloaded"}, 0));
+    ck_assert(log_says((char[]){"spool.max_bytes"}));
     file_write_text(config_file, "{\"nonsense\":1}");
     ck_assert_int_eq(kill(agent, SIGHUP), 0);
-    ck_assert(wait_until(log_says_reloaded, (char[]){"the configuration stays as it was"}, 0));
+    ck_assert(wait_until(log_says, (char[]){"the configuration stays as it was"}, 0));
 }
 END_TEST
 
@@ -500,6 +571,9 @@ int main(void)
     tcase_add_test(tc, a_failing_check_is_captured_without_the_collector);
     tcase_add_test(tc, an_exec_check_that_is_too_slow_fails_and_one_that_is_not_allowed_is_not_run);
     tcase_add_test(tc, a_service_that_says_it_is_unwell_or_falls_silent_fires);
+    tcase_add_test(tc, memory_over_a_limit_fires_once_also_over_a_restart);
+    tcase_add_test(tc, a_rule_for_crashes_takes_the_place_of_the_default);
+    tcase_add_test(tc, a_rule_for_snapshots_decides_by_the_reason);
     tcase_add_test(tc, rules_are_in_force_after_a_restart_without_a_collector);
     tcase_add_test(tc, a_crash_is_captured_with_the_signal);
     tcase_add_test(tc, a_normal_end_is_not_captured);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads the conditions of rules that are no health checks, and matches texts with their patterns.
+ * The collector has checked them, but it may be newer than this agent, or not what it seems. Pure;
+ * any thread.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rule_spec_int.h"
+
+#define PATTERN_BYTES  256
+#define PATTERN_GROWTH 1024u
+#define COUNT_MAX      UINT64_C(1000000)
+
+/* ---- patterns ---- */
+
+/* How much larger the C library makes an expression: "x+" holds x twice, "x{5}" five times, and
+ * nested ones multiply. */
+static uint64_t pattern_growth(const char *text)
+{
+    uint64_t growth = 1;
+    for (const char *p = text; *p != '\0' && growth <= PATTERN_GROWTH; p++) {
+        if (*p == '+')
+            growth *= 2;
+        if (*p != '{')
+            continue;
+        char *end;
+        unsigned long least = strtoul(p + 1, &end, 10), most = least;
+        if (*end == ',')
+            most = strtoul(end + 1, &end, 10);
+        most = most > least ? most : least + 1;
+        growth *= most < 2 ? 2 : most < PATTERN_GROWTH ? most : PATTERN_GROWTH + 1;
+    }
+    return growth;
+}
+
+/* "\1" in an expression: to match it may take exponential time. */
+static bool refers_back(const char *text)
+{
+    for (const char *p = text; *p != '\0'; p++) {
+        if (*p != '\\')
+            continue;
+        if (*++p == '\0')
+            return false;
+        if (*p >= '1' && *p <= '9')
+            return true;
+    }
+    return false;
+}
+
+static void read_match(struct json_reader *r, const cJSON *object, const char *path,
+                       struct rule_spec *spec)
+{
+    char words[128], why[256];
+    const char *text = json_str(r, object, path, "match", JSON_OPTIONAL, NULL, PATTERN_BYTES);
+    if (text == NULL || r->error[0] != '\0')
+        return;
+    words[0] = '\0';
+    if (pattern_growth(text) > PATTERN_GROWTH)
+        snprintf(words, sizeof words, "repeats too much");
+    else if (refers_back(text))
+        snprintf(words, sizeof words, "must not refer back (\\1)");
+    else {
+        int failed = regcomp(&spec->pattern, text, REG_EXTENDED | REG_NOSUB);
+        spec->has_pattern = failed == 0;
+        if (failed != 0)
+            regerror(failed, &spec->pattern, words, sizeof words);
+    }
+    if (words[0] == '\0')
+        return;
+    snprintf(why, sizeof why, "%s.match: %s", path, words);
+    rule_spec_fail(r, why);
+}
+
+bool rule_spec_matches(const struct rule_spec *spec, const char *text)
+{
+    return !spec->has_pattern || regexec(&spec->pattern, text, 0, NULL, 0) == 0;
+}
+
+/* ---- what the events of a process show ---- */
+
+static void read_name(struct json_reader *r, const cJSON *object, const char *path, const char *key,
+                      struct rule_spec *spec)
+{
+    char why[128];
+    spec->event.name = rule_spec_copy(r, json_str(r, object, path, key, JSON_REQUIRED, NULL, 255));
+    if (spec->event.name == NULL || spec->event.name[0] != '\0')
+        return;
+    snprintf(why, sizeof why, "%s.%s: must not be empty", path, key);
+    rule_spec_fail(r, why);
+}
+
+static void read_count(struct json_reader *r, const cJSON *object, const char *path,
+                       struct rule_spec *spec)
+{
+    spec->event.count = json_u64(r, object, path, "count", JSON_OPTIONAL, 1, 1, COUNT_MAX);
+    spec->event.window_ms =
+        json_u64(r, object, path, "window_ms", JSON_OPTIONAL, 60000, 1, RULE_DAY_MS);
+}
+
+static void read_latency(struct json_reader *r, const cJSON *object, const char *path,
+                         struct rule_spec *spec)
+{
+    read_name(r, object, path, "region", spec);
+    spec->event.over_us =
+        json_u64(r, object, path, "over_us", JSON_REQUIRED, 1, 1, RULE_DAY_MS * 1000);
+    read_count(r, object, path, spec);
+}
+
+/* Which of a NULL-terminated list of words; `otherwise` where it is absent. */
+static unsigned read_word(struct json_reader *r, const cJSON *object, const char *path,
+                          const char *key, const char *const *words, const char *otherwise)
+{
+    char why[128];
+    const char *text = json_str(r, object, path, key, otherwise == NULL, otherwise, 32);
+    for (unsigned i = 0; text != NULL && words[i] != NULL; i++) {
+        if (strcmp(words[i], text) == 0)
+            return i;
+    }
+    snprintf(why, sizeof why, "%s.%s: is none that this agent knows", path, key);
+    rule_spec_fail(r, why);
+    return 0;
+}
+
+static void read_log(struct json_reader *r, const cJSON *object, const char *path,
+                     struct rule_spec *spec)
+{
+    static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
+    spec->event.level = read_word(r, object, path, "level", levels, "warn");
+    read_match(r, object, path, spec);
+    read_count(r, object, path, spec);
+}
+
+static void read_counter(struct json_reader *r, const cJSON *object, const char *path,
+                         struct rule_spec *spec)
+{
+    read_name(r, object, path, "name", spec);
+    const cJSON *above = cJSON_GetObjectItemCaseSensitive(object, "above");
+    const cJSON *below = cJSON_GetObjectItemCaseSensitive(object, "below");
+    const cJSON *bound = above != NULL ? above : below;
+    if ((above == NULL) == (below == NULL) || !cJSON_IsNumber(bound) ||
+        !isfinite(bound->valuedouble)) {
+        rule_spec_fail(r, "when.counter: must hold a number, above or below");
+        return;
+    }
+    spec->event.below = below != NULL;
+    spec->event.bound = bound->valuedouble;
+    read_count(r, object, path, spec);
+}
+
+static void read_crash(struct json_reader *r, const cJSON *object, const char *path,
+                       struct rule_spec *spec)
+{
+    (void)r;
+    (void)object;
+    (void)path;
+    (void)spec;
+}
+
+/* ---- what the system shows ---- */
+
+static void read_of(struct json_reader *r, const cJSON *object, const char *path,
+                    const char *otherwise, struct rule_spec *spec)
+{
+    static const char *const words[] = {"process", "host", NULL};
+    spec->system.host = read_word(r, object, path, "of", words, otherwise) == 1;
+    spec->system.for_ms = json_u64(r, object, path, "for_ms", JSON_OPTIONAL, 10000, 0, RULE_DAY_MS);
+}
+
+static void read_cpu(struct json_reader *r, const cJSON *object, const char *path,
+                     struct rule_spec *spec)
+{
+    read_of(r, object, path, "process", spec);
+    spec->system.above = json_u64(r, object, path, "above_percent", JSON_REQUIRED, 1, 1, 1000000);
+}
+
+static void read_memory(struct json_reader *r, const cJSON *object, const char *path,
+                        struct rule_spec *spec)
+{
+    read_of(r, object, path, "process", spec);
+    bool bytes = cJSON_HasObjectItem(object, "above_bytes");
+    if (bytes == (bool)cJSON_HasObjectItem(object, "above_percent")) {
+        rule_spec_fail(r, "when.memory: must hold one of above_bytes, above_percent");
+        return;
+    }
+    spec->system.bytes = bytes;
+    spec->system.above =
+        bytes ? json_u64(r, object, path, "above_bytes", JSON_REQUIRED, 1, 1, UINT64_MAX)
+              : json_u64(r, object, path, "above_percent", JSON_REQUIRED, 1, 1, 100);
+}
+
+static void read_pressure(struct json_reader *r, const cJSON *object, const char *path,
+                          struct rule_spec *spec)
+{
+    static const char *const resources[] = {"cpu", "memory", "io", NULL};
+    static const char *const kinds[] = {"some", "full", NULL};
+    read_of(r, object, path, "host", spec);
+    spec->system.resource = resources[read_word(r, object, path, "resource", resources, NULL)];
+    spec->system.full = read_word(r, object, path, "kind", kinds, "some") == 1;
+    spec->system.above = json_u64(r, object, path, "above_percent", JSON_REQUIRED, 1, 1, 100);
+}
+
+void rule_condition_read(struct json_reader *r, const cJSON *object, struct rule_spec *spec)
+{
+    static const struct {
+        const char *path;
+        void (*read)(struct json_reader *, const cJSON *, const char *, struct rule_spec *);
+    } rows[] = {[RULE_LATENCY] = {"when.latency", read_latency},
+                [RULE_LOG] = {"when.log", read_log},
+                [RULE_COUNTER] = {"when.counter", read_counter},
+                [RULE_CPU] = {"when.cpu", read_cpu},
+                [RULE_MEMORY] = {"when.memory", read_memory},
+                [RULE_PRESSURE] = {"when.pressure", read_pressure},
+                [RULE_CRASH] = {"when.crash", read_crash},
+                [RULE_APPLICATION] = {"when.application", read_match}};
+    rows[spec->when].read(r, object, rows[spec->when].path, spec);
+}
