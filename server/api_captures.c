@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /captures: requests checked and handed to the engine, listings from the catalog, traces from the
+ * /captures: one capture, stop and delete by the engine, listings from the catalog, traces from the
  * store. No state but the count of running exports; any thread.
  */
 #include <stdio.h>
@@ -8,89 +8,16 @@
 #include <string.h>
 
 #include "api.h"
-#include "clock.h"
 #include "json.h"
 #include "trace_stream.h"
 
-#define HOUR_MS   UINT64_C(3600000)
 #define SCAN_PAGE 200
 #define SCAN_MAX  10000 /* captures looked at for one answer; a short page with a cursor follows */
 
-static void no_capture(struct http_exchange *x)
+void api_no_capture(struct http_exchange *x)
 {
     http_problem(x, 404, NULL, "no capture %.64s; GET /api/v1/captures lists them",
                  http_part(x, 0));
-}
-
-/* ---- POST ---- */
-
-static void check_request(struct json_reader *r, const cJSON *body, struct capture_request *q)
-{
-    static const char *const known[] = {"selector", "kind",        "at",     "pre_ms",
-                                        "post_ms",  "deadline_ms", "reason", NULL};
-    json_known(r, body, "", known);
-    q->selector_text = json_str(r, body, "", "selector", JSON_REQUIRED, "", 1024);
-    q->reason = json_str(r, body, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
-    q->pre_ms = json_u64(r, body, "", "pre_ms", JSON_OPTIONAL, 10000, 0, 24 * HOUR_MS);
-    q->post_ms = json_u64(r, body, "", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
-    q->deadline_ms = json_u64(r, body, "", "deadline_ms", JSON_OPTIONAL, 30000, 100, 24 * HOUR_MS);
-    const char *kind = json_str(r, body, "", "kind", JSON_OPTIONAL, "snapshot", 16);
-    const char *at = json_str(r, body, "", "at", JSON_OPTIONAL, NULL, 64);
-    if (r->error[0] != '\0')
-        return;
-    uint64_t latest = clock_realtime_ns() + HOUR_MS * 1000000u;
-    if (strcmp(kind, "snapshot") != 0)
-        snprintf(r->error, sizeof r->error, "kind: must be snapshot");
-    else if (at != NULL && clock_parse(at, &q->at_ns) != SKEIN_OK)
-        snprintf(r->error, sizeof r->error, "at: must be a time as 2026-11-21T09:40:00Z");
-    else if (at != NULL && (q->at_ns > latest || q->at_ns == 0))
-        snprintf(r->error, sizeof r->error, "at: must not be more than an hour ahead");
-    else if (q->pre_ms + q->post_ms == 0)
-        snprintf(r->error, sizeof r->error,
-                 "pre_ms: the window is empty; pre_ms or post_ms must be above 0");
-}
-
-static void create(struct collector *c, struct http_exchange *x, struct capture_request *q)
-{
-    struct capture_id id;
-    cJSON *json;
-    char text[ID_TEXT_BYTES], location[96];
-    int status = capture_create(c->captures, q, &id, &json);
-    if (status == SKEIN_OK) {
-        id_text(id.bytes, text);
-        snprintf(location, sizeof location, "/api/v1/captures/%s", text);
-        http_add_header(x, "Location", location);
-        http_reply_json(x, 202, json);
-    } else if (status == SKEIN_NOT_FOUND) {
-        http_problem(x, 422, "selector",
-                     "selector: no live process matches \"%s\"; GET /api/v1/processes lists them",
-                     q->selector_text);
-    } else {
-        api_failed(x, status, "the capture could not be saved and was not begun");
-    }
-}
-
-void api_captures_post(void *context, struct http_exchange *x)
-{
-    struct collector *c = context;
-    struct json_reader r = {{0}};
-    struct capture_request q = {0};
-    struct selector *selector = NULL;
-    char error[160];
-    cJSON *body = http_body_json(x);
-    if (body == NULL)
-        return;
-    check_request(&r, body, &q);
-    if (r.error[0] == '\0' &&
-        selector_new(q.selector_text, &selector, error, sizeof error) != SKEIN_OK)
-        snprintf(r.error, sizeof r.error, "%s", error); /* it names the selector */
-    q.selector = selector;
-    if (r.error[0] != '\0')
-        api_invalid(x, r.error);
-    else
-        create(c, x, &q);
-    selector_free(&selector);
-    cJSON_Delete(body);
 }
 
 /* ---- the listing ---- */
@@ -268,7 +195,7 @@ void api_captures_get(void *context, struct http_exchange *x)
     if (capture_get(c->captures, &id, &json) == SKEIN_OK)
         http_reply_json(x, 200, json);
     else
-        no_capture(x);
+        api_no_capture(x);
 }
 
 void api_captures_stop(void *context, struct http_exchange *x)
@@ -282,7 +209,7 @@ void api_captures_stop(void *context, struct http_exchange *x)
     if (status == SKEIN_OK)
         http_reply_json(x, 202, json);
     else if (status == SKEIN_NOT_FOUND)
-        no_capture(x);
+        api_no_capture(x);
     else
         api_failed(x, status, "the stop could not be saved");
 }
@@ -297,7 +224,7 @@ void api_captures_delete(void *context, struct http_exchange *x)
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);
     else if (status == SKEIN_NOT_FOUND)
-        no_capture(x);
+        api_no_capture(x);
     else
         api_failed(x, status, "the capture's partitions are not all deleted; this is tried again");
 }
@@ -391,7 +318,7 @@ void api_captures_trace(void *context, struct http_exchange *x)
         return;
     }
     if (!capture_exists(c->captures, &id)) {
-        no_capture(x);
+        api_no_capture(x);
         return;
     }
     struct trace_stream_query query = {.capture = &id,

@@ -17,6 +17,7 @@ const struct http_route api_routes[] = {
     {"POST", V1 "/captures", api_captures_post, HTTP_OPERATOR},
     {"GET", V1 "/captures", api_captures_list, HTTP_VIEWER},
     {"GET", V1 "/captures/{}", api_captures_get, HTTP_VIEWER},
+    {"PATCH", V1 "/captures/{}", api_captures_patch, HTTP_OPERATOR},
     {"DELETE", V1 "/captures/{}", api_captures_delete, HTTP_OPERATOR},
     {"POST", V1 "/captures/{}:stop", api_captures_stop, HTTP_OPERATOR},
     {"GET", V1 "/captures/{}/trace", api_captures_trace, HTTP_VIEWER},

@@ -17,6 +17,7 @@
 
 #define KEEP_FINISHED_NS (UINT64_C(60) * 1000000000u)
 #define PURGE_AGAIN_NS   (UINT64_C(30) * 1000000000u)
+#define EXPIRY_NS UINT64_C(1000000000) /* how often captures whose time is over are looked for */
 
 /* ---- life ---- */
 
@@ -48,6 +49,8 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->index = index;
     pthread_mutex_init(&e->inbox_lock, NULL);
     int status = capture_load_running(e);
+    if (status == SKEIN_OK && index != NULL && index_rebuilt(index))
+        status = capture_share_all(e);
     if (status == SKEIN_OK) {
         int64_t rows = catalog_unpurged(catalog, capture_purge_soon, e);
         status = rows < 0 ? (int)rows : SKEIN_OK;
@@ -145,6 +148,32 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **
     return status;
 }
 
+/* ---- what is kept ---- */
+
+int capture_change(struct capture_engine *e, const struct capture_id *id,
+                   const struct capture_change *change, cJSON **out)
+{
+    *out = NULL;
+    fleet_lock(e->fleet);
+    struct capture *c = capture_find(e, id);
+    int status = c != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
+    if (c != NULL) {
+        if (change->ttl_ms != NULL)
+            c->ttl_ms = *change->ttl_ms;
+        if (change->pin != NULL)
+            c->pin = *change->pin;
+        if (change->reason != NULL)
+            snprintf(c->reason, sizeof c->reason, "%s", change->reason);
+        capture_set_expiry(c);
+        capture_touch(e, c);
+        status = fleet_flush(e->fleet);
+    }
+    if (status == SKEIN_OK)
+        *out = capture_json(c, true);
+    fleet_unlock(e->fleet);
+    return status;
+}
+
 /* ---- delete ---- */
 
 static int mark_deleted(struct capture_engine *e, const struct capture_id *id)
@@ -216,8 +245,42 @@ void capture_refuse(struct capture_engine *e, const struct capture_id *id)
         log_warn("captures", "a refused capture cannot be noted; what comes of it is kept", NULL);
 }
 
+struct id_list {
+    struct capture_id ids[16];
+    size_t count;
+};
+
+static int take_expired(void *context, const struct capture_id *id)
+{
+    struct id_list *list = context;
+    list->ids[list->count++] = *id;
+    return list->count == sizeof list->ids / sizeof list->ids[0];
+}
+
+/* Captures whose time is over go as if somebody had deleted them. */
+static void delete_expired(struct capture_engine *e)
+{
+    struct id_list list = {.count = 0};
+    uint64_t now = clock_monotonic_ns();
+    if (now < e->next_expiry_ns)
+        return;
+    e->next_expiry_ns = now + EXPIRY_NS;
+    if (catalog_expired(e->catalog, clock_realtime_ns(), take_expired, &list) < 0)
+        log_warn("captures", "the catalog cannot be read: nothing expires now", NULL);
+    for (size_t i = 0; i < list.count; i++) {
+        char id[ID_TEXT_BYTES];
+        id_text(list.ids[i].bytes, id);
+        int status = capture_delete(e, &list.ids[i]);
+        log_info("captures", "deleted: its time to be kept is over", "capture", id, "result",
+                 skein_status_text(status), NULL);
+    }
+    if (list.count == sizeof list.ids / sizeof list.ids[0])
+        e->next_expiry_ns = 0;
+}
+
 void capture_unlocked(struct capture_engine *e)
 {
+    delete_expired(e);
     struct capture_id ids[16];
     size_t count = 0, at = 0;
     uint64_t now = clock_monotonic_ns();

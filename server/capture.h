@@ -31,7 +31,13 @@ void capture_engine_free(struct capture_engine **engine);
 
 /* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
 
+enum capture_kind {
+    CAPTURE_SNAPSHOT, /* a window of the past, and what follows it up to its end */
+    CAPTURE_RECORD,   /* what comes from now on: pre_ms is 0 */
+};
+
 struct capture_request {
+    enum capture_kind kind;
     const char *selector_text;
     const struct selector *selector;
     /* at_ns 0: now; the deadline counts from the window's end */
@@ -57,6 +63,16 @@ int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **o
 int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **out);
 /* Makes *id that of the capture that it was merged into. */
 bool capture_exists(struct capture_engine *e, struct capture_id *id);
+
+/* NULL: stays as it is. ttl_ms 0: no bound. A pinned capture does not expire. */
+struct capture_change {
+    const uint64_t *ttl_ms;
+    const bool *pin;
+    const char *reason;
+};
+/* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO */
+int capture_change(struct capture_engine *e, const struct capture_id *id,
+                   const struct capture_change *change, cJSON **out);
 
 /* Deletes capture and partitions, and remembers the id: what comes late for it is acknowledged and
  * deleted as well. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_IO (where the rows are gone but partitions are

@@ -176,7 +176,7 @@ static int on_uploading(struct capture_engine *e, struct capture *c, struct capt
         return SKEIN_OK;
     }
     cJSON *copy = cJSON_Duplicate(json, true);
-    int status = copy != NULL ? target_take_facts(e, t, copy) : SKEIN_NO_MEMORY;
+    int status = copy != NULL ? target_take_facts(e, c, t, copy) : SKEIN_NO_MEMORY;
     if (status != SKEIN_OK)
         return SKEIN_AGAIN;
     if (t->status == TARGET_FAILED && c->status != CAPTURE_RUNNING)
@@ -221,7 +221,7 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
         if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
             cJSON *copy = cJSON_Duplicate(json, true);
             if (t->status != TARGET_COMPLETE && copy != NULL)
-                target_take_facts(e, t, copy);
+                target_take_facts(e, c, t, copy);
             else
                 cJSON_Delete(copy);
         }

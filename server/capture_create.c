@@ -221,6 +221,7 @@ static int fill(struct capture *c, const struct capture_request *request)
     c->at_ns = request->at_ns != 0 ? request->at_ns : c->created_ns;
     c->pre_ms = request->pre_ms;
     c->post_ms = request->post_ms;
+    c->kind = request->kind;
     c->ttl_ms = request->ttl_ms;
     c->pin = request->pin;
     c->min_targets = request->min_targets > 0 ? request->min_targets : 1;

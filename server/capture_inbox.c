@@ -43,6 +43,10 @@ static void note_target(struct capture_engine *e, struct capture *c, struct capt
         log_warn("captures", "out of memory: a stored partition is counted later", NULL);
     if (added != 1)
         return;
+    if (!capture_id_equal(&note->capture, &c->id) &&
+        index_share(e->index, &c->id, &t->process, note->key.epoch, note->key.sequence,
+                    note->key.sequence) < 0)
+        log_warn("captures", "the index cannot be written: a partition is shared later", NULL);
     t->updated_ns = clock_realtime_ns();
     t->dirty = true;
     capture_touch(e, c);
@@ -53,17 +57,17 @@ static void take_note(struct capture_engine *e, const struct stored_note *note)
 {
     if (capture_id_is_zero(&note->capture))
         return;
-    struct capture *c = capture_find(e, &note->capture);
-    if (c == NULL) {
-        if (catalog_is_deleted(e->catalog, &note->capture)) {
-            capture_purge_soon(e, &note->capture);
-            e->next_purge_ns = 0;
-        }
-        return;
+    if (capture_find(e, &note->capture) == NULL &&
+        catalog_is_deleted(e->catalog, &note->capture)) {
+        capture_purge_soon(e, &note->capture);
+        e->next_purge_ns = 0;
     }
-    for (struct capture_target *t = capture_targets_of(c, &note->key.process); t != NULL;
-         t = t->next_of_process)
-        note_target(e, c, t, note);
+    /* What one capture has had sent, others may have listed as well. */
+    size_t at = 0;
+    for (struct capture *other; (other = idmap_next(&e->loaded, &at)) != NULL;)
+        for (struct capture_target *t = capture_targets_of(other, &note->key.process); t != NULL;
+             t = t->next_of_process)
+            note_target(e, other, t, note);
 }
 
 /* Notes were lost for want of memory: asks the index about every target that waits. */
@@ -76,7 +80,7 @@ static void look_up_all(struct capture_engine *e)
             cJSON *copy = t->report != NULL && t->status != TARGET_COMPLETE
                               ? cJSON_Duplicate(t->report, true)
                               : NULL;
-            if (copy != NULL && target_take_facts(e, t, copy) == SKEIN_OK)
+            if (copy != NULL && target_take_facts(e, c, t, copy) == SKEIN_OK)
                 target_check_stored(e, c, t);
         }
     }

@@ -59,6 +59,7 @@ struct capture {
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
     bool stopped, own; /* own: begun by an agent */
     bool pin;
+    enum capture_kind kind;
     enum capture_status status;
     char trigger[16], rule[64], reason[CONTROL_WORDS_MAX + 1], trigger_process[ID_TEXT_BYTES];
     char *selector;
@@ -86,7 +87,7 @@ struct capture_engine {
     struct index *index;
     struct idmap loaded;
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
-    uint64_t next_purge_ns;
+    uint64_t next_purge_ns, next_expiry_ns; /* monotonic */
     struct idmap aliases; /* merged captures that are not saved yet, by the id that was given up */
 
     pthread_mutex_t inbox_lock;
@@ -106,13 +107,16 @@ bool target_set(struct capture_engine *e, struct capture *c, struct capture_targ
                 enum target_status to, const char *reason);
 /* Ends the capture once all its targets have, and renews the verdict of an ended one. */
 void capture_settle(struct capture_engine *e, struct capture *c);
+/* Anew from ttl_ms, pin and when it ended. */
+void capture_set_expiry(struct capture *c);
 /* Before a target is added that is not final: an ended capture runs again. Its deadline is then not
  * before `deadline_ns`. */
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns);
 void capture_assert(const struct capture *c);
 /* Takes a report with facts (uploading): replaces the facts, asks the index what is stored. Takes
  * json. */
-int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON *json);
+int target_take_facts(struct capture_engine *e, const struct capture *c, struct capture_target *t,
+                      cJSON *json);
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
                         uint64_t events, uint64_t bytes);
@@ -166,8 +170,11 @@ void capture_take_inbox(struct capture_engine *e);
 /* In memory or loaded, under its id or one that was merged into it; NULL. */
 struct capture *capture_find(struct capture_engine *e, const struct capture_id *id);
 int capture_load_running(struct capture_engine *e);
+/* After the index was made anew: gives all captures again what they share. */
+int capture_share_all(struct capture_engine *e);
 
 /* capture_json.c */
+const char *capture_kind_text(enum capture_kind kind);
 cJSON *capture_json(const struct capture *c, bool with_targets);
 
 #endif

@@ -244,15 +244,33 @@ static void add_counts(cJSON *json, const struct capture *c)
             json_add_u64(to, target_status_text((enum target_status)i), counts[i]);
 }
 
+const char *capture_kind_text(enum capture_kind kind)
+{
+    return kind == CAPTURE_RECORD ? "record" : "snapshot";
+}
+
+static void add_retention(cJSON *json, const struct capture *c)
+{
+    if (c->ttl_ms > 0)
+        json_add_u64(json, "ttl_ms", c->ttl_ms);
+    cJSON_AddBoolToObject(json, "pin", c->pin);
+    if (c->expires_ns > 0)
+        add_time(json, "expires", c->expires_ns);
+}
+
 cJSON *capture_json(const struct capture *c, bool with_targets)
 {
     cJSON *json = cJSON_CreateObject();
     add_id(json, "capture", c->id.bytes);
-    cJSON_AddStringToObject(json, "kind", "snapshot");
+    cJSON_AddStringToObject(json, "kind", capture_kind_text(c->kind));
     cJSON_AddStringToObject(json, "status", capture_status_text(c->status));
     add_trigger(json, c);
     cJSON_AddStringToObject(json, "selector", c->selector != NULL ? c->selector : "");
     add_times(json, c);
+    json_add_u64(json, "min_targets", c->min_targets > 0 ? c->min_targets : 1);
+    if (c->max_targets > 0)
+        json_add_u64(json, "max_targets", c->max_targets);
+    add_retention(json, c);
     if (with_targets) {
         cJSON *targets = cJSON_AddArrayToObject(json, "targets");
         for (size_t i = 0; i < c->target_count; i++)

@@ -56,6 +56,8 @@ static int load_row(void *context, const struct catalog_capture *row)
     c->max_targets = row->max_targets;
     c->stream_ms = row->stream_ms;
     c->pin = row->pin;
+    c->kind = strcmp(row->kind, capture_kind_text(CAPTURE_RECORD)) == 0 ? CAPTURE_RECORD
+                                                                         : CAPTURE_SNAPSHOT;
     c->status = capture_status_parse(row->status);
     c->selector = strdup(row->selector);
     snprintf(c->trigger, sizeof c->trigger, "%s", row->trigger);
@@ -107,7 +109,7 @@ static void catch_up(struct capture_engine *e, struct capture *c)
         struct capture_target *t = c->targets[i];
         cJSON *report = t->report;
         t->report = NULL;
-        if (report != NULL && target_take_facts(e, t, report) != SKEIN_OK)
+        if (report != NULL && target_take_facts(e, c, t, report) != SKEIN_OK)
             log_warn("captures", "a stored report cannot be read", "host", t->host, NULL);
         /* A completed target stays so, also where its partitions have been lost since. */
         if (t->status == TARGET_COMPLETE && t->stored_count < t->facts.listed) {
@@ -176,6 +178,48 @@ int capture_load_running(struct capture_engine *e)
     return status;
 }
 
+/* ---- after the index was made anew ---- */
+
+#define SHARE_PAGE 256
+
+struct id_page {
+    struct capture_id ids[SHARE_PAGE];
+    uint64_t created_ns;
+    size_t count;
+};
+
+static int take_id(void *context, const struct catalog_capture *row)
+{
+    struct id_page *page = context;
+    page->ids[page->count++] = row->id;
+    page->created_ns = row->created_ns;
+    return page->count == SHARE_PAGE;
+}
+
+/* Loading shares. Those that do not run leave memory at once. */
+int capture_share_all(struct capture_engine *e)
+{
+    struct catalog_capture_query query = {.to_ns = UINT64_MAX, .limit = SHARE_PAGE};
+    struct id_page page;
+    do {
+        page.count = 0;
+        int64_t rows = catalog_captures(e->catalog, &query, take_id, &page);
+        if (rows < 0)
+            return (int)rows;
+        for (size_t i = 0; i < page.count; i++) {
+            struct capture *c = capture_find(e, &page.ids[i]);
+            if (c != NULL && c->status != CAPTURE_RUNNING && !c->dirty)
+                capture_discard(e, c);
+        }
+        if (page.count > 0) {
+            query.before = true;
+            query.before_created_ns = page.created_ns;
+            query.before_id = page.ids[page.count - 1];
+        }
+    } while (page.count == SHARE_PAGE);
+    return SKEIN_OK;
+}
+
 /* ---- to rows ---- */
 
 static int save_target(struct capture_engine *e, struct capture *c, struct capture_target *t)
@@ -220,7 +264,7 @@ static int save_capture(struct capture_engine *e, struct capture *c)
                                   .stopped = c->stopped,
                                   .own = c->own,
                                   .status = capture_status_text(c->status),
-                                  .kind = "snapshot",
+                                  .kind = capture_kind_text(c->kind),
                                   .selector = c->selector != NULL ? c->selector : "",
                                   .trigger = c->trigger,
                                   .rule = c->rule,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "capture_int.h"
+#include "log.h"
 
 struct capture_id capture_resolve(struct capture_engine *e, const struct capture_id *id)
 {
@@ -70,6 +71,8 @@ int capture_merge(struct capture_engine *e, const struct capture_id *from_id,
     if (status != SKEIN_OK)
         return status;
     capture_touch(e, into);
+    if (index_merge(e->index, from_id, &into->id) < 0)
+        log_warn("captures", "the index cannot be written: partitions are shared later", NULL);
     if (from != NULL) {
         if (from->open_count > 0)
             capture_reopen(e, into, from->deadline_ns);

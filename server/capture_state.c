@@ -145,6 +145,12 @@ static void log_end(const struct capture *c)
     cJSON_Delete(json);
 }
 
+void capture_set_expiry(struct capture *c)
+{
+    bool ends = c->finished_ns != 0 && c->ttl_ms > 0 && !c->pin;
+    c->expires_ns = ends ? c->finished_ns + c->ttl_ms * 1000000u : 0;
+}
+
 void capture_settle(struct capture_engine *e, struct capture *c)
 {
     if (c->open_count > 0)
@@ -152,7 +158,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     enum capture_status status = end_status(c);
     if (c->status == CAPTURE_RUNNING) {
         c->finished_ns = clock_realtime_ns();
-        c->expires_ns = c->ttl_ms > 0 ? c->finished_ns + c->ttl_ms * 1000000u : 0;
+        capture_set_expiry(c);
         if (status == CAPTURE_COMPLETE)
             metrics_add(captures_complete_total, 1);
         else
@@ -252,7 +258,21 @@ static int look_up(struct capture_engine *e, struct capture_target *t)
     return lookup.status;
 }
 
-int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON *json)
+/* Gives the capture what is stored already of the listed partitions: another capture may have had
+ * them sent. */
+static int share(struct capture_engine *e, const struct capture *c, const struct capture_target *t)
+{
+    for (size_t i = 0; i < t->facts.partition_count; i++) {
+        const struct control_partitions *p = &t->facts.partitions[i];
+        int64_t stored = index_share(e->index, &c->id, &t->process, p->epoch, p->first, p->last);
+        if (stored < 0)
+            return (int)stored;
+    }
+    return SKEIN_OK;
+}
+
+int target_take_facts(struct capture_engine *e, const struct capture *c, struct capture_target *t,
+                      cJSON *json)
 {
     struct control_target facts;
     char error[256];
@@ -270,7 +290,10 @@ int target_take_facts(struct capture_engine *e, struct capture_target *t, cJSON 
     control_target_fini(&t->facts);
     t->report = json;
     t->facts = facts;
-    return e->index != NULL ? look_up(e, t) : SKEIN_OK;
+    if (e->index == NULL)
+        return SKEIN_OK;
+    status = share(e, c, t);
+    return status == SKEIN_OK ? look_up(e, t) : status;
 }
 
 static int take_description(void *context, const struct partition_row *row)
@@ -287,8 +310,7 @@ static int take_description(void *context, const struct partition_row *row)
  * heard of it, but its partitions say who it was. */
 static void describe_unlisted(struct capture_engine *e, struct capture_target *t)
 {
-    struct partition_query query = {
-        .process = &t->process, .capture = &t->source, .to_ns = UINT64_MAX, .limit = 1};
+    struct partition_query query = {.process = &t->process, .to_ns = UINT64_MAX, .limit = 1};
     if (t->pid == 0 && index_query(e->index, &query, take_description, t) < 0)
         log_warn("captures", "a target stays without a name: the index cannot be read", NULL);
 }

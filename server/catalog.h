@@ -73,6 +73,10 @@ int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_
 int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn,
                         void *context);
 
+/* At most 16 that are to be deleted by now, the first due first. */
+typedef int catalog_id_fn(void *context, const struct capture_id *id);
+int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_id_fn *fn, void *context);
+
 /* Merged captures: `from` has no rows any more and stands for `into`, as all that stood for `from`
  * does. */
 int catalog_put_alias(struct catalog *c, const struct capture_id *from,
@@ -84,7 +88,6 @@ bool catalog_alias(struct catalog *c, const struct capture_id *id, struct captur
 int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
 int catalog_set_purged(struct catalog *c, const struct capture_id *id);
 bool catalog_is_deleted(struct catalog *c, const struct capture_id *id);
-typedef int catalog_id_fn(void *context, const struct capture_id *id);
 int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context);
 
 /* ---- rules ---- */

@@ -272,3 +272,12 @@ int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context)
     struct id_walk walk = {fn, context};
     return db_run(c->db, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, "");
 }
+
+int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_id_fn *fn, void *context)
+{
+    struct id_walk walk = {fn, context};
+    return db_run(c->db,
+                  "SELECT id FROM captures WHERE expires_ns>0 AND expires_ns<=?"
+                  " ORDER BY expires_ns LIMIT 16",
+                  take_id, &walk, "i", I(now_ns));
+}

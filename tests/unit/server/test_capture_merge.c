@@ -82,6 +82,16 @@ static void take_command(struct fixture *f, const char *kind, int processes)
     cJSON_Delete(command);
 }
 
+static int partitions_of(struct fixture *f, const char *capture)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/api/v1/partitions?capture=%s", capture);
+    cJSON *json = call_json(f, "GET", path, NULL, 200);
+    int count = cJSON_GetArraySize(at_path(json, "items"));
+    cJSON_Delete(json);
+    return count;
+}
+
 static int targets_of(struct fixture *f, const char *path)
 {
     cJSON *json = call_json(f, "GET", path, NULL, 200);
@@ -205,6 +215,8 @@ START_TEST(merged_capture_takes_what_comes_under_the_old_id)
     wait_for_text(&f, path, "status", "complete");
     /* Whoever asks for the old id is answered with the capture that it is now. */
     wait_for_text(&f, old_path, "capture", text);
+    ck_assert_int_eq(partitions_of(&f, text), 2);
+    ck_assert_int_eq(partitions_of(&f, old), 1); /* it was sent for this one too */
     cJSON *json = call_json(&f, "GET", "/api/v1/captures", NULL, 200);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 1);
     cJSON_Delete(json);
@@ -238,7 +250,7 @@ START_TEST(merging_a_known_capture_moves_its_targets_and_deleting_deletes_both)
     /* Late, under the old id: acknowledged, and gone again. */
     report(&f, wire_fired(&f.agent, old, 1, NULL, clock_realtime_ns()));
     expect_problem(&f, "GET", path, NULL, 404, NULL);
-    json = call_json(&f, "GET", "/api/v1/captures", NULL, 200);
+    json = call_json(&f, "GET", "/api/v1/partitions", NULL, 200);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 0);
     cJSON_Delete(json);
     ck_assert_int_eq(merge(&f, &from, &into), SKEIN_NOT_FOUND);

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * POST and PATCH of captures: requests checked and handed to the engine. No state; any thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api.h"
+#include "clock.h"
+#include "json.h"
+
+#define HOUR_MS UINT64_C(3600000)
+#define TTL_MAX (UINT64_C(10) * 366 * 24 * HOUR_MS)
+
+static void fail(struct json_reader *r, const char *text)
+{
+    if (r->error[0] == '\0')
+        snprintf(r->error, sizeof r->error, "%s", text);
+}
+
+/* ---- POST ---- */
+
+/* false where the member is absent or wrong. */
+static bool read_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
+{
+    const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
+    if (text == NULL || r->error[0] != '\0')
+        return false;
+    if (clock_parse(text, ns) != SKEIN_OK || *ns == 0)
+        snprintf(r->error, sizeof r->error, "%s: must be a time as 2026-11-21T09:40:00Z", key);
+    else if (*ns > clock_realtime_ns() + HOUR_MS * 1000000u)
+        snprintf(r->error, sizeof r->error, "%s: must not be more than an hour ahead", key);
+    return r->error[0] == '\0';
+}
+
+static void absolute_window(struct json_reader *r, uint64_t from_ns, uint64_t to_ns,
+                            struct capture_request *q)
+{
+    if (from_ns >= to_ns)
+        fail(r, "from: must lie before `to`");
+    else if (to_ns - from_ns > 24 * HOUR_MS * 1000000u)
+        fail(r, "from: must not lie more than a day before `to`");
+    q->at_ns = to_ns;
+    q->pre_ms = (to_ns - from_ns + 999999u) / 1000000u; /* what is asked for lies within */
+    q->post_ms = 0;
+}
+
+static void check_snapshot(struct json_reader *r, const cJSON *body, struct capture_request *q)
+{
+    uint64_t from_ns, to_ns;
+    bool from = read_time(r, body, "from", &from_ns), to = read_time(r, body, "to", &to_ns);
+    read_time(r, body, "at", &q->at_ns);
+    q->pre_ms = json_u64(r, body, "", "pre_ms", JSON_OPTIONAL, 10000, 0, 24 * HOUR_MS);
+    q->post_ms = json_u64(r, body, "", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
+    if (r->error[0] != '\0')
+        return;
+    bool relative = cJSON_HasObjectItem(body, "at") || cJSON_HasObjectItem(body, "pre_ms") ||
+                    cJSON_HasObjectItem(body, "post_ms");
+    if (from != to)
+        fail(r, from ? "to: is missing beside `from`" : "from: is missing beside `to`");
+    else if (from && relative)
+        fail(r, "from: a window is either `from` and `to`, or `at`, `pre_ms` and `post_ms`");
+    else if (from)
+        absolute_window(r, from_ns, to_ns, q);
+    else if (q->pre_ms + q->post_ms == 0)
+        fail(r, "pre_ms: the window is empty; pre_ms or post_ms must be above 0");
+}
+
+static void check_kind(struct json_reader *r, const cJSON *body, struct capture_request *q)
+{
+    static const char *const windows[] = {"at", "pre_ms", "post_ms", "from", "to"};
+    const char *kind = json_str(r, body, "", "kind", JSON_OPTIONAL, "snapshot", 16);
+    if (r->error[0] != '\0')
+        return;
+    if (strcmp(kind, "snapshot") == 0) {
+        if (cJSON_HasObjectItem(body, "for_ms"))
+            fail(r, "for_ms: is of kind record alone");
+        check_snapshot(r, body, q);
+        return;
+    }
+    if (strcmp(kind, "record") != 0) {
+        fail(r, "kind: must be snapshot or record");
+        return;
+    }
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
+        if (cJSON_HasObjectItem(body, windows[i]) && r->error[0] == '\0')
+            snprintf(r->error, sizeof r->error,
+                     "%s: is of kind snapshot alone; a record takes for_ms", windows[i]);
+    q->kind = CAPTURE_RECORD;
+    q->post_ms = json_u64(r, body, "", "for_ms", JSON_REQUIRED, 0, 1, HOUR_MS);
+}
+
+static void check_request(struct json_reader *r, const cJSON *body, struct capture_request *q)
+{
+    static const char *const known[] = {
+        "selector", "kind",        "at",          "pre_ms",      "post_ms", "from", "to",
+        "for_ms",   "deadline_ms", "min_targets", "max_targets", "reason",  "ttl_ms", "pin",
+        NULL};
+    json_known(r, body, "", known);
+    q->selector_text = json_str(r, body, "", "selector", JSON_REQUIRED, "", 1024);
+    q->reason = json_str(r, body, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
+    q->deadline_ms = json_u64(r, body, "", "deadline_ms", JSON_OPTIONAL, 30000, 100, 24 * HOUR_MS);
+    q->min_targets = json_u64(r, body, "", "min_targets", JSON_OPTIONAL, 1, 1, 1000000);
+    q->max_targets = json_u64(r, body, "", "max_targets", JSON_OPTIONAL, 0, 1, 1000000);
+    q->ttl_ms = json_u64(r, body, "", "ttl_ms", JSON_OPTIONAL, 0, 1000, TTL_MAX);
+    q->pin = json_bool(r, body, "", "pin", false);
+    check_kind(r, body, q);
+    if (q->max_targets > 0 && q->max_targets < q->min_targets)
+        fail(r, "max_targets: must not be below min_targets");
+}
+
+static void too_few(struct http_exchange *x, const struct capture_request *q)
+{
+    if (*q->matched == 0)
+        http_problem(x, 422, "selector",
+                     "selector: no live process matches \"%s\"; GET /api/v1/processes lists them",
+                     q->selector_text);
+    else
+        http_problem(x, 422, "min_targets",
+                     "min_targets: %llu processes match \"%s\", and %llu are asked for",
+                     (unsigned long long)*q->matched, q->selector_text,
+                     (unsigned long long)q->min_targets);
+}
+
+static void create(struct collector *c, struct http_exchange *x, struct capture_request *q)
+{
+    struct capture_id id;
+    cJSON *json;
+    char text[ID_TEXT_BYTES], location[96];
+    uint64_t matched = 0;
+    q->matched = &matched;
+    int status = capture_create(c->captures, q, &id, &json);
+    if (status == SKEIN_OK) {
+        id_text(id.bytes, text);
+        snprintf(location, sizeof location, "/api/v1/captures/%s", text);
+        http_add_header(x, "Location", location);
+        http_reply_json(x, 202, json);
+    } else if (status == SKEIN_NOT_FOUND) {
+        too_few(x, q);
+    } else {
+        api_failed(x, status, "the capture could not be saved and was not begun");
+    }
+}
+
+void api_captures_post(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    struct json_reader r = {{0}};
+    struct capture_request q = {0};
+    struct selector *selector = NULL;
+    char error[160];
+    cJSON *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    check_request(&r, body, &q);
+    if (r.error[0] == '\0' &&
+        selector_new(q.selector_text, &selector, error, sizeof error) != SKEIN_OK)
+        snprintf(r.error, sizeof r.error, "%s", error); /* it names the selector */
+    q.selector = selector;
+    if (r.error[0] != '\0')
+        api_invalid(x, r.error);
+    else
+        create(c, x, &q);
+    selector_free(&selector);
+    cJSON_Delete(body);
+}
+
+/* ---- PATCH ---- */
+
+void api_captures_patch(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"ttl_ms", "pin", "reason", NULL};
+    struct collector *c = context;
+    struct json_reader r = {{0}};
+    struct capture_change change = {NULL, NULL, NULL};
+    struct capture_id id;
+    cJSON *json = NULL;
+    if (!api_path_id(x, "capture", id.bytes))
+        return;
+    cJSON *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    json_known(&r, body, "", known);
+    bool forever = cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(body, "ttl_ms"));
+    uint64_t ttl_ms =
+        forever ? 0 : json_u64(&r, body, "", "ttl_ms", JSON_OPTIONAL, 0, 1000, TTL_MAX);
+    bool pin = json_bool(&r, body, "", "pin", false);
+    change.reason = json_str(&r, body, "", "reason", JSON_OPTIONAL, NULL, CONTROL_WORDS_MAX);
+    if (cJSON_HasObjectItem(body, "ttl_ms"))
+        change.ttl_ms = &ttl_ms;
+    if (cJSON_HasObjectItem(body, "pin"))
+        change.pin = &pin;
+    int status =
+        r.error[0] != '\0' ? SKEIN_INVALID : capture_change(c->captures, &id, &change, &json);
+    if (status == SKEIN_OK)
+        http_reply_json(x, 200, json);
+    else if (status == SKEIN_INVALID)
+        api_invalid(x, r.error);
+    else if (status == SKEIN_NOT_FOUND)
+        api_no_capture(x);
+    else
+        api_failed(x, status, "the change could not be saved");
+    cJSON_Delete(body);
+}
