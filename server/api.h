@@ -22,7 +22,7 @@ void api_captures_post(void *context, struct http_exchange *x);
 void api_captures_list(void *context, struct http_exchange *x);
 void api_captures_get(void *context, struct http_exchange *x);
 void api_captures_patch(void *context, struct http_exchange *x); /* api_captures_post.c, as post */
-void api_no_capture(struct http_exchange *x);                     /* 404 */
+void api_no_capture(struct http_exchange *x);                    /* 404 */
 void api_captures_stop(void *context, struct http_exchange *x);
 void api_captures_delete(void *context, struct http_exchange *x);
 void api_captures_trace(void *context, struct http_exchange *x);

@@ -93,9 +93,8 @@ static void check_kind(struct json_reader *r, const cJSON *body, struct capture_
 static void check_request(struct json_reader *r, const cJSON *body, struct capture_request *q)
 {
     static const char *const known[] = {
-        "selector", "kind",        "at",          "pre_ms",      "post_ms", "from", "to",
-        "for_ms",   "deadline_ms", "min_targets", "max_targets", "reason",  "ttl_ms", "pin",
-        NULL};
+        "selector",    "kind",        "at",          "pre_ms", "post_ms", "from", "to", "for_ms",
+        "deadline_ms", "min_targets", "max_targets", "reason", "ttl_ms",  "pin",  NULL};
     json_known(r, body, "", known);
     q->selector_text = json_str(r, body, "", "selector", JSON_REQUIRED, "", 1024);
     q->reason = json_str(r, body, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);

@@ -17,7 +17,7 @@
 
 #define KEEP_FINISHED_NS (UINT64_C(60) * 1000000000u)
 #define PURGE_AGAIN_NS   (UINT64_C(30) * 1000000000u)
-#define EXPIRY_NS UINT64_C(1000000000) /* how often captures whose time is over are looked for */
+#define EXPIRY_NS        UINT64_C(1000000000) /* how often captures whose time is over are looked for */
 
 /* ---- life ---- */
 

@@ -57,8 +57,7 @@ static void take_note(struct capture_engine *e, const struct stored_note *note)
 {
     if (capture_id_is_zero(&note->capture))
         return;
-    if (capture_find(e, &note->capture) == NULL &&
-        catalog_is_deleted(e->catalog, &note->capture)) {
+    if (capture_find(e, &note->capture) == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
         capture_purge_soon(e, &note->capture);
         e->next_purge_ns = 0;
     }

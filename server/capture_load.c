@@ -57,7 +57,7 @@ static int load_row(void *context, const struct catalog_capture *row)
     c->stream_ms = row->stream_ms;
     c->pin = row->pin;
     c->kind = strcmp(row->kind, capture_kind_text(CAPTURE_RECORD)) == 0 ? CAPTURE_RECORD
-                                                                         : CAPTURE_SNAPSHOT;
+                                                                        : CAPTURE_SNAPSHOT;
     c->status = capture_status_parse(row->status);
     c->selector = strdup(row->selector);
     snprintf(c->trigger, sizeof c->trigger, "%s", row->trigger);

@@ -223,11 +223,10 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("capture_kinds", window_may_be_given_by_its_two_ends,
-                 record_takes_what_comes_from_now_on,
-                 wrong_requests_are_refused_with_the_member_that_is_wrong,
-                 capture_is_deleted_when_its_time_is_over_but_not_while_it_is_pinned,
-                 captures_share_partitions_and_the_last_one_takes_them_along,
-                 shared_partitions_are_found_again_after_the_index_is_lost, NULL));
+    return suite_run(suite_of("capture_kinds", window_may_be_given_by_its_two_ends,
+                              record_takes_what_comes_from_now_on,
+                              wrong_requests_are_refused_with_the_member_that_is_wrong,
+                              capture_is_deleted_when_its_time_is_over_but_not_while_it_is_pinned,
+                              captures_share_partitions_and_the_last_one_takes_them_along,
+                              shared_partitions_are_found_again_after_the_index_is_lost, NULL));
 }
