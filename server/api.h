@@ -41,6 +41,9 @@ void api_rules_history(void *context, struct http_exchange *x);
 void api_rules_matches(void *context, struct http_exchange *x);
 void api_selectors_match(void *context, struct http_exchange *x);
 
+/* triggers.c */
+void api_triggers_post(void *context, struct http_exchange *x);
+
 /* ---- api_util.c ---- */
 
 #define API_LIMIT_DEFAULT 100

@@ -31,5 +31,6 @@ const struct http_route api_routes[] = {
     {"DELETE", V1 "/rules/{}", api_rules_delete, HTTP_ADMIN},
     {"GET", V1 "/rules/{}/history", api_rules_history, HTTP_VIEWER},
     {"GET", V1 "/rules/{}/matches", api_rules_matches, HTTP_VIEWER},
+    {"POST", V1 "/triggers/{}", api_triggers_post, HTTP_OPERATOR},
     {"POST", V1 "/selectors:match", api_selectors_match, HTTP_VIEWER},
     {NULL, NULL, NULL, 0}};

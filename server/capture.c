@@ -94,14 +94,20 @@ int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **o
     return c != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
-bool capture_exists(struct capture_engine *e, struct capture_id *id)
+bool capture_exists_locked(struct capture_engine *e, struct capture_id *id)
 {
-    fleet_lock(e->fleet);
     const struct capture *c = capture_find(e, id);
     if (c != NULL)
         *id = c->id;
-    fleet_unlock(e->fleet);
     return c != NULL;
+}
+
+bool capture_exists(struct capture_engine *e, struct capture_id *id)
+{
+    fleet_lock(e->fleet);
+    bool found = capture_exists_locked(e, id);
+    fleet_unlock(e->fleet);
+    return found;
 }
 
 /* ---- stop ---- */

@@ -81,6 +81,7 @@ int capture_delete(struct capture_engine *e, const struct capture_id *id);
 
 /* ---- for rules; any thread, locked ---- */
 
+bool capture_exists_locked(struct capture_engine *e, struct capture_id *id);
 /* capture_create; out may be NULL. */
 int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
                           struct capture_id *id, cJSON **out);

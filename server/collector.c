@@ -116,26 +116,13 @@ static void command_done(void *context, struct fleet_agent *agent, const struct 
         rules_agent_done(c->rules, agent, error);
 }
 
-static int on_fired(struct collector *c, struct fleet_agent *agent,
-                    const struct control_fired *fired, char *error, size_t error_bytes)
-{
-    if (fired->rule[0] != '\0' && capture_is_news(c->captures, &fired->capture)) {
-        int status = rules_admit(c->rules, fired, error, error_bytes);
-        if (status == SKEIN_REFUSED)
-            capture_refuse(c->captures, &fired->capture);
-        if (status != SKEIN_OK)
-            return status == SKEIN_NO_MEMORY ? SKEIN_AGAIN : status;
-    }
-    return capture_on_fired(c->captures, agent, fired);
-}
-
 static int on_report(void *context, struct fleet_agent *agent, const struct control_report *report,
                      const cJSON *json, char *error, size_t error_bytes)
 {
     struct collector *c = context;
     switch (report->kind) {
     case CONTROL_FIRED:
-        return on_fired(c, agent, &report->fired, error, error_bytes);
+        return rules_on_fired(c->rules, agent, &report->fired, error, error_bytes);
     case CONTROL_TARGET:
         return capture_on_target(c->captures, agent, &report->target, json);
     case CONTROL_RULE:
@@ -240,6 +227,8 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     if (status != SKEIN_OK)
         snprintf(error, error_bytes, "state: %s", skein_status_text(status));
     else
+        rules_set_captures(c->rules, c->captures);
+    if (status == SKEIN_OK)
         fleet_set_hooks(c->fleet, &hooks);
     return status;
 }

@@ -42,21 +42,57 @@ void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path
     json_add_u64(to, key, json_u64(r, from, path, key, JSON_OPTIONAL, otherwise, min, max));
 }
 
+static void check_selector(struct json_reader *r, const char *path, const char *text)
+{
+    struct selector *selector = NULL;
+    char error[160];
+    if (r->error[0] != '\0')
+        return;
+    if (selector_new(text, &selector, error, sizeof error) != SKEIN_OK)
+        rule_fail(r, path, error);
+    selector_free(&selector);
+}
+
 static void check_capture(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
-    static const char *const known[] = {"pre_ms", "post_ms", NULL};
+    static const char *const known[] = {"pre_ms",    "post_ms",     "include",
+                                        "same_host", "deadline_ms", NULL};
     const cJSON *capture = json_object(r, json, "", "capture", JSON_OPTIONAL);
     capture = capture != NULL ? capture : &empty;
     json_known(r, capture, "capture", known);
     cJSON *to = cJSON_AddObjectToObject(rule, "capture");
     rule_copy_number(r, capture, "capture", "pre_ms", 10000, 0, HOUR_MS, to);
     rule_copy_number(r, capture, "capture", "post_ms", 0, 0, HOUR_MS, to);
+    const char *include = json_str(r, capture, "capture", "include", JSON_OPTIONAL, NULL, 1024);
+    if (include != NULL) {
+        check_selector(r, "capture.include", include);
+        cJSON_AddStringToObject(to, "include", include);
+    }
+    cJSON_AddBoolToObject(to, "same_host", json_bool(r, capture, "capture", "same_host", false));
+    rule_copy_number(r, capture, "capture", "deadline_ms", 30000, 100, 24 * HOUR_MS, to);
+    uint64_t pre_ms = json_u64(r, capture, "capture", "pre_ms", JSON_OPTIONAL, 10000, 0, HOUR_MS);
+    uint64_t post_ms = json_u64(r, capture, "capture", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
+    if (pre_ms + post_ms == 0)
+        rule_fail(r, "capture.pre_ms", "the window is empty; pre_ms or post_ms must be above 0");
+}
+
+static void check_retain(struct json_reader *r, const cJSON *json, cJSON *rule)
+{
+    static const char *const known[] = {"ttl_ms", "pin", NULL};
+    const cJSON *retain = json_object(r, json, "", "retain", JSON_OPTIONAL);
+    if (retain == NULL)
+        return;
+    json_known(r, retain, "retain", known);
+    cJSON *to = cJSON_AddObjectToObject(rule, "retain");
+    if (cJSON_GetObjectItemCaseSensitive(retain, "ttl_ms") != NULL)
+        rule_copy_number(r, retain, "retain", "ttl_ms", 0, 1000, UINT64_C(3660) * 24 * HOUR_MS, to);
+    cJSON_AddBoolToObject(to, "pin", json_bool(r, retain, "retain", "pin", false));
 }
 
 static void check_limits(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
-    static const char *const known[] = {"cooldown_ms", "firings", "window_ms", "captures_per_hour",
-                                        NULL};
+    static const char *const known[] = {"cooldown_ms", "firings",           "window_ms",
+                                        "max_targets", "captures_per_hour", NULL};
     const cJSON *limits = json_object(r, json, "", "limits", JSON_OPTIONAL);
     limits = limits != NULL ? limits : &empty;
     json_known(r, limits, "limits", known);
@@ -69,25 +105,16 @@ static void check_limits(struct json_reader *r, const cJSON *json, cJSON *rule)
     } else if (cJSON_GetObjectItemCaseSensitive(limits, "window_ms") != NULL) {
         rule_fail(r, "limits.window_ms", "means nothing without limits.firings");
     }
+    if (cJSON_GetObjectItemCaseSensitive(limits, "max_targets") != NULL)
+        rule_copy_number(r, limits, "limits", "max_targets", 1, 1, 1000000, to);
     if (cJSON_GetObjectItemCaseSensitive(limits, "captures_per_hour") != NULL)
         rule_copy_number(r, limits, "limits", "captures_per_hour", 1, 1, RULE_GRANTS_MAX, to);
-}
-
-static void check_selector(struct json_reader *r, const char *text)
-{
-    struct selector *selector = NULL;
-    char error[160];
-    if (r->error[0] != '\0')
-        return;
-    if (selector_new(text, &selector, error, sizeof error) != SKEIN_OK)
-        rule_fail(r, "selector", error);
-    selector_free(&selector);
 }
 
 cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error_bytes)
 {
     static const char *const known[] = {"name",    "description", "selector", "enabled", "when",
-                                        "capture", "limits",      "state",    NULL};
+                                        "capture", "limits",      "retain",   "state",   NULL};
     struct json_reader r = {{0}};
     cJSON *rule = cJSON_CreateObject();
     if (!rule_name_valid(name))
@@ -100,12 +127,13 @@ cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error
     cJSON_AddStringToObject(rule, "description",
                             json_str(&r, json, "", "description", JSON_OPTIONAL, "", 1024));
     const char *selector = json_str(&r, json, "", "selector", JSON_REQUIRED, "", 1024);
-    check_selector(&r, selector);
+    check_selector(&r, "selector", selector);
     cJSON_AddStringToObject(rule, "selector", selector);
     cJSON_AddBoolToObject(rule, "enabled", json_bool(&r, json, "", "enabled", true));
     rule_check_when(&r, json, rule);
     check_capture(&r, json, rule);
     check_limits(&r, json, rule);
+    check_retain(&r, json, rule);
     if (r.error[0] == '\0' && rule != NULL)
         return rule;
     snprintf(error, error_bytes, "%s", r.error[0] != '\0' ? r.error : "out of memory");

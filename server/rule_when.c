@@ -11,12 +11,13 @@
 
 #include "rule_check_int.h"
 
-#define COMMAND_WORDS 64
-#define REGEX_BYTES   256
-#define REGEX_GROWTH  1024u
-#define DAY_MS        UINT64_C(86400000)
-#define HOUR_MS       UINT64_C(3600000)
-#define COUNT_MAX     UINT64_C(1000000)
+#define COMMAND_WORDS  64
+#define WEBHOOK_LABELS 8
+#define REGEX_BYTES    256
+#define REGEX_GROWTH   1024u
+#define DAY_MS         UINT64_C(86400000)
+#define HOUR_MS        UINT64_C(3600000)
+#define COUNT_MAX      UINT64_C(1000000)
 
 typedef void check_fn(struct json_reader *r, const cJSON *from, const char *path, cJSON *to);
 
@@ -261,6 +262,42 @@ static void check_application(struct json_reader *r, const cJSON *from, const ch
     copy_regex(r, from, path, "match", to);
 }
 
+/* ---- what the collector itself watches ---- */
+
+static void check_schedule(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"every_ms", "offset_ms", NULL};
+    json_known(r, from, path, known);
+    need_number(r, from, path, "every_ms", 1000, 31 * DAY_MS, to);
+    uint64_t every_ms = json_u64(r, from, path, "every_ms", JSON_REQUIRED, 1000, 0, UINT64_MAX);
+    rule_copy_number(r, from, path, "offset_ms", 0, 0, every_ms > 0 ? every_ms - 1 : 0, to);
+}
+
+static void check_webhook(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const known[] = {"labels", NULL};
+    json_known(r, from, path, known);
+    const cJSON *labels = json_object(r, from, path, "labels", JSON_OPTIONAL), *label;
+    if (labels == NULL)
+        return;
+    cJSON *copy = cJSON_AddObjectToObject(to, "labels");
+    if (cJSON_GetArraySize(labels) > WEBHOOK_LABELS)
+        rule_fail(r, "when.webhook.labels", "must hold at most 8 labels");
+    cJSON_ArrayForEach(label, labels)
+    {
+        const char *valid = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
+        size_t n = strlen(label->string);
+        if (n == 0 || n > 63 || strspn(label->string, valid) != n ||
+            cJSON_GetObjectItemCaseSensitive(copy, label->string) != NULL)
+            rule_fail(r, "when.webhook.labels", "must have labels of processes as keys, each once");
+        else if (!cJSON_IsString(label) || label->valuestring[0] == '\0' ||
+                 strlen(label->valuestring) > 63)
+            rule_fail(r, "when.webhook.labels", "must have names of the alert's labels as values");
+        else
+            cJSON_AddStringToObject(copy, label->string, label->valuestring);
+    }
+}
+
 /* ---- what the host shows ---- */
 
 static const char *const process_first[] = {"process", "host", NULL};
@@ -318,7 +355,9 @@ static const struct {
                   {"memory", "when.memory", check_memory},
                   {"pressure", "when.pressure", check_pressure},
                   {"crash", "when.crash", check_crash},
-                  {"application", "when.application", check_application}};
+                  {"application", "when.application", check_application},
+                  {"schedule", "when.schedule", check_schedule},
+                  {"webhook", "when.webhook", check_webhook}};
 #define CONDITIONS (sizeof conditions / sizeof conditions[0])
 
 void rule_check_when(struct json_reader *r, const cJSON *json, cJSON *rule)

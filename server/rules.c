@@ -45,23 +45,41 @@ static void free_rule(struct rule *rule)
     free(rule);
 }
 
-static uint64_t limit_of(const cJSON *limits, const char *key)
+static uint64_t number_of(const cJSON *object, const char *key)
 {
     struct json_reader reader = {{0}};
-    return json_u64(&reader, limits, "limits", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
+    return object == NULL ? 0 : json_u64(&reader, object, "", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
 }
 
 /* Takes json, which rule_check has made. */
 static void set_json(struct rule *rule, cJSON *json)
 {
     const cJSON *limits = cJSON_GetObjectItemCaseSensitive(json, "limits");
+    const cJSON *capture = cJSON_GetObjectItemCaseSensitive(json, "capture");
+    const cJSON *retain = cJSON_GetObjectItemCaseSensitive(json, "retain");
+    const cJSON *when = cJSON_GetObjectItemCaseSensitive(json, "when");
+    const cJSON *schedule = cJSON_GetObjectItemCaseSensitive(when, "schedule");
     cJSON_Delete(rule->json);
     rule->json = json;
     rule->enabled = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "enabled"));
-    rule->cooldown_ms = limit_of(limits, "cooldown_ms");
-    rule->firings = limit_of(limits, "firings");
-    rule->window_ms = limit_of(limits, "window_ms");
-    rule->captures_per_hour = limit_of(limits, "captures_per_hour");
+    rule->selector = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "selector"));
+    rule->cooldown_ms = number_of(limits, "cooldown_ms");
+    rule->firings = number_of(limits, "firings");
+    rule->window_ms = number_of(limits, "window_ms");
+    rule->max_targets = number_of(limits, "max_targets");
+    rule->captures_per_hour = number_of(limits, "captures_per_hour");
+    rule->pre_ms = number_of(capture, "pre_ms");
+    rule->post_ms = number_of(capture, "post_ms");
+    rule->deadline_ms = number_of(capture, "deadline_ms");
+    rule->include = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(capture, "include"));
+    rule->same_host = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "same_host"));
+    rule->ttl_ms = number_of(retain, "ttl_ms");
+    rule->pin = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(retain, "pin"));
+    rule->webhook = cJSON_GetObjectItemCaseSensitive(when, "webhook");
+    rule->every_ms = number_of(schedule, "every_ms");
+    rule->offset_ms = number_of(schedule, "offset_ms");
+    /* Times of the schedule before now are not made up for. */
+    rule->slot = rule_slot(rule, clock_realtime_ns());
 }
 
 static struct rule *insert_rule(struct rules *r, const char *name)
@@ -153,6 +171,11 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     return SKEIN_OK;
 }
 
+void rules_set_captures(struct rules *r, struct capture_engine *captures)
+{
+    r->captures = captures;
+}
+
 void rules_free(struct rules **rules)
 {
     struct rules *r = *rules;
@@ -231,7 +254,8 @@ static cJSON *command_body(struct rules *r)
     json_add_u64(body, "generation", r->generation);
     cJSON *set = cJSON_AddArrayToObject(body, "rules");
     for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
-        cJSON_AddItemToArray(set, cJSON_Duplicate(rule->json, true));
+        if (rule->every_ms == 0 && rule->webhook == NULL) /* those are ours alone */
+            cJSON_AddItemToArray(set, cJSON_Duplicate(rule->json, true));
     return body;
 }
 

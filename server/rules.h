@@ -8,6 +8,7 @@
 #ifndef RULES_H
 #define RULES_H
 
+#include "capture.h"
 #include "fleet.h"
 
 #define RULE_GRANTS_MAX 10000 /* firings that a limit may count */
@@ -20,6 +21,8 @@ struct rules_settings {
 };
 int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct catalog *catalog,
               struct rules **out);
+void rules_set_captures(struct rules *r,
+                        struct capture_engine *captures); /* before the first use */
 void rules_free(struct rules **rules);
 
 /* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
@@ -44,6 +47,20 @@ struct rules_history_query {
 };
 int rules_history(struct rules *r, const char *name, struct rules_history_query *query,
                   cJSON **out);
+enum rules_trigger_result { RULES_FIRED, RULES_REPEATED, RULES_HELD };
+struct rules_trigger {
+    const cJSON *alerts;  /* Alertmanager's array; NULL: a plain trigger */
+    const char *group;    /* what the cooldown is for; "" for a plain trigger */
+    const char *reason;   /* for the capture */
+    const char *selector; /* narrows the rule's; "" */
+    uint64_t at_ns;       /* of the window; 0: now */
+};
+/* SKEIN_OK with *result: fired (*capture is new), repeated within the cooldown (*capture is the one
+ * it belongs to) or held back with words in why. SKEIN_NOT_FOUND: no such rule with when.webhook;
+ * SKEIN_INVALID: the selectors do not go together, words in why; others: could not be saved. */
+int rules_trigger(struct rules *r, const char *name, const struct rules_trigger *trigger,
+                  enum rules_trigger_result *result, struct capture_id *capture, char *why,
+                  size_t why_bytes);
 /* A copy of the rule's selector as text, to be freed. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY */
 int rules_selector(struct rules *r, const char *name, char **out);
 
@@ -57,11 +74,12 @@ void rules_agent_done(struct rules *r, struct fleet_agent *agent, const char *er
 uint64_t rules_generation(struct rules *r);
 void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct control_rule *report);
 
-/* Whether a firing may begin a capture. SKEIN_OK: counted and the cooldown begun;
- * SKEIN_REFUSED with words in error: held back, counted. A rule that has been deleted meanwhile is
- * granted: the agent acted on what it was told. */
-int rules_admit(struct rules *r, const struct control_fired *fired, char *error,
-                size_t error_bytes);
+/* An agent has begun a capture for a rule: limits, the capture, neighbours, or the merge into the
+ * rule's last capture where their windows overlap. SKEIN_OK; SKEIN_REFUSED with words in error:
+ * held back, counted; SKEIN_AGAIN. Of a rule that has been deleted meanwhile it is granted: the
+ * agent acted on what it was told. */
+int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct control_fired *fired,
+                   char *error, size_t error_bytes);
 
 int rules_save(struct rules *r);
 void rules_saved(struct rules *r);

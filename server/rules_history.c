@@ -68,6 +68,9 @@ static int load_fired(void *context, const struct catalog_history *row)
     if (rule == NULL)
         return 0;
     snprintf(rule->last_why, sizeof rule->last_why, "%s", row->why);
+    struct rule_process *p = idmap_get(&rule->processes, row->process.bytes);
+    if (p != NULL)
+        p->capture = row->capture;
     if (row->at_ns + FIRINGS_KEEP_NS < clock_realtime_ns())
         return 0;
     return rule_grant(rule, row->at_ns) ? 0 : 1;
@@ -83,9 +86,20 @@ static int load_held(void *context, const struct catalog_history *row)
     return 0;
 }
 
+static int load_merged(void *context, const struct catalog_history *row)
+{
+    struct rule *rule = rules_find(context, row->rule);
+    struct rule_process *p = rule != NULL ? idmap_get(&rule->processes, row->process.bytes) : NULL;
+    if (p != NULL)
+        p->capture = row->capture;
+    return 0;
+}
+
 int rules_history_load(struct rules *r)
 {
     int64_t rows = catalog_history_since(r->catalog, "fired", 0, load_fired, r);
+    if (rows >= 0)
+        rows = catalog_history_since(r->catalog, "merged", 0, load_merged, r);
     if (rows >= 0)
         rows = catalog_history_since(r->catalog, "suppressed", 0, load_held, r);
     return rows < 0 ? (int)rows : SKEIN_OK;
@@ -116,7 +130,7 @@ static int take_row(void *context, const struct catalog_history *row)
     cJSON_AddStringToObject(json, "what", row->what);
     cJSON_AddStringToObject(json, "why", row->why);
     id_text(row->process.bytes, id);
-    if (strspn(id, "0") != strlen(id))
+    if (process != NULL || !rule_uid_is_group(&row->process))
         cJSON_AddStringToObject(json, "process", id);
     if (process != NULL) {
         cJSON_AddStringToObject(json, "host", process->host);

@@ -22,8 +22,8 @@ static uint64_t grown(uint64_t before, uint64_t now)
     return now >= before ? now - before : now;
 }
 
-static void note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
-                      uint64_t at_ns, const char *why)
+void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
+                    uint64_t at_ns, const char *why)
 {
     rule->last_held_ns = at_ns;
     snprintf(rule->last_held_why, sizeof rule->last_held_why, "%s", why);
@@ -42,8 +42,8 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct co
     if (held_back > 0) {
         rule->suppressed += held_back;
         metrics_add(rules_suppressed_total, held_back);
-        note_held(r, rule, &report->process, clock_realtime_ns(),
-                  "cooldown, held back by the agent");
+        rule_note_held(r, rule, &report->process, clock_realtime_ns(),
+                       "cooldown, held back by the agent");
     }
     if (!p->reported || strcmp(p->health, report->health) != 0) {
         rules_note(r, rule->name, report->health, report->last_error, report->since_ns,
@@ -116,18 +116,20 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
     return count;
 }
 
-/* Which limit holds a firing back, in words; false where none does. */
-static bool held_by(struct rules *r, const struct rule *rule, const struct rule_process *p,
-                    uint64_t at_ns, char why[RULE_WHY_BYTES])
+bool rule_held(struct rules *r, const struct rule *rule, const struct rule_process *p,
+               uint64_t at_ns, bool merged, char why[RULE_WHY_BYTES])
 {
     uint64_t cooldown_ns = rule->cooldown_ms * 1000000u, left;
-    if (p->granted_ns != 0 && at_ns >= p->granted_ns && at_ns - p->granted_ns < cooldown_ns) {
+    if (p != NULL && p->granted_ns != 0 && at_ns >= p->granted_ns &&
+        at_ns - p->granted_ns < cooldown_ns) {
         snprintf(why, RULE_WHY_BYTES,
                  "cooldown: the rule fired for this process %llu ms before, of %llu ms",
                  (unsigned long long)((at_ns - p->granted_ns) / 1000000u),
                  (unsigned long long)rule->cooldown_ms);
         return true;
     }
+    if (merged)
+        return false;
     const struct {
         const char *name;
         uint64_t limit, window_ns;
@@ -152,34 +154,23 @@ static bool held_by(struct rules *r, const struct rule *rule, const struct rule_
     return false;
 }
 
-int rules_admit(struct rules *r, const struct control_fired *fired, char *error, size_t error_bytes)
+int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
+                    bool merged, const struct capture_id *capture, const char *why)
 {
-    char why[RULE_WHY_BYTES];
-    struct rule *rule = rules_find(r, fired->rule);
-    if (rule == NULL)
-        return SKEIN_OK;
-    struct rule_process *p = rule_process_of(rule, &fired->process);
-    if (p == NULL)
+    if (!merged && !rule_grant(rule, at_ns))
         return SKEIN_NO_MEMORY;
-    if (held_by(r, rule, p, fired->at_ns, why)) {
-        rule->suppressed++;
-        metrics_add(rules_suppressed_total, 1);
-        note_held(r, rule, &fired->process, fired->at_ns, why);
-        snprintf(error, error_bytes, "held back: rule %s: %s", fired->rule, why);
-        return SKEIN_REFUSED;
-    }
-    if (!rule_grant(rule, fired->at_ns))
-        return SKEIN_NO_MEMORY;
-    p->granted_ns = fired->at_ns;
+    p->granted_ns = at_ns;
+    p->capture = *capture;
     p->dirty = true;
     rule->dirty = true;
     fleet_mark_dirty(r->fleet);
     rule->fired++;
-    rule->last_fired_ns = fired->at_ns;
-    rule->last_capture = fired->capture;
-    snprintf(rule->last_why, sizeof rule->last_why, "%s", fired->reason);
-    rules_note(r, rule->name, "fired", fired->reason, fired->at_ns, &fired->process,
-               &fired->capture);
+    if (!merged) {
+        rule->last_fired_ns = at_ns;
+        rule->last_capture = *capture;
+        snprintf(rule->last_why, sizeof rule->last_why, "%s", why);
+    }
+    rules_note(r, rule->name, merged ? "merged" : "fired", why, at_ns, &p->process, capture);
     metrics_add(rules_fired_total, 1);
     return SKEIN_OK;
 }
@@ -207,6 +198,9 @@ static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns)
 
 void rules_tick(struct rules *r, uint64_t now_ns)
 {
+    for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
+        if (rule->every_ms != 0)
+            rules_schedule(r, rule, now_ns);
     if (now_ns < r->sweep_ns)
         return;
     bool hourly = r->sweep_ns / 3600000000000u != now_ns / 3600000000000u;

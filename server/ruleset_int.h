@@ -5,6 +5,7 @@
 #ifndef RULESET_INT_H
 #define RULESET_INT_H
 
+#include "capture.h"
 #include "idmap.h"
 #include "rules.h"
 
@@ -17,9 +18,10 @@ struct rule_process {
     struct process_uid process;
     uint64_t agent, since_ns, checks, failures, fired, suppressed;
     char health[16], last_error[CONTROL_WORDS_MAX + 1];
-    uint64_t granted_ns; /* the last firing that began a capture; 0: none */
-    bool reported;       /* the agent has told its health since this collector started */
-    bool dirty;          /* granted_ns must be saved */
+    uint64_t granted_ns;       /* the last firing that began a capture; 0: none */
+    struct capture_id capture; /* that it began or was merged into */
+    bool reported;             /* the agent has told its health since this collector started */
+    bool dirty;                /* granted_ns must be saved */
 };
 
 struct rule {
@@ -28,6 +30,12 @@ struct rule {
     cJSON *json;
     uint64_t cooldown_ms, firings, window_ms, captures_per_hour; /* 0: no such limit */
     bool enabled;
+    const char *selector, *include; /* in json; include NULL: none */
+    bool same_host, pin;
+    uint64_t pre_ms, post_ms, deadline_ms, max_targets, ttl_ms;
+    uint64_t every_ms, offset_ms; /* a schedule; 0: none */
+    uint64_t slot;                /* of the schedule, the last one that is over */
+    const cJSON *webhook;         /* in json; NULL: it cannot be triggered */
     uint64_t fired, suppressed, last_fired_ns, last_held_ns;
     char last_why[RULE_WHY_BYTES], last_held_why[RULE_WHY_BYTES];
     struct capture_id last_capture;
@@ -48,6 +56,7 @@ struct history_row {
 struct rules {
     struct fleet *fleet;
     struct catalog *catalog;
+    struct capture_engine *captures;
     struct rule *list;
     uint64_t generation, sweep_ns;
     uint64_t captures_per_hour; /* of all rules together; 0: no bound */
@@ -69,11 +78,29 @@ int rules_history_load(struct rules *r); /* what limits and state need of it */
 int rules_history_save(struct rules *r);
 
 /* rules_limits.c */
+/* Which limit holds a firing back, in words; false where none does. p may be NULL. merged: it joins
+ * a capture that is there already. */
+bool rule_held(struct rules *r, const struct rule *rule, const struct rule_process *p,
+               uint64_t at_ns, bool merged, char why[RULE_WHY_BYTES]);
+/* Notes a firing that a limit held back, or one that began a capture or joined it (merged). */
+void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
+                    uint64_t at_ns, const char *why);
+int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
+                    bool merged, const struct capture_id *capture, const char *why);
 bool rule_grant(struct rule *rule, uint64_t at_ns); /* false: no memory */
 /* How many firings lie within the window that ends at now_ns; *left_ns: until one leaves it. */
 size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
                           uint64_t *left_ns);
 size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns); /* of all rules */
+
+/* rules_fire.c: the schedule. */
+void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns);
+uint64_t rule_slot(const struct rule *rule, uint64_t now_ns);
+
+/* What stands for the process of a trigger that no process is behind: an alert's group, or (empty)
+ * the rule itself. No process has such an id. */
+struct process_uid rule_group_uid(const char *group);
+bool rule_uid_is_group(const struct process_uid *uid);
 
 /* rules_state.c: the rule with its state. */
 cJSON *rules_state_json(struct rules *r, const struct rule *rule);

@@ -40,7 +40,8 @@ START_TEST(rule_is_completed_with_defaults)
                      "{\"name\":\"r\",\"description\":\"\",\"selector\":\"a=b\",\"enabled\":true,"
                      "\"when\":{\"health\":{\"every_ms\":1000,\"timeout_ms\":500,\"failures\":1,"
                      "\"exec\":{\"command\":[\"true\"]}}},"
-                     "\"capture\":{\"pre_ms\":10000,\"post_ms\":0},"
+                     "\"capture\":{\"pre_ms\":10000,\"post_ms\":0,\"same_host\":false,"
+                     "\"deadline_ms\":30000},"
                      "\"limits\":{\"cooldown_ms\":60000}}");
     buf_fini(&text);
     cJSON_Delete(rule);
@@ -80,6 +81,10 @@ START_TEST(wrong_key_is_named_by_its_path)
                  "when.health.unix.path");
     expect_error("{\"selector\":\"\",\"limits\":{\"cooldown_ms\":-1}," EXEC "}",
                  "limits.cooldown_ms");
+    expect_error("{\"selector\":\"\",\"capture\":{\"include\":\"a in\"}," EXEC "}",
+                 "capture.include");
+    expect_error("{\"selector\":\"\",\"capture\":{\"pre_ms\":0}," EXEC "}", "capture.pre_ms");
+    expect_error("{\"selector\":\"\",\"retain\":{\"ttl_ms\":1}," EXEC "}", "retain.ttl_ms");
     expect_error("{\"selector\":\"\",\"limits\":{\"window_ms\":5}," EXEC "}", "limits.window_ms");
     expect_error("{\"selector\":\"\",\"limits\":{\"firings\":0}," EXEC "}", "limits.firings");
     expect_error("{\"selector\":\"\",\"capture\":{\"pre\":1}," EXEC "}", "capture.pre");
@@ -137,6 +142,10 @@ START_TEST(wrong_condition_is_named_by_its_path)
         {"{\"crash\":{},\"application\":{}}", "when"},
         {"{\"weather\":{}}", "when.weather"},
         {"{\"crash\":1}", "when.crash"},
+        {"{\"schedule\":{}}", "when.schedule.every_ms"},
+        {"{\"schedule\":{\"every_ms\":1000,\"offset_ms\":1000}}", "when.schedule.offset_ms"},
+        {"{\"webhook\":{\"labels\":{\"a b\":\"c\"}}}", "when.webhook.labels"},
+        {"{\"webhook\":{\"labels\":{\"a\":1}}}", "when.webhook.labels"},
         {"{\"crash\":{\"a\":1}}", "when.crash.a"},
         {"{\"latency\":{\"over_us\":1}}", "when.latency.region"},
         {"{\"latency\":{\"region\":\"\",\"over_us\":1}}", "when.latency.region"},

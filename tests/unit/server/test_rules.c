@@ -162,8 +162,8 @@ START_TEST(cooldown_holds_across_restarts_of_agent_and_collector)
                                 error, sizeof error));
     expect_problem(&f, "GET", "/api/v1/captures/01a10000000000000000000000000002", NULL, 404, NULL);
     /* Another process, and the same one later, may fire. */
-    ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, third, 2, "ping", now), error,
-                                sizeof error));
+    ck_assert(wire_agent_report(
+        &f.agent, wire_fired(&f.agent, third, 2, "ping", now - 60000000000u), error, sizeof error));
     cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
     ck_assert_double_eq(number_at(json, "state.fired"), 2);
     ck_assert_double_eq(number_at(json, "state.suppressed"), 1);
@@ -225,11 +225,11 @@ START_TEST(limits_hold_firings_back_and_say_which)
     ck_assert_double_eq(number_at(json, "state.limits.firings.used"), 1);
     ck_assert_double_eq(number_at(json, "state.limits.captures_per_hour.used"), 2);
     cJSON_Delete(json);
-    ck_assert(fire(&f, 0x53, 3, now, error));
+    ck_assert(fire(&f, 0x53, 3, now - 100000000000u, error));
     fixture_restart(&f);
     f.agent.epoch++;
     cJSON_Delete(wire_agent_hello(&f.agent));
-    ck_assert(!fire(&f, 0x54, 4, now, error));
+    ck_assert(!fire(&f, 0x54, 4, now - 50000000000u, error));
     ck_assert_ptr_nonnull(strstr(error, "firings: 2 of 2 are used"));
     json = call_json(&f, "GET", PATH, NULL, 200);
     ck_assert_str_eq(text_at(json, "state.status"), "throttled");
@@ -241,8 +241,139 @@ START_TEST(limits_hold_firings_back_and_say_which)
                            "{\"selector\":\"\",\"when\":{\"crash\":{}},\"limits\":{"
                            "\"captures_per_hour\":3}}",
                            200));
-    ck_assert(!fire(&f, 0x55, 4, now, error));
+    ck_assert(!fire(&f, 0x55, 4, now - 50000000000u, error));
     ck_assert_ptr_nonnull(strstr(error, "captures_per_hour: 3 of 3"));
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(overlapping_firings_become_one_capture)
+{
+    struct fixture f;
+    char error[256];
+    uint64_t now = clock_realtime_ns();
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"\",\"when\":{\"crash\":{}},\"limits\":{"
+                           "\"captures_per_hour\":1}}",
+                           201));
+    ck_assert(fire(&f, 0x71, 1, now, error));
+    ck_assert(fire(&f, 0x72, 2, now + 1000000000u, error)); /* the limit is of captures */
+    ck_assert(!fire(&f, 0x73, 3, now + 20000000000u, error));
+    cJSON *json =
+        call_json(&f, "GET", "/api/v1/captures/01a10000000000000000000000000071", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 2);
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", PATH "/history", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.1.what"), "merged");
+    ck_assert_str_eq(text_at(json, "items.1.capture"), "01a10000000000000000000000000071");
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(neighbours_get_the_same_window)
+{
+    struct fixture f;
+    char error[256], fired[ID_TEXT_BYTES];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    ack_rules(&f, 0);
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"pid=101\",\"when\":{\"crash\":{}},\"capture\":{"
+                           "\"include\":\"service=shop\",\"same_host\":true}}",
+                           201));
+    ck_assert(fire(&f, 0x81, 1, clock_realtime_ns(), error));
+    cJSON *command = wire_agent_command(&f.agent, "capture", (int)support_deadline_ms());
+    ck_assert_ptr_nonnull(command);
+    ck_assert_str_eq(text_at(command, "capture"), "01a10000000000000000000000000081");
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(command, "processes")), 2);
+    id_text(process_of(1).bytes, fired);
+    ck_assert_str_ne(text_at(command, "processes.0"), fired);
+    ck_assert_str_ne(text_at(command, "processes.1"), fired);
+    cJSON_Delete(command);
+    fixture_stop(&f);
+}
+END_TEST
+
+#define ALERT(status, instance)                                                                            \
+    "{\"receiver\":\"skein\",\"version\":\"4\",\"groupKey\":\"{}:{x}\",\"status\":\"" status               \
+    "\",\"truncatedAlerts\":0,\"commonLabels\":{\"alertname\":\"Slow\"},\"alerts\":[{\"status\":\"" status \
+    "\",\"labels\":{\"instance\":\"" instance "\"},\"fingerprint\":\"1a\"}]}"
+
+START_TEST(webhook_captures_what_the_alert_names)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"service=shop\",\"when\":{\"webhook\":{\"labels\":{"
+                           "\"pid\":\"instance\"}}},\"retain\":{\"pin\":true}}",
+                           201));
+    cJSON *json =
+        call_json(&f, "POST", "/api/v1/triggers/ping", ALERT("resolved", "102:9100"), 200);
+    ck_assert_str_eq(text_at(json, "result"), "held");
+    cJSON_Delete(json);
+    json = call_json(&f, "POST", "/api/v1/triggers/ping", ALERT("firing", "102:9100"), 202);
+    char capture[ID_TEXT_BYTES], path[96];
+    snprintf(capture, sizeof capture, "%s", text_at(json, "capture"));
+    cJSON_Delete(json);
+    fixture_restart(&f);
+    json = call_json(&f, "POST", "/api/v1/triggers/ping", ALERT("firing", "102:9100"), 200);
+    ck_assert_str_eq(text_at(json, "result"), "repeated");
+    ck_assert_str_eq(text_at(json, "capture"), capture);
+    cJSON_Delete(json);
+    snprintf(path, sizeof path, "/api/v1/captures/%s", capture);
+    json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 1);
+    ck_assert_double_eq(number_at(json, "targets.0.pid"), 102);
+    ck_assert_str_eq(text_at(json, "trigger.type"), "webhook");
+    ck_assert_str_eq(text_at(json, "trigger.rule"), "ping");
+    ck_assert_str_eq(text_at(json, "trigger.reason"), "alert Slow");
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(plain_trigger_says_why_nothing_fires)
+{
+    struct fixture f;
+    fixture_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"service=shop\",\"when\":{\"webhook\":{}}}", 201));
+    cJSON *json = call_json(&f, "POST", "/api/v1/triggers/ping", "{}", 200);
+    ck_assert_str_eq(text_at(json, "result"), "held");
+    ck_assert_ptr_nonnull(strstr(text_at(json, "why"), "no live process matches"));
+    cJSON_Delete(json);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    json = call_json(&f, "POST", "/api/v1/triggers/ping",
+                     "{\"reason\":\"deploy\",\"selector\":\"pid=103\"}", 202);
+    ck_assert_str_eq(text_at(json, "result"), "fired");
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_str_eq(text_at(json, "state.last_fired_why"), "deploy");
+    ck_assert_ptr_nonnull(strstr(text_at(json, "state.last_not_fired_why"), "matches"));
+    cJSON_Delete(json);
+    expect_problem(&f, "POST", "/api/v1/triggers/nope", "{}", 404, NULL);
+    expect_problem(&f, "POST", "/api/v1/triggers/ping", "{\"at\":\"x\"}", 422, "at");
+    expect_problem(&f, "POST", "/api/v1/triggers/ping", "{\"selector\":\"a in\"}", 422, "selector");
+    expect_problem(&f, "POST", "/api/v1/triggers/ping", "{\"groupKey\":\"a\"}", 422, "version");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(schedule_fires_by_itself)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"\",\"when\":{\"schedule\":{\"every_ms\":1000}}}", 201));
+    wait_for_text(&f, PATH, "state.last_fired_why", "schedule");
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.fired"), 1);
+    cJSON_Delete(json);
     fixture_stop(&f);
 }
 END_TEST
@@ -342,5 +473,7 @@ int main(void)
         health_of_each_process_is_shown, cooldown_holds_across_restarts_of_agent_and_collector,
         firing_counts_though_a_report_of_it_came_first, limits_hold_firings_back_and_say_which,
         history_tells_what_a_rule_did_and_why, dry_run_tells_who_matches,
-        set_that_fits_no_message_is_refused, NULL));
+        overlapping_firings_become_one_capture, neighbours_get_the_same_window,
+        webhook_captures_what_the_alert_names, plain_trigger_says_why_nothing_fires,
+        schedule_fires_by_itself, set_that_fits_no_message_is_refused, NULL));
 }

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Firings: those of agents, of the schedule and of triggers from outside, and what each becomes: a
+ * capture with its neighbours, a part of the rule's last capture, or nothing for a reason. Under
+ * the control lock but for rules_trigger, which takes it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "clock.h"
+#include "log.h"
+#include "ruleset_int.h"
+
+#define HOSTS_MAX    256 /* whose processes a firing of several hosts may add */
+#define SELECTOR_MAX 4096
+#define VALUE_BYTES  256
+
+static const char value_bytes[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
+
+struct process_uid rule_group_uid(const char *group)
+{
+    struct process_uid uid = {{0}};
+    uint64_t hash = checksum64(group, strlen(group));
+    memcpy(uid.bytes + 8, &hash, sizeof hash);
+    return uid;
+}
+
+bool rule_uid_is_group(const struct process_uid *uid)
+{
+    static const uint8_t zero[8];
+    return memcmp(uid->bytes, zero, sizeof zero) == 0;
+}
+
+/* ---- neighbours ---- */
+
+static void extend(struct rules *r, const struct rule *rule, const struct capture_id *capture,
+                   const struct selector *selector, uint64_t agent)
+{
+    int64_t added = capture_extend(r->captures, capture, selector, agent, rule->max_targets);
+    if (added < 0)
+        log_error("rules", "neighbours could not be added", "rule", rule->name, "error",
+                  skein_status_text((int)added), NULL);
+}
+
+/* Adds the neighbours of what fired: agents are the hosts on which it did. */
+static void add_neighbours(struct rules *r, const struct rule *rule,
+                           const struct capture_id *capture, const uint64_t *agents, size_t count)
+{
+    struct selector *selector = NULL;
+    char error[160];
+    if (rule->include == NULL && !rule->same_host)
+        return;
+    if (selector_new(rule->include != NULL ? rule->include : "", &selector, error, sizeof error) !=
+        SKEIN_OK)
+        return; /* no memory: rule_check has read it */
+    if (!rule->same_host)
+        extend(r, rule, capture, selector, 0);
+    for (size_t i = 0; rule->same_host && i < count; i++)
+        extend(r, rule, capture, selector, agents[i]);
+    selector_free(&selector);
+}
+
+/* ---- firings of agents ---- */
+
+/* Whether a window around at_ns overlaps the one of the rule's last capture. */
+static bool overlaps_last(const struct rule *rule, uint64_t at_ns)
+{
+    uint64_t apart =
+        at_ns > rule->last_fired_ns ? at_ns - rule->last_fired_ns : rule->last_fired_ns - at_ns;
+    return rule->last_fired_ns != 0 && apart / 1000000u < rule->pre_ms + rule->post_ms;
+}
+
+static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
+                 const struct control_fired *fired, struct rule_process *p)
+{
+    struct capture_id into = rule->last_capture;
+    bool merged = overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &into);
+    int status = capture_on_fired(r->captures, agent, fired);
+    if (status != SKEIN_OK)
+        return status;
+    if (merged && capture_merge(r->captures, &fired->capture, &into) != SKEIN_OK)
+        merged = false;
+    if (!merged) {
+        add_neighbours(r, rule, &fired->capture, &agent->id, 1);
+        into = fired->capture;
+    }
+    status = rule_note_fired(r, rule, p, fired->at_ns, merged, &into, fired->reason);
+    return status == SKEIN_NO_MEMORY ? SKEIN_AGAIN : status;
+}
+
+int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct control_fired *fired,
+                   char *error, size_t error_bytes)
+{
+    char why[RULE_WHY_BYTES];
+    struct rule *rule = fired->rule[0] != '\0' ? rules_find(r, fired->rule) : NULL;
+    if (rule == NULL || !capture_is_news(r->captures, &fired->capture))
+        return capture_on_fired(r->captures, agent, fired);
+    struct rule_process *p = rule_process_of(rule, &fired->process);
+    if (p == NULL)
+        return SKEIN_AGAIN;
+    struct capture_id last = rule->last_capture;
+    bool merged = overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &last);
+    if (!rule_held(r, rule, p, fired->at_ns, merged, why))
+        return grant(r, rule, agent, fired, p);
+    rule->suppressed++;
+    rule_note_held(r, rule, &fired->process, fired->at_ns, why);
+    capture_refuse(r->captures, &fired->capture);
+    snprintf(error, error_bytes, "held back: rule %s: %s", fired->rule, why);
+    return SKEIN_REFUSED;
+}
+
+/* ---- firings of the collector ---- */
+
+/* Hosts of the processes that match, each once, at most HOSTS_MAX. */
+static size_t hosts_of(struct rules *r, const struct selector *selector, uint64_t *agents)
+{
+    size_t count = 0, at = 0;
+    for (struct fleet_process *p; (p = fleet_process_next(r->fleet, &at)) != NULL;) {
+        size_t i = 0;
+        if (fleet_process_status(r->fleet, p) != FLEET_LIVE || !fleet_process_match(selector, p))
+            continue;
+        while (i < count && agents[i] != p->agent)
+            i++;
+        if (i == count && count < HOSTS_MAX)
+            agents[count++] = p->agent;
+    }
+    return count;
+}
+
+struct firing {
+    const char *trigger, *reason;
+    uint64_t at_ns;
+    char **selectors; /* the first that matches begins the capture, the others add to it */
+    size_t count;
+};
+
+/* Begins the capture. SKEIN_NOT_FOUND: nobody matches. */
+static int begin(struct rules *r, const struct rule *rule, const struct firing *f,
+                 struct capture_id *id)
+{
+    uint64_t agents[HOSTS_MAX];
+    char error[160];
+    int status = SKEIN_NOT_FOUND;
+    for (size_t i = 0; i < f->count; i++) {
+        struct selector *selector = NULL;
+        struct capture_request q = {.selector_text = f->selectors[i],
+                                    .at_ns = f->at_ns,
+                                    .pre_ms = rule->pre_ms,
+                                    .post_ms = rule->post_ms,
+                                    .deadline_ms = rule->deadline_ms,
+                                    .reason = f->reason,
+                                    .trigger = f->trigger,
+                                    .rule = rule->name,
+                                    .max_targets = rule->max_targets,
+                                    .ttl_ms = rule->ttl_ms,
+                                    .pin = rule->pin};
+        if (selector_new(f->selectors[i], &selector, error, sizeof error) != SKEIN_OK)
+            return SKEIN_INVALID;
+        q.selector = selector;
+        if (status == SKEIN_NOT_FOUND)
+            status = capture_create_locked(r->captures, &q, id, NULL);
+        else if (status == SKEIN_OK)
+            extend(r, rule, id, selector, 0);
+        if (status == SKEIN_OK)
+            add_neighbours(r, rule, id, agents, hosts_of(r, selector, agents));
+        selector_free(&selector);
+        if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
+            return status;
+    }
+    return status;
+}
+
+/* Limits, capture, notes; why is filled where it is held back (SKEIN_REFUSED). */
+static int fire(struct rules *r, struct rule *rule, const struct firing *f,
+                const struct process_uid *group, struct capture_id *id, char why[RULE_WHY_BYTES])
+{
+    uint64_t now_ns = clock_realtime_ns();
+    struct rule_process *p = rule_process_of(rule, group);
+    if (p == NULL)
+        return SKEIN_NO_MEMORY;
+    int status = SKEIN_REFUSED;
+    if (!rule->enabled)
+        snprintf(why, RULE_WHY_BYTES, "the rule is suspended: enabled is false");
+    else if (!rule_held(r, rule, p, now_ns, false, why))
+        status = begin(r, rule, f, id);
+    if (status == SKEIN_NOT_FOUND) {
+        snprintf(why, RULE_WHY_BYTES, "no live process matches %.160s",
+                 f->count > 0 ? f->selectors[0] : rule->selector);
+        status = SKEIN_REFUSED;
+    }
+    if (status == SKEIN_OK)
+        return rule_note_fired(r, rule, p, now_ns, false, id, f->reason);
+    if (status == SKEIN_REFUSED) {
+        rule->suppressed++;
+        /* A schedule that nobody matches would fill the history with the same words. */
+        if (strcmp(f->trigger, "schedule") != 0 || strcmp(why, rule->last_held_why) != 0)
+            rule_note_held(r, rule, group, now_ns, why);
+    }
+    return status;
+}
+
+uint64_t rule_slot(const struct rule *rule, uint64_t now_ns)
+{
+    uint64_t now_ms = now_ns / 1000000u;
+    return rule->every_ms == 0 || now_ms < rule->offset_ms
+               ? 0
+               : (now_ms - rule->offset_ms) / rule->every_ms;
+}
+
+void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
+{
+    char why[RULE_WHY_BYTES], *selector = (char *)(uintptr_t)rule->selector;
+    uint64_t slot = rule_slot(rule, now_ns);
+    struct capture_id id;
+    if (slot <= rule->slot || !rule->enabled)
+        return;
+    rule->slot = slot;
+    struct process_uid group = rule_group_uid("");
+    struct firing f = {"schedule", "schedule", 0, &selector, 1};
+    int status = fire(r, rule, &f, &group, &id, why);
+    if (status != SKEIN_OK && status != SKEIN_REFUSED)
+        log_error("rules", "a scheduled capture could not begin", "rule", rule->name, "error",
+                  skein_status_text(status), NULL);
+}
+
+/* ---- triggers from outside ---- */
+
+static bool append(char *text, const char *more)
+{
+    size_t used = strlen(text), need = strlen(more) + 1;
+    if (more[0] == '\0')
+        return true;
+    if (used + 1 + need > SELECTOR_MAX)
+        return false;
+    snprintf(text + used, SELECTOR_MAX - used, "%s%s", used > 0 ? "," : "", more);
+    return true;
+}
+
+/* Narrows text by what the alert says. False where the alert lacks a label, or has a value that no
+ * process can have. "web-1:9100" counts as "web-1": an instance is a host to us. */
+static bool narrow(char *text, const cJSON *labels, const cJSON *alert)
+{
+    const cJSON *map, *of = cJSON_GetObjectItemCaseSensitive(alert, "labels");
+    cJSON_ArrayForEach(map, labels)
+    {
+        char value[VALUE_BYTES], term[VALUE_BYTES + 80];
+        const char *full =
+            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(of, map->valuestring));
+        if (full == NULL || strlen(full) >= sizeof value)
+            return false;
+        snprintf(value, sizeof value, "%s", full);
+        char *colon = strrchr(value, ':');
+        if (colon != NULL && strspn(colon + 1, "0123456789") == strlen(colon + 1))
+            *colon = '\0';
+        if (value[0] == '\0' || strspn(value, value_bytes) != strlen(value))
+            return false;
+        snprintf(term, sizeof term, "%s=%s", map->string, value);
+        if (!append(text, term))
+            return false;
+    }
+    return true;
+}
+
+static bool alert_is_firing(const cJSON *alert)
+{
+    const char *status = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(alert, "status"));
+    return status == NULL || strcmp(status, "firing") == 0;
+}
+
+/* The selectors of a trigger: one, or one for each alert that fires, each text once. */
+static int selectors_of(const struct rule *rule, const struct rules_trigger *t, struct firing *f)
+{
+    const cJSON *labels = cJSON_GetObjectItemCaseSensitive(rule->webhook, "labels"), *alert;
+    size_t alerts = t->alerts != NULL ? (size_t)cJSON_GetArraySize(t->alerts) : 1;
+    char text[SELECTOR_MAX] = "";
+    f->selectors = calloc(alerts + 1, sizeof *f->selectors);
+    if (f->selectors == NULL)
+        return SKEIN_NO_MEMORY;
+    if (!append(text, rule->selector) || !append(text, t->selector))
+        return SKEIN_INVALID;
+    size_t base = strlen(text);
+    alert = t->alerts != NULL ? t->alerts->child : NULL;
+    for (size_t i = 0; i < alerts; i++, alert = alert != NULL ? alert->next : NULL) {
+        size_t same = 0;
+        text[base] = '\0';
+        if (alert != NULL && (!alert_is_firing(alert) || !narrow(text, labels, alert)))
+            continue;
+        while (same < f->count && strcmp(f->selectors[same], text) != 0)
+            same++;
+        if (same < f->count)
+            continue;
+        f->selectors[f->count] = strdup(text);
+        if (f->selectors[f->count++] == NULL)
+            return SKEIN_NO_MEMORY;
+    }
+    return SKEIN_OK;
+}
+
+static bool is_repeat(struct rule *rule, const struct process_uid *group, struct capture_id *id)
+{
+    const struct rule_process *p = idmap_get(&rule->processes, group->bytes);
+    uint64_t now_ns = clock_realtime_ns();
+    if (p == NULL || p->granted_ns == 0 || capture_id_is_zero(&p->capture) ||
+        now_ns - p->granted_ns >= rule->cooldown_ms * 1000000u)
+        return false;
+    *id = p->capture;
+    return true;
+}
+
+static int trigger_locked(struct rules *r, struct rule *rule, const struct rules_trigger *t,
+                          enum rules_trigger_result *result, struct capture_id *capture,
+                          char why[RULE_WHY_BYTES])
+{
+    struct process_uid group = rule_group_uid(t->group);
+    struct firing f = {"webhook", t->reason, t->at_ns, NULL, 0};
+    if (is_repeat(rule, &group, capture)) {
+        *result = RULES_REPEATED;
+        return SKEIN_OK;
+    }
+    int status = selectors_of(rule, t, &f);
+    if (status == SKEIN_OK)
+        status = fire(r, rule, &f, &group, capture, why);
+    if (status == SKEIN_INVALID)
+        snprintf(why, RULE_WHY_BYTES, "the selectors together are too long or do not parse");
+    for (size_t i = 0; f.selectors != NULL && i < f.count; i++)
+        free(f.selectors[i]);
+    free(f.selectors);
+    *result = status == SKEIN_OK ? RULES_FIRED : RULES_HELD;
+    return status == SKEIN_REFUSED ? SKEIN_OK : status;
+}
+
+int rules_trigger(struct rules *r, const char *name, const struct rules_trigger *trigger,
+                  enum rules_trigger_result *result, struct capture_id *capture, char *why,
+                  size_t why_bytes)
+{
+    char words[RULE_WHY_BYTES] = "";
+    int status = SKEIN_NOT_FOUND;
+    fleet_lock(r->fleet);
+    struct rule *rule = rules_find(r, name);
+    if (rule != NULL && rule->webhook != NULL) {
+        status = trigger_locked(r, rule, trigger, result, capture, words);
+        int saved = fleet_flush(r->fleet);
+        status = status == SKEIN_OK ? saved : status;
+    }
+    fleet_unlock(r->fleet);
+    snprintf(why, why_bytes, "%s", words);
+    return status;
+}
