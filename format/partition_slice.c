@@ -232,7 +232,7 @@ static int run_add(struct plan *p, uint64_t from, uint64_t bytes, bool made)
         s->bytes += bytes;
         return SKEIN_OK;
     }
-    if (s->run_count == p->run_cap) {
+    if (s->runs == NULL || s->run_count == p->run_cap) {
         size_t cap = p->run_cap * 2 + 8;
         struct partition_slice_run *larger = realloc(s->runs, cap * sizeof *larger);
         if (larger == NULL)

@@ -26,7 +26,7 @@ static size_t range_at(const struct stored_set *set, uint64_t epoch, uint64_t se
 
 static int range_insert(struct stored_set *set, size_t at, uint64_t epoch, uint64_t sequence)
 {
-    if (set->count == set->cap) {
+    if (set->ranges == NULL || set->count == set->cap) {
         size_t cap = set->cap == 0 ? 4 : 2 * set->cap;
         struct stored_range *larger = realloc(set->ranges, cap * sizeof *larger);
         if (larger == NULL)
