@@ -25,6 +25,7 @@ struct plan {
     uint64_t footer_at;         /* of the FOOTER section */
     uint64_t loss_at, loss_end; /* of the LOSS section; equal: it has none */
     struct tick_scale host, aligned;
+    int64_t clock_offset_ns;
     uint64_t from_ns, to_ns;
     struct partition_slice *slice;
     size_t run_cap;
@@ -93,6 +94,7 @@ static int info_get(struct plan *p, const struct section *section)
     info.clock_offset_ns = cursor_sleb(&c);
     if (c.status != SKEIN_OK || tick_scale_init(&p->host, &info) != SKEIN_OK)
         return SKEIN_CORRUPT;
+    p->clock_offset_ns = info.clock_offset_ns;
     p->aligned = tick_scale_shift(&p->host, info.clock_offset_ns);
     return SKEIN_OK;
 }
@@ -125,6 +127,14 @@ static int info_read(struct plan *p)
     else
         status = info_get(p, &section);
     free(bytes);
+    return status;
+}
+
+int partition_clock_offset(const struct partition_source *source, int64_t *offset_ns)
+{
+    struct plan p = {.source = source};
+    int status = info_read(&p);
+    *offset_ns = p.clock_offset_ns;
     return status;
 }
 

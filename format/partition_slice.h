@@ -49,4 +49,8 @@ void partition_slice_fini(struct partition_slice *slice);
 int partition_slice_read(const struct partition_slice *slice, const struct partition_source *source,
                          uint64_t offset, void *out, size_t n);
 
+/* What is added to the host's time for the collector's (F-17), from head and INFO alone. SKEIN_OK;
+ * SKEIN_CORRUPT; SKEIN_NO_MEMORY; what `read` gives. */
+int partition_clock_offset(const struct partition_source *source, int64_t *offset_ns);
+
 #endif

@@ -28,6 +28,8 @@ void api_captures_delete(void *context, struct http_exchange *x);
 void api_captures_trace(void *context, struct http_exchange *x);
 /* api_events.c */
 void api_events(void *context, struct http_exchange *x);
+/* api_manifest.c */
+void api_captures_manifest(void *context, struct http_exchange *x);
 /* api_partitions.c */
 void api_partitions_list(void *context, struct http_exchange *x);
 void api_partitions_get(void *context, struct http_exchange *x);

@@ -21,6 +21,7 @@ const struct http_route api_routes[] = {
     {"DELETE", V1 "/captures/{}", api_captures_delete, HTTP_OPERATOR},
     {"POST", V1 "/captures/{}:stop", api_captures_stop, HTTP_OPERATOR},
     {"GET", V1 "/captures/{}/trace", api_captures_trace, HTTP_VIEWER},
+    {"GET", V1 "/captures/{}/manifest", api_captures_manifest, HTTP_VIEWER},
     {"GET", V1 "/partitions", api_partitions_list, HTTP_VIEWER},
     {"GET", V1 "/partitions/{}", api_partitions_get, HTTP_VIEWER},
     {"GET", V1 "/partitions/{}/footer", api_partitions_footer, HTTP_VIEWER},

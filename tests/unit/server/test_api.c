@@ -348,6 +348,27 @@ START_TEST(slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time)
                    "/api/v1/captures/" HOSTS_CAPTURE
                    "/trace?from=1700000005000000000&to=1700000005900000000",
                    NULL, 404, NULL);
+    cJSON *json = call_json(&f, "GET", "/api/v1/captures/" HOSTS_CAPTURE "/manifest", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 2);
+    for (unsigned i = 0; i < 2; i++) {
+        const cJSON *target = cJSON_GetArrayItem(at_path(json, "targets"), (int)i);
+        ck_assert_int_eq(cJSON_GetArraySize(at_path(target, "partitions")), 1);
+        ck_assert_str_eq(text_at(target, "partitions.0.from"), "2023-11-14T22:13:20.000Z");
+        if (strcmp(text_at(target, "host"), "host-b") == 0)
+            ck_assert_double_eq(number_at(target, "partitions.0.clock_offset_ns"), -5e9);
+        /* each target, and each partition, is at its address */
+        call(&f, "GET", text_at(target, "partitions.0.url"), NULL, NULL, &response);
+        ck_assert_int_eq(response.status, 200);
+        ck_assert_double_eq(number_at(target, "bytes"), (double)response.body.len);
+        http_response_fini(&response);
+        call(&f, "GET", text_at(target, "url"), NULL, NULL, &response);
+        ck_assert_int_eq(response.status, 200);
+        ck_assert_double_le(number_at(target, "bytes"), (double)response.body.len);
+        http_response_fini(&response);
+    }
+    cJSON_Delete(json);
+    expect_problem(&f, "GET", "/api/v1/captures/01a1000000000000000000000000ff29/manifest", NULL,
+                   404, NULL);
     fixture_stop(&f);
 }
 END_TEST
