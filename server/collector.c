@@ -213,11 +213,12 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
                                    g->max_agents,      g->max_processes, g->keep_gone_ms};
     struct capture_settings captures = {g->deadline_ms, purge, c};
-    struct rules_settings rules = {g->rule_captures_per_hour};
+    struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour};
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
                                 on_report, on_tick,      generation,  save,       saved,
                                 unlocked};
     int status = events_new(g->http_event_streams, &c->events);
+    rules.events = c->events;
     if (status == SKEIN_OK)
         status = fleet_new(&fleet, c->catalog, &c->fleet);
     if (status == SKEIN_OK)

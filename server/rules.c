@@ -158,6 +158,7 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->fleet = fleet;
     r->catalog = catalog;
     r->captures_per_hour = settings->captures_per_hour;
+    r->events = settings->events;
     r->generation = catalog_generation(catalog);
     int64_t rows = catalog_rules(catalog, load_rule, r);
     if (rows >= 0)

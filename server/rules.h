@@ -9,6 +9,7 @@
 #define RULES_H
 
 #include "capture.h"
+#include "events.h"
 #include "fleet.h"
 
 #define RULE_GRANTS_MAX 10000 /* firings that a limit may count */
@@ -18,6 +19,7 @@ struct rules;
 /* Loads the rules from the catalog. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
 struct rules_settings {
     uint64_t captures_per_hour; /* that all rules together may begin; 0: no bound */
+    struct events *events;      /* are told of firings; may be NULL */
 };
 int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct catalog *catalog,
               struct rules **out);

@@ -16,9 +16,39 @@
 #define HISTORY_KEEP_NS  (UINT64_C(7) * 24 * HOUR_NS)
 #define HISTORY_ROWS     100000
 
+/* Tells watchers of what limits and captures made of a firing. */
+static void publish(struct rules *r, const char *type, const char *rule, const char *why,
+                    const struct process_uid *uid, const struct capture_id *capture)
+{
+    struct buf labels = {0};
+    char id[ID_TEXT_BYTES];
+    const struct fleet_process *p = uid != NULL ? fleet_process_find(r->fleet, uid) : NULL;
+    cJSON *data = cJSON_CreateObject();
+    cJSON_AddStringToObject(data, "why", why);
+    if (capture != NULL) {
+        id_text(capture->bytes, id);
+        cJSON_AddStringToObject(data, "capture", id);
+    }
+    if (p != NULL) {
+        id_text(uid->bytes, id);
+        cJSON_AddStringToObject(data, "process", id);
+        event_labels(&labels, p->service, p->host, p->pid, id, p->labels);
+        buf_put_u8(&labels, 0);
+    }
+    struct event_note note = {.type = type, .about = "rule", .name = rule, .data = data};
+    if (p != NULL && labels.status == SKEIN_OK)
+        note.labels = (const char *)labels.data;
+    events_publish(r->events, &note);
+    buf_fini(&labels);
+}
+
 void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
                 uint64_t at_ns, const struct process_uid *process, const struct capture_id *capture)
 {
+    if (strcmp(what, "suppressed") == 0)
+        publish(r, "rule.suppressed", rule, why, process, capture);
+    else if (capture != NULL)
+        publish(r, "rule.fired", rule, why, process, capture);
     if (r->row_count == r->row_cap && r->row_count < ROWS_WAITING_MAX) {
         size_t cap = r->row_cap > 0 ? r->row_cap * 2 : 16;
         struct history_row *more = realloc(r->rows, cap * sizeof *more);

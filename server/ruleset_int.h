@@ -57,6 +57,7 @@ struct rules {
     struct fleet *fleet;
     struct catalog *catalog;
     struct capture_engine *captures;
+    struct events *events;
     struct rule *list;
     uint64_t generation, sweep_ns;
     uint64_t captures_per_hour; /* of all rules together; 0: no bound */

@@ -273,6 +273,34 @@ START_TEST(overlapping_firings_become_one_capture)
 }
 END_TEST
 
+START_TEST(watchers_hear_of_firings)
+{
+    struct fixture f;
+    char error[256], text[4096] = "";
+    size_t n = 0;
+    struct events_query query = {.types = "rule.*"};
+    struct events_watch *watch = NULL;
+    uint64_t now = clock_realtime_ns();
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    ck_assert_int_eq(events_watch_new(f.collector.events, &query, &watch), SKEIN_OK);
+    ck_assert(fire(&f, 0x91, 1, now, error));
+    ck_assert(!fire(&f, 0x92, 1, now + 1, error));
+    ck_assert(fire(&f, 0x93, 2, now + 60000000000u, error));
+    for (int64_t got; (got = events_watch_read(watch, text + n, sizeof text - 1 - n)) > 0;)
+        n += (size_t)got;
+    text[n] = '\0';
+    events_watch_free(watch);
+    ck_assert_ptr_nonnull(strstr(text, "event: rule.fired"));
+    ck_assert_ptr_nonnull(strstr(text, "event: rule.suppressed"));
+    ck_assert_ptr_nonnull(strstr(text, "cooldown: the rule fired"));
+    ck_assert_ptr_nonnull(strstr(text, "01a10000000000000000000000000091"));
+    ck_assert_ptr_nonnull(strstr(text, "01a10000000000000000000000000093"));
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(neighbours_get_the_same_window)
 {
     struct fixture f;
@@ -474,6 +502,7 @@ int main(void)
         firing_counts_though_a_report_of_it_came_first, limits_hold_firings_back_and_say_which,
         history_tells_what_a_rule_did_and_why, dry_run_tells_who_matches,
         overlapping_firings_become_one_capture, neighbours_get_the_same_window,
-        webhook_captures_what_the_alert_names, plain_trigger_says_why_nothing_fires,
-        schedule_fires_by_itself, set_that_fits_no_message_is_refused, NULL));
+        watchers_hear_of_firings, webhook_captures_what_the_alert_names,
+        plain_trigger_says_why_nothing_fires, schedule_fires_by_itself,
+        set_that_fits_no_message_is_refused, NULL));
 }
