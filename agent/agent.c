@@ -58,9 +58,16 @@ static int open_spool(struct agent *agent, char *error, size_t error_bytes)
     return ended < 0 ? ended : SKEIN_OK;
 }
 
-static int start_uplink(struct agent *agent)
+static int start_uplink(struct agent *agent, char *error, size_t error_bytes)
 {
     const struct agent_config *config = agent->config;
+    struct uplink_seal_settings seal = {&config->public_keys, config->join_token_file,
+                                        config->state_dir, agent->state.folder, agent->state.agent};
+    int status = config->public_keys.count == 0
+                     ? SKEIN_OK
+                     : uplink_seal_new(&seal, &agent->seal, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
     struct uplink_settings settings = {.control_address = config->control_address,
                                        .data_address = config->data_address,
                                        .host = agent->host,
@@ -70,6 +77,7 @@ static int start_uplink(struct agent *agent)
                                        .agent = agent->state.agent,
                                        .epoch = agent->state.epoch,
                                        .heartbeat_ms = config->heartbeat_ms,
+                                       .seal = agent->seal,
                                        .spool = agent->spool};
     struct uplink_hooks hooks = {
         .context = agent, .command = agent_on_command, .welcomed = agent_on_welcome};
@@ -142,7 +150,7 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = worker_new(&agent->worker);
     if (status == SKEIN_OK)
-        status = start_uplink(agent);
+        status = start_uplink(agent, error, error_bytes);
     if (status == SKEIN_OK)
         status = start_captures(agent);
     if (status == SKEIN_OK)
@@ -223,8 +231,15 @@ static bool param_differs(const struct config_param *param, const void *a, const
         return memcmp(x, y, sizeof(uint64_t)) != 0;
     case CONFIG_TYPE_BOOL:
         return memcmp(x, y, sizeof(bool)) != 0;
+    case CONFIG_TYPE_STRS: {
+        const struct config_strs *p = (const void *)x, *q = (const void *)y;
+        for (size_t i = 0; i < p->count && p->count == q->count; i++)
+            if (strcmp(p->items[i], q->items[i]) != 0)
+                return true;
+        return p->count != q->count;
+    }
     default:
-        return false; /* lists are live */
+        return false;
     }
 }
 
@@ -302,6 +317,7 @@ size_t agent_free(struct agent **agent_p)
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
     worker_free(&agent->worker);
     uplink_free(&agent->uplink, 0);
+    uplink_seal_free(&agent->seal);
     if (agent->loop != NULL)
         flush_posts(agent);
     captures_free(&agent->captures);

@@ -10,6 +10,7 @@
 #include "ring_layout.h"
 #include "selector.h"
 #include "skein/skein.h"
+#include "transport.h"
 
 #define HOUR 3600000
 #define DAY  86400000
@@ -38,6 +39,14 @@ const struct config_param agent_params[] = {
                "the collector's control port"),
     CONFIG_STR(S, data_address, "collector.data", "tcp://127.0.0.1:7460",
                "the collector's data port"),
+    CONFIG_STRS(S, public_keys, "collector.public_key",
+                "the collector's public keys, as skeind keygen prints them; with one, all that is "
+                "said is sealed, and nobody else is believed"),
+    CONFIG_STR(S, join_token_file, "collector.join_token_file", "",
+               "file with the token that lets this agent in for the first time"),
+    CONFIG_BOOL(S, insecure_plaintext, "collector.insecure_plaintext_on_network", false,
+                "talk to a collector on the network without a key: whoever answers is believed, "
+                "and everybody on the way can read"),
     CONFIG_STR(S, socket, "socket", "/run/skein/agent.sock", "Unix socket where services attach"),
     CONFIG_STR(S, state_dir, "state_dir", "/var/lib/skein/agent",
                "folder of identity, rules and spool"),
@@ -114,6 +123,11 @@ static const char *check_between(const struct agent_config *config)
         return "collector.control: must be tcp://HOST:PORT";
     if (strncmp(config->data_address, "tcp://", 6) != 0)
         return "collector.data: must be tcp://HOST:PORT";
+    if (config->public_keys.count == 0 && !config->insecure_plaintext &&
+        (!transport_is_loopback(config->control_address) ||
+         !transport_is_loopback(config->data_address)))
+        return "collector.public_key: is needed for a collector on the network (skeind keygen "
+               "prints it), or set collector.insecure_plaintext_on_network";
     return NULL;
 }
 

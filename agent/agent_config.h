@@ -11,6 +11,9 @@
 struct agent_config {
     char *control_address, *data_address, *socket, *state_dir, *labels, *host, *mode;
     uint64_t ring_bytes, ring_bytes_max, ring_bytes_total, processes_max;
+    struct config_strs public_keys;
+    char *join_token_file;
+    bool insecure_plaintext;
     bool same_uid_only;
     uint64_t io_threshold_ns, lock_threshold_ns;
     uint64_t spool_bytes;

@@ -38,6 +38,7 @@ struct agent {
     struct worker *worker;
     struct host_page_owner *host_page;
     struct spool *spool;
+    struct uplink_seal *seal;
     struct uplink *uplink;
     struct attach *attach;
     struct captures *captures;

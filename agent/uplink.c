@@ -56,7 +56,7 @@ void uplink_wake(struct uplink *uplink)
 int uplink_report(struct uplink *uplink, const char *key, const struct capture_id *capture,
                   const struct process_uid *process, const char *text, size_t n)
 {
-    if (n > WIRE_CONTROL_MAX - WIRE_HEADER_BYTES)
+    if (n > WIRE_CONTROL_BODY_MAX)
         return SKEIN_TOO_LARGE;
     struct outgoing *out = outgoing_new(WIRE_REPORT, key, text, n);
     if (out == NULL)
@@ -212,6 +212,7 @@ static int copy_settings(struct uplink *uplink, const struct uplink_settings *se
     uplink->agent = settings->agent;
     uplink->epoch = settings->epoch;
     uplink->spool = settings->spool;
+    uplink->seal = settings->seal;
     uplink->resend_ns = (settings->resend_ms != 0 ? settings->resend_ms : 5000) * MS;
     uplink->idle_ns = (settings->idle_ms != 0 ? settings->idle_ms : 60000) * MS;
     uplink->heartbeat_ns = (settings->heartbeat_ms != 0 ? settings->heartbeat_ms : 10000) * MS;

@@ -14,6 +14,7 @@
 
 #include "agent_command.h"
 #include "spool.h"
+#include "uplink_seal.h"
 
 struct uplink;
 
@@ -21,10 +22,11 @@ struct uplink_settings {
     const char *control_address, *data_address; /* copied, as all texts here */
     const char *host, *version, *boot, *labels;
     uint64_t agent, epoch;
-    uint64_t heartbeat_ms; /* wished; the collector's WELCOME decides */
-    uint64_t resend_ms;    /* a partition without answer is sent again; 0: 5000 (P-13) */
-    uint64_t idle_ms;      /* the data connection without work is dropped; 0: 60000 (P-15) */
-    struct spool *spool;   /* must outlive the uplink */
+    uint64_t heartbeat_ms;    /* wished; the collector's WELCOME decides */
+    uint64_t resend_ms;       /* a partition without answer is sent again; 0: 5000 (P-13) */
+    uint64_t idle_ms;         /* the data connection without work is dropped; 0: 60000 (P-15) */
+    struct uplink_seal *seal; /* must outlive the uplink; NULL: all is plain */
+    struct spool *spool;      /* must outlive the uplink */
 };
 
 /* Called by the uplink's thread; must not block. */

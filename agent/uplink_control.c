@@ -41,12 +41,20 @@ static uint64_t next_random(struct uplink *uplink)
 int uplink_control_send(struct uplink *uplink, uint8_t type, uint64_t id, const void *body,
                         size_t n)
 {
-    uint8_t *message = transport_alloc(WIRE_HEADER_BYTES + n);
+    /* The handshake itself goes in plain. */
+    bool sealed = uplink->seal != NULL && type != WIRE_OPEN;
+    size_t head = sealed ? SEAL_HEAD_BYTES : WIRE_HEADER_BYTES;
+    uint8_t *message = transport_alloc(head + n + (sealed ? SEAL_TAG_BYTES : 0));
     if (message == NULL)
         return SKEIN_NO_MEMORY;
-    memcpy(message + WIRE_HEADER_BYTES, body, n);
-    wire_frame_seal(message, type, id, n);
-    int status = transport_send(uplink->control, message, NULL, 0);
+    memcpy(message + head, body, n);
+    int status = SKEIN_OK;
+    if (sealed)
+        status = uplink_seal_close(uplink->seal, SEAL_CONTROL, message, type, id, n);
+    else
+        wire_frame_seal(message, type, id, n);
+    if (status == SKEIN_OK)
+        status = transport_send(uplink->control, message, NULL, 0);
     if (status != SKEIN_OK)
         transport_alloc_free(message);
     return status;
@@ -69,6 +77,8 @@ static void redial(struct uplink *uplink)
     transport_redial(uplink->control);
     if (uplink->data != NULL)
         transport_redial(uplink->data);
+    if (uplink->seal != NULL)
+        uplink_seal_doubt(uplink->seal, clock_monotonic_ns());
     UPLINK_COUNT(uplink, redials);
     log_warn("uplink", "the collector is silent: dialling again", "control",
              uplink->control_address, NULL);
@@ -227,9 +237,31 @@ static void send_outgoing(struct uplink *uplink, uint64_t now_ns, uint64_t *wake
     pthread_mutex_unlock(&uplink->mutex);
 }
 
+/* Sends an OPEN where one is due. False while there is no session. */
+static bool seal_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
+{
+    struct buf body = {0};
+    if (uplink->seal == NULL)
+        return true;
+    if (uplink_seal_step(uplink->seal, now_ns, uplink->next_id + 1, &body, wake_ns) == SKEIN_OK) {
+        uplink->next_id++;
+        if (uplink_control_send(uplink, WIRE_OPEN, uplink->next_id, body.data, body.len) !=
+            SKEIN_OK) {
+            uplink_seal_unsent(uplink->seal, now_ns);
+            wake_by(wake_ns, now_ns + NOT_CONNECTED_WAIT_NS);
+        } else if (uplink_seal_unanswered(uplink->seal) % HELLOS_BEFORE_REDIAL == 0) {
+            redial(uplink);
+        }
+    }
+    buf_fini(&body);
+    return uplink_seal_ready(uplink->seal);
+}
+
 void uplink_control_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
 {
     pull_journal(uplink);
+    if (!seal_step(uplink, now_ns, wake_ns))
+        return;
     if (!uplink->up && now_ns >= uplink->next_beat_ns) {
         uplink->next_beat_ns = now_ns + say_hello(uplink);
     } else if (uplink->up && now_ns >= uplink->next_beat_ns) {
@@ -377,10 +409,35 @@ static void take_command(struct uplink *uplink, const struct wire_frame *frame)
     cJSON_Delete(id);
 }
 
+/* Of what is not sealed, a sealed agent takes the handshake, and a hint that the collector has lost
+ * the session: anybody could say that, so all it does is begin a handshake. */
+static void take_plain(struct uplink *uplink, const struct transport_message *message)
+{
+    struct wire_frame frame;
+    uint64_t now_ns = clock_monotonic_ns();
+    int status = wire_frame_get(message->data, message->len, &frame);
+    if (status == SKEIN_OK && (frame.type == WIRE_ACCEPT || frame.type == WIRE_REFUSE)) {
+        if (uplink_seal_answer(uplink->seal, &frame, now_ns) && !uplink->up)
+            uplink->next_beat_ns = 0;
+    } else if (status == SKEIN_OK && frame.type == WIRE_ERROR) {
+        uplink_seal_doubt(uplink->seal, now_ns);
+    } else {
+        malformed(uplink, "frame", "it is not sealed");
+    }
+}
+
 static void take_message(struct uplink *uplink, const struct transport_message *message)
 {
     struct wire_frame frame;
-    int status = wire_frame_get(message->data, message->len, &frame);
+    uint64_t session;
+    bool sealed = seal_frame_session(message->data, message->len, &session) == SKEIN_OK;
+    if (uplink->seal != NULL && !sealed) {
+        take_plain(uplink, message);
+        return;
+    }
+    int status = uplink->seal != NULL ? uplink_seal_open(uplink->seal, SEAL_CONTROL, message->data,
+                                                         message->len, &frame)
+                                      : wire_frame_get(message->data, message->len, &frame);
     if (status != SKEIN_OK) {
         malformed(uplink, "frame", skein_status_text(status));
         return;

@@ -124,7 +124,12 @@ static int send_chunk(struct uplink *uplink, struct upload *upload)
     uint64_t offset = (uint64_t)upload->next * WIRE_CHUNK_MAX;
     uint64_t left = head->payload_bytes - offset;
     size_t len = left < WIRE_CHUNK_MAX ? (size_t)left : WIRE_CHUNK_MAX;
-    uint8_t *message = transport_alloc(WIRE_HEADER_BYTES + WIRE_CHUNK_HEADER_BYTES + len);
+    bool sealed = uplink->seal != NULL;
+    size_t frame_head = sealed ? SEAL_HEAD_BYTES : WIRE_HEADER_BYTES,
+           n = WIRE_CHUNK_HEADER_BYTES + len;
+    if (sealed && !uplink_seal_ready(uplink->seal))
+        return SKEIN_AGAIN;
+    uint8_t *message = transport_alloc(frame_head + n + (sealed ? SEAL_TAG_BYTES : 0));
     if (message == NULL)
         return SKEIN_AGAIN;
     struct wire_chunk chunk = {.key = head->key,
@@ -134,13 +139,18 @@ static int send_chunk(struct uplink *uplink, struct upload *upload)
                                .partition_bytes = head->payload_bytes,
                                .partition_checksum = head->payload_checksum,
                                .bytes_len = (uint32_t)len};
-    uint8_t *body = message + WIRE_HEADER_BYTES;
+    uint8_t *body = message + frame_head;
     wire_chunk_put(body, &chunk);
     int status =
         read_whole(upload->fd, body + WIRE_CHUNK_HEADER_BYTES, len, SPOOL_FILE_HEAD_BYTES + offset);
     if (status == SKEIN_OK) {
-        wire_frame_seal(message, WIRE_CHUNK, ++uplink->next_id, WIRE_CHUNK_HEADER_BYTES + len);
-        status = transport_send(uplink->data, message, NULL, SEND_WAIT_MS);
+        if (sealed)
+            status = uplink_seal_close(uplink->seal, SEAL_DATA, message, WIRE_CHUNK,
+                                       ++uplink->next_id, n);
+        else
+            wire_frame_seal(message, WIRE_CHUNK, ++uplink->next_id, n);
+        if (status == SKEIN_OK)
+            status = transport_send(uplink->data, message, NULL, SEND_WAIT_MS);
         if (status != SKEIN_OK)
             status = SKEIN_AGAIN;
     }
@@ -288,8 +298,10 @@ void uplink_data_receive(struct uplink *uplink)
     for (int i = 0; i < 64 && transport_receive(uplink->data, 0, &message) == SKEIN_OK; i++) {
         struct wire_frame frame;
         struct wire_ack ack;
-        if (wire_frame_get(message.data, message.len, &frame) == SKEIN_OK &&
-            frame.type == WIRE_CHUNK_ACK &&
+        int status = uplink->seal != NULL ? uplink_seal_open(uplink->seal, SEAL_DATA, message.data,
+                                                             message.len, &frame)
+                                          : wire_frame_get(message.data, message.len, &frame);
+        if (status == SKEIN_OK && frame.type == WIRE_CHUNK_ACK &&
             wire_ack_get(frame.body, frame.body_bytes, &ack) == SKEIN_OK)
             take_ack(uplink, &ack);
         else

@@ -54,6 +54,7 @@ struct uplink {
     char *control_address, *data_address, *host, *version, *boot, *labels;
     struct uplink_hooks hooks;
     struct spool *spool;
+    struct uplink_seal *seal; /* NULL: plain */
     int wake_fd;
     pthread_t thread;
 

@@ -32,6 +32,7 @@ struct seal_pair {
 int seal_init(void);
 void seal_wipe(void *bytes, size_t n); /* is not optimised away */
 void seal_random(void *to, size_t n);
+void seal_hash(const void *bytes, size_t n, uint8_t out[32]); /* BLAKE2b-256 */
 
 /* ---- keys ---- */
 void seal_pair_make(struct seal_pair *out);

@@ -67,6 +67,11 @@ void seal_random(void *to, size_t n)
     randombytes_buf(to, n);
 }
 
+void seal_hash(const void *bytes, size_t n, uint8_t out[32])
+{
+    crypto_generichash(out, 32, bytes, n, NULL, 0);
+}
+
 static void store_le(uint8_t *to, uint64_t v, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)

@@ -2,7 +2,7 @@
  *
  * Whole messages between agents and the collector. transport_nn.c does it over nanomsg's raw
  * REQ/REP on tcp and is the only module that knows nanomsg; its sharp edges
- * (docs/architecture.md) end here. Plaintext; sealing will slip in behind this interface.
+ * (docs/architecture.md) end here. Carries bytes; seal.h seals them.
  *
  * Neither side may assume that a sent message arrives: whoever needs that waits for an
  * acknowledgement on its own level and sends again.
@@ -10,6 +10,7 @@
 #ifndef TRANSPORT_H
 #define TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ struct transport;
 struct transport_peer {
     uint8_t bytes[TRANSPORT_PEER_MAX];
     size_t len;
+    /* Not the transport's, which leaves both 0: the session that what goes there is sealed with,
+     * and the agent that has proven to be there. */
+    uint64_t session, agent;
 };
 
 /* A received message: owned by the caller until transport_message_free. `data` is 4-byte aligned.
@@ -40,6 +44,10 @@ struct transport_message {
 int transport_listen(const char *address, size_t max_message_bytes, struct transport **out);
 int transport_dial(const char *address, size_t max_message_bytes, struct transport **out);
 void transport_free(struct transport **transport);
+
+/* Whether the host of "tcp://HOST:PORT" is this machine by its very text: 127.…, localhost, [::1].
+ */
+bool transport_is_loopback(const char *address);
 
 /* A descriptor that polls readable while a message may be received; owned by the transport. */
 int transport_poll_fd(struct transport *transport);

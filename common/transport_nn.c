@@ -25,6 +25,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -175,6 +176,21 @@ static int transport_open(const char *address, size_t max_message_bytes, bool di
         transport_free(&t);
     *out = t;
     return status;
+}
+
+bool transport_is_loopback(const char *address)
+{
+    unsigned last[3];
+    int end = 0;
+    if (strncmp(address, "tcp://", 6) != 0)
+        return false;
+    const char *host = address + 6;
+    if (strncmp(host, "localhost:", 10) == 0 || strncmp(host, "[::1]:", 6) == 0 ||
+        strncmp(host, "::1:", 4) == 0)
+        return true;
+    /* 127.evil.example is a name like any other. */
+    return sscanf(host, "127.%3u.%3u.%3u%n", &last[0], &last[1], &last[2], &end) == 3 && end > 0 &&
+           host[end] == ':';
 }
 
 int transport_listen(const char *address, size_t max_message_bytes, struct transport **out)

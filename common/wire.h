@@ -9,13 +9,15 @@
 #include "buf.h"
 #include "ids.h"
 
-#define WIRE_MAGIC         UINT32_C(0x314e4b53) /* "SKN1" */
-#define WIRE_VERSION       1
-#define WIRE_HEADER_BYTES  24
-#define WIRE_CONTROL_MAX   (64u << 10)
-#define WIRE_CHUNK_MAX     (1u << 20) /* partition bytes in one chunk */
-#define WIRE_DATA_MAX      (WIRE_CHUNK_MAX + 256u)
-#define WIRE_PARTITION_MAX (UINT64_C(64) << 20)
+#define WIRE_MAGIC        UINT32_C(0x314e4b53) /* "SKN1" */
+#define WIRE_VERSION      1
+#define WIRE_HEADER_BYTES 24
+#define WIRE_CONTROL_MAX  (64u << 10)
+/* A body that fits sealed too, which takes 32 bytes. */
+#define WIRE_CONTROL_BODY_MAX (WIRE_CONTROL_MAX - WIRE_HEADER_BYTES - 32u)
+#define WIRE_CHUNK_MAX        (1u << 20) /* partition bytes in one chunk */
+#define WIRE_DATA_MAX         (WIRE_CHUNK_MAX + 256u)
+#define WIRE_PARTITION_MAX    (UINT64_C(64) << 20)
 
 enum wire_type {
     WIRE_HELLO = 1,

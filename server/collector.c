@@ -44,6 +44,12 @@ const struct config_param collector_params[] = {
                "time between an agent's heartbeats"),
     CONFIG_U64(struct collector_config, max_agents, "agents.max", 20000, 1, 1000000,
                "agents known; further ones are turned away"),
+    CONFIG_BOOL(struct collector_config, require_sealed, "agents.require_sealed", false,
+                "take sealed messages alone, also on loopback; elsewhere it is so once there is a "
+                "key (skeind keygen)"),
+    CONFIG_BOOL(struct collector_config, insecure_plaintext, "agents.insecure_plaintext_on_network",
+                false,
+                "take messages of anybody who reaches the ports, readable by anybody on the way"),
     CONFIG_U64(struct collector_config, max_processes, "agents.max_processes", 10000, 1, 100000,
                "processes of one agent"),
     CONFIG_U64(struct collector_config, keep_gone_ms, "agents.keep_gone_ms", 3600000, 0, 7 * DAY_MS,
@@ -207,6 +213,39 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
     return status;
 }
 
+/* Who may speak in plain: anybody on loopback unless that is forbidden; on a network nobody, but by
+ * a flag that says what it does. */
+static int make_gate(struct collector *c, char *error, size_t error_bytes)
+{
+    const struct collector_config *g = &c->config;
+    bool local =
+        transport_is_loopback(g->data_address) && transport_is_loopback(g->control_address);
+    int status = enroll_open(g->folder, &c->enroll, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    struct seal_pair keys[ENROLL_KEYS];
+    bool has_key = enroll_keys(c->enroll, keys) > 0;
+    seal_wipe(keys, sizeof keys);
+    bool needs_key = g->require_sealed || (!local && !g->insecure_plaintext);
+    if (needs_key && !has_key) {
+        snprintf(error, error_bytes, "%s, and there is no key: run skeind keygen%s",
+                 g->require_sealed ? "agents.require_sealed is set"
+                                   : "the agents' ports are open to a network",
+                 g->require_sealed ? ""
+                                   : ", or listen on 127.0.0.1, or set "
+                                     "agents.insecure_plaintext_on_network");
+        return SKEIN_INVALID;
+    }
+    if (!local && g->insecure_plaintext)
+        log_warn("skeind",
+                 "anybody who reaches the agents' ports is believed, and everybody on the "
+                 "way can read: agents.insecure_plaintext_on_network is set",
+                 NULL);
+    struct gate_settings settings = {
+        .enroll = c->enroll, .plain = !needs_key, .max_agents = g->max_agents};
+    return gate_new(&settings, &c->gate);
+}
+
 static int make_state(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
@@ -227,17 +266,19 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
         status = capture_engine_new(&captures, c->fleet, c->catalog, c->index, &c->captures);
     if (status != SKEIN_OK)
         snprintf(error, error_bytes, "state: %s", skein_status_text(status));
-    else
+    else {
         rules_set_captures(c->rules, c->captures);
-    if (status == SKEIN_OK)
         fleet_set_hooks(c->fleet, &hooks);
+        fleet_set_gate(c->fleet, c->gate);
+    }
     return status;
 }
 
 static int start_ports(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
-    struct ingest_settings ingest = {g->data_address, g->assembling_bytes, g->commit_wait_ms};
+    struct ingest_settings ingest = {g->data_address, g->assembling_bytes, g->commit_wait_ms,
+                                     c->gate};
     struct ingest_hooks hooks = {c, on_stored, agent_of};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,
@@ -258,6 +299,8 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
 int collector_start(struct collector *c, char *error, size_t error_bytes)
 {
     int status = open_all(c, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = make_gate(c, error, error_bytes);
     if (status == SKEIN_OK)
         status = make_state(c, error, error_bytes);
     if (status == SKEIN_OK)
@@ -280,6 +323,8 @@ void collector_stop(struct collector *c)
     capture_engine_free(&c->captures);
     rules_free(&c->rules);
     fleet_free(&c->fleet);
+    gate_free(&c->gate);
+    enroll_close(&c->enroll);
     events_free(&c->events);
     catalog_close(&c->catalog);
     if (c->index != NULL)

@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "catalog.h"
 #include "config.h"
+#include "enroll.h"
 #include "events.h"
 #include "fleet.h"
 #include "http.h"
@@ -23,6 +24,7 @@ struct collector_config {
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
     uint64_t deadline_ms, rule_captures_per_hour;
+    bool require_sealed, insecure_plaintext;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
         http_receive_ms, http_idle_ms, http_drain_ms, http_exports, http_event_streams;
 };
@@ -33,6 +35,8 @@ struct collector {
     struct store *store;
     struct index *index;
     struct catalog *catalog;
+    struct enroll *enroll;
+    struct gate *gate;
     struct fleet *fleet;
     struct events *events;
     struct capture_engine *captures;

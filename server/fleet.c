@@ -119,26 +119,46 @@ void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
             fleet_answer_error(f, peer, WIRE_ERROR, 0, "this collector speaks version 1");
         return;
     }
+    fleet_handle_frame(f, &frame, peer);
+}
+
+/* Whether the peer has proven to be who the message says it is from; in plain all is believed. */
+static bool is_from(const cJSON *json, const struct transport_peer *peer)
+{
+    char id[AGENT_TEXT_BYTES];
+    const char *named = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "agent"));
+    agent_text(peer->agent, id);
+    return peer->session == 0 || (named != NULL && strcmp(named, id) == 0);
+}
+
+void fleet_handle_frame(struct fleet *f, const struct wire_frame *frame,
+                        const struct transport_peer *peer)
+{
     char error[256];
-    cJSON *json = json_parse((const char *)frame.body, frame.body_bytes, error, sizeof error);
+    cJSON *json = json_parse((const char *)frame->body, frame->body_bytes, error, sizeof error);
     if (json == NULL || !cJSON_IsObject(json)) {
         metrics_add(control_malformed_total, 1);
         cJSON_Delete(json);
         return;
     }
+    if (!is_from(json, peer)) {
+        metrics_add(seal_denied_total, 1);
+        cJSON_Delete(json);
+        return;
+    }
     metrics_add(control_messages_total, 1);
-    switch (frame.type) {
+    switch (frame->type) {
     case WIRE_HELLO:
-        fleet_on_hello(f, &frame, json, peer);
+        fleet_on_hello(f, frame, json, peer);
         break;
     case WIRE_HEARTBEAT:
-        fleet_on_heartbeat(f, &frame, json, peer);
+        fleet_on_heartbeat(f, frame, json, peer);
         break;
     case WIRE_COMMAND_ACK:
-        fleet_on_ack(f, &frame, json, peer);
+        fleet_on_ack(f, frame, json, peer);
         break;
     case WIRE_REPORT:
-        fleet_on_report(f, &frame, json, peer);
+        fleet_on_report(f, frame, json, peer);
         break;
     default:
         metrics_add(control_malformed_total, 1);
@@ -162,9 +182,11 @@ static void free_messages(struct fleet_out *list)
 static void send_messages(struct fleet *f, struct fleet_out *list)
 {
     for (struct fleet_out *out = list; out != NULL; out = out->next) {
-        void *message = transport_alloc(out->bytes.len);
-        if (message != NULL) {
-            memcpy(message, out->bytes.data, out->bytes.len);
+        void *message = NULL;
+        struct wire_frame frame;
+        if (wire_frame_get(out->bytes.data, out->bytes.len, &frame) == SKEIN_OK &&
+            gate_make(f->gate, SEAL_CONTROL, &out->peer, frame.type, frame.id, frame.body,
+                      frame.body_bytes, &message) == SKEIN_OK) {
             if (transport_send(f->transport, message, &out->peer, 0) == SKEIN_OK)
                 continue;
             transport_alloc_free(message);
@@ -229,17 +251,50 @@ static struct fleet_out **take_answers(struct fleet *f, bool saved, struct fleet
     return tail;
 }
 
+/* Through the gate, before the control lock is taken. False: dealt with. */
+static bool pass_gate(struct fleet *f, struct transport_message *m, struct wire_frame *frame)
+{
+    struct buf answer = {0};
+    int status = gate_take(f->gate, SEAL_CONTROL, m, frame, &answer);
+    void *message = NULL;
+    if (status != SKEIN_OK && status != SKEIN_AGAIN)
+        metrics_add(control_malformed_total, 1);
+    if (status == SKEIN_VERSION) { /* P-1 */
+        static const char words[] = "{\"error\":\"this collector speaks version 1\"}";
+        wire_frame_put(&answer, WIRE_ERROR, 0, words, sizeof words - 1);
+    }
+    if (answer.status == SKEIN_OK && answer.len > 0)
+        message = transport_alloc(answer.len);
+    if (message != NULL) {
+        memcpy(message, answer.data, answer.len);
+        if (transport_send(f->transport, message, &m->peer, 0) != SKEIN_OK)
+            transport_alloc_free(message);
+    }
+    buf_fini(&answer);
+    return status == SKEIN_OK;
+}
+
 static void run_round(struct fleet *f)
 {
     struct transport_message messages[ROUND_MESSAGES];
+    struct wire_frame frames[ROUND_MESSAGES];
     size_t count = 0;
     wait_for_work(f, wait_ms(f));
     while (count < ROUND_MESSAGES &&
-           transport_receive(f->transport, 0, &messages[count]) == SKEIN_OK)
-        count++;
+           transport_receive(f->transport, 0, &messages[count]) == SKEIN_OK) {
+        /* Without a gate fleet_handle reads the frame, and answers one of another version. */
+        if (f->gate == NULL || pass_gate(f, &messages[count], &frames[count]))
+            count++;
+        else
+            transport_message_free(&messages[count]);
+    }
+    gate_tick(f->gate);
     fleet_lock(f);
     for (size_t i = 0; i < count; i++) {
-        fleet_handle(f, messages[i].data, messages[i].len, &messages[i].peer);
+        if (f->gate != NULL)
+            fleet_handle_frame(f, &frames[i], &messages[i].peer);
+        else
+            fleet_handle(f, messages[i].data, messages[i].len, &messages[i].peer);
         transport_message_free(&messages[i]);
     }
     tick(f);
@@ -289,6 +344,11 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
 void fleet_set_hooks(struct fleet *f, const struct fleet_hooks *hooks)
 {
     f->hooks = *hooks;
+}
+
+void fleet_set_gate(struct fleet *f, struct gate *gate)
+{
+    f->gate = gate;
 }
 
 int fleet_start(struct fleet *f, char *error, size_t error_bytes)

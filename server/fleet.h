@@ -13,6 +13,7 @@
 
 #include "catalog.h"
 #include "control_msg.h"
+#include "gate.h"
 #include "selector.h"
 #include "transport.h"
 
@@ -91,6 +92,8 @@ struct fleet;
  * SKEIN_IO. */
 int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, struct fleet **out);
 void fleet_set_hooks(struct fleet *f, const struct fleet_hooks *hooks);
+/* Before fleet_start: what seals and lets in; it must outlive the fleet. NULL: all is plain. */
+void fleet_set_gate(struct fleet *f, struct gate *gate);
 /* Listens and starts the thread. SKEIN_OK or transport_listen's status with words in error. */
 int fleet_start(struct fleet *f, char *error, size_t error_bytes);
 /* Ends the thread; what was acknowledged is durable. fleet_free stops first. */
@@ -132,7 +135,10 @@ bool fleet_has_rules_command(const struct fleet_agent *agent);
 void fleet_drop_rules_commands(struct fleet *f);
 
 /* ---- for the control thread and its fuzz target ---- */
-/* Locked: one message from the port; its answer waits in the outbox. */
+/* Locked: one message from the port; its answer waits in the outbox. The frame's form is for one
+ * that the gate has opened: what names another agent than the peer's is dropped. */
+void fleet_handle_frame(struct fleet *f, const struct wire_frame *frame,
+                        const struct transport_peer *peer);
 void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
                   const struct transport_peer *peer);
 

@@ -98,7 +98,7 @@ int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capt
     json_print(body, &c->body);
     cJSON_Delete(body);
     int status = c->body.status;
-    if (status == SKEIN_OK && c->body.len > WIRE_CONTROL_MAX - WIRE_HEADER_BYTES)
+    if (status == SKEIN_OK && c->body.len > WIRE_CONTROL_BODY_MAX)
         status = SKEIN_TOO_LARGE;
     if (status == SKEIN_OK)
         status = heap_add(f, c);

@@ -34,6 +34,7 @@ struct fleet {
     struct catalog *catalog;
     struct fleet_hooks hooks;
     struct transport *transport;
+    struct gate *gate;
     int wake_fd;
     pthread_t thread;
     bool thread_started, stopping;

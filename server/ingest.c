@@ -112,6 +112,8 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     slot->record.received_ns = clock_realtime_ns();
     if (in->hooks.agent_of)
         slot->record.agent = in->hooks.agent_of(in->hooks.context, &chunk->key.process);
+    if (slot->record.agent == 0)
+        slot->record.agent = to->peer.agent; /* proven by the seal, or 0 */
     slot->footer = footer;
     slot->bytes = bytes;
     slot->len = n;
@@ -150,13 +152,33 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
     }
 }
 
+/* A sealed agent uploads for its own processes alone. One that nobody has reported yet may be an
+ * older one out of its spool. */
+static bool is_owner(struct ingest *in, const struct wire_chunk *chunk,
+                     const struct transport_peer *peer)
+{
+    if (peer->session == 0 || !in->hooks.agent_of)
+        return true;
+    uint64_t owner = in->hooks.agent_of(in->hooks.context, &chunk->key.process);
+    return owner == 0 || owner == peer->agent;
+}
+
 static void message_take(struct ingest *in, struct transport_message *message, uint64_t now_ns)
 {
     struct wire_frame frame;
     struct wire_chunk chunk;
-    if (wire_frame_get(message->data, message->len, &frame) < 0 || frame.type != WIRE_CHUNK ||
+    struct buf unsaid = {0}; /* the gate says nothing on the data port */
+    int status = gate_take(in->gate, SEAL_DATA, message, &frame, &unsaid);
+    buf_fini(&unsaid);
+    if (status == SKEIN_AGAIN)
+        return;
+    if (status < 0 || frame.type != WIRE_CHUNK ||
         wire_chunk_get(frame.body, frame.body_bytes, &chunk) < 0) {
         metrics_add(ingest_malformed_total, 1);
+        return;
+    }
+    if (!is_owner(in, &chunk, &message->peer)) {
+        metrics_add(seal_denied_total, 1);
         return;
     }
     struct answer_to to = {chunk.key, message->peer, frame.id};
@@ -288,6 +310,7 @@ int ingest_start(const struct ingest_settings *settings, struct store *store, st
     in->index = index;
     if (hooks)
         in->hooks = *hooks;
+    in->gate = settings->gate;
     in->commit_wait_ns = settings->commit_wait_ms * NS_PER_MS;
     in->wake_fd = -1;
     pthread_mutex_init(&in->lock, NULL);

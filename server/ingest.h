@@ -6,6 +6,7 @@
 #ifndef INGEST_H
 #define INGEST_H
 
+#include "gate.h"
 #include "index.h"
 #include "store.h"
 
@@ -13,6 +14,7 @@ struct ingest_settings {
     const char *address;           /* "tcp://127.0.0.1:7460" */
     uint64_t max_assembling_bytes; /* memory for partitions of which chunks are missing */
     uint64_t commit_wait_ms;       /* how long a partition may wait for company in a group commit */
+    struct gate *gate;             /* what seals; must outlive ingest; NULL: all is plain */
 };
 
 struct ingest_hooks {

@@ -22,18 +22,16 @@ void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_
 {
     if (status == WIRE_RETRY)
         metrics_add(ingest_retries_total, 1);
-    struct buf body, frame;
+    struct buf body;
+    void *message;
     buf_init(&body);
-    buf_init(&frame);
     wire_ack_put(&body, &(struct wire_ack){to->key, (uint8_t)status, retry_ms, have});
-    wire_frame_put(&frame, WIRE_CHUNK_ACK, to->frame_id, body.data, body.len);
-    void *message = body.status < 0 || frame.status < 0 ? NULL : transport_alloc(frame.len);
-    if (message) {
-        memcpy(message, frame.data, frame.len);
+    if (body.status == SKEIN_OK &&
+        gate_make(in->gate, SEAL_DATA, &to->peer, WIRE_CHUNK_ACK, to->frame_id, body.data, body.len,
+                  &message) == SKEIN_OK) {
         if (transport_send(in->transport, message, &to->peer, 0) != SKEIN_OK)
             transport_alloc_free(message);
     }
-    buf_fini(&frame);
     buf_fini(&body);
 }
 

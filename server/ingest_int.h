@@ -76,6 +76,7 @@ struct delete_request {
 
 struct ingest {
     struct transport *transport;
+    struct gate *gate;
     struct store *store;
     struct index *index;
     struct ingest_hooks hooks;

@@ -35,6 +35,15 @@
     X(counter, control_malformed_total, "Messages on the control port that are no frame or body")  \
     X(counter, control_unsent_total, "Answers and commands dropped because no room was left")      \
     X(counter, agents_refused_total, "Agents turned away because the table of agents is full")     \
+    X(counter, seal_opens_total, "Sessions that agents asked for")                                 \
+    X(counter, seal_refused_total, "Agents refused: not enrolled, revoked, or a wrong token")      \
+    X(counter, seal_dropped_total,                                                                 \
+      "Handshakes dropped: malformed, for another key, or more than fit in a second")              \
+    X(counter, seal_replayed_total, "Sealed messages dropped because they were seen before")       \
+    X(counter, seal_broken_total, "Sealed messages dropped because they do not verify")            \
+    X(counter, seal_denied_total, "Messages dropped because they name another agent")              \
+    X(counter, seal_plain_total, "Plain messages dropped because they had to be sealed")           \
+    X(gauge, seal_sessions, "Sealed sessions now")                                                 \
     X(counter, commands_sent_total, "Commands sent to agents, repeats included")                   \
     X(counter, catalog_errors_total, "Failed writes of captures, rules and agents")                \
     X(counter, captures_total, "Captures begun")                                                   \

@@ -14,6 +14,7 @@
 
 #include "collector.h"
 #include "log.h"
+#include "skeind_admin.h"
 
 #define DEFAULT_CONFIG "/etc/skein/collector.json"
 
@@ -34,6 +35,7 @@ static void print_help(void)
         "      --check-config  check the settings and exit\n"
         "      --rebuild-index make the index anew from the segments and exit\n"
         "      --print-markdown, --print-schema   the settings as docs or JSON Schema\n"
+        "  keygen, join-token, agent   who may talk to it sealed; skeind keygen --help\n"
         "  -h, --help          this text\n"
         "  -V, --version       the version\n\n"
         "Examples:\n"
@@ -250,8 +252,37 @@ static int serve(const struct options *o, struct collector *c)
     return 0;
 }
 
+/* skeind keygen and its like. */
+static int administer(int argc, char **argv)
+{
+    struct admin admin;
+    struct options o = {0};
+    struct collector_config config;
+    char error[512];
+    if (!admin_parse(argc, argv, &admin)) {
+        fprintf(stderr, "Try 'skeind keygen --help'.\n");
+        return EXIT_USAGE;
+    }
+    if (admin.help) {
+        admin_print_help();
+        return 0;
+    }
+    o.config = admin.config;
+    if (o.config == NULL && access(DEFAULT_CONFIG, F_OK) == 0)
+        o.config = DEFAULT_CONFIG;
+    if (load_config(&o, &config, error, sizeof error) != SKEIN_OK) {
+        fprintf(stderr, "skeind: %s\n", error);
+        return EXIT_FAILED;
+    }
+    int result = admin_run(&admin, config.folder);
+    config_free(collector_params, &config);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
+    if (admin_is_command(argc, argv))
+        return administer(argc, argv);
     static struct collector collector;
     struct options options = {0};
     char error[512];

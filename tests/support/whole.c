@@ -37,17 +37,18 @@ void whole_configure(struct whole *w)
     buf_printf(&text,
                "{\"listen\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\","
                "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s/collector\","
-               "\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":1500}%s%s}",
-               w->data, w->control, w->http, w->folder, w->collector_more ? "," : "",
+               "\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":1500%s%s}%s%s}",
+               w->data, w->control, w->http, w->folder, w->agents_more ? "," : "",
+               w->agents_more ? w->agents_more : "", w->collector_more ? "," : "",
                w->collector_more ? w->collector_more : "");
     config_write(w, "collector.json", &text);
     buf_clear(&text);
     buf_printf(
         &text,
-        "{\"collector\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\"},"
+        "{\"collector\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\"%s%s},"
         "\"socket\":\"%s\",\"state_dir\":\"%s/agent\",\"heartbeat_ms\":200%s%s}",
-        w->data, w->control, w->socket, w->folder, w->agent_more ? "," : "",
-        w->agent_more ? w->agent_more : "");
+        w->data, w->control, w->pins_more ? "," : "", w->pins_more ? w->pins_more : "", w->socket,
+        w->folder, w->agent_more ? "," : "", w->agent_more ? w->agent_more : "");
     config_write(w, "agent.json", &text);
     buf_fini(&text);
 }

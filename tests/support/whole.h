@@ -19,6 +19,8 @@ struct whole {
     uint16_t data, control, http;
     pid_t collector, agent;                  /* 0: not running */
     const char *collector_more, *agent_more; /* members added to the daemons' config, or NULL */
+    /* and to its objects "agents" and "collector"; whole_configure puts them in */
+    const char *agents_more, *pins_more;
 };
 
 /* A folder, ports that nobody else is given, and both config files; nothing runs yet. The members

@@ -46,7 +46,7 @@ static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t a
                   error);
     ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
-    struct ingest_settings settings = {address, assembling, wait_ms};
+    struct ingest_settings settings = {address, assembling, wait_ms, NULL};
     struct ingest_hooks hooks = {NULL, count_stored, agent_seven};
     ck_assert_msg(ingest_start(&settings, store, index_, &hooks, &ingest, error, sizeof error) ==
                       SKEIN_OK,
@@ -394,7 +394,7 @@ START_TEST(address_in_use_is_said)
 {
     char error[256] = "";
     collector_open(0, 0, 8 << 20, 1);
-    struct ingest_settings settings = {address, 1 << 20, 1};
+    struct ingest_settings settings = {address, 1 << 20, 1, NULL};
     struct ingest *second;
     ck_assert_int_lt(ingest_start(&settings, store, index_, NULL, &second, error, sizeof error), 0);
     ck_assert_ptr_null(second);

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See enroll.h. Owns folder/keys (current.key, previous.key) and folder/enroll.db. Several
+ * processes may have both open; each change is one statement or one transaction. Never stores a
+ * token, only its hash. Any thread; keys are cached under a mutex and read again when their files
+ * have changed.
+ */
+#include "enroll.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db.h"
+#include "log.h"
+
+#define TOKEN_HEAD "skj_"
+
+struct stamp { /* what of a file changes when it is replaced */
+    ino_t inode;
+    struct timespec time;
+};
+
+struct enroll {
+    struct db *db;
+    char *folder;
+    pthread_mutex_t mutex; /* guards what follows */
+    struct seal_pair keys[ENROLL_KEYS];
+    size_t key_count;
+    struct stamp stamps[ENROLL_KEYS];
+};
+
+static const char *const names[ENROLL_KEYS] = {"current.key", "previous.key"};
+
+static bool key_path(const char *folder, const char *name, char out[4096])
+{
+    return snprintf(out, 4096, "%s/keys/%s", folder, name) < 4096;
+}
+
+/* ---- keys ---- */
+
+static bool stamps_read(const char *folder, struct stamp stamps[ENROLL_KEYS])
+{
+    char path[4096];
+    memset(stamps, 0, ENROLL_KEYS * sizeof *stamps);
+    for (int i = 0; i < ENROLL_KEYS; i++) {
+        struct stat st;
+        if (!key_path(folder, names[i], path))
+            return false;
+        if (stat(path, &st) == 0) {
+            stamps[i].inode = st.st_ino;
+            stamps[i].time = st.st_ctim;
+        }
+    }
+    return true;
+}
+
+/* Reads what is there. A file in the way of a reading one leaves the keys as they were. */
+static int keys_load(struct enroll *e, char *error, size_t error_bytes)
+{
+    struct seal_pair fresh[ENROLL_KEYS];
+    struct stamp stamps[ENROLL_KEYS];
+    char path[4096];
+    size_t count = 0;
+    int status = stamps_read(e->folder, stamps) ? SKEIN_OK : SKEIN_IO;
+    for (int i = 0; status == SKEIN_OK && i < ENROLL_KEYS; i++) {
+        if (!key_path(e->folder, names[i], path))
+            status = SKEIN_IO;
+        else if ((status = seal_file_read(path, &fresh[count], error, error_bytes)) == SKEIN_OK)
+            count++;
+        else if (status == SKEIN_NOT_FOUND)
+            status = SKEIN_OK;
+    }
+    if (status == SKEIN_OK) {
+        memcpy(e->keys, fresh, count * sizeof fresh[0]);
+        e->key_count = count;
+        memcpy(e->stamps, stamps, sizeof stamps);
+    }
+    seal_wipe(fresh, sizeof fresh);
+    return status;
+}
+
+size_t enroll_keys(struct enroll *e, struct seal_pair keys[ENROLL_KEYS])
+{
+    struct stamp now[ENROLL_KEYS];
+    char error[512] = "";
+    pthread_mutex_lock(&e->mutex);
+    if (stamps_read(e->folder, now) && memcmp(now, e->stamps, sizeof now) != 0) {
+        if (keys_load(e, error, sizeof error) != SKEIN_OK)
+            log_error("enroll", "the collector's keys cannot be read; the old ones stay", "error",
+                      error, NULL);
+        else
+            log_info("enroll", "the collector's keys have changed", NULL);
+        memcpy(e->stamps, now, sizeof now);
+    }
+    size_t count = e->key_count;
+    memcpy(keys, e->keys, sizeof e->keys);
+    pthread_mutex_unlock(&e->mutex);
+    return count;
+}
+
+static int rotate(const char *folder, const struct seal_pair *pair, char *error, size_t error_bytes)
+{
+    char current[4096], previous[4096], next[4096];
+    if (!key_path(folder, names[0], current) || !key_path(folder, names[1], previous) ||
+        !key_path(folder, "next.key", next))
+        return SKEIN_IO;
+    if (access(current, F_OK) != 0) {
+        snprintf(error, error_bytes, "%s: there is no key yet", current);
+        return SKEIN_NOT_FOUND;
+    }
+    unlink(next); /* of a rotation that was killed */
+    int status = seal_file_write(next, pair, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    /* The previous place holds the current key before the current one is replaced: a reader at any
+     * moment finds the key that agents have pinned. */
+    unlink(previous);
+    if (link(current, previous) == 0 && rename(next, current) == 0)
+        return SKEIN_OK;
+    snprintf(error, error_bytes, "%s: %s", current, strerror(errno));
+    return SKEIN_IO;
+}
+
+int enroll_change_keys(const char *folder, enum enroll_key_change change, char *error,
+                       size_t error_bytes)
+{
+    char path[4096];
+    struct seal_pair pair;
+    int status = seal_init();
+    if (status != SKEIN_OK || !key_path(folder, "", path)) {
+        snprintf(error, error_bytes, "no randomness, or too long a path");
+        return SKEIN_IO;
+    }
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+        return SKEIN_IO;
+    }
+    seal_pair_make(&pair);
+    if (change == ENROLL_ROTATE) {
+        status = rotate(folder, &pair, error, error_bytes);
+    } else {
+        (void)key_path(folder, names[change == ENROLL_MAKE ? 0 : 1], path);
+        if (change == ENROLL_MAKE) {
+            status = seal_file_write(path, &pair, error, error_bytes);
+        } else if (unlink(path) != 0) {
+            snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+            status = errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
+        }
+    }
+    seal_wipe(&pair, sizeof pair);
+    return status;
+}
+
+/* ---- agents ---- */
+
+static int take_agent(void *context, struct db_row *row)
+{
+    struct enroll_agent *a = context;
+    size_t n;
+    a->agent = (uint64_t)db_i64(row, 0);
+    const void *key = db_blob(row, 1, &n);
+    if (n == sizeof a->key.bytes)
+        memcpy(a->key.bytes, key, n);
+    a->enrolled_ns = (uint64_t)db_i64(row, 2);
+    a->revoked_ns = (uint64_t)db_i64(row, 3);
+    return 1;
+}
+
+#define AGENT_COLUMNS "SELECT id,key,enrolled,revoked FROM agent"
+
+static int64_t find_agent(struct enroll *e, uint64_t agent, struct enroll_agent *out)
+{
+    memset(out, 0, sizeof *out);
+    return db_run(e->db, AGENT_COLUMNS " WHERE id=?", take_agent, out, "i", (int64_t)agent);
+}
+
+static int refuse(char *reason, size_t reason_bytes, const char *words)
+{
+    snprintf(reason, reason_bytes, "%s", words);
+    return SKEIN_REFUSED;
+}
+
+static int64_t use_token(struct enroll *e, const char *token, uint64_t now_ns)
+{
+    uint8_t hash[32];
+    seal_hash(token, strlen(token), hash);
+    return db_run(e->db,
+                  "UPDATE token SET uses_left=uses_left-1 WHERE hash=? AND uses_left>0 AND "
+                  "expires>?",
+                  NULL, NULL, "bi", hash, sizeof hash, (int64_t)now_ns);
+}
+
+static int join(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
+                uint64_t now_ns, char *reason, size_t reason_bytes)
+{
+    int status = db_begin(e->db);
+    if (status != SKEIN_OK)
+        return status;
+    int64_t used = use_token(e, token, now_ns);
+    int64_t put =
+        used == 1
+            ? db_run(e->db, "INSERT INTO agent(id,key,enrolled,revoked) VALUES(?,?,?,0)", NULL,
+                     NULL, "ibi", (int64_t)agent, key->bytes, sizeof key->bytes, (int64_t)now_ns)
+            : used;
+    int ended = db_end(e->db, put == 1);
+    if (used == 0)
+        return refuse(reason, reason_bytes,
+                      "the join token is unknown, expired, revoked or used up");
+    if (put < 0)
+        return (int)put;
+    return ended;
+}
+
+int enroll_admit(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
+                 uint64_t now_ns, char *reason, size_t reason_bytes)
+{
+    struct enroll_agent known;
+    int64_t found = find_agent(e, agent, &known);
+    if (found < 0)
+        return (int)found;
+    if (found > 0 && known.revoked_ns != 0)
+        return refuse(reason, reason_bytes, "this agent is revoked");
+    if (found > 0 && seal_public_equal(&known.key, key))
+        return SKEIN_OK;
+    if (found > 0)
+        return refuse(reason, reason_bytes,
+                      "this agent is enrolled with another key; forget it, then join anew");
+    if (agent == 0 || token[0] == '\0')
+        return refuse(reason, reason_bytes, "this agent is not enrolled and sent no join token");
+    return join(e, agent, key, token, now_ns, reason, reason_bytes);
+}
+
+bool enroll_is_good(struct enroll *e, uint64_t agent)
+{
+    struct enroll_agent known;
+    return find_agent(e, agent, &known) > 0 && known.revoked_ns == 0;
+}
+
+struct list_agents {
+    enroll_agent_fn *fn;
+    void *context;
+};
+
+static int list_agent(void *context, struct db_row *row)
+{
+    struct list_agents *l = context;
+    struct enroll_agent agent = {0};
+    take_agent(&agent, row);
+    return l->fn(l->context, &agent);
+}
+
+int64_t enroll_agents(struct enroll *e, enroll_agent_fn *fn, void *context)
+{
+    struct list_agents l = {fn, context};
+    return db_run(e->db, AGENT_COLUMNS " ORDER BY enrolled,id", list_agent, &l, "");
+}
+
+static int one_row(int64_t changed)
+{
+    return changed < 0 ? (int)changed : changed == 0 ? SKEIN_NOT_FOUND : SKEIN_OK;
+}
+
+/* The change and its count, in one transaction: who sees the count sees the change. */
+static int change_agent(struct enroll *e, const char *sql, uint64_t first, uint64_t second,
+                        const char *types)
+{
+    int status = db_begin(e->db);
+    if (status != SKEIN_OK)
+        return status;
+    status = one_row(db_run(e->db, sql, NULL, NULL, types, (int64_t)first, (int64_t)second));
+    if (status == SKEIN_OK)
+        status = one_row(db_run(e->db, "UPDATE changes SET n=n+1", NULL, NULL, ""));
+    int ended = db_end(e->db, status == SKEIN_OK);
+    return status == SKEIN_OK ? ended : status;
+}
+
+int enroll_revoke(struct enroll *e, uint64_t agent, uint64_t now_ns)
+{
+    return change_agent(e, "UPDATE agent SET revoked=? WHERE id=?", now_ns, agent, "ii");
+}
+
+int enroll_forget(struct enroll *e, uint64_t agent)
+{
+    return change_agent(e, "DELETE FROM agent WHERE id=?", agent, 0, "i");
+}
+
+static int take_i64(void *context, struct db_row *row)
+{
+    *(int64_t *)context = db_i64(row, 0);
+    return 1;
+}
+
+int64_t enroll_changes(struct enroll *e)
+{
+    int64_t n = 0;
+    int64_t status = db_run(e->db, "SELECT n FROM changes", take_i64, &n, "");
+    return status < 0 ? status : n;
+}
+
+/* ---- join tokens ---- */
+
+static void token_id(const uint8_t hash[32], char out[17])
+{
+    for (int i = 0; i < 8; i++)
+        snprintf(out + 2 * i, 3, "%02x", hash[i]);
+}
+
+int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, uint64_t uses,
+                        char text[ENROLL_TOKEN_BYTES])
+{
+    uint8_t secret[SEAL_KEY_BYTES], hash[32];
+    char letters[SEAL_TEXT_BYTES], id[17];
+    seal_random(secret, sizeof secret);
+    seal_key_text(secret, letters);
+    snprintf(text, ENROLL_TOKEN_BYTES, TOKEN_HEAD "%s", letters);
+    seal_hash(text, strlen(text), hash);
+    token_id(hash, id);
+    seal_wipe(secret, sizeof secret);
+    seal_wipe(letters, sizeof letters);
+    return one_row(db_run(e->db,
+                          "INSERT INTO token(hash,id,created,expires,uses_left) "
+                          "VALUES(?,?,?,?,?)",
+                          NULL, NULL, "bsiii", hash, sizeof hash, id, (int64_t)now_ns,
+                          (int64_t)expires_ns, (int64_t)uses));
+}
+
+struct list_tokens {
+    enroll_token_fn *fn;
+    void *context;
+};
+
+static int list_token(void *context, struct db_row *row)
+{
+    struct list_tokens *l = context;
+    struct enroll_token token = {db_text(row, 0), (uint64_t)db_i64(row, 1),
+                                 (uint64_t)db_i64(row, 2), (uint64_t)db_i64(row, 3)};
+    return l->fn(l->context, &token);
+}
+
+int64_t enroll_tokens(struct enroll *e, enroll_token_fn *fn, void *context)
+{
+    struct list_tokens l = {fn, context};
+    return db_run(e->db, "SELECT id,created,expires,uses_left FROM token ORDER BY created,id",
+                  list_token, &l, "");
+}
+
+int enroll_token_revoke(struct enroll *e, const char *id)
+{
+    return one_row(db_run(e->db, "DELETE FROM token WHERE id=?", NULL, NULL, "s", id));
+}
+
+/* ---- life ---- */
+
+static int open_database(struct enroll *e, char *error, size_t error_bytes)
+{
+    static const char *const schema =
+        "CREATE TABLE IF NOT EXISTS agent(id INTEGER PRIMARY KEY, key BLOB NOT NULL, enrolled "
+        "INTEGER NOT NULL, revoked INTEGER NOT NULL);"
+        "CREATE TABLE IF NOT EXISTS token(hash BLOB PRIMARY KEY, id TEXT UNIQUE NOT NULL, created "
+        "INTEGER NOT NULL, expires INTEGER NOT NULL, uses_left INTEGER NOT NULL);"
+        "CREATE TABLE IF NOT EXISTS changes(one INTEGER PRIMARY KEY CHECK(one=1), n INTEGER NOT "
+        "NULL);"
+        "INSERT OR IGNORE INTO changes VALUES(1,0);";
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/enroll.db", e->folder) >= (int)sizeof path)
+        return SKEIN_IO;
+    int status = db_open(path, true, &e->db, error, error_bytes);
+    if (status == SKEIN_OK && (status = db_exec(e->db, schema)) != SKEIN_OK)
+        snprintf(error, error_bytes, "%s: %s", path, db_error(e->db));
+    return status;
+}
+
+int enroll_open(const char *folder, struct enroll **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
+    struct enroll *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return SKEIN_NO_MEMORY;
+    pthread_mutex_init(&e->mutex, NULL);
+    e->folder = strdup(folder);
+    int status = e->folder == NULL ? SKEIN_NO_MEMORY : seal_init();
+    if (status == SKEIN_OK)
+        status = open_database(e, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = keys_load(e, error, error_bytes);
+    if (status != SKEIN_OK)
+        enroll_close(&e);
+    *out = e;
+    return status;
+}
+
+void enroll_close(struct enroll **enroll)
+{
+    struct enroll *e = *enroll;
+    if (e == NULL)
+        return;
+    *enroll = NULL;
+    if (e->db != NULL)
+        db_close(&e->db);
+    seal_wipe(e->keys, sizeof e->keys);
+    pthread_mutex_destroy(&e->mutex);
+    free(e->folder);
+    free(e);
+}

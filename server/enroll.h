@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who may talk to the collector sealed: its own keys (folder/keys), the public keys of agents, and
+ * join tokens (folder/enroll.db, synchronous=FULL; tokens hashed). `skeind keygen`, `join-token`
+ * and `agent` change them from another process while skeind runs: keys and rows are looked at anew
+ * when they are needed. Any thread.
+ */
+#ifndef ENROLL_H
+#define ENROLL_H
+
+#include "seal.h"
+
+struct enroll;
+
+/* SKEIN_OK; SKEIN_IO, SKEIN_DENIED, SKEIN_INVALID, SKEIN_CORRUPT, SKEIN_NO_MEMORY, with words in
+ * error. A folder without keys is fine: nobody can open a session then. */
+int enroll_open(const char *folder, struct enroll **out, char *error, size_t error_bytes);
+void enroll_close(struct enroll **enroll);
+
+/* ---- the collector's keys ---- */
+#define ENROLL_KEYS 2 /* current, previous */
+/* How many there are, the current one first; the caller wipes them. */
+size_t enroll_keys(struct enroll *e, struct seal_pair keys[ENROLL_KEYS]);
+
+/* make: the first key; SKEIN_EXISTS where there is one. rotate: a new one, the current one becomes
+ * the previous one. retire: the previous one goes; SKEIN_NOT_FOUND where there is none. */
+enum enroll_key_change { ENROLL_MAKE, ENROLL_ROTATE, ENROLL_RETIRE };
+int enroll_change_keys(const char *folder, enum enroll_key_change change, char *error,
+                       size_t error_bytes);
+
+/* ---- agents ---- */
+struct enroll_agent {
+    uint64_t agent, enrolled_ns, revoked_ns; /* 0: not revoked */
+    struct seal_public key;
+};
+typedef int enroll_agent_fn(void *context, const struct enroll_agent *agent);
+
+/* Lets the agent in: its key is enrolled, or the token is good, which takes one use of it.
+ * SKEIN_OK; SKEIN_REFUSED with a sentence for the agent's log in reason; SKEIN_IO, SKEIN_FULL,
+ * SKEIN_BUSY: not now. */
+int enroll_admit(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
+                 uint64_t now_ns, char *reason, size_t reason_bytes);
+bool enroll_is_good(struct enroll *e, uint64_t agent); /* enrolled and not revoked */
+int64_t enroll_agents(struct enroll *e, enroll_agent_fn *fn, void *context);
+/* Revoked: refused from now on, token or not. Forgotten: may join anew with a token and another
+ * key. SKEIN_OK, SKEIN_NOT_FOUND, or the database's status. */
+int enroll_revoke(struct enroll *e, uint64_t agent, uint64_t now_ns);
+int enroll_forget(struct enroll *e, uint64_t agent);
+/* Differs after each revocation; a status below 0 where it cannot be read. */
+int64_t enroll_changes(struct enroll *e);
+
+/* ---- join tokens ---- */
+#define ENROLL_TOKEN_BYTES 48 /* "skj_" and 43 letters, NUL */
+struct enroll_token {
+    const char *id; /* 16 hex digits of its hash */
+    uint64_t created_ns, expires_ns, uses_left;
+};
+typedef int enroll_token_fn(void *context, const struct enroll_token *token);
+
+/* The token is in `text` and nowhere else. */
+int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, uint64_t uses,
+                        char text[ENROLL_TOKEN_BYTES]);
+int64_t enroll_tokens(struct enroll *e, enroll_token_fn *fn, void *context);
+int enroll_token_revoke(struct enroll *e, const char *id); /* SKEIN_NOT_FOUND */
+
+#endif

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See gate.h. Sessions are found by their number and belong to an agent's slots. What a stranger
+ * can make the gate do is bounded: X25519 so many times a second, one database look-up for each
+ * agent that has proven a key, and slots only for agents that are enrolled.
+ */
+#include "gate.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "idmap.h"
+#include "log.h"
+#include "metrics.h"
+
+#define SECOND         UINT64_C(1000000000)
+#define GRACE_NS       (60 * SECOND)
+#define RENEW_MS       3600000u
+#define OPENS_A_SECOND 500u
+
+/* Fresh: the newest OPEN by the agent's own clock. Doubtful: one that is older than that, be it
+ * played again or of an agent whose clock was set back; it never takes a fresh one's place. */
+enum slot { LIVE, OLD, FRESH, DOUBTFUL, SLOTS };
+
+struct holder;
+struct session {
+    struct seal_session *seal;
+    struct holder *holder;
+    uint64_t until_ns; /* OLD: monotonic */
+};
+struct holder { /* an enrolled agent */
+    uint64_t agent, newest_ns;
+    struct session *slots[SLOTS];
+};
+
+struct gate {
+    struct gate_settings settings;
+    pthread_mutex_t mutex;
+    struct idmap holders, sessions;
+    uint64_t opens, opens_since_ns; /* handshakes in this second */
+    uint64_t looked_ns;
+    int64_t changes;
+};
+
+static void key_of(uint64_t id, uint8_t key[16])
+{
+    memset(key, 0, 16);
+    memcpy(key, &id, sizeof id);
+}
+
+static void drop_slot(struct gate *g, struct holder *h, enum slot slot)
+{
+    struct session *s = h->slots[slot];
+    uint8_t key[16];
+    if (s == NULL)
+        return;
+    h->slots[slot] = NULL;
+    key_of(seal_session_id(s->seal), key);
+    idmap_remove(&g->sessions, key);
+    seal_session_free(&s->seal);
+    free(s);
+    metrics_set(seal_sessions, g->sessions.count);
+}
+
+static struct session *find(struct gate *g, uint64_t id)
+{
+    uint8_t key[16];
+    key_of(id, key);
+    return idmap_get(&g->sessions, key);
+}
+
+static struct holder *holder_get(struct gate *g, uint64_t agent)
+{
+    uint8_t key[16];
+    key_of(agent, key);
+    struct holder *h = idmap_get(&g->holders, key);
+    if (h != NULL || g->holders.count >= g->settings.max_agents)
+        return h;
+    h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    h->agent = agent;
+    if (idmap_put(&g->holders, key, h) != SKEIN_OK) {
+        free(h);
+        return NULL;
+    }
+    return h;
+}
+
+/* ---- OPEN ---- */
+
+static bool may_open(struct gate *g)
+{
+    uint64_t now = clock_monotonic_ns();
+    if (now - g->opens_since_ns >= SECOND) {
+        g->opens_since_ns = now;
+        g->opens = 0;
+    }
+    return g->opens++ < g->settings.opens_a_second;
+}
+
+/* Puts a new session into its slot; takes it. */
+static int session_keep(struct gate *g, const struct seal_hello *hello, struct seal_session *seal)
+{
+    struct holder *h = holder_get(g, hello->agent);
+    struct session *s = h != NULL ? calloc(1, sizeof *s) : NULL;
+    uint8_t key[16];
+    key_of(seal_session_id(seal), key);
+    if (s == NULL || idmap_put(&g->sessions, key, s) != SKEIN_OK) {
+        free(s);
+        seal_session_free(&seal);
+        return SKEIN_NO_MEMORY;
+    }
+    enum slot slot = hello->time_ns > h->newest_ns ? FRESH : DOUBTFUL;
+    if (slot == FRESH)
+        h->newest_ns = hello->time_ns;
+    drop_slot(g, h, slot);
+    s->seal = seal;
+    s->holder = h;
+    h->slots[slot] = s;
+    metrics_set(seal_sessions, g->sessions.count);
+    return SKEIN_OK;
+}
+
+static int accept_open(struct gate *g, const struct seal_request *request,
+                       const struct seal_pair *keys, struct buf *body)
+{
+    struct seal_grant grant = {
+        .time_ns = clock_realtime_ns(), .renew_ms = g->settings.renew_ms, .current = keys[0].open};
+    struct seal_session *seal;
+    do
+        seal_random(&grant.session, sizeof grant.session);
+    while (grant.session == 0 || find(g, grant.session) != NULL);
+    int status = seal_accept_make(request, &grant, body, &seal);
+    return status == SKEIN_OK ? session_keep(g, &request->hello, seal) : status;
+}
+
+static void say(struct buf *answer, uint64_t id, const char *json)
+{
+    wire_frame_put(answer, WIRE_ERROR, id, json, strlen(json));
+}
+
+/* Answers an OPEN; the body of the answer and its type, or nothing. */
+static void on_open(struct gate *g, const struct wire_frame *frame, struct buf *answer)
+{
+    struct seal_pair keys[ENROLL_KEYS];
+    struct seal_request request;
+    struct buf body = {0};
+    char reason[SEAL_REASON_MAX + 1] = "", id[17];
+    metrics_add(seal_opens_total, 1);
+    size_t count = may_open(g) ? enroll_keys(g->settings.enroll, keys) : 0;
+    int status = seal_open_read(keys, count, frame->body, frame->body_bytes, &request);
+    if (status != SKEIN_OK) {
+        metrics_add(seal_dropped_total, 1);
+        if (count > 0 && status == SKEIN_NOT_FOUND)
+            say(answer, frame->id, "{\"error\":\"not a key of this collector\"}");
+        seal_wipe(keys, sizeof keys);
+        return;
+    }
+    status = enroll_admit(g->settings.enroll, request.hello.agent, &request.agent,
+                          request.hello.token, clock_realtime_ns(), reason, sizeof reason);
+    snprintf(id, sizeof id, "%016llx", (unsigned long long)request.hello.agent);
+    if (status == SKEIN_OK && accept_open(g, &request, keys, &body) == SKEIN_OK) {
+        wire_frame_put(answer, WIRE_ACCEPT, frame->id, body.data, body.len);
+    } else if (status == SKEIN_REFUSED) {
+        metrics_add(seal_refused_total, 1);
+        log_warn("control", "refused an agent", "agent", id, "reason", reason, NULL);
+        if (seal_refuse_make(&request, reason, &body) == SKEIN_OK)
+            wire_frame_put(answer, WIRE_REFUSE, frame->id, body.data, body.len);
+    } else {
+        log_warn("control", "cannot let an agent in now", "agent", id, "error",
+                 skein_status_text(status), NULL);
+    }
+    seal_wipe(keys, sizeof keys);
+    seal_wipe(&request, sizeof request);
+    buf_fini(&body);
+}
+
+/* ---- messages ---- */
+
+/* The first frame that verifies makes a pending session the live one. */
+static void go_live(struct gate *g, struct session *s)
+{
+    struct holder *h = s->holder;
+    for (enum slot slot = FRESH; slot <= DOUBTFUL; slot++) {
+        if (h->slots[slot] != s)
+            continue;
+        drop_slot(g, h, OLD);
+        h->slots[OLD] = h->slots[LIVE];
+        if (h->slots[OLD] != NULL)
+            h->slots[OLD]->until_ns = clock_monotonic_ns() + GRACE_NS;
+        h->slots[LIVE] = s;
+        h->slots[slot] = NULL;
+    }
+}
+
+static bool is_over(const struct session *s)
+{
+    return s == NULL || (s->until_ns != 0 && clock_monotonic_ns() > s->until_ns);
+}
+
+static int take_sealed(struct gate *g, enum seal_channel channel, uint64_t id,
+                       struct transport_message *m, struct wire_frame *frame, struct buf *answer)
+{
+    struct session *s = find(g, id);
+    if (is_over(s)) {
+        metrics_add(seal_broken_total, 1);
+        if (channel == SEAL_CONTROL) /* it opens anew; a hint, as anybody could say it */
+            say(answer, 0, "{\"error\":\"no such session\"}");
+        return SKEIN_AGAIN;
+    }
+    int status = seal_frame_open(s->seal, channel, m->data, m->len, frame);
+    if (status != SKEIN_OK) {
+        if (status == SKEIN_EXISTS)
+            metrics_add(seal_replayed_total, 1);
+        else
+            metrics_add(seal_broken_total, 1);
+        return SKEIN_AGAIN;
+    }
+    go_live(g, s);
+    m->peer.session = id;
+    m->peer.agent = s->holder->agent;
+    return SKEIN_OK;
+}
+
+int gate_take(struct gate *g, enum seal_channel channel, struct transport_message *m,
+              struct wire_frame *frame, struct buf *answer)
+{
+    uint64_t id;
+    m->peer.session = m->peer.agent = 0;
+    if (g == NULL)
+        return wire_frame_get(m->data, m->len, frame);
+    if (seal_frame_session(m->data, m->len, &id) == SKEIN_OK) {
+        pthread_mutex_lock(&g->mutex);
+        int status = take_sealed(g, channel, id, m, frame, answer);
+        pthread_mutex_unlock(&g->mutex);
+        return status;
+    }
+    int status = wire_frame_get(m->data, m->len, frame);
+    if (status != SKEIN_OK)
+        return status;
+    if (frame->type == WIRE_OPEN && channel == SEAL_CONTROL) {
+        pthread_mutex_lock(&g->mutex);
+        on_open(g, frame, answer);
+        pthread_mutex_unlock(&g->mutex);
+        return SKEIN_AGAIN;
+    }
+    if (g->settings.plain)
+        return SKEIN_OK;
+    metrics_add(seal_plain_total, 1);
+    if (channel == SEAL_CONTROL)
+        say(answer, frame->id, "{\"error\":\"this collector takes sealed messages alone\"}");
+    return SKEIN_AGAIN;
+}
+
+static int make_sealed(struct gate *g, enum seal_channel channel, uint64_t session, uint8_t *to,
+                       uint8_t type, uint64_t id, size_t n)
+{
+    pthread_mutex_lock(&g->mutex);
+    struct session *s = find(g, session);
+    int status = is_over(s) ? SKEIN_CLOSED : seal_frame_close(s->seal, channel, to, type, id, n);
+    pthread_mutex_unlock(&g->mutex);
+    return status == SKEIN_OK ? SKEIN_OK : SKEIN_CLOSED;
+}
+
+int gate_make(struct gate *g, enum seal_channel channel, const struct transport_peer *peer,
+              uint8_t type, uint64_t id, const void *body, size_t n, void **message)
+{
+    bool sealed = g != NULL && peer->session != 0;
+    size_t head = sealed ? SEAL_HEAD_BYTES : WIRE_HEADER_BYTES;
+    uint8_t *to = transport_alloc(head + n + (sealed ? SEAL_TAG_BYTES : 0));
+    *message = NULL;
+    if (to == NULL)
+        return SKEIN_NO_MEMORY;
+    memcpy(to + head, body, n);
+    int status = SKEIN_OK;
+    if (sealed)
+        status = make_sealed(g, channel, peer->session, to, type, id, n);
+    else
+        wire_frame_seal(to, type, id, n);
+    if (status != SKEIN_OK)
+        transport_alloc_free(to);
+    else
+        *message = to;
+    return status;
+}
+
+/* ---- life ---- */
+
+static void drop_bad(struct gate *g)
+{
+    size_t at = 0;
+    for (struct holder *h; (h = idmap_next(&g->holders, &at)) != NULL;) {
+        if (enroll_is_good(g->settings.enroll, h->agent))
+            continue;
+        for (enum slot slot = LIVE; slot < SLOTS; slot++)
+            drop_slot(g, h, slot);
+    }
+}
+
+void gate_tick(struct gate *g)
+{
+    uint64_t now = clock_monotonic_ns();
+    if (g == NULL)
+        return;
+    pthread_mutex_lock(&g->mutex);
+    if (now - g->looked_ns >= SECOND) {
+        g->looked_ns = now;
+        int64_t changes = enroll_changes(g->settings.enroll);
+        if (changes >= 0 && changes != g->changes) {
+            drop_bad(g);
+            g->changes = changes;
+        }
+    }
+    pthread_mutex_unlock(&g->mutex);
+}
+
+int gate_new(const struct gate_settings *settings, struct gate **out)
+{
+    struct gate *g = *out = calloc(1, sizeof *g);
+    if (g == NULL)
+        return SKEIN_NO_MEMORY;
+    g->settings = *settings;
+    if (g->settings.renew_ms == 0)
+        g->settings.renew_ms = RENEW_MS;
+    if (g->settings.opens_a_second == 0)
+        g->settings.opens_a_second = OPENS_A_SECOND;
+    pthread_mutex_init(&g->mutex, NULL);
+    g->changes = enroll_changes(settings->enroll);
+    return SKEIN_OK;
+}
+
+void gate_free(struct gate **gate)
+{
+    struct gate *g = *gate;
+    size_t at = 0;
+    if (g == NULL)
+        return;
+    *gate = NULL;
+    for (struct holder *h; (h = idmap_next(&g->holders, &at)) != NULL;) {
+        for (enum slot slot = LIVE; slot < SLOTS; slot++)
+            drop_slot(g, h, slot);
+        free(h);
+    }
+    idmap_fini(&g->holders);
+    idmap_fini(&g->sessions);
+    pthread_mutex_destroy(&g->mutex);
+    free(g);
+}
