@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "checksum.h"
 #include "clock.h"
 #include "json.h"
 
@@ -121,6 +122,30 @@ static void too_few(struct http_exchange *x, const struct capture_request *q)
                      (unsigned long long)q->min_targets);
 }
 
+/* The header Idempotency-Key: *once where there is one. False after a 400 was given. */
+static bool read_once(struct http_exchange *x, const cJSON *body, struct capture_once *once)
+{
+    const char *key = http_header(x, "Idempotency-Key");
+    if (key == NULL)
+        return true;
+    size_t n = strlen(key);
+    bool valid = n > 0 && n <= 128;
+    for (size_t i = 0; i < n && valid; i++)
+        valid = key[i] > ' ' && key[i] < 0x7f;
+    if (!valid) {
+        http_problem(x, 400, "Idempotency-Key", "must be 1 to 128 visible ASCII characters");
+        return false;
+    }
+    struct buf text = {0};
+    json_print(body, &text);
+    *once = (struct capture_once){http_principal(x)->name, key, checksum64(text.data, text.len)};
+    bool printed = text.status == SKEIN_OK;
+    buf_fini(&text);
+    if (!printed)
+        api_failed(x, SKEIN_NO_MEMORY, "the request cannot be remembered and was not begun");
+    return printed;
+}
+
 static void create(struct collector *c, struct http_exchange *x, struct capture_request *q)
 {
     struct capture_id id;
@@ -136,6 +161,12 @@ static void create(struct collector *c, struct http_exchange *x, struct capture_
         http_reply_json(x, 202, json);
     } else if (status == SKEIN_NOT_FOUND) {
         too_few(x, q);
+    } else if (status == SKEIN_EXISTS && q->once != NULL) {
+        http_problem(x, 422, "Idempotency-Key",
+                     "Idempotency-Key: it came with another request within the last 24 hours");
+    } else if (status == SKEIN_CLOSED && q->once != NULL) {
+        http_problem(x, 409, "Idempotency-Key",
+                     "Idempotency-Key: the capture that it began has been deleted; use a new key");
     } else {
         api_failed(x, status, "the capture could not be saved and was not begun");
     }
@@ -146,6 +177,7 @@ void api_captures_post(void *context, struct http_exchange *x)
     struct collector *c = context;
     struct json_reader r = {{0}};
     struct capture_request q = {0};
+    struct capture_once once = {0};
     struct selector *selector = NULL;
     char error[160];
     cJSON *body = http_body_json(x);
@@ -158,8 +190,10 @@ void api_captures_post(void *context, struct http_exchange *x)
     q.selector = selector;
     if (r.error[0] != '\0')
         api_invalid(x, r.error);
-    else
+    else if (read_once(x, body, &once)) {
+        q.once = once.key != NULL ? &once : NULL;
         create(c, x, &q);
+    }
     selector_free(&selector);
     cJSON_Delete(body);
 }

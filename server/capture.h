@@ -36,7 +36,14 @@ enum capture_kind {
     CAPTURE_RECORD,   /* what comes from now on: pre_ms is 0 */
 };
 
+/* A request that may come again within a day: it begins one capture all the same. */
+struct capture_once {
+    const char *principal, *key;
+    uint64_t checksum; /* of the request */
+};
+
 struct capture_request {
+    const struct capture_once *once; /* NULL: it will not */
     enum capture_kind kind;
     const char *selector_text;
     const struct selector *selector;
@@ -54,7 +61,10 @@ struct capture_request {
 /* Begins a capture on every matching process that is not gone; it is durable when this returns, and
  * its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector matches nobody, or fewer
  * than min_targets); SKEIN_IO, SKEIN_FULL (could not be saved). Nothing is left of one that failed.
- */
+ *
+ * With `once`, a repeat gives the capture that the first one has begun, as it is now; the key is
+ * durable with the capture. SKEIN_EXISTS: the key came with another request; SKEIN_CLOSED: its
+ * capture has been deleted. */
 int capture_create(struct capture_engine *e, const struct capture_request *request,
                    struct capture_id *id, cJSON **out);
 /* SKEIN_OK, SKEIN_NOT_FOUND */

@@ -237,11 +237,53 @@ static int fill(struct capture *c, const struct capture_request *request)
     return c->selector != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
+/* The capture and the key of its request, or neither. */
+static int save_new(struct capture_engine *e, const struct capture *c,
+                    const struct capture_once *request)
+{
+    struct catalog_once once = {.at_ns = c->created_ns, .capture = c->id};
+    if (request != NULL) {
+        once.principal = request->principal;
+        once.key = request->key;
+        once.checksum = request->checksum;
+        e->once = &once;
+    }
+    int status = fleet_flush(e->fleet);
+    e->once = NULL;
+    return status;
+}
+
+/* SKEIN_NOT_FOUND: the request is new. */
+static int find_repeated(struct capture_engine *e, const struct capture_once *request,
+                         struct capture_id *id, cJSON **out)
+{
+    struct catalog_once once = {.principal = request->principal, .key = request->key};
+    int found = catalog_find_once(e->catalog, &once);
+    if (found < 0)
+        return found;
+    if (found == 0 || clock_realtime_ns() - once.at_ns > CAPTURE_ONCE_NS)
+        return SKEIN_NOT_FOUND;
+    if (once.checksum != request->checksum)
+        return SKEIN_EXISTS;
+    const struct capture *c = capture_find(e, &once.capture);
+    if (c == NULL)
+        return SKEIN_CLOSED;
+    *id = c->id;
+    if (out != NULL)
+        *out = capture_json(c, true);
+    return SKEIN_OK;
+}
+
 int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
                           struct capture_id *id, cJSON **out)
 {
     if (out != NULL)
         *out = NULL;
+    if (request->once != NULL) {
+        int repeated = find_repeated(e, request->once, id, out);
+        if (repeated != SKEIN_NOT_FOUND)
+            return repeated;
+    }
     *id = capture_id_new();
     struct capture *c = capture_new(e, id);
     if (c == NULL)
@@ -250,7 +292,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     if (status == SKEIN_OK)
         status = add_chosen(e, c, request);
     if (status == SKEIN_OK)
-        status = fleet_flush(e->fleet);
+        status = save_new(e, c, request->once);
     if (status != SKEIN_OK) {
         capture_discard(e, c);
         return status;

@@ -13,6 +13,7 @@
 #include "stored_set.h"
 
 #define CAPTURE_REASON_MAX 256
+#define CAPTURE_ONCE_NS    (UINT64_C(24) * 3600 * 1000000000u) /* how long a repeat is known */
 
 /* name, text, final */
 #define TARGET_STATUS_LIST(X)                                                                      \
@@ -89,6 +90,8 @@ struct capture_engine {
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
     uint64_t next_purge_ns, next_expiry_ns; /* monotonic */
     struct idmap aliases; /* merged captures that are not saved yet, by the id that was given up */
+
+    const struct catalog_once *once; /* to be saved with the capture that is being begun */
 
     pthread_mutex_t inbox_lock;
     struct stored_note *inbox;

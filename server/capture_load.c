@@ -293,6 +293,8 @@ int capture_save(struct capture_engine *e)
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (c->dirty)
             status = save_capture(e, c);
+    if (status == SKEIN_OK && e->once != NULL)
+        status = catalog_put_once(e->catalog, e->once, e->once->at_ns - CAPTURE_ONCE_NS);
     return status == SKEIN_OK ? capture_save_aliases(e) : status;
 }
 

@@ -65,6 +65,10 @@ static const char *const migrations[] = {
     " FROM targets t JOIN captures c ON c.id = t.capture;"
     "DROP TABLE targets;"
     "ALTER TABLE targets_2 RENAME TO targets;",
+    /* 3: requests that may be repeated */
+    "CREATE TABLE once(principal TEXT NOT NULL, key TEXT NOT NULL, checksum INTEGER NOT NULL,"
+    " at_ns INTEGER NOT NULL, capture TEXT NOT NULL, PRIMARY KEY(principal, key)) WITHOUT ROWID;"
+    "CREATE INDEX once_by_time ON once(at_ns);",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

@@ -77,6 +77,17 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
 typedef int catalog_id_fn(void *context, const struct capture_id *id);
 int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_id_fn *fn, void *context);
 
+/* A request that its sender may repeat, and what it began. Putting one drops those before
+ * `drop_before_ns`. */
+struct catalog_once {
+    const char *principal, *key;
+    uint64_t checksum, at_ns; /* checksum: of the request */
+    struct capture_id capture;
+};
+int catalog_put_once(struct catalog *c, const struct catalog_once *once, uint64_t drop_before_ns);
+/* Looks principal and key up and fills the rest. 1, 0 where there is none, or a status. */
+int catalog_find_once(struct catalog *c, struct catalog_once *once);
+
 /* Merged captures: `from` has no rows any more and stands for `into`, as all that stood for `from`
  * does. */
 int catalog_put_alias(struct catalog *c, const struct capture_id *from,

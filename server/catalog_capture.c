@@ -281,3 +281,38 @@ int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_id_fn *fn, v
                   " ORDER BY expires_ns LIMIT 16",
                   take_id, &walk, "i", I(now_ns));
 }
+
+/* ---- requests that may be repeated ---- */
+
+int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t drop_before_ns)
+{
+    char id[ID_TEXT_BYTES];
+    id_text(p->capture.bytes, id);
+    int status = catalog_status(
+        db_run(c->db, "DELETE FROM once WHERE at_ns<?", NULL, NULL, "i", I(drop_before_ns)));
+    if (status != SKEIN_OK)
+        return status;
+    return catalog_status(db_run(c->db,
+                                 "INSERT OR REPLACE INTO once(principal, key, checksum, at_ns,"
+                                 " capture) VALUES(?,?,?,?,?)",
+                                 NULL, NULL, "ssiis", p->principal, p->key, I(p->checksum),
+                                 I(p->at_ns), id));
+}
+
+static int take_once(void *context, struct db_row *row)
+{
+    struct catalog_once *p = context;
+    p->checksum = (uint64_t)db_i64(row, 0);
+    p->at_ns = (uint64_t)db_i64(row, 1);
+    if (id_parse(db_text(row, 2), p->capture.bytes) != SKEIN_OK)
+        memset(&p->capture, 0, sizeof p->capture);
+    return 1;
+}
+
+int catalog_find_once(struct catalog *c, struct catalog_once *p)
+{
+    int64_t rows =
+        db_run(c->db, "SELECT checksum, at_ns, capture FROM once WHERE principal=? AND key=?",
+               take_once, p, "ss", p->principal, p->key);
+    return rows < 0 ? (int)rows : rows > 0;
+}

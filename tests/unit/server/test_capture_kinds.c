@@ -221,6 +221,51 @@ START_TEST(shared_partitions_are_found_again_after_the_index_is_lost)
 }
 END_TEST
 
+/* POST with a key; the capture's id, or "" where the status is another one than 202. */
+static long post_once(struct fixture *f, const char *body, const char *key, char id[ID_TEXT_BYTES])
+{
+    struct http_response response;
+    char error[128];
+    call(f, "POST", CAPTURES, body, key, &response);
+    cJSON *json =
+        json_parse((const char *)response.body.data, response.body.len, error, sizeof error);
+    ck_assert_ptr_nonnull(json);
+    snprintf(id, ID_TEXT_BYTES, "%s", response.status == 202 ? text_at(json, "capture") : "");
+    cJSON_Delete(json);
+    long status = response.status;
+    http_response_fini(&response);
+    return status;
+}
+
+START_TEST(repeated_request_begins_one_capture_also_after_a_restart)
+{
+    struct fixture f;
+    char first[ID_TEXT_BYTES], id[ID_TEXT_BYTES], path[96];
+    const char *body = "{\"selector\":\"service=shop\",\"deadline_ms\":20000}";
+    const char *key = "Idempotency-Key: a-1";
+    fixture_start(&f);
+    /* One that fails leaves no key. */
+    ck_assert_int_eq(post_once(&f, body, key, id), 422);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    ck_assert_int_eq(post_once(&f, body, key, first), 202);
+    ck_assert_int_eq(post_once(&f, body, key, id), 202);
+    ck_assert_str_eq(id, first);
+    ck_assert_int_eq(post_once(&f, "{\"selector\":\"service=shop\"}", key, id), 422);
+    ck_assert_int_eq(post_once(&f, body, "Idempotency-Key: a 1", id), 400);
+    fixture_restart(&f);
+    ck_assert_int_eq(post_once(&f, body, key, id), 202);
+    ck_assert_str_eq(id, first);
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    ck_assert_int_eq(post_once(&f, body, "Idempotency-Key: a-2", id), 202);
+    ck_assert_str_ne(id, first);
+    snprintf(path, sizeof path, CAPTURES "/%s", first);
+    delete_capture(&f, path);
+    ck_assert_int_eq(post_once(&f, body, key, id), 409);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("capture_kinds", window_may_be_given_by_its_two_ends,
@@ -228,5 +273,6 @@ int main(void)
                               wrong_requests_are_refused_with_the_member_that_is_wrong,
                               capture_is_deleted_when_its_time_is_over_but_not_while_it_is_pinned,
                               captures_share_partitions_and_the_last_one_takes_them_along,
-                              shared_partitions_are_found_again_after_the_index_is_lost, NULL));
+                              shared_partitions_are_found_again_after_the_index_is_lost,
+                 repeated_request_begins_one_capture_also_after_a_restart, NULL));
 }
