@@ -274,5 +274,5 @@ int main(void)
                               capture_is_deleted_when_its_time_is_over_but_not_while_it_is_pinned,
                               captures_share_partitions_and_the_last_one_takes_them_along,
                               shared_partitions_are_found_again_after_the_index_is_lost,
-                 repeated_request_begins_one_capture_also_after_a_restart, NULL));
+                              repeated_request_begins_one_capture_also_after_a_restart, NULL));
 }
