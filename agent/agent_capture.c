@@ -85,8 +85,7 @@ static int post_cut(struct target *target, bool first, bool last)
     struct capture_job *job = calloc(1, sizeof *job);
     if (job == NULL)
         return SKEIN_NO_MEMORY;
-    uint64_t now_ns = clock_realtime_ns();
-    uint64_t end_ns = target->at_ns + target->post_ms * MS;
+    uint64_t now_ns = clock_realtime_ns(), end_ns = target->end_ns;
     job->target = target;
     job->first = first;
     job->last = last;
@@ -94,7 +93,7 @@ static int post_cut(struct target *target, bool first, bool last)
     if (last)
         job->to_ns = now_ns < end_ns ? now_ns : end_ns; /* stopped early: up to now */
     else
-        job->to_ns = target->at_ns;
+        job->to_ns = first ? target->at_ns : now_ns;
     if (job->to_ns <= job->from_ns)
         job->to_ns = job->from_ns + 1;
     if (last) {
@@ -118,6 +117,8 @@ static void finish_target(struct target *target)
     struct loop *loop = target->captures->settings.loop;
     if (target->timer != NULL)
         loop_timer_cancel(loop, &target->timer);
+    if (target->stream_timer != NULL)
+        loop_timer_cancel(loop, &target->stream_timer);
     if (target->last_posted)
         return;
     bool first = !target->first_posted;
@@ -134,21 +135,36 @@ static void timer_finish(void *context)
     finish_target(target);
 }
 
+static void timer_stream(void *context)
+{
+    struct target *target = context;
+    if (__atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0) {
+        finish_target(target);
+        return;
+    }
+    /* A worker that is behind takes what came meanwhile with one cut. */
+    if (__atomic_exchange_n(&target->cutting, 1, __ATOMIC_ACQUIRE) != 0)
+        return;
+    if (post_cut(target, false, false) != SKEIN_OK)
+        __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
+}
+
 /* Due at `at`: the past is cut, and what comes after is waited for. */
 static void start_target(struct target *target)
 {
     struct loop *loop = target->captures->settings.loop;
     uint64_t now_ns = clock_realtime_ns();
-    uint64_t end_ns = target->at_ns + target->post_ms * MS;
-    if (end_ns <= now_ns) {
+    if (target->end_ns <= now_ns) {
         finish_target(target);
         return;
     }
     target->first_posted = true;
     (void)post_cut(target, true, false);
-    uint64_t wait_ms = (end_ns - now_ns + MS - 1) / MS;
+    uint64_t wait_ms = (target->end_ns - now_ns + MS - 1) / MS;
     target->timer = loop_timer_add(loop, wait_ms, 0, timer_finish, target);
-    if (target->timer == NULL)
+    if (target->stream_ms != 0)
+        target->stream_timer = loop_timer_add(loop, target->stream_ms, 1, timer_stream, target);
+    if (target->timer == NULL || (target->stream_ms != 0 && target->stream_timer == NULL))
         finish_target(target);
 }
 
@@ -174,6 +190,10 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     target->at_ns = order->at_ns;
     target->pre_ms = order->pre_ms;
     target->post_ms = order->post_ms;
+    target->end_ns = order->at_ns + order->post_ms * MS;
+    target->stream_ms = order->stream_ms;
+    if (order->stream_ms != 0 && order->deadline_ns != 0 && order->deadline_ns < target->end_ns)
+        target->end_ns = order->deadline_ns;
     target->result.capture = order->capture;
     target->result.process = process->uid;
     target->result.trigger = order->trigger;
@@ -297,6 +317,8 @@ void captures_free(struct captures **captures_p)
         TAILQ_REMOVE(&captures->targets, target, link);
         if (target->timer != NULL)
             loop_timer_cancel(captures->settings.loop, &target->timer);
+        if (target->stream_timer != NULL)
+            loop_timer_cancel(captures->settings.loop, &target->stream_timer);
         target_free(target);
     }
     free(captures);

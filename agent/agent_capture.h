@@ -8,6 +8,9 @@
  *                                              |  stop, or the process is gone  ^
  *                                              +--------------------------------+
  *
+ * A stream also cuts, journals what it has so far and uploads it every stream_ms while it waits.
+ * One whose list of partitions no longer fits a report ends there, with a gap.
+ *
  * A final report is in the spool's journal before it is sent, and before the target's partitions
  * are released for upload.
  */
@@ -51,6 +54,8 @@ struct capture_order {
     const char *reason; /* for the person who reads the capture; NULL for requests */
     uint64_t at_ns;     /* on this host's clock */
     uint64_t pre_ms, post_ms;
+    uint64_t stream_ms;   /* 0: a window */
+    uint64_t deadline_ns; /* of a stream, on this host's clock; 0: none but the window's end */
 };
 
 /* Begins a capture of one process; one that is known already is left alone. Failures are reported

@@ -76,6 +76,9 @@ static void read_capture(struct json_reader *r, const cJSON *root, struct comman
     command->pre_ms = json_u64(r, root, "", "pre_ms", JSON_OPTIONAL, 0, 0, 24 * HOUR_MS);
     command->post_ms = json_u64(r, root, "", "post_ms", JSON_OPTIONAL, 0, 0, 24 * HOUR_MS);
     command->deadline_ns = json_u64(r, root, "", "deadline_ns", JSON_OPTIONAL, 0, 0, INT64_MAX);
+    command->stream_ms = json_u64(r, root, "", "stream_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
+    if (command->stream_ms != 0 && command->stream_ms < COMMAND_STREAM_MS_MIN)
+        fail(r, "stream_ms: must be 0 or 100 to 3600000");
     read_processes(r, root, command);
 }
 

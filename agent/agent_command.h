@@ -12,6 +12,7 @@
 
 #include "ids.h"
 
+#define COMMAND_STREAM_MS_MIN 100
 #define COMMAND_PROCESSES_MAX 1024 /* what fits one message (P-5) */
 
 enum command_kind { COMMAND_CAPTURE = 1, COMMAND_STOP = 2, COMMAND_RULES = 3 };
@@ -22,6 +23,7 @@ struct command {
     cJSON *id;         /* "command" as it came: echoed */
     struct capture_id capture;
     uint64_t at_ns, pre_ms, post_ms, deadline_ns;
+    uint64_t stream_ms; /* 0: a window, else how often its past is cut and uploaded */
     struct process_uid *processes;
     size_t process_count;
     uint64_t generation;

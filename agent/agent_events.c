@@ -258,7 +258,10 @@ static void command_capture(struct agent *agent, const struct command *command)
                                   .trigger = TRIGGER_REQUEST,
                                   .at_ns = host_time(agent, command->at_ns),
                                   .pre_ms = command->pre_ms,
-                                  .post_ms = command->post_ms};
+                                  .post_ms = command->post_ms,
+                                  .stream_ms = command->stream_ms};
+    if (command->deadline_ns != 0)
+        order.deadline_ns = host_time(agent, command->deadline_ns);
     for (size_t i = 0; i < command->process_count; i++) {
         const struct process_uid *uid = &command->processes[i];
         if (captures_know(agent->captures, &command->capture, uid))

@@ -106,6 +106,15 @@ int target_result_add_gap(struct target_result *result, const struct report_gap 
     return SKEIN_OK;
 }
 
+static const char *const spool_reasons[] = {"spool_full", "rejected", "spool_unreadable"};
+
+static const uint64_t *spool_lost(const struct target_result *result, size_t i)
+{
+    const uint64_t *const counters[] = {&result->lost_spool, &result->lost_rejected,
+                                        &result->lost_unreadable};
+    return counters[i];
+}
+
 static void add_window(cJSON *object, uint64_t from_ns, uint64_t to_ns)
 {
     json_add_u64(object, "from_ns", from_ns);
@@ -121,8 +130,10 @@ static void add_ledger(cJSON *root, const struct target_result *result)
         if (result->lost[reason] != 0)
             json_add_u64(lost, partition_loss_text(reason), result->lost[reason]);
     }
-    if (result->lost_spool != 0)
-        json_add_u64(lost, "spool_full", result->lost_spool);
+    for (size_t i = 0; i < sizeof spool_reasons / sizeof spool_reasons[0]; i++) {
+        if (*spool_lost(result, i) != 0)
+            json_add_u64(lost, spool_reasons[i], *spool_lost(result, i));
+    }
 }
 
 static cJSON *range_json(const struct report_range *range)
@@ -228,6 +239,120 @@ static struct report_range range_read(const cJSON *item)
                                  json_u64(&r, item, "", "last", JSON_OPTIONAL, 0, 0, UINT64_MAX),
                                  json_u64(&r, item, "", "events", JSON_OPTIONAL, 0, 0, UINT64_MAX),
                                  json_u64(&r, item, "", "bytes", JSON_OPTIONAL, 0, 0, UINT64_MAX)};
+}
+
+static void add_lost(struct target_result *result, const char *reason, uint64_t events)
+{
+    uint64_t *const counters[] = {&result->lost_spool, &result->lost_rejected,
+                                  &result->lost_unreadable};
+    for (size_t i = 0; i < sizeof spool_reasons / sizeof spool_reasons[0]; i++) {
+        if (strcmp(reason, spool_reasons[i]) == 0)
+            *counters[i] += events;
+    }
+    for (uint8_t i = 1; i < AGENT_LOSS_REASONS; i++) {
+        if (strcmp(reason, partition_loss_text(i)) == 0)
+            result->lost[i] += events;
+    }
+}
+
+int target_result_drop(struct target_result *result, const struct spool_head *lost,
+                       const char *reason)
+{
+    for (size_t i = 0; i < result->range_count; i++) {
+        struct report_range range = result->ranges[i], parts[2];
+        if (range.epoch != lost->key.epoch || range.first > lost->key.sequence ||
+            range.last < lost->key.sequence)
+            continue;
+        range_split(&range, lost, parts);
+        result->range_count--;
+        memmove(result->ranges + i, result->ranges + i + 1,
+                (result->range_count - i) * sizeof *result->ranges);
+        result->events -= lost->events < result->events ? lost->events : result->events;
+        add_lost(result, reason, lost->events);
+        struct report_gap gap = {lost->from_ns, lost->to_ns, reason};
+        int status = target_result_add_gap(result, &gap);
+        if (status == SKEIN_OK && range.first < lost->key.sequence)
+            status = target_result_add_range(result, &parts[0]);
+        if (status == SKEIN_OK && range.last > lost->key.sequence)
+            status = target_result_add_range(result, &parts[1]);
+        return status;
+    }
+    return SKEIN_OK;
+}
+
+/* The text of ours that equals it, for gaps keep no copy. */
+static const char *reason_known(const char *text)
+{
+    static const char *const others[] = {"spool_full",   "spool_failed",    "rejected",
+                                         "agent_failed", "agent_restarted", "spool_unreadable",
+                                         "report_full"};
+    for (uint8_t i = 1; i < AGENT_LOSS_REASONS; i++) {
+        if (strcmp(text, partition_loss_text(i)) == 0)
+            return partition_loss_text(i);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(text, others[i]) == 0)
+            return others[i];
+    }
+    return "unknown";
+}
+
+static uint64_t number(const cJSON *object, const char *key)
+{
+    struct json_reader r = {.error = ""};
+    return object == NULL ? 0 : json_u64(&r, object, "", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
+}
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static void read_window(struct target_result *result, const cJSON *root)
+{
+    uint64_t from_ns = number(member(root, "window"), "from_ns");
+    uint64_t to_ns = number(member(root, "window"), "to_ns");
+    if (from_ns != 0 && (result->from_ns == 0 || from_ns < result->from_ns))
+        result->from_ns = from_ns;
+    if (to_ns > result->to_ns)
+        result->to_ns = to_ns;
+}
+
+int target_result_read(struct target_result *result, const char *report, size_t n)
+{
+    char why[160];
+    struct json_reader r = {.error = ""};
+    cJSON *root = json_parse(report, n, why, sizeof why);
+    if (!cJSON_IsObject(root)) {
+        cJSON_Delete(root);
+        return SKEIN_CORRUPT;
+    }
+    const char *trigger = json_str(&r, root, "", "trigger", JSON_OPTIONAL, "", 32);
+    for (int type = TRIGGER_REQUEST; type <= TRIGGER_CRASH; type++) {
+        if (strcmp(trigger, trigger_text((enum trigger_type)type)) == 0)
+            result->trigger = (enum trigger_type)type;
+    }
+    read_window(result, root);
+    int status = SKEIN_OK;
+    const cJSON *item, *lost = member(member(root, "ledger"), "lost");
+    cJSON_ArrayForEach(item, member(root, "partitions"))
+    {
+        struct report_range range = range_read(item);
+        if (status == SKEIN_OK)
+            status = target_result_add_range(result, &range);
+    }
+    cJSON_ArrayForEach(item, member(root, "gaps"))
+    {
+        const char *reason = json_str(&r, item, "", "reason", JSON_OPTIONAL, "", 64);
+        struct report_gap gap = {number(item, "from_ns"), number(item, "to_ns"),
+                                 reason_known(reason)};
+        if (status == SKEIN_OK)
+            status = target_result_add_gap(result, &gap);
+    }
+    result->events += number(member(root, "ledger"), "events");
+    cJSON_ArrayForEach(item, lost) add_lost(result, item->string, number(lost, item->string));
+    cJSON_Delete(root);
+    return status;
 }
 
 /* Moves the ranges to a new list, all but the lost partition; true if it was there. */

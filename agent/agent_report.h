@@ -54,7 +54,8 @@ struct target_result {
     struct report_range *ranges; /* by epoch and sequence, apart from each other */
     size_t range_count;
     uint64_t events, lost[AGENT_LOSS_REASONS];
-    uint64_t lost_spool; /* events of partitions that the spool would not take */
+    uint64_t lost_spool; /* events of partitions that the spool would not take, or dropped */
+    uint64_t lost_rejected, lost_unreadable;
     struct report_gap *gaps;
     size_t gap_count;
     struct {
@@ -66,6 +67,9 @@ void target_result_fini(struct target_result *result);
 /* Adds partitions that are not listed yet; neighbours become one range. SKEIN_OK, SKEIN_NO_MEMORY.
  */
 int target_result_add_range(struct target_result *result, const struct report_range *range);
+/* Takes a lost partition out, as report_target_drop does. SKEIN_OK, SKEIN_NO_MEMORY. */
+int target_result_drop(struct target_result *result, const struct spool_head *lost,
+                       const char *reason);
 /* Beyond 256 gaps, those of one reason are merged into one that spans them. */
 int target_result_add_gap(struct target_result *result, const struct report_gap *gap);
 
@@ -82,6 +86,10 @@ struct fired_report {
 /* Each appends JSON to `out`; failures are sticky there. */
 void report_target(uint64_t agent, const struct target_result *result, struct buf *out);
 void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *out);
+
+/* Adds what a journalled report of the target says: window, ranges, events, losses, gaps, trigger.
+ * SKEIN_OK, SKEIN_CORRUPT (what was read until then is in), SKEIN_NO_MEMORY. */
+int target_result_read(struct target_result *result, const char *report, size_t n);
 
 /* spool_amend_fn: takes the lost partition out of the list, puts its events under "lost" and its
  * time under "gaps"; a target that has none left is failed. Where that splits a range, the rest of

@@ -19,16 +19,24 @@ struct target {
     struct capture_id capture;
     enum trigger_type trigger;
     char rule[128], reason[256];
-    uint64_t at_ns, pre_ms, post_ms;
+    uint64_t at_ns, pre_ms, post_ms, end_ns;
+    uint64_t stream_ms; /* 0: a window */
     /* loop thread */
-    struct loop_timer *timer;
+    struct loop_timer *timer, *stream_timer;
     bool first_posted, last_posted;
+    /* atomic */
+    uint32_t cutting; /* a cut of the stream waits for the worker or runs */
+    uint32_t full;    /* the report has no room for more ranges: the loop ends the stream */
     /* worker */
     struct cut_marks *marks;
     struct target_result result;
+    bool changed; /* since the last report of a stream */
     int failure;
 };
 TAILQ_HEAD(target_list, target);
+
+/* Ranges of a stream's report; with the gaps they fill a good half of SPOOL_REPORT_MAX. */
+#define CAPTURE_RANGES_MAX 256
 
 /* What was captured lately, so that a repeated command begins nothing (P-7). */
 #define CAPTURES_REMEMBERED 1024

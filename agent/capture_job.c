@@ -17,14 +17,17 @@
 static void add_gap(struct target *target, uint64_t from_ns, uint64_t to_ns, const char *reason)
 {
     struct report_gap gap = {from_ns, to_ns, reason};
+    target->changed = true;
     if (target_result_add_gap(&target->result, &gap) != SKEIN_OK)
         target->failure = SKEIN_NO_MEMORY;
 }
 
 static void take_losses(struct target *target, const struct cut_result *cut)
 {
-    for (size_t i = 0; i < AGENT_LOSS_REASONS; i++)
+    for (size_t i = 0; i < AGENT_LOSS_REASONS; i++) {
         target->result.lost[i] += cut->lost[i];
+        target->changed = target->changed || cut->lost[i] != 0;
+    }
     for (size_t i = 0; i < cut->gap_count; i++)
         add_gap(target, cut->gaps[i].from_ns, cut->gaps[i].to_ns,
                 partition_loss_text(cut->gaps[i].reason));
@@ -50,11 +53,13 @@ static void take_partition(struct target *target, const struct cut_result *cut)
     struct report_range partition = {cut->key.epoch, cut->key.sequence, cut->key.sequence,
                                      cut->events, cut->bytes.len};
     target->result.events += cut->events;
+    target->changed = true;
     if (target_result_add_range(&target->result, &partition) != SKEIN_OK)
         target->failure = SKEIN_NO_MEMORY;
 }
 
-static void cut_window(struct target *target, uint64_t from_ns, uint64_t to_ns)
+/* `whole`: what is left behind the bound is lost; else the next cut brings it. */
+static void cut_window(struct target *target, uint64_t from_ns, uint64_t to_ns, bool whole)
 {
     const struct captures_settings *settings = &target->captures->settings;
     struct cut_request request = {.process = target->process,
@@ -79,38 +84,43 @@ static void cut_window(struct target *target, uint64_t from_ns, uint64_t to_ns)
         if (!more)
             return;
         if (i + 1 == PARTITIONS_A_CUT) {
-            add_gap(target, from_ns, to_ns, partition_loss_text(PARTITION_LOSS_SIZE));
+            if (whole)
+                add_gap(target, from_ns, to_ns, partition_loss_text(PARTITION_LOSS_SIZE));
             return;
         }
     }
 }
 
-/* After the first cut: the past is safe, now it is said what is going on. */
-static void announce(struct target *target, bool last)
+/* After the first cut of a capture that nobody asked for: the past is safe, now it is said why. */
+static void announce_fired(struct target *target)
 {
     const struct captures_settings *settings = &target->captures->settings;
     struct buf text = {0};
-    if (target->trigger != TRIGGER_REQUEST) {
-        struct fired_report fired = {.capture = target->capture,
-                                     .process = target->process,
-                                     .trigger = target->trigger,
-                                     .rule = target->rule[0] != '\0' ? target->rule : NULL,
-                                     .at_ns = target->at_ns,
-                                     .pre_ms = target->pre_ms,
-                                     .post_ms = target->post_ms,
-                                     .reason = target->reason};
-        report_fired(settings->agent, &fired, &text);
-        if (text.status == SKEIN_OK)
-            (void)spool_report_put(settings->spool, SPOOL_FIRED, &target->capture,
-                                   &target->process->uid, (const char *)text.data, text.len);
-        buf_clear(&text);
-    }
-    if (!last) {
-        target->result.state = "capturing";
-        report_target(settings->agent, &target->result, &text);
-    }
-    if (!last && text.status == SKEIN_OK) {
-        char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES], key[128];
+    struct fired_report fired = {.capture = target->capture,
+                                 .process = target->process,
+                                 .trigger = target->trigger,
+                                 .rule = target->rule[0] != '\0' ? target->rule : NULL,
+                                 .at_ns = target->at_ns,
+                                 .pre_ms = target->pre_ms,
+                                 .post_ms = target->post_ms,
+                                 .reason = target->reason};
+    report_fired(settings->agent, &fired, &text);
+    if (text.status == SKEIN_OK)
+        (void)spool_report_put(settings->spool, SPOOL_FIRED, &target->capture,
+                               &target->process->uid, (const char *)text.data, text.len);
+    buf_fini(&text);
+    uplink_wake(settings->uplink);
+}
+
+/* Journals what there is so far, for a restart, and tells the collector. */
+static void announce_progress(struct target *target)
+{
+    const struct captures_settings *settings = &target->captures->settings;
+    char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES], key[128];
+    struct buf text = {0};
+    target->result.state = "capturing";
+    report_target(settings->agent, &target->result, &text);
+    if (text.status == SKEIN_OK) {
         id_text(target->capture.bytes, capture);
         id_text(target->process->uid.bytes, process);
         snprintf(key, sizeof key, "target:%s:%s", capture, process);
@@ -121,6 +131,32 @@ static void announce(struct target *target, bool last)
     }
     buf_fini(&text);
     uplink_wake(settings->uplink);
+    target->changed = false;
+}
+
+/* What was released for upload may have been lost since. */
+static void take_spool_losses(struct target *target)
+{
+    struct spool_head lost;
+    const char *reason;
+    while (spool_loss_take(target->captures->settings.spool, &target->capture,
+                           &target->process->uid, &lost, &reason) == SKEIN_OK) {
+        if (target_result_drop(&target->result, &lost, reason) != SKEIN_OK)
+            target->failure = SKEIN_NO_MEMORY;
+        target->changed = true;
+    }
+}
+
+/* Lets what a stream has cut so far go up, after the journal lists it. */
+static void stream_release(struct target *target)
+{
+    take_spool_losses(target);
+    if (target->changed)
+        announce_progress(target);
+    spool_release(target->captures->settings.spool, &target->capture, &target->process->uid);
+    uplink_wake(target->captures->settings.uplink);
+    if (target->result.range_count >= CAPTURE_RANGES_MAX)
+        __atomic_store_n(&target->full, 1, __ATOMIC_RELAXED);
 }
 
 static void settle_state(struct target *target)
@@ -162,24 +198,43 @@ void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
         uplink_wake(uplink);
 }
 
+/* The rest of a stream that ended before its time. */
+static void add_rest(struct target *target, uint64_t to_ns)
+{
+    if (__atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0 && to_ns < target->end_ns)
+        add_gap(target, to_ns, target->end_ns, "report_full");
+}
+
+static void finish(struct target *target, const struct capture_job *job)
+{
+    const struct captures_settings *settings = &target->captures->settings;
+    target->result.death.signal = job->death.signal;
+    target->result.death.status = job->death.status;
+    target->result.death.known = job->death.known;
+    take_spool_losses(target);
+    add_rest(target, job->to_ns);
+    settle_state(target);
+    capture_finish(settings->spool, settings->uplink, settings->agent, &target->result);
+    if (loop_post(settings->loop, capture_done, target) != SKEIN_OK)
+        log_error("capture", "out of memory: a finished target stays in the table", NULL);
+}
+
 void capture_job_run(void *context)
 {
     struct capture_job *job = context;
     struct target *target = job->target;
-    const struct captures_settings *settings = &target->captures->settings;
-    cut_window(target, job->from_ns, job->to_ns);
+    cut_window(target, job->from_ns, job->to_ns, job->last || target->stream_ms == 0);
     if (job->to_ns > target->result.to_ns)
         target->result.to_ns = job->to_ns;
-    if (job->first)
-        announce(target, job->last);
-    if (job->last) {
-        target->result.death.signal = job->death.signal;
-        target->result.death.status = job->death.status;
-        target->result.death.known = job->death.known;
-        settle_state(target);
-        capture_finish(settings->spool, settings->uplink, settings->agent, &target->result);
-        if (loop_post(settings->loop, capture_done, target) != SKEIN_OK)
-            log_error("capture", "out of memory: a finished target stays in the table", NULL);
-    }
+    if (job->first && target->trigger != TRIGGER_REQUEST)
+        announce_fired(target);
+    if (job->first && !job->last)
+        announce_progress(target);
+    if (job->last)
+        finish(target, job); /* gone with this */
+    else if (target->stream_ms != 0)
+        stream_release(target);
+    if (!job->first && !job->last)
+        __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
     free(job);
 }

@@ -4,9 +4,10 @@
  * uplink and the worker run.
  *
  * What the spool may hold of a target without a final report: an intent (the agent died between two
- * cuts), partitions, or both. Either way the rest of it was in a ring that this run may no longer
- * have, so the target ends here, with what there is and a gap that says why. Only a request of
- * which nothing was taken yet is forgotten: it comes again.
+ * cuts; it lists what those before it brought, which a stream may have uploaded already),
+ * partitions, or both. Either way the rest of it was in a ring that this run may no longer have, so
+ * the target ends here, with what there is and a gap that says why. Only a request of which nothing
+ * was taken yet is forgotten: it comes again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,6 @@
 
 #include "capture_int.h"
 #include "clock.h"
-#include "json.h"
 #include "log.h"
 
 struct leftovers {
@@ -42,6 +42,7 @@ static struct target_result *result_of(struct leftovers *left, const struct capt
     return more;
 }
 
+/* After the intents: those that were journalled, and perhaps released, are listed there. */
 static void take_partition(void *context, const struct spool_head *head, int held)
 {
     struct leftovers *left = context;
@@ -49,6 +50,12 @@ static void take_partition(void *context, const struct spool_head *head, int hel
         held ? result_of(left, &head->capture, &head->key.process) : NULL;
     if (result == NULL)
         return;
+    for (size_t i = 0; i < result->range_count; i++) {
+        const struct report_range *range = &result->ranges[i];
+        if (range->epoch == head->key.epoch && range->first <= head->key.sequence &&
+            range->last >= head->key.sequence)
+            return;
+    }
     struct report_range partition = {head->key.epoch, head->key.sequence, head->key.sequence,
                                      head->events, head->payload_bytes};
     if (target_result_add_range(result, &partition) != SKEIN_OK)
@@ -60,29 +67,11 @@ static void take_partition(void *context, const struct spool_head *head, int hel
         result->to_ns = head->to_ns;
 }
 
-/* The window as the intent told it; it is longer than what the partitions hold. */
 static void take_intent(struct leftovers *left, const struct spool_report *report)
 {
     struct target_result *result = result_of(left, &report->capture, &report->process);
-    char why[160];
-    cJSON *root = result == NULL ? NULL : json_parse(report->text, report->len, why, sizeof why);
-    struct json_reader r = {.error = ""};
-    const char *trigger =
-        root == NULL ? "" : json_str(&r, root, "", "trigger", JSON_OPTIONAL, "", 32);
-    if (result != NULL)
-        result->trigger =
-            strcmp(trigger, trigger_text(TRIGGER_REQUEST)) == 0 ? TRIGGER_REQUEST : TRIGGER_HEALTH;
-    const cJSON *window = root == NULL ? NULL : json_object(&r, root, "", "window", JSON_OPTIONAL);
-    if (window != NULL) {
-        uint64_t from_ns =
-            json_u64(&r, window, "window", "from_ns", JSON_OPTIONAL, 0, 0, UINT64_MAX);
-        uint64_t to_ns = json_u64(&r, window, "window", "to_ns", JSON_OPTIONAL, 0, 0, UINT64_MAX);
-        if (from_ns != 0 && (result->from_ns == 0 || from_ns < result->from_ns))
-            result->from_ns = from_ns;
-        if (to_ns > result->to_ns)
-            result->to_ns = to_ns;
-    }
-    cJSON_Delete(root);
+    if (result != NULL && target_result_read(result, report->text, report->len) == SKEIN_NO_MEMORY)
+        left->status = SKEIN_NO_MEMORY;
 }
 
 static int take_intents(struct spool *spool, struct leftovers *left)
@@ -119,8 +108,9 @@ static void end_target(struct spool *spool, uint64_t agent, struct target_result
 int captures_recover(struct spool *spool, uint64_t agent)
 {
     struct leftovers left = {0};
+    int status = take_intents(spool, &left);
     spool_visit(spool, take_partition, &left);
-    int status = left.status == SKEIN_OK ? take_intents(spool, &left) : left.status;
+    status = status == SKEIN_OK ? left.status : status;
     for (size_t i = 0; i < left.count; i++) {
         if (status == SKEIN_OK)
             end_target(spool, agent, &left.results[i]);

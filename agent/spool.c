@@ -67,7 +67,7 @@ static void drop_locked(struct spool *spool, struct spool_item *item, const char
 {
     char name[SPOOL_NAME_BYTES];
     spool_file_name(&item->head, name);
-    spool_amend_locked(spool, &item->head, reason);
+    spool_lose_locked(spool, &item->head, reason);
     unlinkat(spool->folder, name, 0);
     struct spool_head head = item->head;
     spool_remove_locked(spool, item, true);
@@ -231,7 +231,7 @@ void spool_done(struct spool *spool, const struct partition_key *key, enum spool
         char name[SPOOL_NAME_BYTES];
         struct spool_head head = item->head;
         spool_file_name(&head, name);
-        spool_amend_locked(spool, &head, fate == SPOOL_REJECTED ? "rejected" : "spool_unreadable");
+        spool_lose_locked(spool, &head, fate == SPOOL_REJECTED ? "rejected" : "spool_unreadable");
         make_room_aside(spool);
         if (durable_move(spool->folder, spool->rejected, name) != SKEIN_OK)
             unlinkat(spool->folder, name, 0);
@@ -288,6 +288,7 @@ int spool_open(const struct spool_settings *settings, struct spool **out, char *
     pthread_mutex_init(&spool->mutex, NULL);
     TAILQ_INIT(&spool->items);
     TAILQ_INIT(&spool->reports);
+    TAILQ_INIT(&spool->losses);
     int status = open_folders(spool, settings->folder);
     if (status == SKEIN_OK)
         status = spool_recover(spool);
@@ -316,6 +317,11 @@ void spool_close(struct spool **spool_p)
     while ((entry = TAILQ_FIRST(&spool->reports)) != NULL) {
         TAILQ_REMOVE(&spool->reports, entry, link);
         free(entry);
+    }
+    struct spool_loss *loss;
+    while ((loss = TAILQ_FIRST(&spool->losses)) != NULL) {
+        TAILQ_REMOVE(&spool->losses, loss, link);
+        free(loss);
     }
     if (spool->folder >= 0)
         close(spool->folder);

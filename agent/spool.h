@@ -12,6 +12,9 @@
  *                                           |----spool_done(rejected)--> rejected/ (bounded)
  *                                           +----no room---------------> gone, counted, reported
  *
+ * A stream releases before its final report: what is lost of it meanwhile is taken out of its
+ * intent, and noted for its next report.
+ *
  * One thread at a time puts (the agent's worker); any thread does the rest.
  */
 #ifndef SPOOL_H
@@ -62,6 +65,13 @@ void spool_done(struct spool *spool, const struct partition_key *key, enum spool
  * SKEIN_OK, SKEIN_TOO_LARGE, SKEIN_FULL, SKEIN_IO, SKEIN_NO_MEMORY. */
 int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id *capture,
                      const struct process_uid *process, const char *text, size_t n);
+
+/* The next partition of a capturing target that was released and then lost for `reason` (static
+ * text), so that its next report leaves it out. Its journalled intent does so already; a final
+ * report takes in what nobody asked for. SKEIN_OK, SKEIN_NOT_FOUND. */
+int spool_loss_take(struct spool *spool, const struct capture_id *capture,
+                    const struct process_uid *process, struct spool_head *head,
+                    const char **reason);
 
 struct spool_report {
     uint64_t revision; /* never used twice in a run; grows with every put and rewrite */

@@ -30,6 +30,13 @@ struct spool_entry { /* a journalled report */
 };
 TAILQ_HEAD(spool_entries, spool_entry);
 
+struct spool_loss { /* of a target whose report is an intent */
+    TAILQ_ENTRY(spool_loss) link;
+    struct spool_head head;
+    const char *reason;
+};
+TAILQ_HEAD(spool_losses, spool_loss);
+
 /* constant: folder, rejected, settings. By the mutex: the rest. */
 struct spool {
     int folder, rejected;
@@ -40,6 +47,7 @@ struct spool {
     pthread_mutex_t mutex;
     struct spool_items items;     /* by order */
     struct spool_entries reports; /* by revision */
+    struct spool_losses losses;
     uint64_t next_order, next_revision;
     uint64_t reserved_bytes; /* of puts whose file is being written */
     struct spool_counters counters;
@@ -55,8 +63,9 @@ struct spool_entry *spool_entry_new(const struct spool_head *head, const char *t
 void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry);
 void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry);
 
-/* Rewrites the report that lists this partition; best effort on a failing disk. */
-void spool_amend_locked(struct spool *spool, const struct spool_head *lost, const char *reason);
+/* Rewrites the report that lists this partition, and notes the loss where more reports will follow;
+ * best effort on a failing disk. `reason` is static text. */
+void spool_lose_locked(struct spool *spool, const struct spool_head *lost, const char *reason);
 /* Removes an acknowledged report whose partitions are all gone. */
 void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
                          const struct process_uid *process);

@@ -83,6 +83,57 @@ static int write_entry(struct spool *spool, const struct spool_entry *entry)
     return durable_write(spool->folder, name, parts, 2);
 }
 
+/* The target's final report, or its intent; they share a file. */
+static struct spool_entry *find_target_locked(struct spool *spool, const struct capture_id *capture,
+                                              const struct process_uid *process)
+{
+    struct spool_entry *entry;
+    TAILQ_FOREACH(entry, &spool->reports, link)
+    {
+        if (entry->head.kind != SPOOL_FIRED && same_target(&entry->head, capture, process))
+            return entry;
+    }
+    return NULL;
+}
+
+static void amend_locked(struct spool *spool, const struct spool_entry *entry,
+                         const struct spool_head *lost, const char *reason)
+{
+    if (spool->amend == NULL)
+        return;
+    struct buf text = {0};
+    if (spool->amend(entry->text, entry->len, lost, reason, &text) == SKEIN_OK &&
+        text.len <= SPOOL_REPORT_MAX) {
+        struct spool_head head = entry->head;
+        head.payload_bytes = text.len;
+        head.payload_checksum = checksum64(text.data, text.len);
+        struct spool_entry *fresh = spool_entry_new(&head, (const char *)text.data, text.len);
+        if (fresh != NULL) {
+            (void)write_entry(spool, fresh);
+            spool_entry_add_locked(spool, fresh);
+        }
+    }
+    buf_fini(&text);
+}
+
+/* A report that was written before it was known what has been lost since. */
+static void amend_noted_locked(struct spool *spool, const struct capture_id *capture,
+                               const struct process_uid *process, bool forget)
+{
+    struct spool_loss *loss, *next;
+    for (loss = TAILQ_FIRST(&spool->losses); loss != NULL; loss = next) {
+        next = TAILQ_NEXT(loss, link);
+        struct spool_entry *entry = find_target_locked(spool, capture, process);
+        if (entry == NULL || !same_target(&loss->head, capture, process))
+            continue;
+        amend_locked(spool, entry, &loss->head, loss->reason);
+        if (forget) {
+            TAILQ_REMOVE(&spool->losses, loss, link);
+            free(loss);
+        }
+    }
+}
+
 int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id *capture,
                      const struct process_uid *process, const char *text, size_t n)
 {
@@ -101,47 +152,54 @@ int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id
     /* A report that the disk refuses is still sent: it is lost only if the agent dies as well. */
     pthread_mutex_lock(&spool->mutex);
     spool_entry_add_locked(spool, entry);
+    if (kind != SPOOL_FIRED)
+        amend_noted_locked(spool, capture, process, kind == SPOOL_TARGET);
     pthread_mutex_unlock(&spool->mutex);
     return status;
 }
 
-static struct spool_entry *find_target_locked(struct spool *spool, const struct capture_id *capture,
-                                              const struct process_uid *process)
-{
-    struct spool_entry *entry;
-    TAILQ_FOREACH(entry, &spool->reports, link)
-    {
-        if (entry->head.kind == SPOOL_TARGET && same_target(&entry->head, capture, process))
-            return entry;
-    }
-    return NULL;
-}
-
-void spool_amend_locked(struct spool *spool, const struct spool_head *lost, const char *reason)
+void spool_lose_locked(struct spool *spool, const struct spool_head *lost, const char *reason)
 {
     struct spool_entry *entry = find_target_locked(spool, &lost->capture, &lost->key.process);
-    if (entry == NULL || spool->amend == NULL)
+    if (entry == NULL)
         return;
-    struct buf text = {0};
-    if (spool->amend(entry->text, entry->len, lost, reason, &text) == SKEIN_OK &&
-        text.len <= SPOOL_REPORT_MAX) {
-        struct spool_head head = entry->head;
-        head.payload_bytes = text.len;
-        head.payload_checksum = checksum64(text.data, text.len);
-        struct spool_entry *fresh = spool_entry_new(&head, (const char *)text.data, text.len);
-        if (fresh != NULL) {
-            (void)write_entry(spool, fresh);
-            spool_entry_add_locked(spool, fresh);
+    if (entry->head.kind == SPOOL_INTENT) {
+        /* Without memory for the note the final report lists a partition that never arrives. */
+        struct spool_loss *loss = malloc(sizeof *loss);
+        if (loss != NULL) {
+            *loss = (struct spool_loss){.head = *lost, .reason = reason};
+            TAILQ_INSERT_TAIL(&spool->losses, loss, link);
         }
     }
-    buf_fini(&text);
+    amend_locked(spool, entry, lost, reason);
 }
 
+int spool_loss_take(struct spool *spool, const struct capture_id *capture,
+                    const struct process_uid *process, struct spool_head *head, const char **reason)
+{
+    int status = SKEIN_NOT_FOUND;
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_loss *loss;
+    TAILQ_FOREACH(loss, &spool->losses, link)
+    {
+        if (same_target(&loss->head, capture, process))
+            break;
+    }
+    if (loss != NULL) {
+        *head = loss->head;
+        *reason = loss->reason;
+        TAILQ_REMOVE(&spool->losses, loss, link);
+        free(loss);
+        status = SKEIN_OK;
+    }
+    pthread_mutex_unlock(&spool->mutex);
+    return status;
+}
 void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
                          const struct process_uid *process)
 {
     struct spool_entry *entry = find_target_locked(spool, capture, process);
-    if (entry == NULL || !entry->acked)
+    if (entry == NULL || entry->head.kind != SPOOL_TARGET || !entry->acked)
         return;
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link)

@@ -59,5 +59,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         cJSON_Delete(again);
     }
     buf_fini(&out);
+    struct target_result result = {.state = "capturing"};
+    (void)target_result_read(&result, (const char *)bytes, n);
+    (void)target_result_drop(&result, &lost, "rejected");
+    target_result_fini(&result);
     return 0;
 }

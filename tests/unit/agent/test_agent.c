@@ -475,6 +475,99 @@ START_TEST(a_capture_interrupted_between_two_cuts_ends_with_a_gap)
 }
 END_TEST
 
+static void command_stream(const char *capture, const char *process, unsigned stream_ms)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"command\":\"s-%s\",\"kind\":\"capture\",\"capture\":\"%s\",\"at_ns\":\"%" PRIu64
+             "\",\"pre_ms\":5000,\"post_ms\":3600000,\"stream_ms\":%u,\"processes\":[\"%s\"]}",
+             capture, capture, clock_realtime_ns(), stream_ms, process);
+    ck_assert_uint_ne(fake_command(fake, text), 0);
+}
+
+/* Events of the first n stored partitions, and of all that are stored where there are fewer. */
+static uint64_t events_stored(size_t n)
+{
+    uint64_t events = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes = 0, need;
+        struct partition_key key;
+        struct partition_footer footer;
+        const uint8_t *data = fake_partition(fake, i, &bytes, &key);
+        if (data == NULL)
+            break;
+        ck_assert_int_eq(partition_footer_get(data, bytes, &footer, &need), SKEIN_OK);
+        events += footer.events;
+        partition_footer_free(&footer);
+    }
+    return events;
+}
+
+/* The final report of the stream: one range of at least n partitions, whose events are stored. */
+static void check_stream(const char *capture, double n)
+{
+    char why[160];
+    char *text =
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture, "\"state\":\"uploading\""));
+    cJSON *root = json_parse(text, strlen(text), why, sizeof why);
+    const cJSON *list = cJSON_GetObjectItem(root, "partitions");
+    ck_assert_int_eq(cJSON_GetArraySize(list), 1);
+    ck_assert_double_ge(cJSON_GetObjectItem(list->child, "last")->valuedouble, n - 1);
+    wait_capture_stored(capture);
+    ck_assert_double_eq(cJSON_GetObjectItem(list->child, "events")->valuedouble,
+                        (double)events_stored(SIZE_MAX));
+    ck_assert_double_eq(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(root, "ledger"), "events")->valuedouble,
+        (double)events_stored(SIZE_MAX));
+    cJSON_Delete(root);
+    free(text);
+}
+
+START_TEST(a_stream_uploads_while_it_runs_and_ends_when_stopped)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    command_stream(capture_a, id, 100);
+    fake_wait_stored(fake, 4);
+    free(fake_wait_report(
+        fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"capturing\"", "\"last\":2")));
+    char stop[256];
+    snprintf(stop, sizeof stop, "{\"command\":\"t\",\"kind\":\"stop\",\"capture\":\"%s\"}",
+             capture_a);
+    ck_assert_uint_ne(fake_command(fake, stop), 0);
+    check_stream(capture_a, 4);
+}
+END_TEST
+
+START_TEST(a_stream_ends_with_its_process)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    command_stream(capture_a, id, 100);
+    fake_wait_stored(fake, 2);
+    ck_assert_int_eq(spawn_stop(subject, SIGTERM, 0), 0);
+    subject = 0;
+    check_stream(capture_a, 2);
+}
+END_TEST
+
+START_TEST(a_stream_that_a_killed_agent_left_lists_all_it_brought)
+{
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    command_stream(capture_a, id, 100);
+    fake_wait_stored(fake, 3);
+    ck_assert_int_eq(spawn_stop(agent, SIGKILL, 0), 128 + SIGKILL);
+    start_agent();
+    free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"",
+                                      "agent_restarted")));
+    check_stream(capture_a, 3);
+}
+END_TEST
+
 START_TEST(a_command_right_after_a_restart_waits_for_the_service_to_come_back)
 {
     char id[ID_TEXT_BYTES];
@@ -580,6 +673,9 @@ int main(void)
     tcase_add_test(tc, a_service_can_ask_for_a_snapshot);
     tcase_add_test(tc, killed_in_the_middle_of_uploads_it_loses_and_repeats_nothing);
     tcase_add_test(tc, a_capture_interrupted_between_two_cuts_ends_with_a_gap);
+    tcase_add_test(tc, a_stream_uploads_while_it_runs_and_ends_when_stopped);
+    tcase_add_test(tc, a_stream_ends_with_its_process);
+    tcase_add_test(tc, a_stream_that_a_killed_agent_left_lists_all_it_brought);
     tcase_add_test(tc, a_command_right_after_a_restart_waits_for_the_service_to_come_back);
     tcase_add_test(tc, garbage_on_its_socket_leaves_it_serving);
     tcase_add_test(tc, sigterm_ends_captures_and_drains);

@@ -121,6 +121,40 @@ START_TEST(neighbours_are_one_range_in_whatever_order_they_come)
 }
 END_TEST
 
+START_TEST(a_report_that_is_read_again_says_the_same)
+{
+    struct target_result result = {.capture = capture,
+                                   .process = process,
+                                   .trigger = TRIGGER_CRASH,
+                                   .state = "capturing",
+                                   .from_ns = 10,
+                                   .to_ns = 20};
+    struct report_range range = {1, 4, 9, 60, 600};
+    struct report_gap gap = {11, 12, "overwritten"};
+    result.events = 60;
+    result.lost[1] = 5;
+    ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
+    ck_assert_int_eq(target_result_add_gap(&result, &gap), SKEIN_OK);
+    struct spool_head lost = {
+        .key = {process, 1, 6}, .events = 10, .payload_bytes = 100, .from_ns = 5, .to_ns = 6};
+    ck_assert_int_eq(target_result_drop(&result, &lost, "spool_unreadable"), SKEIN_OK);
+    ck_assert_int_eq(target_result_drop(&result, &lost, "spool_unreadable"), SKEIN_OK);
+    ck_assert_uint_eq(result.events, 50);
+    ck_assert_uint_eq(result.range_count, 2);
+    struct buf first = {0}, second = {0};
+    report_target(1, &result, &first);
+    struct target_result again = {.capture = capture, .process = process, .state = "capturing"};
+    ck_assert_int_eq(target_result_read(&again, (char *)first.data, first.len), SKEIN_OK);
+    report_target(1, &again, &second);
+    ck_assert_str_eq(text_of(&first), text_of(&second));
+    ck_assert_int_eq(target_result_read(&again, "[1", 2), SKEIN_CORRUPT);
+    buf_fini(&first);
+    buf_fini(&second);
+    target_result_fini(&result);
+    target_result_fini(&again);
+}
+END_TEST
+
 static int parse(const char *text, struct command **command, cJSON **id, char *error)
 {
     return command_parse(text, strlen(text), command, id, error, 256);
@@ -134,12 +168,13 @@ START_TEST(commands_are_read_with_integers_in_both_forms)
     ck_assert_int_eq(
         parse(
             "{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":\"1763719200000000001\","
-            "\"pre_ms\":5,\"post_ms\":\"6\",\"new\":{},\"processes\":[\"02000000000000000000000000000000\"]}",
+            "\"pre_ms\":5,\"post_ms\":\"6\",\"stream_ms\":250,\"new\":{},\"processes\":[\"02000000000000000000000000000000\"]}",
             &command, &id, error),
         SKEIN_OK);
     ck_assert_uint_eq(command->at_ns, UINT64_C(1763719200000000001));
     ck_assert_uint_eq(command->pre_ms, 5);
     ck_assert_uint_eq(command->post_ms, 6);
+    ck_assert_uint_eq(command->stream_ms, 250);
     ck_assert(capture_id_equal(&command->capture, &capture));
     ck_assert(process_uid_equal(&command->processes[0], &process));
     command_free(&command);
@@ -154,6 +189,9 @@ START_TEST(a_command_that_is_refused_can_be_answered)
         {"{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":1,\"processes\":[]}",
          "processes"},
         {"{\"command\":\"x\",\"kind\":\"rules\",\"generation\":1,\"rules\":{}}", "rules"},
+        {"{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":1,\"stream_ms\":99,"
+         "\"processes\":[\"02000000000000000000000000000000\"]}",
+         "stream_ms"},
         {"{\"command\":\"x\",\"kind\":\"stop\"}", "capture"},
         {"{\"command\":\"x\",\"kind\":\"fly\"}", "kind"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -185,7 +223,8 @@ int main(void)
 {
     return suite_run(suite_of(
         "agent report", a_target_report_says_what_there_is, very_many_gaps_still_fit_one_message,
-        a_lost_partition_is_counted_once, neighbours_are_one_range_in_whatever_order_they_come,
+        a_lost_partition_is_counted_once, a_report_that_is_read_again_says_the_same,
+        neighbours_are_one_range_in_whatever_order_they_come,
         commands_are_read_with_integers_in_both_forms, a_command_that_is_refused_can_be_answered,
         acknowledgements_say_yes_or_why_not, NULL));
 }

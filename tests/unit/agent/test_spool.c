@@ -82,8 +82,7 @@ static struct spool_counters counters(void)
     return c;
 }
 
-/* A report that lists sequences first to last. */
-static void report(const char *state, uint64_t first, uint64_t last)
+static void report_as(uint16_t kind, const char *state, uint64_t first, uint64_t last)
 {
     struct target_result result = {.capture = capture, .process = process, .state = state};
     for (uint64_t i = first; i <= last; i++) {
@@ -93,11 +92,17 @@ static void report(const char *state, uint64_t first, uint64_t last)
     }
     struct buf text = {0};
     report_target(7, &result, &text);
-    ck_assert_int_eq(spool_report_put(spool, SPOOL_TARGET, &capture, &process,
-                                      (const char *)text.data, text.len),
-                     SKEIN_OK);
+    ck_assert_int_eq(
+        spool_report_put(spool, kind, &capture, &process, (const char *)text.data, text.len),
+        SKEIN_OK);
     buf_fini(&text);
     target_result_fini(&result);
+}
+
+/* A report that lists sequences first to last. */
+static void report(const char *state, uint64_t first, uint64_t last)
+{
+    report_as(SPOOL_TARGET, state, first, last);
 }
 
 static char *report_text(uint64_t *revision)
@@ -184,6 +189,34 @@ START_TEST(a_full_spool_drops_its_oldest_and_says_so)
         strstr(text, "\"gaps\":[{\"from_ns\":0,\"to_ns\":99,\"reason\":\"spool_full\"}]"));
     ck_assert_ptr_nonnull(strstr(text, "\"lost\":{\"spool_full\":10}"));
     ck_assert_ptr_nonnull(strstr(text, "\"first\":1,\"last\":3,\"events\":30,"));
+    free(text);
+}
+END_TEST
+
+START_TEST(what_a_running_stream_loses_leaves_its_intent_and_its_later_reports)
+{
+    reopen(4 * 8192);
+    for (uint64_t i = 0; i < 4; i++)
+        ck_assert_int_eq(put(i, 8000), SKEIN_OK);
+    report_as(SPOOL_INTENT, "capturing", 0, 3);
+    spool_release(spool, &capture, &process);
+    ck_assert_uint_eq(queued(), 4);
+    ck_assert_int_eq(put(4, 8000), SKEIN_OK);
+    ck_assert_int_eq(put(5, 8000), SKEIN_OK);
+    char *text = report_text(NULL);
+    ck_assert_ptr_nonnull(strstr(text, "\"first\":2,\"last\":3,\"events\":20,"));
+    free(text);
+    /* The one is taken into account by whoever writes the next report, the other comes too late. */
+    struct spool_head head;
+    const char *reason;
+    ck_assert_int_eq(spool_loss_take(spool, &capture, &process, &head, &reason), SKEIN_OK);
+    ck_assert_uint_eq(head.key.sequence, 0);
+    ck_assert_str_eq(reason, "spool_full");
+    report("uploading", 1, 5);
+    ck_assert_int_eq(spool_loss_take(spool, &capture, &process, &head, &reason), SKEIN_NOT_FOUND);
+    text = report_text(NULL);
+    ck_assert_ptr_nonnull(strstr(text, "\"first\":2,\"last\":5,\"events\":40,"));
+    ck_assert_ptr_nonnull(strstr(text, "\"lost\":{\"spool_full\":10}"));
     free(text);
 }
 END_TEST
@@ -360,6 +393,7 @@ int main(void)
     tcase_add_test(tc, the_queue_survives_a_restart_in_order);
     tcase_add_test(tc, partitions_without_a_report_stay_held_after_a_restart);
     tcase_add_test(tc, a_full_spool_drops_its_oldest_and_says_so);
+    tcase_add_test(tc, what_a_running_stream_loses_leaves_its_intent_and_its_later_reports);
     tcase_add_test(tc, a_target_that_lost_everything_is_failed);
     tcase_add_test(tc, held_partitions_are_never_dropped);
     tcase_add_test(tc, the_same_key_is_taken_once);
