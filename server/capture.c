@@ -235,6 +235,7 @@ int capture_delete(struct capture_engine *e, const struct capture_id *id)
     int status = c != NULL ? mark_deleted(e, &whole) : waiting ? SKEIN_OK : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK && c != NULL) {
         fleet_drop_commands(e->fleet, &whole);
+        capture_publish(e, c, "capture.deleted");
         capture_discard(e, c);
         metrics_add(captures_deleted_total, 1);
     }

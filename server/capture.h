@@ -11,6 +11,7 @@
 #ifndef CAPTURE_H
 #define CAPTURE_H
 
+#include "events.h"
 #include "fleet.h"
 #include "index.h"
 
@@ -21,6 +22,7 @@ struct capture_settings {
     /* Deletes a capture's partitions for good; waits. Called without the lock. */
     int (*purge)(void *context, const struct capture_id *capture);
     void *context;
+    struct events *events; /* told of captures; NULL: nobody is */
 };
 
 /* Loads the captures that run and looks at what of them has arrived meanwhile. SKEIN_OK,

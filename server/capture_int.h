@@ -166,6 +166,9 @@ void capture_saved_aliases(struct capture_engine *e);
 /* a deleted one's partitions, in the next rounds */
 int capture_purge_soon(void *engine, const struct capture_id *id);
 
+/* capture_events.c: "capture.created", "capture.finished", "capture.deleted" */
+void capture_publish(struct capture_engine *e, const struct capture *c, const char *type);
+
 /* capture_inbox.c */
 void capture_take_inbox(struct capture_engine *e);
 

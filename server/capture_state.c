@@ -173,6 +173,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     c->status = status;
     capture_assert(c);
     log_end(c);
+    capture_publish(e, c, "capture.finished");
 }
 
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns)

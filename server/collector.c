@@ -251,7 +251,8 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     const struct collector_config *g = &c->config;
     struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
                                    g->max_agents,      g->max_processes, g->keep_gone_ms};
-    struct capture_settings captures = {g->deadline_ms, purge, c};
+    struct capture_settings captures = {
+        .deadline_ms = g->deadline_ms, .purge = purge, .context = c};
     struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour};
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
                                 on_report, on_tick,      generation,  save,       saved,
@@ -262,6 +263,7 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
         status = fleet_new(&fleet, c->catalog, &c->fleet);
     if (status == SKEIN_OK)
         status = rules_new(&rules, c->fleet, c->catalog, &c->rules);
+    captures.events = c->events;
     if (status == SKEIN_OK)
         status = capture_engine_new(&captures, c->fleet, c->catalog, c->index, &c->captures);
     if (status != SKEIN_OK)

@@ -247,6 +247,33 @@ START_TEST(watchers_wait_without_holding_the_server)
 }
 END_TEST
 
+START_TEST(life_of_a_capture_is_told)
+{
+    static const char id[] = "000000000000000000000000000000c1";
+    struct fixture f;
+    char error[256], path[96];
+    fixture_start(&f);
+    int fd = connect_watcher(&f, "");
+    expect_words(fd, "event: ready");
+    wire_agent_processes(&f.agent, 1, 1, "svc");
+    ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, id, 1, NULL, clock_realtime_ns()),
+                                error, sizeof error));
+    expect_words(fd, "event: capture.created");
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, id, 1, "uploading", 1, 1), error,
+                                sizeof error));
+    expect_words(fd, "event: capture.finished");
+    snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    struct http_response deleted;
+    call(&f, "DELETE", path, NULL, NULL, &deleted);
+    ck_assert_int_eq(deleted.status, 204);
+    http_response_fini(&deleted);
+    expect_words(fd, "event: capture.deleted");
+    close(fd);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(last_event_id_is_taken_from_the_header)
 {
     struct fixture f;
@@ -264,10 +291,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "events", watcher_hears_what_happens_after_it_came,
-        watcher_that_comes_back_hears_what_it_missed, slow_watcher_is_told_of_the_gap,
-        confined_watcher_hears_only_of_its_own_and_no_details,
-        watchers_are_counted_and_refused_above_the_limit, quiet_watcher_gets_signs_of_life,
-        watchers_wait_without_holding_the_server, last_event_id_is_taken_from_the_header, NULL));
+    return suite_run(
+        suite_of("events", watcher_hears_what_happens_after_it_came,
+                 watcher_that_comes_back_hears_what_it_missed, slow_watcher_is_told_of_the_gap,
+                 confined_watcher_hears_only_of_its_own_and_no_details,
+                 watchers_are_counted_and_refused_above_the_limit, quiet_watcher_gets_signs_of_life,
+                 watchers_wait_without_holding_the_server, last_event_id_is_taken_from_the_header,
+                 life_of_a_capture_is_told, NULL));
 }

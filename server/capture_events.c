@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What watchers hear of captures (events.h). Under the control lock.
+ */
+#include <stdio.h>
+
+#include "capture_int.h"
+
+/* Each target's labels on a line, for watchers that may see some processes only. */
+static void put_labels(const struct capture *c, struct buf *lines)
+{
+    char process[ID_TEXT_BYTES];
+    for (size_t i = 0; i < c->target_count; i++) {
+        const struct capture_target *t = c->targets[i];
+        id_text(t->process.bytes, process);
+        event_labels(lines, t->service, t->host, t->pid, process, t->labels);
+    }
+    buf_put_u8(lines, 0);
+}
+
+void capture_publish(struct capture_engine *e, const struct capture *c, const char *type)
+{
+    char id[ID_TEXT_BYTES];
+    struct buf labels = {0};
+    cJSON *listing = e->settings.events != NULL ? capture_json(c, false) : NULL;
+    cJSON *data = cJSON_CreateObject();
+    static const char *const told[] = {"kind", "status", "trigger", "target_counts", "verdict"};
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(listing, told[i]);
+        if (member != NULL)
+            cJSON_AddItemToObject(data, told[i], member);
+    }
+    cJSON_Delete(listing);
+    id_text(c->id.bytes, id);
+    put_labels(c, &labels);
+    struct event_note note = {.type = type,
+                              .about = "capture",
+                              .name = id,
+                              .labels =
+                                  labels.status == SKEIN_OK ? (const char *)labels.data : NULL,
+                              .data = data};
+    events_publish(e->settings.events, &note);
+    buf_fini(&labels);
+}
