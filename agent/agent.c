@@ -107,6 +107,7 @@ static int start_rules(struct agent *agent)
                                             .captures = agent->captures,
                                             .uplink = agent->uplink,
                                             .worker = agent->worker,
+                                            .host_page = agent->host_page,
                                             .exec_allow = &agent->config->exec_allow,
                                             .host = agent->host,
                                             .folder = agent->state.folder,

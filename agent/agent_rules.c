@@ -258,7 +258,10 @@ int agent_rules_new(const struct agent_rules_settings *settings, struct agent_ru
     rules->settings = *settings;
     TAILQ_INIT(&rules->watches);
     rules->report_timer = loop_timer_add(settings->loop, REPORT_EVERY_MS, 1, report_due, rules);
-    if (rules->report_timer == NULL) {
+    if (rules->report_timer == NULL ||
+        rule_scanner_new(settings->loop, settings->worker, settings->host_page, &rules->scanner) !=
+            SKEIN_OK) {
+        loop_timer_cancel(settings->loop, &rules->report_timer);
         free(rules);
         return SKEIN_NO_MEMORY;
     }
@@ -283,6 +286,7 @@ void agent_rules_free(struct agent_rules **rules_p)
     struct watch_item *watch;
     while ((watch = TAILQ_FIRST(&rules->watches)) != NULL)
         watch_end(watch);
+    rule_scanner_free(&rules->scanner);
     for (size_t i = 0; i < rules->process_count; i++)
         process_unref(&rules->processes[i]);
     free(rules->processes);

@@ -25,6 +25,7 @@ struct agent_rules_settings {
     struct captures *captures;
     struct uplink *uplink;
     struct worker *worker;
+    struct host_page_owner *host_page;
     const struct config_strs *exec_allow; /* read on the loop thread; may change between calls */
     const char *host;
     int folder; /* where rules.json and rules-state.json are kept */

@@ -63,7 +63,7 @@ static int work_init(struct cut_work *work, struct host_page_owner *host,
     if (work->told_inside == NULL)
         return SKEIN_NO_MEMORY;
     int status = work->marks != NULL ? cut_marks_fit(work->marks, p) : SKEIN_OK;
-    work->generation = host_page_switch(host);
+    work->generation = request->look ? host_page_generation(host) : host_page_switch(host);
     clocks_set(work, host);
     keep_set(work);
     return status;
@@ -364,7 +364,7 @@ static int partition_finish(struct cut_work *work)
 static int partition_account(struct cut_work *work)
 {
     int status = cut_marks_advance(work);
-    if (status != SKEIN_OK)
+    if (status != SKEIN_OK || work->request->look)
         return status;
     if (!work->result->more)
         cut_baseline_advance(work);

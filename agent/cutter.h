@@ -33,6 +33,9 @@ struct cut_request {
     int64_t clock_offset_ns;
     const char *host;
     uint64_t max_bytes; /* ring bytes in a partition; 0 or more than 16 MiB: 16 MiB */
+    /* Only to look: no generation ends, and neither the process's baseline of losses nor its next
+     * sequence moves, so that the cuts of captures are as if this one had not been. */
+    bool look;
 };
 
 struct cut_gap {

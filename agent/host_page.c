@@ -168,6 +168,11 @@ uint64_t host_page_switch(struct host_page_owner *owner)
     return __atomic_fetch_add(&owner->page->generation, 1, __ATOMIC_ACQ_REL);
 }
 
+uint64_t host_page_generation(const struct host_page_owner *owner)
+{
+    return __atomic_load_n(&owner->page->generation, __ATOMIC_RELAXED);
+}
+
 uint8_t host_page_clock(const struct host_page_owner *owner)
 {
     return owner->clock;

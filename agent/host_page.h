@@ -17,6 +17,7 @@ void host_page_free(struct host_page_owner **owner);
 int host_page_fd(const struct host_page_owner *owner); /* to hand to producers: read-only there */
 /* stores generation + 1; returns the one that ended */
 uint64_t host_page_switch(struct host_page_owner *owner);
+uint64_t host_page_generation(const struct host_page_owner *owner); /* the one that runs */
 uint8_t host_page_clock(const struct host_page_owner *owner);
 uint8_t host_page_shift(const struct host_page_owner *owner);
 

@@ -49,7 +49,7 @@ void watch_report(struct watch_item *watch)
     buf_fini(&text);
 }
 
-static void set_health(struct watch_item *watch, enum health health, uint64_t at_ns)
+void watch_set_health(struct watch_item *watch, enum health health, uint64_t at_ns)
 {
     static const char *const words[] = {"check passes", "check fails", "condition is over",
                                         "condition holds"};
@@ -148,7 +148,7 @@ void watch_take(struct watch_item *watch, const struct check_result *result)
         watch->fired_now = false;
         watch->passed_once = true;
         watch->last_error[0] = '\0';
-        set_health(watch, HEALTH_PASSING, result->at_ns);
+        watch_set_health(watch, HEALTH_PASSING, result->at_ns);
         return;
     }
     watch->failures++;
@@ -159,7 +159,7 @@ void watch_take(struct watch_item *watch, const struct check_result *result)
         watch->fired_now = true;
         watch_fire(watch, result->at_ns, result->reason);
     }
-    set_health(watch, HEALTH_FAILING, result->at_ns);
+    watch_set_health(watch, HEALTH_FAILING, result->at_ns);
 }
 
 void watch_hinder(struct watch_item *watch, const char *why)
@@ -225,7 +225,7 @@ void watch_start(struct watch_item *watch)
         watch_report(watch);
         break;
     default:
-        watch_hinder(watch, "this agent does not look at events yet");
+        events_start(watch);
         break;
     }
 }
@@ -257,6 +257,7 @@ void watch_end(struct watch_item *watch)
     uplink_forget(watch->rules->settings.uplink, key);
     TAILQ_REMOVE(&watch->rules->watches, watch, link);
     health_stop(watch);
+    events_stop(watch);
     process_unref(&watch->process);
     free(watch);
 }

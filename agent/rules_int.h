@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the rules, shared by agent_rules.c, rule_watch.c, rule_health.c, rule_memory.c and
- * rules_store.c alone. Loop thread.
+ * The inside of the rules, shared by agent_rules.c, rule_watch.c, rule_events.c, rule_health.c,
+ * rule_memory.c and rules_store.c alone. Loop thread.
  */
 #ifndef RULES_INT_H
 #define RULES_INT_H
@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "agent_rules.h"
+#include "rule_scan.h"
 #include "rule_system.h"
 
 enum health { HEALTH_UNKNOWN, HEALTH_PASSING, HEALTH_FAILING };
@@ -28,6 +29,9 @@ struct watch_item {
     uint64_t checks, failures, fired, suppressed;
     uint64_t memory_key;
     struct system_state system;
+    struct rule_scan *scan; /* of a condition on events */
+    struct scan_window window;
+    uint64_t unseen; /* looks that did not see everything */
     char last_error[256];
 };
 TAILQ_HEAD(watch_list, watch_item);
@@ -49,6 +53,7 @@ struct agent_rules {
     size_t process_count;
     struct watch_list watches;
     struct loop_timer *report_timer;
+    struct rule_scanner *scanner;
     struct rule_memory memories[RULE_MEMORIES];
     bool memories_changed;
 };
@@ -61,6 +66,8 @@ void watch_report(struct watch_item *watch);
 void watch_take(struct watch_item *watch, const struct check_result *result);
 /* Fires, unless it has lately. */
 void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason);
+/* Reports where it is new. */
+void watch_set_health(struct watch_item *watch, enum health health, uint64_t at_ns);
 /* What keeps it from being looked at: told, without a change of its health. */
 void watch_hinder(struct watch_item *watch, const char *why);
 
@@ -68,6 +75,10 @@ void watch_hinder(struct watch_item *watch, const char *why);
 void health_start(struct watch_item *watch); /* anew where it has been started */
 void health_stop(struct watch_item *watch);
 void health_heard(struct watch_item *watch); /* the process has said how it is */
+
+/* rule_events.c: looks at the ring's events. */
+void events_start(struct watch_item *watch);
+void events_stop(struct watch_item *watch);
 
 /* rule_memory.c */
 uint64_t rule_memory_key(const struct rule_spec *spec, const struct process *process);

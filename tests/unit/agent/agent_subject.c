@@ -47,7 +47,12 @@ int main(int argc, char **argv)
     for (uint64_t n = 0; !ended; n++) {
         struct timespec pause = {.tv_nsec = 500000};
         SKEIN_INSTANT("tick", (u64, "n", n));
+        SKEIN_COUNTER("ticks", n);
+        if (n % 64 == 0)
+            SKEIN_LOG(SKEIN_WARN, "still here");
+        SKEIN_BEGIN("pause");
         nanosleep(&pause, NULL);
+        SKEIN_END();
         if (troubles < 2)
             (void)skein_health(troubles == 0, troubles == 0 ? NULL : "the queue is full");
         if (asked && skein_snapshot("the test asked") == SKEIN_OK)

@@ -111,6 +111,35 @@ START_TEST(everything_that_was_written_comes_out_once)
 }
 END_TEST
 
+START_TEST(a_look_finds_what_is_new_and_leaves_the_cuts_as_they_were)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(4) << 20);
+    struct child child = child_start(f, work_a_little);
+    ck_assert(child_hear(child.from));
+    struct cut_marks *marks = NULL;
+    struct cut_result result;
+    ck_assert_int_eq(cut_marks_new(f->last, &marks), SKEIN_OK);
+    uint64_t generation = host_page_generation(f->host), sequence = f->last->next_sequence;
+    const struct cut_request look = {
+        .process = f->last, .to_ns = UINT64_MAX / 2, .marks = marks, .look = true};
+    ck_assert_int_eq(partition_cut(f->host, &look, &result), SKEIN_OK);
+    ck_assert_uint_eq(partition_sum_get(&result.bytes).regions, 1000);
+    cut_result_fini(&result);
+    ck_assert_int_eq(partition_cut(f->host, &look, &result), SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    ck_assert_uint_eq(host_page_generation(f->host), generation);
+    ck_assert_uint_eq(f->last->next_sequence, sequence);
+    ck_assert_int_eq(fixture_cut(f->host, f->last, NULL, 0, &result), SKEIN_OK);
+    ck_assert_uint_eq(partition_sum_get(&result.bytes).regions, 1000);
+    ck_assert_uint_eq(result.key.sequence, sequence);
+    cut_result_fini(&result);
+    cut_marks_free(&marks);
+    ck_assert_int_eq(child_end(&child), 0);
+    fixture_free(f);
+}
+END_TEST
+
 static void range_over_the_cut(int in, int out)
 {
     SKEIN_REGION("long", (u64, "n", 1));
@@ -339,6 +368,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "cutter", everything_that_was_written_comes_out_once,
+        a_look_finds_what_is_new_and_leaves_the_cuts_as_they_were,
         a_second_cut_brings_what_came_since_and_knows_the_open_range,
         an_operation_in_progress_is_shown, an_overwritten_window_has_a_gap_and_no_holes_after_it,
         a_limit_splits_the_cut_and_loses_nothing, a_service_can_ask_for_its_snapshot,

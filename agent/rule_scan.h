@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Conditions of rules on the events of a process: latency of a region, log lines, counters. Every
+ * second the worker looks at what its ring has got since the look before: with marks of its own, so
+ * that no capture misses or repeats anything for it, and at most SCAN_BYTES a look. The loop thread
+ * owns the scan; what was found is handed to it.
+ */
+#ifndef RULE_SCAN_H
+#define RULE_SCAN_H
+
+#include "host_page.h"
+#include "loop.h"
+#include "process.h"
+#include "rule_spec.h"
+#include "worker.h"
+
+#define SCAN_EVERY_MS 1000
+#define SCAN_BYTES    (UINT64_C(4) << 20)
+
+/* What a condition has seen so far: when the last `count` events that match it happened. Pure; one
+ * owner. */
+struct scan_window {
+    uint64_t *times_ns; /* of count places, used in turn */
+    uint64_t count, next, held;
+    uint64_t fresh; /* since it fired */
+};
+int scan_window_init(struct scan_window *window, uint64_t count); /* SKEIN_OK, SKEIN_NO_MEMORY */
+void scan_window_fini(struct scan_window *window);
+/* Takes one event. True: `count` of them, none of which has fired before, lie within window_ns. */
+bool scan_window_add(struct scan_window *window, uint64_t at_ns, uint64_t window_ns);
+/* Whether `count` of them lie within window_ns before now. */
+bool scan_window_holds(const struct scan_window *window, uint64_t now_ns, uint64_t window_ns);
+
+/* An event that matches a condition. */
+struct scan_hit {
+    uint64_t at_ns;   /* realtime, when it happened: of a region, when it ended */
+    char reason[192]; /* what was measured, against the limit */
+};
+
+struct trace_event;
+/* Whether the event matches; fills *hit. Pure. */
+bool scan_event_matches(const struct rule_spec *spec, const struct trace_event *event,
+                        struct scan_hit *hit);
+
+/* One look's outcome for one condition, on the loop thread. */
+#define SCAN_HITS_MAX 256
+struct scan_result {
+    const struct scan_hit *hits; /* oldest first; beyond SCAN_HITS_MAX only counted */
+    size_t hit_count;
+    uint64_t hits_dropped;
+    uint64_t unseen; /* looks at a ring that had overwritten or not kept records before they came */
+    uint64_t at_ns;  /* realtime, of the look */
+    int status;      /* SKEIN_OK, or why nothing was seen */
+};
+typedef void scan_fn(void *context, const struct scan_result *result);
+
+/* Takes turns: one look at a time in the worker's queue, so that a cut waits for one at most. A
+ * round begins every SCAN_EVERY_MS, or when the one before is over if that took longer. */
+struct rule_scanner;
+/* loop, worker and host must outlive it. SKEIN_OK, SKEIN_NO_MEMORY. Loop thread. */
+int rule_scanner_new(struct loop *loop, struct worker *worker, struct host_page_owner *host,
+                     struct rule_scanner **out);
+void rule_scanner_free(struct rule_scanner **scanner); /* after its scans were stopped */
+
+struct rule_scan;
+/* Begins with what comes from now on. The worker looks with a rule of the scan's own, made from
+ * the rule's JSON text: the caller's may go while it does. SKEIN_OK, SKEIN_NO_MEMORY. */
+int rule_scan_start(struct rule_scanner *scanner, const char *rule, struct process *process,
+                    scan_fn *fn, void *context, struct rule_scan **out);
+/* Nothing is handed over after this. Loop thread. */
+void rule_scan_stop(struct rule_scan **scan);
+
+#endif
