@@ -327,7 +327,7 @@ void api_captures_trace(void *context, struct http_exchange *x)
                                        .from_ns = from,
                                        .to_ns = to,
                                        .format = export ? TRACE_PERFETTO : TRACE_SKEIN};
-    int status = trace_stream_open(c->store, c->index, &query, &stream);
+    int status = trace_stream_open(c->index, &query, &stream);
     if (status == SKEIN_NOT_FOUND) {
         http_problem(x, 404, NULL, "nothing of this capture%s%s is stored (yet); GET %s says why",
                      one_process ? " and process" : "", window ? " and window" : "",

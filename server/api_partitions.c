@@ -134,7 +134,7 @@ void api_partitions_get(void *context, struct http_exchange *x)
     int status = partition_key_parse(http_part(x, 0), &key);
     if (status == SKEIN_OK) {
         struct trace_stream_query query = {.partition = &key, .format = TRACE_SKEIN};
-        status = trace_stream_open(c->store, c->index, &query, &stream);
+        status = trace_stream_open(c->index, &query, &stream);
     }
     if (status == SKEIN_OK) {
         struct http_source source = {stream, read_stream, end_stream};
@@ -221,16 +221,17 @@ static cJSON *footer_json(const struct partition_footer *f)
 }
 
 /* The footer from as much of the partition's tail as it takes. */
-static int read_footer(struct collector *c, const struct store_place *place,
+static int read_footer(struct collector *c, const struct partition_row *row,
                        struct partition_footer *footer)
 {
+    struct store_place at = row->place, *place = &at;
     size_t need = place->bytes < FOOTER_FIRST_BYTES ? (size_t)place->bytes : FOOTER_FIRST_BYTES;
     for (;;) {
         size_t got = need;
         uint8_t *tail = malloc(got);
         if (tail == NULL)
             return SKEIN_NO_MEMORY;
-        int status = store_read(c->store, place, place->bytes - got, tail, got);
+        int status = index_read(c->index, &row->record.key, place, place->bytes - got, tail, got);
         if (status == SKEIN_OK)
             status = partition_footer_get(tail, got, footer, &need);
         free(tail);
@@ -255,7 +256,7 @@ void api_partitions_footer(void *context, struct http_exchange *x)
         no_partition(x);
         return;
     }
-    int status = read_footer(c, &row.place, &footer);
+    int status = read_footer(c, &row, &footer);
     if (status != SKEIN_OK) {
         api_failed(x, status, "the footer cannot be read");
         return;

@@ -34,6 +34,8 @@ const struct config_param collector_params[] = {
                UINT64_C(4) << 30, "a segment is closed when it is larger"),
     CONFIG_U64(struct collector_config, min_free_bytes, "store.min_free_bytes", UINT64_C(256) << 20,
                0, UINT64_MAX, "disk that is left free: below, agents keep their data"),
+    CONFIG_U64(struct collector_config, compact_below_percent, "store.compact_below_percent", 50, 0,
+               100, "a closed segment with less alive is compacted; 0: none is"),
     CONFIG_U64(struct collector_config, assembling_bytes, "ingest.max_assembling_bytes",
                UINT64_C(256) << 20, 1 << 20, UINT64_MAX, "memory for partitions that are arriving"),
     CONFIG_U64(struct collector_config, commit_wait_ms, "ingest.commit_wait_ms", 5, 0, 1000,
@@ -280,7 +282,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     struct ingest_settings ingest = {g->data_address, g->assembling_bytes, g->commit_wait_ms,
-                                     c->gate};
+                                     c->gate, c->compact_below_percent};
     struct ingest_hooks hooks = {c, on_stored, agent_of};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,

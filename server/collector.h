@@ -22,6 +22,7 @@ struct collector_config {
     char *data_address, *control_address, *http_address, *folder;
     char *log_level, *log_form;
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
+    uint64_t compact_below_percent;
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
     uint64_t deadline_ms, rule_captures_per_hour;
     bool require_sealed, insecure_plaintext;

@@ -56,6 +56,10 @@ typedef int partition_range_fn(void *context, const struct partition_key *key, u
 int64_t index_range(struct index *index, const struct partition_key *key, uint64_t last,
                     partition_range_fn *fn, void *context);
 
+/* As store_read; where compaction has moved the partition, *place becomes the new one. */
+int index_read(struct index *index, const struct partition_key *key, struct store_place *place,
+               uint64_t from, void *out, size_t n);
+
 /* Rows by (to_ns, key), oldest first, until fn returns not 0. fn runs outside all locks and may use
  * the index. Returns rows given to fn, or a status. */
 typedef int partition_row_fn(void *context, const struct partition_row *row);
@@ -105,6 +109,17 @@ int64_t index_tombstones_in(struct index *index, uint64_t segment, struct store_
  * added before store_remove_segment; then tell index_segment_removed. */
 int index_empty_segments(struct index *index, uint64_t *segments, size_t *count);
 int index_segment_removed(struct index *index, uint64_t segment);
+
+/* A closed segment of which less than so many percent is alive. 1, 0 or a status. */
+int index_sparse_segment(struct index *index, unsigned percent, uint64_t *segment);
+/* Rows that lie in a segment, without their texts; at most `room`. Their number, or a status. */
+int64_t index_segment_rows(struct index *index, uint64_t segment, struct partition_row *rows,
+                           size_t room);
+/* Rows whose partitions were appended again, durably, at their new places. All or none. */
+int index_move(struct index *index, const struct partition_row *rows, size_t count);
+/* Says that what is not alive in the segment cannot be given back: it is not sparse until more
+ * dies. */
+int index_segment_keep(struct index *index, uint64_t segment);
 
 /* Adds what the store has behind the last added row; what is there already changes nothing. */
 int index_follow(struct index *index);

@@ -235,6 +235,56 @@ int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
     return n < 0 ? index_fail(index, n) : SKEIN_OK;
 }
 
+int index_sparse_segment(struct index *index, unsigned percent, uint64_t *segment)
+{
+    uint64_t total, bytes, end_segment, end_offset;
+    store_totals(index->store, &total, &bytes, &end_segment, &end_offset);
+    struct number_list list = {segment, 0, 1};
+    int64_t n = db_run(index->write,
+                       "SELECT number FROM segment WHERE live > 0 AND number < ?1"
+                       " AND (bytes + live * ?2) * 100 < ?3 * (written + records * ?2)"
+                       " AND (bytes + ?2 * (live +"
+                       " (SELECT count(*) FROM deleted WHERE segment = number) +"
+                       " (SELECT count(*) FROM tombstone t WHERE segment = number AND " NEEDED
+                       "))) * 100 < ?3 * (written + records * ?2) LIMIT 1",
+                       number_add, &list, "iii", index_i64(end_segment), (int64_t)TOMBSTONE_BYTES,
+                       (int64_t)percent);
+    return n < 0 ? index_fail(index, n) : (int)list.count;
+}
+
+struct row_list {
+    struct partition_row *rows;
+    size_t count, room;
+};
+
+static int row_keep(void *context, struct db_row *from)
+{
+    struct row_list *list = context;
+    struct partition_row *row = &list->rows[list->count++];
+    index_row_get(from, row);
+    row->host = row->service = row->labels = row->exe = "";
+    return list->count == list->room;
+}
+
+int64_t index_segment_rows(struct index *index, uint64_t segment, struct partition_row *rows,
+                           size_t room)
+{
+    struct row_list list = {rows, 0, room};
+    int64_t n = db_run(index->write,
+                       "SELECT " INDEX_COLUMNS
+                       " FROM partitions INDEXED BY by_segment WHERE segment = ?1",
+                       row_keep, &list, "i", index_i64(segment));
+    return n < 0 ? index_fail(index, n) : (int64_t)list.count;
+}
+
+int index_segment_keep(struct index *index, uint64_t segment)
+{
+    int64_t n = db_run(index->write,
+                       "UPDATE segment SET written = bytes, records = live WHERE number = ?1", NULL,
+                       NULL, "i", index_i64(segment));
+    return n < 0 ? index_fail(index, n) : SKEIN_OK;
+}
+
 int index_segment_forget(struct db *db, uint64_t segment, bool with_rows)
 {
     static const char *const steps[] = {

@@ -275,6 +275,32 @@ int index_add(struct index *index, const struct partition_row *rows, size_t coun
     return index_fail(index, status < 0 ? status : ended);
 }
 
+static int rows_move(struct db *db, const struct partition_row *rows, size_t count)
+{
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < count; i++) {
+        const struct store_place *place = &rows[i].place;
+        uint8_t key[INDEX_KEY_BYTES];
+        index_key_put(&rows[i].record.key, key);
+        status = row_move(db, &rows[i], key);
+        if (status == SKEIN_OK)
+            status = index_segment_add(db, place->segment, 1, index_i64(place->bytes), 1);
+        if (status == SKEIN_OK)
+            status = end_set(db, place->segment, place_end(place));
+    }
+    return status;
+}
+
+int index_move(struct index *index, const struct partition_row *rows, size_t count)
+{
+    int status = db_begin(index->write);
+    if (status < 0)
+        return index_fail(index, status);
+    status = rows_move(index->write, rows, count);
+    int ended = db_end(index->write, status == SKEIN_OK);
+    return index_fail(index, status < 0 ? status : ended);
+}
+
 /* ---- finding ---- */
 
 static int find_row(void *context, struct db_row *from)
@@ -324,6 +350,23 @@ int64_t index_range(struct index *index, const struct partition_key *key, uint64
         "SELECT " INDEX_COLUMNS " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key",
         range_row, &walk, "bb", (const void *)low, sizeof low, (const void *)high, sizeof high);
     return n < 0 ? index_fail(index, n) : n;
+}
+
+int index_read(struct index *index, const struct partition_key *key, struct store_place *place,
+               uint64_t from, void *out, size_t n)
+{
+    int status = store_read(index->store, place, from, out, n);
+    for (int again = 0; status == SKEIN_NOT_FOUND && again < 8; again++) {
+        struct partition_row row;
+        int found = index_find(index, key, &row);
+        if (found < 0)
+            return found;
+        if (found == 0 || row.place.bytes != place->bytes) /* a double that the caller began with */
+            return SKEIN_NOT_FOUND;
+        *place = row.place;
+        status = store_read(index->store, place, from, out, n);
+    }
+    return status;
 }
 
 int index_capture_deleted(struct index *index, const struct capture_id *capture)

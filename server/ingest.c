@@ -216,7 +216,7 @@ static void requests_run(struct ingest *in)
 static uint64_t next_due(const struct ingest *in)
 {
     const struct group *g = &in->group;
-    uint64_t due = in->expire_ns;
+    uint64_t due = in->expire_ns < in->compact_ns ? in->expire_ns : in->compact_ns;
     uint64_t group_due = g->durable ? g->retry_ns : g->since_ns + in->commit_wait_ns;
     return g->count > 0 && group_due < due ? group_due : due;
 }
@@ -240,6 +240,7 @@ static void due_run(struct ingest *in)
     struct group *g = &in->group;
     if (g->count > 0 && now >= (g->durable ? g->retry_ns : g->since_ns + in->commit_wait_ns))
         group_commit(in);
+    ingest_compact(in, now);
     if (now >= in->expire_ns) {
         in->expire_ns = now + TICK_NS;
         size_t dropped = now > STALE_NS ? assembler_expire(in->assembler, now - STALE_NS) : 0;
@@ -312,6 +313,9 @@ int ingest_start(const struct ingest_settings *settings, struct store *store, st
         in->hooks = *hooks;
     in->gate = settings->gate;
     in->commit_wait_ns = settings->commit_wait_ms * NS_PER_MS;
+    in->compact_percent =
+        settings->compact_below_percent < 100 ? (unsigned)settings->compact_below_percent : 100;
+    in->compact_ns = in->compact_percent ? 0 : UINT64_MAX;
     in->wake_fd = -1;
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->done, NULL);

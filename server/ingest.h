@@ -15,6 +15,7 @@ struct ingest_settings {
     uint64_t max_assembling_bytes; /* memory for partitions of which chunks are missing */
     uint64_t commit_wait_ms;       /* how long a partition may wait for company in a group commit */
     struct gate *gate;             /* what seals; must outlive ingest; NULL: all is plain */
+    uint64_t compact_below_percent; /* a closed segment with less alive is compacted; 0: none is */
 };
 
 struct ingest_hooks {

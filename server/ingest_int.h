@@ -81,6 +81,9 @@ struct ingest {
     struct index *index;
     struct ingest_hooks hooks;
     uint64_t commit_wait_ns;
+    unsigned compact_percent;
+    uint64_t compact_segment;   /* that is being compacted; 0: none */
+    uint64_t compact_ns;        /* when the next step is due */
     struct assembler *assembler;
     struct group group;
     struct partition_row *rows; /* GROUP_COUNT_MAX, for the commit */
@@ -121,6 +124,8 @@ void group_commit(struct ingest *in);
 int ingest_index_follow(struct ingest *in);
 /* Removes segments that hold nothing any more. SKEIN_OK or the first failure. */
 int ingest_reclaim(struct ingest *in);
+/* One bounded step of compaction, where one is due. */
+void ingest_compact(struct ingest *in, uint64_t now_ns);
 /* On the ingest thread: what ingest_delete_capture asks for. */
 int ingest_delete_now(struct ingest *in, const struct capture_id *capture);
 

@@ -10,12 +10,25 @@
  * many partitions also between two turns of 1 and 2, part of the capture is gone: who deletes it
  * again deletes the rest. Before a segment goes, tombstones in it that are still needed are
  * appended again. Never removes a segment with a row.
+ *
+ * Compaction frees a segment of which little is alive, a step at a time:
+ *
+ *   1 some of its live partitions are appended again, one sync   2 their rows say the new place
+ *   …   3 without a row left it goes as above
+ *
+ * A crash behind 1: both copies are there, and the later is the row's (S-15), before and after the
+ * earlier one is gone. What is damaged is not copied: its row and its segment stay.
  */
 #include <stdlib.h>
 
 #include "ingest_int.h"
+#include "metrics.h"
 
-#define DELETE_BATCH 1024 /* partitions a sync and transaction */
+#define DELETE_BATCH     1024 /* partitions a sync and transaction */
+#define COMPACT_ROWS     256
+#define COMPACT_BYTES    (UINT64_C(4) << 20) /* a step's, so that commits wait a moment only */
+#define COMPACT_STEP_NS  UINT64_C(20000000)
+#define COMPACT_AGAIN_NS UINT64_C(1000000000) /* when nothing was to do, or a step failed */
 
 /* Appends tombstones and lets the index follow. */
 static int tombstones_put(struct ingest *in, const struct store_record *records, size_t count)
@@ -73,6 +86,78 @@ int ingest_reclaim(struct ingest *in)
         if (removed == 0)
             return SKEIN_OK;
     }
+}
+
+/* Copies rows' partitions until the step is full; *copied of them. */
+static int rows_copy(struct ingest *in, struct partition_row *rows, size_t count, size_t *copied)
+{
+    uint64_t bytes = 0;
+    int status = SKEIN_OK;
+    *copied = 0;
+    for (size_t i = 0; status == SKEIN_OK && i < count && bytes < COMPACT_BYTES; i++) {
+        status = store_copy(in->store, &rows[i].record.key, &rows[i].place);
+        bytes += rows[i].place.bytes;
+        *copied += status == SKEIN_OK;
+    }
+    if (status == SKEIN_IO)
+        return status;
+    int synced = store_sync(in->store);
+    return synced < 0 ? synced : status;
+}
+
+/* Copies and moves the next rows of the segment. 1: there are more; 0: it has none; a status. */
+static int rows_compact(struct ingest *in, struct partition_row *rows)
+{
+    int64_t n = index_segment_rows(in->index, in->compact_segment, rows, COMPACT_ROWS);
+    if (n <= 0)
+        return (int)n;
+    size_t copied;
+    int status = rows_copy(in, rows, (size_t)n, &copied);
+    if (status == SKEIN_IO)
+        return status; /* none of them is durable */
+    if (copied > 0) {
+        int moved = index_move(in->index, rows, copied);
+        in->behind |= moved < 0;
+        if (moved < 0)
+            return moved;
+        metrics_add(store_compacted_total, copied);
+    }
+    return status < 0 ? status : 1;
+}
+
+static int compact_step(struct ingest *in)
+{
+    int status = 1;
+    if (in->compact_segment == 0)
+        status = index_sparse_segment(in->index, in->compact_percent, &in->compact_segment);
+    if (status <= 0)
+        return status;
+    struct partition_row *rows = calloc(COMPACT_ROWS, sizeof *rows);
+    if (!rows)
+        return SKEIN_NO_MEMORY;
+    uint64_t segment = in->compact_segment;
+    status = rows_compact(in, rows);
+    free(rows);
+    if (status == 1)
+        return status;
+    in->compact_segment = 0;
+    if (status == SKEIN_CORRUPT || status == SKEIN_NOT_FOUND) {
+        metrics_add(store_damaged_total, 1);
+        return index_segment_keep(in->index, segment);
+    }
+    if (status == SKEIN_OK)
+        status = segment_remove(in, segment);
+    return status < 0 ? status : 1;
+}
+
+void ingest_compact(struct ingest *in, uint64_t now_ns)
+{
+    if (now_ns < in->compact_ns)
+        return;
+    int status = SKEIN_BUSY; /* the index must have all that the store has */
+    if (!in->group.durable && ingest_index_follow(in) == SKEIN_OK)
+        status = compact_step(in);
+    in->compact_ns = now_ns + (status == 1 ? COMPACT_STEP_NS : COMPACT_AGAIN_NS);
 }
 
 /* One turn: tombstones of up to DELETE_BATCH partitions. Their number, or a status. */

@@ -28,6 +28,7 @@
     X(counter, store_torn_bytes_total, "Bytes cut off torn segment tails at start")                \
     X(counter, store_damaged_total, "Damaged places found in segments and skipped")                \
     X(counter, store_doubles_total, "Records of a partition that another record holds already")    \
+    X(counter, store_compacted_total, "Live partitions moved out of sparse segments")              \
     X(gauge, agents_online, "Agents heard from within their lease")                                \
     X(gauge, agents_known, "Agents ever seen")                                                     \
     X(gauge, processes_live, "Processes that are traced now")                                      \

@@ -54,6 +54,11 @@ int store_append(struct store *store, const struct store_record *record, const v
                  size_t bytes, struct store_place *place);
 int store_sync(struct store *store);
 
+/* Appends a partition that lies at *place again, its record as it is there, and sets *place to the
+ * new one; may use the room that min_free_bytes keeps, because its first segment goes then. As
+ * store_append; also SKEIN_NOT_FOUND and SKEIN_CORRUPT (what lies there is damaged). */
+int store_copy(struct store *store, const struct partition_key *key, struct store_place *place);
+
 /* Notes, durably and in one segment, what is deleted: each record a capture or, where that is zero,
  * the key's partition. Where it fails, the first *done of them are noted all the same. May use the
  * room that min_free_bytes keeps. Segments that hold nothing else are the caller's to remove. */

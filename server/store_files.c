@@ -361,16 +361,15 @@ static int writer_begin(struct store *store)
     return SKEIN_OK;
 }
 
+/* keep: bytes of the disk that are left free. */
 static int record_append(struct store *store, const struct segment_record *record,
-                         const void *payload, uint64_t *offset)
+                         const void *payload, uint64_t keep, uint64_t *offset)
 {
     uint64_t free_bytes = 0;
     int status = segment_io_free_bytes(store->folder, &free_bytes);
     if (status < 0)
         return SKEIN_FULL; /* unknown is treated as none: the caller tries again later */
     uint64_t need = record->length + SEGMENT_RECORD_BYTES + 8;
-    /* Deleting must work on a full disk: it is what makes room. */
-    uint64_t keep = record->kind == SEGMENT_TOMBSTONE ? 0 : store->min_free_bytes;
     if (free_bytes < keep || need > free_bytes - keep)
         return SKEIN_FULL;
     if (writer_full(store))
@@ -400,11 +399,53 @@ int store_append(struct store *store, const struct store_record *record, const v
                                .length = bytes,
                                .checksum = checksum64(partition, bytes)};
     uint64_t offset = 0;
-    int status = record_append(store, &r, partition, &offset);
+    int status = record_append(store, &r, partition, store->min_free_bytes, &offset);
     if (status < 0)
         return status == SKEIN_CORRUPT ? SKEIN_INVALID : status;
     *place = (struct store_place){store->writer.number, offset + SEGMENT_RECORD_BYTES, bytes};
     return SKEIN_OK;
+}
+
+/* Reads the record at `place`, verified; the payload into `bytes`. */
+static int record_read(struct store *store, const struct store_place *place,
+                       struct segment_record *record, struct buf *bytes)
+{
+    uint8_t header[SEGMENT_RECORD_BYTES];
+    if (place->offset < SEGMENT_RECORD_BYTES || place->bytes > PARTITION_BYTES_MAX)
+        return SKEIN_CORRUPT;
+    const struct store_place before = {place->segment, place->offset - SEGMENT_RECORD_BYTES,
+                                       sizeof header};
+    uint8_t *at = buf_reserve(bytes, (size_t)place->bytes);
+    if (!at)
+        return SKEIN_NO_MEMORY;
+    int status = store_read(store, &before, 0, header, sizeof header);
+    if (!status)
+        status = store_read(store, place, 0, at, (size_t)place->bytes);
+    if (status < 0) /* nothing is known about the writing side: no SKEIN_IO */
+        return status == SKEIN_NOT_FOUND ? status : SKEIN_CORRUPT;
+    if (segment_record_get(header, place->segment, before.offset, record) < 0 ||
+        record->kind != SEGMENT_PARTITION || record->length != place->bytes ||
+        record->checksum != checksum64(at, (size_t)place->bytes))
+        return SKEIN_CORRUPT;
+    return SKEIN_OK;
+}
+
+int store_copy(struct store *store, const struct partition_key *key, struct store_place *place)
+{
+    struct segment_record record;
+    struct buf bytes;
+    buf_init(&bytes);
+    int status = record_read(store, place, &record, &bytes);
+    if (!status && memcmp(&record.about.key, key, sizeof *key) != 0)
+        status = SKEIN_CORRUPT;
+    uint64_t offset = 0;
+    if (!status)
+        status = record_append(store, &record, bytes.data, 0, &offset);
+    if (!status)
+        *place = (struct store_place){store->writer.number, offset + SEGMENT_RECORD_BYTES,
+                                      record.length};
+    buf_fini(&bytes);
+    return status;
 }
 
 int store_sync(struct store *store)
@@ -434,7 +475,8 @@ static int tombstones_write(struct store *store, const struct store_record *reco
         r.about.received_ns = clock_realtime_ns();
         r.checksum = checksum64(NULL, 0);
         uint64_t offset;
-        status = record_append(store, &r, NULL, &offset);
+        /* Deleting must work on a full disk: it is what makes room. */
+        status = record_append(store, &r, NULL, 0, &offset);
         n += status == SKEIN_OK;
     }
     if (status == SKEIN_IO) /* abandoned, with what was appended before */

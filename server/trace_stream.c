@@ -31,7 +31,7 @@ struct held {
 };
 
 struct trace_stream {
-    struct store *store;
+    struct index *index;
     struct piece *pieces;
     size_t count, cap;
     struct buf table;
@@ -107,21 +107,22 @@ static int find_pieces(struct trace_stream *s, struct index *index,
 /* ---- slices ---- */
 
 struct stored {
-    struct store *store;
-    const struct store_place *place;
+    struct index *index;
+    struct piece *piece;
 };
 
 static int read_stored(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct stored *stored = context;
-    return store_read(stored->store, stored->place, offset, out, n);
+    struct piece *p = stored->piece;
+    return index_read(stored->index, &p->key, &p->place, offset, out, n);
 }
 
 /* The plan of a piece's slice, kept until another piece's is asked for. */
 static int slice_of(struct trace_stream *s, size_t i)
 {
-    const struct piece *p = &s->pieces[i];
-    struct stored stored = {s->store, &p->place};
+    struct piece *p = &s->pieces[i];
+    struct stored stored = {s->index, p};
     struct partition_source source = {read_stored, &stored, p->place.bytes};
     if (s->sliced == i)
         return SKEIN_OK;
@@ -155,11 +156,11 @@ static int keep_window(struct trace_stream *s)
 
 static int read_piece(struct trace_stream *s, size_t i, uint64_t from, void *out, size_t n)
 {
-    const struct piece *p = &s->pieces[i];
-    struct stored stored = {s->store, &p->place};
+    struct piece *p = &s->pieces[i];
+    struct stored stored = {s->index, p};
     struct partition_source source = {read_stored, &stored, p->place.bytes};
     if (!p->cut)
-        return store_read(s->store, &p->place, from, out, n);
+        return index_read(s->index, &p->key, &p->place, from, out, n);
     int status = slice_of(s, i);
     if (status == SKEIN_OK && s->slice.bytes != p->bytes)
         status = SKEIN_CORRUPT; /* the disk gave other bytes than at the plan */
@@ -200,14 +201,14 @@ static int lay_out(struct trace_stream *s, bool with_table, enum trace_format fo
     return status;
 }
 
-int trace_stream_open(struct store *store, struct index *index,
-                      const struct trace_stream_query *query, struct trace_stream **out)
+int trace_stream_open(struct index *index, const struct trace_stream_query *query,
+                      struct trace_stream **out)
 {
     struct trace_stream *s = calloc(1, sizeof *s);
     *out = s;
     if (s == NULL)
         return SKEIN_NO_MEMORY;
-    s->store = store;
+    s->index = index;
     s->sliced = SIZE_MAX;
     s->from_ns = query->window ? query->from_ns : 0;
     s->to_ns = query->window ? query->to_ns : UINT64_MAX;

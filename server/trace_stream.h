@@ -29,8 +29,8 @@ struct trace_stream_query {
 
 /* Notes the places and plans the slices. SKEIN_OK; SKEIN_NOT_FOUND (nothing is stored, or nothing
  * in the window); SKEIN_NO_MEMORY; SKEIN_IO. */
-int trace_stream_open(struct store *store, struct index *index,
-                      const struct trace_stream_query *query, struct trace_stream **out);
+int trace_stream_open(struct index *index, const struct trace_stream_query *query,
+                      struct trace_stream **out);
 void trace_stream_free(struct trace_stream **stream);
 
 uint64_t trace_stream_bytes(const struct trace_stream *s); /* TRACE_SKEIN */

@@ -46,7 +46,7 @@ static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t a
                   error);
     ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
-    struct ingest_settings settings = {address, assembling, wait_ms, NULL};
+    struct ingest_settings settings = {address, assembling, wait_ms, NULL, 50};
     struct ingest_hooks hooks = {NULL, count_stored, agent_seven};
     ck_assert_msg(ingest_start(&settings, store, index_, &hooks, &ingest, error, sizeof error) ==
                       SKEIN_OK,
@@ -390,11 +390,60 @@ START_TEST(deleted_capture_is_gone_and_is_not_stored_again)
 }
 END_TEST
 
+static bool store_is_small(void *context)
+{
+    return counter(store_bytes) <= *(const uint64_t *)context;
+}
+
+/* Nine of ten partitions are deleted from each segment: what is left moves together, and the disk
+ * holds no more than twice what is alive, and the open segment. */
+START_TEST(sparse_segments_are_compacted_and_their_disk_is_given_back)
+{
+    const uint64_t segment = 60000;
+    collector_open(segment, 0, 8 << 20, 1);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id gone = capture_of(1), kept = capture_of(2);
+    uint64_t alive = 0;
+    for (uint64_t i = 0; i < 120; i++) {
+        struct partition_key key = key_of(1, 1, i);
+        partition_of(&key, 3000, &bytes);
+        ck_assert_int_eq(partition_upload(t, &key, i % 10 ? &gone : &kept, &bytes), WIRE_STORED);
+        alive += i % 10 ? 0 : bytes.len;
+    }
+    uint64_t before = counter(store_bytes), goal = 2 * alive + segment;
+    ck_assert_uint_gt(before, 2 * goal);
+    ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
+    ck_assert_msg(wait_until(store_is_small, &goal, 0), "%llu bytes, goal %llu",
+                  (unsigned long long)counter(store_bytes), (unsigned long long)goal);
+    for (int again = 0; again < 2; again++) {
+        for (uint64_t i = 0; i < 120; i++) {
+            struct partition_key key = key_of(1, 1, i);
+            struct partition_row row;
+            ck_assert_int_eq(index_find(index_, &key, &row), i % 10 == 0);
+            if (i % 10)
+                continue;
+            partition_of(&key, 3000, &bytes);
+            uint8_t *got = malloc(bytes.len);
+            ck_assert_uint_eq(row.place.bytes, bytes.len);
+            ck_assert_int_eq(store_read(store, &row.place, 0, got, bytes.len), SKEIN_OK);
+            ck_assert_int_eq(memcmp(got, bytes.data, bytes.len), 0);
+            free(got);
+        }
+        ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+        ck_assert_int_eq(index_capture_deleted(index_, &gone), 1);
+    }
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
 START_TEST(address_in_use_is_said)
 {
     char error[256] = "";
     collector_open(0, 0, 8 << 20, 1);
-    struct ingest_settings settings = {address, 1 << 20, 1, NULL};
+    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 50};
     struct ingest *second;
     ck_assert_int_lt(ingest_start(&settings, store, index_, NULL, &second, error, sizeof error), 0);
     ck_assert_ptr_null(second);
@@ -450,6 +499,7 @@ int main(void)
     tcase_add_test(c, thousands_of_begun_partitions_stay_in_bounded_memory);
     tcase_add_test(c, disk_nearly_full_is_retry_and_visible);
     tcase_add_test(c, deleted_capture_is_gone_and_is_not_stored_again);
+    tcase_add_test(c, sparse_segments_are_compacted_and_their_disk_is_given_back);
     tcase_add_test(c, address_in_use_is_said);
     tcase_add_test(c, stop_commits_what_is_whole);
     suite_add_tcase(suite, c);

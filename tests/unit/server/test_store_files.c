@@ -330,6 +330,42 @@ START_TEST(tombstones_are_durable_and_found)
 }
 END_TEST
 
+START_TEST(copy_is_the_same_record_and_damage_is_not_copied)
+{
+    struct store *store = open_store(1);
+    struct buf bytes = {0};
+    struct partition_key key = key_of(1, 1, 0);
+    struct store_record record = {.key = key, .capture = capture_of(1), .agent = 4};
+    struct store_place place[2], copy;
+    partition_of(&key, 500, &bytes);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place[i]), SKEIN_OK);
+        ck_assert_int_eq(store_sync(store), SKEIN_OK);
+    }
+    copy = place[0];
+    ck_assert_int_eq(store_copy(store, &key, &copy), SKEIN_OK);
+    ck_assert_int_eq(store_sync(store), SKEIN_OK);
+    ck_assert_uint_gt(copy.segment, place[1].segment);
+    struct seen seen = scan_all(store, 500);
+    ck_assert_uint_eq(seen.partitions, 3);
+    struct partition_key other = key_of(1, 1, 7);
+    copy = place[0];
+    ck_assert_int_eq(store_copy(store, &other, &copy), SKEIN_CORRUPT);
+    char *path = path_join(folder, "0000000001.seg");
+    size_t n;
+    char *whole = file_read(path, &n);
+    whole[place[0].offset + 100] ^= 1;
+    file_write(path, whole, n);
+    ck_assert_int_eq(store_copy(store, &key, &copy), SKEIN_CORRUPT);
+    ck_assert_int_eq(store_remove_segment(store, 1), SKEIN_OK);
+    ck_assert_int_eq(store_copy(store, &key, &copy), SKEIN_NOT_FOUND);
+    free(whole);
+    free(path);
+    store_close(&store);
+    buf_fini(&bytes);
+}
+END_TEST
+
 START_TEST(closed_segments_can_be_removed_and_the_last_cannot)
 {
     struct store *store = open_store(2000);
@@ -422,6 +458,7 @@ int main(void)
     tcase_add_test(c, damaged_tail_of_a_closed_segment_costs_nothing);
     tcase_add_test(c, empty_segments_are_removed_at_open);
     tcase_add_test(c, tombstones_are_durable_and_found);
+    tcase_add_test(c, copy_is_the_same_record_and_damage_is_not_copied);
     tcase_add_test(c, closed_segments_can_be_removed_and_the_last_cannot);
     tcase_add_test(c, reads_outside_a_partition_are_refused);
     tcase_add_test(c, what_is_no_partition_is_not_appended);
