@@ -282,7 +282,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     struct ingest_settings ingest = {g->data_address, g->assembling_bytes, g->commit_wait_ms,
-                                     c->gate, c->compact_below_percent};
+                                     c->gate, g->compact_below_percent};
     struct ingest_hooks hooks = {c, on_stored, agent_of};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,

@@ -270,18 +270,18 @@ int64_t index_segment_rows(struct index *index, uint64_t segment, struct partiti
                            size_t room)
 {
     struct row_list list = {rows, 0, room};
-    int64_t n = db_run(index->write,
-                       "SELECT " INDEX_COLUMNS
-                       " FROM partitions INDEXED BY by_segment WHERE segment = ?1",
-                       row_keep, &list, "i", index_i64(segment));
+    int64_t n =
+        db_run(index->write,
+               "SELECT " INDEX_COLUMNS " FROM partitions INDEXED BY by_segment WHERE segment = ?1",
+               row_keep, &list, "i", index_i64(segment));
     return n < 0 ? index_fail(index, n) : (int64_t)list.count;
 }
 
 int index_segment_keep(struct index *index, uint64_t segment)
 {
-    int64_t n = db_run(index->write,
-                       "UPDATE segment SET written = bytes, records = live WHERE number = ?1", NULL,
-                       NULL, "i", index_i64(segment));
+    int64_t n =
+        db_run(index->write, "UPDATE segment SET written = bytes, records = live WHERE number = ?1",
+               NULL, NULL, "i", index_i64(segment));
     return n < 0 ? index_fail(index, n) : SKEIN_OK;
 }
 

@@ -82,8 +82,8 @@ struct ingest {
     struct ingest_hooks hooks;
     uint64_t commit_wait_ns;
     unsigned compact_percent;
-    uint64_t compact_segment;   /* that is being compacted; 0: none */
-    uint64_t compact_ns;        /* when the next step is due */
+    uint64_t compact_segment; /* that is being compacted; 0: none */
+    uint64_t compact_ns;      /* when the next step is due */
     struct assembler *assembler;
     struct group group;
     struct partition_row *rows; /* GROUP_COUNT_MAX, for the commit */

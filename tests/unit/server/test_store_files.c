@@ -335,7 +335,8 @@ START_TEST(copy_is_the_same_record_and_damage_is_not_copied)
     struct store *store = open_store(1);
     struct buf bytes = {0};
     struct partition_key key = key_of(1, 1, 0);
-    struct store_record record = {.key = key, .capture = capture_of(1), .agent = 4};
+    struct store_record record = {
+        .key = key, .capture = capture_of(1), .agent = 9, .received_ns = 1};
     struct store_place place[2], copy;
     partition_of(&key, 500, &bytes);
     for (int i = 0; i < 2; i++) {
