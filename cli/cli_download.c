@@ -18,6 +18,7 @@
 
 #include "cli_out.h"
 #include "clock.h"
+#include "trace_file.h"
 
 #define TRIES_WITHOUT_PROGRESS 5
 #define PROGRESS_EVERY_NS      UINT64_C(100000000)
@@ -105,6 +106,16 @@ static int part_empty(struct part *p)
     return CLI_FAILED;
 }
 
+/* To the nanosecond, which a date's text is not. */
+static void time_query(struct buf *path, const char *key, const struct cli_number *time)
+{
+    char text[24];
+    if (!time || !time->given)
+        return;
+    snprintf(text, sizeof(text), "%" PRIu64, time->value);
+    api_query(path, key, text);
+}
+
 static int part_open(struct part *p)
 {
     const struct download *d = p->download;
@@ -115,6 +126,8 @@ static int part_open(struct part *p)
     buf_printf(&path, "/captures/%s/trace", d->capture);
     api_query(&path, "format", d->format);
     api_query(&path, "process", d->process);
+    time_query(&path, "from", d->from);
+    time_query(&path, "to", d->to);
     api_url(p->api, api_text(&path), &p->url);
     buf_fini(&path);
     p->fd = open(api_text(&p->path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -199,8 +212,29 @@ static enum step request_once(struct part *p)
     return step;
 }
 
+/* A trace is whole with its closing table, and only then. */
+static bool part_whole(struct part *p)
+{
+    char error[512] = "";
+    struct trace_file *trace = NULL;
+    if (strcmp(p->download->format, "skein") != 0)
+        return true;
+    int status = trace_file_open(api_text(&p->path), &trace, error, sizeof(error));
+    bool whole = status == SKEIN_OK && trace_file_closed(trace);
+    if (!whole)
+        say_error("what came is no whole trace%s%s; it is left in %s, and the same command begins "
+                  "anew",
+                  error[0] ? ": " : "", error, api_text(&p->path));
+    trace_file_free(&trace);
+    return whole;
+}
+
 static int part_finish(struct part *p)
 {
+    if (!part_whole(p)) {
+        unlink(api_text(&p->etag_path));
+        return CLI_FAILED;
+    }
     if (fsync(p->fd) < 0 || rename(api_text(&p->path), p->download->file) < 0) {
         say_error("%s: %s", p->download->file, strerror(errno));
         return CLI_FAILED;

@@ -13,6 +13,7 @@ struct download {
     const char *process; /* of that one alone; or NULL */
     const char *format;  /* "skein" or "perfetto" */
     const char *file;
+    const struct cli_number *from, *to; /* the slice of it in between; NULL or not given: all */
 };
 
 /* CLI_OK with the file and *bytes it has, or CLI_FAILED after telling why; FILE.part then stays, so

@@ -76,7 +76,7 @@ static int fetch(const struct api *api, const char *id, const char *file)
 {
     struct buf text = {0};
     uint64_t bytes;
-    struct download download = {id, NULL, "skein", file};
+    struct download download = {.capture = id, .format = "skein", .file = file};
     if (download_run(api, &download, &bytes) != CLI_OK)
         return CLI_FAILED;
     text_put_bytes(&text, bytes);

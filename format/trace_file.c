@@ -19,6 +19,7 @@
 enum { SEARCH_BYTES = 64 << 10, MAGIC_BYTES = 8 };
 
 struct trace_file {
+    bool closed;
     int fd;
     uint64_t size, torn;
     struct trace_entry *entries;
@@ -284,6 +285,7 @@ static int file_list(struct trace_file *file, const char *path, char *error, siz
     }
     file->size = (uint64_t)facts.st_size;
     int status = table_open(file);
+    file->closed = status == SKEIN_OK;
     if (status == SKEIN_NOT_FOUND)
         status = file_walk(file);
     if (status != SKEIN_OK) {
@@ -347,6 +349,11 @@ const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t
 uint64_t trace_file_torn(const struct trace_file *file)
 {
     return file->torn;
+}
+
+bool trace_file_closed(const struct trace_file *file)
+{
+    return file->closed;
 }
 
 int trace_file_read(struct trace_file *file, size_t i, struct buf *bytes)

@@ -29,6 +29,9 @@ const struct trace_entry *trace_file_entry(const struct trace_file *file, size_t
 /* Bytes at the end, or in the middle, that belong to no whole partition; 0 in a sound file. */
 uint64_t trace_file_torn(const struct trace_file *file);
 
+/* Whether it ends in the table of all its partitions: so does a whole download. */
+bool trace_file_closed(const struct trace_file *file);
+
 /* Reads partition i into *bytes (cleared first). SKEIN_OK, SKEIN_IO, SKEIN_CORRUPT,
  * SKEIN_NO_MEMORY. */
 int trace_file_read(struct trace_file *file, size_t i, struct buf *bytes);

@@ -11,11 +11,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sample.h"
 #include "support.h"
+#include "trace_file.h"
 
-#define ID            "0193a5c0e1f27d3b8c4e5f60718293a4"
-#define BODY_BYTES    100000
-#define REQUEST_BYTES 4096
+#define ID              "0193a5c0e1f27d3b8c4e5f60718293a4"
+#define BODY_BYTES      100000
+#define BODY_PARTITIONS 80
+#define REQUEST_BYTES   4096
 
 /* One answer: the range asked for is served up to `until` bytes of the body, then the connection
  * is closed. */
@@ -34,7 +37,8 @@ static struct server {
     size_t count;
 } server;
 
-static char body[BODY_BYTES];
+/* A trace of no more than BODY_BYTES. */
+static struct buf body;
 static char *folder, *file, *out;
 
 static void put_all(int fd, const char *bytes, size_t n)
@@ -69,10 +73,11 @@ static void answer_one(int fd, const char *request, const struct answer *answer)
         from = strtoul(range + 13, NULL, 10);
     snprintf(head, sizeof(head),
              "HTTP/1.1 %s\r\nETag: %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-             partial ? "206 Partial" : "200 OK", answer->etag, BODY_BYTES - from);
+             partial ? "206 Partial" : "200 OK", answer->etag, body.len - from);
     put_all(fd, head, strlen(head));
-    if (answer->until > from)
-        put_all(fd, body + from, answer->until - from);
+    size_t until = answer->until < body.len ? answer->until : body.len;
+    if (until > from)
+        put_all(fd, (const char *)body.data + from, until - from);
 }
 
 static void *serve(void *unused)
@@ -151,8 +156,8 @@ static void check_whole(void)
     size_t n = 0;
     char *bytes = file_read(file, &n);
     ck_assert_ptr_nonnull(bytes);
-    ck_assert_uint_eq(n, BODY_BYTES);
-    ck_assert_int_eq(memcmp(bytes, body, n), 0);
+    ck_assert_uint_eq(n, body.len);
+    ck_assert_int_eq(memcmp(bytes, body.data, n), 0);
     ck_assert(!exists(".part") && !exists(".part.etag"));
     free(bytes);
 }
@@ -162,14 +167,20 @@ static void set_up(void)
     folder = temp_dir_new();
     file = path_join(folder, "trace.skein");
     out = path_join(folder, "out");
-    for (size_t i = 0; i < BODY_BYTES; i++)
-        body[i] = (char)(i * 7 + i / 256);
+    uint64_t lengths[BODY_PARTITIONS];
+    for (size_t i = 0, before = 0; i < BODY_PARTITIONS; i++, before = body.len) {
+        ck_assert_int_eq(sample_partition(&body), SKEIN_OK);
+        lengths[i] = body.len - before;
+    }
+    ck_assert_int_eq(trace_table_put(lengths, BODY_PARTITIONS, &body), SKEIN_OK);
+    ck_assert_uint_lt(body.len, BODY_BYTES);
 }
 
 static void tear_down(void)
 {
     free(file);
     free(out);
+    buf_fini(&body);
     temp_dir_free(&folder);
 }
 
@@ -207,7 +218,7 @@ START_TEST(a_later_run_resumes_what_an_earlier_one_left)
 {
     static const struct answer answers[] = {{"\"one\"", BODY_BYTES, 0}, {NULL, 0, 0}};
     char *part = beside(".part"), *etag = beside(".part.etag");
-    file_write(part, body, 50000);
+    file_write(part, body.data, 50000);
     file_write_text(etag, "\"one\"\n");
     server_start(answers);
     ck_assert_int_eq(fetch(), 0);
@@ -243,6 +254,20 @@ START_TEST(a_problem_is_told_and_leaves_no_file)
 }
 END_TEST
 
+START_TEST(a_trace_without_its_closing_table_is_no_success)
+{
+    static const struct answer answers[] = {{"\"one\"", BODY_BYTES, 0}, {NULL, 0, 0}};
+    uint64_t first;
+    bool is_table;
+    ck_assert_int_eq(trace_head_get(body.data, body.len, &first, &is_table), SKEIN_OK);
+    body.len = (size_t)first; /* a whole partition, and nothing behind it */
+    server_start(answers);
+    ck_assert_int_eq(fetch(), 1);
+    server_stop();
+    ck_assert(exists(".part") && !exists(".part.etag") && !exists(""));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("download");
@@ -254,6 +279,7 @@ int main(void)
     tcase_add_test(all, a_later_run_resumes_what_an_earlier_one_left);
     tcase_add_test(all, a_connection_that_keeps_breaking_fails_and_keeps_the_part);
     tcase_add_test(all, a_problem_is_told_and_leaves_no_file);
+    tcase_add_test(all, a_trace_without_its_closing_table_is_no_success);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }
