@@ -42,6 +42,15 @@ int api_init(struct api *api, const char *collector)
     }
     snprintf(api->url, sizeof(api->url), "%s%.*s", scheme ? "" : "http://", (int)n, collector);
     api->collector = api->url;
+    const char *token = getenv("SKEIN_TOKEN");
+    api->authorization[0] = '\0';
+    if (token && *token) {
+        if (strlen(token) > 128 || strpbrk(token, " \t\r\n")) {
+            say_error("SKEIN_TOKEN is no token: it must be the one word that skeind printed");
+            return CLI_FAILED;
+        }
+        snprintf(api->authorization, sizeof(api->authorization), "Authorization: Bearer %s", token);
+    }
     if (http_client_init() != SKEIN_OK) {
         say_error("the HTTP client cannot be initialised: out of memory");
         return CLI_FAILED;
@@ -117,8 +126,12 @@ void api_say_failure(const struct api *api, int status, const struct http_respon
     } else {
         if (response->body.len)
             problem_detail(response, detail, sizeof(detail));
-        say_error("collector %s answers %ld%s%s", api->collector, response->status,
-                  detail[0] ? ": " : "", detail);
+        const char *advice = "";
+        if (response->status == 401)
+            advice = api->authorization[0] ? ". The token is in SKEIN_TOKEN"
+                                           : ". Put one into SKEIN_TOKEN";
+        say_error("collector %s answers %ld%s%s%s", api->collector, response->status,
+                  detail[0] ? ": " : "", detail, advice);
     }
 }
 
@@ -142,16 +155,21 @@ static int call(const struct api *api, const char *method, const char *path, con
 {
     struct buf url = {0}, text = {0};
     struct http_response response;
-    const char *const headers[] = {"Content-Type: application/json", NULL};
+    const char *headers[3] = {NULL};
+    size_t header_count = 0;
     int exit_status = CLI_FAILED;
     if (answer)
         *answer = NULL;
     api_url(api, path, &url);
-    if (body)
+    if (api->authorization[0])
+        headers[header_count++] = api->authorization;
+    if (body) {
+        headers[header_count++] = "Content-Type: application/json";
         json_print(body, &text);
+    }
     struct http_request request = {.method = method,
                                    .url = api_text(&url),
-                                   .headers = body ? headers : NULL,
+                                   .headers = headers,
                                    .body = body ? text.data : NULL,
                                    .body_bytes = text.len,
                                    .timeout_ms = REQUEST_TIMEOUT_MS};

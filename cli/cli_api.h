@@ -14,6 +14,7 @@
 struct api {
     const char *collector; /* URL without a slash at its end */
     char url[512];
+    char authorization[256]; /* a header of $SKEIN_TOKEN; "" where there is none */
 };
 
 /* `collector` as given by the user or NULL. CLI_OK, or CLI_FAILED. */

@@ -192,7 +192,8 @@ static enum step judge(struct part *p, int status, const struct http_response *r
 static enum step request_once(struct part *p)
 {
     char range[64], if_range[160];
-    const char *const headers[] = {range, if_range, NULL};
+    const char *headers[4] = {NULL};
+    size_t n = 0;
     struct http_response response;
     p->resumed = p->bytes;
     if (p->bytes > 0 && !p->etag[0] && part_empty(p) != CLI_OK)
@@ -200,8 +201,14 @@ static enum step request_once(struct part *p)
     p->resumed = p->bytes;
     snprintf(range, sizeof(range), "Range: bytes=%" PRIu64 "-", p->bytes);
     snprintf(if_range, sizeof(if_range), "If-Range: %s", p->etag);
+    if (p->api->authorization[0])
+        headers[n++] = p->api->authorization;
+    if (p->bytes) {
+        headers[n++] = range;
+        headers[n++] = if_range;
+    }
     struct http_request request = {.url = api_text(&p->url),
-                                   .headers = p->bytes ? headers : NULL,
+                                   .headers = headers,
                                    .fd = p->fd,
                                    .to_fd = true,
                                    .progress = isatty(STDERR_FILENO) ? on_progress : NULL,

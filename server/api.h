@@ -45,6 +45,10 @@ void api_selectors_match(void *context, struct http_exchange *x);
 
 /* triggers.c */
 void api_triggers_post(void *context, struct http_exchange *x);
+/* api_tokens.c */
+void api_tokens_list(void *context, struct http_exchange *x);
+void api_tokens_post(void *context, struct http_exchange *x);
+void api_tokens_delete(void *context, struct http_exchange *x);
 
 /* ---- api_util.c ---- */
 
@@ -55,8 +59,29 @@ void api_triggers_post(void *context, struct http_exchange *x);
 bool api_limit(struct http_exchange *x, size_t *limit);
 /* RFC 3339, or nanoseconds */
 bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns);
-/* NULL where absent; freed by the caller */
-bool api_selector(struct http_exchange *x, struct selector **selector);
+/* Of the parameter and of what the principal is confined to, both; NULL where there is neither;
+ * freed by the caller. The text, with room for both, may be NULL. */
+#define API_SELECTOR_BYTES (8192 + PRINCIPAL_SELECTOR_BYTES)
+bool api_selector(struct http_exchange *x, struct selector **selector,
+                  char text[API_SELECTOR_BYTES]);
+
+/* ---- api_sees.c: what a confined principal may see ---- */
+
+bool api_is_confined(const struct http_exchange *x);
+/* labels: its own "k=v,…" */
+struct api_target {
+    const char *service, *host, *exe, *labels;
+    uint32_t pid;
+    const uint8_t *process; /* 16 bytes */
+};
+bool api_target_match(const struct selector *selector, const struct api_target *target);
+bool api_sees_labels(const struct http_exchange *x, const struct api_target *target);
+/* A capture (of GET, with targets) with what the principal may see of it. Takes json. */
+cJSON *api_capture_shown(const struct collector *c, const struct http_exchange *x,
+                         const struct capture_id *id, cJSON *json, bool with_targets);
+/* Whether one of its targets may be seen. */
+bool api_sees_capture(const struct collector *c, const struct http_exchange *x,
+                      const struct capture_id *id);
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given);
 
 /* "<number>-<rest>": *rest points into the parameter. *given false where there is none. */

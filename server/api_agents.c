@@ -187,7 +187,7 @@ void api_processes_list(void *context, struct http_exchange *x)
     struct selector *selector = NULL;
     if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
         !api_query_id(x, "cursor", page.after.bytes, &page.after_given) ||
-        !api_selector(x, &selector))
+        !api_selector(x, &selector, NULL))
         return;
     page.selector = selector;
     fleet_lock(c->fleet);

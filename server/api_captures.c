@@ -45,41 +45,16 @@ static int take_listed(void *context, const struct catalog_capture *row)
     return 0;
 }
 
-struct target_match {
+struct capture_match {
     const struct selector *selector;
-    const struct catalog_target *target;
     bool matched;
-    char text[CONTROL_LABELS_MAX + 1];
 };
 
-static const char *target_label(void *context, const char *key)
+static int match_target(void *context, const struct catalog_target *t)
 {
-    struct target_match *m = context;
-    const struct catalog_target *t = m->target;
-    if (strcmp(key, "service") == 0)
-        return t->service;
-    if (strcmp(key, "host") == 0)
-        return t->host;
-    if (strcmp(key, "exe") == 0) {
-        const char *slash = strrchr(t->exe, '/');
-        return slash != NULL ? slash + 1 : t->exe;
-    }
-    if (strcmp(key, "pid") == 0) {
-        snprintf(m->text, sizeof m->text, "%u", t->pid);
-        return m->text;
-    }
-    if (strcmp(key, "process") == 0) {
-        id_text(t->process.bytes, m->text);
-        return m->text;
-    }
-    return labels_get(t->labels, key, m->text, sizeof m->text) ? m->text : NULL;
-}
-
-static int match_target(void *context, const struct catalog_target *target)
-{
-    struct target_match *m = context;
-    m->target = target;
-    m->matched = selector_match(m->selector, target_label, m);
+    struct capture_match *m = context;
+    struct api_target target = {t->service, t->host, t->exe, t->labels, t->pid, t->process.bytes};
+    m->matched = api_target_match(m->selector, &target);
     return m->matched;
 }
 
@@ -87,22 +62,36 @@ static int match_target(void *context, const struct catalog_target *target)
 static bool capture_matches(struct collector *c, const struct selector *selector,
                             const struct capture_id *id)
 {
-    struct target_match m = {.selector = selector};
+    struct capture_match m = {.selector = selector};
     if (selector == NULL)
         return true;
     catalog_targets(c->catalog, id, match_target, &m);
     return m.matched;
 }
 
+/* The capture as its listing has it, or what a confined principal may see of it. NULL where it is
+ * gone meanwhile. */
+static cJSON *listing_json(struct collector *c, const struct http_exchange *x,
+                           const struct listed *l)
+{
+    cJSON *json;
+    char error[64];
+    if (!api_is_confined(x))
+        return json_parse(l->listing, strlen(l->listing), error, sizeof error);
+    if (capture_get(c->captures, &l->id, &json) != SKEIN_OK)
+        return NULL;
+    return api_capture_shown(c, x, &l->id, json, false);
+}
+
 /* Fills items with at most `limit` captures. Returns SKEIN_OK; *more tells whether older ones are
  * left, behind q's cursor. */
-static int list_captures(struct collector *c, struct catalog_capture_query *q,
-                         const struct selector *selector, size_t limit, cJSON *items, bool *more)
+static int list_captures(struct collector *c, struct http_exchange *x,
+                         struct catalog_capture_query *q, const struct selector *selector,
+                         size_t limit, cJSON *items, bool *more)
 {
     struct scan *scan = malloc(sizeof *scan);
     size_t found = 0, looked_at = 0;
     int64_t rows = SKEIN_NO_MEMORY;
-    char error[64];
     *more = scan != NULL;
     while (scan != NULL && found < limit && looked_at < SCAN_MAX && *more) {
         scan->count = 0;
@@ -122,8 +111,7 @@ static int list_captures(struct collector *c, struct catalog_capture_query *q,
                 q->before_created_ns = l->created_ns;
                 q->before_id = l->id;
                 if (capture_matches(c, selector, &l->id)) {
-                    cJSON_AddItemToArray(
-                        items, json_parse(l->listing, strlen(l->listing), error, sizeof error));
+                    cJSON_AddItemToArray(items, listing_json(c, x, l));
                     found++;
                 }
             } else {
@@ -167,10 +155,10 @@ void api_captures_list(void *context, struct http_exchange *x)
     size_t limit;
     bool more;
     char id[ID_TEXT_BYTES], next[64];
-    if (!list_query(x, &q, &limit) || !api_selector(x, &selector))
+    if (!list_query(x, &q, &limit) || !api_selector(x, &selector, NULL))
         return;
     cJSON *items = cJSON_CreateArray();
-    int status = list_captures(c, &q, selector, limit, items, &more);
+    int status = list_captures(c, x, &q, selector, limit, items, &more);
     selector_free(&selector);
     if (status != SKEIN_OK) {
         cJSON_Delete(items);
@@ -192,8 +180,8 @@ void api_captures_get(void *context, struct http_exchange *x)
     cJSON *json;
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
         return;
-    if (capture_get(c->captures, &id, &json) == SKEIN_OK)
-        http_reply_json(x, 200, json);
+    if (api_sees_capture(c, x, &id) && capture_get(c->captures, &id, &json) == SKEIN_OK)
+        http_reply_json(x, 200, api_capture_shown(c, x, &id, json, true));
     else
         api_no_capture(x);
 }
@@ -317,12 +305,13 @@ void api_captures_trace(void *context, struct http_exchange *x)
         http_problem(x, 400, "format", "must be skein or perfetto");
         return;
     }
-    if (!capture_exists(c->captures, &id)) {
+    if (!capture_exists(c->captures, &id) || !api_sees_capture(c, x, &id)) {
         api_no_capture(x);
         return;
     }
     struct trace_stream_query query = {.capture = &id,
                                        .process = one_process ? &process : NULL,
+                                       .selector = http_principal(x)->selector,
                                        .window = window,
                                        .from_ns = from,
                                        .to_ns = to,

@@ -37,12 +37,13 @@ void api_events(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"types", "selector", "after", NULL};
     struct collector *c = context;
-    struct events_query query = {.types = http_query(x, "types"),
-                                 .selector_text = http_query(x, "selector")};
+    char text[API_SELECTOR_BYTES];
+    struct events_query query = {.types = http_query(x, "types")};
     struct selector *selector = NULL;
     struct events_watch *watch;
-    if (!http_query_known(x, known) || !last_id(x, &query) || !api_selector(x, &selector))
+    if (!http_query_known(x, known) || !last_id(x, &query) || !api_selector(x, &selector, text))
         return;
+    query.selector_text = selector != NULL ? text : NULL;
     selector_free(&selector); /* it was only to be checked */
     int status = events_watch_new(c->events, &query, &watch);
     if (status == SKEIN_FULL) {

@@ -93,7 +93,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
         api_bad_cursor(x);
         return;
     }
-    if (!api_selector(x, &selector))
+    if (!api_selector(x, &selector, NULL))
         return;
     q.capture = has_capture ? &capture : NULL;
     q.process = has_process ? &process : NULL;
@@ -108,6 +108,50 @@ void api_partitions_list(void *context, struct http_exchange *x)
         return;
     }
     api_reply_items(x, page.items, page.more ? page.next : NULL);
+}
+
+/* The footer from as much of the partition's tail as it takes. */
+static int read_footer(struct collector *c, const struct partition_row *row,
+                       struct partition_footer *footer)
+{
+    struct store_place at = row->place, *place = &at;
+    size_t need = place->bytes < FOOTER_FIRST_BYTES ? (size_t)place->bytes : FOOTER_FIRST_BYTES;
+    for (;;) {
+        size_t got = need;
+        uint8_t *tail = malloc(got);
+        if (tail == NULL)
+            return SKEIN_NO_MEMORY;
+        int status = index_read(c->index, &row->record.key, place, place->bytes - got, tail, got);
+        if (status == SKEIN_OK)
+            status = partition_footer_get(tail, got, footer, &need);
+        free(tail);
+        if (status != SKEIN_TRUNCATED)
+            return status;
+        if (need <= got || need > place->bytes)
+            return SKEIN_CORRUPT;
+    }
+}
+
+/* Whether the principal may see the partition of this footer. */
+static bool sees_footer(const struct http_exchange *x, const struct partition_footer *f)
+{
+    struct api_target target = {f->service, f->host, f->exe,
+                                f->labels,  f->pid,  f->key.process.bytes};
+    return api_sees_labels(x, &target);
+}
+
+static bool sees_partition(struct collector *c, const struct http_exchange *x,
+                           const struct partition_key *key)
+{
+    struct partition_row row;
+    struct partition_footer footer;
+    if (!api_is_confined(x))
+        return true;
+    if (index_find(c->index, key, &row) != 1 || read_footer(c, &row, &footer) != SKEIN_OK)
+        return false;
+    bool seen = sees_footer(x, &footer);
+    partition_footer_free(&footer);
+    return seen;
 }
 
 /* ---- bytes ---- */
@@ -132,6 +176,8 @@ void api_partitions_get(void *context, struct http_exchange *x)
     if (!http_query_known(x, known))
         return;
     int status = partition_key_parse(http_part(x, 0), &key);
+    if (status == SKEIN_OK && !sees_partition(c, x, &key))
+        status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
         struct trace_stream_query query = {.partition = &key, .format = TRACE_SKEIN};
         status = trace_stream_open(c->index, &query, &stream);
@@ -220,28 +266,6 @@ static cJSON *footer_json(const struct partition_footer *f)
     return json;
 }
 
-/* The footer from as much of the partition's tail as it takes. */
-static int read_footer(struct collector *c, const struct partition_row *row,
-                       struct partition_footer *footer)
-{
-    struct store_place at = row->place, *place = &at;
-    size_t need = place->bytes < FOOTER_FIRST_BYTES ? (size_t)place->bytes : FOOTER_FIRST_BYTES;
-    for (;;) {
-        size_t got = need;
-        uint8_t *tail = malloc(got);
-        if (tail == NULL)
-            return SKEIN_NO_MEMORY;
-        int status = index_read(c->index, &row->record.key, place, place->bytes - got, tail, got);
-        if (status == SKEIN_OK)
-            status = partition_footer_get(tail, got, footer, &need);
-        free(tail);
-        if (status != SKEIN_TRUNCATED)
-            return status;
-        if (need <= got || need > place->bytes)
-            return SKEIN_CORRUPT;
-    }
-}
-
 void api_partitions_footer(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
@@ -261,6 +285,9 @@ void api_partitions_footer(void *context, struct http_exchange *x)
         api_failed(x, status, "the footer cannot be read");
         return;
     }
-    http_reply_json(x, 200, footer_json(&footer));
+    if (sees_footer(x, &footer))
+        http_reply_json(x, 200, footer_json(&footer));
+    else
+        no_partition(x);
     partition_footer_free(&footer);
 }

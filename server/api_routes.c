@@ -34,4 +34,7 @@ const struct http_route api_routes[] = {
     {"GET", V1 "/rules/{}/matches", api_rules_matches, HTTP_VIEWER},
     {"POST", V1 "/triggers/{}", api_triggers_post, HTTP_OPERATOR},
     {"POST", V1 "/selectors:match", api_selectors_match, HTTP_VIEWER},
+    {"GET", V1 "/tokens", api_tokens_list, HTTP_ADMIN},
+    {"POST", V1 "/tokens", api_tokens_post, HTTP_ADMIN},
+    {"DELETE", V1 "/tokens/{}", api_tokens_delete, HTTP_ADMIN},
     {NULL, NULL, NULL, 0}};

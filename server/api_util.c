@@ -47,15 +47,32 @@ bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uin
     return false;
 }
 
-bool api_selector(struct http_exchange *x, struct selector **selector)
+bool api_selector(struct http_exchange *x, struct selector **selector, char out[API_SELECTOR_BYTES])
 {
-    char error[160];
-    const char *text = http_query(x, "selector");
+    char error[160] = "is too long", both[API_SELECTOR_BYTES];
+    const char *text = http_query(x, "selector"), *own = http_principal(x)->selector_text;
     *selector = NULL;
-    if (text == NULL || selector_new(text, selector, error, sizeof error) == SKEIN_OK)
+    if (out != NULL)
+        out[0] = '\0';
+    /* First alone: what is no selector by itself must not become one by what is appended. */
+    if (text != NULL && (strlen(text) > API_SELECTOR_BYTES - PRINCIPAL_SELECTOR_BYTES - 2 ||
+                         selector_new(text, selector, error, sizeof error) != SKEIN_OK)) {
+        http_problem(x, 400, "selector", "%s", error);
+        return false;
+    }
+    if (text == NULL && own[0] == '\0')
         return true;
-    http_problem(x, 400, "selector", "%s", error);
-    return false;
+    selector_free(selector);
+    size_t blank = text != NULL ? strspn(text, " ") : 0;
+    bool any = text != NULL && text[blank] != '\0';
+    snprintf(both, sizeof both, "%s%s%s", any ? text : "", any && own[0] != '\0' ? "," : "", own);
+    if (selector_new(both, selector, error, sizeof error) != SKEIN_OK) {
+        http_problem(x, 400, "selector", "with what the token is confined to: %s", error);
+        return false;
+    }
+    if (out != NULL)
+        memcpy(out, both, sizeof both);
+    return true;
 }
 
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given)

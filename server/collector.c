@@ -60,6 +60,14 @@ const struct config_param collector_params[] = {
                "time for captures that agents begin"),
     CONFIG_U64(struct collector_config, rule_captures_per_hour, "rules.captures_per_hour", 3600, 0,
                UINT64_MAX, "captures that all rules together may begin in an hour; 0: no bound"),
+    CONFIG_STR(struct collector_config, http_hosts, "http.hosts", "",
+               "further names, with commas, under which HTTP is asked while there is no token"),
+    CONFIG_STR(struct collector_config, http_metrics_public, "http.metrics_public", "auto",
+               "whether /metrics needs no token: yes, no, or auto (where HTTP is on loopback)"),
+    CONFIG_U64(struct collector_config, http_bad_tokens, "http.max_bad_tokens", 20, 1, 100000,
+               "wrong tokens from one address within a minute until it is locked out"),
+    CONFIG_U64(struct collector_config, http_lockout_ms, "http.lockout_ms", 60000, 1000, DAY_MS,
+               "how long an address is locked out"),
     CONFIG_U64(struct collector_config, http_threads, "http.threads", 8, 1, 64,
                "threads that answer"),
     CONFIG_U64(struct collector_config, http_connections, "http.max_connections", 1024, 16, 100000,
@@ -212,6 +220,8 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
         status = index_open(g->folder, c->store, &c->index, error, error_bytes);
     if (status == SKEIN_OK)
         status = catalog_open(g->folder, &c->catalog, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = tokens_open(g->folder, &c->tokens, error, error_bytes);
     return status;
 }
 
@@ -259,7 +269,11 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
                                 on_report, on_tick,      generation,  save,       saved,
                                 unlocked};
-    int status = events_new(g->http_event_streams, &c->events);
+    c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
+    c->http_loopback = http_is_loopback(g->http_address);
+    int status = c->lockout == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    if (status == SKEIN_OK)
+        status = events_new(g->http_event_streams, &c->events);
     rules.events = c->events;
     if (status == SKEIN_OK)
         status = fleet_new(&fleet, c->catalog, &c->fleet);
@@ -291,7 +305,8 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
                                  .threads = g->http_threads,
                                  .receive_ms = g->http_receive_ms,
                                  .idle_ms = g->http_idle_ms,
-                                 .drain_ms = g->http_drain_ms};
+                                 .drain_ms = g->http_drain_ms,
+                                 .authorize = api_authorize};
     int status = ingest_start(&ingest, c->store, c->index, &hooks, &c->ingest, error, error_bytes);
     if (status == SKEIN_OK)
         status = fleet_start(c->fleet, error, error_bytes);
@@ -331,6 +346,8 @@ void collector_stop(struct collector *c)
     enroll_close(&c->enroll);
     events_free(&c->events);
     catalog_close(&c->catalog);
+    tokens_close(&c->tokens);
+    lockout_free(&c->lockout);
     if (c->index != NULL)
         index_close(&c->index);
     if (c->store != NULL)

@@ -15,11 +15,14 @@
 #include "http.h"
 #include "index.h"
 #include "ingest.h"
+#include "lockout.h"
 #include "rules.h"
 #include "store.h"
+#include "tokens.h"
 
 struct collector_config {
     char *data_address, *control_address, *http_address, *folder;
+    char *http_hosts, *http_metrics_public;
     char *log_level, *log_form;
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t compact_below_percent;
@@ -27,7 +30,8 @@ struct collector_config {
     uint64_t deadline_ms, rule_captures_per_hour;
     bool require_sealed, insecure_plaintext;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
-        http_receive_ms, http_idle_ms, http_drain_ms, http_exports, http_event_streams;
+        http_bad_tokens, http_lockout_ms, http_receive_ms, http_idle_ms, http_drain_ms,
+        http_exports, http_event_streams;
 };
 extern const struct config_param collector_params[];
 
@@ -43,6 +47,9 @@ struct collector {
     struct capture_engine *captures;
     struct rules *rules;
     struct ingest *ingest;
+    struct tokens *tokens;
+    struct lockout *lockout;
+    bool http_loopback; /* nobody but this machine reaches the HTTP port; constant */
     struct http_server *http;
     uint64_t exports; /* perfetto downloads now; atomic */
     bool draining;    /* atomic */
@@ -57,5 +64,6 @@ void collector_stop(struct collector *c);
 
 /* The API's route table (api_routes.c); handlers get the struct collector as their context. */
 extern const struct http_route api_routes[];
+http_authorize api_authorize; /* api_access.c; the same context */
 
 #endif

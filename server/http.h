@@ -54,6 +54,8 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
                struct http_server **out, char *error, size_t error_bytes);
 /* Stops accepting, lets answers finish for at most drain_ms, closes everything. */
 void http_stop(struct http_server **server);
+/* Whether nobody but this machine reaches it. False too for what is no address. */
+bool http_is_loopback(const char *address);
 unsigned http_port(const struct http_server *server); /* the port bound, where 0 was asked for */
 
 /* ---- the request ---- */

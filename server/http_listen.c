@@ -13,7 +13,8 @@
 
 #include "http_int.h"
 
-int http_listen(const char *address, int *out, unsigned *port, char *error, size_t error_bytes)
+/* *out is the caller's: freeaddrinfo. */
+static int resolve(const char *address, struct addrinfo **out, char *error, size_t error_bytes)
 {
     char host[256];
     const char *colon = strrchr(address, ':');
@@ -31,12 +32,20 @@ int http_listen(const char *address, int *out, unsigned *port, char *error, size
     }
     bool all = strcmp(name, "*") == 0;
     struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *found = NULL;
-    int failed = getaddrinfo(all ? "0.0.0.0" : name, colon + 1, &hints, &found);
+    int failed = getaddrinfo(all ? "0.0.0.0" : name, colon + 1, &hints, out);
     if (failed != 0) {
         snprintf(error, error_bytes, "\"%s\": %s", address, gai_strerror(failed));
         return SKEIN_INVALID;
     }
+    return SKEIN_OK;
+}
+
+int http_listen(const char *address, int *out, unsigned *port, char *error, size_t error_bytes)
+{
+    struct addrinfo *found = NULL;
+    int resolved = resolve(address, &found, error, error_bytes);
+    if (resolved != SKEIN_OK)
+        return resolved;
     int status = SKEIN_OK, one = 1;
     int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
@@ -58,4 +67,24 @@ int http_listen(const char *address, int *out, unsigned *port, char *error, size
     else
         *out = fd;
     return status;
+}
+
+bool http_is_loopback(const char *address)
+{
+    struct addrinfo *found = NULL;
+    char error[256];
+    if (resolve(address, &found, error, sizeof error) != SKEIN_OK)
+        return false;
+    bool loopback = false;
+    if (found->ai_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, found->ai_addr, sizeof v4);
+        loopback = ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+    } else if (found->ai_family == AF_INET6) {
+        struct sockaddr_in6 v6;
+        memcpy(&v6, found->ai_addr, sizeof v6);
+        loopback = IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+    }
+    freeaddrinfo(found);
+    return loopback;
 }

@@ -61,6 +61,10 @@
     X(gauge, event_watchers, "Watchers of server-sent events now")                                 \
     X(counter, http_requests_total, "HTTP requests answered")                                      \
     X(counter, http_errors_total, "HTTP answers with status 400 and above")                        \
+    X(counter, http_unauthorized_total, "Requests without a valid token, answered 401")            \
+    X(counter, http_forbidden_total, "Requests beyond what their token may, answered 403")         \
+    X(counter, http_bad_tokens_total, "Requests with a token that is unknown, expired or revoked") \
+    X(counter, http_locked_out_total, "Requests of addresses that sent too many wrong tokens")     \
     X(counter, http_bytes_total, "Bytes of HTTP bodies sent")                                      \
     X(counter, http_slow_clients_total, "Connections cut because a request or answer stood still") \
     X(counter, http_cut_answers_total, "Streamed answers that broke off because a read failed")

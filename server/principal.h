@@ -12,12 +12,14 @@
  * never served. */
 enum http_scope { HTTP_PUBLIC = 1, HTTP_VIEWER, HTTP_OPERATOR, HTTP_ADMIN };
 
-#define PRINCIPAL_NAME_BYTES 64
+#define PRINCIPAL_NAME_BYTES     64
+#define PRINCIPAL_SELECTOR_BYTES 1024
 
 struct principal {
     char name[PRINCIPAL_NAME_BYTES];
     enum http_scope scope;
-    const struct selector *selector; /* NULL: all processes */
+    const struct selector *selector;              /* NULL: all processes */
+    char selector_text[PRINCIPAL_SELECTOR_BYTES]; /* the same; "" for all */
 };
 
 #endif

@@ -15,6 +15,7 @@
 #include "collector.h"
 #include "log.h"
 #include "skeind_admin.h"
+#include "skeind_token.h"
 
 #define DEFAULT_CONFIG "/etc/skein/collector.json"
 
@@ -29,6 +30,7 @@ static void print_help(void)
 {
     printf(
         "Usage: skeind [OPTION]...\n"
+        "       skeind token create|list|revoke [OPTION]...   (see skeind token --help)\n"
         "The collector of Skein: takes partitions from agents, stores them, runs captures and rules,\n"
         "answers over HTTP.\n\n"
         "  -c, --config FILE   settings as JSON (default " DEFAULT_CONFIG " where it exists)\n"
@@ -125,6 +127,10 @@ static int load_config(const struct options *o, struct collector_config *config,
         snprintf(error, error_bytes, "listen.control: must be tcp://HOST:PORT");
     } else if (!is_address(config->http_address, "")) {
         snprintf(error, error_bytes, "listen.http: must be HOST:PORT, [HOST]:PORT or *:PORT");
+    } else if (strcmp(config->http_metrics_public, "auto") != 0 &&
+               strcmp(config->http_metrics_public, "yes") != 0 &&
+               strcmp(config->http_metrics_public, "no") != 0) {
+        snprintf(error, error_bytes, "http.metrics_public: must be auto, yes or no");
     } else if (config->lease_ms < 2 * config->heartbeat_ms) {
         snprintf(error, error_bytes,
                  "agents.lease_ms: must be at least twice agents.heartbeat_ms, or one late "
@@ -281,6 +287,8 @@ static int administer(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "token") == 0)
+        return skeind_token(argc - 1, argv + 1);
     if (admin_is_command(argc, argv))
         return administer(argc, argv);
     static struct collector collector;

@@ -95,7 +95,7 @@ static int find_pieces(struct trace_stream *s, struct index *index,
         return take_row(s, &row);
     }
     struct partition_query query = {
-        .capture = q->capture, .process = q->process, .to_ns = UINT64_MAX};
+        .capture = q->capture, .process = q->process, .selector = q->selector, .to_ns = UINT64_MAX};
     int64_t rows = index_query(index, &query, take_row, s);
     if (rows < 0)
         return (int)rows;

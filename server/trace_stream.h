@@ -20,6 +20,7 @@ enum trace_format { TRACE_SKEIN, TRACE_PERFETTO };
 struct trace_stream_query {
     const struct capture_id *capture;      /* NULL: no capture's, then `partition` */
     const struct process_uid *process;     /* NULL: all */
+    const struct selector *selector;       /* NULL: all */
     const struct partition_key *partition; /* NULL: all; the one alone, without a closing table */
     /* in the collector's time, both included; false: all of each partition */
     bool window;

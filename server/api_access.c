@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who may make a request: a token's holder, or, while there is no token and only this machine can
+ * reach the port, everybody on it. Asked by the HTTP server before a body is read. Any thread.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api.h"
+#include "clock.h"
+#include "metrics.h"
+
+#define CHALLENGE "Bearer realm=\"skein\""
+
+/* Whether `host` ("name", "name:port", "[v6]:port", n bytes) is one of the names with commas. */
+static bool host_in(const char *names, const char *host, size_t n)
+{
+    while (*names != '\0') {
+        size_t length = strcspn(names, ",");
+        if (length == n && n > 0 && strncasecmp(names, host, n) == 0)
+            return true;
+        names += length;
+        names += *names == ',';
+    }
+    return false;
+}
+
+static size_t host_bytes(const char *host)
+{
+    const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
+    return end != NULL ? (size_t)(end + 1 - host) : strcspn(host, ":/");
+}
+
+/* A page of the web can make a browser on this machine send requests here, under a name that it has
+ * pointed at us, or from its own place: neither is ours. */
+static bool is_ours(const struct collector *c, const char *host)
+{
+    const char *address = c->config.http_address;
+    size_t n = host != NULL ? host_bytes(host) : 0;
+    return host_in("localhost,127.0.0.1,[::1]", host, n) ||
+           host_in(c->config.http_hosts, host, n) ||
+           (n > 0 && n == host_bytes(address) && strncasecmp(address, host, n) == 0);
+}
+
+static bool authorize_local(const struct collector *c, struct http_exchange *x,
+                            const struct http_route *route, struct principal *who)
+{
+    const char *host = http_header(x, "Host"), *origin = http_header(x, "Origin");
+    const char *scheme = origin != NULL ? strstr(origin, "://") : NULL;
+    bool change = strcmp(route->method, "GET") != 0;
+    if (!is_ours(c, host)) {
+        http_problem(x, 421, "Host",
+                     "this collector is not %.100s: use localhost, or name it in http.hosts",
+                     host != NULL ? host : "a server without a name");
+        return false;
+    }
+    if (change && origin != NULL && !is_ours(c, scheme != NULL ? scheme + 3 : "")) {
+        metrics_add(http_forbidden_total, 1);
+        http_problem(x, 403, "Origin", "pages of other places change nothing here without a token");
+        return false;
+    }
+    *who = (struct principal){.name = "local", .scope = HTTP_ADMIN};
+    return true;
+}
+
+static void challenge(struct http_exchange *x, const char *detail)
+{
+    metrics_add(http_unauthorized_total, 1);
+    http_add_header(x, "WWW-Authenticate", CHALLENGE);
+    http_problem(x, 401, "Authorization", "%s", detail);
+}
+
+static bool is_locked_out(struct collector *c, struct http_exchange *x)
+{
+    char seconds[24];
+    uint64_t left = lockout_left(c->lockout, http_address(x), clock_monotonic_ns());
+    if (left == 0)
+        return false;
+    metrics_add(http_locked_out_total, 1);
+    snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)left);
+    http_add_header(x, "Retry-After", seconds);
+    http_problem(x, 429, "Authorization", "too many wrong tokens came from %s; try again in %s s",
+                 http_address(x), seconds);
+    return true;
+}
+
+static bool authorize_token(struct collector *c, struct http_exchange *x, const char *text,
+                            struct principal *who, struct selector **selector)
+{
+    struct token token;
+    char error[160];
+    if (is_locked_out(c, x))
+        return false;
+    int status = tokens_check(c->tokens, text, clock_realtime_ns(), &token);
+    if (status == SKEIN_NOT_FOUND) {
+        metrics_add(http_bad_tokens_total, 1);
+        lockout_bad(c->lockout, http_address(x), clock_monotonic_ns());
+        challenge(x, "this token is unknown, expired or revoked");
+        return false;
+    }
+    if (status == SKEIN_OK && token.selector[0] != '\0')
+        status = selector_new(token.selector, selector, error, sizeof error);
+    if (status != SKEIN_OK) {
+        api_failed(x, status, "tokens cannot be checked");
+        return false;
+    }
+    *who = (struct principal){.scope = token.scope};
+    memcpy(who->name, token.name, sizeof who->name);
+    memcpy(who->selector_text, token.selector, sizeof who->selector_text);
+    return true;
+}
+
+/* The text behind "Bearer "; NULL where there is none. */
+static const char *bearer(struct http_exchange *x)
+{
+    const char *header = http_header(x, "Authorization");
+    if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0)
+        return NULL;
+    return header + 7 + strspn(header + 7, " ");
+}
+
+static bool is_public(const struct collector *c, const struct http_route *route)
+{
+    const char *setting = c->config.http_metrics_public;
+    if (route->fn == api_metrics)
+        return strcmp(setting, "yes") == 0 || (strcmp(setting, "auto") == 0 && c->http_loopback);
+    return route->scope == HTTP_PUBLIC;
+}
+
+/* Handlers that show a confined principal nothing of others. Every other route refuses one, so that
+ * a new endpoint is closed until somebody has thought of that. */
+static bool is_confinable(const struct http_route *route)
+{
+    static http_handler *const handlers[] = {
+        api_processes_list,  api_captures_list,  api_captures_get,      api_captures_trace,
+        api_partitions_list, api_partitions_get, api_partitions_footer, api_events};
+    for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++)
+        if (route->fn == handlers[i])
+            return true;
+    return false;
+}
+
+static void forbid(struct http_exchange *x, const struct http_route *route,
+                   const struct principal *who)
+{
+    metrics_add(http_forbidden_total, 1);
+    if (who->scope < route->scope)
+        http_problem(x, 403, NULL, "the token %s has the scope %s; this needs %s", who->name,
+                     scope_text(who->scope), scope_text(route->scope));
+    else
+        http_problem(x, 403, NULL, "the token %s is confined to some processes; this is of all",
+                     who->name);
+}
+
+bool api_authorize(void *context, struct http_exchange *x, const struct http_route *route,
+                   struct principal *who, struct selector **selector)
+{
+    struct collector *c = context;
+    const char *text = bearer(x);
+    if (is_public(c, route)) {
+        *who = (struct principal){.name = "public", .scope = route->scope};
+        return true;
+    }
+    int any = c->http_loopback ? tokens_any(c->tokens) : 1;
+    if (any < 0) {
+        api_failed(x, any, "tokens cannot be checked");
+        return false;
+    }
+    if (any == 0)
+        return authorize_local(c, x, route, who);
+    if (text == NULL) {
+        challenge(x, "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create "
+                     "makes one");
+        return false;
+    }
+    if (!authorize_token(c, x, text, who, selector))
+        return false;
+    if (who->scope >= route->scope && (*selector == NULL || is_confinable(route)))
+        return true;
+    forbid(x, route, who);
+    return false;
+}

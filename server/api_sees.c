@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a principal that is confined to a selector may see: processes, partitions and captures'
+ * targets that match it. No state; any thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api.h"
+#include "json.h"
+
+struct target_match {
+    const struct api_target *target;
+    char text[CONTROL_LABELS_MAX + 1];
+};
+
+static const char *target_label(void *context, const char *key)
+{
+    struct target_match *m = context;
+    const struct api_target *t = m->target;
+    if (strcmp(key, "service") == 0)
+        return t->service;
+    if (strcmp(key, "host") == 0)
+        return t->host;
+    if (strcmp(key, "exe") == 0) {
+        const char *slash = strrchr(t->exe, '/');
+        return slash != NULL ? slash + 1 : t->exe;
+    }
+    if (strcmp(key, "pid") == 0) {
+        snprintf(m->text, sizeof m->text, "%u", t->pid);
+        return m->text;
+    }
+    if (strcmp(key, "process") == 0) {
+        id_text(t->process, m->text);
+        return m->text;
+    }
+    return labels_get(t->labels, key, m->text, sizeof m->text) ? m->text : NULL;
+}
+
+bool api_target_match(const struct selector *selector, const struct api_target *target)
+{
+    struct target_match m = {.target = target};
+    return selector == NULL || selector_match(selector, target_label, &m);
+}
+
+bool api_is_confined(const struct http_exchange *x)
+{
+    return http_principal(x)->selector != NULL;
+}
+
+bool api_sees_labels(const struct http_exchange *x, const struct api_target *target)
+{
+    return api_target_match(http_principal(x)->selector, target);
+}
+
+struct sight {
+    const struct http_exchange *x;
+    bool seen;
+};
+
+static int look(void *context, const struct catalog_target *t)
+{
+    struct sight *sight = context;
+    struct api_target target = {t->service, t->host, t->exe, t->labels, t->pid, t->process.bytes};
+    sight->seen = api_sees_labels(sight->x, &target);
+    return sight->seen;
+}
+
+bool api_sees_capture(const struct collector *c, const struct http_exchange *x,
+                      const struct capture_id *id)
+{
+    struct sight sight = {x, !api_is_confined(x)};
+    if (!sight.seen)
+        catalog_targets(c->catalog, id, look, &sight);
+    return sight.seen;
+}
+
+/* ---- a capture's JSON ---- */
+
+/* What says nothing of targets: anything else is left out, so that a new member is, too. */
+static const char *const plain[] = {"capture",  "kind",     "status",  "at",
+                                    "pre_ms",   "post_ms",  "window",  "created",
+                                    "deadline", "finished", "expires", NULL};
+
+struct visible {
+    const struct http_exchange *x;
+    const cJSON *all;
+    cJSON *shown;
+};
+
+static int show_target(void *context, const struct catalog_target *t)
+{
+    struct visible *v = context;
+    struct api_target target = {t->service, t->host, t->exe, t->labels, t->pid, t->process.bytes};
+    char id[ID_TEXT_BYTES];
+    const cJSON *item;
+    if (!api_sees_labels(v->x, &target))
+        return 0;
+    id_text(t->process.bytes, id);
+    cJSON_ArrayForEach(item, v->all)
+    {
+        const char *process = cJSON_GetStringValue(cJSON_GetObjectItem(item, "process"));
+        if (process != NULL && strcmp(process, id) == 0)
+            cJSON_AddItemToArray(v->shown, cJSON_Duplicate(item, true));
+    }
+    return 0;
+}
+
+static double number_of(const cJSON *json)
+{
+    return cJSON_IsNumber(json) ? json->valuedouble : 0;
+}
+
+static void count_up(cJSON *to, const char *key, double n)
+{
+    cJSON *at = cJSON_GetObjectItemCaseSensitive(to, key);
+    if (at == NULL)
+        at = cJSON_AddNumberToObject(to, key, 0);
+    if (at != NULL)
+        cJSON_SetNumberValue(at, at->valuedouble + n);
+}
+
+static void add_counts(cJSON *out, const cJSON *targets)
+{
+    cJSON *counts = cJSON_AddObjectToObject(out, "target_counts");
+    cJSON *ledger = cJSON_AddObjectToObject(out, "ledger"), *lost = cJSON_CreateObject();
+    const cJSON *target, *reason;
+    double stored = 0, missing = 0;
+    cJSON_ArrayForEach(target, targets)
+    {
+        const char *status = cJSON_GetStringValue(cJSON_GetObjectItem(target, "status"));
+        count_up(counts, status != NULL ? status : "", 1);
+        stored += number_of(cJSON_GetObjectItem(target, "events"));
+        cJSON_ArrayForEach(reason, cJSON_GetObjectItem(target, "lost"))
+        {
+            count_up(lost, reason->string, number_of(reason));
+            missing += number_of(reason);
+        }
+    }
+    cJSON_AddNumberToObject(ledger, "produced", stored + missing);
+    cJSON_AddNumberToObject(ledger, "stored", stored);
+    cJSON_AddItemToObject(ledger, "lost", lost);
+}
+
+cJSON *api_capture_shown(const struct collector *c, const struct http_exchange *x,
+                         const struct capture_id *id, cJSON *json, bool with_targets)
+{
+    struct visible v = {x, cJSON_GetObjectItem(json, "targets"), NULL};
+    if (!api_is_confined(x))
+        return json;
+    cJSON *out = cJSON_CreateObject();
+    v.shown = cJSON_CreateArray();
+    catalog_targets(c->catalog, id, show_target, &v);
+    for (size_t i = 0; plain[i] != NULL; i++) {
+        cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(json, plain[i]);
+        if (member != NULL)
+            cJSON_AddItemToObject(out, plain[i], member);
+    }
+    add_counts(out, v.shown);
+    if (with_targets)
+        cJSON_AddItemToObject(out, "targets", v.shown);
+    else
+        cJSON_Delete(v.shown);
+    cJSON_Delete(json);
+    return out;
+}

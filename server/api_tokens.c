@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * /tokens. No state; any thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api.h"
+#include "clock.h"
+#include "json.h"
+#include "log.h"
+#include "seal.h"
+
+static cJSON *token_json(const struct token *t)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "name", t->name);
+    cJSON_AddStringToObject(json, "scope", scope_text(t->scope));
+    if (t->selector[0] != '\0')
+        cJSON_AddStringToObject(json, "selector", t->selector);
+    cJSON_AddStringToObject(json, "creator", t->creator);
+    api_add_time(json, "created", t->created_ns);
+    if (t->expires_ns != 0)
+        api_add_time(json, "expires", t->expires_ns);
+    if (t->used_ns != 0)
+        api_add_time(json, "last_used", t->used_ns);
+    if (t->revoked_ns != 0)
+        api_add_time(json, "revoked", t->revoked_ns);
+    return json;
+}
+
+struct token_page {
+    cJSON *items;
+    const char *after;
+    size_t limit, count;
+    char next[PRINCIPAL_NAME_BYTES];
+    bool more;
+};
+
+static int take_listed(void *context, const struct token *token)
+{
+    struct token_page *page = context;
+    if (page->after != NULL && strcmp(token->name, page->after) <= 0)
+        return 0;
+    if (page->count == page->limit) {
+        page->more = true;
+        return 1;
+    }
+    cJSON_AddItemToArray(page->items, token_json(token));
+    memcpy(page->next, token->name, sizeof page->next);
+    page->count++;
+    return 0;
+}
+
+void api_tokens_list(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"cursor", "limit", NULL};
+    struct collector *c = context;
+    struct token_page page = {.after = http_query(x, "cursor")};
+    if (!http_query_known(x, known) || !api_limit(x, &page.limit))
+        return;
+    page.items = cJSON_CreateArray();
+    int64_t rows = tokens_list(c->tokens, take_listed, &page);
+    if (rows < 0) {
+        cJSON_Delete(page.items);
+        api_failed(x, (int)rows, "the tokens cannot be listed");
+        return;
+    }
+    api_reply_items(x, page.items, page.more ? page.next : NULL);
+}
+
+static void read_token(struct json_reader *r, const cJSON *body, struct token *token)
+{
+    static const char *const known[] = {"name", "scope", "selector", "expires", NULL};
+    json_known(r, body, "", known);
+    const char *name = json_str(r, body, "", "name", JSON_REQUIRED, "", PRINCIPAL_NAME_BYTES - 1);
+    const char *scope = json_str(r, body, "", "scope", JSON_REQUIRED, "", 16);
+    const char *selector =
+        json_str(r, body, "", "selector", JSON_OPTIONAL, "", TOKEN_SELECTOR_BYTES - 1);
+    const char *expires = json_str(r, body, "", "expires", JSON_OPTIONAL, NULL, 64);
+    if (r->error[0] != '\0')
+        return;
+    snprintf(token->name, sizeof token->name, "%s", name);
+    snprintf(token->selector, sizeof token->selector, "%s", selector);
+    if (!scope_parse(scope, &token->scope))
+        snprintf(r->error, sizeof r->error, "scope: must be viewer, operator or admin");
+    else if (expires != NULL && clock_parse(expires, &token->expires_ns) != SKEIN_OK)
+        snprintf(r->error, sizeof r->error, "expires: must be a time as 2026-11-21T09:40:00Z");
+}
+
+static void reply_created(struct http_exchange *x, const struct token *token, char *text)
+{
+    char location[128];
+    cJSON *json = token_json(token);
+    cJSON_AddStringToObject(json, "secret", text);
+    seal_wipe(text, TOKEN_TEXT_BYTES);
+    snprintf(location, sizeof location, "/api/v1/tokens/%s", token->name);
+    http_add_header(x, "Location", location);
+    http_reply_json(x, 201, json);
+}
+
+void api_tokens_post(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    struct json_reader r = {{0}};
+    struct token token = {.created_ns = clock_realtime_ns()};
+    char text[TOKEN_TEXT_BYTES];
+    cJSON *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    read_token(&r, body, &token);
+    cJSON_Delete(body);
+    memcpy(token.creator, http_principal(x)->name, sizeof token.creator);
+    int status = r.error[0] != '\0' ? SKEIN_INVALID
+                                    : tokens_create(c->tokens, &token, token.created_ns, text,
+                                                    r.error, sizeof r.error);
+    if (status == SKEIN_OK)
+        reply_created(x, &token, text);
+    else if (status == SKEIN_INVALID)
+        api_invalid(x, r.error);
+    else if (status == SKEIN_EXISTS)
+        http_problem(x, 409, "name", "%s", r.error);
+    else
+        api_failed(x, status, "the token could not be saved");
+}
+
+void api_tokens_delete(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    int status = tokens_revoke(c->tokens, http_part(x, 0), clock_realtime_ns());
+    if (status == SKEIN_OK)
+        http_reply(x, 204, NULL, NULL, 0);
+    else if (status == SKEIN_NOT_FOUND)
+        http_problem(x, 404, NULL,
+                     "no token %.64s that is not revoked; GET /api/v1/tokens lists them",
+                     http_part(x, 0));
+    else
+        api_failed(x, status, "the token could not be revoked");
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tokens in a database of their own, so that the command line may write while the collector runs
+ * and neither waits for the other's commits. Owns the connection; any thread.
+ */
+#include "tokens.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db.h"
+#include "seal.h"
+#include "secret.h"
+
+#define PREFIX_BYTES  6 /* "skn_v_" */
+#define ID_LETTERS    12
+#define USED_STEP_NS  (UINT64_C(60) * 1000000000u) /* how fine "last used" is */
+#define SCHEMA_NUMBER 1
+
+static const char schema[] =
+    "CREATE TABLE IF NOT EXISTS tokens(id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+    " hash BLOB NOT NULL, scope INTEGER NOT NULL, selector TEXT NOT NULL, creator TEXT NOT NULL,"
+    " created_ns INTEGER NOT NULL, expires_ns INTEGER NOT NULL, used_ns INTEGER NOT NULL,"
+    " revoked_ns INTEGER NOT NULL) WITHOUT ROWID;";
+
+struct tokens {
+    struct db *db;
+};
+
+static const struct {
+    enum http_scope scope;
+    const char *text;
+} scopes[] = {{HTTP_VIEWER, "viewer"}, {HTTP_OPERATOR, "operator"}, {HTTP_ADMIN, "admin"}};
+
+const char *scope_text(enum http_scope scope)
+{
+    for (size_t i = 0; i < sizeof scopes / sizeof scopes[0]; i++)
+        if (scopes[i].scope == scope)
+            return scopes[i].text;
+    return "";
+}
+
+bool scope_parse(const char *text, enum http_scope *scope)
+{
+    for (size_t i = 0; i < sizeof scopes / sizeof scopes[0]; i++) {
+        if (strcmp(scopes[i].text, text) == 0) {
+            *scope = scopes[i].scope;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int status_of(int64_t rows)
+{
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+
+/* ---- open ---- */
+
+/* The file must be nobody else's before SQLite writes into it, and the collector's user must be
+ * able to write it though root may be the one who makes the first token. */
+static int make_private(const char *folder, const char *path)
+{
+    struct stat owner;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return SKEIN_IO;
+    int status = fchmod(fd, 0600) == 0 ? SKEIN_OK : SKEIN_IO;
+    if (geteuid() == 0 && stat(folder, &owner) == 0 && fchown(fd, owner.st_uid, owner.st_gid) != 0)
+        status = SKEIN_IO;
+    close(fd);
+    return status;
+}
+
+static int take_number(void *context, struct db_row *row)
+{
+    *(int64_t *)context = db_i64(row, 0);
+    return 1;
+}
+
+static int check_version(struct tokens *t, char *error, size_t error_bytes)
+{
+    int64_t version = 0;
+    int status = status_of(db_run(t->db, "PRAGMA user_version", take_number, &version, ""));
+    if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
+        snprintf(error, error_bytes, "tokens.db is of a newer collector");
+        return SKEIN_VERSION;
+    }
+    if (status == SKEIN_OK && version == 0)
+        status = db_exec(t->db, schema);
+    if (status == SKEIN_OK && version == 0)
+        status = db_exec(t->db, "PRAGMA user_version=1");
+    if (status != SKEIN_OK)
+        snprintf(error, error_bytes, "tokens.db: %s", db_error(t->db));
+    return status;
+}
+
+int tokens_open(const char *folder, struct tokens **out, char *error, size_t error_bytes)
+{
+    char path[4096];
+    *out = NULL;
+    int n = snprintf(path, sizeof path, "%s/tokens.db", folder);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return SKEIN_TOO_LARGE;
+    if (seal_init() != SKEIN_OK || make_private(folder, path) != SKEIN_OK) {
+        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+        return SKEIN_IO;
+    }
+    struct tokens *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return SKEIN_NO_MEMORY;
+    int status = db_open(path, true, &t->db, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = check_version(t, error, error_bytes);
+    if (status != SKEIN_OK)
+        tokens_close(&t);
+    *out = t;
+    return status;
+}
+
+void tokens_close(struct tokens **tokens)
+{
+    struct tokens *t = *tokens;
+    if (t == NULL)
+        return;
+    if (t->db != NULL)
+        db_close(&t->db);
+    free(t);
+    *tokens = NULL;
+}
+
+int tokens_any(struct tokens *t)
+{
+    int64_t found = 0;
+    int status = status_of(db_run(t->db, "SELECT 1 FROM tokens LIMIT 1", take_number, &found, ""));
+    return status != SKEIN_OK ? status : found != 0;
+}
+
+/* ---- make and revoke ---- */
+
+static bool name_valid(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = strlen(name);
+    return n > 0 && n < PRINCIPAL_NAME_BYTES && strspn(name, letters) > 0 && strspn(name, all) == n;
+}
+
+static int token_valid(const struct token *token, uint64_t now_ns, char *error, size_t error_bytes)
+{
+    struct selector *selector = NULL;
+    char words[200];
+    if (!name_valid(token->name)) {
+        snprintf(error, error_bytes,
+                 "name: must be 1 to 63 letters, digits, '.', '_' or '-', the first no sign");
+    } else if (scope_text(token->scope)[0] == '\0') {
+        snprintf(error, error_bytes, "scope: must be viewer, operator or admin");
+    } else if (token->expires_ns != 0 && token->expires_ns <= now_ns) {
+        snprintf(error, error_bytes, "expires: is past");
+    } else if (token->expires_ns > INT64_MAX) {
+        snprintf(error, error_bytes, "expires: is too far ahead");
+    } else if (token->selector[0] != '\0' && token->scope == HTTP_ADMIN) {
+        snprintf(error, error_bytes, "selector: an admin cannot be confined");
+    } else if (selector_new(token->selector, &selector, words, sizeof words) != SKEIN_OK) {
+        snprintf(error, error_bytes, "%s", words);
+    } else {
+        selector_free(&selector);
+        return SKEIN_OK;
+    }
+    return SKEIN_INVALID;
+}
+
+int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
+                  char text[TOKEN_TEXT_BYTES], char *error, size_t error_bytes)
+{
+    char letters[SEAL_TEXT_BYTES], id[ID_LETTERS + 1];
+    uint8_t random[SEAL_KEY_BYTES], hash[SECRET_HASH_BYTES];
+    int status = token_valid(token, now_ns, error, error_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    seal_random(random, sizeof random);
+    seal_key_text(random, letters);
+    snprintf(text, TOKEN_TEXT_BYTES, "skn_%c_%s", scope_text(token->scope)[0], letters);
+    memcpy(id, letters, ID_LETTERS);
+    id[ID_LETTERS] = '\0';
+    seal_wipe(random, sizeof random);
+    seal_wipe(letters, sizeof letters);
+    secret_hash(text, strlen(text), hash);
+    status = db_begin(t->db);
+    if (status == SKEIN_OK) {
+        status = status_of(db_run(t->db, "DELETE FROM tokens WHERE name=? AND revoked_ns<>0", NULL,
+                                  NULL, "s", token->name));
+        if (status == SKEIN_OK)
+            status = status_of(
+                db_run(t->db,
+                       "INSERT INTO tokens(id, name, hash, scope, selector, creator, created_ns,"
+                       " expires_ns, used_ns, revoked_ns) VALUES(?,?,?,?,?,?,?,?,0,0)",
+                       NULL, NULL, "ssbissii", id, token->name, (const void *)hash, sizeof hash,
+                       (int64_t)token->scope, token->selector, token->creator, (int64_t)now_ns,
+                       (int64_t)token->expires_ns));
+        int ended = db_end(t->db, status == SKEIN_OK);
+        status = status == SKEIN_OK ? ended : status;
+    }
+    if (status != SKEIN_OK) {
+        seal_wipe(text, TOKEN_TEXT_BYTES);
+        if (status == SKEIN_EXISTS)
+            snprintf(error, error_bytes, "name: a token %s exists; revoke it first", token->name);
+        else
+            snprintf(error, error_bytes, "tokens.db: %s", skein_status_text(status));
+    }
+    return status;
+}
+
+int tokens_revoke(struct tokens *t, const char *name, uint64_t now_ns)
+{
+    int64_t changed = db_run(t->db, "UPDATE tokens SET revoked_ns=? WHERE name=? AND revoked_ns=0",
+                             NULL, NULL, "is", (int64_t)now_ns, name);
+    if (changed < 0)
+        return (int)changed;
+    return changed > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
+/* ---- read ---- */
+
+#define COLUMNS                                                                                    \
+    "SELECT hash, name, scope, selector, creator, created_ns, expires_ns, used_ns, revoked_ns"     \
+    " FROM tokens "
+
+struct walk {
+    token_fn *fn;
+    void *context;
+    uint8_t hash[SECRET_HASH_BYTES];
+    bool found;
+    struct token token;
+};
+
+static int take_token(void *context, struct db_row *row)
+{
+    struct walk *walk = context;
+    struct token *out = &walk->token;
+    size_t n = 0;
+    const void *hash = db_blob(row, 0, &n);
+    memset(walk->hash, 0, sizeof walk->hash);
+    if (n == sizeof walk->hash)
+        memcpy(walk->hash, hash, n);
+    /* A selector that is cut would show more than it should. */
+    walk->found = n == sizeof walk->hash && strlen(db_text(row, 3)) < sizeof out->selector;
+    snprintf(out->name, sizeof out->name, "%s", db_text(row, 1));
+    out->scope = (enum http_scope)db_i64(row, 2);
+    snprintf(out->selector, sizeof out->selector, "%s", db_text(row, 3));
+    snprintf(out->creator, sizeof out->creator, "%s", db_text(row, 4));
+    out->created_ns = (uint64_t)db_i64(row, 5);
+    out->expires_ns = (uint64_t)db_i64(row, 6);
+    out->used_ns = (uint64_t)db_i64(row, 7);
+    out->revoked_ns = (uint64_t)db_i64(row, 8);
+    return walk->fn != NULL ? walk->fn(walk->context, out) : 1;
+}
+
+int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct token *out)
+{
+    char id[ID_LETTERS + 1] = "";
+    uint8_t hash[SECRET_HASH_BYTES];
+    struct walk walk = {.found = false};
+    if (strlen(text) == PREFIX_BYTES + SEAL_TEXT_BYTES - 1)
+        memcpy(id, text + PREFIX_BYTES, ID_LETTERS);
+    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", take_token, &walk, "s", id));
+    if (status != SKEIN_OK)
+        return status;
+    secret_hash(text, strlen(text), hash);
+    bool same = secret_equal(hash, walk.hash, sizeof hash);
+    const struct token *k = &walk.token;
+    if (!walk.found || !same || k->revoked_ns != 0 || scope_text(k->scope)[0] == '\0' ||
+        (k->expires_ns != 0 && k->expires_ns <= now_ns))
+        return SKEIN_NOT_FOUND;
+    /* Only to be shown: if it cannot be written, the token is as good. */
+    if (now_ns > k->used_ns && now_ns - k->used_ns >= USED_STEP_NS)
+        (void)db_run(t->db, "UPDATE tokens SET used_ns=? WHERE id=?", NULL, NULL, "is",
+                     (int64_t)now_ns, id);
+    *out = *k;
+    return SKEIN_OK;
+}
+
+int64_t tokens_list(struct tokens *t, token_fn *fn, void *context)
+{
+    struct walk walk = {.fn = fn, .context = context};
+    return db_run(t->db, COLUMNS "ORDER BY name", take_token, &walk, "");
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who may ask what: tokens and scopes over a real port, and that a token which is confined to one
+ * tenant's processes shows nothing of another's, whatever it asks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "collector_fixture.h"
+#include "support.h"
+
+static long status_of_call(const struct fixture *f, const char *method, const char *path,
+                           const char *body, const char *header)
+{
+    struct http_response response;
+    call(f, method, path, body, header, &response);
+    long status = response.status;
+    http_response_fini(&response);
+    return status;
+}
+
+/* A token as a header. */
+static void make_token(struct fixture *f, const char *name, enum http_scope scope,
+                       const char *selector, char header[128])
+{
+    struct token token = {.scope = scope};
+    char text[TOKEN_TEXT_BYTES], error[256] = "";
+    snprintf(token.name, sizeof token.name, "%s", name);
+    snprintf(token.selector, sizeof token.selector, "%s", selector);
+    int status =
+        tokens_create(f->collector.tokens, &token, clock_realtime_ns(), text, error, sizeof error);
+    ck_assert_msg(status == SKEIN_OK, "%s", error);
+    snprintf(header, 128, "Authorization: Bearer %s", text);
+}
+
+START_TEST(without_tokens_only_this_machine_asks_and_no_page_of_the_web)
+{
+    struct fixture f;
+    static const char body[] = "{\"selector\":\"a=b\"}";
+    fixture_start(&f);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, NULL), 200);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, "Host: localhost:1"), 200);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, "Host: evil.example"), 421);
+    ck_assert_int_eq(
+        status_of_call(&f, "GET", "/api/v1/agents", NULL, "Host: localhost.evil.example"), 421);
+    ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/captures", body, "Origin: http://evil.x"),
+                     403);
+    ck_assert_int_eq(
+        status_of_call(&f, "POST", "/api/v1/captures", body, "Origin: http://localhost:7462"), 422);
+    ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/captures", body, "Origin: null"), 403);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(from_the_first_token_on_each_request_needs_one)
+{
+    struct fixture f;
+    char viewer[128], operator[128], admin[128];
+    static const char body[] = "{\"selector\":\"a=b\"}";
+    static const char made[] = "{\"name\":\"new\",\"scope\":\"viewer\"}";
+    fixture_start(&f);
+    make_token(&f, "v", HTTP_VIEWER, "", viewer);
+    make_token(&f, "o", HTTP_OPERATOR, "", operator);
+    make_token(&f, "a", HTTP_ADMIN, "", admin);
+    expect_problem(&f, "GET", "/api/v1/agents", NULL, 401, "Authorization");
+    ck_assert_int_eq(status_of_call(&f, "GET", "/healthz", NULL, NULL), 200);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/readyz", NULL, NULL), 200);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/metrics", NULL, NULL), 200);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, viewer), 200);
+    ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/captures", body, viewer), 403);
+    ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/captures", body, operator), 422);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/tokens", NULL, operator), 403);
+    ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/tokens", made, operator), 403);
+    ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/tokens", made, admin), 201);
+    ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/tokens", made, admin), 409);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/tokens", NULL, admin), 200);
+    ck_assert_int_eq(status_of_call(&f, "DELETE", "/api/v1/tokens/v", NULL, admin), 204);
+    ck_assert_int_eq(status_of_call(&f, "DELETE", "/api/v1/tokens/v", NULL, admin), 404);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, viewer), 401);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(address_that_guesses_is_locked_out)
+{
+    struct fixture f;
+    char admin[128];
+    fixture_start(&f);
+    make_token(&f, "a", HTTP_ADMIN, "", admin);
+    for (uint64_t i = 0; i < f.collector.config.http_bad_tokens; i++)
+        ck_assert_int_eq(
+            status_of_call(&f, "GET", "/api/v1/agents", NULL, "Authorization: Bearer skn_a_x"),
+            401);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, admin), 429);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/healthz", NULL, NULL), 200);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* ---- two tenants ---- */
+
+#define OTHERS                                                                                     \
+    "01a10000000000000000000000000001" /* a capture of the other tenant's process alone */
+
+struct tenants {
+    struct fixture f;
+    struct wire_agent agent; /* of the tenant that asks; the fixture's is the other's */
+    char token[128], both[ID_TEXT_BYTES], partition[PARTITION_KEY_TEXT_BYTES];
+    char others_process[ID_TEXT_BYTES];
+};
+
+static void tenants_start(struct tenants *t)
+{
+    char error[256];
+    struct fixture *f = &t->f;
+    fixture_start(f);
+    wire_agent_open(&t->agent, 8, "host-mine", f->control_port, f->data_port);
+    cJSON_Delete(wire_agent_hello(&t->agent));
+    wire_agent_processes(&f->agent, 1, 1, "bankzeta");
+    wire_agent_processes(&t->agent, 50, 1, "mine");
+    ck_assert(wire_agent_report(&f->agent,
+                                wire_fired(&f->agent, OTHERS, 1, NULL, clock_realtime_ns()), error,
+                                sizeof error));
+    ck_assert_int_eq(wire_agent_upload(&f->agent, 1, 0, OTHERS, 0), WIRE_STORED);
+    cJSON *json = call_json(f, "POST", "/api/v1/captures",
+                            "{\"selector\":\"tier=front,service!=zeta-word\",\"pre_ms\":1000,"
+                            "\"reason\":\"zeta-reason\"}",
+                            202);
+    snprintf(t->both, sizeof t->both, "%s", text_at(json, "capture"));
+    cJSON_Delete(json);
+    json = call_json(f, "GET", "/api/v1/partitions", NULL, 200);
+    snprintf(t->partition, sizeof t->partition, "%s", text_at(json, "items.0.partition"));
+    snprintf(t->others_process, sizeof t->others_process, "%s", text_at(json, "items.0.process"));
+    cJSON_Delete(json);
+    wait_for_text(f, "/api/v1/captures?selector=service%3Dmine", "items.0.kind", "snapshot");
+    make_token(f, "mine", HTTP_OPERATOR, "service=mine", t->token);
+}
+
+static void tenants_stop(struct tenants *t)
+{
+    wire_agent_close(&t->agent);
+    fixture_stop(&t->f);
+}
+
+static void expect_no_other(const struct tenants *t, const char *path,
+                            const struct http_response *response)
+{
+    const char *const markers[] = {"bankzeta", "host-a", "zeta-word", "zeta-reason",
+                                   t->others_process};
+    for (size_t i = 0; i < sizeof markers / sizeof markers[0]; i++)
+        ck_assert_msg(
+            memmem(response->body.data, response->body.len, markers[i], strlen(markers[i])) == NULL,
+            "%s shows %s: %.*s", path, markers[i], (int)response->body.len,
+            (const char *)response->body.data);
+}
+
+/* What a confined token is answered; every other route must refuse it. */
+static const struct {
+    const char *method, *pattern, *path; /* %s: the other tenant's, see route_path */
+    long status;
+} confinable[] = {
+    {"GET", "/healthz", "/healthz", 200},
+    {"GET", "/readyz", "/readyz", 200},
+    {"GET", "/metrics", "/metrics", 200},
+    {"GET", "/api/v1/processes", "/api/v1/processes", 200},
+    {"GET", "/api/v1/processes", "/api/v1/processes?selector=service%3Dbankzeta", 200},
+    {"GET", "/api/v1/captures", "/api/v1/captures", 200},
+    {"GET", "/api/v1/captures", "/api/v1/captures?selector=service%3Dbankzeta", 200},
+    {"GET", "/api/v1/captures/{}", "/api/v1/captures/BOTH", 200},
+    {"GET", "/api/v1/captures/{}", "/api/v1/captures/" OTHERS, 404},
+    {"GET", "/api/v1/captures/{}/trace", "/api/v1/captures/BOTH/trace", 404},
+    {"GET", "/api/v1/captures/{}/trace", "/api/v1/captures/" OTHERS "/trace", 404},
+    {"GET", "/api/v1/partitions", "/api/v1/partitions", 200},
+    {"GET", "/api/v1/partitions", "/api/v1/partitions?capture=" OTHERS, 200},
+    {"GET", "/api/v1/partitions/{}", "/api/v1/partitions/PARTITION", 404},
+    {"GET", "/api/v1/partitions/{}/footer", "/api/v1/partitions/PARTITION/footer", 404},
+};
+
+static void fill(const struct tenants *t, const char *path, char out[256])
+{
+    const char *at = strstr(path, "BOTH"), *with = t->both;
+    size_t n = 4;
+    if (at == NULL && (at = strstr(path, "PARTITION")) != NULL) {
+        with = t->partition;
+        n = 9;
+    }
+    if (at == NULL)
+        snprintf(out, 256, "%s", path);
+    else
+        snprintf(out, 256, "%.*s%s%s", (int)(at - path), path, with, at + n);
+}
+
+static void walk_route(struct tenants *t, const struct http_route *route)
+{
+    struct http_response response;
+    char path[256];
+    bool known = false;
+    if (strcmp(route->pattern, "/api/v1/events") == 0)
+        return; /* it never ends: test_events.c */
+    for (size_t i = 0; i < sizeof confinable / sizeof confinable[0]; i++) {
+        if (strcmp(confinable[i].method, route->method) != 0 ||
+            strcmp(confinable[i].pattern, route->pattern) != 0)
+            continue;
+        known = true;
+        fill(t, confinable[i].path, path);
+        call(&t->f, route->method, path, NULL, t->token, &response);
+        ck_assert_msg(response.status == confinable[i].status, "%s: %ld", path, response.status);
+        /* the answer to a path repeats the path */
+        if (strstr(confinable[i].path, "PARTITION") == NULL)
+            expect_no_other(t, path, &response);
+        http_response_fini(&response);
+    }
+    if (known)
+        return;
+    const char *brace = strstr(route->pattern, "{}");
+    if (brace != NULL)
+        snprintf(path, sizeof path, "%.*s%s%s", (int)(brace - route->pattern), route->pattern,
+                 OTHERS, brace + 2);
+    else
+        snprintf(path, sizeof path, "%s", route->pattern);
+    call(&t->f, route->method, path, strcmp(route->method, "GET") == 0 ? NULL : "{}", t->token,
+         &response);
+    ck_assert_msg(response.status == 403, "%s %s answers a confined token %ld: add it to the table",
+                  route->method, path, response.status);
+    expect_no_other(t, path, &response);
+    http_response_fini(&response);
+}
+
+START_TEST(confined_token_sees_nothing_of_another_tenant_on_any_route)
+{
+    struct tenants t;
+    tenants_start(&t);
+    for (const struct http_route *route = api_routes; route->method != NULL; route++)
+        walk_route(&t, route);
+    tenants_stop(&t);
+}
+END_TEST
+
+START_TEST(confined_token_sees_its_own)
+{
+    struct tenants t;
+    struct http_response response;
+    char path[96];
+    tenants_start(&t);
+    call(&t.f, "GET", "/api/v1/processes", NULL, t.token, &response);
+    ck_assert_ptr_nonnull(memmem(response.body.data, response.body.len, "host-mine", 9));
+    http_response_fini(&response);
+    snprintf(path, sizeof path, "/api/v1/captures/%s", t.both);
+    call(&t.f, "GET", path, NULL, t.token, &response);
+    buf_put_u8(&response.body, 0);
+    cJSON *json = cJSON_Parse((const char *)response.body.data);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 1);
+    ck_assert_str_eq(text_at(json, "targets.0.service"), "mine");
+    ck_assert_ptr_null(at_path(json, "selector"));
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "target_counts")), 1);
+    cJSON_Delete(json);
+    http_response_fini(&response);
+    tenants_stop(&t);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(
+        suite_of("access", without_tokens_only_this_machine_asks_and_no_page_of_the_web,
+                 from_the_first_token_on_each_request_needs_one, address_that_guesses_is_locked_out,
+                 confined_token_sees_nothing_of_another_tenant_on_any_route,
+                 confined_token_sees_its_own, NULL));
+}
