@@ -434,8 +434,9 @@ START_TEST(client_that_trickles_is_cut_off)
     struct fixture f;
     fixture_start(&f);
     int silent = tcp_connect(f.http_port), half = tcp_connect(f.http_port);
-    static const char head[] = "POST /api/v1/captures HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
-                               "100\r\nContent-Type: application/json\r\n\r\n{";
+    static const char head[] =
+        "POST /api/v1/captures HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+        "100\r\nContent-Type: application/json\r\n\r\n{";
     ck_assert_int_eq(send(half, head, sizeof head - 1, MSG_NOSIGNAL), sizeof head - 1);
     ck_assert(ends_in_time(silent));
     ck_assert(ends_in_time(half));
