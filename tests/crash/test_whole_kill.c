@@ -123,27 +123,35 @@ static void process_trace_verify(const struct whole *w, const char *capture, con
                       i, process, tally.threads[i].holes, w->folder);
 }
 
+struct look {
+    const struct keys *keys;
+    const char *capture;
+};
+
+static void look_for(void *context, const char *key)
+{
+    const struct look *look = context;
+    ck_assert_msg(key_is_in(look->keys, key), "%s of the complete capture %s is lost", key,
+                  look->capture);
+}
+
 static void capture_verify(const struct whole *w, const char *id, const struct keys *keys,
                            unsigned counts[2])
 {
     cJSON *capture = whole_capture_final(w, id);
-    const cJSON *target, *key;
+    const cJSON *target;
     bool complete = strcmp(whole_str(capture, "status"), "complete") == 0;
     counts[complete]++;
     cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets"))
     {
         const char *status = whole_str(target, "status");
-        const cJSON *partitions = cJSON_GetObjectItemCaseSensitive(target, "partitions");
         bool all = strcmp(status, "complete") == 0;
         ck_assert_msg(all || strcmp(status, "nothing") == 0 || strcmp(status, "failed") == 0 ||
                           strcmp(status, "expired") == 0,
                       "a target of %s ended as %s", id, status);
         ck_assert_msg(!complete || all || strcmp(status, "nothing") == 0, "%s says complete", id);
-        cJSON_ArrayForEach(key, partitions)
-        {
-            ck_assert_msg(!all || key_is_in(keys, cJSON_GetStringValue(key)),
-                          "%s of the complete capture %s is lost", cJSON_GetStringValue(key), id);
-        }
+        if (all)
+            whole_target_keys(target, look_for, &(struct look){keys, id});
         if (all)
             process_trace_verify(w, id, target, complete);
     }

@@ -94,6 +94,16 @@ struct ledger {
     size_t partitions;
 };
 
+static void look_for(void *context, const char *key)
+{
+    struct ledger *ledger = context;
+    char path[256];
+    (void)snprintf(path, sizeof path, "/api/v1/partitions/%s", key);
+    ck_assert_msg(whole_http(ledger->w, "GET", path, NULL, NULL) == 200,
+                  "%s of a complete target is not there", path);
+    ledger->partitions++;
+}
+
 static void take_capture(void *context, const cJSON *item)
 {
     struct ledger *ledger = context;
@@ -104,15 +114,8 @@ static void take_capture(void *context, const cJSON *item)
     ledger->incomplete += !complete;
     cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets"))
     {
-        const cJSON *key;
-        cJSON_ArrayForEach(key, cJSON_GetObjectItemCaseSensitive(target, "partitions"))
-        {
-            char path[256];
-            (void)snprintf(path, sizeof path, "/api/v1/partitions/%s", cJSON_GetStringValue(key));
-            ck_assert_msg(whole_http(ledger->w, "GET", path, NULL, NULL) == 200,
-                          "%s of a %s target is not there", path, whole_str(target, "status"));
-            ledger->partitions++;
-        }
+        if (strcmp(whole_str(target, "status"), "complete") == 0)
+            whole_target_keys(target, look_for, ledger);
     }
     cJSON_Delete(capture);
 }

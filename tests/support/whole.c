@@ -337,3 +337,22 @@ void whole_serves(const struct whole *w, const char *selector)
         ck_abort_msg("not complete: see %s\n%s", w->folder, cJSON_Print(json));
     cJSON_Delete(json);
 }
+
+void whole_target_keys(const cJSON *target, void (*fn)(void *context, const char *key),
+                       void *context)
+{
+    const cJSON *range;
+    char text[PARTITION_KEY_TEXT_BYTES];
+    struct partition_key key;
+    ck_assert_int_eq(id_parse(whole_str(target, "process"), key.process.bytes), SKEIN_OK);
+    cJSON_ArrayForEach(range, cJSON_GetObjectItemCaseSensitive(target, "partitions"))
+    {
+        key.epoch = (uint64_t)whole_number(range, "epoch");
+        key.sequence = (uint64_t)whole_number(range, "first");
+        for (uint64_t last = (uint64_t)whole_number(range, "last"); key.sequence <= last;
+             key.sequence++) {
+            partition_key_text(&key, text);
+            fn(context, text);
+        }
+    }
+}

@@ -130,4 +130,8 @@ struct tally {
  * one process; fails where a number comes twice. */
 void tally_trace(const struct buf *bytes, struct tally *tally);
 
+/* Calls fn with the key of each partition that a target of a capture lists. */
+void whole_target_keys(const cJSON *target, void (*fn)(void *context, const char *key),
+                       void *context);
+
 #endif
