@@ -217,5 +217,6 @@ void rule_condition_read(struct json_reader *r, const cJSON *object, struct rule
                 [RULE_PRESSURE] = {"when.pressure", read_pressure},
                 [RULE_CRASH] = {"when.crash", read_crash},
                 [RULE_APPLICATION] = {"when.application", read_match}};
-    rows[spec->when].read(r, object, rows[spec->when].path, spec);
+    if ((size_t)spec->when < sizeof rows / sizeof rows[0] && rows[spec->when].read != NULL)
+        rows[spec->when].read(r, object, rows[spec->when].path, spec);
 }

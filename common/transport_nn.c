@@ -178,19 +178,30 @@ static int transport_open(const char *address, size_t max_message_bytes, bool di
     return status;
 }
 
+/* "127.0.0.1:…": three more numbers and a port. 127.evil.example is a name like any other. */
+static bool is_127(const char *host)
+{
+    if (strncmp(host, "127.", 4) != 0)
+        return false;
+    host += 4;
+    for (int i = 0; i < 3; i++) {
+        size_t digits = strspn(host, "0123456789");
+        if (digits < 1 || digits > 3 || host[digits] != (i < 2 ? '.' : ':'))
+            return false;
+        host += digits + 1;
+    }
+    return true;
+}
+
 bool transport_is_loopback(const char *address)
 {
-    unsigned last[3];
-    int end = 0;
     if (strncmp(address, "tcp://", 6) != 0)
         return false;
     const char *host = address + 6;
     if (strncmp(host, "localhost:", 10) == 0 || strncmp(host, "[::1]:", 6) == 0 ||
         strncmp(host, "::1:", 4) == 0)
         return true;
-    /* 127.evil.example is a name like any other. */
-    return sscanf(host, "127.%3u.%3u.%3u%n", &last[0], &last[1], &last[2], &end) == 3 && end > 0 &&
-           host[end] == ':';
+    return is_127(host);
 }
 
 int transport_listen(const char *address, size_t max_message_bytes, struct transport **out)

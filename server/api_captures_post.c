@@ -170,6 +170,7 @@ static void create(struct collector *c, struct http_exchange *x, struct capture_
     } else {
         api_failed(x, status, "the capture could not be saved and was not begun");
     }
+    q->matched = NULL;
 }
 
 void api_captures_post(void *context, struct http_exchange *x)

@@ -278,12 +278,13 @@ static void run_round(struct fleet *f)
 {
     struct transport_message messages[ROUND_MESSAGES];
     struct wire_frame frames[ROUND_MESSAGES];
+    const bool sealed = f->gate != NULL;
     size_t count = 0;
     wait_for_work(f, wait_ms(f));
     while (count < ROUND_MESSAGES &&
            transport_receive(f->transport, 0, &messages[count]) == SKEIN_OK) {
         /* Without a gate fleet_handle reads the frame, and answers one of another version. */
-        if (f->gate == NULL || pass_gate(f, &messages[count], &frames[count]))
+        if (!sealed || pass_gate(f, &messages[count], &frames[count]))
             count++;
         else
             transport_message_free(&messages[count]);
@@ -291,7 +292,7 @@ static void run_round(struct fleet *f)
     gate_tick(f->gate);
     fleet_lock(f);
     for (size_t i = 0; i < count; i++) {
-        if (f->gate != NULL)
+        if (sealed)
             fleet_handle_frame(f, &frames[i], &messages[i].peer);
         else
             fleet_handle(f, messages[i].data, messages[i].len, &messages[i].peer);

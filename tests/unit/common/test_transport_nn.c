@@ -374,6 +374,20 @@ START_TEST(one_thread_sends_while_another_receives)
 }
 END_TEST
 
+START_TEST(loopback_is_told_from_names_that_look_like_it)
+{
+    ck_assert(transport_is_loopback("tcp://127.0.0.1:7460"));
+    ck_assert(transport_is_loopback("tcp://127.10.200.3:1"));
+    ck_assert(transport_is_loopback("tcp://localhost:7460"));
+    ck_assert(!transport_is_loopback("tcp://127.evil.example:7460"));
+    ck_assert(!transport_is_loopback("tcp://127.0.0.1.example:7460"));
+    ck_assert(!transport_is_loopback("tcp://127.0.0:7460"));
+    ck_assert(!transport_is_loopback("tcp://10.0.0.1:7460"));
+    ck_assert(!transport_is_loopback("tcp://*:7460"));
+    ck_assert(!transport_is_loopback("127.0.0.1:7460"));
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -383,5 +397,6 @@ int main(void)
         taken_address_is_busy, dialler_finds_a_listener_that_comes_later_and_again,
         redial_makes_a_new_connection, made_up_paths_are_dropped,
         strangers_leave_the_listener_serving, oversize_message_closes_only_its_connection,
-        one_thread_sends_while_another_receives, NULL));
+        one_thread_sends_while_another_receives, loopback_is_told_from_names_that_look_like_it,
+        NULL));
 }
