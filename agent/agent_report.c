@@ -328,7 +328,7 @@ int target_result_read(struct target_result *result, const char *report, size_t 
         return SKEIN_CORRUPT;
     }
     const char *trigger = json_str(&r, root, "", "trigger", JSON_OPTIONAL, "", 32);
-    for (int type = TRIGGER_REQUEST; type <= TRIGGER_CRASH; type++) {
+    for (int type = TRIGGER_REQUEST; type < TRIGGER_TYPES; type++) {
         if (strcmp(trigger, trigger_text((enum trigger_type)type)) == 0)
             result->trigger = (enum trigger_type)type;
     }

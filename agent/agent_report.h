@@ -25,7 +25,8 @@ enum trigger_type {
     TRIGGER_COUNTER,
     TRIGGER_CPU,
     TRIGGER_MEMORY,
-    TRIGGER_PRESSURE
+    TRIGGER_PRESSURE,
+    TRIGGER_TYPES /* how many there are */
 };
 const char *trigger_text(enum trigger_type type);
 

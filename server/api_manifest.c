@@ -96,18 +96,10 @@ static int take_row(void *context, const struct partition_row *row)
     return 0;
 }
 
-/* The order of the trace. */
 static int compare(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    int order = memcmp(x->key.process.bytes, y->key.process.bytes, sizeof x->key.process.bytes);
-    if (order == 0)
-        order = x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
-    if (order == 0)
-        order = x->key.epoch < y->key.epoch ? -1 : x->key.epoch > y->key.epoch;
-    if (order == 0)
-        order = x->key.sequence < y->key.sequence ? -1 : x->key.sequence > y->key.sequence;
-    return order;
+    return partition_trace_order(&x->key, x->from_ns, &y->key, y->from_ns);
 }
 
 static void manifest_fini(struct manifest *m)

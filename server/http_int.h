@@ -46,10 +46,21 @@ struct http_access {
 };
 void http_access_log(const struct http_access *access);
 
-/* ---- http_watch.c: deadlines of connections; any thread ---- */
+/* ---- http_mhd_body.c ---- */
 
+struct MHD_Response;
 struct http_watch;
-struct http_link; /* one open connection */
+struct http_link;
+
+#define ANSWER_STEP_NS                                                                             \
+    (UINT64_C(120) * 1000000000u) /* for a small answer, or 1 MiB of a large one */
+/* A response that reads `length` bytes (HTTP_SIZE_UNKNOWN: until it ends) of the source from `base`
+ * on. Takes the source, and live, which may be NULL; on failure both are done with. */
+struct MHD_Response *http_body_response(struct http_watch *watch, struct http_link *link,
+                                        const struct http_source *source, uint64_t base,
+                                        uint64_t length, struct http_live *live);
+
+/* ---- http_watch.c: deadlines of connections; any thread ---- */
 
 struct http_watch *http_watch_start(void); /* NULL: no memory or thread */
 void http_watch_stop(struct http_watch **watch);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server over libmicrohttpd, which this file and http_mhd_live.c alone know. Owns the
+ * The HTTP server over libmicrohttpd, which http_mhd*.c alone know. Owns the
  * listening socket, a pool of poll() threads (epoll stalls at multiples of 128 ready connections).
  * libmicrohttpd's own timeout only sees silence, so http_watch.c holds each connection to a
  * deadline: a request must be whole in time, and an answer must keep moving. A handler never sees a
@@ -19,13 +19,9 @@
 #include "metrics.h"
 #include "problem.h"
 
-#define URI_BYTES_MAX      8192u
-#define CONNECTION_MEMORY  (32u << 10)
-#define EXTRA_HEADERS_MAX  8
-#define SOURCE_BLOCK_BYTES (1u << 20)
-#define LIVE_BLOCK_BYTES   (16u << 10)
-#define ANSWER_STEP_NS                                                                             \
-    (UINT64_C(120) * 1000000000u) /* for a small answer, or 1 MiB of a large one */
+#define URI_BYTES_MAX     8192u
+#define CONNECTION_MEMORY (32u << 10)
+#define EXTRA_HEADERS_MAX 8
 #define DISCARD_BYTES_MAX (UINT64_C(8) << 20)
 
 struct http_server {
@@ -250,70 +246,11 @@ void http_problem(struct http_exchange *x, unsigned status, const char *field, c
 
 /* ---- bodies made while they are sent ---- */
 
-struct body {
-    struct http_server *server;
-    struct http_link *link;
-    struct http_source source;
-    uint64_t base, length;  /* of the source; length HTTP_SIZE_UNKNOWN: until it ends */
-    struct http_live *live; /* or NULL */
-};
-
-static ssize_t body_read(void *context, uint64_t position, char *out, size_t max)
-{
-    struct body *body = context;
-    http_watch_deadline(body->server->watch, body->link, ANSWER_STEP_NS);
-    if (body->length != HTTP_SIZE_UNKNOWN) {
-        if (position >= body->length)
-            return MHD_CONTENT_READER_END_OF_STREAM;
-        if (max > body->length - position)
-            max = (size_t)(body->length - position);
-    }
-    int64_t n = body->source.read(body->source.context, body->base + position, out, max);
-    if (n > 0) {
-        metrics_add(http_bytes_total, n);
-        return (ssize_t)n;
-    }
-    if (n == 0 && body->length == HTTP_SIZE_UNKNOWN)
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    metrics_add(http_cut_answers_total, 1);
-    return MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
-static ssize_t body_read_live(void *context, uint64_t position, char *out, size_t max)
-{
-    struct body *body = context;
-    (void)position;
-    http_watch_deadline(body->server->watch, body->link, ANSWER_STEP_NS);
-    int64_t n = http_live_read(body->live, &body->source, out, max);
-    if (n == HTTP_LIVE_END)
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    metrics_add(http_bytes_total, n > 0 ? n : 0);
-    return n >= 0 ? (ssize_t)n : MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
-static void body_free(void *context)
-{
-    struct body *body = context;
-    body->source.done(body->source.context);
-    http_live_free(body->live);
-    free(body);
-}
-
 static void reply_part(struct http_exchange *x, unsigned status, const char *type, uint64_t base,
                        uint64_t length, const struct http_source *source)
 {
-    struct body *body = malloc(sizeof *body);
-    if (body == NULL) {
-        source->done(source->context);
-        return;
-    }
-    *body = (struct body){x->server, x->link, *source, base, length, NULL};
-    struct MHD_Response *response =
-        MHD_create_response_from_callback(length == HTTP_SIZE_UNKNOWN ? MHD_SIZE_UNKNOWN : length,
-                                          SOURCE_BLOCK_BYTES, body_read, body, body_free);
-    if (response == NULL)
-        body_free(body);
-    set_response(x, status, type, response);
+    set_response(x, status, type,
+                 http_body_response(x->server->watch, x->link, source, base, length, NULL));
 }
 
 void http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
@@ -325,20 +262,16 @@ void http_reply_source(struct http_exchange *x, unsigned status, const char *typ
 struct http_live *http_reply_live(struct http_exchange *x, const char *type,
                                   const struct http_source *source)
 {
-    struct body *body = x->response == NULL ? malloc(sizeof *body) : NULL;
-    struct http_live *live = body != NULL ? http_live_new(x->server->lives, x->connection) : NULL;
+    struct http_live *live =
+        x->response == NULL ? http_live_new(x->server->lives, x->connection) : NULL;
     if (live == NULL) {
-        free(body);
         source->done(source->context);
         return NULL;
     }
-    *body = (struct body){x->server, x->link, *source, 0, HTTP_SIZE_UNKNOWN, live};
-    struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, LIVE_BLOCK_BYTES, body_read_live, body, body_free);
-    if (response == NULL) {
-        body_free(body);
+    struct MHD_Response *response =
+        http_body_response(x->server->watch, x->link, source, 0, HTTP_SIZE_UNKNOWN, live);
+    if (response == NULL)
         return NULL;
-    }
     http_add_header(x, "Cache-Control", "no-store");
     set_response(x, 200, type, response);
     return live;

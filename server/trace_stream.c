@@ -70,18 +70,10 @@ static int take_row(void *context, const struct partition_row *row)
     return 0;
 }
 
-/* Sequences are not in time's order where a later capture was cut from an earlier stretch. */
 static int compare(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
-    int order = memcmp(x->key.process.bytes, y->key.process.bytes, sizeof x->key.process.bytes);
-    if (order == 0)
-        order = x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
-    if (order == 0)
-        order = x->key.epoch < y->key.epoch ? -1 : x->key.epoch > y->key.epoch;
-    if (order == 0)
-        order = x->key.sequence < y->key.sequence ? -1 : x->key.sequence > y->key.sequence;
-    return order;
+    return partition_trace_order(&x->key, x->from_ns, &y->key, y->from_ns);
 }
 
 static int find_pieces(struct trace_stream *s, struct index *index,

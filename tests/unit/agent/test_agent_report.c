@@ -121,6 +121,25 @@ START_TEST(neighbours_are_one_range_in_whatever_order_they_come)
 }
 END_TEST
 
+START_TEST(every_trigger_survives_an_agents_restart)
+{
+    for (int type = TRIGGER_REQUEST; type < TRIGGER_TYPES; type++) {
+        struct target_result result = {.capture = capture,
+                                       .process = process,
+                                       .trigger = (enum trigger_type)type,
+                                       .state = "capturing"};
+        struct buf text = {0};
+        report_target(1, &result, &text);
+        struct target_result again = {.capture = capture, .process = process, .state = "capturing"};
+        ck_assert_int_eq(target_result_read(&again, (char *)text.data, text.len), SKEIN_OK);
+        ck_assert_int_eq(again.trigger, type);
+        buf_fini(&text);
+        target_result_fini(&result);
+        target_result_fini(&again);
+    }
+}
+END_TEST
+
 START_TEST(a_report_that_is_read_again_says_the_same)
 {
     struct target_result result = {.capture = capture,
@@ -224,6 +243,7 @@ int main(void)
     return suite_run(suite_of(
         "agent report", a_target_report_says_what_there_is, very_many_gaps_still_fit_one_message,
         a_lost_partition_is_counted_once, a_report_that_is_read_again_says_the_same,
+        every_trigger_survives_an_agents_restart,
         neighbours_are_one_range_in_whatever_order_they_come,
         commands_are_read_with_integers_in_both_forms, a_command_that_is_refused_can_be_answered,
         acknowledgements_say_yes_or_why_not, NULL));
