@@ -10,8 +10,9 @@
 #include "clock.h"
 #include "json.h"
 
-#define HOUR_MS UINT64_C(3600000)
-#define TTL_MAX (UINT64_C(10) * 366 * 24 * HOUR_MS)
+#define HOUR_MS   UINT64_C(3600000)
+#define TTL_MAX   (UINT64_C(10) * 366 * 24 * HOUR_MS)
+#define STREAM_MS 1000 /* how often a stream is cut and uploaded */
 
 static void fail(struct json_reader *r, const char *text)
 {
@@ -67,35 +68,48 @@ static void check_snapshot(struct json_reader *r, const cJSON *body, struct capt
         fail(r, "pre_ms: the window is empty; pre_ms or post_ms must be above 0");
 }
 
+/* What says how long a capture is belongs to one kind each. */
+static void check_members(struct json_reader *r, const cJSON *body, const char *kind)
+{
+    static const struct {
+        const char *member, *kind;
+    } windows[] = {{"at", "snapshot"},   {"pre_ms", "snapshot"}, {"post_ms", "snapshot"},
+                   {"from", "snapshot"}, {"to", "snapshot"},     {"for_ms", "record"},
+                   {"max_ms", "stream"}};
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
+        if (cJSON_HasObjectItem(body, windows[i].member) && r->error[0] == '\0' &&
+            strcmp(windows[i].kind, kind) != 0)
+            snprintf(r->error, sizeof r->error, "%s: is of kind %s alone", windows[i].member,
+                     windows[i].kind);
+}
+
 static void check_kind(struct json_reader *r, const cJSON *body, struct capture_request *q)
 {
-    static const char *const windows[] = {"at", "pre_ms", "post_ms", "from", "to"};
     const char *kind = json_str(r, body, "", "kind", JSON_OPTIONAL, "snapshot", 16);
     if (r->error[0] != '\0')
         return;
     if (strcmp(kind, "snapshot") == 0) {
-        if (cJSON_HasObjectItem(body, "for_ms"))
-            fail(r, "for_ms: is of kind record alone");
         check_snapshot(r, body, q);
+    } else if (strcmp(kind, "record") == 0) {
+        q->kind = CAPTURE_RECORD;
+        q->post_ms = json_u64(r, body, "", "for_ms", JSON_REQUIRED, 0, 1, HOUR_MS);
+    } else if (strcmp(kind, "stream") == 0) {
+        q->kind = CAPTURE_STREAM;
+        q->stream_ms = STREAM_MS;
+        q->post_ms = json_u64(r, body, "", "max_ms", JSON_OPTIONAL, HOUR_MS, 1, 24 * HOUR_MS);
+    } else {
+        fail(r, "kind: must be snapshot, record or stream");
         return;
     }
-    if (strcmp(kind, "record") != 0) {
-        fail(r, "kind: must be snapshot or record");
-        return;
-    }
-    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
-        if (cJSON_HasObjectItem(body, windows[i]) && r->error[0] == '\0')
-            snprintf(r->error, sizeof r->error,
-                     "%s: is of kind snapshot alone; a record takes for_ms", windows[i]);
-    q->kind = CAPTURE_RECORD;
-    q->post_ms = json_u64(r, body, "", "for_ms", JSON_REQUIRED, 0, 1, HOUR_MS);
+    check_members(r, body, kind);
 }
 
 static void check_request(struct json_reader *r, const cJSON *body, struct capture_request *q)
 {
-    static const char *const known[] = {
-        "selector",    "kind",        "at",          "pre_ms", "post_ms", "from", "to", "for_ms",
-        "deadline_ms", "min_targets", "max_targets", "reason", "ttl_ms",  "pin",  NULL};
+    static const char *const known[] = {"selector", "kind",        "at",          "pre_ms",
+                                        "post_ms",  "from",        "to",          "for_ms",
+                                        "max_ms",   "deadline_ms", "min_targets", "max_targets",
+                                        "reason",   "ttl_ms",      "pin",         NULL};
     json_known(r, body, "", known);
     q->selector_text = json_str(r, body, "", "selector", JSON_REQUIRED, "", 1024);
     q->reason = json_str(r, body, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);

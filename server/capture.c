@@ -126,6 +126,16 @@ static void stop_agent(struct capture_engine *e, struct capture *c, struct captu
         capture_send_stop(e, c, first->agent);
 }
 
+/* What would have come after now is not asked for any more, nor waited for. */
+static void end_window(struct capture *c)
+{
+    uint64_t now_ns = clock_realtime_ns(), end_ns = c->at_ns + c->post_ms * 1000000u;
+    if (end_ns <= now_ns)
+        return;
+    c->deadline_ns -= end_ns - now_ns;
+    c->post_ms = c->at_ns < now_ns ? (now_ns - c->at_ns + 999999u) / 1000000u : 0;
+}
+
 static void stop_targets(struct capture_engine *e, struct capture *c)
 {
     size_t at = 0;
@@ -143,6 +153,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **
         status = SKEIN_NOT_FOUND;
     } else if (c->status == CAPTURE_RUNNING && !c->stopped) {
         c->stopped = true;
+        end_window(c);
         capture_touch(e, c);
         stop_targets(e, c);
         capture_settle(e, c);
@@ -235,6 +246,7 @@ int capture_delete(struct capture_engine *e, const struct capture_id *id)
     int status = c != NULL ? mark_deleted(e, &whole) : waiting ? SKEIN_OK : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK && c != NULL) {
         fleet_drop_commands(e->fleet, &whole);
+        stop_targets(e, c);
         capture_publish(e, c, "capture.deleted");
         capture_discard(e, c);
         metrics_add(captures_deleted_total, 1);

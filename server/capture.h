@@ -36,6 +36,8 @@ void capture_engine_free(struct capture_engine **engine);
 enum capture_kind {
     CAPTURE_SNAPSHOT, /* a window of the past, and what follows it up to its end */
     CAPTURE_RECORD,   /* what comes from now on: pre_ms is 0 */
+    CAPTURE_STREAM,   /* the same, cut and uploaded every stream_ms until it is stopped or over */
+    CAPTURE_KINDS,    /* how many there are */
 };
 
 /* A request that may come again within a day: it begins one capture all the same. */
@@ -51,6 +53,7 @@ struct capture_request {
     const struct selector *selector;
     /* at_ns 0: now; the deadline counts from the window's end */
     uint64_t at_ns, pre_ms, post_ms, deadline_ms;
+    uint64_t stream_ms; /* 0 but for a stream */
     const char *reason;
     const char *trigger, *rule; /* NULL: "request", none */
     /* Fewer matches than min_targets (0: 1) and there is no capture; of more than max_targets (0:
@@ -71,7 +74,7 @@ int capture_create(struct capture_engine *e, const struct capture_request *reque
                    struct capture_id *id, cJSON **out);
 /* SKEIN_OK, SKEIN_NOT_FOUND */
 int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **out);
-/* the same, SKEIN_IO */
+/* The same, SKEIN_IO. The window ends now, and the deadline comes that much earlier. */
 int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **out);
 /* Makes *id that of the capture that it was merged into. */
 bool capture_exists(struct capture_engine *e, struct capture_id *id);

@@ -167,6 +167,22 @@ static void describe(struct capture_engine *e, struct capture_target *t)
         capture_target_describe(t, p);
 }
 
+/* Begun, or what there is of a stream so far. Later reports have overtaken it where the target has
+ * gone on. */
+static int on_capturing(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                        const struct control_target *report, const cJSON *json)
+{
+    if (t->status != TARGET_CAPTURING && !target_set(e, c, t, TARGET_CAPTURING, report->reason))
+        return SKEIN_OK;
+    if (report->partition_count == 0 && report->gap_count == 0 && report->loss_count == 0)
+        return SKEIN_OK;
+    cJSON *copy = cJSON_Duplicate(json, true);
+    if (copy == NULL || target_take_facts(e, c, t, copy) != SKEIN_OK)
+        return SKEIN_AGAIN;
+    target_set(e, c, t, TARGET_CAPTURING, report->reason);
+    return SKEIN_OK;
+}
+
 static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
                         const struct control_target *report, const cJSON *json)
 {
@@ -194,7 +210,12 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
                       const struct control_target *report, const cJSON *json)
 {
     struct capture *c = capture_find(e, &report->capture);
-    if (c == NULL && catalog_is_deleted(e->catalog, &report->capture))
+    bool deleted = c == NULL && catalog_is_deleted(e->catalog, &report->capture);
+    if (report->state == CONTROL_CAPTURING &&
+        (deleted || (c != NULL && c->status != CAPTURE_RUNNING)))
+        capture_tell_stop(e, agent->id, &report->capture,
+                          clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
+    if (deleted)
         return SKEIN_OK;
     if (c == NULL)
         c = adopt(e, agent, &report->capture, &report->process);
@@ -210,8 +231,7 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     int status = SKEIN_OK;
     switch (report->state) {
     case CONTROL_CAPTURING:
-        if (target_may(t->status, TARGET_CAPTURING))
-            target_set(e, c, t, TARGET_CAPTURING, report->reason);
+        status = on_capturing(e, c, t, report, json);
         break;
     case CONTROL_UPLOADING:
         status = on_uploading(e, c, t, report, json);

@@ -12,7 +12,7 @@
 #include "json.h"
 #include "metrics.h"
 
-#define PROCESSES_PER_COMMAND 1500              /* their ids fit a control message */
+#define PROCESSES_PER_COMMAND 1000              /* agents take 1024 (docs/protocol.md) */
 #define OFFSET_TRUSTED_NS     INT64_C(50000000) /* a smaller estimate is mostly the message's delay */
 
 /* ---- commands ---- */
@@ -31,20 +31,22 @@ static cJSON *capture_command(const struct capture *c, const struct capture_id *
     json_add_u64(body, "at_ns", (uint64_t)((int64_t)c->at_ns - offset));
     json_add_u64(body, "pre_ms", c->pre_ms);
     json_add_u64(body, "post_ms", c->post_ms);
+    if (c->stream_ms > 0)
+        json_add_u64(body, "stream_ms", c->stream_ms);
     json_add_u64(body, "deadline_ns", (uint64_t)((int64_t)c->deadline_ns - offset));
     cJSON_AddItemToObject(body, "processes", processes);
     return body;
 }
 
-static void send_stop(struct capture_engine *e, const struct capture *c, uint64_t agent,
-                      const struct capture_id *source)
+void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *source,
+                       uint64_t deadline_ns)
 {
     char id[ID_TEXT_BYTES];
     cJSON *body = cJSON_CreateObject();
     id_text(source->bytes, id);
     cJSON_AddStringToObject(body, "kind", "stop");
     cJSON_AddStringToObject(body, "capture", id);
-    fleet_command(e->fleet, agent, source, c->deadline_ns, body);
+    fleet_command(e->fleet, agent, source, deadline_ns, body);
 }
 
 /* Whether t is the first of its chain under its source: where each source is dealt with once. */
@@ -60,7 +62,7 @@ void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t age
     const struct capture_target *head = capture_targets_at(c, agent);
     for (const struct capture_target *t = head; t != NULL; t = t->next_of_agent)
         if (first_of_source(head, t))
-            send_stop(e, c, agent, &t->source);
+            capture_tell_stop(e, agent, &t->source, c->deadline_ns);
 }
 
 static bool waits_for_command(const struct capture_target *t)
@@ -112,7 +114,7 @@ static void send_source(struct capture_engine *e, struct capture *c, struct flee
         }
     }
     if (sent && c->stopped)
-        send_stop(e, c, agent->id, source);
+        capture_tell_stop(e, agent->id, source, c->deadline_ns);
 }
 
 /* Sends the capture's commands to one agent for its targets that wait; the agent is online. */
@@ -222,6 +224,7 @@ static int fill(struct capture *c, const struct capture_request *request)
     c->pre_ms = request->pre_ms;
     c->post_ms = request->post_ms;
     c->kind = request->kind;
+    c->stream_ms = request->stream_ms;
     c->ttl_ms = request->ttl_ms;
     c->pin = request->pin;
     c->min_targets = request->min_targets > 0 ? request->min_targets : 1;

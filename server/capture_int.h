@@ -45,6 +45,7 @@ struct capture_target {
     char host[CONTROL_NAME_MAX + 1], service[128], labels[CONTROL_LABELS_MAX + 1],
         exe[CONTROL_NAME_MAX + 1];
     enum target_status status;
+    uint64_t entered_ns[TARGET_STATUS_COUNT]; /* when it was last entered; 0: never */
     char reason[CAPTURE_REASON_MAX];
     /* the agent's last one with facts; NULL: none; owns the text of `facts` */
     cJSON *report;
@@ -104,6 +105,8 @@ const char *target_status_text(enum target_status status);
 const char *capture_status_text(enum capture_status status);
 bool target_is_final(enum target_status status);
 bool target_may(enum target_status from, enum target_status to);
+/* Notes the state and when it was entered. */
+void target_enter(struct capture_target *t, enum target_status to);
 /* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one.
  */
 bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
@@ -116,8 +119,7 @@ void capture_set_expiry(struct capture *c);
  * before `deadline_ns`. */
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns);
 void capture_assert(const struct capture *c);
-/* Takes a report with facts (uploading): replaces the facts, asks the index what is stored. Takes
- * json. */
+/* Takes a report with facts: replaces those before, asks the index what is stored. Takes json. */
 int target_take_facts(struct capture_engine *e, const struct capture *c, struct capture_target *t,
                       cJSON *json);
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
@@ -153,6 +155,9 @@ void capture_discard(struct capture_engine *e, struct capture *c);
 /* its command, to an online agent */
 void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent);
 void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent);
+/* To one agent, of the capture as it knows it. */
+void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *source,
+                       uint64_t deadline_ns);
 void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
                           enum target_status status, const char *reason);
 

@@ -101,6 +101,10 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
     }
     add_time(json, "updated", t->updated_ns);
+    cJSON *times = cJSON_AddObjectToObject(json, "times");
+    for (int s = 0; s < TARGET_STATUS_COUNT; s++)
+        if (t->entered_ns[s] != 0)
+            add_time(times, target_status_text((enum target_status)s), t->entered_ns[s]);
     return json;
 }
 
@@ -246,7 +250,8 @@ static void add_counts(cJSON *json, const struct capture *c)
 
 const char *capture_kind_text(enum capture_kind kind)
 {
-    return kind == CAPTURE_RECORD ? "record" : "snapshot";
+    static const char *const texts[CAPTURE_KINDS] = {"snapshot", "record", "stream"};
+    return texts[kind];
 }
 
 static void add_retention(cJSON *json, const struct capture *c)

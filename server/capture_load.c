@@ -26,6 +26,14 @@ static enum capture_status capture_status_parse(const char *text)
     return CAPTURE_INCOMPLETE;
 }
 
+static enum capture_kind capture_kind_parse(const char *text)
+{
+    for (int k = 0; k < CAPTURE_KINDS; k++)
+        if (strcmp(capture_kind_text((enum capture_kind)k), text) == 0)
+            return (enum capture_kind)k;
+    return CAPTURE_SNAPSHOT;
+}
+
 static enum target_status target_status_parse(const char *text)
 {
     for (int s = 0; s < TARGET_STATUS_COUNT; s++)
@@ -56,8 +64,7 @@ static int load_row(void *context, const struct catalog_capture *row)
     c->max_targets = row->max_targets;
     c->stream_ms = row->stream_ms;
     c->pin = row->pin;
-    c->kind = strcmp(row->kind, capture_kind_text(CAPTURE_RECORD)) == 0 ? CAPTURE_RECORD
-                                                                        : CAPTURE_SNAPSHOT;
+    c->kind = capture_kind_parse(row->kind);
     c->status = capture_status_parse(row->status);
     c->selector = strdup(row->selector);
     snprintf(c->trigger, sizeof c->trigger, "%s", row->trigger);
@@ -66,6 +73,18 @@ static int load_row(void *context, const struct catalog_capture *row)
     snprintf(c->reason, sizeof c->reason, "%s", row->reason);
     load->capture = c;
     return 0;
+}
+
+/* {"sent":ns,…}; what cannot be read is not shown. */
+static void load_times(struct capture_target *t, const char *text)
+{
+    char error[64];
+    struct json_reader r = {{0}};
+    cJSON *times = text[0] != '\0' ? json_parse(text, strlen(text), error, sizeof error) : NULL;
+    for (int s = 0; s < TARGET_STATUS_COUNT && times != NULL; s++)
+        t->entered_ns[s] = json_u64(&r, times, "", target_status_text((enum target_status)s),
+                                    JSON_OPTIONAL, 0, 0, INT64_MAX);
+    cJSON_Delete(times);
 }
 
 /* The report stays text until all rows are read: looking into the index from within a row of the
@@ -96,6 +115,7 @@ static int load_target(void *context, const struct catalog_target *row)
     snprintf(t->labels, sizeof t->labels, "%s", row->labels);
     snprintf(t->exe, sizeof t->exe, "%s", row->exe);
     snprintf(t->reason, sizeof t->reason, "%s", row->reason);
+    load_times(t, row->times);
     if (row->report[0] != '\0')
         t->report = json_parse(row->report, strlen(row->report), error, sizeof error);
     return 0;
@@ -114,12 +134,12 @@ static void catch_up(struct capture_engine *e, struct capture *c)
         /* A completed target stays so, also where its partitions have been lost since. */
         if (t->status == TARGET_COMPLETE && t->stored_count < t->facts.listed) {
             log_warn("captures", "partitions of a complete target are gone", "host", t->host, NULL);
-            t->status = TARGET_EXPIRED;
+            target_enter(t, TARGET_EXPIRED);
             snprintf(t->reason, sizeof t->reason, "partitions that were stored are gone");
             t->dirty = true;
             capture_touch(e, c);
         } else if (t->status == TARGET_UPLOADING && t->report == NULL) {
-            t->status = TARGET_FAILED;
+            target_enter(t, TARGET_FAILED);
             c->open_count--;
             snprintf(t->reason, sizeof t->reason, "the stored report cannot be read");
         }
@@ -222,12 +242,24 @@ int capture_share_all(struct capture_engine *e)
 
 /* ---- to rows ---- */
 
+static void print_times(const struct capture_target *t, struct buf *out)
+{
+    cJSON *times = cJSON_CreateObject();
+    for (int s = 0; s < TARGET_STATUS_COUNT; s++)
+        if (t->entered_ns[s] != 0)
+            json_add_u64(times, target_status_text((enum target_status)s), t->entered_ns[s]);
+    json_print(times, out);
+    cJSON_Delete(times);
+    buf_put_u8(out, 0);
+}
+
 static int save_target(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
-    struct buf report = {0};
+    struct buf report = {0}, times = {0};
     if (t->report != NULL)
         json_print(t->report, &report);
     buf_put_u8(&report, 0);
+    print_times(t, &times);
     struct catalog_target row = {.capture = c->id,
                                  .process = t->process,
                                  .source = t->source,
@@ -241,9 +273,13 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
                                  .exe = t->exe,
                                  .status = target_status_text(t->status),
                                  .reason = t->reason,
-                                 .report = (const char *)report.data};
-    int status = report.status == SKEIN_OK ? catalog_put_target(e->catalog, &row) : report.status;
+                                 .report = (const char *)report.data,
+                                 .times = (const char *)times.data};
+    int status = report.status != SKEIN_OK ? report.status : times.status;
+    if (status == SKEIN_OK)
+        status = catalog_put_target(e->catalog, &row);
     buf_fini(&report);
+    buf_fini(&times);
     return status;
 }
 

@@ -98,16 +98,23 @@ void capture_touch(struct capture_engine *e, struct capture *c)
     fleet_mark_dirty(e->fleet);
 }
 
+void target_enter(struct capture_target *t, enum target_status to)
+{
+    t->updated_ns = clock_realtime_ns();
+    if (t->status != to || t->entered_ns[to] == 0)
+        t->entered_ns[to] = t->updated_ns;
+    t->status = to;
+}
+
 bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
                 enum target_status to, const char *reason)
 {
     if (t->status != to && !target_may(t->status, to))
         return false;
     c->open_count += (size_t)target_is_final(t->status) - (size_t)target_is_final(to);
-    t->status = to;
+    target_enter(t, to);
     if (reason != NULL)
         snprintf(t->reason, sizeof t->reason, "%s", reason);
-    t->updated_ns = clock_realtime_ns();
     t->dirty = true;
     capture_touch(e, c);
     return true;
@@ -239,8 +246,9 @@ static int count_row(void *context, const struct partition_key *key, uint64_t ev
     return lookup->status != SKEIN_OK;
 }
 
-/* Asks the index for what is listed and not known to be stored. */
-static int look_up(struct capture_engine *e, struct capture_target *t)
+/* Asks the index for what is listed and not known to be stored, and gives the capture what another
+ * one has had sent. */
+static int look_up(struct capture_engine *e, const struct capture *c, struct capture_target *t)
 {
     struct lookup lookup = {t, SKEIN_OK};
     for (size_t i = 0; i < t->facts.partition_count; i++) {
@@ -249,6 +257,9 @@ static int look_up(struct capture_engine *e, struct capture_target *t)
         while (lookup.status == SKEIN_OK &&
                stored_set_missing(&t->stored, p->epoch, &first, &last)) {
             struct partition_key key = {t->process, p->epoch, first};
+            int64_t shared = index_share(e->index, &c->id, &t->process, p->epoch, first, last);
+            if (shared < 0)
+                return (int)shared;
             (void)index_range(e->index, &key, last, count_row, &lookup);
             if (last == p->last)
                 break;
@@ -257,19 +268,6 @@ static int look_up(struct capture_engine *e, struct capture_target *t)
         }
     }
     return lookup.status;
-}
-
-/* Gives the capture what is stored already of the listed partitions: another capture may have had
- * them sent. */
-static int share(struct capture_engine *e, const struct capture *c, const struct capture_target *t)
-{
-    for (size_t i = 0; i < t->facts.partition_count; i++) {
-        const struct control_partitions *p = &t->facts.partitions[i];
-        int64_t stored = index_share(e->index, &c->id, &t->process, p->epoch, p->first, p->last);
-        if (stored < 0)
-            return (int)stored;
-    }
-    return SKEIN_OK;
 }
 
 int target_take_facts(struct capture_engine *e, const struct capture *c, struct capture_target *t,
@@ -291,10 +289,7 @@ int target_take_facts(struct capture_engine *e, const struct capture *c, struct 
     control_target_fini(&t->facts);
     t->report = json;
     t->facts = facts;
-    if (e->index == NULL)
-        return SKEIN_OK;
-    status = share(e, c, t);
-    return status == SKEIN_OK ? look_up(e, t) : status;
+    return e->index != NULL ? look_up(e, c, t) : SKEIN_OK;
 }
 
 static int take_description(void *context, const struct partition_row *row)
@@ -318,8 +313,10 @@ static void describe_unlisted(struct capture_engine *e, struct capture_target *t
 
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
+    /* A stream's list so far may be stored whole; it is no end. */
     if ((t->status != TARGET_UPLOADING && t->status != TARGET_EXPIRED) || t->report == NULL ||
-        t->facts.listed == 0 || t->stored_count < t->facts.listed)
+        t->facts.state != CONTROL_UPLOADING || t->facts.listed == 0 ||
+        t->stored_count < t->facts.listed)
         return;
     describe_unlisted(e, t);
     target_set(e, c, t, TARGET_COMPLETE, "");

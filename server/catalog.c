@@ -69,6 +69,9 @@ static const char *const migrations[] = {
     "CREATE TABLE once(principal TEXT NOT NULL, key TEXT NOT NULL, checksum INTEGER NOT NULL,"
     " at_ns INTEGER NOT NULL, capture TEXT NOT NULL, PRIMARY KEY(principal, key)) WITHOUT ROWID;"
     "CREATE INDEX once_by_time ON once(at_ns);",
+    /* 4: when targets entered their states, and those whose partitions may still come */
+    "ALTER TABLE targets ADD COLUMN times TEXT NOT NULL DEFAULT '';"
+    "CREATE INDEX targets_late ON targets(process) WHERE status='expired' AND report<>'';",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

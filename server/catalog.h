@@ -50,6 +50,7 @@ struct catalog_target {
     uint32_t pid;
     const char *host, *service, *labels, *exe, *status, *reason;
     const char *report; /* the agent's last report as JSON; "" where none */
+    const char *times;  /* when it entered its states, as JSON; "" where nobody noted it */
 };
 struct catalog_capture_query {
     const char *status;      /* NULL: any */

@@ -22,6 +22,7 @@ target_link_libraries(skein_test_collector
     PRIVATE skein_flags PUBLIC skein_server_core skein_test_partition skein_http_client)
 skein_test(unit/server/test_captures.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_capture_kinds.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_capture_stream.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_capture_merge.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_api.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_events.c LINK skein_test_collector LABELS tsan)
