@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "log.h"
 #include "rules_int.h"
+#include "set_store.h"
 
 #define REPORT_EVERY_MS 10000 /* as often as the process list */
 
@@ -149,7 +150,7 @@ int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON 
 {
     int status = take_set(rules, generation, array, error, error_bytes);
     if (status != SKEIN_NO_MEMORY)
-        rules_store(rules, generation, array);
+        set_store(rules->settings.worker, rules->settings.folder, "rules", generation, array);
     return status;
 }
 
@@ -268,7 +269,7 @@ int agent_rules_new(const struct agent_rules_settings *settings, struct agent_ru
     rule_memory_load(rules);
     uint64_t generation = 0;
     char why[256];
-    cJSON *array = rules_load(settings->folder, &generation);
+    cJSON *array = set_load(settings->folder, "rules", &generation);
     if (array != NULL)
         (void)take_set(rules, generation, array, why, sizeof why);
     cJSON_Delete(array);

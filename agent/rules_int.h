@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the rules, shared by agent_rules.c, rule_watch.c, rule_events.c, rule_health.c,
- * rule_memory.c and rules_store.c alone. Loop thread.
+ * The inside of the rules, shared by agent_rules.c, rule_watch.c, rule_events.c, rule_health.c
+ * and rule_memory.c alone. Loop thread.
  */
 #ifndef RULES_INT_H
 #define RULES_INT_H
@@ -86,9 +86,5 @@ const struct rule_memory *rule_memory_find(const struct agent_rules *rules, uint
 struct rule_memory *rule_memory_take(struct agent_rules *rules, uint64_t key); /* never NULL */
 void rule_memory_save(struct agent_rules *rules);
 void rule_memory_load(struct agent_rules *rules);
-
-/* rules_store.c: the set as it was pushed, on the worker. */
-void rules_store(struct agent_rules *rules, uint64_t generation, const cJSON *array);
-cJSON *rules_load(int folder, uint64_t *generation); /* the array, or NULL */
 
 #endif

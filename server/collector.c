@@ -104,7 +104,7 @@ static void publish_agent(struct collector *c, const struct fleet_agent *agent, 
 static void agent_joined(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
-    rules_agent_joined(c->rules, agent);
+    pushed_set_to(rules_pushed(c->rules), agent);
     capture_agent_joined(c->captures, agent);
     publish_agent(c, agent, "agent.online");
 }
@@ -112,7 +112,7 @@ static void agent_joined(void *context, struct fleet_agent *agent)
 static void agent_heard(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
-    rules_agent_heard(c->rules, agent);
+    pushed_set_heard(rules_pushed(c->rules), agent);
 }
 
 static void agent_lost(void *context, struct fleet_agent *agent)
@@ -126,10 +126,15 @@ static void command_done(void *context, struct fleet_agent *agent, const struct 
                          const char *error)
 {
     struct collector *c = context;
-    if (capture != NULL)
-        capture_command_done(c->captures, agent, capture, error);
-    else
-        rules_agent_done(c->rules, agent, error);
+    capture_command_done(c->captures, agent, capture, error);
+}
+
+static void push_done(void *context, struct fleet_agent *agent, enum fleet_set set,
+                      const char *error)
+{
+    struct collector *c = context;
+    (void)set; /* there is but one */
+    pushed_set_done(rules_pushed(c->rules), agent, error);
 }
 
 static int on_report(void *context, struct fleet_agent *agent, const struct control_report *report,
@@ -161,7 +166,7 @@ static void on_tick(void *context, uint64_t now_ns)
 static uint64_t generation(void *context)
 {
     struct collector *c = context;
-    return rules_generation(c->rules);
+    return rules_pushed(c->rules)->generation;
 }
 
 static int save(void *context)
@@ -267,8 +272,8 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
         .deadline_ms = g->deadline_ms, .purge = purge, .context = c};
     struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour};
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
-                                on_report, on_tick,      generation,  save,       saved,
-                                unlocked};
+                                push_done, on_report,    on_tick,     generation, save,
+                                saved,     unlocked};
     c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
     c->http_loopback = http_is_loopback(g->http_address);
     int status = c->lockout == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;

@@ -19,6 +19,14 @@
 
 #define FLEET_OFFSET_SAMPLES 16
 
+/* What every agent is pushed whole, by generation (pushed_set.h). */
+enum fleet_set { FLEET_RULES, FLEET_SETS };
+struct fleet_set_state {
+    uint64_t generation; /* that the agent has */
+    char *refused;       /* its words on what it left out of the last one; or NULL */
+};
+const char *fleet_set_text(enum fleet_set set); /* "rules": the command's kind */
+
 struct fleet_agent {
     uint64_t id, epoch;
     char host[CONTROL_NAME_MAX + 1], version[64], labels[CONTROL_LABELS_MAX + 1];
@@ -27,8 +35,8 @@ struct fleet_agent {
     uint64_t last_seen_ns; /* realtime */
     /* collector's clock minus the agent's, by the least delayed of the last heartbeats */
     int64_t clock_offset_ns;
-    uint64_t rules_generation, processes_live;
-    char *rules_refused; /* its words on rules of the last set that it does not know; or NULL */
+    struct fleet_set_state sets[FLEET_SETS];
+    uint64_t processes_live;
     uint64_t processes_known; /* in the table, live or gone */
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
     /* fleet.c's own */
@@ -70,9 +78,11 @@ struct fleet_hooks {
     void (*agent_joined)(void *context, struct fleet_agent *agent); /* HELLO: commands start over */
     void (*agent_heard)(void *context, struct fleet_agent *agent);  /* heartbeat */
     void (*agent_lost)(void *context, struct fleet_agent *agent);   /* its lease is over */
-    /* A command was acknowledged; capture is NULL for rules. error is "" when ok. */
+    /* A command was acknowledged. error is "" when ok. */
     void (*command_done)(void *context, struct fleet_agent *agent, const struct capture_id *capture,
                          const char *error);
+    void (*push_done)(void *context, struct fleet_agent *agent, enum fleet_set set,
+                      const char *error);
     /* fired, target, rule. SKEIN_OK: acknowledged; SKEIN_AGAIN: not answered, so it comes again;
      * else refused for good with the words in error. `json` is the body. */
     int (*report)(void *context, struct fleet_agent *agent, const struct control_report *report,
@@ -126,13 +136,13 @@ uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process);
 /* ---- commands; locked ---- */
 
 /* Sends {"command",...body} until it is acknowledged, deadline_ns (realtime; 0: none) is over, or
- * the agent says HELLO. Takes body. capture: NULL for rules. SKEIN_OK, SKEIN_NO_MEMORY,
- * SKEIN_TOO_LARGE. */
+ * the agent says HELLO. Takes body. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
 int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture,
                   uint64_t deadline_ns, cJSON *body);
 void fleet_drop_commands(struct fleet *f, const struct capture_id *capture); /* of all agents */
-bool fleet_has_rules_command(const struct fleet_agent *agent);
-void fleet_drop_rules_commands(struct fleet *f);
+/* The same for a set, without a deadline: it replaces one that waits. */
+int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set, cJSON *body);
+bool fleet_has_push(struct fleet_agent *agent, enum fleet_set set); /* one that waits */
 
 /* ---- for the control thread and its fuzz target ---- */
 /* Locked: one message from the port; its answer waits in the outbox. The frame's form is for one

@@ -77,22 +77,18 @@ static void command_free(struct fleet_command *c)
     free(c);
 }
 
-int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture,
-                  uint64_t deadline_ns, cJSON *body)
+/* Takes body. */
+static int add_command(struct fleet *f, const struct fleet_command *command, cJSON *body)
 {
     char number[17];
-    struct fleet_agent *owner = fleet_agent_find(f, agent);
-    struct fleet_command *c = owner != NULL ? calloc(1, sizeof *c) : NULL;
+    struct fleet_command *c = calloc(1, sizeof *c);
     if (c == NULL) {
         cJSON_Delete(body);
-        return owner != NULL ? SKEIN_NO_MEMORY : SKEIN_NOT_FOUND;
+        return SKEIN_NO_MEMORY;
     }
+    *c = *command;
     c->number = f->next_number++;
-    c->agent = owner;
-    c->deadline_ns = deadline_ns;
     c->wait_ms = FIRST_WAIT_MS;
-    if (capture != NULL)
-        c->capture = *capture;
     snprintf(number, sizeof number, "%016llx", (unsigned long long)c->number);
     cJSON_AddStringToObject(body, "command", number);
     json_print(body, &c->body);
@@ -106,12 +102,25 @@ int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capt
         command_free(c);
         return status;
     }
-    struct fleet_command **end = &owner->commands;
+    struct fleet_command **end = &c->agent->commands;
     while (*end != NULL)
         end = &(*end)->next;
     *end = c; /* in the order of their making: a stop behind what it stops */
     fleet_wake(f);
     return SKEIN_OK;
+}
+
+int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture,
+                  uint64_t deadline_ns, cJSON *body)
+{
+    struct fleet_command command = {.agent = fleet_agent_find(f, agent),
+                                    .deadline_ns = deadline_ns,
+                                    .capture = *capture,
+                                    .set = FLEET_SETS};
+    if (command.agent != NULL)
+        return add_command(f, &command, body);
+    cJSON_Delete(body);
+    return SKEIN_NOT_FOUND;
 }
 
 /* Removes *at from its agent's list and frees it. */
@@ -127,7 +136,8 @@ static void drop_of_agent(struct fleet *f, struct fleet_agent *agent,
                           const struct capture_id *capture)
 {
     for (struct fleet_command **at = &agent->commands; *at != NULL;) {
-        if (capture == NULL || capture_id_equal(&(*at)->capture, capture))
+        if (capture == NULL ||
+            ((*at)->set == FLEET_SETS && capture_id_equal(&(*at)->capture, capture)))
             remove_command(f, at);
         else
             at = &(*at)->next;
@@ -141,22 +151,38 @@ void fleet_drop_commands(struct fleet *f, const struct capture_id *capture)
         drop_of_agent(f, a, capture);
 }
 
-void fleet_drop_rules_commands(struct fleet *f)
-{
-    fleet_drop_commands(f, &(struct capture_id){{0}});
-}
-
 void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent)
 {
     drop_of_agent(f, agent, NULL);
 }
 
-bool fleet_has_rules_command(const struct fleet_agent *agent)
+/* ---- sets ---- */
+
+const char *fleet_set_text(enum fleet_set set)
 {
-    for (const struct fleet_command *c = agent->commands; c != NULL; c = c->next)
-        if (capture_id_is_zero(&c->capture))
-            return true;
-    return false;
+    static const char *const texts[] = {"rules"};
+    return texts[set];
+}
+
+static struct fleet_command **find_push(struct fleet_agent *agent, enum fleet_set set)
+{
+    struct fleet_command **at = &agent->commands;
+    while (*at != NULL && (*at)->set != set)
+        at = &(*at)->next;
+    return at;
+}
+
+bool fleet_has_push(struct fleet_agent *agent, enum fleet_set set)
+{
+    return *find_push(agent, set) != NULL;
+}
+
+int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set, cJSON *body)
+{
+    struct fleet_command **at = find_push(agent, set);
+    if (*at != NULL)
+        remove_command(f, at);
+    return add_command(f, &(struct fleet_command){.agent = agent, .set = set}, body);
 }
 
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
@@ -177,11 +203,13 @@ void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *
         if (strcmp(number, ack.command) != 0)
             continue;
         struct capture_id capture = (*at)->capture;
+        enum fleet_set set = (*at)->set;
         remove_command(f, at);
         const char *words = ack.ok ? "" : ack.error[0] != '\0' ? ack.error : "the agent refused";
-        if (f->hooks.command_done != NULL)
-            f->hooks.command_done(f->hooks.context, agent,
-                                  capture_id_is_zero(&capture) ? NULL : &capture, words);
+        if (set != FLEET_SETS && f->hooks.push_done != NULL)
+            f->hooks.push_done(f->hooks.context, agent, set, words);
+        if (set == FLEET_SETS && f->hooks.command_done != NULL)
+            f->hooks.command_done(f->hooks.context, agent, &capture, words);
         return;
     }
 }

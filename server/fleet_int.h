@@ -15,7 +15,8 @@ struct fleet_command {
     struct fleet_agent *agent;
     size_t due_at; /* its place in the heap */
     uint64_t number, deadline_ns, due_ns /* monotonic */, wait_ms;
-    struct capture_id capture; /* zero: rules */
+    struct capture_id capture;
+    enum fleet_set set; /* FLEET_SETS: of the capture */
     struct buf body;
 };
 

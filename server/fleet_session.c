@@ -184,7 +184,8 @@ void fleet_free_tables(struct fleet *f)
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
         fleet_drop_agent_commands(f, a);
         free(a->list_have);
-        free(a->rules_refused);
+        for (size_t i = 0; i < FLEET_SETS; i++)
+            free(a->sets[i].refused);
         free(a);
     }
     free(f->due);
@@ -309,7 +310,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     estimate_offset(agent, beat.sent_ns, received_ns);
     uint64_t before = beat.lost_events >= agent->lost_events ? agent->lost_events : 0;
     metrics_add(events_lost_total, beat.lost_events - before);
-    agent->rules_generation = beat.rules_generation;
+    agent->sets[FLEET_RULES].generation = beat.rules_generation;
     agent->spool_bytes = beat.spool_bytes;
     agent->spool_partitions = beat.spool_partitions;
     agent->lost_partitions = beat.lost_partitions;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The set of rules in memory and its life: put, get, delete, push. Guarded by the control lock. A
- * change is committed before it is answered and before any agent hears of it; an agent whose
- * heartbeats tell another generation gets the whole set again.
+ * change is committed before it is answered and before any agent hears of it.
  */
 #include "rules.h"
 
@@ -14,9 +13,6 @@
 #include "json.h"
 #include "log.h"
 #include "ruleset_int.h"
-#include "wire.h"
-
-#define SET_BYTES_MAX (WIRE_CONTROL_MAX - 1024u) /* the set travels in one message */
 
 /* ---- the list ---- */
 
@@ -115,6 +111,23 @@ struct rule_process *rule_process_of(struct rule *rule, const struct process_uid
     return p;
 }
 
+/* ---- the push ---- */
+
+const struct pushed_set *rules_pushed(struct rules *r)
+{
+    return &r->pushed;
+}
+
+static void fill_command(void *context, const struct fleet_agent *agent, cJSON *body)
+{
+    struct rules *r = context;
+    (void)agent; /* all are told the same */
+    cJSON *set = cJSON_AddArrayToObject(body, "rules");
+    for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
+        if (rule->every_ms == 0 && rule->webhook == NULL) /* those are ours alone */
+            cJSON_AddItemToArray(set, cJSON_Duplicate(rule->json, true));
+}
+
 /* ---- load and save ---- */
 
 static int load_rule(void *context, const struct catalog_rule *row)
@@ -159,7 +172,11 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->catalog = catalog;
     r->captures_per_hour = settings->captures_per_hour;
     r->events = settings->events;
-    r->generation = catalog_generation(catalog);
+    r->pushed = (struct pushed_set){.fleet = fleet,
+                                    .set = FLEET_RULES,
+                                    .generation = catalog_generation(catalog),
+                                    .fill = fill_command,
+                                    .context = r};
     int64_t rows = catalog_rules(catalog, load_rule, r);
     if (rows >= 0)
         rows = catalog_firings(catalog, load_firing, r);
@@ -241,77 +258,7 @@ void rules_saved(struct rules *r)
     }
 }
 
-/* ---- the push ---- */
-
-uint64_t rules_generation(struct rules *r)
-{
-    return r->generation;
-}
-
-static cJSON *command_body(struct rules *r)
-{
-    cJSON *body = cJSON_CreateObject();
-    cJSON_AddStringToObject(body, "kind", "rules");
-    json_add_u64(body, "generation", r->generation);
-    cJSON *set = cJSON_AddArrayToObject(body, "rules");
-    for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
-        if (rule->every_ms == 0 && rule->webhook == NULL) /* those are ours alone */
-            cJSON_AddItemToArray(set, cJSON_Duplicate(rule->json, true));
-    return body;
-}
-
-static void push_to(struct rules *r, struct fleet_agent *agent)
-{
-    int status = fleet_command(r->fleet, agent->id, NULL, 0, command_body(r));
-    if (status != SKEIN_OK)
-        log_error("rules", "cannot send the rules to an agent", "host", agent->host, "error",
-                  skein_status_text(status), NULL);
-}
-
-static void push_to_all(struct rules *r)
-{
-    size_t at = 0;
-    fleet_drop_rules_commands(r->fleet);
-    for (struct fleet_agent *agent; (agent = fleet_agent_next(r->fleet, &at)) != NULL;)
-        if (agent->session && agent->online)
-            push_to(r, agent);
-}
-
-void rules_agent_joined(struct rules *r, struct fleet_agent *agent)
-{
-    push_to(r, agent);
-}
-
-void rules_agent_heard(struct rules *r, struct fleet_agent *agent)
-{
-    if (agent->rules_generation != r->generation && !fleet_has_rules_command(agent))
-        push_to(r, agent);
-}
-
-void rules_agent_done(struct rules *r, struct fleet_agent *agent, const char *error)
-{
-    free(agent->rules_refused);
-    agent->rules_refused = error[0] != '\0' ? strdup(error) : NULL;
-    if (error[0] != '\0')
-        log_warn("rules", "an agent left out rules", "host", agent->host, "error", error, NULL);
-    else
-        agent->rules_generation = r->generation;
-}
-
 /* ---- put, get, delete ---- */
-
-static int set_fits(struct rules *r)
-{
-    struct buf text = {0};
-    cJSON *body = command_body(r);
-    json_print(body, &text);
-    cJSON_Delete(body);
-    int status = text.status != SKEIN_OK    ? text.status
-                 : text.len > SET_BYTES_MAX ? SKEIN_TOO_LARGE
-                                            : SKEIN_OK;
-    buf_fini(&text);
-    return status;
-}
 
 /* Saves the change and its generation in one transaction. */
 static int commit(struct rules *r, struct rule *rule, const char *deleted)
@@ -321,12 +268,12 @@ static int commit(struct rules *r, struct rule *rule, const char *deleted)
         return status;
     status = rule != NULL ? save_rule(r, rule) : catalog_delete_rule(r->catalog, deleted);
     if (status == SKEIN_OK)
-        status = catalog_put_generation(r->catalog, r->generation + 1);
+        status = catalog_put_generation(r->catalog, r->pushed.generation + 1);
     int ended = catalog_end(r->catalog, status == SKEIN_OK);
     if (status == SKEIN_OK)
         status = ended;
     if (status == SKEIN_OK)
-        r->generation++;
+        r->pushed.generation++;
     return status;
 }
 
@@ -344,12 +291,12 @@ static int put_locked(struct rules *r, const char *name, cJSON *json, bool *crea
     cJSON *before = rule->json;
     rule->json = NULL;
     set_json(rule, json);
-    int status = set_fits(r);
+    int status = pushed_set_fits(&r->pushed);
     if (status == SKEIN_OK)
         status = commit(r, rule, NULL);
     if (status == SKEIN_OK) {
         cJSON_Delete(before);
-        push_to_all(r);
+        pushed_set_to_all(&r->pushed);
     } else if (*created) {
         remove_rule(r, name);
     } else {
@@ -400,7 +347,7 @@ int rules_delete(struct rules *r, const char *name)
     int status = rules_find(r, name) != NULL ? commit(r, NULL, name) : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
         remove_rule(r, name);
-        push_to_all(r);
+        pushed_set_to_all(&r->pushed);
     }
     fleet_unlock(r->fleet);
     if (status == SKEIN_OK)

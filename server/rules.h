@@ -11,6 +11,7 @@
 #include "capture.h"
 #include "events.h"
 #include "fleet.h"
+#include "pushed_set.h"
 
 #define RULE_GRANTS_MAX 10000 /* firings that a limit may count */
 
@@ -68,12 +69,7 @@ int rules_selector(struct rules *r, const char *name, char **out);
 
 /* ---- for the control thread; locked ---- */
 
-void rules_agent_joined(struct rules *r, struct fleet_agent *agent);
-void rules_agent_heard(struct rules *r, struct fleet_agent *agent);
-/* The agent has acknowledged a set; error as in fleet_hooks.command_done. It runs the rest of a set
- * of which it does not understand some, so its heartbeats tell whether it has the set. */
-void rules_agent_done(struct rules *r, struct fleet_agent *agent, const char *error);
-uint64_t rules_generation(struct rules *r);
+const struct pushed_set *rules_pushed(struct rules *r); /* what agents are to have */
 void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct control_rule *report);
 
 /* An agent has begun a capture for a rule: limits, the capture, neighbours, or the merge into the

@@ -50,7 +50,8 @@ static const char *refused_why(const struct fleet_agent *agent, const struct rul
 {
     char mark[sizeof rule->name + 8];
     snprintf(mark, sizeof mark, "rule %s: ", rule->name);
-    const char *at = agent->rules_refused != NULL ? strstr(agent->rules_refused, mark) : NULL;
+    const char *words = agent->sets[FLEET_RULES].refused;
+    const char *at = words != NULL ? strstr(words, mark) : NULL;
     return at != NULL ? at + strlen(mark) : NULL;
 }
 
@@ -129,22 +130,16 @@ static void add_status(struct rules *r, const struct rule *rule, uint64_t now_ns
 cJSON *rules_state_json(struct rules *r, const struct rule *rule)
 {
     uint64_t now_ns = clock_realtime_ns();
-    uint64_t agents = 0, current = 0;
-    size_t at = 0;
+    size_t agents, current = pushed_set_current(&r->pushed, &agents), at = 0;
     char id[ID_TEXT_BYTES];
-    for (struct fleet_agent *a; (a = fleet_agent_next(r->fleet, &at)) != NULL;) {
-        agents += a->online;
-        current += a->online && a->rules_generation == r->generation;
-    }
     cJSON *json = cJSON_Duplicate(rule->json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");
     add_status(r, rule, now_ns, state);
-    json_add_u64(state, "generation", r->generation);
+    json_add_u64(state, "generation", r->pushed.generation);
     json_add_u64(state, "agents", agents);
     json_add_u64(state, "agents_current", current);
     add_unsupported(r, rule, state);
     cJSON *list = cJSON_AddArrayToObject(state, "processes");
-    at = 0;
     for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
         if (p->reported)
             cJSON_AddItemToArray(list, process_json(r, rule, p, now_ns));

@@ -7,6 +7,7 @@
 
 #include "capture.h"
 #include "idmap.h"
+#include "pushed_set.h"
 #include "rules.h"
 
 #define FIRINGS_KEEP_NS (UINT64_C(24) * 3600 * 1000000000u) /* the longest cooldown and window */
@@ -59,7 +60,8 @@ struct rules {
     struct capture_engine *captures;
     struct events *events;
     struct rule *list;
-    uint64_t generation, sweep_ns;
+    struct pushed_set pushed;
+    uint64_t sweep_ns;
     uint64_t captures_per_hour; /* of all rules together; 0: no bound */
     struct history_row *rows;
     size_t row_count, row_cap;

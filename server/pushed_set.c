@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The push of a set to agents, by generation; see pushed_set.h. Under the control lock.
+ */
+#include "pushed_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "log.h"
+#include "wire.h"
+
+#define SET_BYTES_MAX (WIRE_CONTROL_MAX - 1024u) /* the set travels in one message */
+
+static cJSON *command_body(const struct pushed_set *set, const struct fleet_agent *agent)
+{
+    cJSON *body = cJSON_CreateObject();
+    cJSON_AddStringToObject(body, "kind", fleet_set_text(set->set));
+    json_add_u64(body, "generation", set->generation);
+    set->fill(set->context, agent, body);
+    return body;
+}
+
+void pushed_set_to(const struct pushed_set *set, struct fleet_agent *agent)
+{
+    int status = fleet_push(set->fleet, agent, set->set, command_body(set, agent));
+    if (status != SKEIN_OK)
+        log_error(fleet_set_text(set->set), "cannot be sent to an agent", "host", agent->host,
+                  "error", skein_status_text(status), NULL);
+}
+
+void pushed_set_to_all(const struct pushed_set *set)
+{
+    size_t at = 0;
+    for (struct fleet_agent *agent; (agent = fleet_agent_next(set->fleet, &at)) != NULL;)
+        if (agent->session && agent->online)
+            pushed_set_to(set, agent);
+}
+
+void pushed_set_heard(const struct pushed_set *set, struct fleet_agent *agent)
+{
+    if (agent->sets[set->set].generation != set->generation && !fleet_has_push(agent, set->set))
+        pushed_set_to(set, agent);
+}
+
+void pushed_set_done(const struct pushed_set *set, struct fleet_agent *agent, const char *error)
+{
+    struct fleet_set_state *state = &agent->sets[set->set];
+    free(state->refused);
+    state->refused = error[0] != '\0' ? strdup(error) : NULL;
+    if (error[0] != '\0')
+        log_warn(fleet_set_text(set->set), "an agent left out some", "host", agent->host, "error",
+                 error, NULL);
+    else
+        state->generation = set->generation;
+}
+
+int pushed_set_fits(const struct pushed_set *set)
+{
+    struct buf text = {0};
+    cJSON *body = command_body(set, NULL);
+    json_print(body, &text);
+    cJSON_Delete(body);
+    int status = text.status != SKEIN_OK    ? text.status
+                 : text.len > SET_BYTES_MAX ? SKEIN_TOO_LARGE
+                                            : SKEIN_OK;
+    buf_fini(&text);
+    return status;
+}
+
+size_t pushed_set_current(const struct pushed_set *set, size_t *online)
+{
+    size_t at = 0, current = 0;
+    *online = 0;
+    for (struct fleet_agent *a; (a = fleet_agent_next(set->fleet, &at)) != NULL;) {
+        *online += a->online;
+        current += a->online && a->sets[set->set].generation == set->generation;
+    }
+    return current;
+}
