@@ -26,6 +26,15 @@ void api_no_capture(struct http_exchange *x);                    /* 404 */
 void api_captures_stop(void *context, struct http_exchange *x);
 void api_captures_delete(void *context, struct http_exchange *x);
 void api_captures_trace(void *context, struct http_exchange *x);
+/* api_audit.c */
+void api_audit_list(void *context, struct http_exchange *x);
+/* Tells the audit log of a change, or of a download that begins, after it was tried. result:
+ * api_result; detail may be NULL. What was refused as malformed (422) is no change. */
+void api_audit(struct http_exchange *x, const char *action, const char *object, const char *result,
+               const char *detail);
+void api_audit_id(struct http_exchange *x, const char *action, const uint8_t id[16], int status,
+                  const char *detail);
+const char *api_result(int status); /* "ok", or the status's words */
 /* api_events.c */
 void api_events(void *context, struct http_exchange *x);
 /* api_manifest.c */

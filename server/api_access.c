@@ -43,13 +43,22 @@ static bool is_ours(const struct collector *c, const char *host)
            (n > 0 && n == host_bytes(address) && strncasecmp(address, host, n) == 0);
 }
 
-static bool authorize_local(const struct collector *c, struct http_exchange *x,
+static void audit_refusal(struct collector *c, struct http_exchange *x, const char *actor,
+                          const char *result, const char *detail)
+{
+    struct audit_entry entry = {
+        actor, http_address(x), http_request_id(x), "auth.refused", http_path(x), result, detail};
+    audit_add_refusal(c->audit, &entry);
+}
+
+static bool authorize_local(struct collector *c, struct http_exchange *x,
                             const struct http_route *route, struct principal *who)
 {
     const char *host = http_header(x, "Host"), *origin = http_header(x, "Origin");
     const char *scheme = origin != NULL ? strstr(origin, "://") : NULL;
     bool change = strcmp(route->method, "GET") != 0;
     if (!is_ours(c, host)) {
+        audit_refusal(c, x, "local", "forbidden", "Host");
         http_problem(x, 421, "Host",
                      "this collector is not %.100s: use localhost, or name it in http.hosts",
                      host != NULL ? host : "a server without a name");
@@ -57,6 +66,7 @@ static bool authorize_local(const struct collector *c, struct http_exchange *x,
     }
     if (change && origin != NULL && !is_ours(c, scheme != NULL ? scheme + 3 : "")) {
         metrics_add(http_forbidden_total, 1);
+        audit_refusal(c, x, "local", "forbidden", "Origin");
         http_problem(x, 403, "Origin", "pages of other places change nothing here without a token");
         return false;
     }
@@ -64,8 +74,9 @@ static bool authorize_local(const struct collector *c, struct http_exchange *x,
     return true;
 }
 
-static void challenge(struct http_exchange *x, const char *detail)
+static void challenge(struct collector *c, struct http_exchange *x, const char *detail)
 {
+    audit_refusal(c, x, "", "unauthorized", detail);
     metrics_add(http_unauthorized_total, 1);
     http_add_header(x, "WWW-Authenticate", CHALLENGE);
     http_problem(x, 401, "Authorization", "%s", detail);
@@ -96,7 +107,7 @@ static bool authorize_token(struct collector *c, struct http_exchange *x, const 
     if (status == SKEIN_NOT_FOUND) {
         metrics_add(http_bad_tokens_total, 1);
         lockout_bad(c->lockout, http_address(x), clock_monotonic_ns());
-        challenge(x, "this token is unknown, expired or revoked");
+        challenge(c, x, "this token is unknown, expired or revoked");
         return false;
     }
     if (status == SKEIN_OK && token.selector[0] != '\0')
@@ -141,10 +152,11 @@ static bool is_confinable(const struct http_route *route)
     return false;
 }
 
-static void forbid(struct http_exchange *x, const struct http_route *route,
+static void forbid(struct collector *c, struct http_exchange *x, const struct http_route *route,
                    const struct principal *who)
 {
     metrics_add(http_forbidden_total, 1);
+    audit_refusal(c, x, who->name, "forbidden", route->method);
     if (who->scope < route->scope)
         http_problem(x, 403, NULL, "the token %s has the scope %s; this needs %s", who->name,
                      scope_text(who->scope), scope_text(route->scope));
@@ -170,14 +182,15 @@ bool api_authorize(void *context, struct http_exchange *x, const struct http_rou
     if (any == 0)
         return authorize_local(c, x, route, who);
     if (text == NULL) {
-        challenge(x, "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create "
-                     "makes one");
+        challenge(c, x,
+                  "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create "
+                  "makes one");
         return false;
     }
     if (!authorize_token(c, x, text, who, selector))
         return false;
     if (who->scope >= route->scope && (*selector == NULL || is_confinable(route)))
         return true;
-    forbid(x, route, who);
+    forbid(c, x, route, who);
     return false;
 }

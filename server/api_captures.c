@@ -194,6 +194,7 @@ void api_captures_stop(void *context, struct http_exchange *x)
     if (!api_path_id(x, "capture", id.bytes))
         return;
     int status = capture_stop(c->captures, &id, &json);
+    api_audit_id(x, "capture.stop", id.bytes, status, NULL);
     if (status == SKEIN_OK)
         http_reply_json(x, 202, json);
     else if (status == SKEIN_NOT_FOUND)
@@ -209,6 +210,7 @@ void api_captures_delete(void *context, struct http_exchange *x)
     if (!api_path_id(x, "capture", id.bytes))
         return;
     int status = capture_delete(c->captures, &id);
+    api_audit_id(x, "capture.delete", id.bytes, status, NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);
     else if (status == SKEIN_NOT_FOUND)
@@ -273,12 +275,16 @@ static void send_trace(struct collector *c, struct http_exchange *x, struct trac
     }
     *d = (struct download){c, stream, export};
     struct http_source source = {d, read_download, end_download};
+    bool sent;
     name_download(x, id, export ? "pftrace" : "skein");
     if (export)
-        http_reply_source(x, 200, "application/vnd.perfetto.trace", HTTP_SIZE_UNKNOWN, &source);
+        sent =
+            http_reply_source(x, 200, "application/vnd.perfetto.trace", HTTP_SIZE_UNKNOWN, &source);
     else
-        http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
-                          trace_stream_etag(stream), &source);
+        sent = http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
+                                 trace_stream_etag(stream), &source);
+    if (sent)
+        api_audit_id(x, "capture.download", id->bytes, SKEIN_OK, export ? "perfetto" : "skein");
 }
 
 void api_captures_trace(void *context, struct http_exchange *x)

@@ -169,6 +169,7 @@ static void create(struct collector *c, struct http_exchange *x, struct capture_
     q->matched = &matched;
     int status = capture_create(c->captures, q, &id, &json);
     if (status == SKEIN_OK) {
+        api_audit_id(x, "capture.create", id.bytes, status, q->selector_text);
         id_text(id.bytes, text);
         snprintf(location, sizeof location, "/api/v1/captures/%s", text);
         http_add_header(x, "Location", location);
@@ -240,6 +241,8 @@ void api_captures_patch(void *context, struct http_exchange *x)
         change.pin = &pin;
     int status =
         r.error[0] != '\0' ? SKEIN_INVALID : capture_change(c->captures, &id, &change, &json);
+    if (status != SKEIN_INVALID)
+        api_audit_id(x, "capture.update", id.bytes, status, change.reason);
     if (status == SKEIN_OK)
         http_reply_json(x, 200, json);
     else if (status == SKEIN_INVALID)

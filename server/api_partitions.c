@@ -184,8 +184,9 @@ void api_partitions_get(void *context, struct http_exchange *x)
     }
     if (status == SKEIN_OK) {
         struct http_source source = {stream, read_stream, end_stream};
-        http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
-                          trace_stream_etag(stream), &source);
+        if (http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
+                              trace_stream_etag(stream), &source))
+            api_audit(x, "partition.download", http_part(x, 0), "ok", NULL);
     } else if (status == SKEIN_NOT_FOUND || status == SKEIN_INVALID) {
         no_partition(x);
     } else {

@@ -66,6 +66,8 @@ void api_rules_put(void *context, struct http_exchange *x)
         return;
     int status = rules_put(c->rules, http_part(x, 0), body, &created, &out, error, sizeof error);
     cJSON_Delete(body);
+    if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE)
+        api_audit(x, "rule.put", http_part(x, 0), api_result(status), NULL);
     if (status == SKEIN_OK) {
         snprintf(location, sizeof location, "/api/v1/rules/%.63s", http_part(x, 0));
         if (created)
@@ -86,6 +88,7 @@ void api_rules_delete(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
     int status = rules_delete(c->rules, http_part(x, 0));
+    api_audit(x, "rule.delete", http_part(x, 0), api_result(status), NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);
     else if (status == SKEIN_NOT_FOUND)

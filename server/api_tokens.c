@@ -114,6 +114,8 @@ void api_tokens_post(void *context, struct http_exchange *x)
     int status = r.error[0] != '\0' ? SKEIN_INVALID
                                     : tokens_create(c->tokens, &token, token.created_ns, text,
                                                     r.error, sizeof r.error);
+    if (status != SKEIN_INVALID)
+        api_audit(x, "token.create", token.name, api_result(status), scope_text(token.scope));
     if (status == SKEIN_OK)
         reply_created(x, &token, text);
     else if (status == SKEIN_INVALID)
@@ -128,6 +130,7 @@ void api_tokens_delete(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
     int status = tokens_revoke(c->tokens, http_part(x, 0), clock_realtime_ns());
+    api_audit(x, "token.revoke", http_part(x, 0), api_result(status), NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);
     else if (status == SKEIN_NOT_FOUND)

@@ -11,6 +11,7 @@
 #ifndef CAPTURE_H
 #define CAPTURE_H
 
+#include "audit.h"
 #include "events.h"
 #include "fleet.h"
 #include "index.h"
@@ -23,6 +24,7 @@ struct capture_settings {
     int (*purge)(void *context, const struct capture_id *capture);
     void *context;
     struct events *events; /* told of captures; NULL: nobody is */
+    struct audit *audit;   /* told of those that nobody has asked for by HTTP; NULL: none */
 };
 
 /* Loads the captures that run and looks at what of them has arrived meanwhile. SKEIN_OK,

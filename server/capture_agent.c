@@ -156,6 +156,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     log_info("captures", "an agent began a capture", "capture", id, "host", agent->host, "trigger",
              c->trigger, "rule", c->rule, "reason", c->reason, NULL);
     capture_publish(e, c, "capture.created");
+    capture_audit_created(e, c);
     return SKEIN_OK;
 }
 

@@ -303,6 +303,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     metrics_add(captures_total, 1);
     send_to_all(e, c);
     capture_publish(e, c, "capture.created");
+    capture_audit_created(e, c);
     if (out != NULL)
         *out = capture_json(c, true);
     return SKEIN_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What watchers hear of captures (events.h). Under the control lock.
+ * What watchers (events.h) and the audit log hear of captures. Under the control lock.
  */
 #include <stdio.h>
 
@@ -41,4 +41,24 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
                               .data = data};
     events_publish(e->settings.events, &note);
     buf_fini(&labels);
+}
+
+void capture_audit_created(struct capture_engine *e, const struct capture *c)
+{
+    char id[ID_TEXT_BYTES], actor[96], agent[AGENT_TEXT_BYTES];
+    if (c->rule[0] != '\0') {
+        snprintf(actor, sizeof actor, "rule:%s", c->rule);
+    } else if (c->own && c->target_count > 0) {
+        agent_text(c->targets[0]->agent, agent);
+        snprintf(actor, sizeof actor, "agent:%s", agent);
+    } else {
+        return;
+    }
+    id_text(c->id.bytes, id);
+    struct audit_entry entry = {.actor = actor,
+                                .action = "capture.create",
+                                .object = id,
+                                .result = "ok",
+                                .detail = c->selector};
+    audit_add(e->settings.audit, &entry);
 }

@@ -173,6 +173,8 @@ int capture_purge_soon(void *engine, const struct capture_id *id);
 
 /* capture_events.c: "capture.created", "capture.finished", "capture.deleted" */
 void capture_publish(struct capture_engine *e, const struct capture *c, const char *type);
+/* What a rule or an agent has begun; what HTTP was asked for is told by the handler. */
+void capture_audit_created(struct capture_engine *e, const struct capture *c);
 
 /* capture_inbox.c */
 void capture_take_inbox(struct capture_engine *e);

@@ -86,6 +86,10 @@ const struct config_param collector_params[] = {
                "Perfetto exports at once; each may hold two partitions in memory"),
     CONFIG_U64(struct collector_config, http_event_streams, "http.max_event_streams", 256, 1,
                100000, "watchers of events at once"),
+    CONFIG_U64(struct collector_config, audit_keep_ms, "audit.keep_ms", 90 * DAY_MS, 0,
+               3660 * DAY_MS, "how long audit entries are kept; 0: by their number alone"),
+    CONFIG_U64(struct collector_config, audit_max_rows, "audit.max_rows", 200000, 1000, 10000000,
+               "audit entries kept, the newest; refusals are at most a quarter of them"),
     {0}};
 
 /* ---- hooks: the control thread, locked ---- */
@@ -227,6 +231,9 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
         status = catalog_open(g->folder, &c->catalog, error, error_bytes);
     if (status == SKEIN_OK)
         status = tokens_open(g->folder, &c->tokens, error, error_bytes);
+    struct audit_settings audit = {g->folder, g->audit_keep_ms, g->audit_max_rows};
+    if (status == SKEIN_OK)
+        status = audit_open(&audit, &c->audit, error, error_bytes);
     return status;
 }
 
@@ -285,6 +292,7 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = rules_new(&rules, c->fleet, c->catalog, &c->rules);
     captures.events = c->events;
+    captures.audit = c->audit;
     if (status == SKEIN_OK)
         status = capture_engine_new(&captures, c->fleet, c->catalog, c->index, &c->captures);
     if (status != SKEIN_OK)
@@ -352,6 +360,7 @@ void collector_stop(struct collector *c)
     events_free(&c->events);
     catalog_close(&c->catalog);
     tokens_close(&c->tokens);
+    audit_close(&c->audit);
     lockout_free(&c->lockout);
     if (c->index != NULL)
         index_close(&c->index);

@@ -6,6 +6,7 @@
 #ifndef COLLECTOR_H
 #define COLLECTOR_H
 
+#include "audit.h"
 #include "capture.h"
 #include "catalog.h"
 #include "config.h"
@@ -31,7 +32,7 @@ struct collector_config {
     bool require_sealed, insecure_plaintext;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
         http_bad_tokens, http_lockout_ms, http_receive_ms, http_idle_ms, http_drain_ms,
-        http_exports, http_event_streams;
+        http_exports, http_event_streams, audit_keep_ms, audit_max_rows;
 };
 extern const struct config_param collector_params[];
 
@@ -48,6 +49,7 @@ struct collector {
     struct rules *rules;
     struct ingest *ingest;
     struct tokens *tokens;
+    struct audit *audit;
     struct lockout *lockout;
     bool http_loopback; /* nobody but this machine reaches the HTTP port; constant */
     struct http_server *http;

@@ -6,12 +6,16 @@
  */
 #include "db.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct statement {
     char *sql;
@@ -92,6 +96,36 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
     }
     *out = db;
     return SKEIN_OK;
+}
+
+/* Before SQLite writes into it. The collector's user must be able to write it, though root may be the
+ * one who makes it. */
+static int make_private(const char *folder, const char *path)
+{
+    struct stat owner;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return SKEIN_IO;
+    int status = fchmod(fd, 0600) == 0 ? SKEIN_OK : SKEIN_IO;
+    if (geteuid() == 0 && stat(folder, &owner) == 0 && fchown(fd, owner.st_uid, owner.st_gid) != 0)
+        status = SKEIN_IO;
+    close(fd);
+    return status;
+}
+
+int db_open_private(const char *folder, const char *name, struct db **out, char *error,
+                    size_t error_bytes)
+{
+    char path[4096];
+    *out = NULL;
+    int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (n < 0 || (size_t)n >= sizeof path)
+        return SKEIN_TOO_LARGE;
+    if (make_private(folder, path) != SKEIN_OK) {
+        (void)snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+        return SKEIN_IO;
+    }
+    return db_open(path, true, out, error, error_bytes);
 }
 
 void db_close(struct db **db)

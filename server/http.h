@@ -67,6 +67,8 @@ const char *http_header(const struct http_exchange *x, const char *name); /* NUL
 const struct principal *http_principal(const struct http_exchange *x); /* never NULL in a handler */
 const char *http_address(const struct http_exchange *x);    /* the client's, without its port */
 const char *http_request_id(const struct http_exchange *x); /* also in the answer's X-Request-Id */
+const char *http_path(const struct http_exchange *x);
+void *http_context(const struct http_exchange *x);          /* the server's, of http_start */
 
 /* False, and a 400 is given, when the query has a parameter outside the NULL-terminated list. */
 bool http_query_known(struct http_exchange *x, const char *const *names);
@@ -96,7 +98,8 @@ struct http_source {
     void (*done)(void *context);
 };
 #define HTTP_SIZE_UNKNOWN UINT64_MAX
-void http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
+/* Whether bytes of it are sent: none are for HEAD. */
+bool http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
                        const struct http_source *source);
 
 /* An answer that goes on until the client leaves or the server stops (server-sent events). Where
@@ -111,8 +114,8 @@ struct http_live *http_reply_live(struct http_exchange *x, const char *type,
 void http_live_wake(struct http_live *live);
 
 /* Answers a GET of `size` bytes with `etag` (with its quotes): 200, 206, 304 or 416 as Range,
- * If-Range and If-None-Match say. */
-void http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
+ * If-Range and If-None-Match say. Whether bytes of it are sent, as above. */
+bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
                        const struct http_source *source);
 
 /* ---- http_route.c: pure functions ---- */

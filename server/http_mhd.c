@@ -106,6 +106,16 @@ const char *http_address(const struct http_exchange *x)
     return x->address;
 }
 
+const char *http_path(const struct http_exchange *x)
+{
+    return x->path;
+}
+
+void *http_context(const struct http_exchange *x)
+{
+    return x->server->context;
+}
+
 const char *http_request_id(const struct http_exchange *x)
 {
     return x->request_id;
@@ -246,17 +256,18 @@ void http_problem(struct http_exchange *x, unsigned status, const char *field, c
 
 /* ---- bodies made while they are sent ---- */
 
-static void reply_part(struct http_exchange *x, unsigned status, const char *type, uint64_t base,
+static bool reply_part(struct http_exchange *x, unsigned status, const char *type, uint64_t base,
                        uint64_t length, const struct http_source *source)
 {
     set_response(x, status, type,
                  http_body_response(x->server->watch, x->link, source, base, length, NULL));
+    return strcmp(x->method, "HEAD") != 0;
 }
 
-void http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
+bool http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
                        const struct http_source *source)
 {
-    reply_part(x, status, type, 0, size, source);
+    return reply_part(x, status, type, 0, size, source);
 }
 
 struct http_live *http_reply_live(struct http_exchange *x, const char *type,
@@ -277,7 +288,7 @@ struct http_live *http_reply_live(struct http_exchange *x, const char *type,
     return live;
 }
 
-void http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
+bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
                        const struct http_source *source)
 {
     char text[96];
@@ -286,7 +297,7 @@ void http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size,
     if (http_etag_in(http_header(x, "If-None-Match"), etag)) {
         source->done(source->context);
         http_reply(x, 304, NULL, NULL, 0);
-        return;
+        return false;
     }
     /* If-Range: the rest is only worth having if the first part was of the same bytes. */
     const char *same = http_header(x, "If-Range");
@@ -298,17 +309,15 @@ void http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size,
         snprintf(text, sizeof text, "bytes */%llu", (unsigned long long)size);
         http_add_header(x, "Content-Range", text);
         http_problem(x, 416, "Range", "the body has %llu bytes", (unsigned long long)size);
-        return;
+        return false;
     case HTTP_RANGE_PART:
         snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)from,
                  (unsigned long long)(from + length - 1), (unsigned long long)size);
         http_add_header(x, "Content-Range", text);
-        reply_part(x, 206, type, from, length, source);
-        return;
+        return reply_part(x, 206, type, from, length, source);
     case HTTP_RANGE_WHOLE:
     default:
-        reply_part(x, 200, type, 0, size, source);
-        return;
+        return reply_part(x, 200, type, 0, size, source);
     }
 }
 

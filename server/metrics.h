@@ -47,6 +47,8 @@
     X(gauge, seal_sessions, "Sealed sessions now")                                                 \
     X(counter, commands_sent_total, "Commands sent to agents, repeats included")                   \
     X(counter, catalog_errors_total, "Failed writes of captures, rules and agents")                \
+    X(counter, audit_errors_total, "Failed writes of audit entries, tried again")                  \
+    X(counter, audit_lost_total, "Audit entries for which there was no room")                      \
     X(counter, captures_total, "Captures begun")                                                   \
     X(counter, captures_complete_total, "Captures that ended complete")                            \
     X(counter, captures_incomplete_total, "Captures that ended with gaps, failures or nothing")    \

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit.h"
 #include "clock.h"
 #include "collector.h"
 #include "seal.h"
@@ -121,6 +122,28 @@ static int print_token(void *context, const struct token *t)
     return 0;
 }
 
+/* Of the audit log, which a running collector writes as well. What is done stays done where it
+ * cannot be opened. */
+static void note(const struct collector_config *config, const char *folder, const char *action,
+                 const char *name, int result)
+{
+    char error[512] = "", actor[32];
+    struct audit_settings settings = {folder, config->audit_keep_ms, config->audit_max_rows};
+    struct audit *audit;
+    if (audit_open(&settings, &audit, error, sizeof error) != SKEIN_OK) {
+        fprintf(stderr, "skeind: the audit log cannot be written: %s\n", error);
+        return;
+    }
+    snprintf(actor, sizeof actor, "uid:%u", (unsigned)geteuid());
+    struct audit_entry entry = {.actor = actor,
+                                .action = action,
+                                .object = name,
+                                .result = result == 0 ? "ok" : "failed",
+                                .detail = "skeind token"};
+    audit_add(audit, &entry);
+    audit_close(&audit);
+}
+
 static int run(struct tokens *tokens, const char *verb, const struct token_options *o)
 {
     if (strcmp(verb, "create") == 0)
@@ -155,12 +178,15 @@ int skeind_token(int argc, char **argv)
         return EXIT_USAGE;
     }
     int status = config_load(collector_params, &config, o.config, error, sizeof error);
+    const char *folder = o.folder != NULL ? o.folder : config.folder;
     if (status == SKEIN_OK)
-        status =
-            tokens_open(o.folder != NULL ? o.folder : config.folder, &tokens, error, sizeof error);
+        status = tokens_open(folder, &tokens, error, sizeof error);
     int result = EXIT_FAILED;
     if (status == SKEIN_OK)
         result = run(tokens, verb, &o);
+    if (status == SKEIN_OK && result != EXIT_USAGE && strcmp(verb, "list") != 0)
+        note(&config, folder, strcmp(verb, "create") == 0 ? "token.create" : "token.revoke", o.name,
+             result);
     else
         fprintf(stderr, "skeind: %s\n", error[0] != '\0' ? error : skein_status_text(status));
     tokens_close(&tokens);

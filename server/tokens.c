@@ -5,13 +5,9 @@
  */
 #include "tokens.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "db.h"
 #include "seal.h"
@@ -63,21 +59,6 @@ static int status_of(int64_t rows)
 
 /* ---- open ---- */
 
-/* The file must be nobody else's before SQLite writes into it, and the collector's user must be
- * able to write it though root may be the one who makes the first token. */
-static int make_private(const char *folder, const char *path)
-{
-    struct stat owner;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return SKEIN_IO;
-    int status = fchmod(fd, 0600) == 0 ? SKEIN_OK : SKEIN_IO;
-    if (geteuid() == 0 && stat(folder, &owner) == 0 && fchown(fd, owner.st_uid, owner.st_gid) != 0)
-        status = SKEIN_IO;
-    close(fd);
-    return status;
-}
-
 static int take_number(void *context, struct db_row *row)
 {
     *(int64_t *)context = db_i64(row, 0);
@@ -103,19 +84,15 @@ static int check_version(struct tokens *t, char *error, size_t error_bytes)
 
 int tokens_open(const char *folder, struct tokens **out, char *error, size_t error_bytes)
 {
-    char path[4096];
     *out = NULL;
-    int n = snprintf(path, sizeof path, "%s/tokens.db", folder);
-    if (n < 0 || (size_t)n >= sizeof path)
-        return SKEIN_TOO_LARGE;
-    if (seal_init() != SKEIN_OK || make_private(folder, path) != SKEIN_OK) {
-        snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+    if (seal_init() != SKEIN_OK) {
+        snprintf(error, error_bytes, "no randomness");
         return SKEIN_IO;
     }
     struct tokens *t = calloc(1, sizeof *t);
     if (t == NULL)
         return SKEIN_NO_MEMORY;
-    int status = db_open(path, true, &t->db, error, error_bytes);
+    int status = db_open_private(folder, "tokens.db", &t->db, error, error_bytes);
     if (status == SKEIN_OK)
         status = check_version(t, error, error_bytes);
     if (status != SKEIN_OK)

@@ -110,6 +110,8 @@ static void fire(struct collector *c, struct http_exchange *x, const struct trig
     char why[256] = "";
     int status = rules_trigger(c->rules, http_part(x, 0), &body->trigger, &result, &capture, why,
                                sizeof why);
+    if (status != SKEIN_INVALID)
+        api_audit(x, "rule.trigger", http_part(x, 0), api_result(status), why);
     if (status == SKEIN_OK)
         answer(x, result, &capture, why);
     else if (status == SKEIN_NOT_FOUND)

@@ -97,6 +97,93 @@ START_TEST(address_that_guesses_is_locked_out)
 }
 END_TEST
 
+/* The entries of GET /audit?QUERY, as "actor action object result;". */
+static void audit_text(const struct fixture *f, const char *query, const char *header,
+                       char out[2048])
+{
+    struct http_response response;
+    char path[256];
+    const cJSON *item;
+    size_t n = 0;
+    snprintf(path, sizeof path, "/api/v1/audit?%s", query);
+    call(f, "GET", path, NULL, header, &response);
+    ck_assert_int_eq(response.status, 200);
+    buf_put_u8(&response.body, 0);
+    cJSON *json = cJSON_Parse((const char *)response.body.data);
+    out[0] = '\0';
+    cJSON_ArrayForEach(item, at_path(json, "items"))
+    {
+        int more =
+            snprintf(out + n, 2048 - n, "%s %s %s %s;", text_at(item, "actor"),
+                     text_at(item, "action"), text_at(item, "object"), text_at(item, "result"));
+        ck_assert_int_lt(more, (int)(2048 - n));
+        n += (size_t)more;
+        ck_assert_str_eq(text_at(item, "address"), "127.0.0.1");
+        ck_assert_uint_gt(strlen(text_at(item, "request")), 0);
+    }
+    cJSON_Delete(json);
+    http_response_fini(&response);
+}
+
+START_TEST(changes_and_refusals_are_in_the_audit_log)
+{
+    struct fixture f;
+    char viewer[128], admin[128], text[2048];
+    static const char rule[] = "{\"selector\":\"a=b\",\"when\":{\"schedule\":{\"every_ms\":60000}},"
+                               "\"capture\":{\"pre_ms\":1000,\"post_ms\":0}}";
+    fixture_start(&f);
+    ck_assert_int_eq(status_of_call(&f, "PUT", "/api/v1/rules/r1", rule, NULL), 201);
+    make_token(&f, "v", HTTP_VIEWER, "", viewer);
+    make_token(&f, "a", HTTP_ADMIN, "", admin);
+    ck_assert_int_eq(status_of_call(&f, "DELETE", "/api/v1/rules/r1", NULL, viewer), 403);
+    ck_assert_int_eq(status_of_call(&f, "DELETE", "/api/v1/rules/r1", NULL, admin), 204);
+    ck_assert_int_eq(status_of_call(&f, "DELETE", "/api/v1/rules/r1", NULL, admin), 404);
+    ck_assert_int_eq(
+        status_of_call(&f, "GET", "/api/v1/agents", NULL, "Authorization: Bearer skn_a_x"), 401);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/audit", NULL, viewer), 403);
+    audit_text(&f, "action=rule.*", admin, text);
+    ck_assert_str_eq(text, "a rule.delete r1 not found;a rule.delete r1 ok;local rule.put r1 ok;");
+    audit_text(&f, "action=auth.refused", admin, text);
+    ck_assert_str_eq(text, "v auth.refused /api/v1/audit forbidden;"
+                           " auth.refused /api/v1/agents unauthorized;"
+                           "v auth.refused /api/v1/rules/r1 forbidden;");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(downloads_are_in_the_audit_log_where_bytes_are_sent)
+{
+    struct fixture f;
+    struct http_response response;
+    char error[256], path[128], etag[160], text[2048], expected[2048];
+    static const char capture[] = "01a10000000000000000000000000002";
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    ck_assert(wire_agent_report(&f.agent,
+                                wire_fired(&f.agent, capture, 1, NULL, clock_realtime_ns()), error,
+                                sizeof error));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, capture, 0), WIRE_STORED);
+    cJSON *json = call_json(&f, "GET", "/api/v1/partitions", NULL, 200);
+    snprintf(path, sizeof path, "/api/v1/partitions/%s", text_at(json, "items.0.partition"));
+    snprintf(expected, sizeof expected,
+             "local capture.download %s ok;local partition.download %s ok;", capture,
+             text_at(json, "items.0.partition"));
+    cJSON_Delete(json);
+    ck_assert_int_eq(status_of_call(&f, "HEAD", path, NULL, NULL), 200);
+    call(&f, "GET", path, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 200);
+    http_response_fini(&response);
+    ck_assert_int_eq(status_of_call(&f, "GET", path, NULL, "Range: bytes=99999999-"), 416);
+    snprintf(etag, sizeof etag, "If-None-Match: *");
+    ck_assert_int_eq(status_of_call(&f, "GET", path, NULL, etag), 304);
+    snprintf(path, sizeof path, "/api/v1/captures/%s/trace", capture);
+    ck_assert_int_eq(status_of_call(&f, "GET", path, NULL, NULL), 200);
+    audit_text(&f, "actor=local", NULL, text);
+    ck_assert_str_eq(text, expected);
+    fixture_stop(&f);
+}
+END_TEST
+
 /* ---- two tenants ---- */
 
 #define OTHERS                                                                                     \
@@ -264,6 +351,8 @@ int main(void)
     return suite_run(
         suite_of("access", without_tokens_only_this_machine_asks_and_no_page_of_the_web,
                  from_the_first_token_on_each_request_needs_one, address_that_guesses_is_locked_out,
+                 changes_and_refusals_are_in_the_audit_log,
+                 downloads_are_in_the_audit_log_where_bytes_are_sent,
                  confined_token_sees_nothing_of_another_tenant_on_any_route,
                  confined_token_sees_its_own, NULL));
 }

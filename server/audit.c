@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The audit log. Owns its database, the queue of entries that are not yet written, and the thread
+ * that writes them; any thread adds and lists. Nothing waits for the disk but that thread and
+ * audit_list.
+ */
+#include "audit.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "db.h"
+#include "log.h"
+#include "metrics.h"
+
+#define QUEUE_MAX      4096u /* entries that wait while the disk does not take them */
+#define PRUNE_ROWS     256u  /* the bounds are kept to so many rows */
+#define PRUNE_NS       (UINT64_C(600) * 1000000000u)
+#define RETRY_NS       (UINT64_C(1) * 1000000000u)
+#define REFUSALS_BURST 60u
+#define REFUSAL_NS     (UINT64_C(1) * 1000000000u)
+#define SCHEMA_NUMBER  1
+
+/* The indexes serve the bounds; a listing walks back from the newest. */
+static const char schema[] =
+    "CREATE TABLE IF NOT EXISTS audit(id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " time_ns INTEGER NOT NULL, actor TEXT NOT NULL, address TEXT NOT NULL, request TEXT NOT NULL,"
+    " action TEXT NOT NULL, object TEXT NOT NULL, result TEXT NOT NULL, detail TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS audit_time ON audit(time_ns);"
+    "CREATE INDEX IF NOT EXISTS audit_action ON audit(action, id);";
+
+struct pending {
+    struct pending *next;
+    uint64_t time_ns;
+    char actor[96], address[64], request[96], action[48], object[AUDIT_OBJECT_BYTES], result[64],
+        detail[AUDIT_DETAIL_BYTES];
+};
+
+struct audit {
+    struct db *db;
+    uint64_t keep_ns, max_rows;
+    pthread_t thread;
+    bool running;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    struct pending *head, **tail;            /* not yet written, in order */
+    uint64_t queued;                         /* how many those are, with those being written */
+    uint64_t added, done;                    /* ever queued; of those, tried */
+    uint64_t lost;                           /* for want of room, since the last entry about it */
+    uint64_t refusals, refused_ns, unlisted; /* the bound of refusals */
+    bool stopping;
+};
+
+/* ---- add ---- */
+
+static struct pending *pending_new(const struct audit_entry *e)
+{
+    struct pending *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return NULL;
+    p->time_ns = clock_realtime_ns();
+    snprintf(p->actor, sizeof p->actor, "%s", e->actor != NULL ? e->actor : "");
+    snprintf(p->address, sizeof p->address, "%s", e->address != NULL ? e->address : "");
+    snprintf(p->request, sizeof p->request, "%s", e->request != NULL ? e->request : "");
+    snprintf(p->action, sizeof p->action, "%s", e->action != NULL ? e->action : "");
+    snprintf(p->object, sizeof p->object, "%s", e->object != NULL ? e->object : "");
+    snprintf(p->result, sizeof p->result, "%s", e->result != NULL ? e->result : "");
+    snprintf(p->detail, sizeof p->detail, "%s", e->detail != NULL ? e->detail : "");
+    return p;
+}
+
+/* Locked. Takes p, which may be NULL. */
+static void enqueue(struct audit *a, struct pending *p)
+{
+    if (p == NULL || a->queued >= QUEUE_MAX) {
+        free(p);
+        a->lost++;
+        metrics_add(audit_lost_total, 1);
+        return;
+    }
+    *a->tail = p;
+    a->tail = &p->next;
+    a->queued++;
+    a->added++;
+    pthread_cond_broadcast(&a->changed);
+}
+
+void audit_add(struct audit *a, const struct audit_entry *entry)
+{
+    if (a == NULL)
+        return;
+    struct pending *p = pending_new(entry);
+    pthread_mutex_lock(&a->lock);
+    enqueue(a, p);
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* Locked. Whether one more refusal may be listed. */
+static bool take_refusal(struct audit *a, uint64_t now)
+{
+    uint64_t back = (now - a->refused_ns) / REFUSAL_NS;
+    a->refusals = back < a->refusals ? a->refusals - back : 0;
+    a->refused_ns += back * REFUSAL_NS;
+    if (a->refusals >= REFUSALS_BURST)
+        return false;
+    a->refusals++;
+    return true;
+}
+
+void audit_add_refusal(struct audit *a, const struct audit_entry *entry)
+{
+    if (a == NULL)
+        return;
+    struct pending *p = NULL;
+    pthread_mutex_lock(&a->lock);
+    if (!take_refusal(a, clock_monotonic_ns())) {
+        a->unlisted++;
+    } else {
+        if ((p = pending_new(entry)) != NULL && a->unlisted > 0) {
+            size_t n = strlen(p->detail);
+            snprintf(p->detail + n, sizeof p->detail - n, "%s%llu before it are not listed",
+                     n > 0 ? "; " : "", (unsigned long long)a->unlisted);
+            a->unlisted = 0;
+        }
+        enqueue(a, p);
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- the writer's thread ---- */
+
+static int insert(struct audit *a, const struct pending *p)
+{
+    int64_t rows = db_run(a->db,
+                          "INSERT INTO audit(time_ns, actor, address, request, action, object,"
+                          " result, detail) VALUES(?,?,?,?,?,?,?,?)",
+                          NULL, NULL, "isssssss", (int64_t)p->time_ns, p->actor, p->address,
+                          p->request, p->action, p->object, p->result, p->detail);
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+
+/* In one transaction: all or none. */
+static int write_all(struct audit *a, const struct pending *head, uint64_t lost)
+{
+    int status = db_begin(a->db);
+    if (status != SKEIN_OK)
+        return status;
+    for (const struct pending *p = head; p != NULL && status == SKEIN_OK; p = p->next)
+        status = insert(a, p);
+    if (lost > 0 && status == SKEIN_OK) {
+        struct pending p = {.time_ns = clock_realtime_ns(), .action = "audit.lost"};
+        snprintf(p.actor, sizeof p.actor, "skeind");
+        snprintf(p.result, sizeof p.result, "lost");
+        snprintf(p.detail, sizeof p.detail, "%llu entries could not be written",
+                 (unsigned long long)lost);
+        status = insert(a, &p);
+    }
+    int ended = db_end(a->db, status == SKEIN_OK);
+    return status == SKEIN_OK ? ended : status;
+}
+
+static void prune(struct audit *a)
+{
+    uint64_t now = clock_realtime_ns();
+    int64_t rows = 0;
+    if (a->keep_ns != 0 && now > a->keep_ns)
+        rows = db_run(a->db, "DELETE FROM audit WHERE time_ns < ?", NULL, NULL, "i",
+                      (int64_t)(now - a->keep_ns));
+    if (rows >= 0)
+        rows = db_run(a->db,
+                      "DELETE FROM audit WHERE action='auth.refused' AND id <= (SELECT id FROM"
+                      " audit WHERE action='auth.refused' ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                      NULL, NULL, "i", (int64_t)(a->max_rows / 4));
+    if (rows >= 0)
+        rows = db_run(a->db,
+                      "DELETE FROM audit WHERE id <= (SELECT id FROM audit ORDER BY id DESC"
+                      " LIMIT 1 OFFSET ?)",
+                      NULL, NULL, "i", (int64_t)a->max_rows);
+    if (rows < 0)
+        log_error("audit", "old entries cannot be removed", "error", skein_status_text((int)rows),
+                  NULL);
+}
+
+static void list_free(struct pending *p)
+{
+    while (p != NULL) {
+        struct pending *next = p->next;
+        free(p);
+        p = next;
+    }
+}
+
+static void wait_for(struct audit *a, uint64_t ns)
+{
+    uint64_t until = clock_monotonic_ns() + ns;
+    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
+                          .tv_nsec = (long)(until % 1000000000u)};
+    pthread_cond_timedwait(&a->changed, &a->lock, &at);
+}
+
+/* Longer than until the next entry: a full disk is not asked for each of them. */
+static void wait_again(struct audit *a)
+{
+    uint64_t until = clock_monotonic_ns() + RETRY_NS;
+    for (uint64_t now = clock_monotonic_ns(); !a->stopping && now < until;
+         now = clock_monotonic_ns())
+        wait_for(a, until - now);
+}
+
+/* Locked; without the lock while it writes. Whether all that was queued is written. */
+static bool write_queue(struct audit *a)
+{
+    struct pending *head = a->head;
+    uint64_t count = a->queued, upto = a->added, lost = a->lost;
+    a->head = NULL;
+    a->tail = &a->head;
+    a->lost = 0;
+    pthread_mutex_unlock(&a->lock);
+    int status = write_all(a, head, lost);
+    if (status != SKEIN_OK) {
+        metrics_add(audit_errors_total, 1);
+        log_error("audit", "entries cannot be written; this is tried again", "error",
+                  skein_status_text(status), NULL);
+    } else {
+        list_free(head);
+    }
+    pthread_mutex_lock(&a->lock);
+    a->done = upto;
+    if (status == SKEIN_OK) {
+        a->queued -= count;
+    } else { /* back to the front */
+        struct pending **last = &head;
+        while (*last != NULL)
+            last = &(*last)->next;
+        *last = a->head;
+        if (a->head == NULL)
+            a->tail = last == &head ? &a->head : last;
+        a->head = head;
+        a->lost += lost;
+    }
+    pthread_cond_broadcast(&a->changed);
+    return status == SKEIN_OK;
+}
+
+static void *run(void *context)
+{
+    struct audit *a = context;
+    uint64_t written = 0, pruned_ns = clock_monotonic_ns();
+    prune(a); /* the settings may have changed */
+    pthread_mutex_lock(&a->lock);
+    for (;;) {
+        bool work = a->head != NULL || a->lost > 0;
+        if (work) {
+            uint64_t before = a->done;
+            if (write_queue(a))
+                written += a->done - before;
+            else if (a->stopping)
+                break;
+            else
+                wait_again(a);
+            continue;
+        }
+        if (a->stopping)
+            break;
+        uint64_t now = clock_monotonic_ns();
+        if (written >= PRUNE_ROWS || now - pruned_ns >= PRUNE_NS) {
+            pthread_mutex_unlock(&a->lock);
+            prune(a);
+            pthread_mutex_lock(&a->lock);
+            written = 0;
+            pruned_ns = now;
+            continue;
+        }
+        wait_for(a, PRUNE_NS);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+/* ---- open and close ---- */
+
+static int take_number(void *context, struct db_row *row)
+{
+    *(int64_t *)context = db_i64(row, 0);
+    return 1;
+}
+
+static int check_version(struct audit *a, char *error, size_t error_bytes)
+{
+    int64_t version = 0;
+    int64_t rows = db_run(a->db, "PRAGMA user_version", take_number, &version, "");
+    int status = rows < 0 ? (int)rows : SKEIN_OK;
+    if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
+        snprintf(error, error_bytes, "audit.db is of a newer collector");
+        return SKEIN_VERSION;
+    }
+    if (status == SKEIN_OK && version == 0)
+        status = db_exec(a->db, schema);
+    if (status == SKEIN_OK && version == 0)
+        status = db_exec(a->db, "PRAGMA user_version=1");
+    if (status != SKEIN_OK)
+        snprintf(error, error_bytes, "audit.db: %s", db_error(a->db));
+    return status;
+}
+
+int audit_open(const struct audit_settings *settings, struct audit **out, char *error,
+               size_t error_bytes)
+{
+    struct audit *a = calloc(1, sizeof *a);
+    *out = a;
+    if (a == NULL)
+        return SKEIN_NO_MEMORY;
+    a->keep_ns = settings->keep_ms * 1000000u;
+    a->max_rows = settings->max_rows;
+    a->tail = &a->head;
+    a->refused_ns = clock_monotonic_ns();
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&a->lock, NULL);
+    int status = db_open_private(settings->folder, "audit.db", &a->db, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = check_version(a, error, error_bytes);
+    if (status == SKEIN_OK && pthread_create(&a->thread, NULL, run, a) != 0) {
+        snprintf(error, error_bytes, "no thread for the audit log");
+        status = SKEIN_IO;
+    }
+    a->running = status == SKEIN_OK;
+    if (status != SKEIN_OK)
+        audit_close(out);
+    return status;
+}
+
+void audit_close(struct audit **audit)
+{
+    struct audit *a = *audit;
+    if (a == NULL)
+        return;
+    if (a->running) {
+        pthread_mutex_lock(&a->lock);
+        a->stopping = true;
+        pthread_cond_broadcast(&a->changed);
+        pthread_mutex_unlock(&a->lock);
+        pthread_join(a->thread, NULL);
+    }
+    list_free(a->head);
+    if (a->db != NULL)
+        db_close(&a->db);
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+    *audit = NULL;
+}
+
+/* ---- list ---- */
+
+struct walk {
+    audit_row_fn *fn;
+    void *context;
+};
+
+static int take_row(void *context, struct db_row *row)
+{
+    struct walk *walk = context;
+    struct audit_row out = {(uint64_t)db_i64(row, 0),
+                            (uint64_t)db_i64(row, 1),
+                            {db_text(row, 2), db_text(row, 3), db_text(row, 4), db_text(row, 5),
+                             db_text(row, 6), db_text(row, 7), db_text(row, 8)}};
+    return walk->fn(walk->context, &out);
+}
+
+/* "rule.*" as the range of its actions; any other as itself. */
+static void action_range(const char *action, char from[64], char to[64])
+{
+    size_t n = action != NULL ? strlen(action) : 0;
+    bool all = n >= 2 && n < 60 && strcmp(action + n - 2, ".*") == 0;
+    snprintf(from, 64, "%.*s", (int)(all ? n - 1 : n), action != NULL ? action : "");
+    snprintf(to, 64, "%s%s", from, all ? "\x7f" : "");
+}
+
+static int64_t signed_of(uint64_t v)
+{
+    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+int64_t audit_list(struct audit *a, const struct audit_query *q, audit_row_fn *fn, void *context)
+{
+    struct walk walk = {fn, context};
+    char from[64], to[64];
+    pthread_mutex_lock(&a->lock);
+    for (uint64_t upto = a->added; a->done < upto;)
+        pthread_cond_wait(&a->changed, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+    action_range(q->action, from, to);
+    return db_run(a->db,
+                  "SELECT id, time_ns, actor, address, request, action, object, result, detail"
+                  " FROM audit WHERE id < ? AND time_ns BETWEEN ? AND ?"
+                  " AND (? IS NULL OR actor = ?) AND (? IS NULL OR action BETWEEN ? AND ?)"
+                  " AND (? IS NULL OR object = ?) ORDER BY id DESC LIMIT ?",
+                  take_row, &walk, "iiisssssssi", signed_of(q->before), signed_of(q->from_ns),
+                  signed_of(q->to_ns), q->actor, q->actor, q->action, from, to, q->object,
+                  q->object, (int64_t)q->limit);
+}

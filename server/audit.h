@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who changed or downloaded what, and who was refused: folder/audit.db, bounded by age and rows.
+ *
+ * An entry is queued and written by a thread of its own, at once: a kill loses what was added
+ * within the commit that runs, some milliseconds. Entries that cannot be written wait in a bounded
+ * queue; what does not fit is counted, and the count becomes an entry (audit.lost). Any thread.
+ */
+#ifndef AUDIT_H
+#define AUDIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct audit;
+
+/* Members that are NULL are "". Longer texts than these are cut. */
+#define AUDIT_OBJECT_BYTES 256
+#define AUDIT_DETAIL_BYTES 1024
+struct audit_entry {
+    const char *actor;   /* a token's name, "local", "retention", "rule:NAME", "policy:NAME" */
+    const char *address; /* the client's; none for what the collector does by itself */
+    const char *request; /* its request id, likewise */
+    const char *action;  /* "resource.verb" */
+    const char *object;  /* id or name of what it was done to */
+    const char *result;  /* "ok", or why not */
+    const char *detail;  /* further words */
+};
+
+/* Entries older than keep_ms go (0: none), and the oldest where there are more than max_rows;
+ * refusals (auth.refused) may fill a quarter of them. */
+struct audit_settings {
+    const char *folder;
+    uint64_t keep_ms, max_rows;
+};
+/* SKEIN_OK, or a status with words. */
+int audit_open(const struct audit_settings *settings, struct audit **out, char *error,
+               size_t error_bytes);
+/* Writes what waits. */
+void audit_close(struct audit **audit);
+
+/* Copies; never fails its caller and never waits for the disk. `audit` may be NULL. */
+void audit_add(struct audit *audit, const struct audit_entry *entry);
+/* The same for auth.refused: at most one a second is written, after a burst of 60, whoever asks;
+ * the next entry tells how many were not. */
+void audit_add_refusal(struct audit *audit, const struct audit_entry *entry);
+
+struct audit_query {
+    const char *actor, *action, *object; /* NULL: all; an action "rule.*" is all of a resource */
+    uint64_t from_ns, to_ns;             /* both inclusive */
+    uint64_t before;                     /* entries with a lower id; UINT64_MAX: from the newest */
+    size_t limit;
+};
+struct audit_row {
+    uint64_t id, time_ns;
+    struct audit_entry entry;
+};
+/* Newest first, with what was added before the call. Returns rows given, or a status. */
+typedef int audit_row_fn(void *context, const struct audit_row *row);
+int64_t audit_list(struct audit *audit, const struct audit_query *query, audit_row_fn *fn,
+                   void *context);
+
+#endif
