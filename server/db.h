@@ -19,8 +19,8 @@ struct db_row; /* the current row of a query */
  * NORMAL. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT (no database: the caller decides whether to rebuild),
  * with words in error. */
 int db_open(const char *path, bool full, struct db **out, char *error, size_t error_bytes);
-/* The same, full, for folder/name, which nobody but the folder's owner may read or write (also where
- * root makes it). SKEIN_TOO_LARGE: too long a path. */
+/* The same, full, for folder/name, which nobody but the folder's owner may read or write (also
+ * where root makes it). SKEIN_TOO_LARGE: too long a path. */
 int db_open_private(const char *folder, const char *name, struct db **out, char *error,
                     size_t error_bytes);
 void db_close(struct db **db);

@@ -98,8 +98,8 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
     return SKEIN_OK;
 }
 
-/* Before SQLite writes into it. The collector's user must be able to write it, though root may be the
- * one who makes it. */
+/* Before SQLite writes into it. The collector's user must be able to write it, though root may be
+ * the one who makes it. */
 static int make_private(const char *folder, const char *path)
 {
     struct stat owner;

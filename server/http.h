@@ -68,7 +68,7 @@ const struct principal *http_principal(const struct http_exchange *x); /* never 
 const char *http_address(const struct http_exchange *x);    /* the client's, without its port */
 const char *http_request_id(const struct http_exchange *x); /* also in the answer's X-Request-Id */
 const char *http_path(const struct http_exchange *x);
-void *http_context(const struct http_exchange *x);          /* the server's, of http_start */
+void *http_context(const struct http_exchange *x); /* the server's, of http_start */
 
 /* False, and a 400 is given, when the query has a parameter outside the NULL-terminated list. */
 bool http_query_known(struct http_exchange *x, const char *const *names);
