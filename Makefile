@@ -31,7 +31,7 @@ demo: build
 	@ONCE=$(ONCE) tools/demo.sh
 
 test: build
-	@ctest --preset release --parallel $(JOBS)
+	@SKEIN_CONTRACT_ALL=1 ctest --preset release --parallel $(JOBS)
 
 bench: build
 	@tools/deps.sh --bench || echo "bench: goes on without LTTng"

@@ -69,6 +69,10 @@ function(skein_test file)
         set(A_TIMEOUT 120)
     endif()
     set_tests_properties(${dir}/${short} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${kind};${A_LABELS}")
+    # What a collector answers in these is held against the OpenAPI document (tests/contract).
+    if(SKEIN_CONTRACT AND A_LINK MATCHES "skein_test_(collector|whole)")
+        set_tests_properties(${dir}/${short} PROPERTIES FIXTURES_REQUIRED contract)
+    endif()
 endfunction()
 
 # skein_fuzz(name [LINK lib...]): tests/fuzz/fuzz_<name>.c with the corpus tests/fuzz/corpus/<name>/.

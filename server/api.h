@@ -39,6 +39,8 @@ const char *api_result(int status); /* "ok", or the status's words */
 void api_events(void *context, struct http_exchange *x);
 /* api_manifest.c */
 void api_captures_manifest(void *context, struct http_exchange *x);
+/* api_openapi.c */
+void api_openapi(void *context, struct http_exchange *x);
 /* api_partitions.c */
 void api_partitions_list(void *context, struct http_exchange *x);
 void api_partitions_get(void *context, struct http_exchange *x);

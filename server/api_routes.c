@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Every path of the API and the scope that it needs. A new endpoint is a row here, a handler in the
- * resource's file and a row in docs/api.md.
+ * resource's file, an operation in openapi.json and a row in docs/api.md.
  */
 #include "api.h"
 
@@ -11,6 +11,7 @@ const struct http_route api_routes[] = {
     {"GET", "/healthz", api_healthz, HTTP_PUBLIC},
     {"GET", "/readyz", api_readyz, HTTP_PUBLIC},
     {"GET", "/metrics", api_metrics, HTTP_VIEWER},
+    {"GET", V1 "/openapi.json", api_openapi, HTTP_PUBLIC},
     {"GET", V1 "/agents", api_agents_list, HTTP_VIEWER},
     {"GET", V1 "/agents/{}", api_agents_get, HTTP_VIEWER},
     {"GET", V1 "/processes", api_processes_list, HTTP_VIEWER},

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing on Debian 12: nothing is said, asked or fetched where nothing is.
+# Installs what is missing on Debian 12, and the contract tests' packages of npm into their folder:
+# nothing is said, asked or fetched where nothing is.
 #   tools/deps.sh            to build, test and run the demo
 #   tools/deps.sh --bench    and to compare with LTTng
 #   tools/deps.sh --ci       and for .ci/run: clang and its tools
 set -eu
+cd "$(dirname "$0")/.."
 
 packages="gcc g++ make cmake ninja-build pkg-config
     libmicrohttpd-dev libnanomsg-dev liblz4-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
@@ -22,11 +24,29 @@ for group in "$@"; do
     esac
 done
 
+# What package-lock.json names, into node_modules beside it.
+install_npm()
+{
+    ! cmp -s tests/contract/package-lock.json tests/contract/node_modules/installed.json || return 0
+    log=$(mktemp)
+    if ! npm ci --prefix tests/contract --no-audit --no-fund --loglevel=error >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        echo "deps: npm could not install what tests/contract/package.json names" >&2
+        exit 1
+    fi
+    cp tests/contract/package-lock.json tests/contract/node_modules/installed.json
+    rm -f "$log"
+}
+
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     # shellcheck disable=SC2086 # words, on one line
     echo "deps: this is no Debian; these packages of Debian 12 are needed, by whatever name:" $packages >&2
+    install_npm
     exit 0
 fi
+
+command -v npm >/dev/null || packages="$packages nodejs npm"
 
 missing=
 for package in $packages; do
@@ -35,7 +55,10 @@ for package in $packages; do
     *) missing="$missing $package" ;;
     esac
 done
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+    install_npm
+    exit 0
+fi
 
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
@@ -58,4 +81,5 @@ if ! { $as_root apt-get -qq update &&
     echo "deps: could not install$missing" >&2
     exit 1
 fi
+install_npm
 echo "deps: done"

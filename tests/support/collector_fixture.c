@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract.h"
 #include "json.h"
 #include "log.h"
 #include "support.h"
@@ -91,6 +92,7 @@ void call(const struct fixture *f, const char *method, const char *path, const c
                                    .timeout_ms = support_deadline_ms()};
     int status = http_request(&request, out);
     ck_assert_msg(status == SKEIN_OK, "%s %s: %s", method, path, out->error);
+    contract_record(method, path, out);
 }
 
 cJSON *call_json(const struct fixture *f, const char *method, const char *path, const char *body,

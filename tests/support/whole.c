@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "contract.h"
 #include "http_client.h"
 #include "json.h"
 
@@ -155,8 +156,10 @@ int whole_http(const struct whole *w, const char *method, const char *path, cons
                                    .timeout_ms = support_deadline_ms(),
                                    .max_body_bytes = UINT64_C(1) << 30};
     int status = http_request(&request, &response);
-    if (status == SKEIN_OK)
+    if (status == SKEIN_OK) {
+        contract_record(method, path, &response);
         status = (int)response.status;
+    }
     if (status > 0 && out)
         buf_put(out, response.body.data, response.body.len);
     http_response_fini(&response);

@@ -249,6 +249,7 @@ static const struct {
     {"GET", "/healthz", "/healthz", 200},
     {"GET", "/readyz", "/readyz", 200},
     {"GET", "/metrics", "/metrics", 200},
+    {"GET", "/api/v1/openapi.json", "/api/v1/openapi.json", 200},
     {"GET", "/api/v1/processes", "/api/v1/processes", 200},
     {"GET", "/api/v1/processes", "/api/v1/processes?selector=service%3Dbankzeta", 200},
     {"GET", "/api/v1/captures", "/api/v1/captures", 200},
