@@ -17,6 +17,7 @@
 
 #define KEEP_FINISHED_NS (UINT64_C(60) * 1000000000u)
 #define PURGE_AGAIN_NS   (UINT64_C(30) * 1000000000u)
+#define LISTING_NS       UINT64_C(1000000000) /* how long a listing may lack changes of targets */
 #define EXPIRY_NS        UINT64_C(1000000000) /* how often captures whose time is over are looked for */
 
 /* ---- life ---- */
@@ -347,7 +348,8 @@ static void forget_finished(struct capture_engine *e)
     size_t count = 0, at = 0;
     uint64_t now = clock_monotonic_ns();
     for (struct capture *c; count < 64 && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (c->status != CAPTURE_RUNNING && !c->dirty && now - c->touched_ns > KEEP_FINISHED_NS)
+        if (c->status != CAPTURE_RUNNING && !c->dirty && c->behind == 0 &&
+            now - c->touched_ns > KEEP_FINISHED_NS)
             old[count++] = c;
     for (size_t i = 0; i < count; i++)
         capture_discard(e, old[i]);
@@ -358,7 +360,10 @@ void capture_tick(struct capture_engine *e, uint64_t now_ns)
     uint64_t running = 0;
     size_t at = 0;
     capture_take_inbox(e);
+    uint64_t listed_before_ns = clock_monotonic_ns() - LISTING_NS;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
+        if (c->behind > 0 && c->listed_ns < listed_before_ns)
+            capture_touch(e, c);
         if (c->status != CAPTURE_RUNNING)
             continue;
         if (now_ns >= c->deadline_ns)

@@ -103,13 +103,13 @@ static struct capture_target *join(struct capture_engine *e, struct capture *c,
     if (t == NULL)
         return NULL;
     t->own = true;
-    capture_targets_sort(c);
     capture_begin_target(e, c, t, TARGET_CAPTURING, "");
     return t;
 }
 
 /* Who it was, where the process came and went between two lists of its agent. */
-static void describe_fired(struct capture_target *t, const struct control_fired *fired)
+static void describe_fired(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                           const struct control_fired *fired)
 {
     if (t == NULL || t->pid != 0)
         return;
@@ -117,7 +117,7 @@ static void describe_fired(struct capture_target *t, const struct control_fired 
     snprintf(t->service, sizeof t->service, "%s", fired->service);
     snprintf(t->labels, sizeof t->labels, "%s", fired->labels);
     snprintf(t->exe, sizeof t->exe, "%s", fired->exe);
-    t->dirty = true;
+    target_touch(e, c, t);
 }
 
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
@@ -134,7 +134,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     if (!capture_id_equal(&c->id, &fired->capture)) {
         if (t == NULL && (t = join(e, c, agent, &fired->capture, &fired->process)) == NULL)
             return SKEIN_AGAIN;
-        describe_fired(t, fired);
+        describe_fired(e, c, t, fired);
         return SKEIN_OK;
     }
     if (!waits_for_fired(c))
@@ -145,7 +145,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     id_text(fired->process.bytes, c->trigger_process);
     if (fired->at_ns != 0)
         c->at_ns = fired->at_ns;
-    describe_fired(t, fired);
+    describe_fired(e, c, t, fired);
     c->pre_ms = fired->pre_ms;
     c->post_ms = fired->post_ms;
     if (c->status == CAPTURE_RUNNING)
@@ -201,8 +201,7 @@ static int on_uploading(struct capture_engine *e, struct capture *c, struct capt
         target_set(e, c, t, TARGET_EXPIRED, "its partitions are late");
     else if (t->status != TARGET_EXPIRED)
         target_set(e, c, t, TARGET_UPLOADING, report->reason);
-    t->dirty = true;
-    capture_touch(e, c);
+    target_touch(e, c, t);
     target_check_stored(e, c, t);
     return SKEIN_OK;
 }

@@ -340,10 +340,8 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
         added += status == SKEIN_OK;
     }
     free(choice.items);
-    if (added > 0) {
-        capture_targets_sort(c);
+    if (added > 0)
         send_to_all(e, c);
-    }
     capture_settle(e, c);
     return status == SKEIN_OK ? added : status;
 }

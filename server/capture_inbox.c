@@ -48,8 +48,7 @@ static void note_target(struct capture_engine *e, struct capture *c, struct capt
                     note->key.sequence) < 0)
         log_warn("captures", "the index cannot be written: a partition is shared later", NULL);
     t->updated_ns = clock_realtime_ns();
-    t->dirty = true;
-    capture_touch(e, c);
+    target_touch(e, c, t);
     target_check_stored(e, c, t);
 }
 

@@ -52,7 +52,9 @@ struct capture_target {
     struct control_target facts;
     struct stored_set stored; /* of the partitions that facts list */
     uint64_t stored_count, stored_events, stored_bytes;
+    bool whole; /* complete, and nothing of it is lost */
     bool dirty;
+    struct capture_target *next_dirty;
 };
 
 struct capture {
@@ -66,10 +68,15 @@ struct capture {
     char trigger[16], rule[64], reason[CONTROL_WORDS_MAX + 1], trigger_process[ID_TEXT_BYTES];
     char *selector;
     struct capture_target **targets;
-    size_t target_count, target_cap, open_count; /* open: not final */
-    struct idmap by_process, by_agent;           /* heads of the targets' chains */
-    bool dirty;
-    uint64_t touched_ns; /* monotonic; finished captures leave memory some time after */
+    size_t target_count, target_cap;
+    size_t open_count, whole_count;    /* open: not final */
+    struct idmap by_process, by_agent; /* heads of the targets' chains */
+    /* To be saved: of it itself, or of the targets in the list. Its listing sums up all targets:
+     * made anew with its own row, or once enough targets have changed (capture_load.c). */
+    bool dirty, row_dirty;
+    struct capture_target *dirty_targets;
+    uint64_t behind, listed_ns; /* changes of targets that the listing lacks; when it was made */
+    uint64_t touched_ns;        /* monotonic; finished captures leave memory some time after */
 };
 
 struct capture_alias {
@@ -106,7 +113,9 @@ const char *capture_status_text(enum capture_status status);
 bool target_is_final(enum target_status status);
 bool target_may(enum target_status from, enum target_status to);
 /* Notes the state and when it was entered. */
-void target_enter(struct capture_target *t, enum target_status to);
+void target_enter(struct capture *c, struct capture_target *t, enum target_status to);
+/* After its state or facts have changed: counts it among the whole ones, or not. */
+void target_weigh(struct capture *c, struct capture_target *t);
 /* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one.
  */
 bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
@@ -120,13 +129,15 @@ void capture_set_expiry(struct capture *c);
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns);
 void capture_assert(const struct capture *c);
 /* Takes a report with facts: replaces those before, asks the index what is stored. Takes json. */
-int target_take_facts(struct capture_engine *e, const struct capture *c, struct capture_target *t,
+int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json);
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
                         uint64_t events, uint64_t bytes);
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
-void capture_touch(struct capture_engine *e, struct capture *c); /* marks dirty */
+/* Something of the capture itself, or of one target, is to be saved. */
+void capture_touch(struct capture_engine *e, struct capture *c);
+void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t);
 
 /* capture_target.c */
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
@@ -139,11 +150,10 @@ struct capture_target *capture_target_add(struct capture *c, const struct proces
                                           const struct capture_id *source,
                                           const struct fleet_process *p,
                                           const struct fleet_agent *agent);
-/* Takes t where it returns SKEIN_OK; SKEIN_NO_MEMORY. */
+/* Takes t, to its place by process and source, where it returns SKEIN_OK; SKEIN_NO_MEMORY. */
 int capture_target_insert(struct capture *c, struct capture_target *t);
 void capture_target_describe(struct capture_target *t, const struct fleet_process *p);
 void capture_target_free(struct capture_target *t);
-void capture_targets_sort(struct capture *c); /* as the catalog gives them back */
 struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
 void capture_free(struct capture *c);
 /* Room for `extra` more targets: as many inserts then succeed. SKEIN_OK, SKEIN_NO_MEMORY. */

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "capture_int.h"
+#include "clock.h"
 #include "json.h"
 #include "log.h"
+#include "metrics.h"
 
 /* ---- from rows ---- */
 
@@ -134,15 +136,14 @@ static void catch_up(struct capture_engine *e, struct capture *c)
         /* A completed target stays so, also where its partitions have been lost since. */
         if (t->status == TARGET_COMPLETE && t->stored_count < t->facts.listed) {
             log_warn("captures", "partitions of a complete target are gone", "host", t->host, NULL);
-            target_enter(t, TARGET_EXPIRED);
+            target_enter(c, t, TARGET_EXPIRED);
             snprintf(t->reason, sizeof t->reason, "partitions that were stored are gone");
-            t->dirty = true;
-            capture_touch(e, c);
+            target_touch(e, c, t);
         } else if (t->status == TARGET_UPLOADING && t->report == NULL) {
-            target_enter(t, TARGET_FAILED);
-            c->open_count--;
+            target_enter(c, t, TARGET_FAILED);
             snprintf(t->reason, sizeof t->reason, "the stored report cannot be read");
         }
+        target_weigh(c, t);
     }
     for (size_t i = 0; i < c->target_count; i++)
         target_check_stored(e, c, c->targets[i]);
@@ -159,6 +160,7 @@ static int load_targets(struct capture_engine *e, struct capture *c)
         capture_free(c);
         return status;
     }
+    c->behind = c->status == CAPTURE_RUNNING;
     catch_up(e, c);
     return SKEIN_OK;
 }
@@ -256,6 +258,7 @@ static void print_times(const struct capture_target *t, struct buf *out)
 static int save_target(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     struct buf report = {0}, times = {0};
+    metrics_add(capture_work_total, 1);
     if (t->report != NULL)
         json_print(t->report, &report);
     buf_put_u8(&report, 0);
@@ -283,9 +286,10 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
     return status;
 }
 
-static int save_capture(struct capture_engine *e, struct capture *c)
+static int save_row(struct capture_engine *e, const struct capture *c)
 {
     struct buf listing = {0};
+    metrics_add(capture_work_total, c->target_count);
     cJSON *json = capture_json(c, false);
     json_print(json, &listing);
     cJSON_Delete(json);
@@ -316,9 +320,24 @@ static int save_capture(struct capture_engine *e, struct capture *c)
     int status =
         listing.status == SKEIN_OK ? catalog_put_capture(e->catalog, &row) : listing.status;
     buf_fini(&listing);
-    for (size_t i = 0; i < c->target_count && status == SKEIN_OK; i++)
-        if (c->targets[i]->dirty)
-            status = save_target(e, c, c->targets[i]);
+    return status;
+}
+
+/* A change of one target must not cost a look at all of them, nor may the listing lack it for long:
+ * the row is due when a good part of the targets has changed, or after LISTING_NS (capture_tick).
+ * Up to 64 targets that is at once. A collector that dies before leaves the listing of a capture
+ * that has ended without the last ones; those that run are listed anew at the start. */
+static bool row_is_due(const struct capture *c)
+{
+    return c->row_dirty || c->behind * 64 >= c->target_count;
+}
+
+static int save_capture(struct capture_engine *e, struct capture *c)
+{
+    int status = row_is_due(c) ? save_row(e, c) : SKEIN_OK;
+    for (struct capture_target *t = c->dirty_targets; t != NULL && status == SKEIN_OK;
+         t = t->next_dirty)
+        status = save_target(e, c, t);
     return status;
 }
 
@@ -341,8 +360,14 @@ void capture_saved(struct capture_engine *e)
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
         if (!c->dirty)
             continue;
+        if (row_is_due(c)) {
+            c->row_dirty = false;
+            c->behind = 0;
+            c->listed_ns = clock_monotonic_ns();
+        }
         c->dirty = false;
-        for (size_t i = 0; i < c->target_count; i++)
-            c->targets[i]->dirty = false;
+        for (struct capture_target *t = c->dirty_targets; t != NULL; t = t->next_dirty)
+            t->dirty = false;
+        c->dirty_targets = NULL;
     }
 }

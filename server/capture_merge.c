@@ -42,14 +42,15 @@ static int note_alias(struct capture_engine *e, const struct capture_id *from,
 }
 
 /* Moves all targets; `into` has room for them. */
-static void take_targets(struct capture *into, struct capture *from)
+static void take_targets(struct capture_engine *e, struct capture *into, struct capture *from)
 {
     for (size_t i = 0; i < from->target_count; i++) {
-        from->targets[i]->dirty = true;
-        capture_target_insert(into, from->targets[i]);
+        struct capture_target *t = from->targets[i];
+        capture_target_insert(into, t);
+        t->dirty = false; /* in the list of the one that goes */
+        target_touch(e, into, t);
     }
     from->target_count = 0;
-    capture_targets_sort(into);
 }
 
 int capture_merge(struct capture_engine *e, const struct capture_id *from_id,
@@ -76,7 +77,7 @@ int capture_merge(struct capture_engine *e, const struct capture_id *from_id,
     if (from != NULL) {
         if (from->open_count > 0)
             capture_reopen(e, into, from->deadline_ns);
-        take_targets(into, from);
+        take_targets(e, into, from);
         capture_discard(e, from);
         capture_settle(e, into);
     }

@@ -77,7 +77,7 @@ const char *capture_status_text(enum capture_status status)
 
 void capture_assert(const struct capture *c)
 {
-    size_t open = 0;
+    size_t open = 0, whole = 0;
     for (size_t i = 0; i < c->target_count; i++) {
         const struct capture_target *t = c->targets[i];
         assert(t->stored_count <= t->facts.listed);
@@ -85,42 +85,37 @@ void capture_assert(const struct capture *c)
         assert(t->status != TARGET_UPLOADING || t->report != NULL);
         assert(c->status == CAPTURE_RUNNING || target_is_final(t->status));
         open += !target_is_final(t->status);
+        whole += t->whole;
     }
-    assert(open == c->open_count);
+    assert(open == c->open_count && whole == c->whole_count);
     (void)open;
+    (void)whole;
     assert((c->status == CAPTURE_RUNNING) == (c->finished_ns == 0));
 }
 
-void capture_touch(struct capture_engine *e, struct capture *c)
+static void touch(struct capture_engine *e, struct capture *c)
 {
     c->dirty = true;
     c->touched_ns = clock_monotonic_ns();
     fleet_mark_dirty(e->fleet);
 }
 
-void target_enter(struct capture_target *t, enum target_status to)
+void capture_touch(struct capture_engine *e, struct capture *c)
 {
-    t->updated_ns = clock_realtime_ns();
-    if (t->status != to || t->entered_ns[to] == 0)
-        t->entered_ns[to] = t->updated_ns;
-    t->status = to;
+    c->row_dirty = true;
+    touch(e, c);
 }
 
-bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                enum target_status to, const char *reason)
+void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
-    if (t->status != to && !target_may(t->status, to))
-        return false;
-    c->open_count += (size_t)target_is_final(t->status) - (size_t)target_is_final(to);
-    target_enter(t, to);
-    if (reason != NULL)
-        snprintf(t->reason, sizeof t->reason, "%s", reason);
-    t->dirty = true;
-    capture_touch(e, c);
-    return true;
+    if (!t->dirty) {
+        t->dirty = true;
+        t->next_dirty = c->dirty_targets;
+        c->dirty_targets = t;
+        c->behind++;
+    }
+    touch(e, c);
 }
-
-/* ---- the capture ---- */
 
 /* Whether events are known to be missing from what a target holds. A lost name leaves its event. */
 static bool target_has_loss(const struct capture_target *t)
@@ -131,14 +126,42 @@ static bool target_has_loss(const struct capture_target *t)
     return t->facts.gap_count > 0;
 }
 
+void target_weigh(struct capture *c, struct capture_target *t)
+{
+    bool whole = t->status == TARGET_COMPLETE && !target_has_loss(t);
+    c->whole_count += (size_t)whole - (size_t)t->whole;
+    t->whole = whole;
+}
+
+void target_enter(struct capture *c, struct capture_target *t, enum target_status to)
+{
+    c->open_count += (size_t)target_is_final(t->status) - (size_t)target_is_final(to);
+    t->updated_ns = clock_realtime_ns();
+    if (t->status != to || t->entered_ns[to] == 0)
+        t->entered_ns[to] = t->updated_ns;
+    t->status = to;
+    target_weigh(c, t);
+}
+
+bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                enum target_status to, const char *reason)
+{
+    if (t->status != to && !target_may(t->status, to))
+        return false;
+    target_enter(c, t, to);
+    if (reason != NULL)
+        snprintf(t->reason, sizeof t->reason, "%s", reason);
+    target_touch(e, c, t);
+    return true;
+}
+
+/* ---- the capture ---- */
+
 static enum capture_status end_status(const struct capture *c)
 {
     if (c->stopped)
         return CAPTURE_STOPPED;
-    for (size_t i = 0; i < c->target_count; i++)
-        if (c->targets[i]->status != TARGET_COMPLETE || target_has_loss(c->targets[i]))
-            return CAPTURE_INCOMPLETE;
-    return CAPTURE_COMPLETE;
+    return c->whole_count == c->target_count ? CAPTURE_COMPLETE : CAPTURE_INCOMPLETE;
 }
 
 static void log_end(const struct capture *c)
@@ -270,7 +293,7 @@ static int look_up(struct capture_engine *e, const struct capture *c, struct cap
     return lookup.status;
 }
 
-int target_take_facts(struct capture_engine *e, const struct capture *c, struct capture_target *t,
+int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json)
 {
     struct control_target facts;
@@ -289,6 +312,7 @@ int target_take_facts(struct capture_engine *e, const struct capture *c, struct 
     control_target_fini(&t->facts);
     t->report = json;
     t->facts = facts;
+    target_weigh(c, t);
     return e->index != NULL ? look_up(e, c, t) : SKEIN_OK;
 }
 

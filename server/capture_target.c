@@ -51,6 +51,29 @@ int capture_targets_reserve(struct capture *c, size_t extra)
     return status == SKEIN_OK ? idmap_reserve(&c->by_agent, extra) : status;
 }
 
+static int compare_targets(const struct capture_target *a, const struct capture_target *b)
+{
+    int order = memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
+    return order != 0 ? order : memcmp(a->source.bytes, b->source.bytes, sizeof a->source.bytes);
+}
+
+/* As the catalog gives them back. */
+static void place(struct capture *c, struct capture_target *t)
+{
+    size_t low = 0, high = c->target_count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (compare_targets(c->targets[mid], t) <= 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    memmove(&c->targets[low + 1], &c->targets[low],
+            (c->target_count - low) * sizeof(struct capture_target *));
+    c->targets[low] = t;
+    c->target_count++;
+}
+
 int capture_target_insert(struct capture *c, struct capture_target *t)
 {
     uint8_t key[16];
@@ -61,8 +84,9 @@ int capture_target_insert(struct capture *c, struct capture_target *t)
     t->next_of_agent = idmap_get(&c->by_agent, key);
     idmap_put(&c->by_process, t->process.bytes, t);
     idmap_put(&c->by_agent, key, t);
-    c->targets[c->target_count++] = t;
+    place(c, t);
     c->open_count += !target_is_final(t->status);
+    c->whole_count += t->whole;
     return SKEIN_OK;
 }
 
@@ -85,7 +109,6 @@ struct capture_target *capture_target_add(struct capture *c, const struct proces
     t->process = *uid;
     t->source = *source;
     t->updated_ns = clock_realtime_ns();
-    t->dirty = true;
     if (agent != NULL) {
         t->agent = agent->id;
         snprintf(t->host, sizeof t->host, "%s", agent->host);
@@ -97,20 +120,6 @@ struct capture_target *capture_target_add(struct capture *c, const struct proces
         return NULL;
     }
     return t;
-}
-
-static int compare_targets(const void *a, const void *b)
-{
-    const struct capture_target *const *x = a, *const *y = b;
-    int order = memcmp((*x)->process.bytes, (*y)->process.bytes, sizeof(*x)->process.bytes);
-    return order != 0 ? order
-                      : memcmp((*x)->source.bytes, (*y)->source.bytes, sizeof(*x)->source.bytes);
-}
-
-void capture_targets_sort(struct capture *c)
-{
-    if (c->target_count > 1)
-        qsort(c->targets, c->target_count, sizeof *c->targets, compare_targets);
 }
 
 /* ---- captures in memory ---- */

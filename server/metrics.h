@@ -53,6 +53,7 @@
     X(counter, captures_complete_total, "Captures that ended complete")                            \
     X(counter, captures_incomplete_total, "Captures that ended with gaps, failures or nothing")    \
     X(counter, capture_targets_total, "Targets of all captures begun")                             \
+    X(counter, capture_work_total, "Targets looked at to save captures and their listings")        \
     X(counter, captures_deleted_total, "Captures deleted on request")                              \
     X(gauge, captures_running, "Captures not in a final state")                                    \
     X(counter, rules_fired_total, "Rule firings that began a capture")                             \
