@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * HTTP requests, blocking. The only module that knows libcurl. Used by the agent's health checks
- * and by the CLI. Any thread, each call on its own; call http_client_init() once, first.
+ * HTTP requests, blocking. The only module that knows libcurl. Used by the agent's health checks,
+ * the collector's notices and the CLI. Any thread, each call on its own; call http_client_init()
+ * once, first.
  */
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H
@@ -23,6 +24,7 @@ struct http_request {
     bool to_fd;
     void (*progress)(void *context, uint64_t done, uint64_t total); /* total 0: unknown */
     void *context;
+    const int *cancel; /* atomic; not 0: the call ends within a second, SKEIN_CLOSED. May be NULL */
 };
 
 struct http_response {

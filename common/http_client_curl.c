@@ -109,8 +109,14 @@ static int on_progress(void *context, curl_off_t total, curl_off_t now, curl_off
     struct transfer *t = context;
     (void)up_total;
     (void)up_now;
-    t->request->progress(t->request->context, (uint64_t)now, (uint64_t)total);
-    return 0;
+    const struct http_request *q = t->request;
+    if (q->progress)
+        q->progress(q->context, (uint64_t)now, (uint64_t)total);
+    if (!q->cancel || !__atomic_load_n(q->cancel, __ATOMIC_RELAXED))
+        return 0;
+    t->failure = SKEIN_CLOSED;
+    snprintf(t->reason, sizeof t->reason, "given up by the caller");
+    return 1;
 }
 
 static int set_headers(struct transfer *t)
@@ -165,7 +171,7 @@ static int set_options(struct transfer *t)
     curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
-    if (q->progress) {
+    if (q->progress || q->cancel) {
         curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
         curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
         curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);

@@ -9,6 +9,18 @@
 #include "api.h"
 #include "json.h"
 
+/* Headers of a receiver may hold a password: who may not set them does not see them. */
+static void hide_secrets(const struct http_exchange *x, cJSON *rule)
+{
+    const cJSON *notify = cJSON_GetObjectItemCaseSensitive(rule, "notify");
+    const cJSON *webhook = cJSON_GetObjectItemCaseSensitive(notify, "webhook");
+    cJSON *header;
+    if (http_principal(x)->scope >= HTTP_ADMIN)
+        return;
+    cJSON_ArrayForEach(header, cJSON_GetObjectItemCaseSensitive(webhook, "headers"))
+        cJSON_SetValuestring(header, "hidden");
+}
+
 void api_rules_list(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"cursor", "limit", NULL};
@@ -28,6 +40,7 @@ void api_rules_list(void *context, struct http_exchange *x)
         bool behind = cursor == NULL || (name != NULL && strcmp(name, cursor) > 0);
         if (behind && (size_t)cJSON_GetArraySize(items) < limit) {
             snprintf(next, sizeof next, "%s", name != NULL ? name : "");
+            hide_secrets(x, rule);
             cJSON_AddItemToArray(items, rule);
         } else {
             more |= behind;
@@ -50,10 +63,12 @@ void api_rules_get(void *context, struct http_exchange *x)
     cJSON *json;
     if (!http_query_known(x, known))
         return;
-    if (rules_get(c->rules, http_part(x, 0), &json) == SKEIN_OK)
-        http_reply_json(x, 200, json);
-    else
+    if (rules_get(c->rules, http_part(x, 0), &json) != SKEIN_OK) {
         no_rule(x);
+        return;
+    }
+    hide_secrets(x, json);
+    http_reply_json(x, 200, json);
 }
 
 void api_rules_put(void *context, struct http_exchange *x)

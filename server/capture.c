@@ -103,6 +103,23 @@ bool capture_exists_locked(struct capture_engine *e, struct capture_id *id)
     return c != NULL;
 }
 
+cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id)
+{
+    const struct capture *c = capture_find(e, id);
+    return c != NULL ? capture_json(c, false) : NULL;
+}
+
+bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint64_t *bytes,
+                    bool *ended)
+{
+    const struct capture *c = capture_find(e, id);
+    *bytes = 0;
+    for (size_t i = 0; c != NULL && i < c->target_count; i++)
+        *bytes += c->targets[i]->stored_bytes;
+    *ended = c == NULL || c->status != CAPTURE_RUNNING;
+    return c != NULL;
+}
+
 bool capture_exists(struct capture_engine *e, struct capture_id *id)
 {
     fleet_lock(e->fleet);

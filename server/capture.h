@@ -25,6 +25,9 @@ struct capture_settings {
     void *context;
     struct events *events; /* told of captures; NULL: nobody is */
     struct audit *audit;   /* told of those that nobody has asked for by HTTP; NULL: none */
+    /* A capture of a rule has ended, or an ended one's verdict has changed. Takes listing, the
+     * capture without targets. Locked; NULL: nobody asks. */
+    void (*ended)(void *context, const struct capture_id *id, const char *rule, cJSON *listing);
 };
 
 /* Loads the captures that run and looks at what of them has arrived meanwhile. SKEIN_OK,
@@ -63,11 +66,13 @@ struct capture_request {
     uint64_t min_targets, max_targets;
     uint64_t ttl_ms; /* how long it is kept after its end; 0: no bound */
     bool pin;
+    bool unsaved; /* the caller saves it (fleet_flush), together with what else belongs to it */
     uint64_t *matched; /* out: how many processes match; may be NULL */
 };
-/* Begins a capture on every matching process that is not gone; it is durable when this returns, and
- * its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector matches nobody, or fewer
- * than min_targets); SKEIN_IO, SKEIN_FULL (could not be saved). Nothing is left of one that failed.
+/* Begins a capture on every matching process that is not gone; it is durable when this returns
+ * (but where `unsaved`), and its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector
+ * matches nobody, or fewer than min_targets); SKEIN_IO, SKEIN_FULL (could not be saved). Nothing is
+ * left of one that failed.
  *
  * With `once`, a repeat gives the capture that the first one has begun, as it is now; the key is
  * durable with the capture. SKEIN_EXISTS: the key came with another request; SKEIN_CLOSED: its
@@ -99,6 +104,12 @@ int capture_delete(struct capture_engine *e, const struct capture_id *id);
 /* ---- for rules; any thread, locked ---- */
 
 bool capture_exists_locked(struct capture_engine *e, struct capture_id *id);
+/* The capture without targets; NULL where there is none. The caller's. */
+cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id);
+/* What is stored of the capture now, in bytes; *ended: it does not run. false where there is none.
+ */
+bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint64_t *bytes,
+                    bool *ended);
 /* capture_create; out may be NULL. */
 int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
                           struct capture_id *id, cJSON **out);
@@ -122,9 +133,14 @@ void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent);
 void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent);
 void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
                           const struct capture_id *id, const char *error);
+/* How the rule wants its captures; NULL: as one of no rule. */
+struct capture_keep {
+    uint64_t ttl_ms, deadline_ms; /* ttl_ms 0: no bound */
+    bool pin;
+};
 /* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
-                     const struct control_fired *fired);
+                     const struct control_fired *fired, const struct capture_keep *keep);
 /* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have
  * come first. */
 bool capture_is_news(struct capture_engine *e, const struct capture_id *id);

@@ -120,8 +120,20 @@ static void describe_fired(struct capture_engine *e, struct capture *c, struct c
     target_touch(e, c, t);
 }
 
+static void keep_as(struct capture_engine *e, struct capture *c, const struct capture_keep *keep)
+{
+    uint64_t deadline_ms = keep != NULL ? keep->deadline_ms : e->settings.deadline_ms;
+    if (c->status == CAPTURE_RUNNING)
+        c->deadline_ns = clock_realtime_ns() + (c->post_ms + deadline_ms) * 1000000u;
+    if (keep == NULL)
+        return;
+    c->ttl_ms = keep->ttl_ms;
+    c->pin = keep->pin;
+    capture_set_expiry(c);
+}
+
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
-                     const struct control_fired *fired)
+                     const struct control_fired *fired, const struct capture_keep *keep)
 {
     struct capture *c = capture_find(e, &fired->capture);
     if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
@@ -148,8 +160,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     describe_fired(e, c, t, fired);
     c->pre_ms = fired->pre_ms;
     c->post_ms = fired->post_ms;
-    if (c->status == CAPTURE_RUNNING)
-        c->deadline_ns = clock_realtime_ns() + (c->post_ms + e->settings.deadline_ms) * 1000000u;
+    keep_as(e, c, keep);
     capture_touch(e, c);
     char id[ID_TEXT_BYTES];
     id_text(c->id.bytes, id);

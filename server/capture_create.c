@@ -294,7 +294,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     int status = fill(c, request);
     if (status == SKEIN_OK)
         status = add_chosen(e, c, request);
-    if (status == SKEIN_OK)
+    if (status == SKEIN_OK && !request->unsaved)
         status = save_new(e, c, request->once);
     if (status != SKEIN_OK) {
         capture_discard(e, c);

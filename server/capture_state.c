@@ -204,6 +204,8 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     capture_assert(c);
     log_end(c);
     capture_publish(e, c, "capture.finished");
+    if (c->rule[0] != '\0' && e->settings.ended != NULL)
+        e->settings.ended(e->settings.context, &c->id, c->rule, capture_json(c, false));
 }
 
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns)

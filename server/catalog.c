@@ -131,6 +131,8 @@ static int prepare(struct catalog *c, char *error, size_t error_bytes)
         status = bring_up(c, version);
         if (status == SKEIN_OK)
             status = catalog_rules_prepare(c);
+        if (status == SKEIN_OK)
+            status = catalog_notices_prepare(c);
     }
     if (status == SKEIN_OK && c->collector == 0) {
         if (getrandom(&c->collector, sizeof c->collector, 0) != sizeof c->collector)

@@ -4,7 +4,8 @@
  * deletions, rules, agents. folder/state.db, synchronous=FULL: what catalog_end has committed
  * survives a power cut. Rows only; the meaning is capture.c's, rules.c's and fleet.c's.
  *
- * Any thread reads. Writers hold the control lock (fleet_lock), so that memory and rows agree.
+ * Any thread reads. Writers hold the control lock (fleet_lock), so that memory and rows agree; who
+ * does not is named below.
  * Text in a row that is handed out is valid during the callback; callbacks must not call the
  * catalog.
  */
@@ -149,6 +150,19 @@ int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q
 int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from_ns,
                               catalog_history_fn *fn, void *context);
 int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows);
+
+/* ---- notices (catalog_notices.c) ---- */
+
+struct catalog_notice {
+    uint64_t turn; /* grows */
+    uint64_t created_ns;
+    const char *id, *rule, *body;
+};
+typedef int catalog_notice_fn(void *context, const struct catalog_notice *notice);
+int catalog_put_notice(struct catalog *c, const struct catalog_notice *notice);
+/* Outside of transactions: the thread that delivers. */
+int catalog_drop_notice(struct catalog *c, uint64_t turn);
+int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context); /* by turn */
 
 /* ---- agents ---- */
 

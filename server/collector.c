@@ -57,9 +57,13 @@ const struct config_param collector_params[] = {
     CONFIG_U64(struct collector_config, keep_gone_ms, "agents.keep_gone_ms", 3600000, 0, 7 * DAY_MS,
                "how long a process that is gone stays listed"),
     CONFIG_U64(struct collector_config, deadline_ms, "captures.deadline_ms", 30000, 1000, DAY_MS,
-               "time for captures that agents begin"),
+               "time for captures that agents begin without a rule"),
     CONFIG_U64(struct collector_config, rule_captures_per_hour, "rules.captures_per_hour", 3600, 0,
                UINT64_MAX, "captures that all rules together may begin in an hour; 0: no bound"),
+    CONFIG_U64(struct collector_config, rule_bytes_per_hour, "rules.bytes_per_hour", 0, 0,
+               UINT64_MAX,
+               "bytes stored of captures that rules began within an hour, from which on they begin "
+               "none; 0: no bound"),
     CONFIG_STR(struct collector_config, http_hosts, "http.hosts", "",
                "further names, with commas, under which HTTP is asked while there is no token"),
     CONFIG_STR(struct collector_config, http_metrics_public, "http.metrics_public", "auto",
@@ -207,6 +211,13 @@ static uint64_t agent_of(void *context, const struct process_uid *process)
     return fleet_agent_of(c->fleet, process);
 }
 
+static void capture_ended(void *context, const struct capture_id *id, const char *rule,
+                          cJSON *listing)
+{
+    struct collector *c = context;
+    rules_on_ended(c->rules, id, rule, listing);
+}
+
 static int purge(void *context, const struct capture_id *capture)
 {
     struct collector *c = context;
@@ -276,8 +287,9 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
                                    g->max_agents,      g->max_processes, g->keep_gone_ms};
     struct capture_settings captures = {
-        .deadline_ms = g->deadline_ms, .purge = purge, .context = c};
-    struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour};
+        .deadline_ms = g->deadline_ms, .purge = purge, .context = c, .ended = capture_ended};
+    struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour,
+                                   .bytes_per_hour = g->rule_bytes_per_hour};
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
                                 push_done, on_report,    on_tick,     generation, save,
                                 saved,     unlocked};
@@ -289,6 +301,9 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     rules.events = c->events;
     if (status == SKEIN_OK)
         status = fleet_new(&fleet, c->catalog, &c->fleet);
+    if (status == SKEIN_OK)
+        status = notify_new(c->catalog, &c->notify);
+    rules.notify = c->notify;
     if (status == SKEIN_OK)
         status = rules_new(&rules, c->fleet, c->catalog, &c->rules);
     captures.events = c->events;
@@ -322,6 +337,8 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
                                  .authorize = api_authorize};
     int status = ingest_start(&ingest, c->store, c->index, &hooks, &c->ingest, error, error_bytes);
     if (status == SKEIN_OK)
+        status = notify_start(c->notify);
+    if (status == SKEIN_OK)
         status = fleet_start(c->fleet, error, error_bytes);
     if (status == SKEIN_OK)
         status = http_start(&http, api_routes, c, &c->http, error, error_bytes);
@@ -354,6 +371,7 @@ void collector_stop(struct collector *c)
         ingest_stop(&c->ingest);
     capture_engine_free(&c->captures);
     rules_free(&c->rules);
+    notify_free(&c->notify);
     fleet_free(&c->fleet);
     gate_free(&c->gate);
     enroll_close(&c->enroll);

@@ -17,6 +17,7 @@
 #include "index.h"
 #include "ingest.h"
 #include "lockout.h"
+#include "notify.h"
 #include "rules.h"
 #include "store.h"
 #include "tokens.h"
@@ -28,7 +29,7 @@ struct collector_config {
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t compact_below_percent;
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
-    uint64_t deadline_ms, rule_captures_per_hour;
+    uint64_t deadline_ms, rule_captures_per_hour, rule_bytes_per_hour;
     bool require_sealed, insecure_plaintext;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
         http_bad_tokens, http_lockout_ms, http_receive_ms, http_idle_ms, http_drain_ms,
@@ -45,6 +46,7 @@ struct collector {
     struct gate *gate;
     struct fleet *fleet;
     struct events *events;
+    struct notify *notify;
     struct capture_engine *captures;
     struct rules *rules;
     struct ingest *ingest;

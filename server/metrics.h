@@ -59,6 +59,10 @@
     X(counter, rules_fired_total, "Rule firings that began a capture")                             \
     X(counter, rules_suppressed_total, "Rule firings held back by a limit")                        \
     X(counter, rules_history_dropped_total, "Rows of rules' histories that could not be kept")     \
+    X(counter, notices_delivered_total, "Notices of rules that a receiver has taken")              \
+    X(counter, notices_failed_total, "Deliveries of notices that failed and are tried again")      \
+    X(counter, notices_dropped_total,                                                              \
+      "Notices given up: too old, too many, or nobody to take them")                               \
     X(counter, events_lost_total, "Events lost before storage, as reported by agents")             \
     X(counter, events_total, "Events published to watchers")                                       \
     X(gauge, event_watchers, "Watchers of server-sent events now")                                 \

@@ -5,12 +5,16 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "rule_check_int.h"
 #include "rules.h"
 
-#define NAME_MAX_BYTES 63
-#define HOUR_MS        UINT64_C(3600000)
+#define NAME_MAX_BYTES   63
+#define HEADERS_MAX      16
+#define HEADER_NAME_MAX  64
+#define HEADER_VALUE_MAX 1024
+#define HOUR_MS          UINT64_C(3600000)
 
 static const cJSON empty = {.type = cJSON_Object};
 
@@ -92,7 +96,8 @@ static void check_retain(struct json_reader *r, const cJSON *json, cJSON *rule)
 static void check_limits(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
     static const char *const known[] = {"cooldown_ms", "firings",           "window_ms",
-                                        "max_targets", "captures_per_hour", NULL};
+                                        "max_targets", "captures_per_hour", "bytes_per_hour",
+                                        NULL};
     const cJSON *limits = json_object(r, json, "", "limits", JSON_OPTIONAL);
     limits = limits != NULL ? limits : &empty;
     json_known(r, limits, "limits", known);
@@ -109,12 +114,83 @@ static void check_limits(struct json_reader *r, const cJSON *json, cJSON *rule)
         rule_copy_number(r, limits, "limits", "max_targets", 1, 1, 1000000, to);
     if (cJSON_GetObjectItemCaseSensitive(limits, "captures_per_hour") != NULL)
         rule_copy_number(r, limits, "limits", "captures_per_hour", 1, 1, RULE_GRANTS_MAX, to);
+    if (cJSON_GetObjectItemCaseSensitive(limits, "bytes_per_hour") != NULL)
+        rule_copy_number(r, limits, "limits", "bytes_per_hour", 1, 1, UINT64_MAX, to);
+}
+
+/* Whether the URL is one that may be posted to: of http or https, printable, without a user. */
+static bool is_receiver(const char *url)
+{
+    size_t scheme = strncmp(url, "http://", 7) == 0 ? 7 : strncmp(url, "https://", 8) == 0 ? 8 : 0;
+    size_t host = strcspn(url + scheme, "/?#");
+    for (const char *p = url; *p != '\0'; p++)
+        if (*p <= ' ' || *p == 0x7f)
+            return false;
+    return scheme > 0 && host > 0 && memchr(url + scheme, '@', host) == NULL;
+}
+
+/* Names that frame the request, or are ours. */
+static bool is_reserved_header(const char *name)
+{
+    static const char *const reserved[] = {"host",           "connection",        "content-type",
+                                           "content-length", "transfer-encoding", "expect",
+                                           "skein-notice"};
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+        if (strcasecmp(name, reserved[i]) == 0)
+            return true;
+    return false;
+}
+
+static void check_header(struct json_reader *r, const cJSON *header, cJSON *to)
+{
+    static const char path[] = "notify.webhook.headers";
+    static const char token[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~";
+    size_t n = strlen(header->string);
+    if (n == 0 || n > HEADER_NAME_MAX || strspn(header->string, token) != n ||
+        cJSON_GetObjectItem(to, header->string) != NULL)
+        rule_fail(r, path, "must have names of HTTP headers as keys, each once");
+    else if (is_reserved_header(header->string))
+        rule_fail(r, path, "must not set what the request itself needs");
+    else if (!cJSON_IsString(header) || strlen(header->valuestring) > HEADER_VALUE_MAX ||
+             header->valuestring[strcspn(header->valuestring, "\r\n")] != '\0')
+        rule_fail(r, path, "must have text of one line as values, at most 1024 bytes");
+    else
+        cJSON_AddStringToObject(to, header->string, header->valuestring);
+}
+
+static void check_notify(struct json_reader *r, const cJSON *json, cJSON *rule)
+{
+    static const char *const known[] = {"webhook", NULL}, *const webhook_known[] = {
+                                                              "url", "headers", NULL};
+    const cJSON *notify = json_object(r, json, "", "notify", JSON_OPTIONAL), *header;
+    if (notify == NULL)
+        return;
+    json_known(r, notify, "notify", known);
+    const cJSON *webhook = json_object(r, notify, "notify", "webhook", JSON_REQUIRED);
+    if (webhook == NULL)
+        return;
+    json_known(r, webhook, "notify.webhook", webhook_known);
+    cJSON *to = cJSON_AddObjectToObject(cJSON_AddObjectToObject(rule, "notify"), "webhook");
+    const char *url = json_str(r, webhook, "notify.webhook", "url", JSON_REQUIRED, "", 1024);
+    if (!is_receiver(url))
+        rule_fail(r, "notify.webhook.url",
+                  "must begin with http:// or https:// and name a host, without a user");
+    cJSON_AddStringToObject(to, "url", url);
+    const cJSON *headers = json_object(r, webhook, "notify.webhook", "headers", JSON_OPTIONAL);
+    if (headers == NULL)
+        return;
+    if (cJSON_GetArraySize(headers) > HEADERS_MAX)
+        rule_fail(r, "notify.webhook.headers", "must hold at most 16 headers");
+    to = cJSON_AddObjectToObject(to, "headers");
+    cJSON_ArrayForEach(header, headers) check_header(r, header, to);
 }
 
 cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error_bytes)
 {
-    static const char *const known[] = {"name",    "description", "selector", "enabled", "when",
-                                        "capture", "limits",      "retain",   "state",   NULL};
+    static const char *const known[] = {"name",   "description", "selector", "enabled",
+                                        "when",   "capture",     "limits",   "retain",
+                                        "notify", "state",       NULL};
     struct json_reader r = {{0}};
     cJSON *rule = cJSON_CreateObject();
     if (!rule_name_valid(name))
@@ -134,6 +210,7 @@ cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error
     check_capture(&r, json, rule);
     check_limits(&r, json, rule);
     check_retain(&r, json, rule);
+    check_notify(&r, json, rule);
     if (r.error[0] == '\0' && rule != NULL)
         return rule;
     snprintf(error, error_bytes, "%s", r.error[0] != '\0' ? r.error : "out of memory");

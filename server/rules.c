@@ -64,6 +64,7 @@ static void set_json(struct rule *rule, cJSON *json)
     rule->window_ms = number_of(limits, "window_ms");
     rule->max_targets = number_of(limits, "max_targets");
     rule->captures_per_hour = number_of(limits, "captures_per_hour");
+    rule->bytes_per_hour = number_of(limits, "bytes_per_hour");
     rule->pre_ms = number_of(capture, "pre_ms");
     rule->post_ms = number_of(capture, "post_ms");
     rule->deadline_ms = number_of(capture, "deadline_ms");
@@ -72,10 +73,19 @@ static void set_json(struct rule *rule, cJSON *json)
     rule->ttl_ms = number_of(retain, "ttl_ms");
     rule->pin = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(retain, "pin"));
     rule->webhook = cJSON_GetObjectItemCaseSensitive(when, "webhook");
+    rule->receiver = cJSON_GetObjectItemCaseSensitive(
+        cJSON_GetObjectItemCaseSensitive(json, "notify"), "webhook");
     rule->every_ms = number_of(schedule, "every_ms");
     rule->offset_ms = number_of(schedule, "offset_ms");
     /* Times of the schedule before now are not made up for. */
     rule->slot = rule_slot(rule, clock_realtime_ns());
+}
+
+/* Whom the rule's notices go to from now on; NULL: nobody. */
+static void set_receiver(struct rules *r, const char *name, const cJSON *webhook)
+{
+    if (r->notify != NULL && notify_rule_set(r->notify, name, webhook) != SKEIN_OK)
+        log_error("rules", "out of memory: nobody is notified", "rule", name, NULL);
 }
 
 static struct rule *insert_rule(struct rules *r, const char *name)
@@ -123,9 +133,13 @@ static void fill_command(void *context, const struct fleet_agent *agent, cJSON *
     struct rules *r = context;
     (void)agent; /* all are told the same */
     cJSON *set = cJSON_AddArrayToObject(body, "rules");
-    for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
-        if (rule->every_ms == 0 && rule->webhook == NULL) /* those are ours alone */
-            cJSON_AddItemToArray(set, cJSON_Duplicate(rule->json, true));
+    for (struct rule *rule = r->list; rule != NULL; rule = rule->next) {
+        if (rule->every_ms != 0 || rule->webhook != NULL)
+            continue; /* those are ours alone, as is who is notified */
+        cJSON *copy = cJSON_Duplicate(rule->json, true);
+        cJSON_DeleteItemFromObjectCaseSensitive(copy, "notify");
+        cJSON_AddItemToArray(set, copy);
+    }
 }
 
 /* ---- load and save ---- */
@@ -145,6 +159,7 @@ static int load_rule(void *context, const struct catalog_rule *row)
         return 0;
     }
     set_json(rule, json);
+    set_receiver(r, rule->name, rule->receiver);
     rule->fired = row->fired;
     rule->suppressed = row->suppressed;
     rule->last_fired_ns = row->last_fired_ns;
@@ -171,7 +186,9 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->fleet = fleet;
     r->catalog = catalog;
     r->captures_per_hour = settings->captures_per_hour;
+    r->bytes_per_hour = settings->bytes_per_hour;
     r->events = settings->events;
+    r->notify = settings->notify;
     r->pushed = (struct pushed_set){.fleet = fleet,
                                     .set = FLEET_RULES,
                                     .generation = catalog_generation(catalog),
@@ -239,6 +256,8 @@ int rules_save(struct rules *r)
             status = save_rule(r, rule);
     if (status == SKEIN_OK)
         status = rules_history_save(r);
+    if (status == SKEIN_OK && r->notify != NULL)
+        status = notify_save(r->notify);
     if (status == SKEIN_OK && r->sweep)
         status = catalog_drop_firings(r->catalog, clock_realtime_ns() - FIRINGS_KEEP_NS);
     return status;
@@ -248,6 +267,8 @@ void rules_saved(struct rules *r)
 {
     r->sweep = false;
     r->row_count = 0;
+    if (r->notify != NULL)
+        notify_saved(r->notify);
     for (struct rule *rule = r->list; rule != NULL; rule = rule->next) {
         size_t at = 0;
         if (!rule->dirty)
@@ -296,6 +317,8 @@ static int put_locked(struct rules *r, const char *name, cJSON *json, bool *crea
         status = commit(r, rule, NULL);
     if (status == SKEIN_OK) {
         cJSON_Delete(before);
+        set_receiver(r, name, rule->receiver);
+        rules_publish_change(r, name, *created ? "created" : "replaced");
         pushed_set_to_all(&r->pushed);
     } else if (*created) {
         remove_rule(r, name);
@@ -347,6 +370,8 @@ int rules_delete(struct rules *r, const char *name)
     int status = rules_find(r, name) != NULL ? commit(r, NULL, name) : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
         remove_rule(r, name);
+        set_receiver(r, name, NULL);
+        rules_publish_change(r, name, "deleted");
         pushed_set_to_all(&r->pushed);
     }
     fleet_unlock(r->fleet);

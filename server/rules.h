@@ -11,6 +11,7 @@
 #include "capture.h"
 #include "events.h"
 #include "fleet.h"
+#include "notify.h"
 #include "pushed_set.h"
 
 #define RULE_GRANTS_MAX 10000 /* firings that a limit may count */
@@ -20,7 +21,9 @@ struct rules;
 /* Loads the rules from the catalog. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
 struct rules_settings {
     uint64_t captures_per_hour; /* that all rules together may begin; 0: no bound */
+    uint64_t bytes_per_hour;    /* stored of them, from which on they begin none; 0: no bound */
     struct events *events;      /* are told of firings; may be NULL */
+    struct notify *notify;      /* what rules' receivers are told; may be NULL */
 };
 int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct catalog *catalog,
               struct rules **out);
@@ -78,6 +81,10 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct co
  * agent acted on what it was told. */
 int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct control_fired *fired,
                    char *error, size_t error_bytes);
+
+/* A capture of the rule has ended, or its verdict has changed since. Takes listing, the capture
+ * without targets. Also before rules_set_captures. */
+void rules_on_ended(struct rules *r, const struct capture_id *id, const char *rule, cJSON *listing);
 
 int rules_save(struct rules *r);
 void rules_saved(struct rules *r);

@@ -78,7 +78,8 @@ static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
 {
     struct capture_id into = rule->last_capture;
     bool merged = overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &into);
-    int status = capture_on_fired(r->captures, agent, fired);
+    struct capture_keep keep = {rule->ttl_ms, rule->deadline_ms, rule->pin};
+    int status = capture_on_fired(r->captures, agent, fired, &keep);
     if (status != SKEIN_OK)
         return status;
     if (merged && capture_merge(r->captures, &fired->capture, &into) != SKEIN_OK)
@@ -97,7 +98,7 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct cont
     char why[RULE_WHY_BYTES];
     struct rule *rule = fired->rule[0] != '\0' ? rules_find(r, fired->rule) : NULL;
     if (rule == NULL || !capture_is_news(r->captures, &fired->capture))
-        return capture_on_fired(r->captures, agent, fired);
+        return capture_on_fired(r->captures, agent, fired, NULL);
     struct rule_process *p = rule_process_of(rule, &fired->process);
     if (p == NULL)
         return SKEIN_AGAIN;
@@ -137,7 +138,8 @@ struct firing {
     size_t count;
 };
 
-/* Begins the capture. SKEIN_NOT_FOUND: nobody matches. */
+/* Begins the capture, in memory: it is saved with its neighbours, the cooldown and the notice, so
+ * that a crash leaves all of it or nothing. SKEIN_NOT_FOUND: nobody matches. */
 static int begin(struct rules *r, const struct rule *rule, const struct firing *f,
                  struct capture_id *id)
 {
@@ -156,7 +158,8 @@ static int begin(struct rules *r, const struct rule *rule, const struct firing *
                                     .rule = rule->name,
                                     .max_targets = rule->max_targets,
                                     .ttl_ms = rule->ttl_ms,
-                                    .pin = rule->pin};
+                                    .pin = rule->pin,
+                                    .unsaved = true};
         if (selector_new(f->selectors[i], &selector, error, sizeof error) != SKEIN_OK)
             return SKEIN_INVALID;
         q.selector = selector;

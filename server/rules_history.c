@@ -42,6 +42,14 @@ static void publish(struct rules *r, const char *type, const char *rule, const c
     buf_fini(&labels);
 }
 
+void rules_publish_change(struct rules *r, const char *rule, const char *change)
+{
+    cJSON *data = cJSON_CreateObject();
+    cJSON_AddStringToObject(data, "change", change);
+    struct event_note note = {.type = "rule.changed", .about = "rule", .name = rule, .data = data};
+    events_publish(r->events, &note);
+}
+
 void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
                 uint64_t at_ns, const struct process_uid *process, const struct capture_id *capture)
 {
@@ -73,6 +81,30 @@ void rules_note(struct rules *r, const char *rule, const char *what, const char 
         row->capture = *capture;
 }
 
+/* ---- for receivers ---- */
+
+void rules_tell(struct rules *r, const struct rule *rule, const char *event, cJSON *listing)
+{
+    if (listing == NULL || r->notify == NULL)
+        cJSON_Delete(listing);
+    else if (notify_add(r->notify, rule->name, event, "capture", listing))
+        fleet_mark_dirty(r->fleet);
+}
+
+void rules_on_ended(struct rules *r, const struct capture_id *id, const char *name, cJSON *listing)
+{
+    struct rule *rule = rules_find(r, name);
+    for (size_t i = 0; rule != NULL && i < rule->grant_count; i++)
+        if (capture_id_equal(&rule->grants[i].capture, id))
+            rule->grants[i].counted = false; /* what came late counts too */
+    if (rule != NULL)
+        rules_tell(r, rule, "capture.finished", listing);
+    else
+        cJSON_Delete(listing);
+}
+
+/* ---- rows ---- */
+
 int rules_history_save(struct rules *r)
 {
     int status = SKEIN_OK;
@@ -103,7 +135,7 @@ static int load_fired(void *context, const struct catalog_history *row)
         p->capture = row->capture;
     if (row->at_ns + FIRINGS_KEEP_NS < clock_realtime_ns())
         return 0;
-    return rule_grant(rule, row->at_ns) ? 0 : 1;
+    return rule_grant(rule, row->at_ns, &row->capture) ? 0 : 1;
 }
 
 static int load_held(void *context, const struct catalog_history *row)

@@ -63,10 +63,10 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct co
 
 /* ---- limits ---- */
 
-bool rule_grant(struct rule *rule, uint64_t at_ns)
+bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *capture)
 {
     size_t old = 0;
-    while (old < rule->grant_count && rule->grants[old] + FIRINGS_KEEP_NS < at_ns)
+    while (old < rule->grant_count && rule->grants[old].at_ns + FIRINGS_KEEP_NS < at_ns)
         old++;
     if (old == 0 && rule->grant_count == RULE_GRANTS_MAX)
         old = 1; /* limits are not above it */
@@ -75,13 +75,13 @@ bool rule_grant(struct rule *rule, uint64_t at_ns)
         memmove(rule->grants, rule->grants + old, rule->grant_count * sizeof *rule->grants);
     if (rule->grant_count == rule->grant_cap) {
         size_t cap = rule->grant_cap > 0 ? rule->grant_cap * 2 : 16;
-        uint64_t *more = realloc(rule->grants, cap * sizeof *more);
+        struct rule_grant *more = realloc(rule->grants, cap * sizeof *more);
         if (more == NULL)
             return false;
         rule->grants = more;
         rule->grant_cap = cap;
     }
-    rule->grants[rule->grant_count++] = at_ns;
+    rule->grants[rule->grant_count++] = (struct rule_grant){.at_ns = at_ns, .capture = *capture};
     return true;
 }
 
@@ -91,10 +91,11 @@ size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t win
     size_t count = 0;
     uint64_t oldest = UINT64_MAX;
     for (size_t i = 0; i < rule->grant_count; i++) {
-        if (rule->grants[i] + window_ns <= now_ns)
+        uint64_t at_ns = rule->grants[i].at_ns;
+        if (at_ns + window_ns <= now_ns)
             continue;
         count++;
-        oldest = rule->grants[i] < oldest ? rule->grants[i] : oldest;
+        oldest = at_ns < oldest ? at_ns : oldest;
     }
     *left_ns = count > 0 ? oldest + window_ns - now_ns : 0;
     return count;
@@ -116,8 +117,76 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
     return count;
 }
 
-bool rule_held(struct rules *r, const struct rule *rule, const struct rule_process *p,
-               uint64_t at_ns, bool merged, char why[RULE_WHY_BYTES])
+/* Stored bytes of a firing's capture; one that is gone keeps what was counted. */
+static uint64_t grant_bytes(struct rules *r, struct rule_grant *grant)
+{
+    uint64_t bytes;
+    if (!grant->counted && capture_stored(r->captures, &grant->capture, &bytes, &grant->counted))
+        grant->bytes = bytes;
+    return grant->bytes;
+}
+
+static int compare_grants(const void *left, const void *right)
+{
+    const struct rule_grant *a = left, *b = right;
+    return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
+}
+
+/* Those of the last hour with their bytes, after `count` others. */
+static size_t gather(struct rules *r, struct rule *rule, uint64_t now_ns, struct rule_grant *out,
+                     size_t count)
+{
+    for (size_t i = 0; i < rule->grant_count; i++) {
+        if (rule->grants[i].at_ns + HOUR_NS <= now_ns)
+            continue;
+        (void)grant_bytes(r, &rule->grants[i]);
+        out[count++] = rule->grants[i];
+    }
+    return count;
+}
+
+uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
+                          uint64_t *left_ns)
+{
+    uint64_t sum = 0, after;
+    size_t room = 1, count = 0;
+    for (const struct rule *one = r->list; one != NULL; one = one->next)
+        room += rule == NULL || rule == one ? one->grant_count : 0;
+    struct rule_grant *all = calloc(room, sizeof *all);
+    *left_ns = 0;
+    if (all == NULL)
+        return 0; /* better one capture too many than none for lack of a list */
+    for (struct rule *one = r->list; one != NULL; one = one->next)
+        if (rule == NULL || rule == one)
+            count = gather(r, one, now_ns, all, count);
+    qsort(all, count, sizeof *all, compare_grants);
+    for (size_t i = 0; i < count; i++)
+        sum += all[i].bytes;
+    after = sum;
+    for (size_t i = 0; i < count && after >= limit; i++) {
+        after -= all[i].bytes;
+        *left_ns = all[i].at_ns + HOUR_NS - now_ns;
+    }
+    free(all);
+    return sum;
+}
+
+/* Whether as many bytes as the limit allows are stored. */
+static bool bytes_held(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
+                       char why[RULE_WHY_BYTES])
+{
+    uint64_t left, used;
+    if (limit == 0 || (used = rules_bytes_hour(r, rule, now_ns, limit, &left)) < limit)
+        return false;
+    snprintf(why, RULE_WHY_BYTES,
+             "%s: %llu bytes of %llu are stored, the next capture is free in %llu ms",
+             rule != NULL ? "bytes_per_hour" : "rules.bytes_per_hour", (unsigned long long)used,
+             (unsigned long long)limit, (unsigned long long)(left / 1000000u));
+    return true;
+}
+
+bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
+               bool merged, char why[RULE_WHY_BYTES])
 {
     uint64_t cooldown_ns = rule->cooldown_ms * 1000000u, left;
     if (p != NULL && p->granted_ns != 0 && at_ns >= p->granted_ns &&
@@ -151,13 +220,26 @@ bool rule_held(struct rules *r, const struct rule *rule, const struct rule_proce
                  (unsigned long long)r->captures_per_hour, (unsigned long long)(left / 1000000u));
         return true;
     }
-    return false;
+    return bytes_held(r, rule, at_ns, rule->bytes_per_hour, why) ||
+           bytes_held(r, NULL, at_ns, r->bytes_per_hour, why);
+}
+
+/* A capture of which the agent's reports came first has ended before its rule was known. */
+static void tell_begun(struct rules *r, const struct rule *rule, const struct capture_id *capture)
+{
+    uint64_t bytes;
+    bool ended;
+    if (!capture_stored(r->captures, capture, &bytes, &ended))
+        return;
+    rules_tell(r, rule, "rule.fired", capture_listing(r->captures, capture));
+    if (ended)
+        rules_tell(r, rule, "capture.finished", capture_listing(r->captures, capture));
 }
 
 int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
                     bool merged, const struct capture_id *capture, const char *why)
 {
-    if (!merged && !rule_grant(rule, at_ns))
+    if (!merged && !rule_grant(rule, at_ns, capture))
         return SKEIN_NO_MEMORY;
     p->granted_ns = at_ns;
     p->capture = *capture;
@@ -171,6 +253,8 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
         snprintf(rule->last_why, sizeof rule->last_why, "%s", why);
     }
     rules_note(r, rule->name, merged ? "merged" : "fired", why, at_ns, &p->process, capture);
+    if (!merged && rule->receiver != NULL)
+        tell_begun(r, rule, capture);
     metrics_add(rules_fired_total, 1);
     return SKEIN_OK;
 }

@@ -80,7 +80,7 @@ static void add_unsupported(struct rules *r, const struct rule *rule, cJSON *sta
 }
 
 /* One limit's use; true where it is used up. */
-static bool add_limit(cJSON *limits, const char *name, size_t used, uint64_t limit,
+static bool add_limit(cJSON *limits, const char *name, uint64_t used, uint64_t limit,
                       uint64_t left_ns)
 {
     if (limit == 0)
@@ -92,15 +92,12 @@ static bool add_limit(cJSON *limits, const char *name, size_t used, uint64_t lim
     return used >= limit;
 }
 
-/* What the rule is at now, in a word and a sentence, and how much of its limits is used. */
-static void add_status(struct rules *r, const struct rule *rule, uint64_t now_ns, cJSON *state)
+/* How much of each limit is used; the last that is used up, by name, or NULL. */
+static const char *add_limits(struct rules *r, struct rule *rule, uint64_t now_ns, cJSON *limits)
 {
     const char *full = NULL;
     uint64_t left;
-    size_t failing = 0, at = 0;
-    char reason[160] = "";
-    cJSON *limits = cJSON_CreateObject();
-    size_t used = rule_grants_within(rule, now_ns, rule->window_ms * 1000000u, &left);
+    uint64_t used = rule_grants_within(rule, now_ns, rule->window_ms * 1000000u, &left);
     if (add_limit(limits, "firings", used, rule->firings, left))
         full = "firings";
     used = rule_grants_within(rule, now_ns, HOUR_NS, &left);
@@ -109,6 +106,24 @@ static void add_status(struct rules *r, const struct rule *rule, uint64_t now_ns
     used = r->captures_per_hour != 0 ? rules_grants_hour(r, now_ns, &left) : 0;
     if (add_limit(limits, "captures_per_hour_of_all_rules", used, r->captures_per_hour, left))
         full = "captures_per_hour of all rules";
+    if (rule->bytes_per_hour != 0)
+        used = rules_bytes_hour(r, rule, now_ns, rule->bytes_per_hour, &left);
+    if (add_limit(limits, "bytes_per_hour", used, rule->bytes_per_hour, left))
+        full = "bytes_per_hour";
+    if (r->bytes_per_hour != 0)
+        used = rules_bytes_hour(r, NULL, now_ns, r->bytes_per_hour, &left);
+    if (add_limit(limits, "bytes_per_hour_of_all_rules", used, r->bytes_per_hour, left))
+        full = "bytes_per_hour of all rules";
+    return full;
+}
+
+/* What the rule is at now, in a word and a sentence, and how much of its limits is used. */
+static void add_status(struct rules *r, struct rule *rule, uint64_t now_ns, cJSON *state)
+{
+    size_t failing = 0, at = 0;
+    char reason[160] = "";
+    cJSON *limits = cJSON_CreateObject();
+    const char *full = add_limits(r, rule, now_ns, limits);
     for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
         failing += p->reported && strcmp(p->health, "failing") == 0;
     const char *status = "armed";
@@ -127,7 +142,7 @@ static void add_status(struct rules *r, const struct rule *rule, uint64_t now_ns
     cJSON_AddItemToObject(state, "limits", limits);
 }
 
-cJSON *rules_state_json(struct rules *r, const struct rule *rule)
+cJSON *rules_state_json(struct rules *r, struct rule *rule)
 {
     uint64_t now_ns = clock_realtime_ns();
     size_t agents, current = pushed_set_current(&r->pushed, &agents), at = 0;
@@ -151,6 +166,9 @@ cJSON *rules_state_json(struct rules *r, const struct rule *rule)
         cJSON_AddStringToObject(state, "last_capture", id);
         cJSON_AddStringToObject(state, "last_fired_why", rule->last_why);
     }
+    cJSON *told = r->notify != NULL ? notify_state(r->notify, rule->name) : NULL;
+    if (told != NULL)
+        cJSON_AddItemToObject(state, "notify", told);
     if (rule->last_held_ns != 0) {
         add_time(state, "last_not_fired", rule->last_held_ns);
         cJSON_AddStringToObject(state, "last_not_fired_why", rule->last_held_why);

@@ -25,11 +25,20 @@ struct rule_process {
     bool dirty;                /* granted_ns must be saved */
 };
 
+/* A firing that began a capture. */
+struct rule_grant {
+    uint64_t at_ns;
+    struct capture_id capture;
+    uint64_t bytes; /* stored of it */
+    bool counted;   /* bytes will not change */
+};
+
 struct rule {
     struct rule *next; /* by name */
     char name[64];
     cJSON *json;
-    uint64_t cooldown_ms, firings, window_ms, captures_per_hour; /* 0: no such limit */
+    /* 0: no such limit */
+    uint64_t cooldown_ms, firings, window_ms, captures_per_hour, bytes_per_hour;
     bool enabled;
     const char *selector, *include; /* in json; include NULL: none */
     bool same_host, pin;
@@ -37,11 +46,12 @@ struct rule {
     uint64_t every_ms, offset_ms; /* a schedule; 0: none */
     uint64_t slot;                /* of the schedule, the last one that is over */
     const cJSON *webhook;         /* in json; NULL: it cannot be triggered */
+    const cJSON *receiver;        /* notify.webhook, in json; NULL: nobody */
     uint64_t fired, suppressed, last_fired_ns, last_held_ns;
     char last_why[RULE_WHY_BYTES], last_held_why[RULE_WHY_BYTES];
     struct capture_id last_capture;
     struct idmap processes;
-    uint64_t *grants; /* times of firings that began a capture, the last FIRINGS_KEEP_NS */
+    struct rule_grant *grants; /* of the last FIRINGS_KEEP_NS */
     size_t grant_count, grant_cap;
     bool dirty;
 };
@@ -59,10 +69,11 @@ struct rules {
     struct catalog *catalog;
     struct capture_engine *captures;
     struct events *events;
+    struct notify *notify;
     struct rule *list;
     struct pushed_set pushed;
     uint64_t sweep_ns;
-    uint64_t captures_per_hour; /* of all rules together; 0: no bound */
+    uint64_t captures_per_hour, bytes_per_hour; /* of all rules together; 0: no bound */
     struct history_row *rows;
     size_t row_count, row_cap;
     bool sweep; /* firings older than the longest cooldown are to be deleted with the next save */
@@ -83,18 +94,23 @@ int rules_history_save(struct rules *r);
 /* rules_limits.c */
 /* Which limit holds a firing back, in words; false where none does. p may be NULL. merged: it joins
  * a capture that is there already. */
-bool rule_held(struct rules *r, const struct rule *rule, const struct rule_process *p,
-               uint64_t at_ns, bool merged, char why[RULE_WHY_BYTES]);
+bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
+               bool merged, char why[RULE_WHY_BYTES]);
 /* Notes a firing that a limit held back, or one that began a capture or joined it (merged). */
 void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
                     uint64_t at_ns, const char *why);
 int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
                     bool merged, const struct capture_id *capture, const char *why);
-bool rule_grant(struct rule *rule, uint64_t at_ns); /* false: no memory */
+/* false: no memory */
+bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *capture);
 /* How many firings lie within the window that ends at now_ns; *left_ns: until one leaves it. */
 size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
                           uint64_t *left_ns);
 size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns); /* of all rules */
+/* Bytes stored of captures that the rule (NULL: all rules) began within the last hour; *left_ns:
+ * until it is less than limit. */
+uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
+                          uint64_t *left_ns);
 
 /* rules_fire.c: the schedule. */
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns);
@@ -105,7 +121,12 @@ uint64_t rule_slot(const struct rule *rule, uint64_t now_ns);
 struct process_uid rule_group_uid(const char *group);
 bool rule_uid_is_group(const struct process_uid *uid);
 
+/* rules_history.c */
+void rules_publish_change(struct rules *r, const char *rule, const char *change);
+/* Tells the rule's receiver of a capture, with the next save. Takes listing. */
+void rules_tell(struct rules *r, const struct rule *rule, const char *event, cJSON *listing);
+
 /* rules_state.c: the rule with its state. */
-cJSON *rules_state_json(struct rules *r, const struct rule *rule);
+cJSON *rules_state_json(struct rules *r, struct rule *rule);
 
 #endif

@@ -89,6 +89,8 @@ START_TEST(wrong_key_is_named_by_its_path)
     expect_error("{\"selector\":\"\",\"limits\":{\"firings\":0}," EXEC "}", "limits.firings");
     expect_error("{\"selector\":\"\",\"capture\":{\"pre\":1}," EXEC "}", "capture.pre");
     expect_error("{\"selector\":\"\",\"enabled\":1," EXEC "}", "enabled");
+    expect_error("{\"selector\":\"\",\"limits\":{\"bytes_per_hour\":0}," EXEC "}",
+                 "limits.bytes_per_hour");
     expect_error("{\"selector\":\"\",\"nmae\":1," EXEC "}", "nmae");
     expect_error("{\"selector\":\"\",\"name\":\"other\"," EXEC "}", "name");
 }
@@ -184,10 +186,40 @@ START_TEST(name_is_short_and_plain)
 }
 END_TEST
 
+#define NOTIFY(webhook) "{\"selector\":\"\",\"notify\":{\"webhook\":{" webhook "}}," EXEC "}"
+#define URL             "\"url\":\"http://a\","
+
+START_TEST(receiver_is_of_http_and_sets_headers_of_its_own)
+{
+    static const char *const urls[] = {
+        "",         "a",          "ftp://a",         "file:///etc/passwd", "http://",
+        "http:///", "http://a b", "http://a\\nX: y", "http://u:p@a/",      "https://u@a"};
+    char text[256], error[256];
+    for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
+        snprintf(text, sizeof text, NOTIFY("\"url\":\"%s\""), urls[i]);
+        expect_error(text, "notify.webhook.url");
+    }
+    expect_error("{\"selector\":\"\",\"notify\":{}," EXEC "}", "notify.webhook");
+    expect_error("{\"selector\":\"\",\"notify\":{\"mail\":1}," EXEC "}", "notify.mail");
+    expect_error(NOTIFY(URL "\"body\":1"), "notify.webhook.body");
+    expect_error(NOTIFY(URL "\"headers\":{\"a b\":\"c\"}"), "notify.webhook.headers");
+    expect_error(NOTIFY(URL "\"headers\":{\"Host\":\"c\"}"), "notify.webhook.headers");
+    expect_error(NOTIFY(URL "\"headers\":{\"skein-notice\":\"c\"}"), "notify.webhook.headers");
+    expect_error(NOTIFY(URL "\"headers\":{\"A\":\"c\\r\\nB: d\"}"), "notify.webhook.headers");
+    expect_error(NOTIFY(URL "\"headers\":{\"A\":1}"), "notify.webhook.headers");
+    expect_error(NOTIFY(URL "\"headers\":{\"A\":\"1\",\"a\":\"2\"}"), "notify.webhook.headers");
+    cJSON *rule =
+        check("r", NOTIFY("\"url\":\"https://a:1/b?c=d@e\",\"headers\":{\"A-b\":\"c d\"}"), error);
+    ck_assert_msg(rule != NULL, "%s", error);
+    cJSON_Delete(rule);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("rule_check", rule_is_completed_with_defaults,
-                              answer_can_be_sent_back, wrong_key_is_named_by_its_path,
-                              each_condition_is_completed, wrong_condition_is_named_by_its_path,
-                              name_is_short_and_plain, NULL));
+                              answer_can_be_sent_back,
+                              receiver_is_of_http_and_sets_headers_of_its_own,
+                              wrong_key_is_named_by_its_path, each_condition_is_completed,
+                              wrong_condition_is_named_by_its_path, name_is_short_and_plain, NULL));
 }

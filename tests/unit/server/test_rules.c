@@ -247,6 +247,61 @@ START_TEST(limits_hold_firings_back_and_say_which)
 }
 END_TEST
 
+START_TEST(stored_bytes_hold_firings_back)
+{
+    struct fixture f;
+    char error[256];
+    const char *id = "01a10000000000000000000000000056";
+    uint64_t now = clock_realtime_ns();
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"\",\"when\":{\"crash\":{}},\"limits\":{"
+                           "\"bytes_per_hour\":2000}}",
+                           201));
+    ck_assert(fire(&f, 0x56, 1, now - 100000000000u, error));
+    ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, id, 1, "uploading", 1, 1), error,
+                                sizeof error));
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_str_eq(text_at(json, "state.status"), "armed");
+    ck_assert_double_eq(number_at(json, "state.limits.bytes_per_hour.used"), 0);
+    cJSON_Delete(json);
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id, 3000), WIRE_STORED);
+    wait_for_text(&f, PATH, "state.status", "throttled");
+    fixture_restart(&f);
+    f.agent.epoch++;
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    ck_assert(!fire(&f, 0x57, 2, now, error));
+    ck_assert_msg(strncmp(error, "held back: rule ping: bytes_per_hour: ", 38) == 0, "%s", error);
+    json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_str_eq(text_at(json, "state.reason"), "the limit bytes_per_hour is used up");
+    ck_assert_double_gt(number_at(json, "state.limits.bytes_per_hour.next_free_ms"), 0);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(captures_of_agents_are_kept_as_the_rule_says)
+{
+    struct fixture f;
+    char error[256];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"\",\"when\":{\"crash\":{}},\"retain\":{\"ttl_ms\":5000,"
+                           "\"pin\":true},\"capture\":{\"deadline_ms\":100}}",
+                           201));
+    ck_assert(fire(&f, 0x58, 1, clock_realtime_ns(), error));
+    wait_for_text(&f, "/api/v1/captures/01a10000000000000000000000000058", "status", "incomplete");
+    cJSON *json =
+        call_json(&f, "GET", "/api/v1/captures/01a10000000000000000000000000058", NULL, 200);
+    ck_assert(cJSON_IsTrue(at_path(json, "pin")));
+    ck_assert_double_eq(number_at(json, "ttl_ms"), 5000);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(overlapping_firings_become_one_capture)
 {
     struct fixture f;
@@ -285,6 +340,7 @@ START_TEST(watchers_hear_of_firings)
     wire_agent_processes(&f.agent, 1, 2, "shop");
     cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
     ck_assert_int_eq(events_watch_new(f.collector.events, &query, &watch), SKEIN_OK);
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 200));
     ck_assert(fire(&f, 0x91, 1, now, error));
     ck_assert(!fire(&f, 0x92, 1, now + 1, error));
     ck_assert(fire(&f, 0x93, 2, now + 60000000000u, error));
@@ -292,6 +348,8 @@ START_TEST(watchers_hear_of_firings)
         n += (size_t)got;
     text[n] = '\0';
     events_watch_free(watch);
+    ck_assert_ptr_nonnull(strstr(text, "event: rule.changed"));
+    ck_assert_ptr_nonnull(strstr(text, "\"change\":\"replaced\""));
     ck_assert_ptr_nonnull(strstr(text, "event: rule.fired"));
     ck_assert_ptr_nonnull(strstr(text, "event: rule.suppressed"));
     ck_assert_ptr_nonnull(strstr(text, "cooldown: the rule fired"));
@@ -501,6 +559,7 @@ int main(void)
         health_of_each_process_is_shown, cooldown_holds_across_restarts_of_agent_and_collector,
         firing_counts_though_a_report_of_it_came_first, limits_hold_firings_back_and_say_which,
         history_tells_what_a_rule_did_and_why, dry_run_tells_who_matches,
+        stored_bytes_hold_firings_back, captures_of_agents_are_kept_as_the_rule_says,
         overlapping_firings_become_one_capture, neighbours_get_the_same_window,
         watchers_hear_of_firings, webhook_captures_what_the_alert_names,
         plain_trigger_says_why_nothing_fires, schedule_fires_by_itself,

@@ -27,6 +27,7 @@ skein_test(unit/server/test_capture_merge.c LINK skein_test_collector LABELS tsa
 skein_test(unit/server/test_api.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_events.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_rules.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_notify.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_access.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_audit.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_tokens.c LINK skein_server_core skein_test_support)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The catalog's queue of notices that are to be delivered. Any thread, see catalog.h.
+ */
+#include "catalog_int.h"
+
+int catalog_notices_prepare(struct catalog *c)
+{
+    return db_exec(c->db, "CREATE TABLE IF NOT EXISTS notices(turn INTEGER PRIMARY KEY,"
+                          " id TEXT NOT NULL, rule TEXT NOT NULL, created_ns INTEGER NOT NULL,"
+                          " body TEXT NOT NULL);");
+}
+
+int catalog_put_notice(struct catalog *c, const struct catalog_notice *p)
+{
+    return catalog_status(
+        db_run(c->db, "INSERT INTO notices(turn, id, rule, created_ns, body) VALUES(?,?,?,?,?)",
+               NULL, NULL, "issis", I(p->turn), p->id, p->rule, I(p->created_ns), p->body));
+}
+
+int catalog_drop_notice(struct catalog *c, uint64_t turn)
+{
+    return catalog_status(
+        db_run(c->db, "DELETE FROM notices WHERE turn=?", NULL, NULL, "i", I(turn)));
+}
+
+struct notice_walk {
+    catalog_notice_fn *fn;
+    void *context;
+};
+
+static int take_notice(void *context, struct db_row *row)
+{
+    struct notice_walk *walk = context;
+    struct catalog_notice p = {.turn = (uint64_t)db_i64(row, 0),
+                               .id = db_text(row, 1),
+                               .rule = db_text(row, 2),
+                               .created_ns = (uint64_t)db_i64(row, 3),
+                               .body = db_text(row, 4)};
+    return walk->fn(walk->context, &p);
+}
+
+int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context)
+{
+    struct notice_walk walk = {fn, context};
+    return db_run(c->db, "SELECT turn, id, rule, created_ns, body FROM notices ORDER BY turn",
+                  take_notice, &walk, "");
+}

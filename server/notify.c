@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The queue of notices and the thread that delivers them; see notify.h.
+ *
+ * One lock guards the lists. It is never held while the database or a receiver is waited for, so
+ * the control thread may take it at any time. Rows go after a delivery and with the thread alone:
+ * what is dropped elsewhere is put on `gone` for it.
+ */
+#include "notify.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "http_client.h"
+#include "json.h"
+#include "log.h"
+#include "metrics.h"
+
+#define TIMEOUT_MS    5000u
+#define BACKOFF_NS    UINT64_C(1000000000) /* after the first failure, doubled by each further */
+#define BACKOFF_TIMES 8u                   /* up to 256 s */
+#define ANSWER_MAX    (64u << 10)
+#define HEADERS_MAX   24u
+
+struct notice {
+    struct notice *next;
+    uint64_t turn, created_ns;
+    char id[ID_TEXT_BYTES];
+    char *body;
+    bool saved;
+};
+
+/* Of one rule. */
+struct receiver {
+    struct receiver *next;
+    char rule[64];
+    cJSON *webhook; /* NULL: nobody takes them */
+    struct notice *first;
+    size_t pending;
+    unsigned failures; /* in a row */
+    uint64_t due_ns;   /* monotonic: not before */
+    uint64_t delivered, dropped, delivered_ns, failed_ns;
+    char error[256]; /* of the last failure; "" after a delivery */
+};
+
+struct notify {
+    struct catalog *catalog;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool started;
+    int stopping; /* atomic: http_client looks at it */
+    struct receiver *receivers;
+    struct notice *gone; /* their rows are to be deleted */
+    uint64_t turn;
+};
+
+static void free_notice(struct notice *notice)
+{
+    free(notice->body);
+    free(notice);
+}
+
+static struct receiver *find(struct notify *n, const char *rule)
+{
+    struct receiver *r = n->receivers;
+    while (r != NULL && strcmp(r->rule, rule) != 0)
+        r = r->next;
+    return r;
+}
+
+static struct receiver *find_or_add(struct notify *n, const char *rule)
+{
+    struct receiver *r = find(n, rule);
+    if (r != NULL)
+        return r;
+    r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return NULL;
+    snprintf(r->rule, sizeof r->rule, "%s", rule);
+    r->next = n->receivers;
+    n->receivers = r;
+    return r;
+}
+
+/* ---- the queue; locked ---- */
+
+static void append(struct receiver *r, struct notice *notice)
+{
+    struct notice **at = &r->first;
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = notice;
+    r->pending++;
+}
+
+static struct notice *take_first(struct receiver *r)
+{
+    struct notice *notice = r->first;
+    r->first = notice->next;
+    r->pending--;
+    return notice;
+}
+
+/* Gives the oldest up. */
+static void drop_first(struct notify *n, struct receiver *r)
+{
+    struct notice *notice = take_first(r);
+    r->dropped++;
+    metrics_add(notices_dropped_total, 1);
+    if (!notice->saved) {
+        free_notice(notice);
+        return;
+    }
+    notice->next = n->gone;
+    n->gone = notice;
+}
+
+static void drop_all(struct notify *n, struct receiver *r)
+{
+    while (r->first != NULL)
+        drop_first(n, r);
+}
+
+int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook)
+{
+    cJSON *copy = webhook != NULL ? cJSON_Duplicate(webhook, true) : NULL;
+    if (webhook != NULL && copy == NULL)
+        return SKEIN_NO_MEMORY;
+    pthread_mutex_lock(&n->lock);
+    struct receiver *r = copy != NULL ? find_or_add(n, rule) : find(n, rule);
+    if (r == NULL) {
+        pthread_mutex_unlock(&n->lock);
+        cJSON_Delete(copy);
+        return copy != NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    }
+    cJSON_Delete(r->webhook);
+    r->webhook = copy;
+    r->failures = 0;
+    r->due_ns = 0;
+    if (copy == NULL) {
+        drop_all(n, r);
+        r->delivered = r->dropped = r->delivered_ns = r->failed_ns = 0;
+        r->error[0] = '\0';
+    }
+    pthread_cond_signal(&n->changed);
+    pthread_mutex_unlock(&n->lock);
+    return SKEIN_OK;
+}
+
+static struct notice *notice_new(const char *rule, const char *event, const char *key,
+                                 cJSON *member)
+{
+    struct notice *notice = calloc(1, sizeof *notice);
+    struct buf text = {0};
+    char time[CLOCK_TEXT_BYTES];
+    cJSON *json = cJSON_CreateObject();
+    struct capture_id random = capture_id_new();
+    if (notice != NULL) {
+        id_text(random.bytes, notice->id);
+        notice->created_ns = clock_realtime_ns();
+        clock_text(notice->created_ns, time);
+        cJSON_AddStringToObject(json, "id", notice->id);
+        cJSON_AddStringToObject(json, "event", event);
+        cJSON_AddStringToObject(json, "time", time);
+        cJSON_AddStringToObject(json, "rule", rule);
+        cJSON_AddItemToObject(json, key, member);
+        member = NULL;
+        json_print(json, &text);
+        buf_put_u8(&text, 0);
+        notice->body = (char *)text.data;
+    }
+    cJSON_Delete(json);
+    cJSON_Delete(member);
+    if (notice == NULL || text.status == SKEIN_OK)
+        return notice;
+    buf_fini(&text);
+    free(notice);
+    return NULL;
+}
+
+bool notify_add(struct notify *n, const char *rule, const char *event, const char *key,
+                cJSON *member)
+{
+    pthread_mutex_lock(&n->lock);
+    struct receiver *r = find(n, rule);
+    if (r == NULL || r->webhook == NULL) {
+        pthread_mutex_unlock(&n->lock);
+        cJSON_Delete(member);
+        return false;
+    }
+    struct notice *notice = notice_new(rule, event, key, member);
+    if (notice == NULL) {
+        r->dropped++;
+        metrics_add(notices_dropped_total, 1);
+    } else {
+        if (r->pending == NOTIFY_PENDING_MAX)
+            drop_first(n, r);
+        notice->turn = n->turn++;
+        append(r, notice);
+    }
+    pthread_mutex_unlock(&n->lock);
+    return notice != NULL;
+}
+
+/* ---- rows ---- */
+
+int notify_save(struct notify *n)
+{
+    int status = SKEIN_OK;
+    pthread_mutex_lock(&n->lock);
+    for (struct receiver *r = n->receivers; r != NULL; r = r->next)
+        for (struct notice *p = r->first; status == SKEIN_OK && p != NULL; p = p->next) {
+            struct catalog_notice row = {p->turn, p->created_ns, p->id, r->rule, p->body};
+            if (!p->saved)
+                status = catalog_put_notice(n->catalog, &row);
+        }
+    pthread_mutex_unlock(&n->lock);
+    return status;
+}
+
+void notify_saved(struct notify *n)
+{
+    pthread_mutex_lock(&n->lock);
+    for (struct receiver *r = n->receivers; r != NULL; r = r->next)
+        for (struct notice *p = r->first; p != NULL; p = p->next)
+            p->saved = true;
+    pthread_cond_signal(&n->changed);
+    pthread_mutex_unlock(&n->lock);
+}
+
+static int load_row(void *context, const struct catalog_notice *row)
+{
+    struct notify *n = context;
+    struct receiver *r = find_or_add(n, row->rule);
+    struct notice *notice = r != NULL ? calloc(1, sizeof *notice) : NULL;
+    char *body = notice != NULL ? strdup(row->body) : NULL;
+    if (body == NULL) {
+        free(notice);
+        return 1;
+    }
+    notice->turn = row->turn;
+    notice->created_ns = row->created_ns;
+    snprintf(notice->id, sizeof notice->id, "%s", row->id);
+    notice->body = body;
+    notice->saved = true;
+    append(r, notice);
+    n->turn = row->turn + 1;
+    return 0;
+}
+
+/* ---- delivery: the thread ---- */
+
+/* Deletes the rows of what is gone. Locked; not in between. */
+static void sweep(struct notify *n)
+{
+    while (n->gone != NULL) {
+        struct notice *notice = n->gone;
+        n->gone = notice->next;
+        pthread_mutex_unlock(&n->lock);
+        /* A row that stays comes again after a restart: at least once. */
+        (void)catalog_drop_notice(n->catalog, notice->turn);
+        free_notice(notice);
+        pthread_mutex_lock(&n->lock);
+    }
+}
+
+/* The receiver that has waited longest among those that are due; else until when to wait. Locked.
+ */
+static struct receiver *pick(struct notify *n, uint64_t *wait_ns)
+{
+    struct receiver *first = NULL;
+    uint64_t now_ns = clock_monotonic_ns(), wall_ns = clock_realtime_ns();
+    *wait_ns = UINT64_MAX;
+    for (struct receiver *r = n->receivers; r != NULL; r = r->next) {
+        while (r->first != NULL && r->first->saved &&
+               r->first->created_ns + NOTIFY_KEEP_NS < wall_ns)
+            drop_first(n, r);
+        if (r->webhook == NULL || r->first == NULL || !r->first->saved)
+            continue;
+        if (r->due_ns > now_ns)
+            *wait_ns = r->due_ns < *wait_ns ? r->due_ns : *wait_ns;
+        else if (first == NULL || r->due_ns < first->due_ns)
+            first = r;
+    }
+    return first;
+}
+
+/* One request. The lock is not held; all that is passed is the thread's own. */
+static int post(struct notify *n, const cJSON *webhook, const struct notice *notice, char *error,
+                size_t error_bytes)
+{
+    char id[64];
+    const char *headers[HEADERS_MAX + 1] = {"Content-Type: application/json", id};
+    size_t count = 2;
+    struct buf texts[HEADERS_MAX] = {{0}};
+    struct http_response response;
+    const cJSON *url = cJSON_GetObjectItemCaseSensitive(webhook, "url"), *header;
+    snprintf(id, sizeof id, "Skein-Notice: %s", notice->id);
+    cJSON_ArrayForEach(header, cJSON_GetObjectItemCaseSensitive(webhook, "headers"))
+    {
+        if (count == HEADERS_MAX)
+            break; /* rule_check lets fewer in */
+        buf_printf(&texts[count], "%s: %s", header->string, header->valuestring);
+        buf_put_u8(&texts[count], 0);
+        headers[count] = (const char *)texts[count].data;
+        count += texts[count].status == SKEIN_OK;
+    }
+    headers[count] = NULL;
+    struct http_request request = {.method = "POST",
+                                   .url = url->valuestring,
+                                   .headers = headers,
+                                   .body = notice->body,
+                                   .body_bytes = strlen(notice->body),
+                                   .timeout_ms = TIMEOUT_MS,
+                                   .max_body_bytes = ANSWER_MAX,
+                                   .cancel = &n->stopping};
+    int status = http_request(&request, &response);
+    if (status != SKEIN_OK)
+        snprintf(error, error_bytes, "%s", response.error);
+    else if (response.status < 200 || response.status > 299) {
+        snprintf(error, error_bytes, "the receiver answered with status %ld", response.status);
+        status = SKEIN_REFUSED;
+    }
+    http_response_fini(&response);
+    for (size_t i = 0; i < HEADERS_MAX; i++)
+        buf_fini(&texts[i]);
+    return status;
+}
+
+static void take_failure(struct receiver *r, const char *error)
+{
+    unsigned times = r->failures < BACKOFF_TIMES ? r->failures : BACKOFF_TIMES;
+    if (r->failures++ == 0)
+        log_warn("notify", "a receiver does not take notices; they are tried again", "rule",
+                 r->rule, "error", error, NULL);
+    snprintf(r->error, sizeof r->error, "%s", error);
+    r->failed_ns = clock_realtime_ns();
+    r->due_ns = clock_monotonic_ns() + (BACKOFF_NS << times);
+    metrics_add(notices_failed_total, 1);
+}
+
+static void take_delivery(struct notify *n, struct receiver *r, uint64_t turn)
+{
+    if (r->failures > 0)
+        log_info("notify", "the receiver takes notices again", "rule", r->rule, NULL);
+    r->failures = 0;
+    r->error[0] = '\0';
+    r->delivered++;
+    r->delivered_ns = clock_realtime_ns();
+    r->due_ns = clock_monotonic_ns();
+    metrics_add(notices_delivered_total, 1);
+    if (r->first == NULL || r->first->turn != turn)
+        return; /* given up meanwhile: its row goes by itself */
+    struct notice *notice = take_first(r);
+    notice->next = n->gone;
+    n->gone = notice;
+}
+
+/* Locked; not while the receiver is waited for. */
+static void deliver(struct notify *n, struct receiver *r)
+{
+    char error[256] = "out of memory";
+    struct notice copy = *r->first;
+    cJSON *webhook = cJSON_Duplicate(r->webhook, true);
+    copy.body = strdup(copy.body);
+    pthread_mutex_unlock(&n->lock);
+    int status = webhook != NULL && copy.body != NULL ? post(n, webhook, &copy, error, sizeof error)
+                                                      : SKEIN_NO_MEMORY;
+    cJSON_Delete(webhook);
+    free(copy.body);
+    pthread_mutex_lock(&n->lock);
+    if (status == SKEIN_OK)
+        take_delivery(n, r, copy.turn);
+    else if (!__atomic_load_n(&n->stopping, __ATOMIC_RELAXED))
+        take_failure(r, error);
+}
+
+static void wait_until(struct notify *n, uint64_t monotonic_ns)
+{
+    struct timespec at = {(time_t)(monotonic_ns / 1000000000u), (long)(monotonic_ns % 1000000000u)};
+    if (monotonic_ns == UINT64_MAX)
+        pthread_cond_wait(&n->changed, &n->lock);
+    else
+        pthread_cond_timedwait(&n->changed, &n->lock, &at);
+}
+
+static void *run(void *context)
+{
+    struct notify *n = context;
+    uint64_t wait_ns;
+    pthread_mutex_lock(&n->lock);
+    for (;;) {
+        sweep(n);
+        if (__atomic_load_n(&n->stopping, __ATOMIC_RELAXED))
+            break;
+        struct receiver *r = pick(n, &wait_ns);
+        if (r != NULL)
+            deliver(n, r);
+        else if (n->gone == NULL)
+            wait_until(n, wait_ns);
+    }
+    pthread_mutex_unlock(&n->lock);
+    return NULL;
+}
+
+/* ---- state ---- */
+
+static void add_time(cJSON *to, const char *key, uint64_t ns)
+{
+    char text[CLOCK_TEXT_BYTES];
+    if (ns == 0)
+        return;
+    clock_text(ns, text);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+cJSON *notify_state(struct notify *n, const char *rule)
+{
+    cJSON *json = NULL;
+    pthread_mutex_lock(&n->lock);
+    const struct receiver *r = find(n, rule);
+    if (r != NULL && r->webhook != NULL) {
+        json = cJSON_CreateObject();
+        json_add_u64(json, "pending", r->pending);
+        json_add_u64(json, "delivered", r->delivered);
+        json_add_u64(json, "dropped", r->dropped);
+        add_time(json, "last_delivery", r->delivered_ns);
+        add_time(json, "last_failure", r->failed_ns);
+        if (r->error[0] != '\0')
+            cJSON_AddStringToObject(json, "last_error", r->error);
+    }
+    pthread_mutex_unlock(&n->lock);
+    return json;
+}
+
+/* ---- life ---- */
+
+int notify_new(struct catalog *catalog, struct notify **out)
+{
+    struct notify *n = calloc(1, sizeof *n);
+    pthread_condattr_t monotonic;
+    *out = NULL;
+    if (n == NULL || pthread_condattr_init(&monotonic) != 0) {
+        free(n);
+        return SKEIN_NO_MEMORY;
+    }
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&n->lock, NULL);
+    pthread_cond_init(&n->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    n->catalog = catalog;
+    int status = http_client_init();
+    int64_t rows = status == SKEIN_OK ? catalog_notices(catalog, load_row, n) : status;
+    size_t loaded = 0;
+    for (const struct receiver *r = n->receivers; r != NULL; r = r->next)
+        loaded += r->pending;
+    if (rows >= 0 && (size_t)rows != loaded)
+        rows = SKEIN_NO_MEMORY;
+    *out = n;
+    if (rows < 0)
+        notify_free(out);
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+
+int notify_start(struct notify *n)
+{
+    pthread_mutex_lock(&n->lock);
+    for (struct receiver *r = n->receivers; r != NULL; r = r->next)
+        if (r->webhook == NULL)
+            drop_all(n, r);
+    pthread_mutex_unlock(&n->lock);
+    n->started = pthread_create(&n->thread, NULL, run, n) == 0;
+    return n->started ? SKEIN_OK : SKEIN_NO_MEMORY;
+}
+
+static void free_list(struct notice *list)
+{
+    while (list != NULL) {
+        struct notice *next = list->next;
+        free_notice(list);
+        list = next;
+    }
+}
+
+void notify_free(struct notify **notify)
+{
+    struct notify *n = *notify;
+    if (n == NULL)
+        return;
+    __atomic_store_n(&n->stopping, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&n->lock);
+    pthread_cond_signal(&n->changed);
+    pthread_mutex_unlock(&n->lock);
+    if (n->started)
+        pthread_join(n->thread, NULL);
+    while (n->receivers != NULL) {
+        struct receiver *r = n->receivers;
+        n->receivers = r->next;
+        free_list(r->first);
+        cJSON_Delete(r->webhook);
+        free(r);
+    }
+    free_list(n->gone);
+    pthread_cond_destroy(&n->changed);
+    pthread_mutex_destroy(&n->lock);
+    free(n);
+    *notify = NULL;
+}
