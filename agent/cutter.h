@@ -36,6 +36,7 @@ struct cut_request {
     /* Only to look: no generation ends, and neither the process's baseline of losses nor its next
      * sequence moves, so that the cuts of captures are as if this one had not been. */
     bool look;
+    uint64_t groups; /* bit n: events of group n are taken; 0: all are */
 };
 
 struct cut_gap {

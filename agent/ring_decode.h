@@ -30,6 +30,7 @@ struct ring_decoder {
     uint64_t newest_generation; /* of the cut */
     uint64_t late_generation;   /* records up to this one come late; 0: none does */
     uint64_t ticks_max;         /* a time beyond is no honest one */
+    uint64_t groups;            /* bit n: events of group n are written; 0: all are */
 };
 
 /* In: a chunk's copy and what is known of it. Out: how far it went. */

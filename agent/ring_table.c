@@ -117,6 +117,7 @@ static void type_place(const struct partition_event_type *type, struct type_sink
                        struct ring_type *out)
 {
     out->klass = type->klass;
+    out->group = type->group;
     out->nargs = type->nargs;
     for (unsigned i = 0; i < type->nargs; i++)
         out->args[i] = type->args[i].type;

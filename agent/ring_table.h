@@ -26,7 +26,7 @@ enum ring_type_state { RING_TYPE_UNSEEN = 0, RING_TYPE_GOOD = 1, RING_TYPE_BAD =
 /* How to decode an event type's arguments, resolved once. */
 struct ring_type {
     uint8_t state; /* enum ring_type_state */
-    uint8_t klass, nargs;
+    uint8_t klass, group, nargs;
     uint8_t args[SKEIN_ARGS_MAX];
     uint32_t index; /* in the writer; RING_TYPE_UNPLACED: it takes no more types */
 };

@@ -407,6 +407,84 @@ START_TEST(a_counter_that_no_chunk_tells_of_is_told_once)
 }
 END_TEST
 
+/* An event of a group, with its description in the record. */
+static void row_inline(unsigned klass, unsigned group)
+{
+    buf_put_uleb(&rows, RING_RECORD_INLINE);
+    buf_put_uleb(&rows, 1);
+    buf_put_u8(&rows, (uint8_t)klass);
+    buf_put_u8(&rows, (uint8_t)group);
+    buf_put_u8(&rows, 0);
+    buf_put_text(&rows, "x", 1);
+}
+
+static struct partition_sum cut_groups(uint64_t groups)
+{
+    struct cut_result result;
+    const struct cut_request request = {
+        .process = process, .to_ns = UINT64_MAX / 2, .epoch = 1, .host = "test", .groups = groups};
+    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
+    struct partition_sum sum = partition_sum_get(&result.bytes);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    return sum;
+}
+
+/* net{ io{ log app } net-instant io{ OPEN … */
+START_TEST(events_of_other_groups_are_left_out_with_the_ends_of_their_ranges)
+{
+    ring_begin();
+    table_put(2);
+    row_later(RING_RECORD_OPEN, 7, RING_EVENT_FIRST); /* group 0, open since before */
+    row_inline(SKEIN_CLASS_RANGE_BEGIN, SKEIN_GROUP_NET);
+    row_inline(SKEIN_CLASS_RANGE_BEGIN, SKEIN_GROUP_IO);
+    row_inline(SKEIN_CLASS_INSTANT, SKEIN_GROUP_APP);
+    row_inline(SKEIN_CLASS_INSTANT, 63);
+    row_later(RING_RECORD_END, 1, 0); /* io */
+    row_inline(SKEIN_CLASS_INSTANT, SKEIN_GROUP_NET);
+    row_later(RING_RECORD_END, 1, 0); /* net */
+    row_inline(SKEIN_CLASS_RANGE_BEGIN, SKEIN_GROUP_IO);
+    row_later(RING_RECORD_END, 1, 0); /* io */
+    row_later(RING_RECORD_END, 1, 0); /* the one that was open */
+    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING});
+    struct partition_sum all = cut_groups(0), net = cut_groups(1u << SKEIN_GROUP_NET),
+                         io = cut_groups(1u << SKEIN_GROUP_IO), own = cut_groups(UINT64_C(1) << 63);
+    ck_assert_uint_eq(all.instants, 3);
+    ck_assert_uint_eq(all.regions, 4);
+    ck_assert_uint_eq(all.end_onlys, 0);
+    ck_assert_uint_eq(net.instants, 1);
+    ck_assert_uint_eq(net.regions, 1);
+    ck_assert_uint_eq(net.begins, 1);
+    ck_assert_uint_eq(net.end_onlys + net.opens, 0);
+    ck_assert_uint_eq(io.instants, 0);
+    ck_assert_uint_eq(io.regions, 2);
+    ck_assert_uint_eq(io.begins, 2);
+    ck_assert_uint_eq(io.end_onlys + io.opens, 0);
+    ck_assert_uint_eq(own.instants, 1);
+    ck_assert_uint_eq(own.events, 1);
+    ring_end();
+}
+END_TEST
+
+START_TEST(ranges_too_deep_to_follow_are_shown_whole)
+{
+    ring_begin();
+    table_put(2);
+    for (unsigned i = 0; i < 70; i++)
+        row_inline(SKEIN_CLASS_RANGE_BEGIN, SKEIN_GROUP_IO);
+    for (unsigned i = 0; i < 70; i++)
+        row_later(RING_RECORD_END, 1, 0);
+    row_inline(SKEIN_CLASS_INSTANT, SKEIN_GROUP_NET);
+    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING});
+    struct partition_sum net = cut_groups(1u << SKEIN_GROUP_NET);
+    ck_assert_uint_eq(net.instants, 1);
+    ck_assert_uint_eq(net.regions, 6); /* of 70; 64 are followed */
+    ck_assert_uint_eq(net.begins, 6);
+    ck_assert_uint_eq(net.end_onlys, 0);
+    ring_end();
+}
+END_TEST
+
 START_TEST(random_damage_anywhere_never_hurts)
 {
     unsigned seed = 12345;
@@ -450,5 +528,7 @@ int main(void)
         signal_chunks_are_a_thread_of_their_own, a_window_leaves_out_what_lies_before_it,
         a_chunk_that_reaches_the_window_leaves_its_older_records_behind,
         an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more,
-        a_counter_that_no_chunk_tells_of_is_told_once, random_damage_anywhere_never_hurts, NULL));
+        a_counter_that_no_chunk_tells_of_is_told_once,
+        events_of_other_groups_are_left_out_with_the_ends_of_their_ranges,
+        ranges_too_deep_to_follow_are_shown_whole, random_damage_anywhere_never_hurts, NULL));
 }
