@@ -33,6 +33,7 @@ skein_test(unit/server/test_audit.c LINK skein_server_core skein_test_support LA
 skein_test(unit/server/test_tokens.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_openapi.c LINK skein_server_core skein_test_support)
 target_compile_definitions(t_unit_server_openapi PRIVATE OPENAPI_JSON="${CMAKE_SOURCE_DIR}/server/openapi.json")
+skein_test(unit/server/test_sampling_place.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_http_route.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_idmap.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_support)
