@@ -3,7 +3,7 @@
  * A ring as hostile bytes. The input is laid over a ring of 64 KiB: byte 0 chooses the mode and
  * whether the chunks' epochs are made to agree, so that the bytes get past the first checks; then
  * come pieces {offset u16 in units of 8 bytes, length u8, bytes}. The ring is cut twice with marks,
- * and what comes out must satisfy the format's own check.
+ * once whole and once by groups, and what comes out must satisfy the format's own check.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +61,7 @@ static void chunks_agree(uint8_t *ring, const struct ring_geometry *g, uint64_t 
     }
 }
 
-static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_ns)
+static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_ns, uint64_t groups)
 {
     char error[256];
     struct cut_result result;
@@ -69,7 +69,8 @@ static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_
                                         .from_ns = from_ns,
                                         .to_ns = UINT64_MAX / 2,
                                         .marks = marks,
-                                        .max_bytes = 20000};
+                                        .max_bytes = 20000,
+                                        .groups = groups};
     int status = partition_cut(host, &request, &result);
     require(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
     if (status == SKEIN_OK)
@@ -96,9 +97,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         chunks_agree(p->ring, &p->geometry, p->attached_clock.ticks);
     struct cut_marks *marks = NULL;
     require(cut_marks_new(p, &marks) == SKEIN_OK);
-    cut_check(p, marks, 0);
-    cut_check(p, marks, p->attached_clock.realtime_ns);
-    cut_check(p, NULL, 0);
+    cut_check(p, marks, 0, 0);
+    cut_check(p, marks, p->attached_clock.realtime_ns, 0);
+    cut_check(p, NULL, 0, 0);
+    cut_check(p, NULL, 0, bytes[0]); /* all, or some groups */
     cut_marks_free(&marks);
     process_unref(&p);
     return 0;
