@@ -27,19 +27,19 @@ struct trace_walk {
     bool sound, faulty_now;
 };
 
+/* When it begins: without events, when its window does. */
+static uint64_t from_of(const struct partition_footer *footer)
+{
+    return footer->events || footer->to_ns ? footer->from_ns : footer->window_from_ns;
+}
+
 static int order_compare(const void *a, const void *b)
 {
     const struct trace_entry *x = *(const struct trace_entry *const *)a;
     const struct trace_entry *y = *(const struct trace_entry *const *)b;
-    int process =
-        memcmp(&x->footer.key.process, &y->footer.key.process, sizeof(x->footer.key.process));
-    if (process)
-        return process;
-    if (x->footer.key.epoch != y->footer.key.epoch)
-        return x->footer.key.epoch < y->footer.key.epoch ? -1 : 1;
-    if (x->footer.key.sequence != y->footer.key.sequence)
-        return x->footer.key.sequence < y->footer.key.sequence ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    int order = partition_trace_order(&x->footer.key, from_of(&x->footer), &y->footer.key,
+                                      from_of(&y->footer));
+    return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 static void loaded_fini(struct loaded *loaded)

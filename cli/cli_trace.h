@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A walk over the partitions of a trace file: process by process, each in the order in which it was
- * cut, so that a region over a cut comes out whole. A partition that cannot be read is told of and
- * left out. One thread; the memory of two partitions.
+ * A walk over the partitions of a trace file in the order of partition_trace_order(): process by
+ * process, so that a region over a cut comes out whole. A partition that cannot be read is told of
+ * and left out. One thread; the memory of two partitions.
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H

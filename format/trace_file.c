@@ -29,6 +29,19 @@ struct trace_file {
     uint64_t failed_at;
 };
 
+int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
+                          const struct partition_key *b, uint64_t b_from_ns)
+{
+    int order = memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
+    if (order == 0)
+        order = a_from_ns < b_from_ns ? -1 : a_from_ns > b_from_ns;
+    if (order == 0)
+        order = a->epoch < b->epoch ? -1 : a->epoch > b->epoch;
+    if (order == 0)
+        order = a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+    return order;
+}
+
 /* SKEIN_OK only with all n bytes; SKEIN_TRUNCATED at the end of the file. */
 static int bytes_read(struct trace_file *file, uint64_t offset, size_t n, struct buf *out)
 {

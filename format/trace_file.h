@@ -9,6 +9,11 @@
 #include "buf.h"
 #include "partition.h"
 
+/* The order of partitions in a trace: by process, when they begin, epoch and sequence. Sequences
+ * alone are not in time's order where a later capture was cut from an earlier stretch. */
+int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
+                          const struct partition_key *b, uint64_t b_from_ns);
+
 /* One partition's place. */
 struct trace_entry {
     uint64_t offset, bytes;

@@ -10,6 +10,7 @@
 #include "api.h"
 #include "json.h"
 #include "partition_slice.h"
+#include "trace_file.h"
 
 struct entry {
     struct partition_key key;

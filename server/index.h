@@ -32,11 +32,6 @@ struct partition_query {
     size_t limit; /* 0: none */
 };
 
-/* The order of partitions in a trace: by process, when they begin, epoch and sequence. Sequences
- * alone are not in time's order where a later capture was cut from an earlier stretch. */
-int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
-                          const struct partition_key *b, uint64_t b_from_ns);
-
 struct index;
 
 /* Opens folder/index.db and brings it up to the store's end; rebuilds it where it is missing or

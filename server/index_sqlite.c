@@ -95,19 +95,6 @@ void index_row_get(struct db_row *from, struct partition_row *row)
     row->exe = db_text(from, 16);
 }
 
-int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
-                          const struct partition_key *b, uint64_t b_from_ns)
-{
-    int order = memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
-    if (order == 0)
-        order = a_from_ns < b_from_ns ? -1 : a_from_ns > b_from_ns;
-    if (order == 0)
-        order = a->epoch < b->epoch ? -1 : a->epoch > b->epoch;
-    if (order == 0)
-        order = a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
-    return order;
-}
-
 void partition_row_make(struct partition_row *row, const struct store_record *record,
                         const struct store_place *place, const struct partition_footer *footer)
 {
