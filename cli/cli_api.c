@@ -17,15 +17,6 @@
 #define REQUEST_TIMEOUT_MS 60000
 #define PAGE               1000
 
-const char *api_text(struct buf *b)
-{
-    buf_put_u8(b, 0);
-    if (b->status != SKEIN_OK)
-        return "";
-    b->len--;
-    return (const char *)b->data;
-}
-
 int api_init(struct api *api, const char *collector)
 {
     if (!collector || !*collector)
@@ -113,7 +104,7 @@ static void problem_detail(const struct http_response *response, char *detail, s
     cJSON_Delete(problem);
 }
 
-void api_say_failure(const struct api *api, int status, const struct http_response *response)
+int api_say_failure(const struct api *api, int status, const struct http_response *response)
 {
     char detail[1024] = "";
     if (status == SKEIN_CLOSED) {
@@ -133,6 +124,7 @@ void api_say_failure(const struct api *api, int status, const struct http_respon
         say_error("collector %s answers %ld%s%s%s", api->collector, response->status,
                   detail[0] ? ": " : "", detail, advice);
     }
+    return status == SKEIN_CLOSED || status == SKEIN_TIMEOUT ? CLI_UNREACHABLE : CLI_FAILED;
 }
 
 /* CLI_OK with *answer, or CLI_FAILED after telling why. */
@@ -168,7 +160,7 @@ static int call(const struct api *api, const char *method, const char *path, con
         json_print(body, &text);
     }
     struct http_request request = {.method = method,
-                                   .url = api_text(&url),
+                                   .url = text_of(&url),
                                    .headers = headers,
                                    .body = body ? text.data : NULL,
                                    .body_bytes = text.len,
@@ -181,7 +173,7 @@ static int call(const struct api *api, const char *method, const char *path, con
         if (status == SKEIN_OK && (response.status < 400 || response.status == also_good))
             exit_status = answer_parse(api, &response, answer);
         else
-            api_say_failure(api, status, &response);
+            exit_status = api_say_failure(api, status, &response);
         http_response_fini(&response);
     }
     buf_fini(&url);
@@ -224,13 +216,13 @@ int api_list(const struct api *api, const char *path, uint64_t limit, cJSON **it
         buf_printf(&page_path, "%s", path);
         api_query(&page_path, "limit", page_limit);
         api_query(&page_path, "cursor", cursor);
-        int status = api_call(api, "GET", api_text(&page_path), NULL, &page);
+        int status = api_call(api, "GET", text_of(&page_path), NULL, &page);
         buf_fini(&page_path);
         if (status != CLI_OK || !*items) {
             cJSON_Delete(page);
             cJSON_Delete(*items);
             *items = NULL;
-            return CLI_FAILED;
+            return status != CLI_OK ? status : CLI_FAILED;
         }
         page_take(page, *items, cursor, sizeof(cursor));
         cJSON_Delete(page);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Requests to the collector (docs/api.md). Every failure has been told to the user, with the place
- * and what to do, when a function here returns CLI_FAILED. One thread.
+ * and what to do, when a function here returns another status than CLI_OK. One thread.
  */
 #ifndef CLI_API_H
 #define CLI_API_H
@@ -42,10 +42,8 @@ int api_get_ready(const struct api *api, const char *path, cJSON **answer);
  */
 int api_list(const struct api *api, const char *path, uint64_t limit, cJSON **items, bool *more);
 
-/* Tells why a request failed: the problem the collector sent, or what became of the connection. */
-void api_say_failure(const struct api *api, int status, const struct http_response *response);
-
-/* A buffer as text; "" after it ran out of memory. */
-const char *api_text(struct buf *b);
+/* Tells why a request failed: the problem the collector sent, or what became of the connection.
+ * CLI_UNREACHABLE where nobody answered, else CLI_FAILED. */
+int api_say_failure(const struct api *api, int status, const struct http_response *response);
 
 #endif

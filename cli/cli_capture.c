@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Captures as the collector tells of them. One thread; waiting asks the collector again, first
- * often, then every half second, and prints only what has changed.
+ * often, then every half second.
  */
 #include "cli_capture.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli_out.h"
+#include "cli_progress.h"
 #include "clock.h"
 #include "ids.h"
 
@@ -26,16 +27,11 @@ bool capture_id_valid(const char *text)
     return false;
 }
 
-void capture_path(struct buf *path, const char *id, const char *rest)
-{
-    buf_printf(path, "/captures/%s%s", id, rest);
-}
-
 int capture_get(const struct api *api, const char *id, cJSON **capture)
 {
     struct buf path = {0};
-    capture_path(&path, id, "");
-    int status = api_call(api, "GET", api_text(&path), NULL, capture);
+    buf_printf(&path, "/captures/%s", id);
+    int status = api_call(api, "GET", text_of(&path), NULL, capture);
     buf_fini(&path);
     if (status == CLI_OK && !cJSON_IsObject(*capture)) {
         say_error("collector %s answers without a capture", api->collector);
@@ -134,37 +130,50 @@ int capture_show(const cJSON *capture)
 
 /* ---- waiting ---- */
 
-/* "2 complete, 1 uploading": what a terminal's one line says. */
-static void put_counts(struct buf *out, const cJSON *capture)
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
 {
+    (void)signal;
+    interrupted = 1;
+}
+
+/* The first Ctrl-C is heard, the second one ends the program. */
+static void interrupt_hear(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    interrupted = 0;
+    sigaction(SIGINT, &action, NULL);
+}
+
+/* "[###...] 2 complete, 1 uploading" */
+static void show_progress(const cJSON *capture)
+{
+    struct buf line = {0}, words = {0};
     const cJSON *count;
-    const char *comma = "";
+    uint64_t all = 0, done = 0;
+    if (!progress_seen())
+        return;
     cJSON_ArrayForEach(count, json_at(capture, "target_counts"))
     {
         if (!count->string || !cJSON_IsNumber(count) || !(count->valuedouble > 0))
             continue;
-        buf_printf(out, "%s%.0f ", comma, count->valuedouble);
-        text_put_safe(out, count->string, strlen(count->string));
-        comma = ", ";
+        bool waits = strcmp(count->string, "pending") == 0 || strcmp(count->string, "sent") == 0 ||
+                     strcmp(count->string, "capturing") == 0 ||
+                     strcmp(count->string, "uploading") == 0 ||
+                     strcmp(count->string, "offline") == 0;
+        all += (uint64_t)count->valuedouble;
+        done += waits ? 0 : (uint64_t)count->valuedouble;
+        buf_printf(&words, "%s%.0f ", words.len ? ", " : "", count->valuedouble);
+        text_put_safe(&words, count->string, strlen(count->string));
     }
-}
-
-/* On a terminal one line that is written over; elsewhere a line for each change. */
-static void show_progress(const cJSON *capture, struct buf *last)
-{
-    struct buf line = {0};
-    put_counts(&line, capture);
-    bool changed =
-        line.len != last->len || (line.len && memcmp(line.data, last->data, line.len) != 0);
-    if (changed && line.status == SKEIN_OK) {
-        bool terminal = isatty(STDERR_FILENO);
-        fprintf(stderr, "%stargets: %.*s%s", terminal ? "\r\033[K" : "", (int)line.len,
-                line.data ? (const char *)line.data : "", terminal ? "" : "\n");
-        fflush(stderr);
-        buf_clear(last);
-        buf_put(last, line.data, line.len);
-    }
+    progress_bar_put(&line, done, all);
+    buf_printf(&line, "%s; %" PRIu64 " events", text_of(&words),
+               json_u64_at(capture, "ledger.stored"));
+    progress_show(&line);
     buf_fini(&line);
+    buf_fini(&words);
 }
 
 uint64_t capture_until_ns(const cJSON *capture)
@@ -176,36 +185,56 @@ uint64_t capture_until_ns(const cJSON *capture)
     return clock_monotonic_ns() + (deadline_ns - now_ns) + CAPTURE_GRACE_NS;
 }
 
-int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic_ns,
+static int stop(const struct api *api, const char *id, uint64_t *until_ns)
+{
+    struct buf path = {0};
+    cJSON *capture = NULL;
+    buf_printf(&path, "/captures/%s:stop", id);
+    int status = api_call(api, "POST", text_of(&path), NULL, &capture);
+    if (status == CLI_OK)
+        *until_ns = capture_until_ns(capture);
+    cJSON_Delete(capture);
+    buf_fini(&path);
+    return status;
+}
+
+int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic_ns, bool stops,
                  cJSON **capture)
 {
-    struct buf last = {0};
     uint64_t pause_ns = ASK_FIRST_NS;
-    int status;
-    for (;;) {
-        status = capture_get(api, id, capture);
+    int status = CLI_OK;
+    *capture = NULL;
+    if (stops)
+        interrupt_hear();
+    while (status == CLI_OK) {
+        if (stops && interrupted) {
+            stops = false;
+            status = stop(api, id, &until_monotonic_ns);
+        }
+        if (status == CLI_OK)
+            status = capture_get(api, id, capture);
         if (status != CLI_OK)
             break;
-        show_progress(*capture, &last);
+        show_progress(*capture);
         if (!capture_running(*capture))
             break;
+        cJSON_Delete(*capture);
+        *capture = NULL;
         if (clock_monotonic_ns() >= until_monotonic_ns) {
-            say_error(
-                "capture %s still runs; the collector should have ended it. Look again: skein "
-                "capture %s",
-                id, id);
-            cJSON_Delete(*capture);
-            *capture = NULL;
+            say_error("capture %s still runs; the collector should have ended it", id);
             status = CLI_FAILED;
             break;
         }
-        cJSON_Delete(*capture);
-        *capture = NULL;
-        nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
+        nanosleep(&(struct timespec){0, (long)pause_ns}, NULL); /* a signal ends it */
         pause_ns = pause_ns * 3 / 2 < ASK_MOST_NS ? pause_ns * 3 / 2 : ASK_MOST_NS;
     }
-    if (last.len && isatty(STDERR_FILENO))
-        fprintf(stderr, "\n");
-    buf_fini(&last);
+    progress_clear();
+    if (status != CLI_OK)
+        say_error("the capture goes on without us: skein capture show --wait %s", id);
     return status;
+}
+
+int capture_exit(const cJSON *capture)
+{
+    return cJSON_IsTrue(json_at(capture, "verdict.complete")) ? CLI_OK : CLI_INCOMPLETE;
 }

@@ -13,10 +13,7 @@
 /* Whether text is a capture id; tells the user where it is not. */
 bool capture_id_valid(const char *text);
 
-/* "/captures/ID" and what follows it. */
-void capture_path(struct buf *path, const char *id, const char *rest);
-
-/* GET; CLI_OK with *capture, or CLI_FAILED. */
+/* GET; CLI_OK with *capture. */
 int capture_get(const struct api *api, const char *id, cJSON **capture);
 
 /* Whether it still runs. */
@@ -28,9 +25,14 @@ int capture_show(const cJSON *capture);
 /* When a running capture must be final, on the monotonic clock: its deadline and some grace. */
 uint64_t capture_until_ns(const cJSON *capture);
 
-/* Waits until it is final, or until `until_monotonic_ns`, and shows each target's progress on
- * standard error. CLI_OK with the final *capture, or CLI_FAILED. */
-int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic_ns,
+/* Waits until it is final, or until `until_monotonic_ns`, and shows on a terminal how far its
+ * targets are. Where `stops`, the first Ctrl-C ends the capture, and what there is is waited for.
+ * CLI_OK with the final *capture; else *capture is NULL. */
+int capture_wait(const struct api *api, const char *id, uint64_t until_monotonic_ns, bool stops,
                  cJSON **capture);
+
+/* The exit status that a final capture stands for: CLI_OK where nothing is missing, whether it was
+ * stopped or not, else CLI_INCOMPLETE. */
+int capture_exit(const cJSON *capture);
 
 #endif

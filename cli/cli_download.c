@@ -17,12 +17,13 @@
 #include <unistd.h>
 
 #include "cli_out.h"
+#include "cli_progress.h"
 #include "clock.h"
+#include "json.h"
 #include "trace_file.h"
 
 #define TRIES_WITHOUT_PROGRESS 5
 #define PROGRESS_EVERY_NS      UINT64_C(100000000)
-#define BAR_WIDTH              30
 
 struct part {
     const struct api *api;
@@ -35,46 +36,31 @@ struct part {
     uint64_t resumed;  /* bytes there before this request */
 };
 
-/* ---- progress bar ---- */
-
 static void on_progress(void *context, uint64_t done, uint64_t total)
 {
     struct part *p = context;
+    struct buf line = {0};
     uint64_t now = clock_monotonic_ns();
-    char bar[BAR_WIDTH + 1];
     if (now - p->shown_ns < PROGRESS_EVERY_NS || done == 0)
         return;
     p->shown_ns = now;
     done += p->resumed;
     total = total ? total + p->resumed : 0;
-    size_t full = total ? (size_t)((double)done / (double)total * BAR_WIDTH) : 0;
-    full = full > BAR_WIDTH ? BAR_WIDTH : full;
-    memset(bar, '.', BAR_WIDTH);
-    memset(bar, '#', full);
-    bar[BAR_WIDTH] = '\0';
-    struct buf text = {0};
-    text_put_bytes(&text, done);
+    progress_bar_put(&line, done, total);
+    text_put_bytes(&line, done);
     if (total) {
-        buf_printf(&text, " of ");
-        text_put_bytes(&text, total);
+        buf_printf(&line, " of ");
+        text_put_bytes(&line, total);
     }
-    fprintf(stderr, "\r\033[K[%s] %s", bar, api_text(&text));
-    fflush(stderr);
-    buf_fini(&text);
-}
-
-static void progress_clear(struct part *p)
-{
-    if (p->shown_ns)
-        fprintf(stderr, "\r\033[K");
-    p->shown_ns = 0;
+    progress_show(&line);
+    buf_fini(&line);
 }
 
 /* ---- the part ---- */
 
 static void etag_load(struct part *p)
 {
-    FILE *file = fopen(api_text(&p->etag_path), "re");
+    FILE *file = fopen(text_of(&p->etag_path), "re");
     p->etag[0] = '\0';
     if (!file)
         return;
@@ -87,10 +73,10 @@ static void etag_store(struct part *p, const char *etag)
 {
     snprintf(p->etag, sizeof(p->etag), "%s", etag);
     if (!*etag) {
-        unlink(api_text(&p->etag_path));
+        unlink(text_of(&p->etag_path));
         return;
     }
-    FILE *file = fopen(api_text(&p->etag_path), "we");
+    FILE *file = fopen(text_of(&p->etag_path), "we");
     if (!file) /* the download works without; a later run then starts over */
         return;
     fprintf(file, "%s\n", etag);
@@ -102,7 +88,7 @@ static int part_empty(struct part *p)
     p->bytes = 0;
     if (ftruncate(p->fd, 0) == 0 && lseek(p->fd, 0, SEEK_SET) == 0)
         return CLI_OK;
-    say_error("%s: %s", api_text(&p->path), strerror(errno));
+    say_error("%s: %s", text_of(&p->path), strerror(errno));
     return CLI_FAILED;
 }
 
@@ -128,11 +114,11 @@ static int part_open(struct part *p)
     api_query(&path, "process", d->process);
     time_query(&path, "from", d->from);
     time_query(&path, "to", d->to);
-    api_url(p->api, api_text(&path), &p->url);
+    api_url(p->api, text_of(&path), &p->url);
     buf_fini(&path);
-    p->fd = open(api_text(&p->path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    p->fd = open(text_of(&p->path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (p->fd < 0 || fstat(p->fd, &about) < 0) {
-        say_error("%s: %s", api_text(&p->path), strerror(errno));
+        say_error("%s: %s", text_of(&p->path), strerror(errno));
         return CLI_FAILED;
     }
     etag_load(p);
@@ -140,7 +126,7 @@ static int part_open(struct part *p)
     if (!p->etag[0])
         return part_empty(p);
     if (lseek(p->fd, 0, SEEK_END) < 0) {
-        say_error("%s: %s", api_text(&p->path), strerror(errno));
+        say_error("%s: %s", text_of(&p->path), strerror(errno));
         return CLI_FAILED;
     }
     return CLI_OK;
@@ -157,7 +143,7 @@ static void part_close(struct part *p)
 
 /* ---- requests ---- */
 
-enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED };
+enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED, STEP_UNREACHABLE };
 
 /* What follows from an answer that came whole, or broke off. */
 static enum step judge(struct part *p, int status, const struct http_response *response)
@@ -165,7 +151,7 @@ static enum step judge(struct part *p, int status, const struct http_response *r
     bool asked_range = p->resumed > 0;
     struct stat about;
     if (fstat(p->fd, &about) < 0) {
-        say_error("%s: %s", api_text(&p->path), strerror(errno));
+        say_error("%s: %s", text_of(&p->path), strerror(errno));
         return STEP_FAILED;
     }
     bool replaced = asked_range && (response->status == 200 || response->status == 416);
@@ -182,9 +168,9 @@ static enum step judge(struct part *p, int status, const struct http_response *r
     bool broken = (status == SKEIN_IO || status == SKEIN_CLOSED || status == SKEIN_TIMEOUT) &&
                   p->bytes > p->resumed;
     if (!broken || (response->status && !good)) {
-        progress_clear(p);
-        api_say_failure(p->api, status, response);
-        return STEP_FAILED;
+        progress_clear();
+        return api_say_failure(p->api, status, response) == CLI_UNREACHABLE ? STEP_UNREACHABLE
+                                                                            : STEP_FAILED;
     }
     return STEP_AGAIN;
 }
@@ -207,11 +193,11 @@ static enum step request_once(struct part *p)
         headers[n++] = range;
         headers[n++] = if_range;
     }
-    struct http_request request = {.url = api_text(&p->url),
+    struct http_request request = {.url = text_of(&p->url),
                                    .headers = headers,
                                    .fd = p->fd,
                                    .to_fd = true,
-                                   .progress = isatty(STDERR_FILENO) ? on_progress : NULL,
+                                   .progress = progress_seen() ? on_progress : NULL,
                                    .context = p};
     int status = http_request(&request, &response);
     enum step step = judge(p, status, &response);
@@ -226,12 +212,12 @@ static bool part_whole(struct part *p)
     struct trace_file *trace = NULL;
     if (strcmp(p->download->format, "skein") != 0)
         return true;
-    int status = trace_file_open(api_text(&p->path), &trace, error, sizeof(error));
+    int status = trace_file_open(text_of(&p->path), &trace, error, sizeof(error));
     bool whole = status == SKEIN_OK && trace_file_closed(trace);
     if (!whole)
         say_error("what came is no whole trace%s%s; it is left in %s, and the same command begins "
                   "anew",
-                  error[0] ? ": " : "", error, api_text(&p->path));
+                  error[0] ? ": " : "", error, text_of(&p->path));
     trace_file_free(&trace);
     return whole;
 }
@@ -239,14 +225,14 @@ static bool part_whole(struct part *p)
 static int part_finish(struct part *p)
 {
     if (!part_whole(p)) {
-        unlink(api_text(&p->etag_path));
+        unlink(text_of(&p->etag_path));
         return CLI_FAILED;
     }
-    if (fsync(p->fd) < 0 || rename(api_text(&p->path), p->download->file) < 0) {
+    if (fsync(p->fd) < 0 || rename(text_of(&p->path), p->download->file) < 0) {
         say_error("%s: %s", p->download->file, strerror(errno));
         return CLI_FAILED;
     }
-    unlink(api_text(&p->etag_path));
+    unlink(text_of(&p->etag_path));
     return CLI_OK;
 }
 
@@ -262,21 +248,43 @@ int download_run(const struct api *api, const struct download *download, uint64_
         tries = p.bytes > most ? 0 : tries + 1;
         most = p.bytes > most ? p.bytes : most;
         if (step == STEP_AGAIN && tries > TRIES_WITHOUT_PROGRESS) {
-            progress_clear(&p);
+            progress_clear();
             say_error("the connection to %s keeps breaking; %s has %" PRIu64
                       " bytes, and the same command resumes it",
-                      api->collector, api_text(&p.path), p.bytes);
+                      api->collector, text_of(&p.path), p.bytes);
             step = STEP_FAILED;
         }
     }
-    progress_clear(&p);
+    progress_clear();
     if (status == CLI_OK)
-        status = step == STEP_DONE ? part_finish(&p) : CLI_FAILED;
+        status = step == STEP_DONE          ? part_finish(&p)
+                 : step == STEP_UNREACHABLE ? CLI_UNREACHABLE
+                                            : CLI_FAILED;
     *bytes = p.bytes;
     if (status != CLI_OK && p.fd >= 0 && p.bytes == 0) { /* nothing to resume */
-        unlink(api_text(&p.path));
-        unlink(api_text(&p.etag_path));
+        unlink(text_of(&p.path));
+        unlink(text_of(&p.etag_path));
     }
     part_close(&p);
     return status;
+}
+
+int download_said(const struct download *download, uint64_t bytes, bool json)
+{
+    if (json) {
+        cJSON *said = cJSON_CreateObject();
+        cJSON_AddStringToObject(said, "capture", download->capture);
+        if (download->process)
+            cJSON_AddStringToObject(said, "process", download->process);
+        cJSON_AddStringToObject(said, "file", download->file);
+        json_add_u64(said, "bytes", bytes);
+        int status = json_show(said);
+        cJSON_Delete(said);
+        return status;
+    }
+    struct buf size = {0};
+    text_put_bytes(&size, bytes);
+    printf("%s: %s\n", download->file, text_of(&size));
+    buf_fini(&size);
+    return out_close();
 }

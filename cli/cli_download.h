@@ -16,8 +16,11 @@ struct download {
     const struct cli_number *from, *to; /* the slice of it in between; NULL or not given: all */
 };
 
-/* CLI_OK with the file and *bytes it has, or CLI_FAILED after telling why; FILE.part then stays, so
- * that the same command resumes. */
+/* CLI_OK with the file and *bytes it has, or another status after telling why; FILE.part then
+ * stays, so that the same command resumes. */
 int download_run(const struct api *api, const struct download *download, uint64_t *bytes);
+
+/* Says what has come, and where it is: a line, or {"capture","file","bytes"}. */
+int download_said(const struct download *download, uint64_t bytes, bool json);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Options of a command from its table: parsing with getopt_long(), help, and what a mistyped name
- * was probably meant to be. One thread.
+ * Options of a command from its table, parsed with getopt_long(), which keeps to the customs of all
+ * GNU tools. One thread.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -12,51 +12,10 @@
 #include "cli_out.h"
 #include "clock.h"
 
-#define OPTIONS_MAX    24
-#define SHORT_BYTES    (2 * OPTIONS_MAX + 4)
-#define NAME_MAX_BYTES 32
-#define LONG_BASE      1000 /* getopt_long's value of option i is LONG_BASE + i */
-
-/* ---- nearest name ---- */
-
-/* Letters to add, drop, change or swap; names longer than NAME_MAX_BYTES are never near. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t rows[3][NAME_MAX_BYTES + 1];
-    size_t na = strlen(a), nb = strlen(b);
-    if (na > NAME_MAX_BYTES || nb > NAME_MAX_BYTES)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= nb; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
-            best = above[j] + 1 < best ? above[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                before[j - 2] + 1 < best)
-                best = before[j - 2] + 1;
-            row[j] = best;
-        }
-    }
-    return rows[na % 3][nb];
-}
-
-const char *cli_nearest(const char *text, const char *const *names, size_t count)
-{
-    const char *nearest = NULL;
-    size_t least = strlen(text) / 3 + 2; /* further away it is another word */
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(text, names[i]);
-        if (d < least) {
-            least = d;
-            nearest = names[i];
-        }
-    }
-    return nearest;
-}
+#define OPTIONS_MAX 24
+#define SHORT_BYTES (2 * OPTIONS_MAX + 4)
+#define NAME_BYTES  33
+#define LONG_BASE   1000 /* getopt_long's value of option i is LONG_BASE + i */
 
 /* ---- values ---- */
 
@@ -109,10 +68,37 @@ static int format_parse(const char *text, bool *json)
     return *json || strcmp(text, "table") == 0 ? SKEIN_OK : SKEIN_INVALID;
 }
 
+/* A form, or else the name of a file. */
+static int result_parse(const char *text, struct cli_result *result)
+{
+    if (format_parse(text, &result->json) == SKEIN_OK)
+        return SKEIN_OK;
+    if (!*text || result->file)
+        return SKEIN_INVALID;
+    result->file = text;
+    return SKEIN_OK;
+}
+
+static int text_parse(const struct cli_option *option, const char *text, const char **place)
+{
+    *place = text;
+    if (!option->choices)
+        return SKEIN_OK;
+    for (const char *const *choice = option->choices; *choice; choice++)
+        if (strcmp(*choice, text) == 0)
+            return SKEIN_OK;
+    return SKEIN_INVALID;
+}
+
 /* What a value must look like, for the message. */
-static const char *wanted(const struct cli_option *option)
+static const char *wanted(const struct cli_option *option, struct buf *words)
 {
     switch (option->type) {
+    case CLI_TEXT:
+        buf_printf(words, "one of");
+        for (const char *const *choice = option->choices; choice && *choice; choice++)
+            buf_printf(words, " %s", *choice);
+        return text_of(words);
     case CLI_NUMBER:
         return "a whole number";
     case CLI_DURATION:
@@ -121,6 +107,8 @@ static const char *wanted(const struct cli_option *option)
         return "a time such as 2026-11-21T09:40:00Z, or -30s for so long ago";
     case CLI_FORMAT:
         return "json or table";
+    case CLI_RESULT:
+        return "json, table, or one file";
     case CLI_LIST:
         return "given at most 32 times";
     default:
@@ -139,8 +127,7 @@ static int value_set(const struct cli_option *option, const char *text, void *op
         *(bool *)place = true;
         return SKEIN_OK;
     case CLI_TEXT:
-        *(const char **)place = text;
-        return SKEIN_OK;
+        return text_parse(option, text, place);
     case CLI_LIST:
         if (list->count == CLI_LIST_MAX)
             return SKEIN_INVALID;
@@ -148,6 +135,8 @@ static int value_set(const struct cli_option *option, const char *text, void *op
         return SKEIN_OK;
     case CLI_FORMAT:
         return format_parse(text, place);
+    case CLI_RESULT:
+        return result_parse(text, place);
     case CLI_NUMBER:
         status = number_parse(text, option->max, &number->value);
         break;
@@ -200,7 +189,7 @@ static void say_unknown(const struct cli_command *command, const struct parser *
     const char *text = argv[optind - 1];
     const char *near = NULL;
     if (strncmp(text, "--", 2) == 0) {
-        char name[NAME_MAX_BYTES + 1];
+        char name[NAME_BYTES];
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(text + 2, "="), text + 2);
         near = cli_nearest(name, p->names, p->count + 1);
         say_error("%s: unknown option %s%s%s%s", command->name, text,
@@ -245,8 +234,10 @@ static int parse(const struct cli_command *command, int argc, char **argv, void 
             return CLI_USAGE;
         }
         if (value_set(option, optarg, options) != SKEIN_OK) {
+            struct buf words = {0};
             say_error("%s: --%s %s: must be %s", command->name, option->name, optarg,
-                      wanted(option));
+                      wanted(option, &words));
+            buf_fini(&words);
             return CLI_USAGE;
         }
     }
@@ -270,38 +261,4 @@ int cli_command_run(const struct cli_command *command, int argc, char **argv)
         return CLI_USAGE;
     }
     return command->run(options, count, argv + optind);
-}
-
-/* ---- help ---- */
-
-void cli_command_help(const struct cli_command *command)
-{
-    printf("Usage: skein %s [OPTIONS] %s\n\n%s.\n", command->name, command->arguments,
-           command->summary);
-    if (command->details)
-        printf("\n%s", command->details);
-    printf("\nOptions:\n");
-    for (const struct cli_option *o = command->options; o->type; o++) {
-        char left[64];
-        char letter[8] = "    ";
-        if (o->letter)
-            snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-        snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name, o->value ? " " : "",
-                 o->value ? o->value : "");
-        printf("  %-26s  %s\n", left, o->help);
-    }
-    printf("  %-26s  %s\n", "-h, --help", "this text");
-    if (command->examples)
-        printf("\nExamples:\n%s", command->examples);
-}
-
-void cli_help(void)
-{
-    printf("skein: what happened just before, on one process or on the whole fleet.\n\n"
-           "Usage: skein COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:\n");
-    for (const struct cli_command *const *c = cli_commands; *c; c++)
-        printf("  %-10s  %s\n", (*c)->name, (*c)->summary);
-    printf("\n`skein COMMAND --help` says more, with examples. `skein --version` prints the "
-           "version.\nExit status: 0 ok, 1 failed, 2 wrong usage.\n"
-           "Environment: SKEIN_COLLECTOR (URL of the collector), NO_COLOR.\n");
 }

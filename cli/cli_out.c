@@ -80,6 +80,15 @@ void text_put_safe(struct buf *out, const char *text, size_t n)
     }
 }
 
+const char *text_of(struct buf *b)
+{
+    buf_put_u8(b, 0);
+    if (b->status != SKEIN_OK)
+        return "";
+    b->len--;
+    return (const char *)b->data;
+}
+
 bool out_write(const struct buf *b)
 {
     if (b->status != SKEIN_OK) {

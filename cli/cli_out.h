@@ -26,6 +26,9 @@ const char *colour_off(FILE *out);
 /* Appends text with control characters written as \xNN. */
 void text_put_safe(struct buf *out, const char *text, size_t n);
 
+/* A buffer as text; "" after it ran out of memory. */
+const char *text_of(struct buf *b);
+
 /* Writes a buffer's bytes to standard output; false after a failure, which has been told. */
 bool out_write(const struct buf *b);
 

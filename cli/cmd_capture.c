@@ -1,87 +1,183 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * skein capture: one capture, shown, stopped or deleted. One thread.
+ * skein capture: one capture, shown, changed, stopped or deleted. One thread.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli_capture.h"
-#include "cli_out.h"
+#include "cli_resource.h"
+#include "cmd.h"
+#include "json.h"
+
+#define NS_PER_MS 1000000
 
 struct options {
-    const char *collector;
-    bool json, stop, remove, wait;
+    const char *collector, *reason;
+    struct cli_number ttl;
+    bool json, wait, keep, pin, unpin;
 };
 
-static const struct cli_option options[] = {
-    CLI_OPTION(CLI_FLAG, 0, "stop", NULL, struct options, stop,
-               "take what is there now, do not wait for the post window"),
-    CLI_OPTION(CLI_FLAG, 0, "delete", NULL, struct options, remove,
-               "delete the capture and its stored data"),
+static const struct cli_option options[] = {CLI_OUTPUT(struct options),
+                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+
+static const struct cli_option wait_options[] = {
     CLI_OPTION(CLI_FLAG, 'w', "wait", NULL, struct options, wait, "wait until it is final"),
+    CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+
+static const struct cli_option update_options[] = {
+    CLI_OPTION(CLI_DURATION, 0, "ttl", "TIME", struct options, ttl,
+               "delete it that long after its end"),
+    CLI_OPTION(CLI_FLAG, 0, "no-ttl", NULL, struct options, keep, "keep it without a bound"),
+    CLI_OPTION(CLI_FLAG, 0, "pin", NULL, struct options, pin,
+               "keep it, whatever its ttl and the quotas"),
+    CLI_OPTION(CLI_FLAG, 0, "unpin", NULL, struct options, unpin, "pin it no longer"),
+    CLI_OPTION(CLI_TEXT, 0, "reason", "TEXT", struct options, reason, "why it was taken"),
     CLI_OUTPUT(struct options),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
-static int stop(const struct api *api, const char *id, cJSON **capture)
-{
-    struct buf path = {0};
-    capture_path(&path, id, ":stop");
-    int status = api_call(api, "POST", api_text(&path), NULL, capture);
-    buf_fini(&path);
-    return status;
-}
+static const struct resource captures = {"capture", "/captures"};
 
-static int delete (const struct api *api, const char *id)
+/* Waits where that is asked for, and prints it; takes the capture. A final capture with gaps is
+ * CLI_INCOMPLETE to who has waited for it. */
+static int present(const struct api *api, const struct options *o, cJSON *capture)
 {
-    struct buf path = {0};
-    capture_path(&path, id, "");
-    int status = api_call(api, "DELETE", api_text(&path), NULL, NULL);
-    buf_fini(&path);
-    if (status != CLI_OK)
-        return status;
-    printf("capture %s and its stored data are deleted\n", id);
-    return out_close();
-}
-
-static int run(const void *values, int count, char **arguments)
-{
-    const struct options *o = values;
-    const char *id = arguments[0];
-    struct api api;
-    cJSON *capture = NULL;
-    (void)count;
-    if (o->stop && o->remove) {
-        say_error("capture: --stop and --delete exclude each other");
-        return CLI_USAGE;
+    int status = CLI_OK;
+    char id[33];
+    snprintf(id, sizeof(id), "%s", json_text_at(capture, "capture"));
+    if (o->wait && capture_running(capture)) {
+        status = capture_wait(api, id, capture_until_ns(capture), false, &capture);
+        if (status != CLI_OK)
+            return status;
     }
-    if (!capture_id_valid(id))
-        return CLI_USAGE;
-    if (api_init(&api, o->collector) != CLI_OK)
-        return CLI_FAILED;
-    if (o->remove)
-        return delete (&api, id);
-    int status = o->stop ? stop(&api, id, &capture) : capture_get(&api, id, &capture);
-    if (status == CLI_OK && o->wait && capture_running(capture)) {
-        uint64_t until_ns = capture_until_ns(capture);
-        cJSON_Delete(capture);
-        status = capture_wait(&api, id, until_ns, &capture);
-    }
-    if (status == CLI_OK)
-        status = o->json ? json_show(capture) : capture_show(capture);
+    status = o->json ? json_show(capture) : capture_show(capture);
+    if (status == CLI_OK && o->wait)
+        status = capture_exit(capture);
     cJSON_Delete(capture);
     return status;
 }
 
-const struct cli_command cmd_capture = {
-    .name = "capture",
+static int call(const struct options *o, const char *id, const char *method, const char *rest,
+                const cJSON *body)
+{
+    struct api api;
+    struct buf path = {0};
+    cJSON *capture = NULL;
+    if (!capture_id_valid(id))
+        return CLI_USAGE;
+    int status = api_init(&api, o->collector);
+    if (status != CLI_OK)
+        return status;
+    buf_printf(&path, "/captures/%s%s", id, rest);
+    status = api_call(&api, method, text_of(&path), body, &capture);
+    buf_fini(&path);
+    return status == CLI_OK ? present(&api, o, capture) : status;
+}
+
+static int show(const void *values, int count, char **arguments)
+{
+    (void)count;
+    return call(values, arguments[0], "GET", "", NULL);
+}
+
+static int stop(const void *values, int count, char **arguments)
+{
+    (void)count;
+    return call(values, arguments[0], "POST", ":stop", NULL);
+}
+
+static int update(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    (void)count;
+    if ((o->ttl.given && o->keep) || (o->pin && o->unpin)) {
+        say_error("capture update: --%s and --%s exclude each other", o->keep ? "ttl" : "pin",
+                  o->keep ? "no-ttl" : "unpin");
+        return CLI_USAGE;
+    }
+    if (!o->ttl.given && !o->keep && !o->pin && !o->unpin && !o->reason) {
+        say_error("capture update: what is to be changed? See: skein capture update --help");
+        return CLI_USAGE;
+    }
+    cJSON *body = cJSON_CreateObject();
+    if (o->ttl.given)
+        json_add_u64(body, "ttl_ms", o->ttl.value / NS_PER_MS);
+    if (o->keep)
+        cJSON_AddNullToObject(body, "ttl_ms");
+    if (o->pin || o->unpin)
+        cJSON_AddBoolToObject(body, "pin", o->pin);
+    if (o->reason)
+        cJSON_AddStringToObject(body, "reason", o->reason);
+    int status = call(o, arguments[0], "PATCH", "", body);
+    cJSON_Delete(body);
+    return status;
+}
+
+static int drop(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    for (int i = 0; i < count; i++)
+        if (!capture_id_valid(arguments[i]))
+            return CLI_USAGE;
+    return resource_each(&captures, o->collector, o->json, resource_delete, count, arguments);
+}
+
+/* ---- the table ---- */
+
+static const struct cli_command capture_show_command = {
+    .name = "capture show",
     .arguments = "ID",
-    .summary = "Show, wait for, stop or delete one capture",
-    .examples = "  skein capture 0193a5c0e1f27d3b8c4e5f60718293a4\n"
-                "  skein capture --wait 0193a5c0e1f27d3b8c4e5f60718293a4\n"
-                "  skein capture --stop 0193a5c0e1f27d3b8c4e5f60718293a4\n",
-    .options = options,
+    .summary = "Show a capture: its targets, losses and verdict",
+    .examples = "  skein capture show --wait 0193a5c0e1f27d3b8c4e5f60718293a4\n",
+    .options = wait_options,
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = 1,
-    .run = run,
+    .run = show,
+};
+static const struct cli_command capture_update = {
+    .name = "capture update",
+    .arguments = "ID",
+    .summary = "Change how long a capture is kept, or its reason",
+    .examples = "  skein capture update --pin --reason 'outage of the 21st' "
+                "0193a5c0e1f27d3b8c4e5f60718293a4\n",
+    .options = update_options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = update,
+};
+static const struct cli_command capture_stop = {
+    .name = "capture stop",
+    .arguments = "ID",
+    .summary = "End a running capture now; what is there is kept",
+    .options = wait_options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = stop,
+};
+static const struct cli_command capture_delete = {
+    .name = "capture delete",
+    .arguments = "ID...",
+    .summary = "Delete captures, and of their data what no other capture has",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = CLI_ARGUMENTS_ANY,
+    .run = drop,
+};
+
+static const struct cli_command *const actions[] = {&capture_show_command, &capture_update,
+                                                    &capture_stop, &capture_delete, NULL};
+
+const struct cli_command cmd_capture = {
+    .name = "capture",
+    .arguments = "",
+    .summary = "Show, change, stop or delete one capture",
+    .examples = "  skein capture show 0193a5c0e1f27d3b8c4e5f60718293a4\n"
+                "  skein capture stop --wait 0193a5c0e1f27d3b8c4e5f60718293a4\n"
+                "  skein capture update --ttl 30d 0193a5c0e1f27d3b8c4e5f60718293a4\n",
+    .actions = actions,
 };

@@ -2,8 +2,8 @@
  *
  * skein captures: the captures that the collector holds, newest first. One thread.
  */
-#include "cli_api.h"
-#include "cli_out.h"
+#include "cli_resource.h"
+#include "cmd.h"
 
 struct options {
     const char *collector, *selector, *status;
@@ -11,9 +11,11 @@ struct options {
     bool json;
 };
 
+static const char *const statuses[] = {"running", "complete", "incomplete", "stopped", NULL};
+
 static const struct cli_option options[] = {
     CLI_SELECTOR(struct options),
-    CLI_OPTION(CLI_TEXT, 's', "status", "STATUS", struct options, status,
+    CLI_CHOICE('s', "status", "STATUS", struct options, status, statuses,
                "running, complete, incomplete or stopped"),
     CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
                "no older than this: 2026-11-21T09:40:00Z, or -2h"),
@@ -24,42 +26,32 @@ static const struct cli_option options[] = {
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
-static const struct table_column columns[] = {{"CREATED", "created", TABLE_TEXT},
-                                              {"STATUS", "status", TABLE_STATUS},
-                                              {"TRIGGER", "trigger.type", TABLE_TEXT},
-                                              {"RULE", "trigger.rule", TABLE_TEXT},
-                                              {"SELECTOR", "selector", TABLE_TEXT},
-                                              {"EVENTS", "ledger.stored", TABLE_NUMBER},
-                                              {"CAPTURE", "capture", TABLE_TEXT},
-                                              {"VERDICT", "verdict.text", TABLE_TEXT},
-                                              {NULL, NULL, TABLE_TEXT}};
+static const struct table_column columns[] = {
+    {"CREATED", "created", TABLE_TEXT},        {"KIND", "kind", TABLE_TEXT},
+    {"STATUS", "status", TABLE_STATUS},        {"TRIGGER", "trigger.type", TABLE_TEXT},
+    {"RULE", "trigger.rule", TABLE_TEXT},      {"SELECTOR", "selector", TABLE_TEXT},
+    {"EVENTS", "ledger.stored", TABLE_NUMBER}, {"CAPTURE", "capture", TABLE_TEXT},
+    {"VERDICT", "verdict.text", TABLE_TEXT},   {NULL, NULL, TABLE_TEXT}};
 
 static int run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
     struct buf path = {0};
-    cJSON *items = NULL;
-    bool more = false;
     (void)count;
     (void)arguments;
-    if (api_init(&api, o->collector) != CLI_OK)
-        return CLI_FAILED;
+    int status = api_init(&api, o->collector);
+    if (status != CLI_OK)
+        return status;
     buf_printf(&path, "/captures");
     api_query(&path, "selector", o->selector);
     api_query(&path, "status", o->status);
     api_query_time(&path, "from", &o->from);
     api_query_time(&path, "to", &o->to);
-    int status =
-        api_list(&api, api_text(&path), o->limit.given ? o->limit.value : 50, &items, &more);
-    if (status == CLI_OK)
-        status = table_print(items, o->json, columns,
-                             "no captures; take one: skein snapshot -l service=NAME");
-    if (status == CLI_OK && more && !o->limit.given)
-        say_warning("there are older captures; --limit 0 lists all");
-    cJSON_Delete(items);
-    buf_fini(&path);
-    return status;
+    return listing_show(&api, &path,
+                        &(struct listing){columns,
+                                          "no captures; take one: skein snapshot -l service=NAME",
+                                          o->limit.given ? o->limit.value : 50, o->json});
 }
 
 const struct cli_command cmd_captures = {

@@ -14,6 +14,7 @@
 #include "cli_out.h"
 #include "cli_trace.h"
 #include "clock.h"
+#include "cmd.h"
 #include "trace_json.h"
 #include "trace_text.h"
 
@@ -26,8 +27,11 @@ struct options {
     bool json, begins;
 };
 
+/* trace_kind_text() of each. */
+static const char *const types[] = {"region", "instant", "counter", "log", "open",
+                                    "loss",   "begin",   "end",     NULL};
+
 static const struct cli_option options[] = {
-    CLI_OPTION(CLI_FLAG, 'j', "json", NULL, struct options, json, "one JSON object a line"),
     CLI_OPTION(CLI_TEXT, 0, "from", "TIME", struct options, from,
                "from then on: 2026-11-21T09:40:00Z, -5s (before the end), +2s (after the start)"),
     CLI_OPTION(CLI_TEXT, 0, "to", "TIME", struct options, to, "until then"),
@@ -35,17 +39,20 @@ static const struct cli_option options[] = {
                "of that thread alone; the name may have * and ?"),
     CLI_OPTION(CLI_TEXT, 'n', "name", "NAME", struct options, name,
                "events of that name; may have * and ?"),
-    CLI_OPTION(CLI_TEXT, 0, "type", "TYPE", struct options, type,
-               "region, instant, counter, log, open, loss or end"),
+    CLI_CHOICE(0, "type", "TYPE", struct options, type, types,
+               "region, instant, counter, log, open, loss, begin or end"),
     CLI_OPTION(CLI_TEXT, 'p', "process", "ID|PID", struct options, process,
                "of that process alone"),
     CLI_OPTION(CLI_DURATION, 'd', "min-dur", "TIME", struct options, min_dur,
                "regions that took at least so long, and nothing else"),
     {CLI_NUMBER, 0, "longest", "N", "the N longest regions, as a table (or as lines with --json)",
-     offsetof(struct options, longest), LONGEST_MAX},
+     offsetof(struct options, longest), LONGEST_MAX, NULL},
     CLI_OPTION(CLI_NUMBER, 0, "limit", "N", struct options, limit, "stop after N events"),
     CLI_OPTION(CLI_FLAG, 0, "begins", NULL, struct options, begins,
                "also a line where a region begins, not only where it ends"),
+    CLI_OPTION(CLI_FORMAT, 'o', "output", "FORM", struct options, json,
+               "table or json: one object a line (default: table)"),
+    CLI_OPTION(CLI_FLAG, 'j', "json", NULL, struct options, json, "short for -o json"),
     CLI_OPTIONS_END};
 
 /* What the options mean for one file. */
@@ -213,23 +220,11 @@ static int cat_file(const char *path, const struct options *o, struct output *ou
     return status;
 }
 
-static bool type_known(const char *type)
-{
-    for (int kind = TRACE_BEGIN; kind <= TRACE_END_ONLY; kind++)
-        if (strcmp(type, trace_kind_text((uint8_t)kind)) == 0)
-            return true;
-    say_error("cat: --type %s: must be region, instant, counter, log, open, loss, begin or end",
-              type);
-    return false;
-}
-
 static int run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct output out = {.printed = 0};
     int status = CLI_OK;
-    if (o->type && !type_known(o->type))
-        return CLI_USAGE;
     if (o->longest.given && longest_new(o->longest.value, o->json, &out.longest) != SKEIN_OK) {
         say_error("out of memory");
         return CLI_FAILED;

@@ -11,18 +11,23 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "cli_trace.h"
+#include "cmd.h"
 #include "perfetto_export.h"
 
 #define EXPORT_STEP_BYTES (1u << 20) /* of packets, which may be far more than the partition */
 
 struct options {
-    const char *to, *file;
+    const char *to;
+    struct cli_result result;
 };
 
+static const char *const forms[] = {"perfetto", NULL};
+
 static const struct cli_option options[] = {
-    CLI_OPTION(CLI_TEXT, 't', "to", "FORM", struct options, to, "perfetto (the only one yet)"),
-    CLI_OPTION(CLI_TEXT, 'o', "output", "FILE", struct options, file,
-               "where to (default: the trace's name with .pftrace; - is standard output)"),
+    CLI_CHOICE('t', "to", "FORM", struct options, to, forms,
+               "perfetto (the only one yet, and the default)"),
+    CLI_OUTPUT_FILE(struct options,
+                    "where to (default: the trace's name with .pftrace; - is standard output)"),
     CLI_OPTIONS_END};
 
 /* "redis.skein" to "redis.pftrace" */
@@ -89,6 +94,19 @@ static int convert(const char *trace, FILE *file, const char *name)
     return status == SKEIN_OK && written && sound ? CLI_OK : CLI_FAILED;
 }
 
+static int said(const char *name, bool json)
+{
+    if (!json) {
+        printf("%s; open it at https://ui.perfetto.dev\n", name);
+        return out_close();
+    }
+    cJSON *said = cJSON_CreateObject();
+    cJSON_AddStringToObject(said, "file", name);
+    int status = json_show(said);
+    cJSON_Delete(said);
+    return status;
+}
+
 static int convert_to_file(const char *trace, const char *name)
 {
     size_t n = strlen(name);
@@ -111,29 +129,25 @@ static int convert_to_file(const char *trace, const char *name)
         }
         if (status != CLI_OK)
             unlink(part);
-        else
-            printf("%s; open it at https://ui.perfetto.dev\n", name);
     }
     free(part);
-    return status == CLI_OK ? out_close() : status;
+    return status;
 }
 
 static int run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     (void)count;
-    if (!o->to || strcmp(o->to, "perfetto") != 0) {
-        say_error("export: --to %s: must be perfetto", o->to ? o->to : "is missing");
-        return CLI_USAGE;
-    }
-    if (o->file && strcmp(o->file, "-") == 0)
+    if (o->result.file && strcmp(o->result.file, "-") == 0)
         return convert(arguments[0], stdout, "standard output");
-    char *name = o->file ? strdup(o->file) : name_for(arguments[0]);
+    char *name = o->result.file ? strdup(o->result.file) : name_for(arguments[0]);
     if (!name) {
         say_error("out of memory");
         return CLI_FAILED;
     }
     int status = convert_to_file(arguments[0], name);
+    if (status == CLI_OK)
+        status = said(name, o->result.json);
     free(name);
     return status;
 }

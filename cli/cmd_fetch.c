@@ -2,69 +2,143 @@
  *
  * skein fetch: downloads the trace of a capture. One thread.
  */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli_capture.h"
 #include "cli_download.h"
 #include "cli_out.h"
+#include "cmd.h"
 
 struct options {
-    const char *collector, *file, *process, *format;
+    const char *collector, *process, *format;
     struct cli_number from, to;
+    struct cli_result result;
+    bool split;
 };
 
+static const char *const formats[] = {"skein", "perfetto", NULL};
+
 static const struct cli_option options[] = {
-    CLI_OPTION(CLI_TEXT, 'o', "output", "FILE", struct options, file,
-               "where to (default: ID.skein, or ID.pftrace)"),
-    CLI_OPTION(CLI_TEXT, 'f', "format", "FORM", struct options, format,
+    CLI_CHOICE('f', "format", "FORM", struct options, format, formats,
                "skein or perfetto (default: skein)"),
     CLI_OPTION(CLI_TEXT, 'p', "process", "ID", struct options, process, "of that process alone"),
+    CLI_OPTION(CLI_FLAG, 's', "split", NULL, struct options, split,
+               "a file for each process; -o is their folder (default: here)"),
     CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
                "only what that time and later needs: 2026-11-21T09:40:00Z, or -30s"),
     CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "only what is needed up to then"),
+    CLI_OUTPUT_FILE(struct options, "where to (default: ID.skein, or ID.pftrace)"),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
+
+static const char *format_of(const struct options *o)
+{
+    return o->format ? o->format : "skein";
+}
+
+static const char *suffix_of(const struct options *o)
+{
+    return strcmp(format_of(o), "skein") == 0 ? "skein" : "pftrace";
+}
+
+static int fetch(const struct api *api, const struct options *o, const char *id,
+                 const char *process, const char *file)
+{
+    uint64_t bytes;
+    struct download download = {id, process, format_of(o), file, &o->from, &o->to};
+    int status = download_run(api, &download, &bytes);
+    return status == CLI_OK ? download_said(&download, bytes, o->result.json) : status;
+}
+
+/* ---- a file for each process ---- */
+
+/* A service may be named "a/b", or as a folder's own names. */
+static void put_name(struct buf *path, const char *text)
+{
+    for (size_t i = 0; text[i]; i++) {
+        bool plain = strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-",
+                            text[i]) != NULL;
+        buf_put_u8(path, plain || (text[i] == '.' && i > 0) ? (uint8_t)text[i] : '_');
+    }
+}
+
+/* FOLDER/SERVICE-HOST-PID-PROCESS.skein: the process's id makes it one of its own. */
+static int fetch_target(const struct api *api, const struct options *o, const char *id,
+                        const cJSON *target)
+{
+    struct buf path = {0};
+    const char *process = json_text_at(target, "process");
+    if (o->process && strcmp(o->process, process) != 0)
+        return CLI_OK;
+    if (o->result.file)
+        buf_printf(&path, "%s/", o->result.file);
+    put_name(&path, json_text_at(target, "service"));
+    buf_printf(&path, "-");
+    put_name(&path, json_text_at(target, "host"));
+    buf_printf(&path, "-%" PRIu64 "-", json_u64_at(target, "pid"));
+    put_name(&path, process);
+    buf_printf(&path, ".%s", suffix_of(o));
+    int status = fetch(api, o, id, process, text_of(&path));
+    buf_fini(&path);
+    return status;
+}
+
+static int fetch_split(const struct api *api, const struct options *o, const char *id)
+{
+    struct buf path = {0};
+    cJSON *manifest = NULL;
+    const cJSON *target;
+    if (o->result.file && mkdir(o->result.file, 0777) < 0 && errno != EEXIST) {
+        say_error("%s: %s", o->result.file, strerror(errno));
+        return CLI_FAILED;
+    }
+    buf_printf(&path, "/captures/%s/manifest", id);
+    int status = api_call(api, "GET", text_of(&path), NULL, &manifest);
+    buf_fini(&path);
+    cJSON_ArrayForEach(target, json_at(manifest, "targets"))
+    {
+        int one = fetch_target(api, o, id, target);
+        status = status == CLI_OK ? one : status;
+    }
+    cJSON_Delete(manifest);
+    return status;
+}
 
 static int run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    const char *format = o->format ? o->format : "skein";
-    bool native = strcmp(format, "skein") == 0;
     struct api api;
-    struct buf text = {0};
     char name[64];
-    uint64_t bytes;
     (void)count;
-    if (!native && strcmp(format, "perfetto") != 0) {
-        say_error("fetch: --format %s: must be skein or perfetto", format);
-        return CLI_USAGE;
-    }
     if (o->from.given && o->to.given && o->from.value > o->to.value) {
         say_error("fetch: --to is before --from");
         return CLI_USAGE;
     }
     if (!capture_id_valid(arguments[0]))
         return CLI_USAGE;
-    if (api_init(&api, o->collector) != CLI_OK)
-        return CLI_FAILED;
-    snprintf(name, sizeof(name), "%s.%s", arguments[0], native ? "skein" : "pftrace");
-    struct download download = {arguments[0], o->process, format, o->file ? o->file : name,
-                                &o->from,     &o->to};
-    if (download_run(&api, &download, &bytes) != CLI_OK)
-        return CLI_FAILED;
-    text_put_bytes(&text, bytes);
-    printf("%s: %s\n", download.file, api_text(&text));
-    buf_fini(&text);
-    return out_close();
+    int status = api_init(&api, o->collector);
+    if (status != CLI_OK)
+        return status;
+    if (o->split)
+        return fetch_split(&api, o, arguments[0]);
+    snprintf(name, sizeof(name), "%s.%s", arguments[0], suffix_of(o));
+    return fetch(&api, o, arguments[0], o->process, o->result.file ? o->result.file : name);
 }
 
 const struct cli_command cmd_fetch = {
     .name = "fetch",
     .arguments = "ID",
     .summary = "Download the trace of a capture; resumes a broken download",
+    .details =
+        "What has come stands in FILE.part until it is whole; the same command goes on where\n"
+        "an earlier one broke off, and begins anew where the collector has other bytes now.\n",
     .examples = "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 -o redis.skein\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 -f perfetto -o redis.pftrace\n"
+                "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --split -o redis/\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --from 2026-11-21T09:40:00Z "
                 "--to 2026-11-21T09:40:02Z\n",
     .options = options,

@@ -7,6 +7,7 @@
 
 #include "cli_api.h"
 #include "cli_out.h"
+#include "cmd.h"
 
 struct options {
     const char *collector;
@@ -67,9 +68,11 @@ static int run(const void *values, int count, char **arguments)
     bool more;
     (void)count;
     (void)arguments;
-    if (api_init(&api, o->collector) != CLI_OK || api_get_ready(&api, "!/readyz", &ready) != CLI_OK)
-        return CLI_FAILED;
-    int status = api_list(&api, "/agents", 0, &agents, &more);
+    int status = api_init(&api, o->collector);
+    if (status == CLI_OK)
+        status = api_get_ready(&api, "!/readyz", &ready);
+    if (status == CLI_OK)
+        status = api_list(&api, "/agents", 0, &agents, &more);
     bool is_ready = cJSON_IsTrue(json_at(ready, "ready"));
     if (status == CLI_OK && o->json) {
         cJSON *all = cJSON_CreateObject();
@@ -82,7 +85,7 @@ static int run(const void *values, int count, char **arguments)
     }
     cJSON_Delete(ready);
     cJSON_Delete(agents);
-    return status == CLI_OK && is_ready ? CLI_OK : CLI_FAILED;
+    return status == CLI_OK && !is_ready ? CLI_FAILED : status;
 }
 
 const struct cli_command cmd_health = {

@@ -10,6 +10,7 @@
 #include "cli_out.h"
 #include "cli_trace.h"
 #include "clock.h"
+#include "cmd.h"
 #include "json.h"
 
 struct options {

@@ -2,8 +2,8 @@
  *
  * skein ps: the processes that the collector knows. One thread.
  */
-#include "cli_api.h"
-#include "cli_out.h"
+#include "cli_resource.h"
+#include "cmd.h"
 
 struct options {
     const char *collector, *selector;
@@ -28,22 +28,19 @@ static int run(const void *values, int count, char **arguments)
     const struct options *o = values;
     struct api api;
     struct buf path = {0};
-    cJSON *items = NULL;
-    bool more;
     (void)count;
     (void)arguments;
-    if (api_init(&api, o->collector) != CLI_OK)
-        return CLI_FAILED;
+    int status = api_init(&api, o->collector);
+    if (status != CLI_OK)
+        return status;
     buf_printf(&path, "/processes");
     api_query(&path, "selector", o->selector);
-    int status = api_list(&api, api_text(&path), 0, &items, &more);
-    if (status == CLI_OK)
-        status = table_print(items, o->json, columns,
-                             o->selector ? "no process matches"
-                                         : "no process is traced; start one: skein run -- PROGRAM");
-    cJSON_Delete(items);
-    buf_fini(&path);
-    return status;
+    return listing_show(
+        &api, &path,
+        &(struct listing){columns,
+                          o->selector ? "no process matches"
+                                      : "no process is traced; start one: skein run -- PROGRAM",
+                          0, o->json});
 }
 
 const struct cli_command cmd_ps = {

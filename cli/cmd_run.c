@@ -16,6 +16,7 @@
 
 #include "cli.h"
 #include "cli_out.h"
+#include "cmd.h"
 #include "selector.h"
 #include "skein/skein.h"
 

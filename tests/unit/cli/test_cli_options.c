@@ -19,7 +19,7 @@ struct options {
 static const struct cli_option rows[] = {
     CLI_OPTION(CLI_TEXT, 't', "text", "TEXT", struct options, text, ""),
     CLI_OPTION(CLI_LIST, 0, "item", "TEXT", struct options, list, ""),
-    {CLI_NUMBER, 'n', "number", "N", "", offsetof(struct options, number), 100},
+    {CLI_NUMBER, 'n', "number", "N", "", offsetof(struct options, number), 100, NULL},
     CLI_OPTION(CLI_DURATION, 0, "for", "TIME", struct options, duration, ""),
     CLI_OPTION(CLI_FLAG, 'f', "flag", NULL, struct options, flag, ""),
     CLI_OUTPUT(struct options),

@@ -7,3 +7,24 @@ foreach(test trace_commands download)
     target_include_directories(t_unit_cli_${test} PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/format)
     target_compile_definitions(t_unit_cli_${test} PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>")
 endforeach()
+
+# What is made from the tables of commands: completion, pressed as the shells press it, and man
+# pages, read by whichever linters there are.
+find_program(BASH bash)
+if(BASH)
+    add_test(NAME unit/cli/completion COMMAND ${BASH} ${CMAKE_SOURCE_DIR}/tests/unit/cli/completion.sh
+        $<TARGET_FILE:skein_cli>)
+    set_tests_properties(unit/cli/completion PROPERTIES LABELS unit TIMEOUT 120)
+endif()
+find_program(GROFF groff)
+find_program(MANDOC mandoc)
+foreach(linter groff mandoc)
+    string(TOUPPER ${linter} found)
+    set(groff_options -man -ww -z -Tutf8)
+    set(mandoc_options -T lint -W warning)
+    if(${found})
+        add_test(NAME unit/cli/man_${linter} COMMAND ${CMAKE_SOURCE_DIR}/tests/unit/cli/man.sh
+            $<TARGET_FILE:skein_cli> ${${found}} ${${linter}_options})
+        set_tests_properties(unit/cli/man_${linter} PROPERTIES LABELS unit TIMEOUT 120)
+    endif()
+endforeach()

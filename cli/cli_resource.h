@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What commands do alike with the things that a collector holds by name: list them, apply files of
+ * them, show, match and delete them. Failures have been told when these return. One thread.
+ */
+#ifndef CLI_RESOURCE_H
+#define CLI_RESOURCE_H
+
+#include "cli_api.h"
+#include "cli_out.h"
+
+struct resource {
+    const char *noun;   /* "rule" */
+    const char *folder; /* "/rules" */
+};
+
+/* A listing at `path`, printed; `limit` items (0: all), and a word where there are more. `path` is
+ * freed. */
+struct listing {
+    const struct table_column *columns;
+    const char *empty; /* what a table without rows says */
+    uint64_t limit;
+    bool json;
+};
+int listing_show(const struct api *api, struct buf *path, const struct listing *listing);
+
+/* GET folder/name and `rest` behind it; the caller frees *answer. */
+int resource_get(const struct api *api, const struct resource *r, const char *name,
+                 const char *rest, cJSON **answer);
+
+/* Calls fn for each argument; goes on after a failure and returns the first one. */
+typedef int resource_fn(const struct api *api, const struct resource *r, const char *argument,
+                        bool json);
+int resource_each(const struct resource *r, const char *collector, bool json, resource_fn *fn,
+                  int count, char **arguments);
+
+/* PUT of each that a JSON file holds: one, or an array of them. "-" is standard input. */
+resource_fn resource_apply;
+
+resource_fn resource_delete;
+
+/* Whom it matches now. */
+resource_fn resource_matches;
+
+/* "rule NAME is deleted", or {"rule":"NAME","result":"deleted"}. */
+int resource_said(const struct resource *r, const char *name, const char *result, bool json);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The commands of `skein`, for its table (cli_main.c) alone.
+ */
+#ifndef CMD_H
+#define CMD_H
+
+#include "cli.h"
+
+extern const struct cli_command cmd_run, cmd_ps, cmd_snapshot, cmd_record, cmd_stream, cmd_captures,
+    cmd_capture, cmd_fetch, cmd_info, cmd_check, cmd_cat, cmd_export, cmd_rule, cmd_health,
+    cmd_help, cmd_completion;
+
+#endif

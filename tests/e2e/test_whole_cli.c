@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * `skein` as people and scripts use it, against the real daemons and a traced program. One thread.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "whole.h"
+
+static struct whole w;
+static struct load load;
+static char *out, collector[64];
+
+static void set_up(void)
+{
+    whole_init(&w, NULL, NULL);
+    whole_collector_start(&w);
+    whole_agent_start(&w);
+    load_start(&w,
+               &(struct load_options){
+                   .service = "shop/front", .threads = 2, .burst = 20, .pause_us = 2000},
+               &load);
+    load_wait_attached(&load);
+    whole_wait_live(&w, "service%3Dshop%2Ffront", 1);
+    out = whole_path(&w, "out");
+    (void)snprintf(collector, sizeof collector, "SKEIN_COLLECTOR=http://127.0.0.1:%u", w.http);
+}
+
+static void tear_down(void)
+{
+    load_free(&load);
+    whole_fini(&w);
+    free(out);
+}
+
+static pid_t start(const char *const *words)
+{
+    const char *argv[24] = {SKEIN_PROGRAM};
+    for (size_t n = 0; words[n]; n++)
+        argv[n + 1] = words[n];
+    (void)remove(out); /* spawn() appends */
+    struct spawn_options options = {
+        .env = (const char *const[]){collector, NULL}, .folder = w.folder, .out_file = out};
+    return spawn(argv, &options);
+}
+
+/* Standard output and error, freed by the caller. */
+static char *output(void)
+{
+    char *text = file_read(out, NULL);
+    ck_assert_ptr_nonnull(text);
+    return text;
+}
+
+static void expect(int status, const char *const *words)
+{
+    int got = spawn_wait(start(words), 0);
+    char *text = output();
+    ck_assert_msg(got == status, "skein %s %s: %d instead of %d: %s", words[0], words[1], got,
+                  status, text);
+    free(text);
+}
+#define EXPECT(status, ...) expect(status, (const char *const[]){__VA_ARGS__, NULL})
+
+/* What a command that must succeed prints, as JSON; freed by the caller. */
+static cJSON *printed(const char *const *words)
+{
+    expect(0, words);
+    char *text = output();
+    cJSON *json = cJSON_Parse(text);
+    ck_assert_msg(json != NULL, "skein %s prints no JSON: %s", words[0], text);
+    free(text);
+    return json;
+}
+#define PRINTED(...) printed((const char *const[]){__VA_ARGS__, NULL})
+
+static const cJSON *at(const cJSON *object, const char *name)
+{
+    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
+    ck_assert_msg(member != NULL, "no member %s", name);
+    return member;
+}
+
+/* Takes a snapshot; its id is written into id[33]. */
+static void snapshot_id(char *id)
+{
+    cJSON *capture = PRINTED("snapshot", "-l", "service=shop/front", "--pre", "1s", "--json");
+    ck_assert_str_eq(whole_str(capture, "status"), "complete");
+    (void)snprintf(id, 33, "%s", whole_str(capture, "capture"));
+    cJSON_Delete(capture);
+}
+
+static size_t files_in(const char *folder, const char *pattern)
+{
+    char command[4096];
+    char count[16] = "";
+    (void)snprintf(command, sizeof command, "ls '%s' | grep -c '%s'", folder, pattern);
+    FILE *pipe = popen(command, "re"); /* NOLINT(cert-env33-c): words of this test's own */
+    ck_assert_ptr_nonnull(pipe);
+    ck_assert_ptr_nonnull(fgets(count, sizeof count, pipe));
+    (void)pclose(pipe);
+    return strtoul(count, NULL, 10);
+}
+
+START_TEST(a_snapshot_is_taken_fetched_changed_and_deleted)
+{
+    char id[33];
+    EXPECT(0, "snapshot", "-l", "service=shop/front", "-o", "a.skein", "--ttl", "1h");
+    EXPECT(0, "check", "a.skein");
+    EXPECT(1, "snapshot", "-l", "service=nobody");
+    snapshot_id(id);
+    EXPECT(0, "fetch", id, "--from", "-1s", "-o", "slice.skein");
+    EXPECT(0, "check", "slice.skein");
+    EXPECT(0, "fetch", id, "--split", "-o", "each");
+    char *each = whole_path(&w, "each");
+    ck_assert_uint_eq(files_in(each, "^shop_front-.*\\.skein$"), 1);
+    free(each);
+    cJSON *capture = PRINTED("capture", "update", id, "--pin", "--reason", "kept", "-o", "json");
+    ck_assert(cJSON_IsTrue(at(capture, "pin")));
+    cJSON_Delete(capture);
+    cJSON *captures = PRINTED("captures", "--status", "complete", "-n", "1", "-o", "json");
+    ck_assert_int_eq(cJSON_GetArraySize(captures), 1);
+    ck_assert_str_eq(whole_str(captures->child, "capture"), id);
+    cJSON_Delete(captures);
+    EXPECT(0, "capture", "delete", id);
+    EXPECT(1, "capture", "show", id);
+    EXPECT(2, "capture", "show", "not-an-id");
+}
+END_TEST
+
+static bool stores_something(void *unused)
+{
+    (void)unused;
+    cJSON *captures = whole_get(&w, "/api/v1/captures");
+    const cJSON *first = at(captures, "items")->child;
+    bool stored = first && whole_number(at(first, "ledger"), "stored") > 0;
+    cJSON_Delete(captures);
+    return stored;
+}
+
+START_TEST(a_stream_ends_with_an_interrupt_and_is_fetched)
+{
+    pid_t stream = start(
+        (const char *const[]){"stream", "-l", "service=shop/front", "-o", "stream.skein", NULL});
+    ck_assert(wait_until(stores_something, NULL, 0));
+    int status = spawn_stop(stream, SIGINT, 0);
+    char *text = output();
+    ck_assert_msg(status == 0, "%d: %s", status, text);
+    ck_assert_ptr_nonnull(strstr(text, "stopped: 1 of 1 targets"));
+    free(text);
+    EXPECT(0, "check", "stream.skein");
+}
+END_TEST
+
+START_TEST(rules_are_applied_shown_and_deleted)
+{
+    char *file = whole_path(&w, "rule.json");
+    file_write_text(file, "{\"name\":\"hourly\",\"selector\":\"service=shop/front\","
+                          "\"when\":{\"schedule\":{\"every_ms\":3600000}}}");
+    cJSON *said = PRINTED("rule", "apply", file, "-o", "json");
+    ck_assert_str_eq(whole_str(said, "result"), "applied");
+    cJSON_Delete(said);
+    cJSON *rules = PRINTED("rule", "-o", "json"); /* ls is what is meant */
+    ck_assert_str_eq(whole_str(rules->child, "name"), "hourly");
+    cJSON_Delete(rules);
+    cJSON *matches = PRINTED("rule", "matches", "hourly", "-o", "json");
+    ck_assert_double_eq(whole_number(matches, "matches"), 1);
+    cJSON_Delete(matches);
+    EXPECT(0, "rule", "show", "hourly");
+    EXPECT(0, "rule", "history", "hourly");
+    EXPECT(0, "rule", "delete", "hourly");
+    EXPECT(1, "rule", "show", "hourly");
+    EXPECT(2, "rule", "shwo", "hourly");
+    free(file);
+}
+END_TEST
+
+START_TEST(an_exit_status_says_that_nobody_answers)
+{
+    whole_kill(&w.collector);
+    EXPECT(4, "captures");
+    EXPECT(4, "snapshot", "-l", "service=shop/front");
+    EXPECT(4, "fetch", "0193a5c0e1f27d3b8c4e5f60718293a4");
+    whole_collector_start(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("whole_cli");
+    TCase *tests = tcase_create("whole_cli");
+    tcase_set_timeout(tests, 0);
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, a_snapshot_is_taken_fetched_changed_and_deleted);
+    tcase_add_test(tests, a_stream_ends_with_an_interrupt_and_is_fetched);
+    tcase_add_test(tests, rules_are_applied_shown_and_deleted);
+    tcase_add_test(tests, an_exit_status_says_that_nobody_answers);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}
