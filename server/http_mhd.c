@@ -1,62 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP server over libmicrohttpd, which http_mhd*.c alone know. Owns the
- * listening socket, a pool of poll() threads (epoll stalls at multiples of 128 ready connections).
- * libmicrohttpd's own timeout only sees silence, so http_watch.c holds each connection to a
- * deadline: a request must be whole in time, and an answer must keep moving. A handler never sees a
- * request before its body is whole and within its limit.
+ * The HTTP server over libmicrohttpd, which http_mhd*.c alone know: from a connection to a
+ * handler; http_mhd_reply.c makes the answers. Owns the listening socket and a pool of poll()
+ * threads (epoll stalls at multiples of 128 ready connections). libmicrohttpd's own timeout only
+ * sees silence, so http_watch.c holds each connection to a deadline: a request must be whole in
+ * time, and an answer must keep moving. A handler never sees a request before its body is whole and
+ * within its limit.
  */
-#include <microhttpd.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "http_int.h"
+#include "http_mhd_int.h"
 #include "json.h"
 #include "metrics.h"
-#include "problem.h"
 
 #define URI_BYTES_MAX     8192u
 #define CONNECTION_MEMORY (32u << 10)
-#define EXTRA_HEADERS_MAX 8
 #define DISCARD_BYTES_MAX (UINT64_C(8) << 20)
-
-struct http_server {
-    struct MHD_Daemon *daemon;
-    const struct http_route *routes;
-    void *context;
-    struct http_settings settings;
-    int listen_fd;
-    unsigned port;
-    struct http_watch *watch;
-    struct http_lives *lives;
-    bool stopping; /* atomic */
-};
-
-struct http_exchange {
-    struct http_server *server;
-    struct MHD_Connection *connection;
-    struct http_link *link;
-    const char *method, *path; /* libmicrohttpd's, as long as the request lives */
-    char request_id[HTTP_REQUEST_ID_BYTES], address[HTTP_ADDRESS_BYTES];
-    struct principal principal;
-    struct selector *selector; /* what the principal is confined to */
-    size_t uri_bytes;
-    bool begun, body_too_large, dispatched;
-    uint64_t body_received;
-    struct buf body;
-    struct http_match match;
-    struct {
-        const char *name;
-        char *value;
-    } headers[EXTRA_HEADERS_MAX];
-    size_t header_count;
-    struct MHD_Response *response;
-    unsigned status;
-};
 
 /* ---- connections ---- */
 
@@ -175,150 +138,6 @@ cJSON *http_body_json(struct http_exchange *x)
         return NULL;
     }
     return json;
-}
-
-/* ---- the answer ---- */
-
-void http_add_header(struct http_exchange *x, const char *name, const char *value)
-{
-    char *copy = x->header_count < EXTRA_HEADERS_MAX ? strdup(value) : NULL;
-    if (copy == NULL)
-        return;
-    x->headers[x->header_count].name = name;
-    x->headers[x->header_count].value = copy;
-    x->header_count++;
-}
-
-/* Takes the response: it replaces none, because the first answer stands. */
-static void set_response(struct http_exchange *x, unsigned status, const char *type,
-                         struct MHD_Response *response)
-{
-    if (response == NULL)
-        return;
-    if (x->response != NULL) {
-        MHD_destroy_response(response);
-        return;
-    }
-    if (type != NULL)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(response, "X-Request-Id", x->request_id);
-    for (size_t i = 0; i < x->header_count; i++)
-        MHD_add_response_header(response, x->headers[i].name, x->headers[i].value);
-    if (__atomic_load_n(&x->server->stopping, __ATOMIC_RELAXED))
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-    x->response = response;
-    x->status = status;
-}
-
-void http_reply(struct http_exchange *x, unsigned status, const char *type, const void *body,
-                size_t n)
-{
-    /* The cast is for libmicrohttpd's prototype; MUST_COPY only reads. */
-    union {
-        const void *in;
-        void *out;
-    } bytes = {.in = n > 0 ? body : ""};
-    metrics_add(http_bytes_total, n);
-    set_response(x, status, type,
-                 MHD_create_response_from_buffer(n, bytes.out, MHD_RESPMEM_MUST_COPY));
-}
-
-void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json)
-{
-    struct buf text = {0};
-    if (json != NULL && status >= 400)
-        cJSON_AddStringToObject(json, "request_id", x->request_id);
-    if (json != NULL)
-        json_print(json, &text);
-    cJSON_Delete(json);
-    if (text.len > 0 && text.status == SKEIN_OK) {
-        buf_put_u8(&text, '\n');
-        http_add_header(x, "Cache-Control", "no-store");
-        http_reply(x, status, status >= 400 ? PROBLEM_TYPE : "application/json", text.data,
-                   text.len);
-    }
-    buf_fini(&text); /* out of memory: no answer given, which becomes a 500 */
-}
-
-void http_problem(struct http_exchange *x, unsigned status, const char *field, const char *format,
-                  ...)
-{
-    char detail[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(detail, sizeof detail, format, args);
-    va_end(args);
-    if (status == 503)
-        http_add_header(x, "Retry-After", "5");
-    http_reply_json(x, status, problem_new(status, field, detail));
-}
-
-/* ---- bodies made while they are sent ---- */
-
-static bool reply_part(struct http_exchange *x, unsigned status, const char *type, uint64_t base,
-                       uint64_t length, const struct http_source *source)
-{
-    set_response(x, status, type,
-                 http_body_response(x->server->watch, x->link, source, base, length, NULL));
-    return strcmp(x->method, "HEAD") != 0;
-}
-
-bool http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
-                       const struct http_source *source)
-{
-    return reply_part(x, status, type, 0, size, source);
-}
-
-struct http_live *http_reply_live(struct http_exchange *x, const char *type,
-                                  const struct http_source *source)
-{
-    struct http_live *live =
-        x->response == NULL ? http_live_new(x->server->lives, x->connection) : NULL;
-    if (live == NULL) {
-        source->done(source->context);
-        return NULL;
-    }
-    struct MHD_Response *response =
-        http_body_response(x->server->watch, x->link, source, 0, HTTP_SIZE_UNKNOWN, live);
-    if (response == NULL)
-        return NULL;
-    http_add_header(x, "Cache-Control", "no-store");
-    set_response(x, 200, type, response);
-    return live;
-}
-
-bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
-                       const struct http_source *source)
-{
-    char text[96];
-    http_add_header(x, "ETag", etag);
-    http_add_header(x, "Accept-Ranges", "bytes");
-    if (http_etag_in(http_header(x, "If-None-Match"), etag)) {
-        source->done(source->context);
-        http_reply(x, 304, NULL, NULL, 0);
-        return false;
-    }
-    /* If-Range: the rest is only worth having if the first part was of the same bytes. */
-    const char *same = http_header(x, "If-Range");
-    const char *range = same == NULL || strcmp(same, etag) == 0 ? http_header(x, "Range") : NULL;
-    uint64_t from, length;
-    switch (http_range_get(range, size, &from, &length)) {
-    case HTTP_RANGE_OUTSIDE:
-        source->done(source->context);
-        snprintf(text, sizeof text, "bytes */%llu", (unsigned long long)size);
-        http_add_header(x, "Content-Range", text);
-        http_problem(x, 416, "Range", "the body has %llu bytes", (unsigned long long)size);
-        return false;
-    case HTTP_RANGE_PART:
-        snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)from,
-                 (unsigned long long)(from + length - 1), (unsigned long long)size);
-        http_add_header(x, "Content-Range", text);
-        return reply_part(x, 206, type, from, length, source);
-    case HTTP_RANGE_WHOLE:
-    default:
-        return reply_part(x, 200, type, 0, size, source);
-    }
 }
 
 /* ---- from request to answer ---- */

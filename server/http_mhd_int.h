@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The server and the exchange over libmicrohttpd; for http_mhd.c and http_mhd_reply.c alone. */
+#ifndef HTTP_MHD_INT_H
+#define HTTP_MHD_INT_H
+
+#include <microhttpd.h>
+
+#include "http_int.h"
+
+#define EXTRA_HEADERS_MAX 8
+
+struct http_server {
+    struct MHD_Daemon *daemon;
+    const struct http_route *routes;
+    void *context;
+    struct http_settings settings;
+    int listen_fd;
+    unsigned port;
+    struct http_watch *watch;
+    struct http_lives *lives;
+    bool stopping; /* atomic */
+};
+
+struct http_exchange {
+    struct http_server *server;
+    struct MHD_Connection *connection;
+    struct http_link *link;
+    const char *method, *path; /* libmicrohttpd's, as long as the request lives */
+    char request_id[HTTP_REQUEST_ID_BYTES], address[HTTP_ADDRESS_BYTES];
+    struct principal principal;
+    struct selector *selector; /* what the principal is confined to */
+    size_t uri_bytes;
+    bool begun, body_too_large, dispatched;
+    uint64_t body_received;
+    struct buf body;
+    struct http_match match;
+    struct {
+        const char *name;
+        char *value;
+    } headers[EXTRA_HEADERS_MAX];
+    size_t header_count;
+    struct MHD_Response *response;
+    unsigned status;
+};
+
+#endif
