@@ -16,6 +16,8 @@ struct http_request {
     const char *method; /* "GET" where NULL */
     const char *url;
     const char *const *headers; /* NULL-terminated "Name: value", or NULL */
+    /* PEM file of whom to trust for https, instead of the system's; NULL: those */
+    const char *ca_file;
     const void *body;
     size_t body_bytes;
     uint64_t timeout_ms;     /* whole request; 0: none */

@@ -165,6 +165,10 @@ static int set_options(struct transfer *t)
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L); /* signals belong to the program, not to us */
     curl_easy_setopt(c, CURLOPT_PROXY, "");
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* at least */
+    if (q->ca_file && (curl_easy_setopt(c, CURLOPT_CAINFO, q->ca_file) != CURLE_OK ||
+                       curl_easy_setopt(c, CURLOPT_CAPATH, NULL) != CURLE_OK))
+        return SKEIN_NO_MEMORY;
     curl_easy_setopt(c, CURLOPT_USERAGENT, "skein/" SKEIN_VERSION_TEXT);
     curl_easy_setopt(c, CURLOPT_ERRORBUFFER, t->response->error);
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);

@@ -64,6 +64,16 @@ const struct config_param collector_params[] = {
                UINT64_MAX,
                "bytes stored of captures that rules began within an hour, from which on they begin "
                "none; 0: no bound"),
+    CONFIG_STR(
+        struct collector_config, http_tls_certificate, "http.tls_certificate", "",
+        "PEM file: HTTPS alone is spoken, with this certificate and its chain; read again on "
+        "SIGHUP"),
+    CONFIG_STR(struct collector_config, http_tls_key, "http.tls_key", "",
+               "PEM file of its key, which others must not be able to read; read again on SIGHUP"),
+    CONFIG_BOOL(struct collector_config, http_insecure_plaintext,
+                "http.insecure_plaintext_on_network", false,
+                "speak plain HTTP on a network: tokens and traces are readable by anybody on the "
+                "way"),
     CONFIG_STR(struct collector_config, http_hosts, "http.hosts", "",
                "further names, with commas, under which HTTP is asked while there is no token"),
     CONFIG_STR(struct collector_config, http_metrics_public, "http.metrics_public", "auto",
@@ -281,6 +291,28 @@ static int make_gate(struct collector *c, char *error, size_t error_bytes)
     return gate_new(&settings, &c->gate);
 }
 
+/* Tokens and traces cross a network sealed, or by a flag that says what it does. */
+static int check_http(struct collector *c, char *error, size_t error_bytes)
+{
+    const struct collector_config *g = &c->config;
+    c->http_loopback = http_is_loopback(g->http_address);
+    if (c->http_loopback || g->http_tls_certificate[0] != '\0')
+        return SKEIN_OK;
+    if (!g->http_insecure_plaintext) {
+        snprintf(error, error_bytes,
+                 "listen.http %s is open to a network, and there is no certificate: set "
+                 "http.tls_certificate and http.tls_key, or listen on 127.0.0.1, or set "
+                 "http.insecure_plaintext_on_network",
+                 g->http_address);
+        return SKEIN_INVALID;
+    }
+    log_warn("skeind",
+             "everybody on the way can read tokens and traces: "
+             "http.insecure_plaintext_on_network is set",
+             NULL);
+    return SKEIN_OK;
+}
+
 static int make_state(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
@@ -294,7 +326,6 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
                                 push_done, on_report,    on_tick,     generation, save,
                                 saved,     unlocked};
     c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
-    c->http_loopback = http_is_loopback(g->http_address);
     int status = c->lockout == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
     if (status == SKEIN_OK)
         status = events_new(g->http_event_streams, &c->events);
@@ -335,6 +366,10 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
                                  .idle_ms = g->http_idle_ms,
                                  .drain_ms = g->http_drain_ms,
                                  .authorize = api_authorize};
+    if (g->http_tls_certificate[0] != '\0') {
+        http.tls_certificate = g->http_tls_certificate;
+        http.tls_key = g->http_tls_key;
+    }
     int status = ingest_start(&ingest, c->store, c->index, &hooks, &c->ingest, error, error_bytes);
     if (status == SKEIN_OK)
         status = notify_start(c->notify);
@@ -348,6 +383,8 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
 int collector_start(struct collector *c, char *error, size_t error_bytes)
 {
     int status = open_all(c, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = check_http(c, error, error_bytes);
     if (status == SKEIN_OK)
         status = make_gate(c, error, error_bytes);
     if (status == SKEIN_OK)

@@ -24,13 +24,13 @@
 
 struct collector_config {
     char *data_address, *control_address, *http_address, *folder;
-    char *http_hosts, *http_metrics_public;
+    char *http_hosts, *http_metrics_public, *http_tls_certificate, *http_tls_key;
     char *log_level, *log_form;
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t compact_below_percent;
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
     uint64_t deadline_ms, rule_captures_per_hour, rule_bytes_per_hour;
-    bool require_sealed, insecure_plaintext;
+    bool require_sealed, insecure_plaintext, http_insecure_plaintext;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
         http_bad_tokens, http_lockout_ms, http_receive_ms, http_idle_ms, http_drain_ms,
         http_exports, http_event_streams, audit_keep_ms, audit_max_rows;

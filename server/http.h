@@ -44,14 +44,19 @@ struct http_settings {
     uint64_t receive_ms;
     uint64_t idle_ms;  /* a connection without traffic is closed after this */
     uint64_t drain_ms; /* at the stop, running answers have this long to finish */
+    const char *tls_certificate, *tls_key; /* PEM files, for HTTPS alone; both NULL: plain HTTP */
     /* asked for each request with the server's context; NULL: everybody is "local", an admin */
     http_authorize *authorize;
 };
 
 /* Serves routes until http_stop. SKEIN_OK; SKEIN_INVALID (address), SKEIN_BUSY (port in use),
- * SKEIN_IO, SKEIN_NO_MEMORY with words in error. `routes` and `context` outlive the server. */
+ * SKEIN_IO, SKEIN_NO_MEMORY with words in error; of the files as well. `routes` and `context`
+ * outlive the server. */
 int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,
                struct http_server **out, char *error, size_t error_bytes);
+/* Reads certificate and key again: new connections get what the files hold, open ones go on. On
+ * failure (as above) all stays as it was. SKEIN_OK also for plain HTTP. Any thread. */
+int http_reload(struct http_server *server, char *error, size_t error_bytes);
 /* Stops accepting, lets answers finish for at most drain_ms, closes everything. */
 void http_stop(struct http_server **server);
 /* Whether nobody but this machine reaches it. False too for what is no address. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "http_mhd_int.h"
+#include "http_tls.h"
 #include "json.h"
 #include "metrics.h"
 
@@ -310,11 +311,15 @@ static void daemon_start(struct http_server *s)
         {MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)((s->settings.idle_ms + 999) / 1000), NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
         {MHD_OPTION_END, 0, NULL}};
-    s->daemon =
-        MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME, 0,
-                         NULL, NULL, on_request, s, MHD_OPTION_URI_LOG_CALLBACK, on_uri, s,
-                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
-                         on_connection, s, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME;
+    bool tls = s->tls != NULL;
+    s->daemon = MHD_start_daemon(
+        flags | (tls ? (unsigned)MHD_USE_TLS : 0), 0, NULL, NULL, on_request, s,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, s, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_ARRAY, options,
+        /* the rest is for TLS alone */
+        tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, HTTP_TLS_PRIORITIES,
+        MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_retrieve(), MHD_OPTION_END);
 }
 
 int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,
@@ -328,7 +333,12 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     s->routes = routes;
     s->context = context;
     s->listen_fd = -1;
-    int status = http_listen(settings->address, &s->listen_fd, &s->port, error, error_bytes);
+    int status = SKEIN_OK;
+    if (settings->tls_certificate != NULL)
+        status =
+            http_tls_new(settings->tls_certificate, settings->tls_key, &s->tls, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = http_listen(settings->address, &s->listen_fd, &s->port, error, error_bytes);
     if (status == SKEIN_OK && (s->lives = http_lives_new()) == NULL) {
         snprintf(error, error_bytes, "%s", skein_status_text(SKEIN_NO_MEMORY));
         status = SKEIN_NO_MEMORY;
@@ -349,6 +359,11 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     return status;
 }
 
+int http_reload(struct http_server *server, char *error, size_t error_bytes)
+{
+    return server->tls != NULL ? http_tls_reload(server->tls, error, error_bytes) : SKEIN_OK;
+}
+
 void http_stop(struct http_server **server)
 {
     struct http_server *s = *server;
@@ -364,6 +379,7 @@ void http_stop(struct http_server **server)
     if (s->daemon != NULL)
         MHD_stop_daemon(s->daemon);
     http_watch_stop(&s->watch); /* after the daemon: its connections are links */
+    http_tls_free(&s->tls);
     http_lives_free(&s->lives);
     if (s->listen_fd >= 0)
         close(s->listen_fd);

@@ -16,6 +16,7 @@ struct http_server {
     struct http_settings settings;
     int listen_fd;
     unsigned port;
+    struct http_tls *tls; /* NULL: plain HTTP */
     struct http_watch *watch;
     struct http_lives *lives;
     bool stopping; /* atomic */

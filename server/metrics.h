@@ -73,6 +73,8 @@
     X(counter, http_bad_tokens_total, "Requests with a token that is unknown, expired or revoked") \
     X(counter, http_locked_out_total, "Requests of addresses that sent too many wrong tokens")     \
     X(counter, http_bytes_total, "Bytes of HTTP bodies sent")                                      \
+    X(gauge, http_certificate_expires_seconds,                                                     \
+      "When the certificate of HTTPS ends; 0: plain HTTP")                                         \
     X(counter, http_slow_clients_total, "Connections cut because a request or answer stood still") \
     X(counter, http_cut_answers_total, "Streamed answers that broke off because a read failed")
 

@@ -131,6 +131,10 @@ static int load_config(const struct options *o, struct collector_config *config,
                strcmp(config->http_metrics_public, "yes") != 0 &&
                strcmp(config->http_metrics_public, "no") != 0) {
         snprintf(error, error_bytes, "http.metrics_public: must be auto, yes or no");
+    } else if ((config->http_tls_certificate[0] == '\0') != (config->http_tls_key[0] == '\0')) {
+        snprintf(error, error_bytes, "%s: is missing beside http.tls_%s",
+                 config->http_tls_key[0] == '\0' ? "http.tls_key" : "http.tls_certificate",
+                 config->http_tls_key[0] == '\0' ? "certificate" : "key");
     } else if (config->lease_ms < 2 * config->heartbeat_ms) {
         snprintf(error, error_bytes,
                  "agents.lease_ms: must be at least twice agents.heartbeat_ms, or one late "
@@ -171,6 +175,9 @@ static void reload(const struct options *o, struct collector *c)
 {
     struct collector_config fresh;
     char error[512];
+    if (http_reload(c->http, error, sizeof error) != SKEIN_OK)
+        log_error("skeind", "the certificate cannot be read; the old one stays", "error", error,
+                  NULL);
     if (load_config(o, &fresh, error, sizeof error) != SKEIN_OK) {
         log_error("skeind", "the settings are wrong; the old ones stay", "error", error, NULL);
         return;

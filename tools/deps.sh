@@ -9,8 +9,8 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages="gcc g++ make cmake ninja-build pkg-config
-    libmicrohttpd-dev libnanomsg-dev liblz4-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
-    libxxhash-dev libsodium-dev check redis-server redis-tools"
+    libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
+    libxxhash-dev libsodium-dev check openssl redis-server redis-tools"
 
 for group in "$@"; do
     case $group in

@@ -97,6 +97,20 @@ START_TEST(address_that_guesses_is_locked_out)
 }
 END_TEST
 
+START_TEST(network_address_needs_a_certificate)
+{
+    struct fixture f;
+    char error[512] = "";
+    fixture_start(&f);
+    collector_stop(&f.collector);
+    free(f.collector.config.http_address);
+    f.collector.config.http_address = strdup("*:0");
+    ck_assert_int_eq(collector_start(&f.collector, error, sizeof error), SKEIN_INVALID);
+    ck_assert_ptr_nonnull(strstr(error, "http.tls_certificate"));
+    fixture_stop(&f);
+}
+END_TEST
+
 /* The entries of GET /audit?QUERY, as "actor action object result;". */
 static void audit_text(const struct fixture *f, const char *query, const char *header,
                        char out[2048])
@@ -352,7 +366,7 @@ int main(void)
     return suite_run(
         suite_of("access", without_tokens_only_this_machine_asks_and_no_page_of_the_web,
                  from_the_first_token_on_each_request_needs_one, address_that_guesses_is_locked_out,
-                 changes_and_refusals_are_in_the_audit_log,
+                 network_address_needs_a_certificate, changes_and_refusals_are_in_the_audit_log,
                  downloads_are_in_the_audit_log_where_bytes_are_sent,
                  confined_token_sees_nothing_of_another_tenant_on_any_route,
                  confined_token_sees_its_own, NULL));
