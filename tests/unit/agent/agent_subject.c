@@ -2,8 +2,9 @@
  *
  * A service for tests of the agent: traces until it is told to end.
  *
- *   agent_subject SOCKET SERVICE     SIGUSR1 asks for a snapshot, SIGUSR2 makes
- *                                     it unwell and, the second time, silent, SIGTERM ends it
+ *   agent_subject SOCKET SERVICE     makes the file SOCKET.traced once it has traced; SIGUSR1 asks
+ *                                     for a snapshot, SIGUSR2 makes it unwell and, the second time,
+ *                                     silent, SIGTERM ends it
  */
 #include <signal.h>
 #include <stdio.h>
@@ -33,6 +34,15 @@ static void on_term(int signal)
     ended = 1;
 }
 
+static void say_traced(const char *socket)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s.traced", socket);
+    FILE *file = fopen(path, "w");
+    if (file != NULL)
+        fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -53,6 +63,8 @@ int main(int argc, char **argv)
         SKEIN_BEGIN("pause");
         nanosleep(&pause, NULL);
         SKEIN_END();
+        if (n == 0)
+            say_traced(argv[1]);
         if (troubles < 2)
             (void)skein_health(troubles == 0, troubles == 0 ? NULL : "the queue is full");
         if (asked && skein_snapshot("the test asked") == SKEIN_OK)

@@ -20,7 +20,7 @@
 #include "partition.h"
 #include "support.h"
 
-static char *folder, *config_file, *socket_path, *health_path;
+static char *folder, *config_file, *socket_path, *traced_path, *health_path;
 static struct fake_collector *fake;
 static pid_t agent, subject;
 
@@ -47,6 +47,7 @@ static void start_agent(void)
 
 static void start_subject(void)
 {
+    (void)unlink(traced_path);
     subject = spawn((const char *const[]){AGENT_SUBJECT, socket_path, "redis", NULL}, NULL);
 }
 
@@ -55,6 +56,7 @@ static void setup(void)
     folder = temp_dir_new();
     config_file = path_join(folder, "agent.json");
     socket_path = path_join(folder, "a.sock");
+    traced_path = path_join(folder, "a.sock.traced");
     health_path = path_join(folder, "health.sock");
     fake = fake_collector_new(200);
     subject = 0;
@@ -72,12 +74,21 @@ static void teardown(void)
     temp_dir_free(&folder);
     free(config_file);
     free(socket_path);
+    free(traced_path);
     free(health_path);
 }
 
-/* The subject's id, from a process list that shows it live. */
+static bool is_traced(void *context)
+{
+    (void)context;
+    return access(traced_path, F_OK) == 0;
+}
+
+/* The subject's id, from a process list that shows it live, once there is something to capture: a
+ * subject that has not run since it attached has no records. */
 static void wait_attached(char id[ID_TEXT_BYTES])
 {
+    ck_assert_msg(wait_until(is_traced, NULL, support_deadline_ms()), "the subject traces nothing");
     char *text = fake_wait_report(
         fake, WORDS("\"kind\":\"processes\"", "\"service\":\"redis\"", "\"state\":\"live\""));
     char *at = strstr(text, "\"process\":\"");
