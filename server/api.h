@@ -8,6 +8,7 @@
 
 #include "collector.h"
 #include "http.h"
+#include "process_labels.h"
 
 /* api_health.c */
 void api_healthz(void *context, struct http_exchange *x);
@@ -23,6 +24,8 @@ void api_captures_list(void *context, struct http_exchange *x);
 void api_captures_get(void *context, struct http_exchange *x);
 void api_captures_patch(void *context, struct http_exchange *x); /* api_captures_post.c, as post */
 void api_no_capture(struct http_exchange *x);                    /* 404 */
+/* Answers for a change of a capture that failed: 404, 403, or as api_failed. */
+void api_no_change(struct http_exchange *x, int status, const char *what);
 void api_captures_stop(void *context, struct http_exchange *x);
 void api_captures_delete(void *context, struct http_exchange *x);
 void api_captures_trace(void *context, struct http_exchange *x);
@@ -75,18 +78,15 @@ bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uin
 #define API_SELECTOR_BYTES (8192 + PRINCIPAL_SELECTOR_BYTES)
 bool api_selector(struct http_exchange *x, struct selector **selector,
                   char text[API_SELECTOR_BYTES]);
+/* The same of a text that is not the parameter, or NULL. SKEIN_OK; SKEIN_INVALID with words in
+ * error. */
+int api_confine(const struct http_exchange *x, const char *text, struct selector **selector,
+                char out[API_SELECTOR_BYTES], char *error, size_t error_bytes);
 
 /* ---- api_sees.c: what a confined principal may see ---- */
 
 bool api_is_confined(const struct http_exchange *x);
-/* labels: its own "k=v,…" */
-struct api_target {
-    const char *service, *host, *exe, *labels;
-    uint32_t pid;
-    const uint8_t *process; /* 16 bytes */
-};
-bool api_target_match(const struct selector *selector, const struct api_target *target);
-bool api_sees_labels(const struct http_exchange *x, const struct api_target *target);
+bool api_sees_labels(const struct http_exchange *x, const struct process_labels *labels);
 /* A capture (of GET, with targets) with what the principal may see of it. Takes json. */
 cJSON *api_capture_shown(const struct collector *c, const struct http_exchange *x,
                          const struct capture_id *id, cJSON *json, bool with_targets);

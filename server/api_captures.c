@@ -20,6 +20,19 @@ void api_no_capture(struct http_exchange *x)
                  http_part(x, 0));
 }
 
+void api_no_change(struct http_exchange *x, int status, const char *what)
+{
+    if (status == SKEIN_NOT_FOUND)
+        api_no_capture(x);
+    else if (status == SKEIN_DENIED)
+        http_problem(x, 403, NULL,
+                     "the capture has targets that the token %s may not see; who changes it must "
+                     "see all",
+                     http_principal(x)->name);
+    else
+        api_failed(x, status, what);
+}
+
 /* ---- the listing ---- */
 
 /* One capture of a page, copied out of the catalog's callback. */
@@ -53,8 +66,9 @@ struct capture_match {
 static int match_target(void *context, const struct catalog_target *t)
 {
     struct capture_match *m = context;
-    struct api_target target = {t->service, t->host, t->exe, t->labels, t->pid, t->process.bytes};
-    m->matched = api_target_match(m->selector, &target);
+    struct process_labels labels = {t->service, t->host, t->exe,
+                                    t->labels,  t->pid,  t->process.bytes};
+    m->matched = process_labels_match(m->selector, &labels);
     return m->matched;
 }
 
@@ -193,14 +207,12 @@ void api_captures_stop(void *context, struct http_exchange *x)
     cJSON *json;
     if (!api_path_id(x, "capture", id.bytes))
         return;
-    int status = capture_stop(c->captures, &id, &json);
+    int status = capture_stop(c->captures, &id, http_principal(x)->selector, &json);
     api_audit_id(x, "capture.stop", id.bytes, status, NULL);
     if (status == SKEIN_OK)
-        http_reply_json(x, 202, json);
-    else if (status == SKEIN_NOT_FOUND)
-        api_no_capture(x);
+        http_reply_json(x, 202, api_capture_shown(c, x, &id, json, true));
     else
-        api_failed(x, status, "the stop could not be saved");
+        api_no_change(x, status, "the stop could not be saved");
 }
 
 void api_captures_delete(void *context, struct http_exchange *x)
@@ -209,14 +221,13 @@ void api_captures_delete(void *context, struct http_exchange *x)
     struct capture_id id;
     if (!api_path_id(x, "capture", id.bytes))
         return;
-    int status = capture_delete(c->captures, &id);
+    int status = capture_delete(c->captures, &id, http_principal(x)->selector);
     api_audit_id(x, "capture.delete", id.bytes, status, NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);
-    else if (status == SKEIN_NOT_FOUND)
-        api_no_capture(x);
     else
-        api_failed(x, status, "the capture's partitions are not all deleted; this is tried again");
+        api_no_change(x, status,
+                      "the capture's partitions are not all deleted; this is tried again");
 }
 
 /* ---- its trace ---- */

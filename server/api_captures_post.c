@@ -173,7 +173,7 @@ static void create(struct collector *c, struct http_exchange *x, struct capture_
         id_text(id.bytes, text);
         snprintf(location, sizeof location, "/api/v1/captures/%s", text);
         http_add_header(x, "Location", location);
-        http_reply_json(x, 202, json);
+        http_reply_json(x, 202, api_capture_shown(c, x, &id, json, true));
     } else if (status == SKEIN_NOT_FOUND) {
         too_few(x, q);
     } else if (status == SKEIN_EXISTS && q->once != NULL) {
@@ -195,15 +195,16 @@ void api_captures_post(void *context, struct http_exchange *x)
     struct capture_request q = {0};
     struct capture_once once = {0};
     struct selector *selector = NULL;
-    char error[160];
+    char error[256], both[API_SELECTOR_BYTES];
     cJSON *body = http_body_json(x);
     if (body == NULL)
         return;
     check_request(&r, body, &q);
     if (r.error[0] == '\0' &&
-        selector_new(q.selector_text, &selector, error, sizeof error) != SKEIN_OK)
+        api_confine(x, q.selector_text, &selector, both, error, sizeof error) != SKEIN_OK)
         snprintf(r.error, sizeof r.error, "%s", error); /* it names the selector */
     q.selector = selector;
+    q.selector_text = both;
     if (r.error[0] != '\0')
         api_invalid(x, r.error);
     else if (read_once(x, body, &once)) {
@@ -239,17 +240,16 @@ void api_captures_patch(void *context, struct http_exchange *x)
         change.ttl_ms = &ttl_ms;
     if (cJSON_HasObjectItem(body, "pin"))
         change.pin = &pin;
-    int status =
-        r.error[0] != '\0' ? SKEIN_INVALID : capture_change(c->captures, &id, &change, &json);
+    int status = SKEIN_INVALID;
+    if (r.error[0] == '\0')
+        status = capture_change(c->captures, &id, http_principal(x)->selector, &change, &json);
     if (status != SKEIN_INVALID)
         api_audit_id(x, "capture.update", id.bytes, status, change.reason);
     if (status == SKEIN_OK)
-        http_reply_json(x, 200, json);
+        http_reply_json(x, 200, api_capture_shown(c, x, &id, json, true));
     else if (status == SKEIN_INVALID)
         api_invalid(x, r.error);
-    else if (status == SKEIN_NOT_FOUND)
-        api_no_capture(x);
     else
-        api_failed(x, status, "the change could not be saved");
+        api_no_change(x, status, "the change could not be saved");
     cJSON_Delete(body);
 }

@@ -135,9 +135,9 @@ static int read_footer(struct collector *c, const struct partition_row *row,
 /* Whether the principal may see the partition of this footer. */
 static bool sees_footer(const struct http_exchange *x, const struct partition_footer *f)
 {
-    struct api_target target = {f->service, f->host, f->exe,
-                                f->labels,  f->pid,  f->key.process.bytes};
-    return api_sees_labels(x, &target);
+    struct process_labels labels = {f->service, f->host, f->exe,
+                                    f->labels,  f->pid,  f->key.process.bytes};
+    return api_sees_labels(x, &labels);
 }
 
 static bool sees_partition(struct collector *c, const struct http_exchange *x,

@@ -9,48 +9,14 @@
 #include "api.h"
 #include "json.h"
 
-struct target_match {
-    const struct api_target *target;
-    char text[CONTROL_LABELS_MAX + 1];
-};
-
-static const char *target_label(void *context, const char *key)
-{
-    struct target_match *m = context;
-    const struct api_target *t = m->target;
-    if (strcmp(key, "service") == 0)
-        return t->service;
-    if (strcmp(key, "host") == 0)
-        return t->host;
-    if (strcmp(key, "exe") == 0) {
-        const char *slash = strrchr(t->exe, '/');
-        return slash != NULL ? slash + 1 : t->exe;
-    }
-    if (strcmp(key, "pid") == 0) {
-        snprintf(m->text, sizeof m->text, "%u", t->pid);
-        return m->text;
-    }
-    if (strcmp(key, "process") == 0) {
-        id_text(t->process, m->text);
-        return m->text;
-    }
-    return labels_get(t->labels, key, m->text, sizeof m->text) ? m->text : NULL;
-}
-
-bool api_target_match(const struct selector *selector, const struct api_target *target)
-{
-    struct target_match m = {.target = target};
-    return selector == NULL || selector_match(selector, target_label, &m);
-}
-
 bool api_is_confined(const struct http_exchange *x)
 {
     return http_principal(x)->selector != NULL;
 }
 
-bool api_sees_labels(const struct http_exchange *x, const struct api_target *target)
+bool api_sees_labels(const struct http_exchange *x, const struct process_labels *labels)
 {
-    return api_target_match(http_principal(x)->selector, target);
+    return process_labels_match(http_principal(x)->selector, labels);
 }
 
 struct sight {
@@ -61,8 +27,9 @@ struct sight {
 static int look(void *context, const struct catalog_target *t)
 {
     struct sight *sight = context;
-    struct api_target target = {t->service, t->host, t->exe, t->labels, t->pid, t->process.bytes};
-    sight->seen = api_sees_labels(sight->x, &target);
+    struct process_labels labels = {t->service, t->host, t->exe,
+                                    t->labels,  t->pid,  t->process.bytes};
+    sight->seen = api_sees_labels(sight->x, &labels);
     return sight->seen;
 }
 
@@ -91,10 +58,11 @@ struct visible {
 static int show_target(void *context, const struct catalog_target *t)
 {
     struct visible *v = context;
-    struct api_target target = {t->service, t->host, t->exe, t->labels, t->pid, t->process.bytes};
+    struct process_labels labels = {t->service, t->host, t->exe,
+                                    t->labels,  t->pid,  t->process.bytes};
     char id[ID_TEXT_BYTES];
     const cJSON *item;
-    if (!api_sees_labels(v->x, &target))
+    if (!api_sees_labels(v->x, &labels))
         return 0;
     id_text(t->process.bytes, id);
     cJSON_ArrayForEach(item, v->all)

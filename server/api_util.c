@@ -47,32 +47,41 @@ bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uin
     return false;
 }
 
-bool api_selector(struct http_exchange *x, struct selector **selector, char out[API_SELECTOR_BYTES])
+int api_confine(const struct http_exchange *x, const char *text, struct selector **selector,
+                char out[API_SELECTOR_BYTES], char *error, size_t error_bytes)
 {
-    char error[160] = "is too long", both[API_SELECTOR_BYTES];
-    const char *text = http_query(x, "selector"), *own = http_principal(x)->selector_text;
+    char alone[160] = "";
+    const char *own = http_principal(x)->selector_text;
     *selector = NULL;
-    if (out != NULL)
-        out[0] = '\0';
-    /* First alone: what is no selector by itself must not become one by what is appended. */
-    if (text != NULL && (strlen(text) > API_SELECTOR_BYTES - PRINCIPAL_SELECTOR_BYTES - 2 ||
-                         selector_new(text, selector, error, sizeof error) != SKEIN_OK)) {
-        http_problem(x, 400, "selector", "%s", error);
-        return false;
-    }
+    out[0] = '\0';
     if (text == NULL && own[0] == '\0')
-        return true;
+        return SKEIN_OK;
+    if (text != NULL && strlen(text) > API_SELECTOR_BYTES - PRINCIPAL_SELECTOR_BYTES - 2) {
+        snprintf(error, error_bytes, "selector: is too long");
+        return SKEIN_INVALID;
+    }
+    /* First alone: what is no selector by itself must not become one by what is appended. */
+    if (text != NULL && selector_new(text, selector, error, error_bytes) != SKEIN_OK)
+        return SKEIN_INVALID;
     selector_free(selector);
     size_t blank = text != NULL ? strspn(text, " ") : 0;
     bool any = text != NULL && text[blank] != '\0';
-    snprintf(both, sizeof both, "%s%s%s", any ? text : "", any && own[0] != '\0' ? "," : "", own);
-    if (selector_new(both, selector, error, sizeof error) != SKEIN_OK) {
-        http_problem(x, 400, "selector", "with what the token is confined to: %s", error);
-        return false;
-    }
-    if (out != NULL)
-        memcpy(out, both, sizeof both);
-    return true;
+    snprintf(out, API_SELECTOR_BYTES, "%s%s%s", any ? text : "", any && own[0] != '\0' ? "," : "",
+             own);
+    if (selector_new(out, selector, alone, sizeof alone) == SKEIN_OK)
+        return SKEIN_OK;
+    snprintf(error, error_bytes, "selector: with what the token is confined to: %s", alone);
+    return SKEIN_INVALID;
+}
+
+bool api_selector(struct http_exchange *x, struct selector **selector, char out[API_SELECTOR_BYTES])
+{
+    char error[256] = "", both[API_SELECTOR_BYTES];
+    int status = api_confine(x, http_query(x, "selector"), selector, out != NULL ? out : both,
+                             error, sizeof error);
+    if (status != SKEIN_OK)
+        http_problem(x, 400, "selector", "%s", error);
+    return status == SKEIN_OK;
 }
 
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given)

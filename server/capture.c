@@ -14,6 +14,7 @@
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
+#include "process_labels.h"
 
 #define KEEP_FINISHED_NS (UINT64_C(60) * 1000000000u)
 #define PURGE_AGAIN_NS   (UINT64_C(30) * 1000000000u)
@@ -128,6 +129,23 @@ bool capture_exists(struct capture_engine *e, struct capture_id *id)
     return found;
 }
 
+/* Whether who sees `within` may change it (capture.h). c may be NULL. */
+static int allowed(const struct capture *c, const struct selector *within)
+{
+    size_t seen = 0;
+    if (c == NULL)
+        return SKEIN_NOT_FOUND;
+    for (size_t i = 0; i < c->target_count && within != NULL; i++) {
+        const struct capture_target *t = c->targets[i];
+        struct process_labels labels = {t->service, t->host, t->exe,
+                                        t->labels,  t->pid,  t->process.bytes};
+        seen += process_labels_match(within, &labels);
+    }
+    if (within == NULL || seen == c->target_count)
+        return SKEIN_OK;
+    return seen > 0 ? SKEIN_DENIED : SKEIN_NOT_FOUND;
+}
+
 /* ---- stop ---- */
 
 /* Each agent is told once, for all its targets. */
@@ -161,15 +179,14 @@ static void stop_targets(struct capture_engine *e, struct capture *c)
         stop_agent(e, c, t);
 }
 
-int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **out)
+int capture_stop(struct capture_engine *e, const struct capture_id *id,
+                 const struct selector *within, cJSON **out)
 {
-    int status = SKEIN_OK;
     *out = NULL;
     fleet_lock(e->fleet);
     struct capture *c = capture_find(e, id);
-    if (c == NULL) {
-        status = SKEIN_NOT_FOUND;
-    } else if (c->status == CAPTURE_RUNNING && !c->stopped) {
+    int status = allowed(c, within);
+    if (status == SKEIN_OK && c->status == CAPTURE_RUNNING && !c->stopped) {
         c->stopped = true;
         end_window(c);
         capture_touch(e, c);
@@ -186,13 +203,13 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **
 /* ---- what is kept ---- */
 
 int capture_change(struct capture_engine *e, const struct capture_id *id,
-                   const struct capture_change *change, cJSON **out)
+                   const struct selector *within, const struct capture_change *change, cJSON **out)
 {
     *out = NULL;
     fleet_lock(e->fleet);
     struct capture *c = capture_find(e, id);
-    int status = c != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
-    if (c != NULL) {
+    int status = allowed(c, within);
+    if (status == SKEIN_OK) {
         if (change->ttl_ms != NULL)
             c->ttl_ms = *change->ttl_ms;
         if (change->pin != NULL)
@@ -251,17 +268,23 @@ static int purge(struct capture_engine *e, const struct capture_id *id)
     return status;
 }
 
-int capture_delete(struct capture_engine *e, const struct capture_id *id)
+int capture_delete(struct capture_engine *e, const struct capture_id *id,
+                   const struct selector *within)
 {
     fleet_lock(e->fleet);
     struct capture *c = capture_find(e, id);
-    bool waiting = idmap_get(&e->purge, id->bytes) != NULL;
+    bool waiting = within == NULL && idmap_get(&e->purge, id->bytes) != NULL;
     struct capture_id whole = c != NULL ? c->id : *id;
+    int status = allowed(c, within);
+    if (c != NULL && status != SKEIN_OK) {
+        fleet_unlock(e->fleet);
+        return status;
+    }
     if (c != NULL && e->aliases.count > 0 && fleet_flush(e->fleet) != SKEIN_OK) {
         fleet_unlock(e->fleet);
         return SKEIN_IO; /* what was merged into it must be known to be deleted with it */
     }
-    int status = c != NULL ? mark_deleted(e, &whole) : waiting ? SKEIN_OK : SKEIN_NOT_FOUND;
+    status = c != NULL ? mark_deleted(e, &whole) : waiting ? SKEIN_OK : SKEIN_NOT_FOUND;
     if (status == SKEIN_OK && c != NULL) {
         fleet_drop_commands(e->fleet, &whole);
         stop_targets(e, c);
@@ -307,7 +330,7 @@ static void delete_expired(struct capture_engine *e)
     for (size_t i = 0; i < list.count; i++) {
         char id[ID_TEXT_BYTES];
         id_text(list.ids[i].bytes, id);
-        int status = capture_delete(e, &list.ids[i]);
+        int status = capture_delete(e, &list.ids[i], NULL);
         log_info("captures", "deleted: its time to be kept is over", "capture", id, "result",
                  skein_status_text(status), NULL);
     }

@@ -81,8 +81,13 @@ int capture_create(struct capture_engine *e, const struct capture_request *reque
                    struct capture_id *id, cJSON **out);
 /* SKEIN_OK, SKEIN_NOT_FOUND */
 int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **out);
+
+/* Changes are for those who see all targets: where `within` is not NULL and some targets do not
+ * match it, SKEIN_DENIED; none does, SKEIN_NOT_FOUND. */
+
 /* The same, SKEIN_IO. The window ends now, and the deadline comes that much earlier. */
-int capture_stop(struct capture_engine *e, const struct capture_id *id, cJSON **out);
+int capture_stop(struct capture_engine *e, const struct capture_id *id,
+                 const struct selector *within, cJSON **out);
 /* Makes *id that of the capture that it was merged into. */
 bool capture_exists(struct capture_engine *e, struct capture_id *id);
 
@@ -94,12 +99,13 @@ struct capture_change {
 };
 /* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO */
 int capture_change(struct capture_engine *e, const struct capture_id *id,
-                   const struct capture_change *change, cJSON **out);
+                   const struct selector *within, const struct capture_change *change, cJSON **out);
 
 /* Deletes capture and partitions, and remembers the id: what comes late for it is acknowledged and
  * deleted as well. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_IO (where the rows are gone but partitions are
  * not, it is tried again by itself). */
-int capture_delete(struct capture_engine *e, const struct capture_id *id);
+int capture_delete(struct capture_engine *e, const struct capture_id *id,
+                   const struct selector *within);
 
 /* ---- for rules; any thread, locked ---- */
 

@@ -11,6 +11,7 @@
 #include "fleet_int.h"
 #include "log.h"
 #include "metrics.h"
+#include "process_labels.h"
 
 /* last_seen and clock offset of a quiet agent */
 #define SAVE_EVERY_NS (UINT64_C(60) * 1000000000u)
@@ -71,38 +72,10 @@ uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process)
     return agent;
 }
 
-struct match {
-    const struct fleet_process *process;
-    char text[CONTROL_LABELS_MAX + 1];
-};
-
-static const char *match_get(void *context, const char *key)
-{
-    struct match *m = context;
-    const struct fleet_process *p = m->process;
-    if (strcmp(key, "service") == 0)
-        return p->service;
-    if (strcmp(key, "host") == 0)
-        return p->host;
-    if (strcmp(key, "exe") == 0) {
-        const char *slash = strrchr(p->exe, '/');
-        return slash != NULL ? slash + 1 : p->exe;
-    }
-    if (strcmp(key, "pid") == 0) {
-        snprintf(m->text, sizeof m->text, "%u", p->pid);
-        return m->text;
-    }
-    if (strcmp(key, "process") == 0) {
-        id_text(p->uid.bytes, m->text);
-        return m->text;
-    }
-    return labels_get(p->labels, key, m->text, sizeof m->text) ? m->text : NULL;
-}
-
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p)
 {
-    struct match m = {.process = p};
-    return selector == NULL || selector_match(selector, match_get, &m);
+    struct process_labels labels = {p->service, p->host, p->exe, p->labels, p->pid, p->uid.bytes};
+    return process_labels_match(selector, &labels);
 }
 
 /* ---- agents ---- */

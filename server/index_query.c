@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "index_int.h"
+#include "process_labels.h"
 
 #define PAGE_ROWS    128
 #define PAGE_SCANNED 4096 /* rows looked at before the connection is given up for others */
@@ -42,42 +43,15 @@ struct run {
 
 /* ---- does a row match ---- */
 
-struct label_source {
-    const struct partition_row *row;
-    char value[1024];
-};
-
-static const char *label_get(void *context, const char *key)
-{
-    struct label_source *s = context;
-    const struct partition_row *row = s->row;
-    if (strcmp(key, "service") == 0)
-        return row->service;
-    if (strcmp(key, "host") == 0)
-        return row->host;
-    if (strcmp(key, "exe") == 0) {
-        const char *slash = strrchr(row->exe, '/');
-        return slash ? slash + 1 : row->exe;
-    }
-    if (strcmp(key, "pid") == 0) {
-        (void)snprintf(s->value, sizeof s->value, "%u", (unsigned)row->pid);
-        return s->value;
-    }
-    if (strcmp(key, "process") == 0) {
-        id_text(row->record.key.process.bytes, s->value);
-        return s->value;
-    }
-    return labels_get(row->labels, key, s->value, sizeof s->value) ? s->value : NULL;
-}
-
 static bool row_matches(const struct partition_query *q, const struct partition_row *row)
 {
     if (q->process && !process_uid_equal(q->process, &row->record.key.process))
         return false;
     if (q->service && strcmp(q->service, row->service) != 0)
         return false;
-    struct label_source source = {.row = row};
-    return !q->selector || selector_match(q->selector, label_get, &source);
+    struct process_labels labels = {row->service, row->host, row->exe,
+                                    row->labels,  row->pid,  row->record.key.process.bytes};
+    return process_labels_match(q->selector, &labels);
 }
 
 /* ---- a page ---- */
