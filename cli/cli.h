@@ -47,6 +47,10 @@ struct cli_number {
     uint64_t value;
     bool given;
 };
+/* Which collector, and how it is asked. */
+struct cli_collector {
+    const char *url, *ca_file, *token_file; /* NULL: not given */
+};
 struct cli_result {
     const char *file; /* NULL: none */
     bool json;
@@ -71,8 +75,12 @@ struct cli_option {
         CLI_TEXT, letter, name, value, help, offsetof(s, field), 0, choices                        \
     }
 #define CLI_COLLECTOR(s)                                                                           \
-    CLI_OPTION(CLI_TEXT, 0, "collector", "URL", s, collector,                                      \
-               "the collector (default: $SKEIN_COLLECTOR, then http://127.0.0.1:7462)")
+    CLI_OPTION(CLI_TEXT, 0, "collector", "URL", s, collector.url,                                  \
+               "the collector (default: $SKEIN_COLLECTOR, then http://127.0.0.1:7462)"),           \
+        CLI_OPTION(CLI_TEXT, 0, "ca", "FILE", s, collector.ca_file,                                \
+                   "whom to trust for https, PEM (default: $SKEIN_CA, then the system's)"),        \
+        CLI_OPTION(CLI_TEXT, 0, "token-file", "FILE", s, collector.token_file,                     \
+                   "file with the token (default: the token in $SKEIN_TOKEN)")
 #define CLI_OUTPUT(s)                                                                              \
     CLI_OPTION(CLI_FORMAT, 'o', "output", "FORM", s, json, "json or table (default: table)"),      \
         CLI_OPTION(CLI_FLAG, 'j', "json", NULL, s, json, "short for -o json")

@@ -5,9 +5,12 @@
  */
 #include "cli_api.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 
 #include "cli_out.h"
 #include "clock.h"
@@ -17,31 +20,78 @@
 #define REQUEST_TIMEOUT_MS 60000
 #define PAGE               1000
 
-int api_init(struct api *api, const char *collector)
+static const char *or_environment(const char *given, const char *name)
 {
-    if (!collector || !*collector)
-        collector = getenv("SKEIN_COLLECTOR");
-    if (!collector || !*collector)
-        collector = COLLECTOR_DEFAULT;
-    size_t n = strlen(collector);
-    while (n > 0 && collector[n - 1] == '/')
+    const char *value = given && *given ? given : getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static int init_url(struct api *api, const struct cli_collector *c)
+{
+    const char *url = or_environment(c->url, "SKEIN_COLLECTOR");
+    if (!url)
+        url = COLLECTOR_DEFAULT;
+    size_t n = strlen(url);
+    while (n > 0 && url[n - 1] == '/')
         n--;
-    bool scheme = strstr(collector, "://") != NULL;
+    bool scheme = strstr(url, "://") != NULL;
     if (n >= sizeof(api->url) - sizeof("http://")) {
         say_error("--collector: the URL is longer than %zu characters", sizeof(api->url));
         return CLI_FAILED;
     }
-    snprintf(api->url, sizeof(api->url), "%s%.*s", scheme ? "" : "http://", (int)n, collector);
+    snprintf(api->url, sizeof(api->url), "%s%.*s", scheme ? "" : "http://", (int)n, url);
     api->collector = api->url;
-    const char *token = getenv("SKEIN_TOKEN");
-    api->authorization[0] = '\0';
-    if (token && *token) {
-        if (strlen(token) > 128 || strpbrk(token, " \t\r\n")) {
-            say_error("SKEIN_TOKEN is no token: it must be the one word that skeind printed");
-            return CLI_FAILED;
-        }
-        snprintf(api->authorization, sizeof(api->authorization), "Authorization: Bearer %s", token);
+    api->ca_file = or_environment(c->ca_file, "SKEIN_CA");
+    if (c->ca_file && strncasecmp(api->url, "https://", 8) != 0) {
+        say_error("--ca is for https, and the collector is %s", api->url);
+        return CLI_FAILED;
     }
+    return CLI_OK;
+}
+
+/* The first line of a file that others may not read. CLI_OK, or CLI_FAILED. */
+static int read_token(const char *path, char *out, size_t out_bytes)
+{
+    struct stat about;
+    FILE *file = fopen(path, "re");
+    bool good = file && fstat(fileno(file), &about) == 0;
+    if (!good) {
+        say_error("--token-file: %s: %s", path, strerror(errno));
+    } else if (about.st_mode & 07) {
+        say_error("--token-file: %s: everybody on this machine may read it: chmod 600 it", path);
+        good = false;
+    } else if (!fgets(out, (int)out_bytes, file)) {
+        say_error("--token-file: %s: is empty", path);
+        good = false;
+    }
+    if (file)
+        fclose(file);
+    out[strcspn(out, "\r\n")] = '\0';
+    return good ? CLI_OK : CLI_FAILED;
+}
+
+static int init_token(struct api *api, const char *path)
+{
+    char line[160] = "";
+    const char *token = path ? line : getenv("SKEIN_TOKEN");
+    api->authorization[0] = '\0';
+    if (path && read_token(path, line, sizeof(line)) != CLI_OK)
+        return CLI_FAILED;
+    if (!token || (!*token && !path))
+        return CLI_OK;
+    if (!*token || strlen(token) > 128 || strpbrk(token, " \t\r\n")) {
+        say_error("%s is no token: it must be the one word that skeind printed",
+                  path ? path : "SKEIN_TOKEN");
+        return CLI_FAILED;
+    }
+    snprintf(api->authorization, sizeof(api->authorization), "Authorization: Bearer %s", token);
+    return CLI_OK;
+}
+
+int api_init(struct api *api, struct cli_collector collector)
+{
+    if (init_url(api, &collector) != CLI_OK || init_token(api, collector.token_file) != CLI_OK)
+        return CLI_FAILED;
     if (http_client_init() != SKEIN_OK) {
         say_error("the HTTP client cannot be initialised: out of memory");
         return CLI_FAILED;
@@ -112,15 +162,18 @@ int api_say_failure(const struct api *api, int status, const struct http_respons
                   "SKEIN_COLLECTOR",
                   api->collector, response->error);
     } else if (status != SKEIN_OK) {
-        say_error("collector %s: %s", api->collector,
-                  response->error[0] ? response->error : skein_status_text(status));
+        /* libcurl's words for every reason not to trust it */
+        bool untrusted = strstr(response->error, "certificate") != NULL;
+        say_error("collector %s: %s%s", api->collector,
+                  response->error[0] ? response->error : skein_status_text(status),
+                  untrusted ? ". Whom to trust: --ca FILE or SKEIN_CA" : "");
     } else {
         if (response->body.len)
             problem_detail(response, detail, sizeof(detail));
         const char *advice = "";
         if (response->status == 401)
-            advice = api->authorization[0] ? ". The token is in SKEIN_TOKEN"
-                                           : ". Put one into SKEIN_TOKEN";
+            advice = api->authorization[0] ? ". The token is that of --token-file or SKEIN_TOKEN"
+                                           : ". Give one: --token-file or SKEIN_TOKEN";
         say_error("collector %s answers %ld%s%s%s", api->collector, response->status,
                   detail[0] ? ": " : "", detail, advice);
     }
@@ -161,6 +214,7 @@ static int call(const struct api *api, const char *method, const char *path, con
     }
     struct http_request request = {.method = method,
                                    .url = text_of(&url),
+                                   .ca_file = api->ca_file,
                                    .headers = headers,
                                    .body = body ? text.data : NULL,
                                    .body_bytes = text.len,

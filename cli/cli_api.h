@@ -14,11 +14,12 @@
 struct api {
     const char *collector; /* URL without a slash at its end */
     char url[512];
-    char authorization[256]; /* a header of $SKEIN_TOKEN; "" where there is none */
+    const char *ca_file;     /* of http_request */
+    char authorization[256]; /* a header with the token; "" where there is none */
 };
 
-/* `collector` as given by the user or NULL. CLI_OK, or CLI_FAILED. */
-int api_init(struct api *api, const char *collector);
+/* As given by the user, and the environment. CLI_OK, or CLI_FAILED. */
+int api_init(struct api *api, struct cli_collector collector);
 
 /* A path below /api/v1 ("/captures?limit=1"); one that begins with '!' is below the root. */
 void api_url(const struct api *api, const char *path, struct buf *url);

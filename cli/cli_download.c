@@ -194,6 +194,7 @@ static enum step request_once(struct part *p)
         headers[n++] = if_range;
     }
     struct http_request request = {.url = text_of(&p->url),
+                                   .ca_file = p->api->ca_file,
                                    .headers = headers,
                                    .fd = p->fd,
                                    .to_fd = true,

@@ -70,5 +70,6 @@ void cli_help(void)
     printf("\nEnvironment:\n"
            "  SKEIN_COLLECTOR  URL of the collector (default: http://127.0.0.1:7462)\n"
            "  SKEIN_TOKEN      the token for it, where it asks for one\n"
+           "  SKEIN_CA         PEM file of whom to trust for https\n"
            "  NO_COLOR         set: no colours, also on a terminal\n");
 }

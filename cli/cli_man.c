@@ -136,6 +136,7 @@ static void put_foot(struct buf *out, const char *see)
                     ".TP\n.B SKEIN_COLLECTOR\nURL of the collector, where \\-\\-collector does not "
                     "say it\n"
                     ".TP\n.B SKEIN_TOKEN\nthe token for it, where it asks for one\n"
+                    ".TP\n.B SKEIN_CA\nPEM file of whom to trust for https\n"
                     ".TP\n.B NO_COLOR\nset: no colours, also on a terminal\n");
     buf_printf(out, ".SH SEE ALSO\n%s\n", see);
 }

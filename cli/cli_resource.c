@@ -14,8 +14,8 @@
 
 #define FILE_MAX (UINT64_C(1) << 20) /* more than a collector takes */
 
-int resource_each(const struct resource *r, const char *collector, bool json, resource_fn *fn,
-                  int count, char **arguments)
+int resource_each(const struct resource *r, struct cli_collector collector, bool json,
+                  resource_fn *fn, int count, char **arguments)
 {
     struct api api;
     int status = api_init(&api, collector);

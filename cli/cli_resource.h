@@ -31,8 +31,8 @@ int resource_get(const struct api *api, const struct resource *r, const char *na
 /* Calls fn for each argument; goes on after a failure and returns the first one. */
 typedef int resource_fn(const struct api *api, const struct resource *r, const char *argument,
                         bool json);
-int resource_each(const struct resource *r, const char *collector, bool json, resource_fn *fn,
-                  int count, char **arguments);
+int resource_each(const struct resource *r, struct cli_collector collector, bool json,
+                  resource_fn *fn, int count, char **arguments);
 
 /* PUT of each that a JSON file holds: one, or an array of them. "-" is standard input. */
 resource_fn resource_apply;

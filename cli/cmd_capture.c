@@ -13,7 +13,8 @@
 #define NS_PER_MS 1000000
 
 struct options {
-    const char *collector, *reason;
+    struct cli_collector collector;
+    const char *reason;
     struct cli_number ttl;
     bool json, wait, keep, pin, unpin;
 };

@@ -6,7 +6,8 @@
 #include "cmd.h"
 
 struct options {
-    const char *collector, *selector, *status;
+    struct cli_collector collector;
+    const char *selector, *status;
     struct cli_number from, to, limit;
     bool json;
 };

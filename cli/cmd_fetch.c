@@ -14,7 +14,8 @@
 #include "cmd.h"
 
 struct options {
-    const char *collector, *process, *format;
+    struct cli_collector collector;
+    const char *process, *format;
     struct cli_number from, to;
     struct cli_result result;
     bool split;

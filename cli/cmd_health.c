@@ -10,7 +10,7 @@
 #include "cmd.h"
 
 struct options {
-    const char *collector;
+    struct cli_collector collector;
     bool json;
 };
 

@@ -6,7 +6,8 @@
 #include "cmd.h"
 
 struct options {
-    const char *collector, *selector;
+    struct cli_collector collector;
+    const char *selector;
     bool json;
 };
 

@@ -9,7 +9,7 @@
 #include "cmd.h"
 
 struct options {
-    const char *collector;
+    struct cli_collector collector;
     struct cli_number from, to, limit;
     bool json;
 };

@@ -17,7 +17,8 @@
 #define NS_PER_MS 1000000
 
 struct options {
-    const char *collector, *selector, *reason;
+    struct cli_collector collector;
+    const char *selector, *reason;
     struct cli_number pre, post, at, from, to, length, deadline, ttl, min_targets, max_targets;
     struct cli_result result;
     bool no_wait, pin;
