@@ -24,6 +24,15 @@ static const char *const level_names[] = {"debug", "info", "warn", "error"};
 static _Atomic int current_level = LOG_LEVEL_INFO;
 static _Atomic bool as_json;
 
+static _Thread_local const char *request; /* that this thread works for; NULL: none */
+
+const char *log_set_request(const char *request_id)
+{
+    const char *before = request;
+    request = request_id;
+    return before;
+}
+
 void log_configure(enum log_level level, bool json)
 {
     atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
@@ -84,7 +93,17 @@ static void build_json(struct buf *line, enum log_level level, const char *time,
         const char *value = va_arg(pairs, const char *);
         put_json_member(line, key, value ? value : "");
     }
+    if (request != NULL)
+        put_json_member(line, "request_id", request);
     buf_put_u8(line, '}');
+}
+
+static void put_text_pair(struct buf *line, const char *key, const char *value)
+{
+    buf_put_u8(line, ' ');
+    put_plain(line, key);
+    buf_put_u8(line, '=');
+    put_value(line, value);
 }
 
 static void build_text(struct buf *line, enum log_level level, const char *time,
@@ -97,11 +116,10 @@ static void build_text(struct buf *line, enum log_level level, const char *time,
     const char *key;
     while ((key = va_arg(pairs, const char *))) {
         const char *value = va_arg(pairs, const char *);
-        buf_put_u8(line, ' ');
-        put_plain(line, key);
-        buf_put_u8(line, '=');
-        put_value(line, value ? value : "");
+        put_text_pair(line, key, value ? value : "");
     }
+    if (request != NULL)
+        put_text_pair(line, "request_id", request);
 }
 
 /* Standard error may be a pipe whose reader is slow: goes on after a part, gives up on an error. */

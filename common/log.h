@@ -25,6 +25,10 @@ void log_write(enum log_level level, const char *component, const char *message,
 #define log_warn(...)  log_write(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 
+/* Each line of this thread ends with this request's id from now on, whoever writes it; NULL: with
+ * none. The text stays the caller's. Returns what was set before. */
+const char *log_set_request(const char *request_id);
+
 /* Formats into one of 8 thread-local buffers, for values of the calls above. */
 const char *log_fmt(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

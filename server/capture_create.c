@@ -10,6 +10,7 @@
 #include "capture_int.h"
 #include "clock.h"
 #include "json.h"
+#include "log.h"
 #include "metrics.h"
 
 #define PROCESSES_PER_COMMAND 1000              /* agents take 1024 (docs/protocol.md) */
@@ -277,6 +278,15 @@ static int find_repeated(struct capture_engine *e, const struct capture_once *re
     return SKEIN_OK;
 }
 
+/* The line that ties a request's id to its capture's. */
+static void log_begin(const struct capture *c)
+{
+    char id[ID_TEXT_BYTES];
+    id_text(c->id.bytes, id);
+    log_info("captures", "began", "capture", id, "trigger", c->trigger, "rule", c->rule, "selector",
+             c->selector, "targets", log_fmt("%zu", c->target_count), NULL);
+}
+
 int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
                           struct capture_id *id, cJSON **out)
 {
@@ -301,6 +311,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
         return status;
     }
     metrics_add(captures_total, 1);
+    log_begin(c);
     send_to_all(e, c);
     capture_publish(e, c, "capture.created");
     capture_audit_created(e, c);

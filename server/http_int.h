@@ -39,9 +39,9 @@ struct sockaddr;
 void http_address_text(const struct sockaddr *address, char out[HTTP_ADDRESS_BYTES]);
 
 /* One line of the access log: changes at info, refusals and the server's failures at warn, reads
- * that went well at debug. */
+ * that went well at debug. It has the request's id by log_set_request. */
 struct http_access {
-    const char *method, *path, *address, *principal, *request_id;
+    const char *method, *path, *address, *principal;
     unsigned status;
 };
 void http_access_log(const struct http_access *access);
@@ -55,10 +55,12 @@ struct http_link;
 #define ANSWER_STEP_NS                                                                             \
     (UINT64_C(120) * 1000000000u) /* for a small answer, or 1 MiB of a large one */
 /* A response that reads `length` bytes (HTTP_SIZE_UNKNOWN: until it ends) of the source from `base`
- * on. Takes the source, and live, which may be NULL; on failure both are done with. */
+ * on. Takes the source, and live, which may be NULL; on failure both are done with. What it reads
+ * is logged under the request's id. */
 struct MHD_Response *http_body_response(struct http_watch *watch, struct http_link *link,
                                         const struct http_source *source, uint64_t base,
-                                        uint64_t length, struct http_live *live);
+                                        uint64_t length, struct http_live *live,
+                                        const char *request_id);
 
 /* ---- http_watch.c: deadlines of connections; any thread ---- */
 

@@ -16,6 +16,7 @@
 #include "http_mhd_int.h"
 #include "http_tls.h"
 #include "json.h"
+#include "log.h"
 #include "metrics.h"
 
 #define URI_BYTES_MAX     8192u
@@ -152,8 +153,7 @@ static enum MHD_Result send_answer(struct http_exchange *x)
     metrics_add(http_requests_total, 1);
     if (x->status >= 400)
         metrics_add(http_errors_total, 1);
-    struct http_access access = {x->method,         x->path,       x->address,
-                                 x->principal.name, x->request_id, x->status};
+    struct http_access access = {x->method, x->path, x->address, x->principal.name, x->status};
     http_access_log(&access);
     http_watch_deadline(x->server->watch, x->link, ANSWER_STEP_NS);
     http_watch_answering(x->server->watch, x->link, true);
@@ -227,18 +227,12 @@ static void begin_exchange(struct http_exchange *x, struct MHD_Connection *conne
     http_request_id_make(http_header(x, "X-Request-Id"), x->request_id);
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
-                                  const char *path, const char *method, const char *version,
-                                  const char *upload, size_t *upload_bytes, void **request)
+/* One step of a request: its head, a part of its body, or the end of that. */
+static enum MHD_Result go_on(struct http_exchange *x, const char *path, const char *upload,
+                             size_t *upload_bytes)
 {
-    (void)context;
-    (void)version;
-    struct http_exchange *x = *request;
-    if (x == NULL)
-        return MHD_NO;
     if (!x->begun) {
         x->begun = true;
-        begin_exchange(x, connection, path, method);
         if (x->link == NULL)
             return MHD_NO;
         http_watch_deadline(x->server->watch, x->link, x->server->settings.receive_ms * 1000000u);
@@ -261,6 +255,23 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (!x->dispatched)
         dispatch(x);
     return send_answer(x);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *path, const char *method, const char *version,
+                                  const char *upload, size_t *upload_bytes, void **request)
+{
+    (void)context;
+    (void)version;
+    struct http_exchange *x = *request;
+    if (x == NULL)
+        return MHD_NO;
+    if (!x->begun)
+        begin_exchange(x, connection, path, method);
+    log_set_request(x->request_id);
+    enum MHD_Result result = go_on(x, path, upload, upload_bytes);
+    log_set_request(NULL);
+    return result;
 }
 
 /* The first that is heard of a request; what it returns becomes on_request's *request. */

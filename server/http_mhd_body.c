@@ -5,9 +5,11 @@
  * time.
  */
 #include <microhttpd.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "http_int.h"
+#include "log.h"
 #include "metrics.h"
 
 #define SOURCE_BLOCK_BYTES (1u << 20)
@@ -19,6 +21,7 @@ struct body {
     struct http_source source;
     uint64_t base, length;  /* of the source; length HTTP_SIZE_UNKNOWN: until it ends */
     struct http_live *live; /* or NULL */
+    char request_id[HTTP_REQUEST_ID_BYTES];
 };
 
 static ssize_t body_read(void *context, uint64_t position, char *out, size_t max)
@@ -31,7 +34,9 @@ static ssize_t body_read(void *context, uint64_t position, char *out, size_t max
         if (max > body->length - position)
             max = (size_t)(body->length - position);
     }
+    const char *before = log_set_request(body->request_id);
     int64_t n = body->source.read(body->source.context, body->base + position, out, max);
+    log_set_request(before);
     if (n > 0) {
         metrics_add(http_bytes_total, n);
         return (ssize_t)n;
@@ -47,7 +52,9 @@ static ssize_t body_read_live(void *context, uint64_t position, char *out, size_
     struct body *body = context;
     (void)position;
     http_watch_deadline(body->watch, body->link, ANSWER_STEP_NS);
+    const char *before = log_set_request(body->request_id);
     int64_t n = http_live_read(body->live, &body->source, out, max);
+    log_set_request(before);
     if (n == HTTP_LIVE_END)
         return MHD_CONTENT_READER_END_OF_STREAM;
     metrics_add(http_bytes_total, n > 0 ? n : 0);
@@ -57,14 +64,17 @@ static ssize_t body_read_live(void *context, uint64_t position, char *out, size_
 static void body_free(void *context)
 {
     struct body *body = context;
+    const char *before = log_set_request(body->request_id);
     body->source.done(body->source.context);
+    log_set_request(before);
     http_live_free(body->live);
     free(body);
 }
 
 struct MHD_Response *http_body_response(struct http_watch *watch, struct http_link *link,
                                         const struct http_source *source, uint64_t base,
-                                        uint64_t length, struct http_live *live)
+                                        uint64_t length, struct http_live *live,
+                                        const char *request_id)
 {
     struct body *body = malloc(sizeof *body);
     if (body == NULL) {
@@ -72,7 +82,8 @@ struct MHD_Response *http_body_response(struct http_watch *watch, struct http_li
         http_live_free(live);
         return NULL;
     }
-    *body = (struct body){watch, link, *source, base, length, live};
+    *body = (struct body){watch, link, *source, base, length, live, ""};
+    snprintf(body->request_id, sizeof body->request_id, "%s", request_id);
     struct MHD_Response *response = MHD_create_response_from_callback(
         length == HTTP_SIZE_UNKNOWN ? MHD_SIZE_UNKNOWN : length,
         live != NULL ? LIVE_BLOCK_BYTES : SOURCE_BLOCK_BYTES,

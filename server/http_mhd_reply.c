@@ -93,8 +93,9 @@ void http_problem(struct http_exchange *x, unsigned status, const char *field, c
 static bool reply_part(struct http_exchange *x, unsigned status, const char *type, uint64_t base,
                        uint64_t length, const struct http_source *source)
 {
-    set_response(x, status, type,
-                 http_body_response(x->server->watch, x->link, source, base, length, NULL));
+    set_response(
+        x, status, type,
+        http_body_response(x->server->watch, x->link, source, base, length, NULL, x->request_id));
     return strcmp(x->method, "HEAD") != 0;
 }
 
@@ -113,8 +114,8 @@ struct http_live *http_reply_live(struct http_exchange *x, const char *type,
         source->done(source->context);
         return NULL;
     }
-    struct MHD_Response *response =
-        http_body_response(x->server->watch, x->link, source, 0, HTTP_SIZE_UNKNOWN, live);
+    struct MHD_Response *response = http_body_response(x->server->watch, x->link, source, 0,
+                                                       HTTP_SIZE_UNKNOWN, live, x->request_id);
     if (response == NULL)
         return NULL;
     http_add_header(x, "Cache-Control", "no-store");

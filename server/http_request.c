@@ -50,6 +50,5 @@ void http_access_log(const struct http_access *a)
     else if (read && a->status < 400)
         level = LOG_LEVEL_DEBUG;
     log_write(level, "http", "request", "method", a->method, "path", a->path, "status",
-              log_fmt("%u", a->status), "principal", a->principal, "address", a->address,
-              "request_id", a->request_id, NULL);
+              log_fmt("%u", a->status), "principal", a->principal, "address", a->address, NULL);
 }

@@ -54,6 +54,27 @@ START_TEST(text_line_has_all_parts)
 }
 END_TEST
 
+START_TEST(lines_of_a_request_have_its_id)
+{
+    struct capture c;
+    capture_begin(&c);
+    ck_assert_ptr_null(log_set_request("r-1"));
+    log_info("http", "first", NULL);
+    ck_assert_str_eq(log_set_request(NULL), "r-1");
+    log_info("http", "second", NULL);
+    log_configure(LOG_LEVEL_INFO, true);
+    log_set_request("r-2");
+    log_info("http", "third", "a", "b", NULL);
+    log_set_request(NULL);
+    log_configure(LOG_LEVEL_INFO, false);
+    char *text = capture_end(&c);
+    ck_assert_ptr_nonnull(strstr(text, "http: first request_id=r-1\n"));
+    ck_assert_ptr_nonnull(strstr(text, "http: second\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\"a\":\"b\",\"request_id\":\"r-2\"}\n"));
+    free(text);
+}
+END_TEST
+
 START_TEST(json_line_is_json)
 {
     struct capture c;
@@ -165,7 +186,8 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("log", text_line_has_all_parts, json_line_is_json, level_filters,
+    return suite_run(suite_of("log", text_line_has_all_parts, json_line_is_json,
+                              lines_of_a_request_have_its_id, level_filters,
                               values_cannot_forge_lines, errno_is_kept,
                               fmt_gives_eight_values_and_marks_cuts, lines_of_threads_do_not_mix,
                               levels_have_names, NULL));
