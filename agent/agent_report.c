@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "json.h"
-#include "partition.h"
 #include "process.h"
 
 #define GAPS_MAX 256
@@ -106,15 +105,6 @@ int target_result_add_gap(struct target_result *result, const struct report_gap 
     return SKEIN_OK;
 }
 
-static const char *const spool_reasons[] = {"spool_full", "rejected", "spool_unreadable"};
-
-static const uint64_t *spool_lost(const struct target_result *result, size_t i)
-{
-    const uint64_t *const counters[] = {&result->lost_spool, &result->lost_rejected,
-                                        &result->lost_unreadable};
-    return counters[i];
-}
-
 static void add_window(cJSON *object, uint64_t from_ns, uint64_t to_ns)
 {
     json_add_u64(object, "from_ns", from_ns);
@@ -126,13 +116,9 @@ static void add_ledger(cJSON *root, const struct target_result *result)
     cJSON *ledger = cJSON_AddObjectToObject(root, "ledger");
     json_add_u64(ledger, "events", result->events);
     cJSON *lost = cJSON_AddObjectToObject(ledger, "lost");
-    for (uint8_t reason = 1; reason < AGENT_LOSS_REASONS; reason++) {
+    for (int reason = 0; reason < LOSS_REASONS; reason++) {
         if (result->lost[reason] != 0)
-            json_add_u64(lost, partition_loss_text(reason), result->lost[reason]);
-    }
-    for (size_t i = 0; i < sizeof spool_reasons / sizeof spool_reasons[0]; i++) {
-        if (*spool_lost(result, i) != 0)
-            json_add_u64(lost, spool_reasons[i], *spool_lost(result, i));
+            json_add_u64(lost, loss_text((enum loss_reason)reason), result->lost[reason]);
     }
 }
 
@@ -241,20 +227,6 @@ static struct report_range range_read(const cJSON *item)
                                  json_u64(&r, item, "", "bytes", JSON_OPTIONAL, 0, 0, UINT64_MAX)};
 }
 
-static void add_lost(struct target_result *result, const char *reason, uint64_t events)
-{
-    uint64_t *const counters[] = {&result->lost_spool, &result->lost_rejected,
-                                  &result->lost_unreadable};
-    for (size_t i = 0; i < sizeof spool_reasons / sizeof spool_reasons[0]; i++) {
-        if (strcmp(reason, spool_reasons[i]) == 0)
-            *counters[i] += events;
-    }
-    for (uint8_t i = 1; i < AGENT_LOSS_REASONS; i++) {
-        if (strcmp(reason, partition_loss_text(i)) == 0)
-            result->lost[i] += events;
-    }
-}
-
 int target_result_drop(struct target_result *result, const struct spool_head *lost,
                        const char *reason)
 {
@@ -268,7 +240,7 @@ int target_result_drop(struct target_result *result, const struct spool_head *lo
         memmove(result->ranges + i, result->ranges + i + 1,
                 (result->range_count - i) * sizeof *result->ranges);
         result->events -= lost->events < result->events ? lost->events : result->events;
-        add_lost(result, reason, lost->events);
+        result->lost[loss_parse(reason)] += lost->events;
         struct report_gap gap = {lost->from_ns, lost->to_ns, reason};
         int status = target_result_add_gap(result, &gap);
         if (status == SKEIN_OK && range.first < lost->key.sequence)
@@ -278,23 +250,6 @@ int target_result_drop(struct target_result *result, const struct spool_head *lo
         return status;
     }
     return SKEIN_OK;
-}
-
-/* The text of ours that equals it, for gaps keep no copy. */
-static const char *reason_known(const char *text)
-{
-    static const char *const others[] = {"spool_full",   "spool_failed",    "rejected",
-                                         "agent_failed", "agent_restarted", "spool_unreadable",
-                                         "report_full"};
-    for (uint8_t i = 1; i < AGENT_LOSS_REASONS; i++) {
-        if (strcmp(text, partition_loss_text(i)) == 0)
-            return partition_loss_text(i);
-    }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (strcmp(text, others[i]) == 0)
-            return others[i];
-    }
-    return "unknown";
 }
 
 static uint64_t number(const cJSON *object, const char *key)
@@ -345,12 +300,13 @@ int target_result_read(struct target_result *result, const char *report, size_t 
     {
         const char *reason = json_str(&r, item, "", "reason", JSON_OPTIONAL, "", 64);
         struct report_gap gap = {number(item, "from_ns"), number(item, "to_ns"),
-                                 reason_known(reason)};
+                                 loss_text(loss_parse(reason))}; /* gaps keep no copy */
         if (status == SKEIN_OK)
             status = target_result_add_gap(result, &gap);
     }
     result->events += number(member(root, "ledger"), "events");
-    cJSON_ArrayForEach(item, lost) add_lost(result, item->string, number(lost, item->string));
+    cJSON_ArrayForEach(item, lost) result->lost[loss_parse(item->string)] +=
+        number(lost, item->string);
     cJSON_Delete(root);
     return status;
 }

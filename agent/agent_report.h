@@ -11,9 +11,8 @@
 
 #include "buf.h"
 #include "ids.h"
+#include "loss.h"
 #include "spool.h"
-
-#define AGENT_LOSS_REASONS 8 /* enum partition_loss_reason, as in struct cut_result */
 
 enum trigger_type {
     TRIGGER_REQUEST,
@@ -54,9 +53,7 @@ struct target_result {
     uint64_t from_ns, to_ns;
     struct report_range *ranges; /* by epoch and sequence, apart from each other */
     size_t range_count;
-    uint64_t events, lost[AGENT_LOSS_REASONS];
-    uint64_t lost_spool; /* events of partitions that the spool would not take, or dropped */
-    uint64_t lost_rejected, lost_unreadable;
+    uint64_t events, lost[LOSS_REASONS];
     struct report_gap *gaps;
     size_t gap_count;
     struct {

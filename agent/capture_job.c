@@ -24,8 +24,8 @@ static void add_gap(struct target *target, uint64_t from_ns, uint64_t to_ns, con
 
 static void take_losses(struct target *target, const struct cut_result *cut)
 {
-    for (size_t i = 0; i < AGENT_LOSS_REASONS; i++) {
-        target->result.lost[i] += cut->lost[i];
+    for (size_t i = 0; i < sizeof cut->lost / sizeof cut->lost[0]; i++) {
+        target->result.lost[loss_parse(partition_loss_text((uint8_t)i))] += cut->lost[i];
         target->changed = target->changed || cut->lost[i] != 0;
     }
     for (size_t i = 0; i < cut->gap_count; i++)
@@ -43,9 +43,9 @@ static void take_partition(struct target *target, const struct cut_result *cut)
     int status =
         spool_put(target->captures->settings.spool, &head, cut->bytes.data, cut->bytes.len);
     if (status != SKEIN_OK) {
-        target->result.lost_spool += cut->events;
-        add_gap(target, cut->from_ns, cut->to_ns,
-                status == SKEIN_FULL ? "spool_full" : "spool_failed");
+        enum loss_reason reason = status == SKEIN_FULL ? LOSS_SPOOL_FULL : LOSS_SPOOL_FAILED;
+        target->result.lost[reason] += cut->events;
+        add_gap(target, cut->from_ns, cut->to_ns, loss_text(reason));
         log_error("capture", "the spool did not take a partition", "reason",
                   skein_status_text(status), NULL);
         return;
@@ -85,7 +85,7 @@ static void cut_window(struct target *target, uint64_t from_ns, uint64_t to_ns, 
             return;
         if (i + 1 == PARTITIONS_A_CUT) {
             if (whole)
-                add_gap(target, from_ns, to_ns, partition_loss_text(PARTITION_LOSS_SIZE));
+                add_gap(target, from_ns, to_ns, loss_text(LOSS_SIZE));
             return;
         }
     }
@@ -163,14 +163,14 @@ static void settle_state(struct target *target)
 {
     struct target_result *result = &target->result;
     if (target->failure != SKEIN_OK)
-        add_gap(target, result->from_ns, result->to_ns, "agent_failed");
+        add_gap(target, result->from_ns, result->to_ns, loss_text(LOSS_AGENT_FAILED));
     if (result->range_count > 0) {
         result->state = "uploading";
     } else if (target->failure != SKEIN_OK) {
         result->state = "failed";
         snprintf(result->reason, sizeof result->reason, "the agent could not cut the ring: %s",
                  skein_status_text(target->failure));
-    } else if (result->lost_spool != 0) {
+    } else if (result->lost[LOSS_SPOOL_FULL] != 0 || result->lost[LOSS_SPOOL_FAILED] != 0) {
         result->state = "failed";
         snprintf(result->reason, sizeof result->reason,
                  "the agent's spool did not take the partitions");
@@ -202,7 +202,7 @@ void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
 static void add_rest(struct target *target, uint64_t to_ns)
 {
     if (__atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0 && to_ns < target->end_ns)
-        add_gap(target, to_ns, target->end_ns, "report_full");
+        add_gap(target, to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
 }
 
 static void finish(struct target *target, const struct capture_job *job)

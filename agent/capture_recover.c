@@ -97,7 +97,7 @@ static void end_target(struct spool *spool, uint64_t agent, struct target_result
     }
     uint64_t now_ns = clock_realtime_ns();
     struct report_gap gap = {result->to_ns != 0 ? result->to_ns : now_ns, now_ns,
-                             "agent_restarted"};
+                             loss_text(LOSS_AGENT_RESTARTED)};
     (void)target_result_add_gap(result, &gap);
     if (result->range_count > 0)
         result->state = "uploading";

@@ -17,6 +17,7 @@
 #include "checksum.h"
 #include "clock.h"
 #include "durable.h"
+#include "loss.h"
 #include "wire.h"
 
 uint64_t spool_room(uint64_t payload_bytes)
@@ -93,7 +94,7 @@ static int reserve(struct spool *spool, const struct partition_key *key, uint64_
         if (oldest == NULL)
             status = SKEIN_FULL;
         else
-            drop_locked(spool, oldest, "spool_full");
+            drop_locked(spool, oldest, loss_text(LOSS_SPOOL_FULL));
     }
     if (status == SKEIN_OK)
         spool->reserved_bytes += room;
@@ -231,7 +232,9 @@ void spool_done(struct spool *spool, const struct partition_key *key, enum spool
         char name[SPOOL_NAME_BYTES];
         struct spool_head head = item->head;
         spool_file_name(&head, name);
-        spool_lose_locked(spool, &head, fate == SPOOL_REJECTED ? "rejected" : "spool_unreadable");
+        spool_lose_locked(
+            spool, &head,
+            loss_text(fate == SPOOL_REJECTED ? LOSS_REJECTED : LOSS_SPOOL_UNREADABLE));
         make_room_aside(spool);
         if (durable_move(spool->folder, spool->rejected, name) != SKEIN_OK)
             unlinkat(spool->folder, name, 0);

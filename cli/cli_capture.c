@@ -58,10 +58,10 @@ static void put_field(struct buf *out, const char *title, const char *text)
     buf_printf(out, "\n");
 }
 
-static void put_losses(struct buf *out, const cJSON *lost)
+static void put_losses(struct buf *out, const cJSON *reasons)
 {
     const cJSON *reason;
-    cJSON_ArrayForEach(reason, lost)
+    cJSON_ArrayForEach(reason, reasons)
     {
         if (reason->string && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
             buf_printf(out, "%-10s %.0f events: ", "lost", reason->valuedouble);
@@ -74,7 +74,7 @@ static void put_losses(struct buf *out, const cJSON *lost)
 static void put_gaps(struct buf *out, const cJSON *target)
 {
     const cJSON *gap;
-    cJSON_ArrayForEach(gap, json_at(target, "gaps"))
+    cJSON_ArrayForEach(gap, json_at(target, "ledger.gaps"))
     {
         buf_printf(out, "gap        %s to %s: ", json_text_at(gap, "from"),
                    json_text_at(gap, "to"));
@@ -97,7 +97,7 @@ static void put_summary(struct buf *out, const cJSON *capture)
     put_field(out, "finished", json_text_at(capture, "finished"));
     buf_printf(out, "%-10s %" PRIu64 " of %" PRIu64 " events\n", "stored",
                json_u64_at(capture, "ledger.stored"), json_u64_at(capture, "ledger.produced"));
-    put_losses(out, json_at(capture, "ledger.lost"));
+    put_losses(out, json_at(capture, "ledger.reasons"));
     const cJSON *target;
     cJSON_ArrayForEach(target, json_at(capture, "targets")) put_gaps(out, target);
     put_field(out, "verdict", json_text_at(capture, "verdict.text"));

@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "json.h"
+#include "ledger.h"
 
 bool api_is_confined(const struct http_exchange *x)
 {
@@ -74,11 +75,6 @@ static int show_target(void *context, const struct catalog_target *t)
     return 0;
 }
 
-static double number_of(const cJSON *json)
-{
-    return cJSON_IsNumber(json) ? json->valuedouble : 0;
-}
-
 static void count_up(cJSON *to, const char *key, double n)
 {
     cJSON *at = cJSON_GetObjectItemCaseSensitive(to, key);
@@ -91,23 +87,16 @@ static void count_up(cJSON *to, const char *key, double n)
 static void add_counts(cJSON *out, const cJSON *targets)
 {
     cJSON *counts = cJSON_AddObjectToObject(out, "target_counts");
-    cJSON *ledger = cJSON_AddObjectToObject(out, "ledger"), *lost = cJSON_CreateObject();
-    const cJSON *target, *reason;
-    double stored = 0, missing = 0;
+    struct ledger ledger = {.stored = 0};
+    const cJSON *target;
     cJSON_ArrayForEach(target, targets)
     {
         const char *status = cJSON_GetStringValue(cJSON_GetObjectItem(target, "status"));
         count_up(counts, status != NULL ? status : "", 1);
-        stored += number_of(cJSON_GetObjectItem(target, "events"));
-        cJSON_ArrayForEach(reason, cJSON_GetObjectItem(target, "lost"))
-        {
-            count_up(lost, reason->string, number_of(reason));
-            missing += number_of(reason);
-        }
+        ledger_read(&ledger, cJSON_GetObjectItemCaseSensitive(target, "ledger"));
     }
-    cJSON_AddNumberToObject(ledger, "produced", stored + missing);
-    cJSON_AddNumberToObject(ledger, "stored", stored);
-    cJSON_AddItemToObject(ledger, "lost", lost);
+    cJSON_AddItemToObject(out, "ledger", ledger_json(&ledger));
+    ledger_fini(&ledger);
 }
 
 cJSON *api_capture_shown(const struct collector *c, const struct http_exchange *x,

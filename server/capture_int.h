@@ -10,6 +10,7 @@
 
 #include "capture.h"
 #include "idmap.h"
+#include "ledger.h"
 #include "stored_set.h"
 
 #define CAPTURE_REASON_MAX 256
@@ -195,6 +196,11 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
 int capture_load_running(struct capture_engine *e);
 /* After the index was made anew: gives all captures again what they share. */
 int capture_share_all(struct capture_engine *e);
+
+/* capture_ledger.c: adds to *out; the JSON is the caller's */
+void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out);
+cJSON *target_ledger_json(const struct capture *c, const struct capture_target *t);
+cJSON *capture_ledger_json(const struct capture *c);
 
 /* capture_json.c */
 const char *capture_kind_text(enum capture_kind kind);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A capture as JSON (docs/api.md): targets, ledger, verdict. Reads only; under the control lock.
+ * A capture as JSON (docs/api.md): targets and verdict; ledgers are capture_ledger.c's. Reads only;
+ * under the control lock.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,45 +25,6 @@ static void add_id(cJSON *to, const char *key, const uint8_t id[16])
     char text[ID_TEXT_BYTES];
     id_text(id, text);
     cJSON_AddStringToObject(to, key, text);
-}
-
-/* Adds n to the member `key`. */
-static void add_count(cJSON *to, const char *key, uint64_t n)
-{
-    struct json_reader r = {{0}};
-    uint64_t before = json_u64(&r, to, "", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
-    cJSON_DeleteItemFromObjectCaseSensitive(to, key);
-    json_add_u64(to, key, before + n);
-}
-
-/* Events that the agent listed and that a finished target still lacks. */
-static uint64_t not_arrived(const struct capture_target *t)
-{
-    if (!target_is_final(t->status) || t->stored_count == t->facts.listed ||
-        t->facts.listed_events < t->stored_events)
-        return 0;
-    return t->facts.listed_events - t->stored_events;
-}
-
-static void add_losses(cJSON *to, const struct capture_target *t)
-{
-    for (size_t i = 0; i < t->facts.loss_count; i++)
-        if (t->facts.losses[i].events > 0)
-            add_count(to, t->facts.losses[i].reason, t->facts.losses[i].events);
-    if (not_arrived(t) > 0)
-        add_count(to, "not_arrived", not_arrived(t));
-}
-
-static void add_gaps(cJSON *to, const struct capture_target *t)
-{
-    cJSON *list = cJSON_AddArrayToObject(to, "gaps");
-    for (size_t i = 0; i < t->facts.gap_count; i++) {
-        cJSON *gap = cJSON_CreateObject();
-        add_time(gap, "from", t->facts.gaps[i].from_ns);
-        add_time(gap, "to", t->facts.gaps[i].to_ns);
-        cJSON_AddStringToObject(gap, "reason", t->facts.gaps[i].reason);
-        cJSON_AddItemToArray(list, gap);
-    }
 }
 
 static cJSON *target_json(const struct capture *c, const struct capture_target *t)
@@ -93,8 +55,7 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         json_add_u64(range, "bytes", p->bytes);
         cJSON_AddItemToArray(partitions, range);
     }
-    add_losses(cJSON_AddObjectToObject(json, "lost"), t);
-    add_gaps(json, t);
+    cJSON_AddItemToObject(json, "ledger", target_ledger_json(c, t));
     if (t->facts.has_death) {
         cJSON *death = cJSON_AddObjectToObject(json, "death");
         cJSON_AddNumberToObject(death, "signal", (double)t->facts.signal);
@@ -156,8 +117,10 @@ static void say_target(struct verdict *v, const struct capture_target *t)
     for (size_t i = 0; i < t->facts.loss_count; i++)
         if (t->facts.losses[i].events > 0 && finding_begin(v)) {
             say_who(v, t);
-            buf_printf(&v->text, "%llu events lost, %s",
-                       (unsigned long long)t->facts.losses[i].events, t->facts.losses[i].reason);
+            buf_printf(&v->text, "%llu events %s, %s",
+                       (unsigned long long)t->facts.losses[i].events,
+                       loss_parse(t->facts.losses[i].reason) == LOSS_NAME ? "not whole" : "lost",
+                       t->facts.losses[i].reason);
         }
 }
 
@@ -217,26 +180,6 @@ static void add_times(cJSON *json, const struct capture *c)
         add_time(json, "finished", c->finished_ns);
 }
 
-/* produced = stored + lost; what is still on its way counts as produced once it is stored, or lost.
- */
-static void add_ledger(cJSON *json, const struct capture *c)
-{
-    uint64_t stored = 0, lost_sum = 0;
-    cJSON *lost = cJSON_CreateObject();
-    for (size_t i = 0; i < c->target_count; i++) {
-        const struct capture_target *t = c->targets[i];
-        stored += t->stored_events;
-        lost_sum += not_arrived(t);
-        for (size_t k = 0; k < t->facts.loss_count; k++)
-            lost_sum += t->facts.losses[k].events;
-        add_losses(lost, t);
-    }
-    cJSON *ledger = cJSON_AddObjectToObject(json, "ledger");
-    json_add_u64(ledger, "produced", stored + lost_sum);
-    json_add_u64(ledger, "stored", stored);
-    cJSON_AddItemToObject(ledger, "lost", lost);
-}
-
 static void add_counts(cJSON *json, const struct capture *c)
 {
     uint64_t counts[TARGET_STATUS_COUNT] = {0};
@@ -282,7 +225,7 @@ cJSON *capture_json(const struct capture *c, bool with_targets)
             cJSON_AddItemToArray(targets, target_json(c, c->targets[i]));
     }
     add_counts(json, c);
-    add_ledger(json, c);
+    cJSON_AddItemToObject(json, "ledger", capture_ledger_json(c));
     cJSON_AddItemToObject(json, "verdict", verdict_json(c));
     return json;
 }

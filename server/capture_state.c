@@ -121,7 +121,7 @@ void target_touch(struct capture_engine *e, struct capture *c, struct capture_ta
 static bool target_has_loss(const struct capture_target *t)
 {
     for (size_t i = 0; i < t->facts.loss_count; i++)
-        if (t->facts.losses[i].events > 0 && strcmp(t->facts.losses[i].reason, "name") != 0)
+        if (t->facts.losses[i].events > 0 && loss_parse(t->facts.losses[i].reason) != LOSS_NAME)
             return true;
     return t->facts.gap_count > 0;
 }

@@ -31,8 +31,8 @@ START_TEST(a_target_report_says_what_there_is)
     struct report_gap gap = {11, 12, "overwritten"};
     ck_assert_int_eq(target_result_add_range(&result, &partition), SKEIN_OK);
     ck_assert_int_eq(target_result_add_gap(&result, &gap), SKEIN_OK);
-    result.lost[1] = 5;
-    result.lost_spool = 3;
+    result.lost[LOSS_RING_FULL] = 5;
+    result.lost[LOSS_SPOOL_FULL] = 3;
     result.death.known = true;
     result.death.signal = 11;
     struct buf out = {0};
@@ -151,7 +151,7 @@ START_TEST(a_report_that_is_read_again_says_the_same)
     struct report_range range = {1, 4, 9, 60, 600};
     struct report_gap gap = {11, 12, "overwritten"};
     result.events = 60;
-    result.lost[1] = 5;
+    result.lost[LOSS_RING_FULL] = 5;
     ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
     ck_assert_int_eq(target_result_add_gap(&result, &gap), SKEIN_OK);
     struct spool_head lost = {

@@ -106,7 +106,7 @@ START_TEST(gaps_make_a_capture_incomplete_and_are_named)
     cJSON *json = call_json(&f, "GET", path, NULL, 200);
     ck_assert_str_eq(text_at(json, "targets.0.status"), "complete");
     ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), "overwritten"));
-    ck_assert_str_eq(text_at(json, "targets.0.gaps.0.from"), "2026-09-21T14:13:20.000Z");
+    ck_assert_str_eq(text_at(json, "targets.0.ledger.gaps.0.from"), "2026-09-21T14:13:20.000Z");
     cJSON_Delete(json);
     fixture_stop(&f);
 }

@@ -42,6 +42,7 @@ skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_suppo
 skein_test(unit/server/test_control_msg.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_state.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_work.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_ledger.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_stored_set.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_enroll.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_gate.c LINK skein_server_core skein_test_support)

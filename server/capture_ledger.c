@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ledgers of targets and captures, made anew from what is known each time one is asked for:
+ * what the agent said it lost, what it listed, what the index says is stored. So late truth changes
+ * them without anything to undo. Reads only; under the control lock.
+ */
+#include <string.h>
+
+#include "capture_int.h"
+
+static void window_of(const struct capture *c, const struct capture_target *t,
+                      struct ledger_gap *gap)
+{
+    uint64_t pre_ns = c->pre_ms * 1000000u;
+    gap->from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    gap->to_ns = c->at_ns + c->post_ms * 1000000u;
+    if (t->facts.has_window) {
+        gap->from_ns = t->facts.from_ns;
+        gap->to_ns = t->facts.to_ns;
+    }
+}
+
+/* What a target that has ended lacks without its agent having said so: listed and never stored, or
+ * no word at all. */
+static void add_missing(const struct capture *c, const struct capture_target *t, struct ledger *out)
+{
+    struct ledger_gap gap;
+    window_of(c, t, &gap);
+    if (t->stored_count < t->facts.listed) {
+        gap.reason = LOSS_NOT_ARRIVED;
+        if (t->facts.listed_events > t->stored_events)
+            ledger_lose(out, gap.reason, t->facts.listed_events - t->stored_events);
+        ledger_gap(out, &gap);
+    } else if (t->status == TARGET_EXPIRED) {
+        gap.reason = LOSS_NO_ANSWER;
+        ledger_gap(out, &gap);
+    } else if (t->status == TARGET_FAILED && t->facts.gap_count == 0) {
+        gap.reason = LOSS_AGENT_FAILED;
+        ledger_gap(out, &gap);
+    }
+}
+
+void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out)
+{
+    out->stored += t->stored_events;
+    for (size_t i = 0; i < t->facts.loss_count; i++)
+        ledger_lose(out, loss_parse(t->facts.losses[i].reason), t->facts.losses[i].events);
+    for (size_t i = 0; i < t->facts.gap_count; i++) {
+        const struct control_gap *gap = &t->facts.gaps[i];
+        ledger_gap(out, &(struct ledger_gap){gap->from_ns, gap->to_ns, loss_parse(gap->reason)});
+    }
+    if (target_is_final(t->status))
+        add_missing(c, t, out);
+    else
+        out->open = true;
+}
+
+cJSON *target_ledger_json(const struct capture *c, const struct capture_target *t)
+{
+    struct ledger ledger = {.stored = 0};
+    target_ledger(c, t, &ledger);
+    cJSON *json = ledger_json(&ledger);
+    ledger_fini(&ledger);
+    return json;
+}
+
+cJSON *capture_ledger_json(const struct capture *c)
+{
+    struct ledger ledger = {.stored = 0};
+    for (size_t i = 0; i < c->target_count; i++)
+        target_ledger(c, c->targets[i], &ledger);
+    cJSON *json = ledger_json(&ledger);
+    ledger_fini(&ledger);
+    return json;
+}

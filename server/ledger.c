@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ledgers: sums and their JSON; see ledger.h. Entered by any thread. What is said to be produced is
+ * always made from the parts, so the account cannot fail to balance.
+ */
+#include "ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "json.h"
+
+#define EVENTS_MAX (UINT64_C(1) << 48)
+
+void ledger_fini(struct ledger *ledger)
+{
+    free(ledger->gaps);
+    *ledger = (struct ledger){0};
+}
+
+void ledger_lose(struct ledger *ledger, enum loss_reason reason, uint64_t events)
+{
+    ledger->events[reason] += events < EVENTS_MAX ? events : EVENTS_MAX;
+}
+
+void ledger_gap(struct ledger *ledger, const struct ledger_gap *gap)
+{
+    if (ledger->gap_count == ledger->gap_cap) {
+        size_t cap = ledger->gap_cap == 0 ? 4 : 2 * ledger->gap_cap;
+        struct ledger_gap *gaps = realloc(ledger->gaps, cap * sizeof *gaps);
+        if (gaps == NULL) {
+            ledger->status = SKEIN_NO_MEMORY;
+            return;
+        }
+        ledger->gaps = gaps;
+        ledger->gap_cap = cap;
+    }
+    ledger->gaps[ledger->gap_count++] = *gap;
+}
+
+void ledger_add(struct ledger *to, const struct ledger *more)
+{
+    to->stored += more->stored;
+    to->open |= more->open;
+    for (size_t i = 0; i < LOSS_REASONS; i++)
+        to->events[i] += more->events[i];
+    for (size_t i = 0; i < more->gap_count; i++)
+        ledger_gap(to, &more->gaps[i]);
+    if (more->status != SKEIN_OK)
+        to->status = more->status;
+}
+
+static uint64_t lost_in(const struct ledger *ledger, enum loss_place place)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < LOSS_REASONS; i++)
+        if (loss_place((enum loss_reason)i) == place)
+            sum += ledger->events[i];
+    return sum;
+}
+
+uint64_t ledger_lost(const struct ledger *ledger)
+{
+    uint64_t sum = 0;
+    for (int place = 0; place < LOSS_PLACES; place++)
+        sum += lost_in(ledger, (enum loss_place)place);
+    return sum;
+}
+
+bool ledger_complete(const struct ledger *ledger)
+{
+    return !ledger->open && ledger->gap_count == 0 && ledger->status == SKEIN_OK &&
+           ledger_lost(ledger) == 0;
+}
+
+/* ---- gaps ---- */
+
+static int compare_gaps(const void *left, const void *right)
+{
+    const struct ledger_gap *a = left, *b = right;
+    if (a->reason != b->reason)
+        return a->reason < b->reason ? -1 : 1;
+    if (a->from_ns != b->from_ns)
+        return a->from_ns < b->from_ns ? -1 : 1;
+    return a->to_ns < b->to_ns ? -1 : a->to_ns > b->to_ns;
+}
+
+static void merge_gaps(struct ledger *ledger)
+{
+    if (ledger->gap_count == 0)
+        return;
+    qsort(ledger->gaps, ledger->gap_count, sizeof *ledger->gaps, compare_gaps);
+    size_t n = 0;
+    for (size_t i = 1; i < ledger->gap_count; i++) {
+        struct ledger_gap *gap = &ledger->gaps[n];
+        const struct ledger_gap *next = &ledger->gaps[i];
+        if (next->reason != gap->reason || next->from_ns > gap->to_ns)
+            ledger->gaps[++n] = *next;
+        else if (next->to_ns > gap->to_ns)
+            gap->to_ns = next->to_ns;
+    }
+    ledger->gap_count = n + 1;
+}
+
+/* ---- JSON ---- */
+
+static void add_time(cJSON *to, const char *key, uint64_t ns)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_text(ns, text);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+cJSON *ledger_json(struct ledger *ledger)
+{
+    cJSON *json = cJSON_CreateObject();
+    merge_gaps(ledger);
+    json_add_u64(json, "produced", ledger->stored + ledger_lost(ledger));
+    json_add_u64(json, "stored", ledger->stored);
+    cJSON *lost = cJSON_AddObjectToObject(json, "lost");
+    for (int i = 0; i < LOSS_PLACES; i++)
+        json_add_u64(lost, loss_place_text((enum loss_place)i),
+                     lost_in(ledger, (enum loss_place)i));
+    cJSON *reasons = cJSON_AddObjectToObject(json, "reasons");
+    for (int i = 0; i < LOSS_REASONS; i++)
+        if (ledger->events[i] > 0 && loss_place((enum loss_reason)i) != LOSS_PLACE_KEPT)
+            json_add_u64(reasons, loss_text((enum loss_reason)i), ledger->events[i]);
+    if (ledger->events[LOSS_NAME] > 0)
+        json_add_u64(json, "unnamed", ledger->events[LOSS_NAME]);
+    cJSON_AddBoolToObject(json, "complete", ledger_complete(ledger));
+    cJSON *gaps = cJSON_AddArrayToObject(json, "gaps");
+    for (size_t i = 0; i < ledger->gap_count; i++) {
+        cJSON *gap = cJSON_CreateObject();
+        add_time(gap, "from", ledger->gaps[i].from_ns);
+        add_time(gap, "to", ledger->gaps[i].to_ns);
+        cJSON_AddStringToObject(gap, "reason", loss_text(ledger->gaps[i].reason));
+        cJSON_AddItemToArray(gaps, gap);
+    }
+    return json;
+}
+
+static uint64_t count_of(const cJSON *object, const char *key)
+{
+    struct json_reader r = {.error = ""};
+    return object == NULL ? 0 : json_u64(&r, object, "", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
+}
+
+static void read_gap(struct ledger *to, const cJSON *item)
+{
+    struct json_reader r = {.error = ""};
+    struct ledger_gap gap = {0, 0,
+                             loss_parse(json_str(&r, item, "", "reason", JSON_OPTIONAL, "", 63))};
+    if (clock_parse(json_str(&r, item, "", "from", JSON_OPTIONAL, "", 63), &gap.from_ns) ==
+            SKEIN_OK &&
+        clock_parse(json_str(&r, item, "", "to", JSON_OPTIONAL, "", 63), &gap.to_ns) == SKEIN_OK)
+        ledger_gap(to, &gap);
+}
+
+void ledger_read(struct ledger *to, const cJSON *json)
+{
+    const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(json, "reasons"), *item;
+    to->stored += count_of(json, "stored");
+    cJSON_ArrayForEach(item, reasons)
+        ledger_lose(to, loss_parse(item->string), count_of(reasons, item->string));
+    ledger_lose(to, LOSS_NAME, count_of(json, "unnamed"));
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "gaps")) read_gap(to, item);
+    /* Incomplete for no reason that it names: under way. */
+    to->open |= cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(json, "complete")) &&
+                cJSON_GetArraySize(reasons) == 0 &&
+                cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "gaps")) == 0;
+}

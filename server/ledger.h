@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The account of events: produced = stored + lost, by reason and place (common/loss.h), and the
+ * times of which something is missing. Adds up; goes to JSON (docs/api.md) and comes back. Owns no
+ * state; any thread, one at a time for one ledger.
+ */
+#ifndef LEDGER_H
+#define LEDGER_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "loss.h"
+
+struct ledger_gap {
+    uint64_t from_ns, to_ns;
+    enum loss_reason reason;
+};
+struct ledger { /* all-zero is an empty one */
+    uint64_t stored, events[LOSS_REASONS];
+    bool open; /* something of it is still under way */
+    struct ledger_gap *gaps;
+    size_t gap_count, gap_cap;
+    int status; /* SKEIN_OK, or SKEIN_NO_MEMORY: gaps are missing */
+};
+void ledger_fini(struct ledger *ledger);
+
+/* Counts above 2^48 for one call count as that: no sum of what agents say overflows. */
+void ledger_lose(struct ledger *ledger, enum loss_reason reason, uint64_t events);
+void ledger_gap(struct ledger *ledger, const struct ledger_gap *gap);
+void ledger_add(struct ledger *to, const struct ledger *more);
+
+uint64_t ledger_lost(const struct ledger *ledger);
+/* Whether nothing is missing, and nothing under way. */
+bool ledger_complete(const struct ledger *ledger);
+
+/* {"produced","stored","lost":{place:n},"reasons":{reason:n},"unnamed"?,"complete","gaps":[…]};
+ * overlapping gaps of one reason become one, in `ledger` too. */
+cJSON *ledger_json(struct ledger *ledger);
+/* Adds what ledger_json has made; other JSON, or NULL, adds what can be read of it. */
+void ledger_read(struct ledger *to, const cJSON *json);
+
+#endif
