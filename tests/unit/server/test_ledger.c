@@ -106,7 +106,7 @@ static void fire(struct world *w, struct model *m)
                                   .exe = "",
                                   .at_ns = clock_realtime_ns(),
                                   .pre_ms = 1000};
-    ck_assert_int_eq(capture_on_fired(w->engine, &w->agent, &fired), SKEIN_OK);
+    ck_assert_int_eq(capture_on_fired(w->engine, &w->agent, &fired, NULL), SKEIN_OK);
 }
 
 static uint64_t listed_events(const struct model *m)
@@ -265,7 +265,7 @@ static void step(struct world *w)
         for (int i = 0; i < CAPTURES; i++)
             w->models[i].ended |= w->models[i].known;
     } else {
-        ck_assert_int_eq(capture_delete(w->engine, &m->id), SKEIN_OK);
+        ck_assert_int_eq(capture_delete(w->engine, &m->id, NULL), SKEIN_OK);
         m->known = false;
     }
     if (next_random(w, 4) == 0) {
