@@ -162,5 +162,9 @@ void capture_unlocked(struct capture_engine *e);
 
 /* The ingest hook: notes what was stored; never blocks. Ingest thread. */
 void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count);
+/* Whether a capture lists the partition, and which. Any thread, not locked; it waits for the lock.
+ */
+bool capture_wants(struct capture_engine *e, const struct partition_key *key,
+                   struct capture_id *capture);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What ingest has stored, from its thread to the control thread. The inbox has a lock of its own,
- * so that ingest never waits for a save; the rest runs under the control lock.
+ * so that ingest never waits for a save, but where it asks who else wants what was sent for a
+ * deleted capture; the rest runs under the control lock.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "capture_int.h"
 #include "clock.h"
@@ -52,6 +54,54 @@ static void note_target(struct capture_engine *e, struct capture *c, struct capt
     target_check_stored(e, c, t);
 }
 
+static int keep_id(void *context, const struct capture_id *id)
+{
+    buf_put(context, id->bytes, sizeof id->bytes);
+    return 0;
+}
+
+/* Captures that have ended without all that they list of the process. Loading one takes what is
+ * stored. */
+static void load_late(struct capture_engine *e, const struct process_uid *process)
+{
+    struct buf ids = {0};
+    if (catalog_late(e->catalog, process, keep_id, &ids) < 0 || ids.status != SKEIN_OK)
+        log_warn("captures", "late partitions are counted when their capture is next looked at",
+                 NULL);
+    for (size_t at = 0; at + sizeof(struct capture_id) <= ids.len;
+         at += sizeof(struct capture_id)) {
+        struct capture_id id;
+        memcpy(&id, ids.data + at, sizeof id);
+        (void)capture_find(e, &id);
+    }
+    buf_fini(&ids);
+}
+
+static bool lists(struct capture *c, const struct partition_key *key)
+{
+    for (const struct capture_target *t = capture_targets_of(c, &key->process); t != NULL;
+         t = t->next_of_process)
+        if (target_lists(t, key->epoch, key->sequence))
+            return true;
+    return false;
+}
+
+bool capture_wants(struct capture_engine *e, const struct partition_key *key,
+                   struct capture_id *capture)
+{
+    bool wanted = false;
+    size_t at = 0;
+    fleet_lock(e->fleet);
+    load_late(e, &key->process);
+    for (struct capture *c; !wanted && (c = idmap_next(&e->loaded, &at)) != NULL;) {
+        wanted = lists(c, key);
+        if (wanted)
+            *capture = c->id;
+    }
+    fleet_unlock(e->fleet);
+    return wanted;
+}
+
 static void take_note(struct capture_engine *e, const struct stored_note *note)
 {
     if (capture_id_is_zero(&note->capture))
@@ -61,6 +111,7 @@ static void take_note(struct capture_engine *e, const struct stored_note *note)
         e->next_purge_ns = 0;
     }
     /* What one capture has had sent, others may have listed as well. */
+    load_late(e, &note->key.process);
     size_t at = 0;
     for (struct capture *other; (other = idmap_next(&e->loaded, &at)) != NULL;)
         for (struct capture_target *t = capture_targets_of(other, &note->key.process); t != NULL;

@@ -132,6 +132,7 @@ void capture_assert(const struct capture *c);
 /* Takes a report with facts: replaces those before, asks the index what is stored. Takes json. */
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json);
+bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
                         uint64_t events, uint64_t bytes);

@@ -224,22 +224,26 @@ void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadli
 
 /* ---- facts: what the agent has listed ---- */
 
-int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
-                        uint64_t events, uint64_t bytes)
+bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence)
 {
     for (size_t i = 0; i < t->facts.partition_count; i++) {
         const struct control_partitions *p = &t->facts.partitions[i];
-        if (p->epoch != epoch || sequence < p->first || sequence > p->last)
-            continue;
-        int added = stored_set_add(&t->stored, epoch, sequence);
-        if (added == 1) {
-            t->stored_count++;
-            t->stored_events += events;
-            t->stored_bytes += bytes;
-        }
-        return added;
+        if (p->epoch == epoch && p->first <= sequence && sequence <= p->last)
+            return true;
     }
-    return 0;
+    return false;
+}
+
+int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
+                        uint64_t events, uint64_t bytes)
+{
+    int added = target_lists(t, epoch, sequence) ? stored_set_add(&t->stored, epoch, sequence) : 0;
+    if (added == 1) {
+        t->stored_count++;
+        t->stored_events += events;
+        t->stored_bytes += bytes;
+    }
+    return added;
 }
 
 /* Whether each range of the one lies in a range of the other. */

@@ -79,6 +79,10 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
 typedef int catalog_id_fn(void *context, const struct capture_id *id);
 int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_id_fn *fn, void *context);
 
+/* Captures of which the process's target has expired before all that it lists was stored. */
+int64_t catalog_late(struct catalog *c, const struct process_uid *process, catalog_id_fn *fn,
+                     void *context);
+
 /* A request that its sender may repeat, and what it began. Putting one drops those before
  * `drop_before_ns`. */
 struct catalog_once {

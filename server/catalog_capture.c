@@ -284,6 +284,18 @@ int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_id_fn *fn, v
                   take_id, &walk, "i", I(now_ns));
 }
 
+int64_t catalog_late(struct catalog *c, const struct process_uid *process, catalog_id_fn *fn,
+                     void *context)
+{
+    struct id_walk walk = {fn, context};
+    char text[ID_TEXT_BYTES];
+    id_text(process->bytes, text);
+    return db_run(c->db,
+                  "SELECT DISTINCT capture FROM targets"
+                  " WHERE process=? AND status='expired' AND report<>''",
+                  take_id, &walk, "s", text);
+}
+
 /* ---- requests that may be repeated ---- */
 
 int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t drop_before_ns)

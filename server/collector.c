@@ -228,6 +228,12 @@ static void capture_ended(void *context, const struct capture_id *id, const char
     rules_on_ended(c->rules, id, rule, listing);
 }
 
+static bool wanted(void *context, const struct partition_key *key, struct capture_id *capture)
+{
+    struct collector *c = context;
+    return capture_wants(c->captures, key, capture);
+}
+
 static int purge(void *context, const struct capture_id *capture)
 {
     struct collector *c = context;
@@ -356,7 +362,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
     const struct collector_config *g = &c->config;
     struct ingest_settings ingest = {g->data_address, g->assembling_bytes, g->commit_wait_ms,
                                      c->gate, g->compact_below_percent};
-    struct ingest_hooks hooks = {c, on_stored, agent_of};
+    struct ingest_hooks hooks = {c, on_stored, agent_of, wanted};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,
                                  .max_connections = g->http_connections,

@@ -29,19 +29,24 @@
 
 /* ---- chunks ---- */
 
-/* 1: stored, or of a deleted capture: not to be stored again. 0; or a status. */
-static int partition_known(struct ingest *in, const struct wire_chunk *chunk)
+/* 1: stored, or of a deleted capture: not to be stored again. 0; or a status. What another capture
+ * wants of a deleted one's becomes that one's. */
+static int partition_known(struct ingest *in, struct wire_chunk *chunk)
 {
     int known = index_find(in->index, &chunk->key, NULL);
-    if (known == 0 && !capture_id_is_zero(&chunk->capture))
-        known = index_capture_deleted(in->index, &chunk->capture);
+    if (known != 0 || capture_id_is_zero(&chunk->capture))
+        return known;
+    known = index_capture_deleted(in->index, &chunk->capture);
+    if (known == 1 && in->hooks.wanted &&
+        in->hooks.wanted(in->hooks.context, &chunk->key, &chunk->capture))
+        known = 0;
     return known;
 }
 
 /* Answers what needs no bytes: stored already, in the group already, or no lookup possible. True
  * where that was so. One answer a partition (P-12): with its last chunk. */
-static bool chunk_answered(struct ingest *in, const struct wire_chunk *chunk,
-                           const struct answer_to *to, uint64_t now_ns)
+static bool chunk_answered(struct ingest *in, struct wire_chunk *chunk, const struct answer_to *to,
+                           uint64_t now_ns)
 {
     bool last = chunk->index + 1 == chunk->count;
     if (group_has(in, &chunk->key)) {
@@ -129,7 +134,8 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
 static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
                            const struct answer_to *to, uint64_t now_ns)
 {
-    if (!assembler_has(in->assembler, chunk) && chunk_answered(in, chunk, to, now_ns))
+    struct wire_chunk whole = *chunk; /* the assembler knows it by what it claims */
+    if (!assembler_has(in->assembler, chunk) && chunk_answered(in, &whole, to, now_ns))
         return;
     uint8_t *bytes;
     uint32_t have;
@@ -143,12 +149,12 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
     } else if (status == 1) {
         /* Another sender may have been faster with the same key. The answer is due now, whichever
          * chunk came last. */
-        struct wire_chunk whole = *chunk;
+        whole = *chunk;
         whole.index = whole.count - 1;
         if (chunk_answered(in, &whole, to, now_ns))
             free(bytes);
         else
-            partition_take(in, chunk, to, bytes, NULL, now_ns);
+            partition_take(in, &whole, to, bytes, NULL, now_ns);
     }
 }
 

@@ -26,6 +26,9 @@ struct ingest_hooks {
     /* The agent that has this process, 0 where unknown: chunks do not say it. Ingest thread; must
      * not block. May be NULL. */
     uint64_t (*agent_of)(void *context, const struct process_uid *process);
+    /* Of a partition that was sent for a deleted capture: whether another capture lists it, and
+     * which. Ingest thread; may wait for the control lock. May be NULL. */
+    bool (*wanted)(void *context, const struct partition_key *key, struct capture_id *capture);
 };
 
 struct ingest;
@@ -43,7 +46,8 @@ void ingest_stop(struct ingest **ingest);
 const char *ingest_state(struct ingest *ingest);
 
 /* Deletes a capture's partitions: tombstone, sync, index, segments that are empty. Any thread;
- * waits for the ingest thread. What arrives of it later is acknowledged and not stored. SKEIN_OK;
+ * waits for the ingest thread. What arrives of it later is acknowledged and not stored, but for
+ * what another capture wants. SKEIN_OK;
  * SKEIN_INVALID (the zero id); SKEIN_CLOSED (stopping); SKEIN_BUSY (the index takes no rows now);
  * SKEIN_IO; SKEIN_FULL; SKEIN_NO_MEMORY. */
 int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture);

@@ -221,6 +221,57 @@ START_TEST(shared_partitions_are_found_again_after_the_index_is_lost)
 }
 END_TEST
 
+START_TEST(what_was_sent_for_a_deleted_capture_is_stored_for_another_that_lists_it)
+{
+    struct fixture f;
+    char id[2][ID_TEXT_BYTES], path[2][96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    for (int i = 0; i < 2; i++)
+        begin(&f, "{\"selector\":\"service=shop\"}", id[i], path[i]);
+    report(&f, wire_target(&f.agent, id[1], 1, "uploading", 2, 2));
+    delete_capture(&f, path[0]);
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id[0], 0), WIRE_STORED);
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 1, id[0], 3 << 20),
+                     WIRE_STORED); /* in chunks */
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 2, id[0], 0),
+                     WIRE_STORED_BEFORE); /* unlisted */
+    wait_for_text(&f, path[1], "status", "complete");
+    fixture_restart(&f);
+    ck_assert_int_eq(partitions_of(&f, id[1]), 2);
+    ck_assert_int_eq(partitions_of(&f, NULL), 2);
+    delete_capture(&f, path[1]);
+    ck_assert_int_eq(partitions_of(&f, NULL), 0);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* The listing is read: a look at the capture itself would bring it back to memory. */
+static void completes_out_of_memory(bool deleted)
+{
+    struct fixture f;
+    char id[2][ID_TEXT_BYTES], path[2][96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, "{\"selector\":\"service=shop\"}", id[0], path[0]);
+    begin(&f, "{\"selector\":\"service=shop\",\"deadline_ms\":100}", id[1], path[1]);
+    report(&f, wire_target(&f.agent, id[1], 1, "uploading", 1, 2));
+    wait_for_text(&f, path[1], "status", "incomplete");
+    fixture_restart(&f);
+    if (deleted)
+        delete_capture(&f, path[0]);
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id[0], 0), WIRE_STORED);
+    wait_for_text(&f, CAPTURES "?status=complete", "items.0.capture", id[1]);
+    fixture_stop(&f);
+}
+
+START_TEST(late_partition_completes_a_capture_that_has_left_memory)
+{
+    completes_out_of_memory(false);
+    completes_out_of_memory(true);
+}
+END_TEST
+
 /* POST with a key; the capture's id, or "" where the status is another one than 202. */
 static long post_once(struct fixture *f, const char *body, const char *key, char id[ID_TEXT_BYTES])
 {
@@ -268,11 +319,13 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("capture_kinds", window_may_be_given_by_its_two_ends,
-                              record_takes_what_comes_from_now_on,
-                              wrong_requests_are_refused_with_the_member_that_is_wrong,
-                              capture_is_deleted_when_its_time_is_over_but_not_while_it_is_pinned,
-                              captures_share_partitions_and_the_last_one_takes_them_along,
-                              shared_partitions_are_found_again_after_the_index_is_lost,
-                              repeated_request_begins_one_capture_also_after_a_restart, NULL));
+    return suite_run(suite_of(
+        "capture_kinds", window_may_be_given_by_its_two_ends, record_takes_what_comes_from_now_on,
+        wrong_requests_are_refused_with_the_member_that_is_wrong,
+        capture_is_deleted_when_its_time_is_over_but_not_while_it_is_pinned,
+        captures_share_partitions_and_the_last_one_takes_them_along,
+        shared_partitions_are_found_again_after_the_index_is_lost,
+        what_was_sent_for_a_deleted_capture_is_stored_for_another_that_lists_it,
+        late_partition_completes_a_capture_that_has_left_memory,
+        repeated_request_begins_one_capture_also_after_a_restart, NULL));
 }

@@ -125,7 +125,7 @@ static int take_listing(void *context, const struct catalog_capture *row)
 
 START_TEST(change_of_one_target_looks_at_a_bounded_number_of_them)
 {
-    enum { TARGETS = 10000, CHANGES = 2 * TARGETS, ROUND = 10 };
+    enum { TARGETS = 10000, CHANGES = 2 * TARGETS, ROUND = 50 };
     struct engine g;
     struct listed listed = {""};
     engine_open(&g);

@@ -47,7 +47,7 @@ static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t a
     ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
     struct ingest_settings settings = {address, assembling, wait_ms, NULL, 50};
-    struct ingest_hooks hooks = {NULL, count_stored, agent_seven};
+    struct ingest_hooks hooks = {.stored = count_stored, .agent_of = agent_seven};
     ck_assert_msg(ingest_start(&settings, store, index_, &hooks, &ingest, error, sizeof error) ==
                       SKEIN_OK,
                   "%s", error);
