@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * kill -9 of the agent, or of the collector, at random moments while traced programs write and
- * captures are asked for over HTTP and by the programs themselves. Afterwards nothing acknowledged
- * is lost, nothing is stored twice, every capture has ended truthfully, and all is served as
- * before.
+ * captures of all kinds are asked for over HTTP and by the programs themselves. Afterwards nothing
+ * acknowledged is lost, nothing is stored twice, every capture has ended truthfully, and all is
+ * served as before.
  *
  *   test_whole_kill agent|collector      SKEIN_CRASH_ROUNDS sets the number of kills
  */
@@ -16,12 +16,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "whole.h"
 
 enum { LOADS = 2, CAPTURES_MAX = 20000, KEYS_MAX = 100000, LOOK_EVERY = 20 };
 
-static const char request[] = "{\"selector\":\"service=load\",\"pre_ms\":300,\"post_ms\":30,"
-                              "\"deadline_ms\":4000,\"reason\":\"asked all the time\"}";
+/* One after the other; the window of "absolute" is the last half second. */
+static const struct {
+    const char *name, *window;
+} kinds[] = {{"snapshot", "\"kind\":\"snapshot\",\"pre_ms\":300,\"post_ms\":30"},
+             {"absolute", NULL},
+             {"record", "\"kind\":\"record\",\"for_ms\":60"},
+             {"stream", "\"kind\":\"stream\",\"max_ms\":250"}};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static bool kill_the_agent;
 
@@ -35,12 +42,25 @@ struct asker {
     size_t count;
 };
 
+static int ask_once(const struct whole *w, size_t kind, struct buf *answer)
+{
+    char window[160], body[400], from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
+    uint64_t now_ns = clock_realtime_ns();
+    clock_text(now_ns - 500000000u, from);
+    clock_text(now_ns, to);
+    (void)snprintf(window, sizeof window, "\"from\":\"%s\",\"to\":\"%s\"", from, to);
+    (void)snprintf(body, sizeof body,
+                   "{\"selector\":\"service=load\",%s,\"deadline_ms\":4000,\"reason\":\"%s\"}",
+                   kinds[kind].window != NULL ? kinds[kind].window : window, kinds[kind].name);
+    return whole_http(w, "POST", "/api/v1/captures", body, answer);
+}
+
 static void *ask(void *context)
 {
     struct asker *asker = context;
     while (!atomic_load(&asker->stop) && asker->count < CAPTURES_MAX) {
         struct buf answer = {0};
-        if (whole_http(asker->w, "POST", "/api/v1/captures", request, &answer) == 202) {
+        if (ask_once(asker->w, asker->count % KINDS, &answer) == 202) {
             buf_put_u8(&answer, 0);
             cJSON *json = cJSON_Parse((const char *)answer.data);
             const char *id =
@@ -135,13 +155,26 @@ static void look_for(void *context, const char *key)
                   look->capture);
 }
 
+static void count_kind(const cJSON *capture, unsigned complete[KINDS])
+{
+    const char *reason = whole_str(cJSON_GetObjectItemCaseSensitive(capture, "trigger"), "reason");
+    for (size_t i = 0; i < KINDS; i++)
+        complete[i] += strcmp(reason, kinds[i].name) == 0;
+}
+
+struct counts {
+    unsigned complete, incomplete, kinds[KINDS]; /* kinds: of the complete ones */
+};
+
 static void capture_verify(const struct whole *w, const char *id, const struct keys *keys,
-                           unsigned counts[2])
+                           struct counts *counts)
 {
     cJSON *capture = whole_capture_final(w, id);
     const cJSON *target;
     bool complete = strcmp(whole_str(capture, "status"), "complete") == 0;
-    counts[complete]++;
+    *(complete ? &counts->complete : &counts->incomplete) += 1;
+    if (complete)
+        count_kind(capture, counts->kinds);
     cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets"))
     {
         const char *status = whole_str(target, "status");
@@ -169,7 +202,7 @@ static void take_id(void *context, const cJSON *item)
 static void captures_verify(const struct whole *w, const struct asker *asked, struct keys *keys,
                             struct keys *spare)
 {
-    unsigned counts[2] = {0, 0}; /* incomplete, complete */
+    struct counts counts = {0};
     struct asker all = {.captures = calloc(CAPTURES_MAX, ID_TEXT_BYTES)};
     ck_assert_ptr_nonnull(all.captures);
     (void)whole_list(w, "/api/v1/captures", take_id, &all);
@@ -182,10 +215,11 @@ static void captures_verify(const struct whole *w, const struct asker *asked, st
         cJSON_Delete(whole_capture_final(w, all.captures[i]));
     keys_look(w, keys, spare);
     for (size_t i = 0; i < all.count; i++)
-        capture_verify(w, all.captures[i], keys, counts);
+        capture_verify(w, all.captures[i], keys, &counts);
     fprintf(stderr, "%zu captures asked, %zu in all: %u complete, %u incomplete; %zu partitions\n",
-            asked->count, all.count, counts[1], counts[0], keys->count);
-    ck_assert_uint_gt(counts[1], 0);
+            asked->count, all.count, counts.complete, counts.incomplete, keys->count);
+    for (size_t i = 0; i < KINDS; i++)
+        ck_assert_msg(counts.kinds[i] > 0, "no %s is complete", kinds[i].name);
     free(all.captures);
 }
 
