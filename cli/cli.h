@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a command of `skein` is: a row of the command table with a table of options. The tables
- * generate the parser, `--help`, the man pages, shell completion, and the suggestions for mistyped
- * names. One thread.
+ * What a command of `skein` is: a row of the command table with a table of options (cli_option.h).
+ * The tables generate the parser, `--help`, the man pages, shell completion, and the suggestions
+ * for mistyped names. One thread.
  */
 #ifndef CLI_H
 #define CLI_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "buf.h"
+#include "cli_option.h"
 
 /* Exit statuses and what each means: the enum, the help and the man pages. */
 #define CLI_EXIT_LIST(X)                                                                           \
@@ -26,75 +23,12 @@ enum cli_exit {
 #undef X
 };
 
-enum cli_type {
-    CLI_END,      /* ends the table */
-    CLI_FLAG,     /* bool */
-    CLI_TEXT,     /* const char *; one of `choices` where there are any */
-    CLI_LIST,     /* struct cli_list: may be given again */
-    CLI_NUMBER,   /* struct cli_number */
-    CLI_DURATION, /* struct cli_number, in nanoseconds: "20us", "500ms", "10s", "5m", "2h" */
-    CLI_TIME,     /* struct cli_number, UTC nanoseconds: RFC 3339, or "-30s": so long ago */
-    CLI_FORMAT,   /* bool: json or table */
-    CLI_RESULT    /* struct cli_result: json, table or a file; may be given again */
-};
-
-#define CLI_LIST_MAX 32
-struct cli_list {
-    const char *items[CLI_LIST_MAX];
-    size_t count;
-};
-struct cli_number {
-    uint64_t value;
-    bool given;
-};
-/* Which collector, and how it is asked. */
-struct cli_collector {
-    const char *url, *ca_file, *token_file; /* NULL: not given */
-};
-struct cli_result {
-    const char *file; /* NULL: none */
-    bool json;
-};
-
-struct cli_option {
-    enum cli_type type;
-    char letter; /* 0: none */
-    const char *name, *value, *help;
-    size_t offset;              /* of the value in the command's struct of options */
-    uint64_t max;               /* NUMBER: largest; 0: no bound */
-    const char *const *choices; /* TEXT: NULL-terminated; or NULL */
-};
-
-/* Rows that several commands share. */
-#define CLI_OPTION(type, letter, name, value, s, field, help)                                      \
-    {                                                                                              \
-        type, letter, name, value, help, offsetof(s, field), 0, NULL                               \
-    }
-#define CLI_CHOICE(letter, name, value, s, field, choices, help)                                   \
-    {                                                                                              \
-        CLI_TEXT, letter, name, value, help, offsetof(s, field), 0, choices                        \
-    }
-#define CLI_COLLECTOR(s)                                                                           \
-    CLI_OPTION(CLI_TEXT, 0, "collector", "URL", s, collector.url,                                  \
-               "the collector (default: $SKEIN_COLLECTOR, then http://127.0.0.1:7462)"),           \
-        CLI_OPTION(CLI_TEXT, 0, "ca", "FILE", s, collector.ca_file,                                \
-                   "whom to trust for https, PEM (default: $SKEIN_CA, then the system's)"),        \
-        CLI_OPTION(CLI_TEXT, 0, "token-file", "FILE", s, collector.token_file,                     \
-                   "file with the token (default: the token in $SKEIN_TOKEN)")
-#define CLI_OUTPUT(s)                                                                              \
-    CLI_OPTION(CLI_FORMAT, 'o', "output", "FORM", s, json, "json or table (default: table)"),      \
-        CLI_OPTION(CLI_FLAG, 'j', "json", NULL, s, json, "short for -o json")
-#define CLI_OUTPUT_FILE(s, what)                                                                   \
-    CLI_OPTION(CLI_RESULT, 'o', "output", "FILE|FORM", s, result,                                  \
-               what "; json or table: the form of what is printed (./json: a file)"),              \
-        CLI_OPTION(CLI_FLAG, 'j', "json", NULL, s, result.json, "short for -o json")
-#define CLI_SELECTOR(s)                                                                            \
-    CLI_OPTION(CLI_TEXT, 'l', "selector", "LABELS", s, selector,                                   \
-               "which processes: service=redis,zone in (a,b),!canary")
-#define CLI_OPTIONS_END                                                                            \
-    {                                                                                              \
-        CLI_END, 0, NULL, NULL, NULL, 0, 0, NULL                                                   \
-    }
+/* Variables of the environment, for the same. */
+#define CLI_ENVIRONMENT_LIST(X)                                                                    \
+    X("SKEIN_COLLECTOR", "URL of the collector, where --collector does not say it")                \
+    X("SKEIN_TOKEN", "the token for it, where --token-file does not say it")                       \
+    X("SKEIN_CA", "PEM file of whom to trust for https, where --ca does not say it")               \
+    X("NO_COLOR", "set: no colours, also on a terminal")
 
 struct cli_command {
     const char *name;      /* of an action with its command: "rule apply" */

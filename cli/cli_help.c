@@ -67,9 +67,8 @@ void cli_help(void)
 #define X(name, value, text) printf("  %d  %s\n", value, text);
     CLI_EXIT_LIST(X)
 #undef X
-    printf("\nEnvironment:\n"
-           "  SKEIN_COLLECTOR  URL of the collector (default: http://127.0.0.1:7462)\n"
-           "  SKEIN_TOKEN      the token for it, where it asks for one\n"
-           "  SKEIN_CA         PEM file of whom to trust for https\n"
-           "  NO_COLOR         set: no colours, also on a terminal\n");
+    printf("\nEnvironment:\n");
+#define X(name, text) printf("  %-15s  %s\n", name, text);
+    CLI_ENVIRONMENT_LIST(X)
+#undef X
 }

@@ -132,12 +132,12 @@ static void put_foot(struct buf *out, const char *see)
 #define X(name, value, text) buf_printf(out, ".TP\n.B %d\n" text "\n", value);
     CLI_EXIT_LIST(X)
 #undef X
-    buf_printf(out, ".SH ENVIRONMENT\n"
-                    ".TP\n.B SKEIN_COLLECTOR\nURL of the collector, where \\-\\-collector does not "
-                    "say it\n"
-                    ".TP\n.B SKEIN_TOKEN\nthe token for it, where it asks for one\n"
-                    ".TP\n.B SKEIN_CA\nPEM file of whom to trust for https\n"
-                    ".TP\n.B NO_COLOR\nset: no colours, also on a terminal\n");
+    buf_printf(out, ".SH ENVIRONMENT\n");
+#define X(name, text)                                                                              \
+    buf_printf(out, ".TP\n.B " name "\n");                                                         \
+    put_text(out, text "\n");
+    CLI_ENVIRONMENT_LIST(X)
+#undef X
     buf_printf(out, ".SH SEE ALSO\n%s\n", see);
 }
 

@@ -59,6 +59,10 @@ struct table_column {
 int table_print(const cJSON *items, bool json, const struct table_column *columns,
                 const char *empty);
 
+/* Prints an object's members, a line each: title and value; those that are not there are left out.
+ * CLI_OK or CLI_FAILED. */
+int fields_print(const cJSON *object, const struct table_column *fields);
+
 /* Prints any JSON, indented, with a newline. CLI_OK or CLI_FAILED. */
 int json_show(const cJSON *json);
 

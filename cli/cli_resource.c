@@ -104,13 +104,19 @@ int resource_said(const struct resource *r, const char *name, const char *result
     return status;
 }
 
-int resource_delete(const struct api *api, const struct resource *r, const char *name, bool json)
+int resource_remove(const struct api *api, const struct resource *r, const char *name,
+                    const char *result, bool json)
 {
     struct buf path = {0};
     path_put(&path, r, name);
     int status = api_call(api, "DELETE", text_of(&path), NULL, NULL);
     buf_fini(&path);
-    return status == CLI_OK ? resource_said(r, name, "deleted", json) : status;
+    return status == CLI_OK ? resource_said(r, name, result, json) : status;
+}
+
+int resource_delete(const struct api *api, const struct resource *r, const char *name, bool json)
+{
+    return resource_remove(api, r, name, "deleted", json);
 }
 
 /* "-" is standard input. CLI_OK with the text in *text, or CLI_FAILED. */

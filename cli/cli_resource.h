@@ -39,6 +39,10 @@ resource_fn resource_apply;
 
 resource_fn resource_delete;
 
+/* DELETE, which makes it `result`: "deleted", "revoked". */
+int resource_remove(const struct api *api, const struct resource *r, const char *name,
+                    const char *result, bool json);
+
 /* Whom it matches now. */
 resource_fn resource_matches;
 

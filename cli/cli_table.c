@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Listings: an array of JSON objects as aligned columns or as JSON. One thread.
+ * An array of JSON objects as aligned columns or as JSON, and one object as lines. One thread.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -194,5 +194,28 @@ int table_print(const cJSON *items, bool json, const struct table_column *column
     each_line(items, columns, count, &out, widths);
     bool written = out_write(&out);
     buf_fini(&out);
+    return written ? out_close() : CLI_FAILED;
+}
+
+int fields_print(const cJSON *object, const struct table_column *fields)
+{
+    struct buf out = {0}, cell = {0};
+    size_t width = 0;
+    for (const struct table_column *f = fields; f->title; f++)
+        width = strlen(f->title) > width ? strlen(f->title) : width;
+    for (const struct table_column *f = fields; f->title; f++) {
+        const cJSON *value = json_at(object, f->path);
+        if (!value || cJSON_IsNull(value))
+            continue;
+        buf_clear(&cell);
+        put_cell(&cell, object, f);
+        enum colour colour = colour_of(f, &cell);
+        buf_printf(&out, "%-*s  %s", (int)width, f->title, colour_on(stdout, colour));
+        buf_put(&out, cell.data, cell.len);
+        buf_printf(&out, "%s\n", colour != COLOUR_PLAIN ? colour_off(stdout) : "");
+    }
+    bool written = out_write(&out);
+    buf_fini(&out);
+    buf_fini(&cell);
     return written ? out_close() : CLI_FAILED;
 }

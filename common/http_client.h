@@ -20,10 +20,14 @@ struct http_request {
     const char *ca_file;
     const void *body;
     size_t body_bytes;
-    uint64_t timeout_ms;     /* whole request; 0: none */
-    uint64_t max_body_bytes; /* of the answer kept in memory; 0: 64 MiB */
-    int fd;                  /* >= 0 and to_fd: the body goes there instead of into memory */
+    uint64_t timeout_ms;      /* whole request; 0: none */
+    uint64_t max_body_bytes;  /* of the answer kept in memory; 0: 64 MiB */
+    uint64_t idle_timeout_ms; /* without a byte, to the second; 0: none */
+    int fd;                   /* >= 0 and to_fd: the body goes there instead of into memory */
     bool to_fd;
+    /* Instead of into memory: takes the bytes of a 2xx answer as they come. Another status than
+     * SKEIN_OK ends the request with it. */
+    int (*sink)(void *context, const void *bytes, size_t n);
     void (*progress)(void *context, uint64_t done, uint64_t total); /* total 0: unknown */
     void *context;
     const int *cancel; /* atomic; not 0: the call ends within a second, SKEIN_CLOSED. May be NULL */

@@ -56,7 +56,10 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     long status = 0;
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
     /* An error's body is words about the error: it never goes to the caller's file. */
-    if (t->request->to_fd && status >= 200 && status < 300) {
+    bool good = status >= 200 && status < 300;
+    if (t->request->sink && good) {
+        t->failure = t->request->sink(t->request->context, bytes, n);
+    } else if (t->request->to_fd && good) {
         t->failure = write_all(t->request->fd, bytes, n);
         if (t->failure != SKEIN_OK)
             snprintf(t->reason, sizeof t->reason, "write: %s", strerror(errno));
@@ -162,6 +165,10 @@ static int set_options(struct transfer *t)
     curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
                      timeout > 0 && timeout < CONNECT_MS ? timeout : (long)CONNECT_MS);
+    if (q->idle_timeout_ms) {
+        curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)((q->idle_timeout_ms + 999) / 1000));
+    }
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L); /* signals belong to the program, not to us */
     curl_easy_setopt(c, CURLOPT_PROXY, "");
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");

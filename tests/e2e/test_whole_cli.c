@@ -13,6 +13,7 @@
 static struct whole w;
 static struct load load;
 static char *out, collector[64];
+static const char *variable; /* one more in the environment, or NULL */
 
 static void set_up(void)
 {
@@ -42,8 +43,9 @@ static pid_t start(const char *const *words)
     for (size_t n = 0; words[n]; n++)
         argv[n + 1] = words[n];
     (void)remove(out); /* spawn() appends */
-    struct spawn_options options = {
-        .env = (const char *const[]){collector, NULL}, .folder = w.folder, .out_file = out};
+    struct spawn_options options = {.env = (const char *const[]){collector, variable, NULL},
+                                    .folder = w.folder,
+                                    .out_file = out};
     return spawn(argv, &options);
 }
 
@@ -178,6 +180,61 @@ START_TEST(rules_are_applied_shown_and_deleted)
 }
 END_TEST
 
+static bool is_watched(void *file)
+{
+    char id[33], *text;
+    if (!w.collector)
+        whole_collector_start(&w);
+    whole_wait_live(&w, "service%3Dshop%2Ffront", 1);
+    snapshot_id(id);
+    text = file_read(file, NULL);
+    const char *first = text ? strstr(text, "capture.finished") : NULL;
+    bool again = first && strstr(first + 1, "connected again") && strstr(first + 1, "capture.fin");
+    if (first && !strstr(first, "is lost"))
+        whole_kill(&w.collector);
+    free(text);
+    return again;
+}
+
+START_TEST(a_watch_goes_on_where_a_lost_connection_ended)
+{
+    char *watched = whole_path(&w, "watched");
+    struct spawn_options options = {.env = (const char *const[]){collector, NULL},
+                                    .out_file = watched};
+    const char *argv[] = {SKEIN_PROGRAM,        "watch", "-t", "capture.*", "-l",
+                          "service=shop/front", NULL};
+    pid_t watch = spawn(argv, &options);
+    ck_assert(wait_until(is_watched, watched, 0));
+    (void)spawn_stop(watch, SIGTERM, 0);
+    free(watched);
+}
+END_TEST
+
+START_TEST(tokens_are_made_used_and_revoked)
+{
+    cJSON *token = PRINTED("token", "create", "me", "--scope", "admin", "-o", "json");
+    char secret[160];
+    (void)snprintf(secret, sizeof secret, "SKEIN_TOKEN=%s", whole_str(token, "secret"));
+    cJSON_Delete(token);
+    EXPECT(1, "ps");
+    variable = secret;
+    EXPECT(0, "token", "create", "reader", "--expires", "1d");
+    cJSON *tokens = PRINTED("token", "ls", "-o", "json");
+    ck_assert_int_eq(cJSON_GetArraySize(tokens), 2);
+    cJSON_Delete(tokens);
+    EXPECT(0, "token", "revoke", "reader");
+    cJSON *audit = PRINTED("audit", "--action", "token.*", "-o", "json");
+    ck_assert_int_eq(cJSON_GetArraySize(audit), 3);
+    ck_assert_str_eq(whole_str(audit->child, "action"), "token.revoke");
+    cJSON_Delete(audit);
+    EXPECT(0, "audit");
+    cJSON *agents = PRINTED("agents", "-o", "json");
+    EXPECT(0, "agents", "show", whole_str(agents->child, "agent"));
+    cJSON_Delete(agents);
+    variable = NULL;
+}
+END_TEST
+
 START_TEST(an_exit_status_says_that_nobody_answers)
 {
     whole_kill(&w.collector);
@@ -196,6 +253,8 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_snapshot_is_taken_fetched_changed_and_deleted);
     tcase_add_test(tests, a_stream_ends_with_an_interrupt_and_is_fetched);
+    tcase_add_test(tests, a_watch_goes_on_where_a_lost_connection_ended);
+    tcase_add_test(tests, tokens_are_made_used_and_revoked);
     tcase_add_test(tests, rules_are_applied_shown_and_deleted);
     tcase_add_test(tests, an_exit_status_says_that_nobody_answers);
     suite_add_tcase(suite, tests);

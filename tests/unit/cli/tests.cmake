@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/cli/test_cli_options.c LINK skein_cli_core skein_test_support)
+skein_test(unit/cli/test_cli_sse.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_cli_table.c LINK skein_cli_core skein_test_support)
 foreach(test trace_commands download)
     skein_test(unit/cli/test_${test}.c LINK skein_format skein_common skein_test_support)

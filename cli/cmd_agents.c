@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein agents: the agents that the collector knows. One thread.
+ */
+#include "cli_resource.h"
+#include "cmd.h"
+
+struct options {
+    struct cli_collector collector;
+    bool json;
+};
+
+static const struct cli_option options[] = {CLI_OUTPUT(struct options),
+                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+
+static const struct resource agents = {"agent", "/agents"};
+
+static int list(const void *values, int count, char **arguments)
+{
+    static const struct table_column columns[] = {{"HOST", "host", TABLE_TEXT},
+                                                  {"STATUS", "status", TABLE_STATUS},
+                                                  {"LAST SEEN", "last_seen", TABLE_TEXT},
+                                                  {"PROCESSES", "processes", TABLE_NUMBER},
+                                                  {"CPU", "cpu_ms", TABLE_MS},
+                                                  {"SPOOL", "spool.bytes", TABLE_BYTES},
+                                                  {"LOST", "lost.spool_events", TABLE_NUMBER},
+                                                  {"VERSION", "version", TABLE_TEXT},
+                                                  {"AGENT", "agent", TABLE_TEXT},
+                                                  {NULL, NULL, TABLE_TEXT}};
+    const struct options *o = values;
+    struct api api;
+    struct buf path = {0};
+    (void)count;
+    (void)arguments;
+    int status = api_init(&api, o->collector);
+    if (status != CLI_OK)
+        return status;
+    buf_printf(&path, "/agents");
+    return listing_show(
+        &api, &path,
+        &(struct listing){columns, "no agents; start skein-agent on a host", 0, o->json});
+}
+
+static int show_one(const struct api *api, const struct resource *r, const char *name, bool json)
+{
+    static const struct table_column fields[] = {
+        {"agent", "agent", TABLE_TEXT},
+        {"host", "host", TABLE_TEXT},
+        {"status", "status", TABLE_STATUS},
+        {"last seen", "last_seen", TABLE_TEXT},
+        {"version", "version", TABLE_TEXT},
+        {"labels", "labels", TABLE_LABELS},
+        {"processes", "processes", TABLE_NUMBER},
+        {"CPU used", "cpu_ms", TABLE_MS},
+        {"spool", "spool.bytes", TABLE_BYTES},
+        {"spooled partitions", "spool.partitions", TABLE_NUMBER},
+        {"lost in the spool", "lost.spool_events", TABLE_NUMBER},
+        {"clock offset (ns)", "clock_offset_ns", TABLE_NUMBER},
+        {"rules generation", "rules_generation", TABLE_NUMBER},
+        {"starts", "epoch", TABLE_NUMBER},
+        {NULL, NULL, TABLE_TEXT}};
+    cJSON *agent = NULL;
+    int status = resource_get(api, r, name, "", &agent);
+    if (status == CLI_OK)
+        status = json ? json_show(agent) : fields_print(agent, fields);
+    cJSON_Delete(agent);
+    return status;
+}
+
+static int show(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    return resource_each(&agents, o->collector, o->json, show_one, count, arguments);
+}
+
+static const struct cli_command agents_ls = {
+    .name = "agents ls",
+    .arguments = "",
+    .summary = "List agents, online and offline",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .run = list,
+};
+static const struct cli_command agents_show = {
+    .name = "agents show",
+    .arguments = "AGENT",
+    .summary = "Show an agent",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = show,
+};
+
+static const struct cli_command *const actions[] = {&agents_ls, &agents_show, NULL};
+
+const struct cli_command cmd_agents = {
+    .name = "agents",
+    .arguments = "",
+    .summary = "List and show the agents that the collector knows",
+    .examples =
+        "  skein agents\n  skein agents -o json | jq '.[] | select(.status != \"online\")'\n",
+    .actions = actions,
+};
