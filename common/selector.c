@@ -240,6 +240,39 @@ bool selector_match(const struct selector *selector, selector_get_fn *get, void 
     return true;
 }
 
+bool selector_equality(const struct selector *selector, size_t n, const char **key,
+                       const char **value)
+{
+    for (size_t i = 0; i < selector->count; i++) {
+        const struct term *term = &selector->terms[i];
+        if (term->kind != TERM_IN || term->count != 1 || n-- > 0)
+            continue;
+        *key = term->key;
+        *value = term->values[0];
+        return true;
+    }
+    return false;
+}
+
+bool labels_next(const char **at, const char **key, size_t *key_bytes, const char **value,
+                 size_t *value_bytes)
+{
+    while (**at) {
+        const char *pair = *at;
+        size_t n = strcspn(pair, ",");
+        const char *mark = memchr(pair, '=', n);
+        *at += n + (pair[n] == ',');
+        if (!mark)
+            continue;
+        *key = pair;
+        *key_bytes = (size_t)(mark - pair);
+        *value = mark + 1;
+        *value_bytes = n - *key_bytes - 1;
+        return true;
+    }
+    return false;
+}
+
 bool labels_get(const char *labels, const char *key, char *out, size_t out_bytes)
 {
     size_t key_len = strlen(key);

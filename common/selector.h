@@ -26,8 +26,18 @@ void selector_free(struct selector **selector);
 typedef const char *selector_get_fn(void *context, const char *key);
 bool selector_match(const struct selector *selector, selector_get_fn *get, void *context);
 
+/* The n-th term, from 0, that allows one value alone ("k=v", "k in (v)"): what matches has it.
+ * False where there are not so many. */
+bool selector_equality(const struct selector *selector, size_t n, const char **key,
+                       const char **value);
+
 /* Looks key up in "k=v,k2=v2" and copies its value (cut to out_bytes - 1); false where absent. */
 bool labels_get(const char *labels, const char *key, char *out, size_t out_bytes);
+
+/* Walks "k=v,k2=v2": one pair a call, from *at, which moves behind it; what is no pair is passed
+ * over. False at the end. Neither text ends with a NUL. */
+bool labels_next(const char **at, const char **key, size_t *key_bytes, const char **value,
+                 size_t *value_bytes);
 
 /* Whether text is "k=v,k2=v2" with valid keys and values. */
 bool labels_valid(const char *labels);

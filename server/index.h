@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Finds partitions: one row each, keys led by a time bucket. A cache of the segments' footers:
- * index_rebuild makes it anew from the store alone. Any thread.
+ * Finds partitions: one row each, keys led by a time bucket, found by the labels of their
+ * processes. A cache of the segments' footers: index_rebuild makes it anew from the store alone.
+ * Any thread.
  */
 #ifndef INDEX_H
 #define INDEX_H
@@ -21,9 +22,9 @@ struct partition_row {
 struct partition_query {
     const struct process_uid *process; /* NULL: any */
     const struct capture_id *capture;  /* NULL: any; what it has, shared or its own */
-    /* NULL: any; labels service, host, pid, process and the process's own */
+    /* NULL: any; labels service, host, exe, pid, process and the process's own. Terms that allow
+     * one value narrow the scan. */
     const struct selector *selector;
-    const char *service;     /* NULL: any; narrows the scan */
     uint64_t from_ns, to_ns; /* overlap; 0 and UINT64_MAX for all */
     /* cursor: rows behind (to_ns, key) */
     uint64_t after_time;
@@ -65,6 +66,10 @@ int index_read(struct index *index, const struct partition_key *key, struct stor
 typedef int partition_row_fn(void *context, const struct partition_row *row);
 int64_t index_query(struct index *index, const struct partition_query *query, partition_row_fn *fn,
                     void *context);
+
+/* How SQLite says that it runs the query: a line each for a step, appended to `out`. SKEIN_OK or a
+ * status. */
+int index_query_plan(struct index *index, const struct partition_query *query, struct buf *out);
 
 /* The row of a partition; its texts stay the footer's. A partition without events has its window's
  * bounds. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of struct index. Included by index_sqlite.c, which opens and adds,
- * index_delete.c, which deletes and shares, and index_query.c, which reads; by nobody else.
+ * index_delete.c, which deletes and shares, index_series.c, which knows the processes' labels,
+ * index_row.c, which knows their form, and index_query.c, which reads; by nobody else.
  *
  * Integers in the database are signed: times and sizes above INT64_MAX are kept as INT64_MAX, agent
  * ids by their bits. A key is one blob, process, epoch and sequence big-endian, so that it sorts as
@@ -14,13 +15,20 @@
 #include <string.h>
 
 #include "db.h"
+#include "ids.h"
 #include "index.h"
 
-#define INDEX_BUCKET_NS (INT64_C(600) * 1000000000)
+/* Long enough that a day's window of many processes is few range scans, short enough that new rows
+ * go to few pages. */
+#define INDEX_BUCKET_NS (INT64_C(21600) * 1000000000)
 /* Partitions longer than this have an index of their own, so that an overlap query is a range scan
  * over the others. */
 #define INDEX_LONG_NS   (INT64_C(3600) * 1000000000)
 #define INDEX_KEY_BYTES 32
+/* A label's value is compared up to here. */
+#define INDEX_VALUE_MAX 1023
+/* A label that more processes have than this narrows nothing: rows are found by time. */
+#define INDEX_SERIES_MAX 1024
 
 #define INDEX_COLUMNS_OF(table)                                                                    \
     table "key, " table "capture, " table "agent, " table "received_ns, " table "segment, " table  \
@@ -58,6 +66,35 @@ int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t byt
 
 /* What a tombstone's record says, a capture's or a partition's. Within a transaction. */
 int index_tombstone_apply(struct db *db, const struct store_record *record, uint64_t segment);
+
+/* A second label of l's series, where its name is not empty. */
+#define INDEX_SECOND_LABEL(name, value)                                                            \
+    " AND (" name " = x'' OR EXISTS (SELECT 1 FROM label o WHERE o.name = " name                   \
+    " AND o.value = " value " AND o.series = l.series))"
+
+/* ---- index_series.c: a series is what one process says of itself ---- */
+
+/* Its number: of process, pid, host, service, labels and exe. Two that share one by chance share
+ * postings too, and rows are matched again: nothing is lost but time. */
+int64_t index_series_of(const struct partition_row *row);
+/* Counts a new row of the series. In a transaction. SKEIN_OK or a status. */
+int index_series_add(struct db *db, const struct partition_row *row, int64_t series);
+
+struct series_label {
+    const char *name, *value; /* NULL: none */
+};
+/* The two labels of a query that the fewest series have which are alive in its window, and what is
+ * known of those that have both. Not to be copied. */
+struct series_lead {
+    struct series_label labels[2]; /* the query's, or `process` below; the rarer first */
+    char process[ID_TEXT_BYTES];
+    int64_t series;      /* how many, up to INDEX_SERIES_MAX + 1 */
+    int64_t first, last; /* their buckets */
+    int64_t rows;        /* about, in a bucket */
+    int64_t longest_ns;  /* of their partitions */
+};
+/* SKEIN_OK or a status; labels[0].name is NULL where the query has no such label. */
+int index_series_lead(struct db *db, const struct partition_query *query, struct series_lead *lead);
 
 /* Forgets a segment that is gone; with_rows: and the rows of what lay in it. In a transaction. */
 int index_segment_forget(struct db *db, uint64_t segment, bool with_rows);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The footer index in SQLite: opening, adding, rebuilding; index_delete.c deletes and shares,
- * index_query.c has the queries. Owns folder/index.db, two connections, no thread; any thread may
- * call. Holds nothing that the store does not hold: a lost or damaged file is made again from the
- * segments, and a file that is behind is brought up to the store's end at open.
+ * index_series.c knows the processes' labels, index_query.c has the queries. Owns folder/index.db,
+ * two connections, no thread; any thread may call. Holds nothing that the store does not hold: a
+ * lost or damaged file is made again from the segments, and a file that is behind is brought up to
+ * the store's end at open.
  *
- * Tables: partitions (one row each) · member (which captures have it) · segment (what is alive in
- * each) · deleted (captures) · tombstone (deleted partitions) · copy (records of partitions on disk
- * that are not the row's: deleted ones and doubles) · meta (how far the store is indexed).
+ * Tables: partitions (one row each) · series (one for each process's description: when it was, how
+ * many rows) · label (which series have it) · member (which captures have a partition) · segment
+ * (what is alive in each) · deleted (captures) · tombstone (deleted partitions) · copy (records of
+ * partitions on disk that are not the row's: deleted ones and doubles) · meta (how far the store is
+ * indexed).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +23,7 @@
 #include "metrics.h"
 #include "segment.h"
 
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 
 static const char *const schema =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
@@ -35,91 +38,26 @@ static const char *const schema =
     "CREATE TABLE partitions(id INTEGER PRIMARY KEY, key BLOB NOT NULL, capture BLOB NOT NULL,"
     " agent INTEGER, received_ns INTEGER, segment INTEGER, offset INTEGER, bytes INTEGER,"
     " bucket INTEGER, from_ns INTEGER, to_ns INTEGER, long INTEGER, events INTEGER, lost INTEGER,"
-    " raw_bytes INTEGER, pid INTEGER, host TEXT, service TEXT, labels TEXT, exe TEXT);"
+    " raw_bytes INTEGER, pid INTEGER, host TEXT, service TEXT, labels TEXT, exe TEXT,"
+    " series INTEGER);"
     "CREATE UNIQUE INDEX by_key ON partitions(key);"
     "CREATE INDEX by_time ON partitions(to_ns);"
-    "CREATE INDEX by_service ON partitions(bucket, service, to_ns);"
-    "CREATE INDEX by_process ON partitions(substr(key, 1, 16), to_ns);"
+    "CREATE INDEX by_series ON partitions(bucket, series, to_ns);"
     "CREATE INDEX by_long ON partitions(to_ns) WHERE long;"
     "CREATE INDEX by_segment ON partitions(segment);"
-    "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB,"
+    "CREATE TABLE series(id INTEGER PRIMARY KEY, first INTEGER, last INTEGER, rows INTEGER,"
+    " longest INTEGER);"
+    "CREATE TABLE label(name BLOB, value BLOB,"
+    " series INTEGER REFERENCES series(id) ON DELETE CASCADE,"
+    " PRIMARY KEY(name, value, series)) WITHOUT ROWID;"
+    "CREATE INDEX label_of ON label(series);"
+    "CREATE TRIGGER row_gone AFTER DELETE ON partitions BEGIN"
+    " UPDATE series SET rows = rows - 1 WHERE id = OLD.series;"
+    " DELETE FROM series WHERE id = OLD.series AND rows <= 0; END;"
+    "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB, series INTEGER,"
     " PRIMARY KEY(capture, to_ns, key)) WITHOUT ROWID;"
     "CREATE INDEX member_of ON member(key);"
-    "PRAGMA user_version=2;";
-
-/* ---- rows ---- */
-
-void index_key_put(const struct partition_key *key, uint8_t out[INDEX_KEY_BYTES])
-{
-    memcpy(out, key->process.bytes, 16);
-    for (unsigned i = 0; i < 8; i++) {
-        out[16 + i] = (uint8_t)(key->epoch >> (56 - 8 * i));
-        out[24 + i] = (uint8_t)(key->sequence >> (56 - 8 * i));
-    }
-}
-
-void index_key_get(const uint8_t bytes[INDEX_KEY_BYTES], struct partition_key *key)
-{
-    memcpy(key->process.bytes, bytes, 16);
-    key->epoch = key->sequence = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        key->epoch = key->epoch << 8 | bytes[16 + i];
-        key->sequence = key->sequence << 8 | bytes[24 + i];
-    }
-}
-
-void index_row_get(struct db_row *from, struct partition_row *row)
-{
-    memset(row, 0, sizeof *row);
-    size_t n;
-    const void *key = db_blob(from, 0, &n);
-    if (n == INDEX_KEY_BYTES)
-        index_key_get(key, &row->record.key);
-    const void *capture = db_blob(from, 1, &n);
-    if (n == sizeof row->record.capture.bytes)
-        memcpy(row->record.capture.bytes, capture, n);
-    row->record.agent = (uint64_t)db_i64(from, 2);
-    row->record.received_ns = (uint64_t)db_i64(from, 3);
-    row->place.segment = (uint64_t)db_i64(from, 4);
-    row->place.offset = (uint64_t)db_i64(from, 5);
-    row->place.bytes = (uint64_t)db_i64(from, 6);
-    row->from_ns = (uint64_t)db_i64(from, 7);
-    row->to_ns = (uint64_t)db_i64(from, 8);
-    row->events = (uint64_t)db_i64(from, 9);
-    row->lost = (uint64_t)db_i64(from, 10);
-    row->raw_bytes = (uint64_t)db_i64(from, 11);
-    row->pid = (uint32_t)db_i64(from, 12);
-    row->host = db_text(from, 13);
-    row->service = db_text(from, 14);
-    row->labels = db_text(from, 15);
-    row->exe = db_text(from, 16);
-}
-
-void partition_row_make(struct partition_row *row, const struct store_record *record,
-                        const struct store_place *place, const struct partition_footer *footer)
-{
-    *row = (struct partition_row){
-        .record = *record,
-        .place = *place,
-        .from_ns = footer->from_ns,
-        .to_ns = footer->to_ns,
-        .events = footer->events,
-        .lost = footer->lost,
-        .pid = footer->pid,
-        .host = footer->host ? footer->host : "",
-        .service = footer->service ? footer->service : "",
-        .labels = footer->labels ? footer->labels : "",
-        .exe = footer->exe ? footer->exe : "",
-    };
-    if (footer->events == 0 && footer->to_ns == 0) {
-        row->from_ns = footer->window_from_ns;
-        row->to_ns = footer->window_to_ns;
-    }
-    if (row->from_ns > row->to_ns) /* a liar's footer still has one place in time */
-        row->from_ns = row->to_ns;
-    for (size_t i = 0; i < footer->block_count; i++)
-        row->raw_bytes += footer->blocks[i].raw_bytes;
-}
+    "PRAGMA user_version=3;";
 
 int index_fail(struct index *index, int64_t status)
 {
@@ -162,19 +100,23 @@ static int row_insert(struct db *db, const struct partition_row *row)
     uint8_t key[INDEX_KEY_BYTES];
     index_key_put(&row->record.key, key);
     int64_t from = index_i64(row->from_ns), to = index_i64(row->to_ns);
+    int64_t series = index_series_of(row);
     int64_t n =
         db_run(db,
-               "INSERT INTO partitions(" INDEX_COLUMNS ", bucket, long) "
-               "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19) "
+               "INSERT INTO partitions(" INDEX_COLUMNS ", bucket, long, series) "
+               "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20) "
                "ON CONFLICT(key) DO NOTHING",
-               NULL, NULL, "bbiiiiiiiiiiissssii", (const void *)key, sizeof key,
+               NULL, NULL, "bbiiiiiiiiiiissssiii", (const void *)key, sizeof key,
                (const void *)row->record.capture.bytes, sizeof row->record.capture.bytes,
                (int64_t)row->record.agent, index_i64(row->record.received_ns),
                index_i64(row->place.segment), index_i64(row->place.offset),
                index_i64(row->place.bytes), from, to, index_i64(row->events), index_i64(row->lost),
                index_i64(row->raw_bytes), (int64_t)row->pid, row->host, row->service, row->labels,
-               row->exe, to / INDEX_BUCKET_NS, (int64_t)(to - from > INDEX_LONG_NS));
-    return (int)n;
+               row->exe, to / INDEX_BUCKET_NS, (int64_t)(to - from > INDEX_LONG_NS), series);
+    if (n <= 0)
+        return (int)n;
+    int status = index_series_add(db, row, series);
+    return status < 0 ? status : 1;
 }
 
 /* The capture that a partition was sent for has it, unless it was deleted. */
@@ -185,10 +127,11 @@ static int origin_insert(struct db *db, const struct partition_row *row,
     if (capture_id_is_zero(capture))
         return SKEIN_OK;
     int64_t n = db_run(db,
-                       "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3"
+                       "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3, ?4"
                        " WHERE NOT EXISTS (SELECT 1 FROM deleted WHERE capture = ?1)",
-                       NULL, NULL, "bib", (const void *)capture->bytes, sizeof capture->bytes,
-                       index_i64(row->to_ns), (const void *)key, (size_t)INDEX_KEY_BYTES);
+                       NULL, NULL, "bibi", (const void *)capture->bytes, sizeof capture->bytes,
+                       index_i64(row->to_ns), (const void *)key, (size_t)INDEX_KEY_BYTES,
+                       index_series_of(row));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -414,9 +357,10 @@ static int meta_get(struct db *db, const char *name, uint64_t *value)
 
 static int rows_clear(struct db *db)
 {
-    return db_exec(db, "DELETE FROM partitions; DELETE FROM member; DELETE FROM segment;"
-                       "DELETE FROM deleted; DELETE FROM tombstone; DELETE FROM copy;"
-                       "DELETE FROM meta;");
+    return db_exec(
+        db, "DELETE FROM series; DELETE FROM partitions; DELETE FROM member; DELETE FROM segment;"
+            "DELETE FROM deleted; DELETE FROM tombstone; DELETE FROM copy;"
+            "DELETE FROM meta;");
 }
 
 /* Brings the rows up to the store's end, from where they end or, where that is not in the store,
@@ -492,6 +436,10 @@ static int missing_forget(struct index *index)
 
 /* ---- opening ---- */
 
+/* The pages that rows of many processes go to stay in memory, and are written back for many commits
+ * at once: each checkpoint is two syncs. */
+static const char *const settings = "PRAGMA cache_size=-32768; PRAGMA wal_autocheckpoint=8192;";
+
 static int schema_check(struct db *db)
 {
     uint64_t version = 0;
@@ -513,6 +461,8 @@ static int connections_open(struct index *index, const char *path, char *error, 
 {
     int status = db_open(path, false, &index->write, error, error_bytes);
     if (!status)
+        status = db_exec(index->write, settings);
+    if (!status)
         status = schema_check(index->write);
     if (!status)
         status = store_follow(index, false);
@@ -520,6 +470,8 @@ static int connections_open(struct index *index, const char *path, char *error, 
         status = missing_forget(index);
     if (!status)
         status = db_open(path, false, &index->read, error, error_bytes);
+    if (!status)
+        status = db_exec(index->read, settings);
     if (status < 0 && index->write && !error[0])
         (void)snprintf(error, error_bytes, "%s: %s", path, db_error(index->write));
     return status;

@@ -167,6 +167,38 @@ START_TEST(labels_are_looked_up_whole)
 }
 END_TEST
 
+START_TEST(labels_are_walked_pair_by_pair)
+{
+    const char *at = "zone=a,,nothing,tier=,x=y=z", *key, *value;
+    size_t key_bytes, value_bytes, pairs = 0;
+    char text[64] = "";
+    while (labels_next(&at, &key, &key_bytes, &value, &value_bytes)) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%.*s:%.*s;", (int)key_bytes, key,
+                 (int)value_bytes, value);
+        pairs++;
+    }
+    ck_assert_uint_eq(pairs, 3);
+    ck_assert_str_eq(text, "zone:a;tier:;x:y=z;");
+}
+END_TEST
+START_TEST(terms_that_allow_one_value_are_told)
+{
+    char error[128];
+    const char *key, *value;
+    struct selector *s;
+    ck_assert_int_eq(selector_new("!x,a=1,b in (2,3),c!=4,d in (5),e", &s, error, sizeof error),
+                     SKEIN_OK);
+    ck_assert(selector_equality(s, 0, &key, &value));
+    ck_assert_str_eq(key, "a");
+    ck_assert_str_eq(value, "1");
+    ck_assert(selector_equality(s, 1, &key, &value));
+    ck_assert_str_eq(key, "d");
+    ck_assert_str_eq(value, "5");
+    ck_assert(!selector_equality(s, 2, &key, &value));
+    selector_free(&s);
+}
+END_TEST
 START_TEST(labels_are_checked)
 {
     static const char *const right[] = {"", "a=b", "a=,b=c", "a/b.c-d_e=f"};
@@ -186,5 +218,6 @@ int main(void)
                               text_of_many_empty_words_fits_its_memory,
                               too_long_a_selector_is_refused,
                               out_of_memory_is_reported_and_leaks_nothing,
-                              labels_are_looked_up_whole, labels_are_checked, NULL));
+                              labels_are_looked_up_whole, labels_are_walked_pair_by_pair,
+                              terms_that_allow_one_value_are_told, labels_are_checked, NULL));
 }

@@ -129,14 +129,14 @@ static int collect(void *context, const struct partition_row *row)
 }
 
 /* The query's answer is what a plain loop over all rows gives, in one piece and page by page. */
-static void check_query(struct partition_query query, const char *zone)
+static void check_query(struct partition_query query, const char *service, const char *zone)
 {
     bool want[ROWS] = {false};
     size_t wanted = 0;
     for (uint32_t i = 0; i < ROWS; i++) {
         struct capture_id capture = capture_of(i % 7 == 0 ? 2 : 1);
         want[i] = specs[i].to_ns >= query.from_ns && specs[i].from_ns <= query.to_ns &&
-                  (!query.service || strcmp(query.service, specs[i].service) == 0) &&
+                  (!service || strcmp(service, specs[i].service) == 0) &&
                   (!query.process || process_uid_equal(query.process, &specs[i].key.process)) &&
                   (!query.capture || capture_id_equal(query.capture, &capture)) &&
                   (!zone || strstr(specs[i].labels, zone));
@@ -164,29 +164,33 @@ START_TEST(queries_answer_what_a_plain_loop_finds)
     struct process_uid process = process_of(3);
     struct capture_id capture = capture_of(2);
     char error[128];
-    struct selector *selector;
-    ck_assert_int_eq(selector_new("zone=a,service in (cart,redis)", &selector, error, sizeof error),
+    struct selector *cart, *nobody, *zone;
+    ck_assert_int_eq(selector_new("service=cart", &cart, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(selector_new("service=nobody", &nobody, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(selector_new("zone=a,service in (cart,redis),service in (redis)", &zone, error,
+                                  sizeof error),
                      SKEIN_OK);
     for (uint64_t step = 0; step < 12; step++) {
         uint64_t from = step == 0 ? 0 : T0 + step * 1300 * SECOND;
         uint64_t to = step == 0 ? UINT64_MAX : from + (step % 4) * 400 * SECOND;
         struct partition_query query = {.from_ns = from, .to_ns = to};
-        check_query(query, NULL);
-        query.service = "cart";
-        check_query(query, NULL);
+        check_query(query, NULL, NULL);
+        query.selector = cart;
+        check_query(query, "cart", NULL);
         query.process = &process;
-        check_query(query, NULL);
+        check_query(query, "cart", NULL);
         query.capture = &capture;
-        check_query(query, NULL);
+        check_query(query, "cart", NULL);
         query = (struct partition_query){.from_ns = from, .to_ns = to, .capture = &capture};
-        check_query(query, NULL);
-        query = (struct partition_query){.from_ns = from, .to_ns = to, .service = "nobody"};
-        check_query(query, NULL);
-        query = (struct partition_query){
-            .from_ns = from, .to_ns = to, .service = "redis", .selector = selector};
-        check_query(query, "zone=a");
+        check_query(query, NULL, NULL);
+        query = (struct partition_query){.from_ns = from, .to_ns = to, .selector = nobody};
+        check_query(query, "nobody", NULL);
+        query.selector = zone;
+        check_query(query, "redis", "zone=a");
     }
-    selector_free(&selector);
+    selector_free(&cart);
+    selector_free(&nobody);
+    selector_free(&zone);
     close_both();
 }
 END_TEST
@@ -544,6 +548,68 @@ START_TEST(tombstone_is_kept_while_its_partition_is_on_disk)
 }
 END_TEST
 
+/* The plan of a query with this selector, in static memory. */
+static const char *plan_of(const char *text)
+{
+    static char plan[2048];
+    char error[128];
+    struct buf out = {0};
+    struct selector *selector;
+    ck_assert_int_eq(selector_new(text, &selector, error, sizeof error), SKEIN_OK);
+    struct partition_query query = {
+        .selector = selector, .from_ns = T0, .to_ns = T0 + 10800 * SECOND};
+    ck_assert_int_eq(index_query_plan(index_, &query, &out), SKEIN_OK);
+    ck_assert_uint_lt(out.len, sizeof plan);
+    if (out.len > 0)
+        memcpy(plan, out.data, out.len);
+    plan[out.len] = 0;
+    buf_fini(&out);
+    selector_free(&selector);
+    return plan;
+}
+
+START_TEST(a_rare_label_leads_to_its_partitions_and_a_common_one_is_met_in_time)
+{
+    open_both(0);
+    specs_put();
+    ck_assert_ptr_nonnull(strstr(plan_of("tier=web"), "by_series (bucket=? AND series=? AND"));
+    ck_assert_ptr_nonnull(strstr(plan_of("tier"), "by_time (to_ns>"));
+    enum { MANY = 2100 };
+    struct partition_row *rows = calloc(MANY, sizeof *rows);
+    ck_assert_ptr_nonnull(rows);
+    for (uint32_t i = 0; i < MANY; i++)
+        rows[i] = (struct partition_row){.record = {.key = key_of(1000 + i, 1, 0)},
+                                         .place = {1, 0, 100},
+                                         .from_ns = T0,
+                                         .to_ns = T0 + SECOND,
+                                         .host = i % 2 ? "odd" : "even",
+                                         .service = "many",
+                                         .labels = i % 100 == 0 ? "canary=yes" : "",
+                                         .exe = "/bin/many"};
+    ck_assert_int_eq(index_add(index_, rows, MANY), SKEIN_OK);
+    ck_assert_ptr_nonnull(strstr(plan_of("service=many,host=odd"), "by_time (to_ns>"));
+    ck_assert_ptr_nonnull(strstr(plan_of("service=many,canary=yes"), "by_series (bucket=?"));
+    ck_assert_ptr_nonnull(strstr(plan_of("service=checkout"), "by_series (bucket=?"));
+    ck_assert_ptr_nonnull(strstr(plan_of("host=host-a,service=checkout"), "by_series (bucket=?"));
+    free(rows);
+    close_both();
+}
+END_TEST
+
+START_TEST(labels_go_with_the_last_partition_that_has_them)
+{
+    open_both(0);
+    specs_put();
+    ck_assert_str_ne(plan_of("tier=web"), "");
+    struct capture_id captures[] = {capture_of(1), capture_of(2)};
+    (void)capture_delete(&captures[0]);
+    ck_assert_str_ne(plan_of("tier=web"), "");
+    (void)capture_delete(&captures[1]);
+    ck_assert_str_eq(plan_of("tier=web"), ""); /* nobody has it: nothing is looked at */
+    close_both();
+}
+END_TEST
+
 static int nested_find(void *context, const struct partition_row *row)
 {
     ++*(int *)context;
@@ -611,6 +677,8 @@ int main(void)
     tcase_add_test(c, shared_partition_stays_until_its_last_capture_goes);
     tcase_add_test(c, merged_capture_gives_all_it_has);
     tcase_add_test(c, later_record_of_a_key_is_the_rows);
+    tcase_add_test(c, a_rare_label_leads_to_its_partitions_and_a_common_one_is_met_in_time);
+    tcase_add_test(c, labels_go_with_the_last_partition_that_has_them);
     tcase_add_test(c, callback_may_use_the_index_and_stop);
     tcase_add_test(c, a_range_of_sequences_is_given_in_order);
     suite_add_tcase(suite, c);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The form of a row: how a partition's key is kept, how a row is read out of the database and made
+ * of a footer. Pure over what it is given; any thread.
+ */
+#include <string.h>
+
+#include "index_int.h"
+
+void index_key_put(const struct partition_key *key, uint8_t out[INDEX_KEY_BYTES])
+{
+    memcpy(out, key->process.bytes, 16);
+    for (unsigned i = 0; i < 8; i++) {
+        out[16 + i] = (uint8_t)(key->epoch >> (56 - 8 * i));
+        out[24 + i] = (uint8_t)(key->sequence >> (56 - 8 * i));
+    }
+}
+
+void index_key_get(const uint8_t bytes[INDEX_KEY_BYTES], struct partition_key *key)
+{
+    memcpy(key->process.bytes, bytes, 16);
+    key->epoch = key->sequence = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        key->epoch = key->epoch << 8 | bytes[16 + i];
+        key->sequence = key->sequence << 8 | bytes[24 + i];
+    }
+}
+
+void index_row_get(struct db_row *from, struct partition_row *row)
+{
+    memset(row, 0, sizeof *row);
+    size_t n;
+    const void *key = db_blob(from, 0, &n);
+    if (n == INDEX_KEY_BYTES)
+        index_key_get(key, &row->record.key);
+    const void *capture = db_blob(from, 1, &n);
+    if (n == sizeof row->record.capture.bytes)
+        memcpy(row->record.capture.bytes, capture, n);
+    row->record.agent = (uint64_t)db_i64(from, 2);
+    row->record.received_ns = (uint64_t)db_i64(from, 3);
+    row->place.segment = (uint64_t)db_i64(from, 4);
+    row->place.offset = (uint64_t)db_i64(from, 5);
+    row->place.bytes = (uint64_t)db_i64(from, 6);
+    row->from_ns = (uint64_t)db_i64(from, 7);
+    row->to_ns = (uint64_t)db_i64(from, 8);
+    row->events = (uint64_t)db_i64(from, 9);
+    row->lost = (uint64_t)db_i64(from, 10);
+    row->raw_bytes = (uint64_t)db_i64(from, 11);
+    row->pid = (uint32_t)db_i64(from, 12);
+    row->host = db_text(from, 13);
+    row->service = db_text(from, 14);
+    row->labels = db_text(from, 15);
+    row->exe = db_text(from, 16);
+}
+
+void partition_row_make(struct partition_row *row, const struct store_record *record,
+                        const struct store_place *place, const struct partition_footer *footer)
+{
+    *row = (struct partition_row){
+        .record = *record,
+        .place = *place,
+        .from_ns = footer->from_ns,
+        .to_ns = footer->to_ns,
+        .events = footer->events,
+        .lost = footer->lost,
+        .pid = footer->pid,
+        .host = footer->host ? footer->host : "",
+        .service = footer->service ? footer->service : "",
+        .labels = footer->labels ? footer->labels : "",
+        .exe = footer->exe ? footer->exe : "",
+    };
+    if (footer->events == 0 && footer->to_ns == 0) {
+        row->from_ns = footer->window_from_ns;
+        row->to_ns = footer->window_to_ns;
+    }
+    if (row->from_ns > row->to_ns) /* a liar's footer still has one place in time */
+        row->from_ns = row->to_ns;
+    for (size_t i = 0; i < footer->block_count; i++)
+        row->raw_bytes += footer->blocks[i].raw_bytes;
+}
