@@ -83,6 +83,13 @@ bool api_selector(struct http_exchange *x, struct selector **selector,
 int api_confine(const struct http_exchange *x, const char *text, struct selector **selector,
                 char out[API_SELECTOR_BYTES], char *error, size_t error_bytes);
 
+/* The header Idempotency-Key: once->key where there is one; `what` tells requests with the same
+ * body apart. False after a 400 was given. */
+bool api_once(struct http_exchange *x, const cJSON *body, const char *what,
+              struct capture_once *once);
+/* Answers 422 or 409 for capture_create's statuses that are about the key; false for others. */
+bool api_once_refused(struct http_exchange *x, int status);
+
 /* ---- api_sees.c: what a confined principal may see ---- */
 
 bool api_is_confined(const struct http_exchange *x);

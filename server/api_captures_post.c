@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "api.h"
-#include "checksum.h"
 #include "clock.h"
 #include "json.h"
 
@@ -136,30 +135,6 @@ static void too_few(struct http_exchange *x, const struct capture_request *q)
                      (unsigned long long)q->min_targets);
 }
 
-/* The header Idempotency-Key: *once where there is one. False after a 400 was given. */
-static bool read_once(struct http_exchange *x, const cJSON *body, struct capture_once *once)
-{
-    const char *key = http_header(x, "Idempotency-Key");
-    if (key == NULL)
-        return true;
-    size_t n = strlen(key);
-    bool valid = n > 0 && n <= 128;
-    for (size_t i = 0; i < n && valid; i++)
-        valid = key[i] > ' ' && key[i] < 0x7f;
-    if (!valid) {
-        http_problem(x, 400, "Idempotency-Key", "must be 1 to 128 visible ASCII characters");
-        return false;
-    }
-    struct buf text = {0};
-    json_print(body, &text);
-    *once = (struct capture_once){http_principal(x)->name, key, checksum64(text.data, text.len)};
-    bool printed = text.status == SKEIN_OK;
-    buf_fini(&text);
-    if (!printed)
-        api_failed(x, SKEIN_NO_MEMORY, "the request cannot be remembered and was not begun");
-    return printed;
-}
-
 static void create(struct collector *c, struct http_exchange *x, struct capture_request *q)
 {
     struct capture_id id;
@@ -176,13 +151,7 @@ static void create(struct collector *c, struct http_exchange *x, struct capture_
         http_reply_json(x, 202, api_capture_shown(c, x, &id, json, true));
     } else if (status == SKEIN_NOT_FOUND) {
         too_few(x, q);
-    } else if (status == SKEIN_EXISTS && q->once != NULL) {
-        http_problem(x, 422, "Idempotency-Key",
-                     "Idempotency-Key: it came with another request within the last 24 hours");
-    } else if (status == SKEIN_CLOSED && q->once != NULL) {
-        http_problem(x, 409, "Idempotency-Key",
-                     "Idempotency-Key: the capture that it began has been deleted; use a new key");
-    } else {
+    } else if (q->once == NULL || !api_once_refused(x, status)) {
         api_failed(x, status, "the capture could not be saved and was not begun");
     }
     q->matched = NULL;
@@ -207,7 +176,7 @@ void api_captures_post(void *context, struct http_exchange *x)
     q.selector_text = both;
     if (r.error[0] != '\0')
         api_invalid(x, r.error);
-    else if (read_once(x, body, &once)) {
+    else if (api_once(x, body, "", &once)) {
         q.once = once.key != NULL ? &once : NULL;
         create(c, x, &q);
     }

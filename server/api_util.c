@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "checksum.h"
 #include "clock.h"
 #include "json.h"
 #include "log.h"
@@ -82,6 +83,42 @@ bool api_selector(struct http_exchange *x, struct selector **selector, char out[
     if (status != SKEIN_OK)
         http_problem(x, 400, "selector", "%s", error);
     return status == SKEIN_OK;
+}
+
+bool api_once(struct http_exchange *x, const cJSON *body, const char *what,
+              struct capture_once *once)
+{
+    const char *key = http_header(x, "Idempotency-Key");
+    if (key == NULL)
+        return true;
+    size_t n = strlen(key);
+    bool valid = n > 0 && n <= 128;
+    for (size_t i = 0; i < n && valid; i++)
+        valid = key[i] > ' ' && key[i] < 0x7f;
+    if (!valid) {
+        http_problem(x, 400, "Idempotency-Key", "must be 1 to 128 visible ASCII characters");
+        return false;
+    }
+    struct buf text = {0};
+    json_print(body, &text);
+    buf_put(&text, what, strlen(what));
+    *once = (struct capture_once){http_principal(x)->name, key, checksum64(text.data, text.len)};
+    bool printed = text.status == SKEIN_OK;
+    buf_fini(&text);
+    if (!printed)
+        api_failed(x, SKEIN_NO_MEMORY, "the request cannot be remembered and was not begun");
+    return printed;
+}
+
+bool api_once_refused(struct http_exchange *x, int status)
+{
+    if (status == SKEIN_EXISTS)
+        http_problem(x, 422, "Idempotency-Key",
+                     "Idempotency-Key: it came with another request within the last 24 hours");
+    else if (status == SKEIN_CLOSED)
+        http_problem(x, 409, "Idempotency-Key",
+                     "Idempotency-Key: the capture that it began has been deleted; use a new key");
+    return status == SKEIN_EXISTS || status == SKEIN_CLOSED;
 }
 
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given)

@@ -109,6 +109,14 @@ int capture_delete(struct capture_engine *e, const struct capture_id *id,
 
 /* ---- for rules; any thread, locked ---- */
 
+/* The capture that a request with this key began. SKEIN_OK; SKEIN_NOT_FOUND: it is new;
+ * SKEIN_EXISTS, SKEIN_CLOSED as capture_create; SKEIN_IO. */
+int capture_find_once(struct capture_engine *e, const struct capture_once *once,
+                      struct capture_id *id);
+/* fleet_flush, with the key of the request that began the capture (NULL: none), both or neither. */
+int capture_save_once(struct capture_engine *e, const struct capture_once *once,
+                      const struct capture_id *id);
+
 bool capture_exists_locked(struct capture_engine *e, struct capture_id *id);
 /* The capture without targets; NULL where there is none. The caller's. */
 cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id);

@@ -241,11 +241,10 @@ static int fill(struct capture *c, const struct capture_request *request)
     return c->selector != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-/* The capture and the key of its request, or neither. */
-static int save_new(struct capture_engine *e, const struct capture *c,
-                    const struct capture_once *request)
+int capture_save_once(struct capture_engine *e, const struct capture_once *request,
+                      const struct capture_id *id)
 {
-    struct catalog_once once = {.at_ns = c->created_ns, .capture = c->id};
+    struct catalog_once once = {.at_ns = clock_realtime_ns(), .capture = *id};
     if (request != NULL) {
         once.principal = request->principal;
         once.key = request->key;
@@ -257,9 +256,8 @@ static int save_new(struct capture_engine *e, const struct capture *c,
     return status;
 }
 
-/* SKEIN_NOT_FOUND: the request is new. */
-static int find_repeated(struct capture_engine *e, const struct capture_once *request,
-                         struct capture_id *id, cJSON **out)
+int capture_find_once(struct capture_engine *e, const struct capture_once *request,
+                      struct capture_id *id)
 {
     struct catalog_once once = {.principal = request->principal, .key = request->key};
     int found = catalog_find_once(e->catalog, &once);
@@ -273,8 +271,6 @@ static int find_repeated(struct capture_engine *e, const struct capture_once *re
     if (c == NULL)
         return SKEIN_CLOSED;
     *id = c->id;
-    if (out != NULL)
-        *out = capture_json(c, true);
     return SKEIN_OK;
 }
 
@@ -293,7 +289,9 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     if (out != NULL)
         *out = NULL;
     if (request->once != NULL) {
-        int repeated = find_repeated(e, request->once, id, out);
+        int repeated = capture_find_once(e, request->once, id);
+        if (repeated == SKEIN_OK && out != NULL)
+            *out = capture_json(capture_find(e, id), true);
         if (repeated != SKEIN_NOT_FOUND)
             return repeated;
     }
@@ -305,7 +303,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     if (status == SKEIN_OK)
         status = add_chosen(e, c, request);
     if (status == SKEIN_OK && !request->unsaved)
-        status = save_new(e, c, request->once);
+        status = capture_save_once(e, request->once, id);
     if (status != SKEIN_OK) {
         capture_discard(e, c);
         return status;

@@ -55,15 +55,18 @@ int rules_history(struct rules *r, const char *name, struct rules_history_query 
                   cJSON **out);
 enum rules_trigger_result { RULES_FIRED, RULES_REPEATED, RULES_HELD };
 struct rules_trigger {
-    const cJSON *alerts;  /* Alertmanager's array; NULL: a plain trigger */
-    const char *group;    /* what the cooldown is for; "" for a plain trigger */
-    const char *reason;   /* for the capture */
-    const char *selector; /* narrows the rule's; "" */
-    uint64_t at_ns;       /* of the window; 0: now */
+    const cJSON *alerts;             /* Alertmanager's array; NULL: a plain trigger */
+    const char *group;               /* what the cooldown is for; "" for a plain trigger */
+    const char *reason;              /* for the capture */
+    const char *selector;            /* narrows the rule's; "" */
+    uint64_t at_ns;                  /* of the window; 0: now */
+    const struct capture_once *once; /* NULL: it does not come again */
 };
 /* SKEIN_OK with *result: fired (*capture is new), repeated within the cooldown (*capture is the one
  * it belongs to) or held back with words in why. SKEIN_NOT_FOUND: no such rule with when.webhook;
- * SKEIN_INVALID: the selectors do not go together, words in why; others: could not be saved. */
+ * SKEIN_INVALID: the selectors do not go together, words in why; SKEIN_EXISTS, SKEIN_CLOSED as
+ * capture_create; others: could not be saved. With `once`, a repeat is answered as the request that
+ * fired; one that fired nothing leaves no key. */
 int rules_trigger(struct rules *r, const char *name, const struct rules_trigger *trigger,
                   enum rules_trigger_result *result, struct capture_id *capture, char *why,
                   size_t why_bytes);

@@ -335,6 +335,22 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
     return status == SKEIN_REFUSED ? SKEIN_OK : status;
 }
 
+/* With what it leaves saved, and its key where it has fired. */
+static int trigger_once(struct rules *r, struct rule *rule, const struct rules_trigger *t,
+                        enum rules_trigger_result *result, struct capture_id *capture,
+                        char why[RULE_WHY_BYTES])
+{
+    int status =
+        t->once != NULL ? capture_find_once(r->captures, t->once, capture) : SKEIN_NOT_FOUND;
+    *result = RULES_FIRED;
+    if (status != SKEIN_NOT_FOUND)
+        return status;
+    status = trigger_locked(r, rule, t, result, capture, why);
+    bool fired = status == SKEIN_OK && *result == RULES_FIRED;
+    int saved = capture_save_once(r->captures, fired ? t->once : NULL, capture);
+    return status == SKEIN_OK ? saved : status;
+}
+
 int rules_trigger(struct rules *r, const char *name, const struct rules_trigger *trigger,
                   enum rules_trigger_result *result, struct capture_id *capture, char *why,
                   size_t why_bytes)
@@ -344,9 +360,7 @@ int rules_trigger(struct rules *r, const char *name, const struct rules_trigger 
     fleet_lock(r->fleet);
     struct rule *rule = rules_find(r, name);
     if (rule != NULL && rule->webhook != NULL) {
-        status = trigger_locked(r, rule, trigger, result, capture, words);
-        int saved = fleet_flush(r->fleet);
-        status = status == SKEIN_OK ? saved : status;
+        status = trigger_once(r, rule, trigger, result, capture, words);
     }
     fleet_unlock(r->fleet);
     snprintf(why, why_bytes, "%s", words);

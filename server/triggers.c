@@ -118,7 +118,7 @@ static void fire(struct collector *c, struct http_exchange *x, const struct trig
         http_problem(x, 404, NULL, "no rule %.64s with when.webhook", http_part(x, 0));
     else if (status == SKEIN_INVALID)
         http_problem(x, 422, "selector", "selector: %s", why);
-    else
+    else if (body->trigger.once == NULL || !api_once_refused(x, status))
         api_failed(x, status, "the capture could not be saved and was not begun");
 }
 
@@ -126,6 +126,7 @@ void api_triggers_post(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
     struct trigger_body parsed;
+    struct capture_once once = {0};
     struct selector *selector = NULL;
     char error[256] = "";
     cJSON *body = http_body_json(x);
@@ -142,7 +143,9 @@ void api_triggers_post(void *context, struct http_exchange *x)
                      "a rule fires for all that it selects: this token sees only some processes");
     else if (parsed.resolved)
         answer(x, RULES_HELD, NULL, "the alert is resolved");
-    else
+    else if (api_once(x, body, http_part(x, 0), &once)) {
+        parsed.trigger.once = once.key != NULL ? &once : NULL;
         fire(c, x, &parsed);
+    }
     cJSON_Delete(body);
 }

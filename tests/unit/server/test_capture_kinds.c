@@ -273,11 +273,12 @@ START_TEST(late_partition_completes_a_capture_that_has_left_memory)
 END_TEST
 
 /* POST with a key; the capture's id, or "" where the status is another one than 202. */
-static long post_once(struct fixture *f, const char *body, const char *key, char id[ID_TEXT_BYTES])
+static long post_once(struct fixture *f, const char *path, const char *body, const char *key,
+                      char id[ID_TEXT_BYTES])
 {
     struct http_response response;
     char error[128];
-    call(f, "POST", CAPTURES, body, key, &response);
+    call(f, "POST", path, body, key, &response);
     cJSON *json =
         json_parse((const char *)response.body.data, response.body.len, error, sizeof error);
     ck_assert_ptr_nonnull(json);
@@ -296,23 +297,49 @@ START_TEST(repeated_request_begins_one_capture_also_after_a_restart)
     const char *key = "Idempotency-Key: a-1";
     fixture_start(&f);
     /* One that fails leaves no key. */
-    ck_assert_int_eq(post_once(&f, body, key, id), 422);
+    ck_assert_int_eq(post_once(&f, CAPTURES, body, key, id), 422);
     wire_agent_processes(&f.agent, 1, 1, "shop");
-    ck_assert_int_eq(post_once(&f, body, key, first), 202);
-    ck_assert_int_eq(post_once(&f, body, key, id), 202);
+    ck_assert_int_eq(post_once(&f, CAPTURES, body, key, first), 202);
+    ck_assert_int_eq(post_once(&f, CAPTURES, body, key, id), 202);
     ck_assert_str_eq(id, first);
-    ck_assert_int_eq(post_once(&f, "{\"selector\":\"service=shop\"}", key, id), 422);
-    ck_assert_int_eq(post_once(&f, body, "Idempotency-Key: a 1", id), 400);
+    ck_assert_int_eq(post_once(&f, CAPTURES, "{\"selector\":\"service=shop\"}", key, id), 422);
+    ck_assert_int_eq(post_once(&f, CAPTURES, body, "Idempotency-Key: a 1", id), 400);
     fixture_restart(&f);
-    ck_assert_int_eq(post_once(&f, body, key, id), 202);
+    ck_assert_int_eq(post_once(&f, CAPTURES, body, key, id), 202);
     ck_assert_str_eq(id, first);
     cJSON_Delete(wire_agent_hello(&f.agent));
     wire_agent_processes(&f.agent, 1, 1, "shop");
-    ck_assert_int_eq(post_once(&f, body, "Idempotency-Key: a-2", id), 202);
+    ck_assert_int_eq(post_once(&f, CAPTURES, body, "Idempotency-Key: a-2", id), 202);
     ck_assert_str_ne(id, first);
     snprintf(path, sizeof path, CAPTURES "/%s", first);
     delete_capture(&f, path);
-    ck_assert_int_eq(post_once(&f, body, key, id), 409);
+    ck_assert_int_eq(post_once(&f, CAPTURES, body, key, id), 409);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(repeated_trigger_is_answered_as_the_one_that_fired)
+{
+    struct fixture f;
+    char first[ID_TEXT_BYTES], id[ID_TEXT_BYTES], path[96];
+    static const char trigger[] = "/api/v1/triggers/deploy", body[] = "{\"reason\":\"deployed\"}";
+    const char *key = "Idempotency-Key: t-1";
+    fixture_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", "/api/v1/rules/deploy",
+                           "{\"selector\":\"service=shop\",\"when\":{\"webhook\":{}}}", 201));
+    /* Nobody matches: it leaves no key. */
+    ck_assert_int_eq(post_once(&f, trigger, body, key, id), 200);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    ck_assert_int_eq(post_once(&f, trigger, body, key, first), 202);
+    ck_assert_int_eq(post_once(&f, trigger, body, key, id), 202);
+    ck_assert_str_eq(id, first);
+    fixture_restart(&f);
+    ck_assert_int_eq(post_once(&f, trigger, body, key, id), 202);
+    ck_assert_str_eq(id, first);
+    ck_assert_int_eq(post_once(&f, trigger, "{}", key, id), 422);
+    snprintf(path, sizeof path, CAPTURES "/%s", first);
+    delete_capture(&f, path);
+    ck_assert_int_eq(post_once(&f, trigger, body, key, id), 409);
     fixture_stop(&f);
 }
 END_TEST
@@ -327,5 +354,6 @@ int main(void)
         shared_partitions_are_found_again_after_the_index_is_lost,
         what_was_sent_for_a_deleted_capture_is_stored_for_another_that_lists_it,
         late_partition_completes_a_capture_that_has_left_memory,
-        repeated_request_begins_one_capture_also_after_a_restart, NULL));
+        repeated_request_begins_one_capture_also_after_a_restart,
+        repeated_trigger_is_answered_as_the_one_that_fired, NULL));
 }
