@@ -19,8 +19,12 @@
 #include "log.h"
 #include "metrics.h"
 
-#define URI_BYTES_MAX     8192u
-#define CONNECTION_MEMORY (32u << 10)
+#define URI_BYTES_MAX    8192u
+#define HEADERS_MAX      100u
+#define HEADER_BYTES_MAX (24u << 10) /* with the address */
+/* More than those bounds, so that it is this server that says what is too much: libmicrohttpd does
+ * it in HTML. Pages that no request touches take no memory. */
+#define CONNECTION_MEMORY (128u << 10)
 #define DISCARD_BYTES_MAX (UINT64_C(8) << 20)
 
 /* ---- connections ---- */
@@ -190,14 +194,31 @@ static bool authorize(struct http_exchange *x)
     return true;
 }
 
+/* False after an answer to a request that is larger than any that is meant. */
+static bool has_bounds(struct http_exchange *x)
+{
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    if (x->uri_bytes > URI_BYTES_MAX)
+        http_problem(x, 414, NULL, "the address is longer than %u bytes", URI_BYTES_MAX);
+    else if (size == NULL || size->header_size > HEADER_BYTES_MAX)
+        http_problem(x, 431, NULL, "the header is longer than %u bytes", HEADER_BYTES_MAX);
+    else if (MHD_get_connection_values(x->connection, MHD_HEADER_KIND, NULL, NULL) >
+             (int)HEADERS_MAX)
+        http_problem(x, 431, NULL, "the header has more than %u lines", HEADERS_MAX);
+    else
+        return true;
+    return false;
+}
+
 /* What can be said before the body is read: then it need not be. */
 static void refuse_early(struct http_exchange *x, const char *path)
 {
     const char *length = http_header(x, "Content-Length");
+    if (!has_bounds(x))
+        return;
     http_route_find(x->server->routes, x->method, path, &x->match);
-    if (x->uri_bytes > URI_BYTES_MAX) {
-        http_problem(x, 414, NULL, "the address is longer than %u bytes", URI_BYTES_MAX);
-    } else if (x->match.allow[0] == '\0') {
+    if (x->match.allow[0] == '\0') {
         http_problem(x, 404, NULL, "no such path: %.200s", path);
     } else if (x->match.route == NULL) {
         http_add_header(x, "Allow", x->match.allow);

@@ -10,89 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "http.h"
 #include "http_client.h"
+#include "http_subject.h"
 #include "skein/status.h"
 #include "support.h"
-
-#define BIG_BYTES (UINT64_C(8) << 20)
-
-/* ---- a server ---- */
-
-static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct http_live *live; /* guarded by live_lock, as is ticks */
-static unsigned ticks;
-
-static void small(void *context, struct http_exchange *x)
-{
-    (void)context;
-    http_reply(x, 200, "text/plain", "small", 5);
-}
-
-static int64_t read_big(void *context, uint64_t offset, void *out, size_t n)
-{
-    (void)context;
-    for (size_t i = 0; i < n; i++)
-        ((uint8_t *)out)[i] = (uint8_t)((offset + i) % 251);
-    return (int64_t)n;
-}
-
-static void done(void *context)
-{
-    (void)context;
-}
-
-static void big(void *context, struct http_exchange *x)
-{
-    struct http_source source = {context, read_big, done};
-    http_reply_ranged(x, "application/octet-stream", BIG_BYTES, "\"big\"", &source);
-}
-
-static int64_t read_live(void *context, uint64_t offset, void *out, size_t n)
-{
-    (void)context;
-    (void)offset;
-    (void)n;
-    pthread_mutex_lock(&live_lock);
-    bool some = ticks > 0;
-    if (some)
-        ticks--;
-    pthread_mutex_unlock(&live_lock);
-    if (!some)
-        return HTTP_LATER;
-    memcpy(out, "tick", 4);
-    return 4;
-}
-
-static void end_live(void *context)
-{
-    (void)context;
-    pthread_mutex_lock(&live_lock);
-    live = NULL;
-    pthread_mutex_unlock(&live_lock);
-}
-
-static void begin_live(void *context, struct http_exchange *x)
-{
-    struct http_source source = {context, read_live, end_live};
-    pthread_mutex_lock(&live_lock);
-    live = http_reply_live(x, "text/event-stream", &source);
-    pthread_mutex_unlock(&live_lock);
-}
-
-static void tick(void)
-{
-    pthread_mutex_lock(&live_lock);
-    ticks++;
-    if (live != NULL)
-        http_live_wake(live);
-    pthread_mutex_unlock(&live_lock);
-}
-
-static const struct http_route routes[] = {{"GET", "/small", small, HTTP_PUBLIC},
-                                           {"GET", "/big", big, HTTP_PUBLIC},
-                                           {"GET", "/live", begin_live, HTTP_PUBLIC},
-                                           {NULL, NULL, NULL, 0}};
 
 struct fixture {
     char *folder, *certificate, *key;
@@ -131,17 +52,10 @@ static void make_certificate(const char *folder, const char *name)
 
 static int start(struct fixture *f, char *error, size_t error_bytes)
 {
-    struct http_settings settings = {.address = "127.0.0.1:0",
-                                     .max_body_bytes = 1024,
-                                     .max_connections = 32,
-                                     .max_connections_per_ip = 32,
-                                     .threads = 2,
-                                     .receive_ms = 10000,
-                                     .idle_ms = 60000,
-                                     .drain_ms = 100,
-                                     .tls_certificate = f->certificate,
-                                     .tls_key = f->key};
-    return http_start(&settings, routes, NULL, &f->server, error, error_bytes);
+    struct http_settings settings = subject_settings();
+    settings.tls_certificate = f->certificate;
+    settings.tls_key = f->key;
+    return http_start(&settings, subject_routes, NULL, &f->server, error, error_bytes);
 }
 
 static void fixture_open(struct fixture *f)
@@ -260,8 +174,8 @@ START_TEST(long_download_comes_whole)
     struct http_response response;
     fixture_start(&f);
     ck_assert_int_eq(get(&f, "https", "/big", "one.crt", &response), 200);
-    ck_assert_uint_eq(response.body.len, BIG_BYTES);
-    for (size_t i = 0; i < BIG_BYTES; i += 4099)
+    ck_assert_uint_eq(response.body.len, SUBJECT_BIG_BYTES);
+    for (size_t i = 0; i < SUBJECT_BIG_BYTES; i += 4099)
         ck_assert_uint_eq(response.body.data[i], i % 251);
     http_response_fini(&response);
     fixture_stop(&f);
@@ -352,7 +266,7 @@ START_TEST(new_connections_see_a_new_certificate_and_old_ones_go_on)
     ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
     w.fd = ends[1];
     ck_assert_int_eq(pthread_create(&thread, NULL, watch, &w), 0);
-    tick();
+    subject_tick();
     expect_tick(ends[0]);
 
     move(&f, "two.crt", "one.crt"); /* without its key yet: the old pair stays */
@@ -364,7 +278,7 @@ START_TEST(new_connections_see_a_new_certificate_and_old_ones_go_on)
     ck_assert_int_eq(status_of_get(&f, "https", "/small", "one.crt"), 200);
     ck_assert_int_lt(status_of_get(&f, "https", "/small", "old.crt"), 0);
 
-    tick();
+    subject_tick();
     expect_tick(ends[0]);
     ck_assert(!__atomic_load_n(&w.finished, __ATOMIC_RELAXED));
     http_stop(&f.server);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Handlers for tests of the HTTP server. */
+#include "http_subject.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct http_live *live; /* guarded by live_lock, as is ticks */
+static unsigned ticks;
+
+static void small(void *context, struct http_exchange *x)
+{
+    (void)context;
+    http_reply(x, 200, "text/plain", "small", 5);
+}
+
+static int64_t read_big(void *context, uint64_t offset, void *out, size_t n)
+{
+    (void)context;
+    for (size_t i = 0; i < n; i++)
+        ((uint8_t *)out)[i] = (uint8_t)((offset + i) % 251);
+    return (int64_t)n;
+}
+
+static void done(void *context)
+{
+    (void)context;
+}
+
+static void big(void *context, struct http_exchange *x)
+{
+    struct http_source source = {context, read_big, done};
+    http_reply_ranged(x, "application/octet-stream", SUBJECT_BIG_BYTES, "\"big\"", &source);
+}
+
+static int64_t read_live(void *context, uint64_t offset, void *out, size_t n)
+{
+    (void)context;
+    (void)offset;
+    (void)n;
+    pthread_mutex_lock(&live_lock);
+    bool some = ticks > 0;
+    if (some)
+        ticks--;
+    pthread_mutex_unlock(&live_lock);
+    if (!some)
+        return HTTP_LATER;
+    memcpy(out, "tick", 4);
+    return 4;
+}
+
+static void end_live(void *context)
+{
+    (void)context;
+    pthread_mutex_lock(&live_lock);
+    live = NULL;
+    pthread_mutex_unlock(&live_lock);
+}
+
+static void begin_live(void *context, struct http_exchange *x)
+{
+    struct http_source source = {context, read_live, end_live};
+    pthread_mutex_lock(&live_lock);
+    live = http_reply_live(x, "text/event-stream", &source);
+    pthread_mutex_unlock(&live_lock);
+}
+
+void subject_tick(void)
+{
+    pthread_mutex_lock(&live_lock);
+    ticks++;
+    if (live != NULL)
+        http_live_wake(live);
+    pthread_mutex_unlock(&live_lock);
+}
+
+static void echo(void *context, struct http_exchange *x)
+{
+    (void)context;
+    cJSON *body = http_body_json(x);
+    if (body != NULL)
+        http_reply_json(x, 200, body);
+}
+
+const struct http_route subject_routes[] = {{"GET", "/small", small, HTTP_PUBLIC},
+                                            {"GET", "/big", big, HTTP_PUBLIC},
+                                            {"GET", "/live", begin_live, HTTP_PUBLIC},
+                                            {"POST", "/echo", echo, HTTP_PUBLIC},
+                                            {NULL, NULL, NULL, 0}};
+
+struct http_settings subject_settings(void)
+{
+    return (struct http_settings){.address = "127.0.0.1:0",
+                                  .max_body_bytes = 1024,
+                                  .max_connections = 256,
+                                  .max_connections_per_ip = 256,
+                                  .threads = 2,
+                                  .receive_ms = 60000,
+                                  .idle_ms = 60000,
+                                  .drain_ms = 100};
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Handlers for tests of the HTTP server itself: a small answer, a large one, a body that comes
+ * back, and a stream that goes on as the test says. One server at a time in a process.
+ */
+#ifndef HTTP_SUBJECT_H
+#define HTTP_SUBJECT_H
+
+#include "http.h"
+
+#define SUBJECT_BIG_BYTES (UINT64_C(32) << 20) /* more than sockets hold; byte i is i % 251 */
+
+/* GET /small ("small"), GET /big, GET /live, POST /echo (JSON) */
+extern const struct http_route subject_routes[];
+
+/* Any free port of loopback, few threads, bounds that no test meets by chance. */
+struct http_settings subject_settings(void);
+
+/* The streams of /live get "tick" once more, the one that asks first. */
+void subject_tick(void);
+
+#endif

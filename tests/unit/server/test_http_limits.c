@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Requests that are too large, and clients that are slow or many: each is bounded, and none of them
+ * keeps others from being answered. */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "clock.h"
+#include "http_client.h"
+#include "http_subject.h"
+#include "support.h"
+
+#define SLOW_EACH 20 /* more than the server has threads */
+
+static struct http_server *serve(const struct http_settings *settings)
+{
+    struct http_server *server;
+    char error[256] = "";
+    http_client_init();
+    int status = http_start(settings, subject_routes, NULL, &server, error, sizeof error);
+    ck_assert_msg(status == SKEIN_OK, "%s", error);
+    return server;
+}
+
+static int dial(const struct http_server *server)
+{
+    int fd = tcp_connect((uint16_t)http_port(server));
+    ck_assert_int_ge(fd, 0);
+    return fd;
+}
+
+static void say(int fd, const void *bytes, size_t n)
+{
+    ck_assert_int_eq(send(fd, bytes, n, MSG_NOSIGNAL), (ssize_t)n);
+}
+
+static bool answers(const struct http_server *server)
+{
+    struct http_response response;
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/small", http_port(server));
+    struct http_request request = {.url = url, .timeout_ms = support_deadline_ms()};
+    bool good = http_request(&request, &response) == SKEIN_OK && response.status == 200;
+    http_response_fini(&response);
+    return good;
+}
+
+/* ---- too large ---- */
+
+/* The status and the content type of the answer to these bytes. */
+static void expect_problem(const struct http_server *server, const struct buf *request,
+                           const char *status)
+{
+    char text[4096];
+    size_t n = 0;
+    int fd = dial(server);
+    say(fd, request->data, request->len);
+    for (;;) {
+        ssize_t got = recv(fd, text + n, sizeof text - 1 - n, 0);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    text[n] = '\0';
+    ck_assert_msg(strncmp(text, status, strlen(status)) == 0, "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, "application/problem+json"));
+    ck_assert_ptr_nonnull(strstr(text, "\"request_id\""));
+    close(fd);
+}
+
+static void begin(struct buf *request, size_t address_bytes)
+{
+    buf_clear(request);
+    buf_printf(request, "GET /small?");
+    for (size_t i = 0; i < address_bytes; i++)
+        buf_put_u8(request, 'a');
+    buf_printf(request, " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n");
+}
+
+START_TEST(too_large_a_header_or_address_is_answered_with_a_problem)
+{
+    struct http_settings settings = subject_settings();
+    struct http_server *server = serve(&settings);
+    struct buf request = {0};
+    begin(&request, 8300);
+    buf_printf(&request, "\r\n");
+    expect_problem(server, &request, "HTTP/1.1 414 ");
+    begin(&request, 0);
+    for (unsigned i = 0; i < 150; i++)
+        buf_printf(&request, "X-%u: a\r\n", i);
+    buf_printf(&request, "\r\n");
+    expect_problem(server, &request, "HTTP/1.1 431 ");
+    for (size_t bytes = 25000; bytes <= 60000; bytes += 35000) {
+        begin(&request, 0);
+        buf_printf(&request, "X-Long: ");
+        for (size_t i = 0; i < bytes; i++)
+            buf_put_u8(&request, 'b');
+        buf_printf(&request, "\r\n\r\n");
+        expect_problem(server, &request, "HTTP/1.1 431 ");
+    }
+    buf_fini(&request);
+    http_stop(&server);
+}
+END_TEST
+
+/* ---- slow ---- */
+
+START_TEST(slow_clients_do_not_keep_others_waiting)
+{
+    static const char head[] = "GET /small HTTP/1.1\r\nHos";
+    static const char body[] = "POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: "
+                               "application/json\r\nContent-Length: 1000\r\n\r\n{";
+    static const char big[] = "GET /big HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    static const char live[] = "GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    struct http_settings settings = subject_settings();
+    struct http_server *server = serve(&settings);
+    int fds[4 * SLOW_EACH];
+    char first;
+    for (int i = 0; i < SLOW_EACH; i++) {
+        for (int kind = 0; kind < 4; kind++)
+            fds[4 * i + kind] = dial(server);
+        say(fds[4 * i], head, sizeof head - 1);
+        say(fds[4 * i + 1], body, sizeof body - 1);
+        say(fds[4 * i + 2], big, sizeof big - 1);
+        say(fds[4 * i + 3], live, sizeof live - 1);
+        /* The large answers have begun, and are then not read. */
+        ck_assert_int_eq(recv(fds[4 * i + 2], &first, 1, 0), 1);
+    }
+    for (int i = 0; i < 50; i++)
+        ck_assert(answers(server));
+    for (int i = 0; i < 4 * SLOW_EACH; i++)
+        close(fds[i]);
+    http_stop(&server);
+}
+END_TEST
+
+/* Whether the server has closed the connection within `ms`. */
+static bool is_closed(int fd, int ms)
+{
+    char byte;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, ms) > 0 && recv(fd, &byte, 1, 0) <= 0;
+}
+
+/* Sends a byte again and again until it is cut off. */
+static void trickle(const struct http_server *server, const char *first, const char *more)
+{
+    int fd = dial(server);
+    uint64_t until = clock_monotonic_ns() + support_deadline_ms() * UINT64_C(1000000);
+    say(fd, first, strlen(first));
+    while (!is_closed(fd, 20)) {
+        ck_assert_msg(clock_monotonic_ns() < until, "not cut off");
+        (void)!send(fd, more, 1, MSG_NOSIGNAL);
+    }
+    close(fd);
+}
+
+START_TEST(request_that_trickles_is_cut_off)
+{
+    struct http_settings settings = subject_settings();
+    settings.receive_ms = 300;
+    struct http_server *server = serve(&settings);
+    trickle(server, "GET /small HTTP/1.1\r\nHost: a\r\nX-A: ", "a");
+    trickle(server,
+            "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            "Content-Length: 1000\r\n\r\n{",
+            " ");
+    ck_assert(answers(server));
+    http_stop(&server);
+}
+END_TEST
+
+/* ---- many ---- */
+
+static bool answers_from(const struct http_server *server, const char *address)
+{
+    static const char request[] = "GET /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    char text[16] = "";
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+    } from = {.v4 = {.sin_family = AF_INET}}, to = from;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(inet_pton(AF_INET, address, &from.v4.sin_addr), 1);
+    ck_assert_int_eq(inet_pton(AF_INET, "127.0.0.1", &to.v4.sin_addr), 1);
+    to.v4.sin_port = htons((uint16_t)http_port(server));
+    ck_assert_int_eq(bind(fd, &from.any, sizeof from.v4), 0);
+    ck_assert_int_eq(connect(fd, &to.any, sizeof to.v4), 0);
+    bool good = send(fd, request, sizeof request - 1, MSG_NOSIGNAL) > 0 &&
+                recv(fd, text, 12, MSG_WAITALL) == 12 && strcmp(text, "HTTP/1.1 200") == 0;
+    close(fd);
+    return good;
+}
+
+static bool first_address_is_served(void *context)
+{
+    return answers_from(context, "127.0.0.1");
+}
+
+static bool rest_is_closed(void *context)
+{
+    const int *fds = context;
+    unsigned closed = 0;
+    for (int i = 0; i < 100; i++)
+        closed += is_closed(fds[i], 0);
+    return closed >= 84;
+}
+
+START_TEST(many_connections_of_one_address_leave_room_for_others)
+{
+    struct http_settings settings = subject_settings();
+    settings.max_connections = 64;
+    settings.max_connections_per_ip = 16;
+    struct http_server *server = serve(&settings);
+    int fds[100];
+    for (int i = 0; i < 100; i++)
+        fds[i] = dial(server);
+    /* Which 16 stay is a race of the server's threads. */
+    ck_assert(wait_until(rest_is_closed, fds, 0));
+    ck_assert(!answers_from(server, "127.0.0.1"));
+    for (int i = 0; i < 20; i++)
+        ck_assert(answers_from(server, "127.0.0.2"));
+    for (int i = 0; i < 100; i++)
+        close(fds[i]);
+    ck_assert(wait_until(first_address_is_served, server, 0));
+    http_stop(&server);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(
+        suite_of("http_limits", too_large_a_header_or_address_is_answered_with_a_problem,
+                 slow_clients_do_not_keep_others_waiting, request_that_trickles_is_cut_off,
+                 many_connections_of_one_address_leave_room_for_others, NULL));
+}
