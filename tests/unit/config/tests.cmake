@@ -6,3 +6,16 @@ foreach(daemon agent collector)
     target_compile_definitions(t_unit_config_shipped_${daemon} PRIVATE
         SHIPPED_FOLDER="${CMAKE_SOURCE_DIR}/config/")
 endforeach()
+
+find_program(SYSTEMD_ANALYZE systemd-analyze)
+if(SYSTEMD_ANALYZE)
+    foreach(unit skeind:15 skein-agent:28)
+        string(REPLACE ":" ";" unit ${unit})
+        list(GET unit 0 name)
+        list(GET unit 1 threshold)
+        add_test(NAME unit/config/${name}_unit COMMAND
+            ${CMAKE_SOURCE_DIR}/tests/unit/config/units.sh ${SYSTEMD_ANALYZE}
+            ${CMAKE_BINARY_DIR}/config/${name}.service ${threshold})
+        set_tests_properties(unit/config/${name}_unit PROPERTIES LABELS unit TIMEOUT 60)
+    endforeach()
+endif()
