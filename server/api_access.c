@@ -9,38 +9,20 @@
 
 #include "api.h"
 #include "clock.h"
+#include "http_field.h"
 #include "metrics.h"
 
 #define CHALLENGE "Bearer realm=\"skein\""
-
-/* Whether `host` ("name", "name:port", "[v6]:port", n bytes) is one of the names with commas. */
-static bool host_in(const char *names, const char *host, size_t n)
-{
-    while (*names != '\0') {
-        size_t length = strcspn(names, ",");
-        if (length == n && n > 0 && strncasecmp(names, host, n) == 0)
-            return true;
-        names += length;
-        names += *names == ',';
-    }
-    return false;
-}
-
-static size_t host_bytes(const char *host)
-{
-    const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
-    return end != NULL ? (size_t)(end + 1 - host) : strcspn(host, ":/");
-}
 
 /* A page of the web can make a browser on this machine send requests here, under a name that it has
  * pointed at us, or from its own place: neither is ours. */
 static bool is_ours(const struct collector *c, const char *host)
 {
     const char *address = c->config.http_address;
-    size_t n = host != NULL ? host_bytes(host) : 0;
-    return host_in("localhost,127.0.0.1,[::1]", host, n) ||
-           host_in(c->config.http_hosts, host, n) ||
-           (n > 0 && n == host_bytes(address) && strncasecmp(address, host, n) == 0);
+    size_t n = host != NULL ? http_host_bytes(host) : 0;
+    return http_host_in("localhost,127.0.0.1,[::1]", host, n) ||
+           http_host_in(c->config.http_hosts, host, n) ||
+           (n > 0 && n == http_host_bytes(address) && strncasecmp(address, host, n) == 0);
 }
 
 static void audit_refusal(struct collector *c, struct http_exchange *x, const char *actor,
@@ -122,15 +104,6 @@ static bool authorize_token(struct collector *c, struct http_exchange *x, const 
     return true;
 }
 
-/* The text behind "Bearer "; NULL where there is none. */
-static const char *bearer(struct http_exchange *x)
-{
-    const char *header = http_header(x, "Authorization");
-    if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0)
-        return NULL;
-    return header + 7 + strspn(header + 7, " ");
-}
-
 static bool is_public(const struct collector *c, const struct http_route *route)
 {
     const char *setting = c->config.http_metrics_public;
@@ -170,7 +143,7 @@ bool api_authorize(void *context, struct http_exchange *x, const struct http_rou
                    struct principal *who, struct selector **selector)
 {
     struct collector *c = context;
-    const char *text = bearer(x);
+    const char *text = http_bearer(http_header(x, "Authorization"));
     if (is_public(c, route)) {
         *who = (struct principal){.name = "public", .scope = route->scope};
         return true;

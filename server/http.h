@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A small HTTP server: routes, requests, answers. http_mhd.c does it over libmicrohttpd and is the
- * only module that knows it; http_route.c matches paths and reads Range headers.
+ * only module that knows it; http_route.c matches paths.
  *
  * Handlers run on the server's pool threads, several at once, each with one exchange that nobody
  * else touches. A handler must give exactly one answer; where it gives none, the client gets 500.
@@ -134,14 +134,5 @@ struct http_match {
 };
 void http_route_find(const struct http_route *routes, const char *method, const char *path,
                      struct http_match *match);
-
-/* One byte range of a body of `size` bytes. */
-enum http_range_result { HTTP_RANGE_WHOLE, HTTP_RANGE_PART, HTTP_RANGE_OUTSIDE };
-/* WHOLE too for what RFC 9110 says to ignore: other units, several ranges, bad syntax. */
-enum http_range_result http_range_get(const char *header, uint64_t size, uint64_t *from,
-                                      uint64_t *length);
-
-/* Whether a list of entity tags ("*", or tags with commas, W/ ignored) names etag. */
-bool http_etag_in(const char *list, const char *etag);
 
 #endif

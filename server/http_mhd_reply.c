@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http_field.h"
 #include "http_mhd_int.h"
 #include "json.h"
 #include "metrics.h"

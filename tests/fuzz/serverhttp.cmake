@@ -2,3 +2,4 @@
 skein_fuzz(control LINK skein_server_core)
 skein_fuzz(rule LINK skein_server_core)
 skein_fuzz(trigger LINK skein_server_core)
+skein_fuzz(http_field LINK skein_server_core)

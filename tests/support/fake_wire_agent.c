@@ -262,17 +262,38 @@ void wire_agent_ack(struct wire_agent *a, const cJSON *command, const char *erro
     cJSON_Delete(ack);
 }
 
+static enum wire_ack_status upload(struct wire_agent *a, const struct partition_key *key,
+                                   const char *capture, const struct buf *bytes)
+{
+    struct capture_id id;
+    ck_assert_int_eq(id_parse(capture, id.bytes), SKEIN_OK);
+    if (a->data == NULL)
+        a->data = dial(a->data_port);
+    return partition_upload(a->data, key, &id, bytes);
+}
+
 enum wire_ack_status wire_agent_upload(struct wire_agent *a, uint32_t process, uint64_t sequence,
                                        const char *capture, size_t noise_bytes)
 {
     struct partition_key key = key_of(process, a->epoch, sequence);
-    struct capture_id id;
     struct buf bytes = {0};
-    ck_assert_int_eq(id_parse(capture, id.bytes), SKEIN_OK);
-    if (a->data == NULL)
-        a->data = dial(a->data_port);
     partition_of(&key, noise_bytes, &bytes);
-    enum wire_ack_status status = partition_upload(a->data, &key, &id, &bytes);
+    enum wire_ack_status status = upload(a, &key, capture, &bytes);
+    buf_fini(&bytes);
+    return status;
+}
+
+enum wire_ack_status wire_agent_upload_of(struct wire_agent *a, uint32_t process, uint64_t sequence,
+                                          const char *capture, const char *service)
+{
+    struct partition_spec spec = {.key = key_of(process, a->epoch, sequence),
+                                  .from_ns = clock_realtime_ns(),
+                                  .service = service,
+                                  .host = a->host};
+    struct buf bytes = {0};
+    spec.to_ns = spec.from_ns;
+    partition_make(&spec, &bytes);
+    enum wire_ack_status status = upload(a, &spec.key, capture, &bytes);
     buf_fini(&bytes);
     return status;
 }

@@ -53,5 +53,8 @@ void wire_agent_ack(struct wire_agent *a, const cJSON *command, const char *erro
 /* Uploads a partition of the capture and waits until it is stored. */
 enum wire_ack_status wire_agent_upload(struct wire_agent *a, uint32_t process, uint64_t sequence,
                                        const char *capture, size_t noise_bytes);
+/* The same, of this service on the agent's host. */
+enum wire_ack_status wire_agent_upload_of(struct wire_agent *a, uint32_t process, uint64_t sequence,
+                                          const char *capture, const char *service);
 
 #endif

@@ -206,7 +206,8 @@ END_TEST
 struct tenants {
     struct fixture f;
     struct wire_agent agent; /* of the tenant that asks; the fixture's is the other's */
-    char token[128], both[ID_TEXT_BYTES], partition[PARTITION_KEY_TEXT_BYTES];
+    char token[128], both[ID_TEXT_BYTES], shared[ID_TEXT_BYTES],
+        partition[PARTITION_KEY_TEXT_BYTES];
     char others_process[ID_TEXT_BYTES];
 };
 
@@ -228,6 +229,10 @@ static void tenants_start(struct tenants *t)
                             "\"reason\":\"zeta-reason\"}",
                             202);
     snprintf(t->both, sizeof t->both, "%s", text_at(json, "capture"));
+    cJSON_Delete(json);
+    json = call_json(f, "POST", "/api/v1/captures",
+                     "{\"selector\":\"tier=front,service!=zeta-word\",\"pre_ms\":1000}", 202);
+    snprintf(t->shared, sizeof t->shared, "%s", text_at(json, "capture"));
     cJSON_Delete(json);
     json = call_json(f, "GET", "/api/v1/partitions", NULL, 200);
     snprintf(t->partition, sizeof t->partition, "%s", text_at(json, "items.0.partition"));
@@ -422,6 +427,57 @@ START_TEST(confined_token_captures_its_own_and_changes_what_is_all_its_own)
 }
 END_TEST
 
+/* A download of the confined token: 200, with its own process in it and nothing of the other's. */
+static void expect_own(const struct tenants *t, const char *path, const char *own)
+{
+    struct http_response response;
+    call(&t->f, "GET", path, NULL, t->token, &response);
+    ck_assert_msg(response.status == 200, "%s: %ld", path, response.status);
+    ck_assert_msg(memmem(response.body.data, response.body.len, own, strlen(own)) != NULL,
+                  "%s shows nothing of %s", path, own);
+    expect_no_other(t, path, &response);
+    http_response_fini(&response);
+}
+
+START_TEST(confined_token_downloads_its_own_of_captures_and_partitions_that_it_shares)
+{
+    struct tenants t;
+    struct http_response response;
+    char path[256], own[PARTITION_KEY_TEXT_BYTES], error[256] = "";
+    tenants_start(&t);
+    /* Both captures hold a partition of both tenants; the asker's is stored once and in both. */
+    ck_assert_int_eq(wire_agent_upload_of(&t.f.agent, 1, 1, t.both, "bankzeta"), WIRE_STORED);
+    ck_assert_int_eq(wire_agent_upload_of(&t.f.agent, 1, 2, t.shared, "bankzeta"), WIRE_STORED);
+    ck_assert_int_eq(wire_agent_upload_of(&t.agent, 50, 0, t.both, "mine"), WIRE_STORED);
+    cJSON *report = wire_target(&t.agent, t.shared, 50, "uploading", 1, 1);
+    ck_assert_msg(wire_agent_report(&t.agent, report, error, sizeof error), "%s", error);
+    call(&t.f, "GET", "/api/v1/partitions", NULL, t.token, &response);
+    buf_put_u8(&response.body, 0);
+    cJSON *json = cJSON_Parse((const char *)response.body.data);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 1);
+    snprintf(own, sizeof own, "%s", text_at(json, "items.0.partition"));
+    cJSON_Delete(json);
+    http_response_fini(&response);
+    const char *const captures[] = {t.both, t.shared};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "/api/v1/captures/%s/trace", captures[i]);
+        expect_own(&t, path, "host-mine");
+        snprintf(path, sizeof path, "/api/v1/captures/%s/trace?format=perfetto", captures[i]);
+        expect_own(&t, path, "mine");
+        snprintf(path, sizeof path, "/api/v1/captures/%s/trace?process=%s", captures[i],
+                 t.others_process);
+        ck_assert_int_eq(status_of_call(&t.f, "GET", path, NULL, t.token), 404);
+        snprintf(path, sizeof path, "/api/v1/partitions?capture=%s", captures[i]);
+        expect_own(&t, path, own);
+    }
+    snprintf(path, sizeof path, "/api/v1/partitions/%s", own);
+    expect_own(&t, path, "host-mine");
+    snprintf(path, sizeof path, "/api/v1/partitions/%s/footer", own);
+    expect_own(&t, path, "host-mine");
+    tenants_stop(&t);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -430,5 +486,6 @@ int main(void)
         network_address_needs_a_certificate, changes_and_refusals_are_in_the_audit_log,
         downloads_are_in_the_audit_log_where_bytes_are_sent,
         confined_token_sees_nothing_of_another_tenant_on_any_route, confined_token_sees_its_own,
-        confined_token_captures_its_own_and_changes_what_is_all_its_own, NULL));
+        confined_token_captures_its_own_and_changes_what_is_all_its_own,
+        confined_token_downloads_its_own_of_captures_and_partitions_that_it_shares, NULL));
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "http.h"
+#include "http_field.h"
 #include "support.h"
 
 static void nothing(void *context, struct http_exchange *x)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values of header fields, which anybody may send: Host, Authorization, Range, If-None-Match. Pure
+ * functions.
+ */
+#ifndef HTTP_FIELD_H
+#define HTTP_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many bytes of "name", "name:port", "[v6]:port" or "name/path" are the name (with its
+ * brackets). */
+size_t http_host_bytes(const char *host);
+/* Whether `host` (n bytes) is one of the names with commas; case does not count. */
+bool http_host_in(const char *names, const char *host, size_t n);
+
+/* The text behind "Bearer "; NULL where there is none. */
+const char *http_bearer(const char *authorization);
+
+/* One byte range of a body of `size` bytes. */
+enum http_range_result { HTTP_RANGE_WHOLE, HTTP_RANGE_PART, HTTP_RANGE_OUTSIDE };
+/* WHOLE too for what RFC 9110 says to ignore: other units, several ranges, bad syntax. */
+enum http_range_result http_range_get(const char *header, uint64_t size, uint64_t *from,
+                                      uint64_t *length);
+
+/* Whether a list of entity tags ("*", or tags with commas, W/ ignored) names etag. */
+bool http_etag_in(const char *list, const char *etag);
+
+#endif
