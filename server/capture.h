@@ -18,6 +18,9 @@
 
 struct capture_engine;
 
+enum capture_status { CAPTURE_RUNNING, CAPTURE_COMPLETE, CAPTURE_INCOMPLETE, CAPTURE_STOPPED };
+const char *capture_status_text(enum capture_status status); /* capture_state.c */
+
 struct capture_settings {
     uint64_t deadline_ms; /* of captures that agents begin */
     /* Deletes a capture's partitions for good; waits. Called without the lock. */

@@ -34,7 +34,6 @@ enum target_status {
         TARGET_STATUS_COUNT
 };
 
-enum capture_status { CAPTURE_RUNNING, CAPTURE_COMPLETE, CAPTURE_INCOMPLETE, CAPTURE_STOPPED };
 
 struct capture_target {
     struct process_uid process;
@@ -110,7 +109,6 @@ struct capture_engine {
 
 /* capture_state.c */
 const char *target_status_text(enum target_status status);
-const char *capture_status_text(enum capture_status status);
 bool target_is_final(enum target_status status);
 bool target_may(enum target_status from, enum target_status to);
 /* Notes the state and when it was entered. */

@@ -181,6 +181,15 @@ void capture_set_expiry(struct capture *c)
     c->expires_ns = ends ? c->finished_ns + c->ttl_ms * 1000000u : 0;
 }
 
+/* The trigger of a capture that an agent began was before we heard of it. */
+static void count_end(const struct capture *c, enum capture_status status)
+{
+    uint64_t trigger_ns = c->own ? c->at_ns : c->created_ns;
+    metrics_add_at(captures_ended_total, status, 1);
+    if (status == CAPTURE_COMPLETE && trigger_ns <= c->finished_ns)
+        metrics_observe(capture_durable_seconds, c->finished_ns - trigger_ns);
+}
+
 void capture_settle(struct capture_engine *e, struct capture *c)
 {
     if (c->open_count > 0)
@@ -189,10 +198,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     if (c->status == CAPTURE_RUNNING) {
         c->finished_ns = clock_realtime_ns();
         capture_set_expiry(c);
-        if (status == CAPTURE_COMPLETE)
-            metrics_add(captures_complete_total, 1);
-        else
-            metrics_add(captures_incomplete_total, 1);
+        count_end(c, status);
         fleet_drop_commands(e->fleet, &c->id);
         capture_touch(e, c);
     } else if (c->status != status) {

@@ -281,8 +281,6 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
         return;
     agent_seen(f, agent, peer);
     estimate_offset(agent, beat.sent_ns, received_ns);
-    uint64_t before = beat.lost_events >= agent->lost_events ? agent->lost_events : 0;
-    metrics_add(events_lost_total, beat.lost_events - before);
     agent->sets[FLEET_RULES].generation = beat.rules_generation;
     agent->spool_bytes = beat.spool_bytes;
     agent->spool_partitions = beat.spool_partitions;

@@ -154,9 +154,7 @@ static enum MHD_Result send_answer(struct http_exchange *x)
         http_problem(x, 500, NULL, "the collector could not build an answer; its log says why");
     if (x->response == NULL)
         return MHD_NO; /* not even memory for that: the connection closes */
-    metrics_add(http_requests_total, 1);
-    if (x->status >= 400)
-        metrics_add(http_errors_total, 1);
+    metrics_add_at(http_requests_total, x->status < METRICS_HTTP_CODES ? x->status : 0, 1);
     struct http_access access = {x->method, x->path, x->address, x->principal.name, x->status};
     http_access_log(&access);
     http_watch_deadline(x->server->watch, x->link, ANSWER_STEP_NS);

@@ -187,7 +187,7 @@ static void message_take(struct ingest *in, struct transport_message *message, u
         metrics_add(seal_denied_total, 1);
         return;
     }
-    struct answer_to to = {chunk.key, message->peer, frame.id};
+    struct answer_to to = {chunk.key, message->peer, frame.id, now_ns};
     if (chunk.count > 1) {
         chunk_assemble(in, &chunk, &to, now_ns);
     } else if (checksum64(chunk.bytes, chunk.bytes_len) != chunk.partition_checksum) {

@@ -176,6 +176,7 @@ static void group_acknowledge(struct ingest *in)
         metrics_add(ingest_partitions_total, !m->repeat);
         metrics_add(ingest_bytes_total, m->len);
         ingest_answer(in, &m->to, m->repeat ? WIRE_STORED_BEFORE : WIRE_STORED, 0, 0);
+        metrics_observe(ingest_ack_seconds, clock_monotonic_ns() - m->to.received_ns);
     }
 }
 

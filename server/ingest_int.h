@@ -37,7 +37,7 @@ enum ingest_problem {
 struct answer_to {
     struct partition_key key;
     struct transport_peer peer;
-    uint64_t frame_id;
+    uint64_t frame_id, received_ns; /* monotonic: of the last chunk */
 };
 
 /* One whole partition of the group. Its bytes are in `assembled` or inside `message`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every counter and gauge of the collector: one row here makes the field, the Prometheus line and
- * its help. Any thread; relaxed atomics; values since start.
+ * Every counter, gauge and histogram of the collector: one row here makes the field, the Prometheus
+ * lines and their help. Any thread; relaxed atomics; values since start.
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "loss.h"
 
 /* kind, name (skein_ is put before it), help */
 #define METRICS_LIST(X)                                                                            \
@@ -50,8 +51,6 @@
     X(counter, audit_errors_total, "Failed writes of audit entries, tried again")                  \
     X(counter, audit_lost_total, "Audit entries for which there was no room")                      \
     X(counter, captures_total, "Captures begun")                                                   \
-    X(counter, captures_complete_total, "Captures that ended complete")                            \
-    X(counter, captures_incomplete_total, "Captures that ended with gaps, failures or nothing")    \
     X(counter, capture_targets_total, "Targets of all captures begun")                             \
     X(counter, capture_work_total, "Targets looked at to save captures and their listings")        \
     X(counter, captures_deleted_total, "Captures deleted on request")                              \
@@ -63,11 +62,8 @@
     X(counter, notices_failed_total, "Deliveries of notices that failed and are tried again")      \
     X(counter, notices_dropped_total,                                                              \
       "Notices given up: too old, too many, or nobody to take them")                               \
-    X(counter, events_lost_total, "Events lost before storage, as reported by agents")             \
     X(counter, events_total, "Events published to watchers")                                       \
     X(gauge, event_watchers, "Watchers of server-sent events now")                                 \
-    X(counter, http_requests_total, "HTTP requests answered")                                      \
-    X(counter, http_errors_total, "HTTP answers with status 400 and above")                        \
     X(counter, http_unauthorized_total, "Requests without a valid token, answered 401")            \
     X(counter, http_forbidden_total, "Requests beyond what their token may, answered 403")         \
     X(counter, http_bad_tokens_total, "Requests with a token that is unknown, expired or revoked") \
@@ -78,9 +74,41 @@
     X(counter, http_slow_clients_total, "Connections cut because a request or answer stood still") \
     X(counter, http_cut_answers_total, "Streamed answers that broke off because a read failed")
 
+/* Counters with a label: name, how many values it has, help. metrics.c says what the values are. */
+#define METRICS_FAMILY_LIST(X)                                                                     \
+    X(captures_ended_total, METRICS_CAPTURES, "Captures that ended, by how they did at first")     \
+    X(lost_events_total, LOSS_REASONS, "Events found missing in captures, by place and reason")    \
+    X(http_requests_total, METRICS_HTTP_CODES, "HTTP requests answered, by status code")
+
+#define METRICS_CAPTURES   4 /* enum capture_status */
+#define METRICS_HTTP_CODES 600
+
+/* How long something took: name (seconds), help. */
+#define METRICS_HISTOGRAM_LIST(X)                                                                  \
+    X(ingest_ack_seconds, "From a partition's last byte received to its acknowledgement")          \
+    X(store_sync_seconds, "One sync of a segment to disk")                                         \
+    X(capture_durable_seconds,                                                                     \
+      "From the trigger of a capture that ended complete to its last partition durable")
+
+/* Upper bounds, in microseconds; a last bucket has no bound. */
+#define METRICS_BOUNDS_US                                                                          \
+    500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 500000, 1000000, 2500000, 5000000, \
+        10000000, 30000000, 60000000, 300000000
+#define METRICS_BUCKETS 18
+
+struct metrics_histogram {
+    uint64_t buckets[METRICS_BUCKETS], sum_us;
+};
+
 struct metrics {
 #define X(kind, name, help) uint64_t name;
     METRICS_LIST(X)
+#undef X
+#define X(name, count, help) uint64_t name[count];
+    METRICS_FAMILY_LIST(X)
+#undef X
+#define X(name, help) struct metrics_histogram name;
+    METRICS_HISTOGRAM_LIST(X)
 #undef X
 };
 
@@ -89,6 +117,11 @@ extern struct metrics metrics;
 #define metrics_add(name, n)                                                                       \
     ((void)__atomic_fetch_add(&metrics.name, (uint64_t)(n), __ATOMIC_RELAXED))
 #define metrics_set(name, n) __atomic_store_n(&metrics.name, (uint64_t)(n), __ATOMIC_RELAXED)
+
+/* at: below the family's count */
+#define metrics_add_at(name, at, n)    metrics_add(name[at], n)
+#define metrics_observe(name, took_ns) metrics_histogram_add(&metrics.name, took_ns)
+void metrics_histogram_add(struct metrics_histogram *histogram, uint64_t took_ns);
 
 /* Appends the Prometheus text exposition, version 0.0.4. */
 void metrics_print(struct buf *out);

@@ -453,10 +453,12 @@ int store_sync(struct store *store)
     assert_state(store);
     if (store->state != STORE_DIRTY)
         return SKEIN_OK;
+    uint64_t begin_ns = clock_monotonic_ns();
     if (segment_sync(&store->writer) < 0) {
         writer_abandon(store);
         return SKEIN_IO;
     }
+    metrics_observe(store_sync_seconds, clock_monotonic_ns() - begin_ns);
     store->state = STORE_CLEAN;
     metrics_add(store_commits_total, 1);
     list_update(store, store->writer.number, store->writer.durable_end, false);

@@ -16,7 +16,7 @@ for group in "$@"; do
     case $group in
     --bench) packages="$packages lttng-tools liblttng-ust-dev" ;;
     --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
-        libclang-rt-14-dev shellcheck prometheus-alertmanager groff-base mandoc" ;;
+        libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc" ;;
     *)
         echo "usage: tools/deps.sh [--bench] [--ci]" >&2
         exit 2

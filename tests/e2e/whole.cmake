@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 include(${CMAKE_CURRENT_LIST_DIR}/../support/whole.cmake)
 skein_test(e2e/test_whole_garbage.c LINK skein_test_whole TIMEOUT 300 LABELS long)
+skein_test(e2e/test_promtool.c LINK skein_test_whole)
+set_tests_properties(e2e/promtool PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: promtool")
 skein_test(e2e/test_whole_health.c LINK skein_test_whole)
 skein_test(e2e/test_whole_daemons.c LINK skein_test_whole)
 skein_test(e2e/test_whole_stream.c LINK skein_test_whole)
