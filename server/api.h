@@ -18,6 +18,10 @@ void api_metrics(void *context, struct http_exchange *x);
 void api_agents_list(void *context, struct http_exchange *x);
 void api_agents_get(void *context, struct http_exchange *x);
 void api_processes_list(void *context, struct http_exchange *x);
+cJSON *api_process_json(struct fleet *f, const struct fleet_process *p); /* locked */
+/* api_loss.c */
+void api_processes_get(void *context, struct http_exchange *x);
+void api_loss(void *context, struct http_exchange *x);
 /* api_captures.c */
 void api_captures_post(void *context, struct http_exchange *x);
 void api_captures_list(void *context, struct http_exchange *x);

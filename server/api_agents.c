@@ -113,7 +113,7 @@ void api_agents_get(void *context, struct http_exchange *x)
 
 /* ---- processes ---- */
 
-static cJSON *process_json(struct fleet *f, const struct fleet_process *p)
+cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
 {
     static const char *const states[] = {"live", "gone", "offline"};
     char agent[AGENT_TEXT_BYTES];
@@ -171,7 +171,7 @@ static cJSON *process_items(struct fleet *f, struct process_page *page)
     if (list != NULL)
         qsort(list, count, sizeof *list, compare_processes);
     for (size_t i = 0; i < count && i < page->limit; i++) {
-        cJSON_AddItemToArray(items, process_json(f, list[i]));
+        cJSON_AddItemToArray(items, api_process_json(f, list[i]));
         id_text(list[i]->uid.bytes, page->next);
     }
     page->more = count > page->limit;

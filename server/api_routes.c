@@ -15,6 +15,8 @@ const struct http_route api_routes[] = {
     {"GET", V1 "/agents", api_agents_list, HTTP_VIEWER},
     {"GET", V1 "/agents/{}", api_agents_get, HTTP_VIEWER},
     {"GET", V1 "/processes", api_processes_list, HTTP_VIEWER},
+    {"GET", V1 "/processes/{}", api_processes_get, HTTP_VIEWER},
+    {"GET", V1 "/loss", api_loss, HTTP_VIEWER},
     {"POST", V1 "/captures", api_captures_post, HTTP_OPERATOR},
     {"GET", V1 "/captures", api_captures_list, HTTP_VIEWER},
     {"GET", V1 "/captures/{}", api_captures_get, HTTP_VIEWER},

@@ -34,7 +34,6 @@ enum target_status {
         TARGET_STATUS_COUNT
 };
 
-
 struct capture_target {
     struct process_uid process;
     struct capture_id source; /* the capture as its agent knows it; differs after a merge */
@@ -52,7 +51,8 @@ struct capture_target {
     struct control_target facts;
     struct stored_set stored; /* of the partitions that facts list */
     uint64_t stored_count, stored_events, stored_bytes;
-    bool whole; /* complete, and nothing of it is lost */
+    uint64_t lost_counted[LOSS_REASONS]; /* by the metric */
+    bool whole;                          /* complete, and nothing of it is lost */
     bool dirty;
     struct capture_target *next_dirty;
 };
@@ -200,6 +200,10 @@ int capture_share_all(struct capture_engine *e);
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out);
 cJSON *target_ledger_json(const struct capture *c, const struct capture_target *t);
 cJSON *capture_ledger_json(const struct capture *c);
+/* Appends its ledger as text with a NUL, and counts what is lost beyond the last time. */
+void target_count_losses(const struct capture *c, struct capture_target *t, struct buf *text);
+/* Losses that were counted before a restart are not counted again. */
+void target_counted(struct capture_target *t, const char *ledger);
 
 /* capture_json.c */
 const char *capture_kind_text(enum capture_kind kind);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "capture_int.h"
+#include "json.h"
+#include "metrics.h"
 
 static void window_of(const struct capture *c, const struct capture_target *t,
                       struct ledger_gap *gap)
@@ -72,4 +74,29 @@ cJSON *capture_ledger_json(const struct capture *c)
     cJSON *json = ledger_json(&ledger);
     ledger_fini(&ledger);
     return json;
+}
+
+void target_count_losses(const struct capture *c, struct capture_target *t, struct buf *text)
+{
+    struct ledger ledger = {.stored = 0};
+    target_ledger(c, t, &ledger);
+    for (size_t i = 0; i < LOSS_REASONS; i++) {
+        if (ledger.events[i] <= t->lost_counted[i])
+            continue;
+        metrics_add_at(lost_events_total, i, ledger.events[i] - t->lost_counted[i]);
+        t->lost_counted[i] = ledger.events[i];
+    }
+    cJSON *json = ledger_json(&ledger);
+    json_print(json, text);
+    buf_put_u8(text, 0);
+    cJSON_Delete(json);
+    ledger_fini(&ledger);
+}
+
+void target_counted(struct capture_target *t, const char *text)
+{
+    struct ledger ledger = {.stored = 0};
+    ledger_parse(&ledger, text);
+    memcpy(t->lost_counted, ledger.events, sizeof t->lost_counted);
+    ledger_fini(&ledger);
 }

@@ -118,6 +118,7 @@ static int load_target(void *context, const struct catalog_target *row)
     snprintf(t->exe, sizeof t->exe, "%s", row->exe);
     snprintf(t->reason, sizeof t->reason, "%s", row->reason);
     load_times(t, row->times);
+    target_counted(t, row->ledger);
     if (row->report[0] != '\0')
         t->report = json_parse(row->report, strlen(row->report), error, sizeof error);
     return 0;
@@ -257,12 +258,13 @@ static void print_times(const struct capture_target *t, struct buf *out)
 
 static int save_target(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
-    struct buf report = {0}, times = {0};
+    struct buf report = {0}, times = {0}, ledger = {0};
     metrics_add(capture_work_total, 1);
     if (t->report != NULL)
         json_print(t->report, &report);
     buf_put_u8(&report, 0);
     print_times(t, &times);
+    target_count_losses(c, t, &ledger);
     struct catalog_target row = {.capture = c->id,
                                  .process = t->process,
                                  .source = t->source,
@@ -277,12 +279,16 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
                                  .status = target_status_text(t->status),
                                  .reason = t->reason,
                                  .report = (const char *)report.data,
-                                 .times = (const char *)times.data};
+                                 .times = (const char *)times.data,
+                                 .ledger = (const char *)ledger.data};
     int status = report.status != SKEIN_OK ? report.status : times.status;
+    if (status == SKEIN_OK)
+        status = ledger.status;
     if (status == SKEIN_OK)
         status = catalog_put_target(e->catalog, &row);
     buf_fini(&report);
     buf_fini(&times);
+    buf_fini(&ledger);
     return status;
 }
 

@@ -72,6 +72,14 @@ static const char *const migrations[] = {
     /* 4: when targets entered their states, and those whose partitions may still come */
     "ALTER TABLE targets ADD COLUMN times TEXT NOT NULL DEFAULT '';"
     "CREATE INDEX targets_late ON targets(process) WHERE status='expired' AND report<>'';",
+    /* 5: ledgers of targets, and what is missing of processes beside them */
+    "ALTER TABLE targets ADD COLUMN ledger TEXT NOT NULL DEFAULT '';"
+    "CREATE INDEX targets_by_process ON targets(process, capture, source);"
+    "CREATE TABLE losses(process TEXT NOT NULL, capture TEXT NOT NULL, source TEXT NOT NULL,"
+    " agent INTEGER NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
+    " labels TEXT NOT NULL, exe TEXT NOT NULL, ledger TEXT NOT NULL, ring_lost INTEGER NOT NULL,"
+    " updated_ns INTEGER NOT NULL, PRIMARY KEY(process, capture, source)) WITHOUT ROWID;"
+    "CREATE INDEX losses_by_time ON losses(updated_ns);",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

@@ -45,11 +45,11 @@ int catalog_put_target(struct catalog *c, const struct catalog_target *p)
     return catalog_status(db_run(
         c->db,
         "INSERT OR REPLACE INTO targets(capture, process, source, own, agent, updated_ns, pid,"
-        " host, service, labels, exe, status, reason, report, times)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        NULL, NULL, "sssiiiissssssss", id, process, source, I(p->own), I(p->agent),
+        " host, service, labels, exe, status, reason, report, times, ledger)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        NULL, NULL, "sssiiiisssssssss", id, process, source, I(p->own), I(p->agent),
         I(p->updated_ns), I(p->pid), p->host, p->service, p->labels, p->exe, p->status, p->reason,
-        p->report, p->times));
+        p->report, p->times, p->ledger));
 }
 
 #define CAPTURE_COLUMNS                                                                            \
@@ -149,6 +149,7 @@ static int take_target(void *context, struct db_row *row)
         .report = db_text(row, 10),
         .own = db_i64(row, 12) != 0,
         .times = db_text(row, 13),
+        .ledger = db_text(row, 14),
     };
     if (id_parse(db_text(row, 0), p.process.bytes) != SKEIN_OK ||
         id_parse(db_text(row, 11), p.source.bytes) != SKEIN_OK)
@@ -164,7 +165,7 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
     id_text(id->bytes, text);
     return db_run(c->db,
                   "SELECT process, agent, updated_ns, pid, host, service, labels, exe, status,"
-                  " reason, report, source, own, times FROM targets WHERE capture=?"
+                  " reason, report, source, own, times, ledger FROM targets WHERE capture=?"
                   " ORDER BY process, source",
                   take_target, &walk, "s", text);
 }

@@ -62,6 +62,7 @@ struct fleet_process {
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
     uint64_t bytes_per_s, reach_ms;
     uint64_t gone_ns; /* monotonic */
+    bool loss_dirty;  /* events_lost must be saved */
     uint64_t list_version;
     struct fleet_process *next_of_agent;
 };

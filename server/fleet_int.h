@@ -46,7 +46,8 @@ struct fleet {
     size_t due_count, due_cap;
     uint64_t next_number;
     struct fleet_out *answers, **answers_tail;
-    bool dirty, agents_dirty; /* something, and an agent, must be saved */
+    /* something, an agent, and what a ring has lost must be saved */
+    bool dirty, agents_dirty, losses_dirty;
     /* guards `owners` alone: ingest asks while the control lock waits for a disk */
     pthread_mutex_t owners_lock;
     struct idmap owners;     /* process to agent id, as the pointer's value */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog_loss.h"
 #include "clock.h"
 #include "fleet_int.h"
 #include "log.h"
@@ -121,8 +122,40 @@ int fleet_load_agents(struct fleet *f)
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
+/* What rings have lost outlives their processes and this collector. */
+static int save_losses(struct fleet *f)
+{
+    size_t at = 0;
+    int status = SKEIN_OK;
+    for (struct fleet_process *p;
+         f->losses_dirty && status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;) {
+        struct catalog_ledger row = {.process = p->uid,
+                                     .agent = p->agent,
+                                     .pid = p->pid,
+                                     .host = p->host,
+                                     .service = p->service,
+                                     .labels = p->labels,
+                                     .exe = p->exe,
+                                     .ring_lost = p->events_lost};
+        if (p->loss_dirty)
+            status = catalog_put_ring_lost(f->catalog, &row, clock_realtime_ns());
+    }
+    return status;
+}
+
+static void saved_losses(struct fleet *f)
+{
+    size_t at = 0;
+    for (struct fleet_process *p; f->losses_dirty && (p = fleet_process_next(f, &at)) != NULL;)
+        p->loss_dirty = false;
+    f->losses_dirty = false;
+}
+
 int fleet_save_agents(struct fleet *f)
 {
+    int saved = save_losses(f);
+    if (saved != SKEIN_OK)
+        return saved;
     size_t at = 0;
     if (!f->agents_dirty)
         return SKEIN_OK;
@@ -140,6 +173,7 @@ int fleet_save_agents(struct fleet *f)
 
 void fleet_saved_agents(struct fleet *f)
 {
+    saved_losses(f);
     size_t at = 0;
     if (!f->agents_dirty)
         return;
@@ -373,6 +407,10 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     p->used_bytes = in->used_bytes;
     p->bytes_per_s = in->bytes_per_s;
     p->reach_ms = in->reach_ms;
+    if (in->events_lost > p->events_lost) {
+        p->loss_dirty = f->losses_dirty = true;
+        fleet_mark_dirty(f);
+    }
     p->events_lost = in->events_lost;
     p->wrapped = in->wrapped;
     p->list_version = version;

@@ -12,6 +12,7 @@
 #include "json.h"
 
 #define EVENTS_MAX (UINT64_C(1) << 48)
+#define MERGE_GAPS 1024 /* so many are merged before there is room for more: sums over a fleet */
 
 void ledger_fini(struct ledger *ledger)
 {
@@ -22,21 +23,6 @@ void ledger_fini(struct ledger *ledger)
 void ledger_lose(struct ledger *ledger, enum loss_reason reason, uint64_t events)
 {
     ledger->events[reason] += events < EVENTS_MAX ? events : EVENTS_MAX;
-}
-
-void ledger_gap(struct ledger *ledger, const struct ledger_gap *gap)
-{
-    if (ledger->gap_count == ledger->gap_cap) {
-        size_t cap = ledger->gap_cap == 0 ? 4 : 2 * ledger->gap_cap;
-        struct ledger_gap *gaps = realloc(ledger->gaps, cap * sizeof *gaps);
-        if (gaps == NULL) {
-            ledger->status = SKEIN_NO_MEMORY;
-            return;
-        }
-        ledger->gaps = gaps;
-        ledger->gap_cap = cap;
-    }
-    ledger->gaps[ledger->gap_count++] = *gap;
 }
 
 void ledger_add(struct ledger *to, const struct ledger *more)
@@ -101,6 +87,32 @@ static void merge_gaps(struct ledger *ledger)
             gap->to_ns = next->to_ns;
     }
     ledger->gap_count = n + 1;
+}
+
+static int gaps_grow(struct ledger *ledger)
+{
+    size_t cap = ledger->gap_cap == 0 ? 4 : 2 * ledger->gap_cap;
+    struct ledger_gap *gaps = realloc(ledger->gaps, cap * sizeof *gaps);
+    if (gaps == NULL)
+        return SKEIN_NO_MEMORY;
+    ledger->gaps = gaps;
+    ledger->gap_cap = cap;
+    return SKEIN_OK;
+}
+
+void ledger_gap(struct ledger *ledger, const struct ledger_gap *gap)
+{
+    int status = SKEIN_OK;
+    if (ledger->gap_count == ledger->gap_cap) {
+        if (ledger->gap_cap >= MERGE_GAPS)
+            merge_gaps(ledger);
+        if (ledger->gap_count >= ledger->gap_cap / 2) /* also where merging freed little */
+            status = gaps_grow(ledger);
+    }
+    if (status == SKEIN_OK)
+        ledger->gaps[ledger->gap_count++] = *gap;
+    else
+        ledger->status = status;
 }
 
 /* ---- JSON ---- */
@@ -169,4 +181,12 @@ void ledger_read(struct ledger *to, const cJSON *json)
     to->open |= cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(json, "complete")) &&
                 cJSON_GetArraySize(reasons) == 0 &&
                 cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "gaps")) == 0;
+}
+
+void ledger_parse(struct ledger *to, const char *text)
+{
+    char error[128];
+    cJSON *json = text[0] != '\0' ? json_parse(text, strlen(text), error, sizeof error) : NULL;
+    ledger_read(to, json);
+    cJSON_Delete(json);
 }

@@ -40,5 +40,6 @@ bool ledger_complete(const struct ledger *ledger);
 cJSON *ledger_json(struct ledger *ledger);
 /* Adds what ledger_json has made; other JSON, or NULL, adds what can be read of it. */
 void ledger_read(struct ledger *to, const cJSON *json);
+void ledger_parse(struct ledger *to, const char *text); /* the same, from text; "" adds nothing */
 
 #endif

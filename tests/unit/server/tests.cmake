@@ -26,6 +26,7 @@ skein_test(unit/server/test_capture_stream.c LINK skein_test_collector LABELS ts
 skein_test(unit/server/test_capture_merge.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_api.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_http_request.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_api_loss.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_events.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_rules.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_notify.c LINK skein_test_collector LABELS tsan)
