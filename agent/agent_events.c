@@ -19,6 +19,9 @@ void agent_send_list(void *context)
 {
     struct agent *agent = context;
     struct clock_snapshot now;
+    struct agent_counters counters = {0};
+    attach_count(agent->attach, &counters);
+    uplink_set_attach(agent->uplink, &counters);
     host_page_snapshot(agent->host_page, &now);
     if (process_report_send(agent->uplink, agent->state.agent, ++agent->list_version,
                             attach_processes(agent->attach), &now) != SKEIN_OK)

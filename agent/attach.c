@@ -263,7 +263,7 @@ static void member_socket_event(void *context, uint32_t events)
     struct member *m = context;
     int status = member_packets(m, PACKETS_A_ROUND);
     if (status == SKEIN_CORRUPT)
-        m->attach->counters.malformed++;
+        m->attach->counters.attach_malformed++;
     if (status == SKEIN_CORRUPT || status == SKEIN_CLOSED)
         member_socket_lost(m);
 }
@@ -320,7 +320,7 @@ static int half_open_end(struct half_open *h)
 static void half_open_late(void *context)
 {
     struct half_open *h = context;
-    h->attach->counters.malformed++;
+    h->attach->counters.attach_malformed++;
     close(half_open_end(h));
 }
 
@@ -337,7 +337,7 @@ static void half_open_answer(struct attach *attach, int socket, struct hello_pac
         status = member_add(attach, p, socket);
     }
     if (status != SKEIN_OK) {
-        attach->counters.refused++;
+        attach->counters.attach_refused++;
         welcome_send(attach, socket, status, NULL);
         close(socket);
         process_unref(&p);
@@ -346,8 +346,8 @@ static void half_open_answer(struct attach *attach, int socket, struct hello_pac
     struct past **past = past_find(attach, &p->uid);
     if (*past != NULL)
         past_remove(past);
-    attach->counters.accepted++;
-    attach->counters.adopted += adopted;
+    attach->counters.attach_accepted++;
+    attach->counters.attach_adopted += adopted;
     if (welcome_send(attach, socket, SKEIN_OK, p) != SKEIN_OK) {
         member_socket_lost(attach->members);
         return;
@@ -370,7 +370,7 @@ static void half_open_event(void *context, uint32_t events)
         half_open_answer(attach, socket, &packet);
         return;
     }
-    attach->counters.malformed++;
+    attach->counters.attach_malformed++;
     close(socket);
 }
 
@@ -379,12 +379,12 @@ static void half_open_new(struct attach *attach, int fd)
     /* The oldest silent one goes, not the newest: an honest peer speaks at once, so a crowd of
      * silent ones cannot keep it out. */
     if (attach->half_open_count >= HALF_OPEN_MAX) {
-        attach->counters.malformed++;
+        attach->counters.attach_malformed++;
         close(half_open_end(attach->half_open));
     }
     struct half_open *h = calloc(1, sizeof(*h));
     if (h == NULL) {
-        attach->counters.refused++;
+        attach->counters.attach_refused++;
         close(fd);
         return;
     }
@@ -398,7 +398,7 @@ static void half_open_new(struct attach *attach, int fd)
     h->deadline = loop_timer_add(attach->loop, HALF_OPEN_MS, 0, half_open_late, h);
     if (h->deadline == NULL ||
         loop_fd_add(attach->loop, fd, EPOLLIN | EPOLLRDHUP, half_open_event, h) != SKEIN_OK) {
-        attach->counters.refused++;
+        attach->counters.attach_refused++;
         close(half_open_end(h));
     }
 }
@@ -412,7 +412,7 @@ static void connection_turn_away(struct attach *attach)
     if (fd >= 0)
         close(fd);
     attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    attach->counters.refused++;
+    attach->counters.attach_refused++;
 }
 
 static void listener_event(void *context, uint32_t events)
@@ -580,7 +580,10 @@ struct process *attach_processes(struct attach *attach)
     return attach->members != NULL ? attach->members->process : NULL;
 }
 
-void attach_count(const struct attach *attach, struct attach_counters *out)
+void attach_count(const struct attach *attach, struct agent_counters *out)
 {
-    *out = attach->counters;
+    out->attach_accepted = attach->counters.attach_accepted;
+    out->attach_adopted = attach->counters.attach_adopted;
+    out->attach_refused = attach->counters.attach_refused;
+    out->attach_malformed = attach->counters.attach_malformed;
 }

@@ -7,6 +7,7 @@
 #ifndef ATTACH_H
 #define ATTACH_H
 
+#include "agent_counters.h"
 #include "host_page.h"
 #include "loop.h"
 #include "process.h"
@@ -45,13 +46,7 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
 void attach_free(struct attach **attach);
 struct process *attach_processes(struct attach *attach); /* list through ->next */
 
-struct attach_counters {
-    uint64_t accepted; /* attached */
-    uint64_t refused;  /* answered with a status, or no memory or descriptors to answer */
-    /* no HELLO within 5 s, crowded out before it, or bytes that are none of ours */
-    uint64_t malformed;
-    uint64_t adopted; /* of the accepted: with the ring they brought */
-};
-void attach_count(const struct attach *attach, struct attach_counters *out);
+/* Sets the attach_… members. */
+void attach_count(const struct attach *attach, struct agent_counters *out);
 
 #endif

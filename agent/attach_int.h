@@ -56,7 +56,7 @@ struct attach {
     struct past *pasts;
     uint32_t past_count;
     uint64_t ring_bytes; /* of all members */
-    struct attach_counters counters;
+    struct agent_counters counters;
 };
 
 struct hello_packet {

@@ -131,7 +131,17 @@ int64_t uplink_clock_offset(const struct uplink *uplink)
     return __atomic_load_n(&uplink->clock_offset_ns, __ATOMIC_RELAXED);
 }
 
-void uplink_count(struct uplink *uplink, struct uplink_counters *out)
+void uplink_set_attach(struct uplink *uplink, const struct agent_counters *counters)
+{
+    pthread_mutex_lock(&uplink->mutex);
+    uplink->counters.attach_accepted = counters->attach_accepted;
+    uplink->counters.attach_adopted = counters->attach_adopted;
+    uplink->counters.attach_refused = counters->attach_refused;
+    uplink->counters.attach_malformed = counters->attach_malformed;
+    pthread_mutex_unlock(&uplink->mutex);
+}
+
+void uplink_count(struct uplink *uplink, struct agent_counters *out)
 {
     pthread_mutex_lock(&uplink->mutex);
     *out = uplink->counters;

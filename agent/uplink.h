@@ -13,6 +13,7 @@
 #define UPLINK_H
 
 #include "agent_command.h"
+#include "agent_counters.h"
 #include "spool.h"
 #include "uplink_seal.h"
 
@@ -67,10 +68,8 @@ void uplink_set_processes_version(struct uplink *uplink, uint64_t version);
 /* The collector's realtime minus this host's; 0 while unknown or smaller than its own error. */
 int64_t uplink_clock_offset(const struct uplink *uplink);
 
-struct uplink_counters {
-    uint64_t welcomes, heartbeats, redials, malformed, commands, reports_acked, reports_refused;
-    uint64_t chunks_sent, partitions_stored, partitions_rejected, partitions_resent;
-};
-void uplink_count(struct uplink *uplink, struct uplink_counters *out);
+/* What the next heartbeats say of attaching: the attach_… members. */
+void uplink_set_attach(struct uplink *uplink, const struct agent_counters *counters);
+void uplink_count(struct uplink *uplink, struct agent_counters *out);
 
 #endif

@@ -115,6 +115,16 @@ static uint64_t cpu_ms(void)
            (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
 }
 
+static void add_counters(cJSON *root, struct uplink *uplink)
+{
+    struct agent_counters counters;
+    uplink_count(uplink, &counters);
+    cJSON *object = cJSON_AddObjectToObject(root, "counters");
+#define X(name, help) json_add_u64(object, #name, counters.name);
+    AGENT_COUNTER_LIST(X)
+#undef X
+}
+
 static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
 {
     struct spool_counters spool;
@@ -133,6 +143,7 @@ static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
     json_add_u64(lost, "spool_partitions", spool.lost_partitions);
     json_add_u64(lost, "spool_events", spool.lost_events);
     json_add_u64(root, "cpu_ms", cpu_ms());
+    add_counters(root, uplink);
     return root;
 }
 

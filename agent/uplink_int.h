@@ -65,7 +65,7 @@ struct uplink {
 
     pthread_mutex_t mutex; /* guards the list and the counters */
     struct outgoing_list list;
-    struct uplink_counters counters;
+    struct agent_counters counters;
 
     /* uplink thread: control */
     struct transport *control;

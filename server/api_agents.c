@@ -34,6 +34,10 @@ static cJSON *agent_json(const struct fleet_agent *a)
     json_add_u64(lost, "spool_partitions", a->lost_partitions);
     json_add_u64(lost, "spool_events", a->lost_events);
     json_add_u64(json, "cpu_ms", a->cpu_ms);
+    cJSON *counters = cJSON_AddObjectToObject(json, "counters");
+#define X(name, help) json_add_u64(counters, #name, a->counters.name);
+    AGENT_COUNTER_LIST(X)
+#undef X
     return json;
 }
 

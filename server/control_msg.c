@@ -116,6 +116,12 @@ int control_heartbeat_get(const cJSON *json, struct control_heartbeat *out, char
         h.lost_partitions = number(&r, lost, "lost", "spool_partitions");
         h.lost_events = number(&r, lost, "lost", "spool_events");
     }
+    const cJSON *counters = json_object(&r, json, "", "counters", JSON_OPTIONAL);
+    if (counters != NULL) {
+#define X(name, help) h.counters.name = number(&r, counters, "counters", #name);
+        AGENT_COUNTER_LIST(X)
+#undef X
+    }
     *out = h;
     return result(&r, error, error_bytes);
 }

@@ -9,6 +9,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "agent_counters.h"
 #include "ids.h"
 
 #define CONTROL_NAME_MAX   255
@@ -23,6 +24,7 @@ struct control_hello {
 struct control_heartbeat {
     uint64_t agent, sent_ns, rules_generation, processes_version, cpu_ms;
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events;
+    struct agent_counters counters;
 };
 
 struct control_ack {

@@ -39,6 +39,8 @@ struct fleet_agent {
     uint64_t processes_live;
     uint64_t processes_known; /* in the table, live or gone */
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
+    struct agent_counters counters; /* of its last heartbeat */
+    bool counted;                   /* there was one */
     /* fleet.c's own */
     uint64_t heard_ns, saved_ns; /* monotonic */
     bool dirty;

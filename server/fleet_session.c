@@ -287,6 +287,21 @@ static void estimate_offset(struct fleet_agent *agent, uint64_t sent_ns, uint64_
     agent->clock_offset_ns = least;
 }
 
+/* The first heartbeat that we hear tells of a time before us; an agent that has started anew counts
+ * from zero. */
+static void count_up(struct fleet_agent *agent, const struct agent_counters *now)
+{
+#define X(name, help)                                                                              \
+    if (agent->counted)                                                                            \
+        metrics_add_at(agent_counters_total, AGENT_COUNTER_##name,                                 \
+                       now->name >= agent->counters.name ? now->name - agent->counters.name        \
+                                                         : now->name);
+    AGENT_COUNTER_LIST(X)
+#undef X
+    agent->counters = *now;
+    agent->counted = true;
+}
+
 void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                         const struct transport_peer *peer)
 {
@@ -321,6 +336,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     agent->lost_partitions = beat.lost_partitions;
     agent->lost_events = beat.lost_events;
     agent->cpu_ms = beat.cpu_ms;
+    count_up(agent, &beat.counters);
     if (clock_monotonic_ns() - agent->saved_ns > SAVE_EVERY_NS)
         save_soon(f, agent);
     if (f->hooks.agent_heard != NULL)

@@ -70,6 +70,17 @@ static bool labels_lost_events_total(struct buf *out, size_t i)
     return loss_place(reason) != LOSS_PLACE_KEPT;
 }
 
+static bool labels_agent_counters_total(struct buf *out, size_t i)
+{
+    static const char *const names[] = {
+#define X(name, help) #name,
+        AGENT_COUNTER_LIST(X)
+#undef X
+    };
+    buf_printf(out, "counter=\"%s\"", names[i]);
+    return true;
+}
+
 static bool labels_http_requests_total(struct buf *out, size_t i)
 {
     bool seen = load(&metrics.http_requests_total[i]) > 0;

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "agent_counters.h"
 #include "buf.h"
 #include "loss.h"
 
@@ -78,6 +79,7 @@
 #define METRICS_FAMILY_LIST(X)                                                                     \
     X(captures_ended_total, METRICS_CAPTURES, "Captures that ended, by how they did at first")     \
     X(lost_events_total, LOSS_REASONS, "Events found missing in captures, by place and reason")    \
+    X(agent_counters_total, AGENT_COUNTERS, "What agents count of themselves, by counter")         \
     X(http_requests_total, METRICS_HTTP_CODES, "HTTP requests answered, by status code")
 
 #define METRICS_CAPTURES   4 /* enum capture_status */

@@ -31,7 +31,7 @@ struct agent_fixture {
     bool last_ok;
     struct process *last; /* referenced; of the latest `attached` */
     enum process_state last_state;
-    struct attach_counters counters;
+    struct agent_counters counters;
     char reason[128];
 };
 

@@ -182,8 +182,8 @@ START_TEST(garbage_is_dropped_and_the_agent_serves_on)
     ck_assert_int_eq(a.welcome.status, SKEIN_OK);
     answer_close(&a);
     fixture_agent_stop(f);
-    ck_assert_uint_ge(f->counters.malformed, 300);
-    ck_assert_uint_eq(f->counters.accepted, 1);
+    ck_assert_uint_ge(f->counters.attach_malformed, 300);
+    ck_assert_uint_eq(f->counters.attach_accepted, 1);
     close(fd);
     fixture_free(f);
 }
@@ -237,7 +237,7 @@ START_TEST(a_ring_that_is_none_is_refused_and_a_new_one_given)
         close(rings[i]);
     }
     fixture_agent_stop(f);
-    ck_assert_uint_eq(f->counters.adopted, 0);
+    ck_assert_uint_eq(f->counters.attach_adopted, 0);
     fixture_free(f);
 }
 END_TEST
@@ -262,7 +262,7 @@ START_TEST(an_adopted_ring_loses_the_pins_of_the_agent_before)
     ck_assert_int_eq(b.welcome.status, SKEIN_OK);
     ck_assert_uint_eq(*word, RING_CHUNK_FULL | 3u << RING_CHUNK_EPOCH_SHIFT);
     fixture_agent_stop(f);
-    ck_assert_uint_eq(f->counters.adopted, 1);
+    ck_assert_uint_eq(f->counters.attach_adopted, 1);
     answer_close(&a);
     answer_close(&b);
     close(fd);
@@ -312,7 +312,7 @@ START_TEST(limits_are_refused_with_a_status_and_counted)
     ck_assert_uint_eq(a.fd_count, 0);
     close(fd);
     fixture_agent_stop(f);
-    ck_assert_uint_eq(f->counters.refused, 1);
+    ck_assert_uint_eq(f->counters.attach_refused, 1);
     f->settings.max_processes = 8;
     f->settings.total_ring_bytes_max = 1000;
     fixture_agent_start(f);

@@ -350,7 +350,7 @@ START_TEST(a_new_agent_adopts_the_ring_with_what_it_holds)
     struct child child = child_start(f, work_a_little);
     ck_assert(child_hear(child.from));
     fixture_agent_stop(f);
-    ck_assert_uint_eq(f->counters.accepted, 1);
+    ck_assert_uint_eq(f->counters.attach_accepted, 1);
     fixture_agent_start(f);
     ck_assert(wait_until(attached_twice, f, 0));
     struct cut_result result;
@@ -358,7 +358,7 @@ START_TEST(a_new_agent_adopts_the_ring_with_what_it_holds)
     ck_assert_uint_eq(partition_sum_get(&result.bytes).steps, 1000);
     cut_result_fini(&result);
     fixture_agent_stop(f);
-    ck_assert_uint_eq(f->counters.adopted, 1);
+    ck_assert_uint_eq(f->counters.attach_adopted, 1);
     child_end(&child);
     fixture_free(f);
 }

@@ -128,7 +128,7 @@ START_TEST(a_silent_collector_is_dialled_anew)
     FAKE_WAIT(fake, heartbeats, 1);
     fake_mute(fake, true);
     FAKE_WAIT(fake, heartbeats, 6);
-    struct uplink_counters c;
+    struct agent_counters c;
     uplink_count(uplink, &c);
     ck_assert_uint_ge(c.redials, 1);
     fake_mute(fake, false);
