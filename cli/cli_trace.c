@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owns an open trace file, the partition being read and the one before it. One thread.
+ * Owns an open trace file, the partition being read and the one before it; merged, those of each
+ * process: a lane is a walk over one process in the same file. One thread.
  */
 #include "cli_trace.h"
 
@@ -25,6 +26,19 @@ struct trace_walk {
     size_t count, next;
     struct loaded now, before;
     bool sound, faulty_now;
+    struct lane *lanes;
+    size_t lane_count;
+    struct lane **heap; /* of lanes with an event, the earliest first */
+    size_t heap_count;
+    bool given; /* the first event of the heap's first lane */
+};
+
+/* One process of a merged walk. */
+struct lane {
+    struct trace_walk walk; /* its file and order are the whole's */
+    struct trace_step step;
+    struct trace_event event; /* to be given next */
+    uint64_t ns;              /* when its record was made; never goes back */
 };
 
 /* When it begins: without events, when its window does. */
@@ -103,6 +117,12 @@ void trace_walk_free(struct trace_walk **walk)
         return;
     loaded_fini(&(*walk)->now);
     loaded_fini(&(*walk)->before);
+    for (size_t i = 0; i < (*walk)->lane_count; i++) {
+        loaded_fini(&(*walk)->lanes[i].walk.now);
+        loaded_fini(&(*walk)->lanes[i].walk.before);
+    }
+    free((*walk)->lanes);
+    free((*walk)->heap);
     trace_file_free(&(*walk)->file);
     free((*walk)->order);
     free(*walk);
@@ -132,12 +152,10 @@ static bool same_key(const struct trace_entry *a, const struct trace_entry *b)
            a->footer.key.sequence == b->footer.key.sequence;
 }
 
+/* Entries lie in a row. */
 static size_t index_of(const struct trace_walk *walk, const struct trace_entry *entry)
 {
-    size_t i = 0;
-    while (trace_file_entry(walk->file, i) != entry)
-        i++;
-    return i;
+    return (size_t)(entry - trace_file_entry(walk->file, 0));
 }
 
 static bool load(struct trace_walk *walk, const struct trace_entry *entry, struct loaded *into)
@@ -195,7 +213,100 @@ bool trace_walk_event(struct trace_walk *walk, struct trace_event *event)
     return got > 0;
 }
 
+/* ---- merged ---- */
+
+static bool is_earlier(const struct lane *a, const struct lane *b)
+{
+    return a->ns != b->ns ? a->ns < b->ns : a < b;
+}
+
+/* Puts the lane at i of the heap where it belongs, further down. */
+static void heap_sink(struct trace_walk *walk, size_t i)
+{
+    struct lane **heap = walk->heap;
+    for (;;) {
+        size_t least = i, left = 2 * i + 1;
+        for (size_t child = left; child < left + 2 && child < walk->heap_count; child++)
+            if (is_earlier(heap[child], heap[least]))
+                least = child;
+        if (least == i)
+            return;
+        struct lane *lane = heap[i];
+        heap[i] = heap[least];
+        heap[least] = lane;
+        i = least;
+    }
+}
+
+/* Reads the lane's next event; false at its end. A region is recorded when it ends. */
+static bool lane_read(struct lane *lane)
+{
+    while (!lane->walk.now.reader || !trace_walk_event(&lane->walk, &lane->event))
+        if (!trace_walk_next(&lane->walk, &lane->step)) {
+            loaded_fini(&lane->walk.now);
+            loaded_fini(&lane->walk.before);
+            return false;
+        }
+    uint64_t ns = lane->event.time_ns + lane->event.dur_ns;
+    lane->ns = ns > lane->ns ? ns : lane->ns;
+    return true;
+}
+
+static size_t processes_of(const struct trace_walk *walk)
+{
+    size_t processes = 0;
+    for (size_t i = 0; i < walk->count; i++)
+        processes += i == 0 || !same_process(walk->order[i - 1], walk->order[i]);
+    return processes;
+}
+
+int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *context)
+{
+    size_t processes = processes_of(walk);
+    walk->lanes = calloc(processes + 1, sizeof(*walk->lanes));
+    walk->heap = calloc(processes + 1, sizeof(struct lane *));
+    if (!walk->lanes || !walk->heap) {
+        say_error("out of memory");
+        return CLI_FAILED;
+    }
+    for (size_t i = 0, end; i < walk->count; i = end) {
+        end = i + 1;
+        while (end < walk->count && same_process(walk->order[i], walk->order[end]))
+            end++;
+        if (!wanted(context, &walk->order[i]->footer))
+            continue;
+        struct lane *lane = &walk->lanes[walk->lane_count++];
+        lane->walk = (struct trace_walk){.path = walk->path,
+                                         .file = walk->file,
+                                         .order = walk->order + i,
+                                         .count = end - i,
+                                         .sound = true};
+        if (lane_read(lane))
+            walk->heap[walk->heap_count++] = lane;
+    }
+    for (size_t i = walk->heap_count; i-- > 0;)
+        heap_sink(walk, i);
+    return CLI_OK;
+}
+
+const struct trace_event *trace_walk_merged(struct trace_walk *walk, struct trace_step *step)
+{
+    if (walk->given && walk->heap_count > 0) {
+        if (!lane_read(walk->heap[0]))
+            walk->heap[0] = walk->heap[--walk->heap_count];
+        heap_sink(walk, 0);
+    }
+    walk->given = true;
+    if (walk->heap_count == 0)
+        return NULL;
+    *step = walk->heap[0]->step;
+    return &walk->heap[0]->event;
+}
+
 bool trace_walk_sound(const struct trace_walk *walk)
 {
-    return walk->sound;
+    bool sound = walk->sound;
+    for (size_t i = 0; i < walk->lane_count; i++)
+        sound = sound && walk->lanes[i].walk.sound;
+    return sound;
 }

@@ -2,7 +2,7 @@
  *
  * A walk over the partitions of a trace file in the order of partition_trace_order(): process by
  * process, so that a region over a cut comes out whole. A partition that cannot be read is told of
- * and left out. One thread; the memory of two partitions.
+ * and left out. One thread; the memory of two partitions, but for a merged walk.
  */
 #ifndef CLI_TRACE_H
 #define CLI_TRACE_H
@@ -32,6 +32,17 @@ bool trace_walk_next(struct trace_walk *walk, struct trace_step *step);
 
 /* The next event of the step's partition; false at its end, also at a fault, which is told. */
 bool trace_walk_event(struct trace_walk *walk, struct trace_event *event);
+
+/* ---- merged: all processes at once, by the time at which records were made ----
+ *
+ * Instead of the two above. Takes the memory of two partitions of each process. */
+
+/* Begins; processes that are not wanted are left out. CLI_OK, or CLI_FAILED after telling why. */
+typedef bool trace_wanted(const void *context, const struct partition_footer *footer);
+int trace_walk_merge(struct trace_walk *walk, trace_wanted *wanted, const void *context);
+
+/* The next event and where it is from; NULL at the end. Good until the next call. */
+const struct trace_event *trace_walk_merged(struct trace_walk *walk, struct trace_step *step);
 
 /* Whether everything so far could be read. */
 bool trace_walk_sound(const struct trace_walk *walk);

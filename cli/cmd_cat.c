@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * skein cat: the events of trace files, as lines for people or for programs, or the longest regions
- * among them. One thread; the memory of two partitions and of the lines kept for --longest.
+ * among them. One thread; the memory of two partitions of each process, or of two and the lines
+ * kept for --longest.
  */
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -119,13 +120,14 @@ static int filter_init(struct filter *filter, const struct options *o,
     return CLI_USAGE;
 }
 
-static bool process_passes(const struct filter *f, const struct partition_info *info)
+static bool process_passes(const void *filter, const struct partition_footer *footer)
 {
+    const struct filter *f = filter;
     char id[ID_TEXT_BYTES];
     if (!f->options->process)
         return true;
-    id_text(info->key.process.bytes, id);
-    return strcmp(id, f->options->process) == 0 || (f->pid >= 0 && (uint32_t)f->pid == info->pid);
+    id_text(footer->key.process.bytes, id);
+    return strcmp(id, f->options->process) == 0 || (f->pid >= 0 && (uint32_t)f->pid == footer->pid);
 }
 
 static bool thread_passes(const struct filter *f, const struct partition_thread *thread)
@@ -187,33 +189,47 @@ static void emit(struct output *out, const struct filter *f, const struct partit
         flush(out);
 }
 
-static void cat_partition(struct trace_walk *walk, const struct trace_step *step,
-                          const struct filter *f, struct output *out)
+/* Process by process: the order of lengths does not depend on it, and it takes less memory. */
+static void cat_longest(struct trace_walk *walk, const struct filter *f, struct output *out)
 {
-    const struct partition_info *info = partition_reader_info(step->reader);
-    bool shown = process_passes(f, info);
+    struct trace_step step;
     struct trace_event event;
-    /* An unwanted process is read all the same: the next partition needs the ranges it leaves open.
-     */
-    while (!out->failed && !out->full && trace_walk_event(walk, &event)) {
-        /* What was open at an earlier cut comes again, with its end or in a later cut. */
-        if (out->longest && event.kind == TRACE_OPEN && !step->last_of_process)
-            continue;
-        if (shown && event_passes(f, &event))
-            emit(out, f, info, &event);
+    while (!out->failed && trace_walk_next(walk, &step)) {
+        bool shown = process_passes(f, &step.entry->footer);
+        /* An unwanted one is read all the same: the next needs the ranges it leaves open. */
+        while (!out->failed && trace_walk_event(walk, &event)) {
+            /* What was open at an earlier cut comes again, with its end or in a later cut. */
+            if (event.kind == TRACE_OPEN && !step.last_of_process)
+                continue;
+            if (shown && event_passes(f, &event))
+                emit(out, f, partition_reader_info(step.reader), &event);
+        }
     }
+}
+
+static int cat_merged(struct trace_walk *walk, const struct filter *f, struct output *out)
+{
+    struct trace_step step;
+    const struct trace_event *event;
+    int status = trace_walk_merge(walk, process_passes, f);
+    while (status == CLI_OK && !out->failed && !out->full &&
+           (event = trace_walk_merged(walk, &step)) != NULL)
+        if (event_passes(f, event))
+            emit(out, f, partition_reader_info(step.reader), event);
+    return status;
 }
 
 static int cat_file(const char *path, const struct options *o, struct output *out)
 {
     struct trace_walk *walk = NULL;
-    struct trace_step step;
     struct filter filter;
     int status = trace_walk_new(path, &walk);
     if (status == CLI_OK)
         status = filter_init(&filter, o, trace_walk_file(walk));
-    while (status == CLI_OK && !out->failed && !out->full && trace_walk_next(walk, &step))
-        cat_partition(walk, &step, &filter, out);
+    if (status == CLI_OK && out->longest)
+        cat_longest(walk, &filter, out);
+    else if (status == CLI_OK)
+        status = cat_merged(walk, &filter, out);
     if (status == CLI_OK && !trace_walk_sound(walk))
         status = CLI_FAILED;
     trace_walk_free(&walk);
@@ -249,8 +265,9 @@ const struct cli_command cmd_cat = {
     .arguments = "FILE...",
     .summary = "Print the events of trace files",
     .details =
-        "Lines come process by process, each in the order of cause and effect; a region's line\n"
-        "stands where it ended, with the time it began.\n",
+        "Lines of all processes and hosts come by the collector's clock, those of one process in the\n"
+        "order of cause and effect; a region's line stands where it ended, with the time it began.\n"
+        "Takes the memory of a cut of each process; -p names one.\n",
     .examples = "  skein cat redis.skein --from -5s\n"
                 "  skein cat redis.skein --longest 10\n"
                 "  skein cat redis.skein --thread redis-server --min-dur 10ms\n"

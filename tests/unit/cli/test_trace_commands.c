@@ -60,6 +60,10 @@ static struct clock_snapshot snapshot(uint64_t ticks)
     return (struct clock_snapshot){ticks, ticks, ticks, START_NS + ticks};
 }
 
+/* The next writer's process, and how far the collector's clock is ahead of its host's. */
+static uint8_t process_byte = 0x5a;
+static int64_t clock_offset_ns = 0;
+
 static struct partition_writer *writer(uint64_t sequence, uint64_t from, uint64_t to)
 {
     struct partition_info info = {.key = {.epoch = 1, .sequence = sequence},
@@ -70,6 +74,7 @@ static struct partition_writer *writer(uint64_t sequence, uint64_t from, uint64_
                                   .mode = SKEIN_MODE_CIRCULAR,
                                   .begin = snapshot(from),
                                   .end = snapshot(to),
+                                  .clock_offset_ns = clock_offset_ns,
                                   .window_from_ticks = from,
                                   .window_to_ticks = to,
                                   .host = "here",
@@ -77,7 +82,7 @@ static struct partition_writer *writer(uint64_t sequence, uint64_t from, uint64_
                                   .labels = "zone=a",
                                   .exe = "/bin/shop"};
     struct partition_writer *w = NULL;
-    memset(info.key.process.bytes, 0x5a, sizeof(info.key.process.bytes));
+    memset(info.key.process.bytes, process_byte, sizeof(info.key.process.bytes));
     ck_assert_int_eq(partition_writer_new(&info, &w), SKEIN_OK);
     return w;
 }
@@ -175,6 +180,54 @@ static const char *string_at(const cJSON *json, const char *key)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItem(json, key));
 }
+
+/* A partition with an event a time, written behind what `file` has. */
+static void notes_put(struct buf *file, uint64_t sequence, const uint64_t *times, size_t count)
+{
+    struct partition_value text = {.str = {"", 0, false}};
+    struct partition_writer *w = writer(sequence, times[0], times[count - 1] + MS);
+    partition_writer_batch(w, thread_of(w, 77, "main"), 1, 0, false);
+    for (size_t i = 0; i < count; i++)
+        partition_writer_event(w, (uint32_t)partition_writer_type(w, &note), times[i], 0, &text);
+    finish(&w, file);
+}
+
+/* The times of all lines, in tenths of seconds since the start. */
+static void check_times(const char *text, const uint64_t *tenths, size_t count)
+{
+    ck_assert_uint_eq(lines_of(text), count);
+    for (size_t i = 0; i < count; i++) {
+        const char *ts = strstr(text, "\"ts_ns\":");
+        ck_assert_ptr_nonnull(ts);
+        ck_assert_uint_eq((strtoull(ts + 8, NULL, 10) - START_NS) / (100 * MS), tenths[i]);
+        text = strchr(text, '\n') + 1;
+    }
+}
+
+START_TEST(cat_merges_processes_by_the_collectors_clock)
+{
+    static const uint64_t one[] = {1 * S, 3 * S}, later[] = {5 * S}, other[] = {2 * S, 2800 * MS};
+    static const uint64_t merged[] = {10, 25, 30, 33, 50}, alone[] = {25, 33};
+    struct buf file = {0};
+    char *text;
+    /* A cut with a higher sequence may be of an earlier time. */
+    notes_put(&file, 7, later, 1);
+    notes_put(&file, 8, one, 2);
+    process_byte = 0x11;
+    clock_offset_ns = 500 * (int64_t)MS;
+    notes_put(&file, 0, other, 2);
+    process_byte = 0x5a;
+    clock_offset_ns = 0;
+    file_write(trace, file.data, file.len);
+    buf_fini(&file);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", trace), 0);
+    check_times(text, merged, 5);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", "-p", "11111111111111111111111111111111", trace), 0);
+    check_times(text, alone, 2);
+    free(text);
+}
+END_TEST
 
 START_TEST(cat_json_has_the_promised_members)
 {
@@ -354,6 +407,7 @@ static void add(TCase *all)
 {
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, cat_json_has_the_promised_members);
+    tcase_add_test(all, cat_merges_processes_by_the_collectors_clock);
     tcase_add_test(all, a_region_over_a_cut_comes_out_whole);
     tcase_add_test(all, cat_filters_by_thread_time_and_count);
     tcase_add_test(all, longest_lists_each_region_once_longest_first);
