@@ -88,6 +88,16 @@ int resource_matches(const struct api *api, const struct resource *r, const char
     return status;
 }
 
+int resource_show(const cJSON *answer)
+{
+    cJSON *wished = cJSON_Duplicate(answer, true);
+    cJSON_DeleteItemFromObjectCaseSensitive(wished, "state");
+    int status = json_show(wished);
+    cJSON_Delete(wished);
+    printf("\n");
+    return status;
+}
+
 /* ---- changing ---- */
 
 int resource_said(const struct resource *r, const char *name, const char *result, bool json)
@@ -156,25 +166,34 @@ static int apply_one(const struct api *api, const struct resource *r, const char
     return status;
 }
 
-int resource_apply(const struct api *api, const struct resource *r, const char *file, bool json)
+int resource_read(const char *file, cJSON **json)
 {
     struct buf text = {0};
     char error[256];
     int status = file_read(file, &text);
-    cJSON *all = NULL;
+    *json = NULL;
     if (status == CLI_OK) {
-        all = json_parse((const char *)text.data, text.len, error, sizeof(error));
-        if (!all) {
+        *json = json_parse((const char *)text.data, text.len, error, sizeof(error));
+        if (!*json) {
             say_error("%s: %s", file, error);
             status = CLI_FAILED;
         }
     }
-    const cJSON *one = all && cJSON_IsArray(all) ? all->child : all;
+    buf_fini(&text);
+    return status;
+}
+
+int resource_apply(const struct api *api, const struct resource *r, const char *file, bool json)
+{
+    cJSON *all = NULL;
+    int status = resource_read(file, &all);
+    if (status != CLI_OK)
+        return status;
+    const cJSON *one = cJSON_IsArray(all) ? all->child : all;
     for (; one; one = one->next) {
         int applied = apply_one(api, r, file, one, json);
         status = status == CLI_OK ? applied : status;
     }
     cJSON_Delete(all);
-    buf_fini(&text);
     return status;
 }

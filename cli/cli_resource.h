@@ -28,6 +28,12 @@ int listing_show(const struct api *api, struct buf *path, const struct listing *
 int resource_get(const struct api *api, const struct resource *r, const char *name,
                  const char *rest, cJSON **answer);
 
+/* As people wrote it: JSON without the collector's `state`, and an empty line. */
+int resource_show(const cJSON *answer);
+
+/* Parses a JSON file; "-" is standard input. The caller frees *json. */
+int resource_read(const char *file, cJSON **json);
+
 /* Calls fn for each argument; goes on after a failure and returns the first one. */
 typedef int resource_fn(const struct api *api, const struct resource *r, const char *argument,
                         bool json);

@@ -108,10 +108,14 @@ static enum colour colour_of(const struct table_column *column, const struct buf
     static const struct {
         const char *word;
         enum colour colour;
-    } words[] = {{"complete", COLOUR_GREEN}, {"live", COLOUR_GREEN},     {"online", COLOUR_GREEN},
-                 {"ok", COLOUR_GREEN},       {"passing", COLOUR_GREEN},  {"running", COLOUR_YELLOW},
-                 {"stopped", COLOUR_YELLOW}, {"incomplete", COLOUR_RED}, {"failed", COLOUR_RED},
-                 {"expired", COLOUR_RED},    {"failing", COLOUR_RED},    {"offline", COLOUR_RED}};
+    } words[] = {
+        {"complete", COLOUR_GREEN},   {"live", COLOUR_GREEN},       {"online", COLOUR_GREEN},
+        {"ok", COLOUR_GREEN},         {"passing", COLOUR_GREEN},    {"running", COLOUR_YELLOW},
+        {"stopped", COLOUR_YELLOW},   {"incomplete", COLOUR_RED},   {"failed", COLOUR_RED},
+        {"expired", COLOUR_RED},      {"failing", COLOUR_RED},      {"offline", COLOUR_RED},
+        {"armed", COLOUR_GREEN},      {"active", COLOUR_GREEN},     {"firing", COLOUR_RED},
+        {"throttled", COLOUR_YELLOW}, {"suspended", COLOUR_YELLOW}, {"paused", COLOUR_YELLOW},
+        {"full", COLOUR_RED},         {"exceeded", COLOUR_RED},     {"fired", COLOUR_YELLOW}};
     for (size_t i = 0; column->kind == TABLE_STATUS && i < sizeof(words) / sizeof(*words); i++)
         if (strlen(words[i].word) == cell->len && memcmp(words[i].word, cell->data, cell->len) == 0)
             return words[i].colour;

@@ -63,7 +63,7 @@ static void show_last(const cJSON *state)
                                           {"did not", "last_not_fired", "last_not_fired_why"}};
     struct buf out = {0};
     const char *reason = json_text_at(state, "reason");
-    buf_printf(&out, "\n%s", json_text_at(state, "status"));
+    buf_printf(&out, "%s", json_text_at(state, "status"));
     buf_printf(&out, "%s", *reason ? ": " : "");
     text_put_safe(&out, reason, strlen(reason));
     buf_printf(&out, "\n");
@@ -102,16 +102,11 @@ static int show_one(const struct api *api, const struct resource *r, const char 
 {
     cJSON *rule = NULL;
     int status = resource_get(api, r, name, "", &rule);
-    if (status == CLI_OK && json) {
-        status = json_show(rule);
-    } else if (status == CLI_OK) {
-        cJSON *wished = cJSON_Duplicate(rule, true);
-        cJSON_DeleteItemFromObjectCaseSensitive(wished, "state");
-        status = json_show(wished);
-        cJSON_Delete(wished);
+    if (status == CLI_OK)
+        status = json ? json_show(rule) : resource_show(rule);
+    if (status == CLI_OK && !json) {
         show_last(json_at(rule, "state"));
-        if (status == CLI_OK)
-            status = show_processes(rule);
+        status = show_processes(rule);
     }
     cJSON_Delete(rule);
     return status;

@@ -235,6 +235,52 @@ START_TEST(tokens_are_made_used_and_revoked)
 }
 END_TEST
 
+/* What a snapshot looks like on a terminal, which script(1) makes; freed by the caller. */
+static char *on_terminal(const char *environment)
+{
+    static const char command[] =
+        SKEIN_PROGRAM " snapshot -l service=shop/front --post 300ms -o b.skein";
+    const char *argv[] = {"script", "-qec", command, "/dev/null", NULL};
+    struct spawn_options options = {
+        .env = (const char *const[]){collector, "TERM=xterm", environment, NULL},
+        .folder = w.folder,
+        .out_file = out};
+    (void)remove(out);
+    ck_assert_int_eq(spawn_wait(spawn(argv, &options), 0), 0);
+    return output();
+}
+
+START_TEST(progress_and_colours_are_for_terminals)
+{
+    char *text = on_terminal(NULL);
+    ck_assert_msg(strstr(text, "[..............................] 1 ") != NULL, "%s", text);
+    ck_assert_ptr_nonnull(strstr(text, "\033[32mcomplete"));
+    free(text);
+    text = on_terminal("NO_COLOR=1");
+    ck_assert_ptr_null(strstr(text, "\033[32m"));
+    free(text);
+    EXPECT(0, "snapshot", "-l", "service=shop/front", "-o", "c.skein");
+    text = output();
+    ck_assert_ptr_null(strstr(text, "\033"));
+    ck_assert_ptr_null(strstr(text, "[...."));
+    free(text);
+}
+END_TEST
+
+START_TEST(losses_are_shown)
+{
+    char id[33];
+    snapshot_id(id);
+    cJSON *loss = PRINTED("loss", "-l", "service=shop/front", "-o", "json");
+    ck_assert_double_gt(whole_number(at(loss, "total"), "stored"), 0);
+    ck_assert_int_eq(cJSON_GetArraySize(at(loss, "items")), 1);
+    cJSON_Delete(loss);
+    static const char *const groups[] = {"process", "service", "host", "reason"};
+    for (size_t i = 0; i < 4; i++)
+        EXPECT(0, "loss", "--by", groups[i]);
+}
+END_TEST
+
 START_TEST(an_exit_status_says_that_nobody_answers)
 {
     whole_kill(&w.collector);
@@ -255,6 +301,8 @@ int main(void)
     tcase_add_test(tests, a_stream_ends_with_an_interrupt_and_is_fetched);
     tcase_add_test(tests, a_watch_goes_on_where_a_lost_connection_ended);
     tcase_add_test(tests, tokens_are_made_used_and_revoked);
+    tcase_add_test(tests, losses_are_shown);
+    tcase_add_test(tests, progress_and_colours_are_for_terminals);
     tcase_add_test(tests, rules_are_applied_shown_and_deleted);
     tcase_add_test(tests, an_exit_status_says_that_nobody_answers);
     suite_add_tcase(suite, tests);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein loss: what of the fleet is stored, what is missing, and where it was lost. One thread.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli_api.h"
+#include "cli_out.h"
+#include "cmd.h"
+#include "json.h"
+
+struct options {
+    struct cli_collector collector;
+    const char *selector, *by;
+    struct cli_number from, to, limit;
+    bool json;
+};
+
+static const char *const groups[] = {"process", "service", "host", "reason", NULL};
+
+static const struct cli_option options[] = {
+    CLI_SELECTOR(struct options),
+    CLI_CHOICE('b', "by", "WHAT", struct options, by, groups,
+               "a line for each process, service, host or reason (default: process)"),
+    CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
+               "of captures that touch this time and later: 2026-11-21T09:40:00Z, or -2h"),
+    CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "or up to then"),
+    CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", struct options, limit,
+               "at most so many lines (default: 50; 0: all)"),
+    CLI_OUTPUT(struct options),
+    CLI_COLLECTOR(struct options),
+    CLI_OPTIONS_END};
+
+#define LEDGER_COLUMNS                                                                             \
+    {"PRODUCED", "ledger.produced", TABLE_NUMBER}, {"STORED", "ledger.stored", TABLE_NUMBER},      \
+        {"RING", "ledger.lost.ring", TABLE_NUMBER}, {"SPOOL", "ledger.lost.spool", TABLE_NUMBER},  \
+        {"WIRE", "ledger.lost.wire", TABLE_NUMBER}, {"QUOTA", "ledger.lost.quota", TABLE_NUMBER},  \
+    {                                                                                              \
+        "COMPLETE", "ledger.complete", TABLE_TEXT                                                  \
+    }
+
+static const struct table_column process_columns[] = {
+    {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
+    {"PID", "pid", TABLE_NUMBER},       LEDGER_COLUMNS,
+    {"PROCESS", "process", TABLE_TEXT}, {NULL, NULL, TABLE_TEXT}};
+static const struct table_column service_columns[] = {{"SERVICE", "service", TABLE_TEXT},
+                                                      {"PROCESSES", "processes", TABLE_NUMBER},
+                                                      LEDGER_COLUMNS,
+                                                      {NULL, NULL, TABLE_TEXT}};
+static const struct table_column host_columns[] = {{"HOST", "host", TABLE_TEXT},
+                                                   {"PROCESSES", "processes", TABLE_NUMBER},
+                                                   LEDGER_COLUMNS,
+                                                   {NULL, NULL, TABLE_TEXT}};
+static const struct table_column reason_columns[] = {{"LOST IN", "place", TABLE_TEXT},
+                                                     {"REASON", "reason", TABLE_TEXT},
+                                                     {"EVENTS", "events", TABLE_NUMBER},
+                                                     {NULL, NULL, TABLE_TEXT}};
+
+static const struct table_column *columns_of(const struct options *o)
+{
+    static const struct table_column *const columns[] = {process_columns, service_columns,
+                                                         host_columns, reason_columns};
+    size_t group = 0;
+    while (o->by && groups[group + 1] && strcmp(groups[group], o->by) != 0)
+        group++;
+    return columns[group];
+}
+
+static void path_put(struct buf *path, const struct options *o)
+{
+    buf_printf(path, "/loss");
+    api_query(path, "selector", o->selector);
+    api_query(path, "by", o->by);
+    api_query_time(path, "from", &o->from);
+    api_query_time(path, "to", &o->to);
+}
+
+/* Sums are on every page: one item brings them. */
+static int total_get(const struct api *api, const struct options *o, cJSON **answer)
+{
+    struct buf path = {0};
+    path_put(&path, o);
+    if (!o->by || strcmp(o->by, "process") == 0) /* the others come on one page */
+        api_query(&path, "limit", "1");
+    int status = api_call(api, "GET", text_of(&path), NULL, answer);
+    buf_fini(&path);
+    return status;
+}
+
+static int show(const cJSON *answer, const struct options *o)
+{
+    static const struct table_column fields[] = {{"processes", "processes", TABLE_NUMBER},
+                                                 {"produced", "total.produced", TABLE_NUMBER},
+                                                 {"stored", "total.stored", TABLE_NUMBER},
+                                                 {"lost in rings", "total.lost.ring", TABLE_NUMBER},
+                                                 {"in spools", "total.lost.spool", TABLE_NUMBER},
+                                                 {"on the wire", "total.lost.wire", TABLE_NUMBER},
+                                                 {"by quotas", "total.lost.quota", TABLE_NUMBER},
+                                                 {"complete", "total.complete", TABLE_TEXT},
+                                                 {NULL, NULL, TABLE_TEXT}};
+    int status =
+        table_print(json_at(answer, "items"), false, columns_of(o), "nothing is known of them");
+    printf("\n");
+    return status == CLI_OK ? fields_print(answer, fields) : status;
+}
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct api api;
+    struct buf path = {0};
+    cJSON *items = NULL, *answer = NULL;
+    bool more = false;
+    (void)count;
+    (void)arguments;
+    int status = api_init(&api, o->collector);
+    if (status == CLI_OK)
+        status = total_get(&api, o, &answer);
+    if (status == CLI_OK) {
+        path_put(&path, o);
+        status =
+            api_list(&api, text_of(&path), o->limit.given ? o->limit.value : 50, &items, &more);
+        buf_fini(&path);
+    }
+    if (status == CLI_OK) {
+        cJSON_DeleteItemFromObjectCaseSensitive(answer, "items");
+        cJSON_DeleteItemFromObjectCaseSensitive(answer, "next_cursor");
+        cJSON_AddItemToObject(answer, "items", items);
+        status = o->json ? json_show(answer) : show(answer, o);
+    }
+    if (status == CLI_OK && more)
+        say_warning("there are more; --limit 0 lists all");
+    cJSON_Delete(answer);
+    return status;
+}
+
+const struct cli_command cmd_loss = {
+    .name = "loss",
+    .arguments = "",
+    .summary = "Show what of the fleet is stored, what is missing, and where it was lost",
+    .details =
+        "Every event that was produced is stored, or was lost in a ring, in an agent's spool,\n"
+        "on the wire, or to a quota.\n",
+    .examples = "  skein loss --by service\n"
+                "  skein loss -l service=redis --from -1h\n"
+                "  skein loss --by reason -o json\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .run = run,
+};
