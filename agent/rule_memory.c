@@ -4,6 +4,7 @@
  * "rules-state.json" beside the rules; a firing is written at once, held-back ones with the next
  * report. Loop thread; the worker writes. A file that is gone or spoiled costs a cooldown, no more.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,22 +109,21 @@ void rule_memory_save(struct agent_rules *rules)
     rules->memories_changed = false;
 }
 
-void rule_memory_load(struct agent_rules *rules)
+int rule_memories_read(const char *text, size_t n, struct rule_memory memories[RULE_MEMORIES],
+                       char *error, size_t error_bytes)
 {
-    struct buf file = {0};
-    char why[200];
-    cJSON *root = NULL;
     struct json_reader r = {.error = ""};
-    if (durable_read(rules->settings.folder, STATE_FILE, STATE_MAX, &file) == SKEIN_OK)
-        root = json_parse((const char *)file.data, file.len, why, sizeof why);
-    const cJSON *array = root == NULL ? NULL : json_array(&r, root, "", "fired", JSON_REQUIRED),
-                *item;
     size_t count = 0;
+    memset(memories, 0, RULE_MEMORIES * sizeof *memories);
+    cJSON *root = json_parse(text, n, error, error_bytes);
+    if (root == NULL)
+        return SKEIN_INVALID;
+    const cJSON *array = json_array(&r, root, "", "fired", JSON_REQUIRED), *item;
     cJSON_ArrayForEach(item, array)
     {
         if (!cJSON_IsObject(item) || count == RULE_MEMORIES)
             break;
-        rules->memories[count++] = (struct rule_memory){
+        memories[count++] = (struct rule_memory){
             .key = json_u64(&r, item, "fired[]", "key", JSON_REQUIRED, 0, 1, UINT64_MAX),
             .last_fired_ns =
                 json_u64(&r, item, "fired[]", "last_fired_ns", JSON_REQUIRED, 0, 0, INT64_MAX),
@@ -131,10 +131,21 @@ void rule_memory_load(struct agent_rules *rules)
             .suppressed =
                 json_u64(&r, item, "fired[]", "suppressed", JSON_REQUIRED, 0, 0, INT64_MAX)};
     }
-    if (r.error[0] != '\0') {
-        log_warn("rules", "the kept cooldowns cannot be read", "reason", r.error, NULL);
-        memset(rules->memories, 0, sizeof rules->memories);
-    }
     cJSON_Delete(root);
+    if (r.error[0] == '\0')
+        return SKEIN_OK;
+    memset(memories, 0, RULE_MEMORIES * sizeof *memories);
+    snprintf(error, error_bytes, "%s", r.error);
+    return SKEIN_INVALID;
+}
+
+void rule_memory_load(struct agent_rules *rules)
+{
+    struct buf file = {0};
+    char why[256] = "";
+    if (durable_read(rules->settings.folder, STATE_FILE, STATE_MAX, &file) == SKEIN_OK &&
+        rule_memories_read((const char *)file.data, file.len, rules->memories, why, sizeof why) !=
+            SKEIN_OK)
+        log_warn("rules", "the kept cooldowns cannot be read", "reason", why, NULL);
     buf_fini(&file);
 }

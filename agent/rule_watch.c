@@ -120,7 +120,6 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
     }
     memory->last_fired_ns = at_ns;
     watch->fired = ++memory->fired;
-    rule_memory_save(watch->rules);
     char sentence[384];
     snprintf(sentence, sizeof sentence, "%.250s%s%.127s", reason,
              spec->when == RULE_HEALTH ? "" : "; rule ",
@@ -133,6 +132,9 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
                                   .pre_ms = spec->pre_ms,
                                   .post_ms = spec->post_ms};
     (void)captures_begin(watch->rules->settings.captures, &order, watch->process);
+    /* Behind the first cut in the worker's queue: a crash in between costs the cooldown, never the
+     * capture. */
+    rule_memory_save(watch->rules);
     watch_report(watch);
 }
 

@@ -86,5 +86,8 @@ const struct rule_memory *rule_memory_find(const struct agent_rules *rules, uint
 struct rule_memory *rule_memory_take(struct agent_rules *rules, uint64_t key); /* never NULL */
 void rule_memory_save(struct agent_rules *rules);
 void rule_memory_load(struct agent_rules *rules);
+/* What a file holds. SKEIN_OK; SKEIN_INVALID with words in error, and nothing in memories. */
+int rule_memories_read(const char *text, size_t n, struct rule_memory memories[RULE_MEMORIES],
+                       char *error, size_t error_bytes);
 
 #endif
