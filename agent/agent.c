@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent_int.h"
+#include "checks.h"
 #include "durable.h"
 #include "http_client.h"
 

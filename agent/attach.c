@@ -28,6 +28,7 @@
 #include "attach_int.h"
 #include "clock.h"
 #include "proc_info.h"
+#include "rule_match.h"
 
 #define HALF_OPEN_MAX   64
 #define HALF_OPEN_MS    5000
@@ -205,21 +206,12 @@ static int member_packets(struct member *m, int most)
     return status;
 }
 
-/* These ask a process to end, or tell it that its reader has (`yes | head`); any other signal that
- * ends one is a crash. */
-static bool signal_asks(int signal)
-{
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGPIPE;
-}
-
 /* Not known how: one that ended in order has said so. */
 static bool death_is_crash(const struct process *p)
 {
     if (!p->death.known)
         return !p->said_bye;
-    if (p->death.signal != 0)
-        return !signal_asks(p->death.signal);
-    return !p->said_bye && p->death.status != 0;
+    return rule_death_is_crash(p->death.signal, p->death.status, p->said_bye);
 }
 
 static void member_ended(struct member *m)

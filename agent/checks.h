@@ -12,17 +12,10 @@
 
 #include "buf.h"
 #include "loop.h"
+#include "rule_spec.h"
 
-/* A heartbeat needs no thread and is none of check_run's: see rule_health.c. */
-enum check_kind {
-    CHECK_EXEC = 1,
-    CHECK_HTTP = 2,
-    CHECK_TCP = 3,
-    CHECK_UNIX = 4,
-    CHECK_HEARTBEAT = 5
-};
-
-/* One check of one process, "{pid}" already replaced. */
+/* One check of one process, "{pid}" already replaced. A heartbeat needs no thread and is none of
+ * these: see rule_health.c. */
 struct check_spec {
     enum check_kind kind;
     uint64_t every_ms, timeout_ms;

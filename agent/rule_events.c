@@ -16,11 +16,7 @@ static void hit_take(struct watch_item *watch, const struct scan_hit *hit)
     watch->failures++;
     if (!scan_window_add(&watch->window, hit->at_ns, spec->event.window_ms * MS))
         return;
-    if (spec->event.count > 1)
-        snprintf(reason, sizeof reason, "%s, %llu times in %llu ms", hit->reason,
-                 (unsigned long long)spec->event.count, (unsigned long long)spec->event.window_ms);
-    else
-        snprintf(reason, sizeof reason, "%s", hit->reason);
+    scan_reason(spec, hit, reason, sizeof reason);
     snprintf(watch->last_error, sizeof watch->last_error, "%s", reason);
     watch_fire(watch, hit->at_ns, reason);
 }

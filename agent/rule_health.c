@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "rule_program.h"
 #include "rules_int.h"
 
 #define MS UINT64_C(1000000)

@@ -73,12 +73,6 @@ static int events_read(struct rule_scan *scan, const struct buf *bytes)
     return status;
 }
 
-static int hit_compare(const void *left, const void *right)
-{
-    const struct scan_hit *a = left, *b = right;
-    return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
-}
-
 static void scan_look(struct rule_scan *scan)
 {
     const struct cut_request request = {.process = scan->process,
@@ -101,7 +95,7 @@ static void scan_look(struct rule_scan *scan)
             scan->from_ns = cut.gaps[i].to_ns;
         }
     }
-    qsort(scan->hits, scan->result.hit_count, sizeof scan->hits[0], hit_compare);
+    qsort(scan->hits, scan->result.hit_count, sizeof scan->hits[0], scan_hit_compare);
     scan->result.status = status;
     cut_result_fini(&cut);
 }

@@ -11,36 +11,11 @@
 #include "host_page.h"
 #include "loop.h"
 #include "process.h"
-#include "rule_spec.h"
+#include "rule_match.h"
 #include "worker.h"
 
 #define SCAN_EVERY_MS 1000
 #define SCAN_BYTES    (UINT64_C(4) << 20)
-
-/* What a condition has seen so far: when the last `count` events that match it happened. Pure; one
- * owner. */
-struct scan_window {
-    uint64_t *times_ns; /* of count places, used in turn */
-    uint64_t count, next, held;
-    uint64_t fresh; /* since it fired */
-};
-int scan_window_init(struct scan_window *window, uint64_t count); /* SKEIN_OK, SKEIN_NO_MEMORY */
-void scan_window_fini(struct scan_window *window);
-/* Takes one event. True: `count` of them, none of which has fired before, lie within window_ns. */
-bool scan_window_add(struct scan_window *window, uint64_t at_ns, uint64_t window_ns);
-/* Whether `count` of them lie within window_ns before now. */
-bool scan_window_holds(const struct scan_window *window, uint64_t now_ns, uint64_t window_ns);
-
-/* An event that matches a condition. */
-struct scan_hit {
-    uint64_t at_ns;   /* realtime, when it happened: of a region, when it ended */
-    char reason[192]; /* what was measured, against the limit */
-};
-
-struct trace_event;
-/* Whether the event matches; fills *hit. Pure. */
-bool scan_event_matches(const struct rule_spec *spec, const struct trace_event *event,
-                        struct scan_hit *hit);
 
 /* One look's outcome for one condition, on the loop thread. */
 #define SCAN_HITS_MAX 256

@@ -67,6 +67,9 @@ void api_triggers_post(void *context, struct http_exchange *x);
 void api_tokens_list(void *context, struct http_exchange *x);
 void api_tokens_post(void *context, struct http_exchange *x);
 void api_tokens_delete(void *context, struct http_exchange *x);
+/* api_rules_test.c */
+void api_rules_test(void *context, struct http_exchange *x);
+void api_rules_test_named(void *context, struct http_exchange *x);
 
 /* ---- api_util.c ---- */
 

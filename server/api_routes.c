@@ -34,6 +34,8 @@ const struct http_route api_routes[] = {
     {"GET", V1 "/rules/{}", api_rules_get, HTTP_VIEWER},
     {"PUT", V1 "/rules/{}", api_rules_put, HTTP_ADMIN},
     {"DELETE", V1 "/rules/{}", api_rules_delete, HTTP_ADMIN},
+    {"POST", V1 "/rules/{}:test", api_rules_test_named, HTTP_OPERATOR},
+    {"POST", V1 "/rules:test", api_rules_test, HTTP_OPERATOR},
     {"GET", V1 "/rules/{}/history", api_rules_history, HTTP_VIEWER},
     {"GET", V1 "/rules/{}/matches", api_rules_matches, HTTP_VIEWER},
     {"POST", V1 "/triggers/{}", api_triggers_post, HTTP_OPERATOR},

@@ -56,6 +56,7 @@ struct collector {
     bool http_loopback; /* nobody but this machine reaches the HTTP port; constant */
     struct http_server *http;
     uint64_t exports; /* perfetto downloads now; atomic */
+    uint64_t replays; /* tests of rules now; atomic */
     bool draining;    /* atomic */
 };
 

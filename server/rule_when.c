@@ -4,17 +4,15 @@
  * function in one table. Pure; any thread; hostile input expected.
  */
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rule_check_int.h"
+#include "rule_pattern.h"
 
 #define COMMAND_WORDS  64
 #define WEBHOOK_LABELS 8
-#define REGEX_BYTES    256
-#define REGEX_GROWTH   1024u
 #define DAY_MS         UINT64_C(86400000)
 #define HOUR_MS        UINT64_C(3600000)
 #define COUNT_MAX      UINT64_C(1000000)
@@ -54,43 +52,17 @@ static void copy_name(struct json_reader *r, const cJSON *from, const char *path
     cJSON_AddStringToObject(to, key, text);
 }
 
-/* How much larger a regular expression gets when the C library compiles it: "x+" holds x twice,
- * "x{5}" five times, and nested ones multiply. */
-static uint64_t regex_growth(const char *text)
-{
-    uint64_t growth = 1;
-    for (const char *p = text; *p != '\0' && growth <= REGEX_GROWTH; p++) {
-        if (*p == '+')
-            growth *= 2;
-        if (*p != '{')
-            continue;
-        char *end;
-        unsigned long least = strtoul(p + 1, &end, 10), most = least + 1;
-        if (*end == ',')
-            most = strtoul(end + 1, &end, 10);
-        most = most > least ? most : least;
-        growth *= most < 2 ? 2 : most < REGEX_GROWTH ? most : REGEX_GROWTH + 1;
-    }
-    return growth;
-}
-
 /* A POSIX extended regular expression that compiles, without taking much memory for it. */
 static void copy_regex(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                        cJSON *to)
 {
     char full[96], words[160];
     regex_t compiled;
-    const char *text = json_str(r, from, path, key, JSON_OPTIONAL, NULL, REGEX_BYTES);
+    const char *text = json_str(r, from, path, key, JSON_OPTIONAL, NULL, RULE_PATTERN_MAX);
     if (text == NULL || r->error[0] != '\0')
         return;
     snprintf(full, sizeof full, "%s.%s", path, key);
-    if (regex_growth(text) > REGEX_GROWTH) {
-        rule_fail(r, full, "repeats too much: at most ten + or {2}, or one {1000}");
-        return;
-    }
-    int failed = regcomp(&compiled, text, REG_EXTENDED | REG_NOSUB);
-    if (failed != 0) {
-        regerror(failed, &compiled, words, sizeof words);
+    if (rule_pattern_compile(text, &compiled, words, sizeof words) != SKEIN_OK) {
         rule_fail(r, full, words);
         return;
     }

@@ -206,6 +206,22 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     return SKEIN_OK;
 }
 
+int rules_alone(const cJSON *json, struct rules **out)
+{
+    struct rules *r = calloc(1, sizeof *r);
+    cJSON *copy = cJSON_Duplicate(json, true);
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(copy, "name"));
+    struct rule *rule = r != NULL && name != NULL ? insert_rule(r, name) : NULL;
+    *out = r;
+    if (rule != NULL) {
+        set_json(rule, copy);
+        return SKEIN_OK;
+    }
+    cJSON_Delete(copy);
+    rules_free(out);
+    return SKEIN_NO_MEMORY;
+}
+
 void rules_set_captures(struct rules *r, struct capture_engine *captures)
 {
     r->captures = captures;

@@ -65,8 +65,7 @@ static void add_neighbours(struct rules *r, const struct rule *rule,
 
 /* ---- firings of agents ---- */
 
-/* Whether a window around at_ns overlaps the one of the rule's last capture. */
-static bool overlaps_last(const struct rule *rule, uint64_t at_ns)
+bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns)
 {
     uint64_t apart =
         at_ns > rule->last_fired_ns ? at_ns - rule->last_fired_ns : rule->last_fired_ns - at_ns;
@@ -77,7 +76,8 @@ static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
                  const struct control_fired *fired, struct rule_process *p)
 {
     struct capture_id into = rule->last_capture;
-    bool merged = overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &into);
+    bool merged =
+        rule_overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &into);
     struct capture_keep keep = {rule->ttl_ms, rule->deadline_ms, rule->pin};
     int status = capture_on_fired(r->captures, agent, fired, &keep);
     if (status != SKEIN_OK)
@@ -103,7 +103,8 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct cont
     if (p == NULL)
         return SKEIN_AGAIN;
     struct capture_id last = rule->last_capture;
-    bool merged = overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &last);
+    bool merged =
+        rule_overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &last);
     if (!rule_held(r, rule, p, fired->at_ns, merged, why))
         return grant(r, rule, agent, fired, p);
     rule->suppressed++;

@@ -79,6 +79,9 @@ struct rules {
     bool sweep; /* firings older than the longest cooldown are to be deleted with the next save */
 };
 
+/* A set of this one rule without fleet, captures or catalog, on which rule_held and rule_grant say
+ * what limits would do. SKEIN_OK, SKEIN_NO_MEMORY; rules_free. */
+int rules_alone(const cJSON *json, struct rules **out);
 struct rule *rules_find(struct rules *r, const char *name);
 /* Made where it is new; NULL when out of memory. */
 struct rule_process *rule_process_of(struct rule *rule, const struct process_uid *uid);
@@ -112,7 +115,10 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns); /
 uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
                           uint64_t *left_ns);
 
-/* rules_fire.c: the schedule. */
+/* rules_fire.c */
+/* Whether a window around at_ns overlaps the one of the rule's last capture. */
+bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns);
+/* The schedule. */
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns);
 uint64_t rule_slot(const struct rule *rule, uint64_t now_ns);
 

@@ -8,7 +8,7 @@
 #include "agent_report.h"
 #include "fuzz_target.h"
 #include "json.h"
-#include "rule_spec.h"
+#include "rule_program.h"
 
 static void read_rules(const cJSON *rules)
 {

@@ -14,7 +14,7 @@
 
 #include "clock.h"
 #include "http_client.h"
-#include "rule_spec.h"
+#include "rule_program.h"
 #include "support.h"
 
 static char *folder;

@@ -11,7 +11,6 @@ skein_test(unit/agent/test_uplink.c LINK skein_agent_up skein_fake_collector LAB
 skein_test(unit/agent/test_agent_report.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_rule_condition.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_proc_load.c LINK skein_agent_core skein_test_support)
-skein_test(unit/agent/test_rule_scan.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_checks.c LINK skein_agent_up skein_test_support LABELS tsan)
 # The agent as a process, with a service of its own.
 add_executable(agent_subject ${CMAKE_CURRENT_LIST_DIR}/agent_subject.c)

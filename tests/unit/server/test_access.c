@@ -292,6 +292,7 @@ static const struct {
     {"GET", "/api/v1/partitions", "/api/v1/partitions?capture=" OTHERS, 200},
     {"GET", "/api/v1/partitions/{}", "/api/v1/partitions/PARTITION", 404},
     {"GET", "/api/v1/partitions/{}/footer", "/api/v1/partitions/PARTITION/footer", 404},
+    {"POST", "/api/v1/rules:test", "/api/v1/rules:test", 422}, /* for want of a rule */
 };
 
 static void fill(const struct tenants *t, const char *path, char out[256])

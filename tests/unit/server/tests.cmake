@@ -43,6 +43,7 @@ target_link_libraries(skein_test_http
 skein_test(unit/server/test_http_tls.c LINK skein_test_http)
 skein_test(unit/server/test_http_limits.c LINK skein_test_http LABELS tsan)
 skein_test(unit/server/test_idmap.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_rule_replay.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_control_msg.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_state.c LINK skein_server_core skein_test_support)

@@ -9,68 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rule_pattern.h"
 #include "rule_spec_int.h"
 
-#define PATTERN_BYTES  256
-#define PATTERN_GROWTH 1024u
 /* A time is kept for each, for each process: more than this is left to other agents. */
 #define COUNT_MAX UINT64_C(10000)
 
 /* ---- patterns ---- */
 
-/* How much larger the C library makes an expression: "x+" holds x twice, "x{5}" five times, and
- * nested ones multiply. */
-static uint64_t pattern_growth(const char *text)
-{
-    uint64_t growth = 1;
-    for (const char *p = text; *p != '\0' && growth <= PATTERN_GROWTH; p++) {
-        if (*p == '+')
-            growth *= 2;
-        if (*p != '{')
-            continue;
-        char *end;
-        unsigned long least = strtoul(p + 1, &end, 10), most = least;
-        if (*end == ',')
-            most = strtoul(end + 1, &end, 10);
-        most = most > least ? most : least + 1;
-        growth *= most < 2 ? 2 : most < PATTERN_GROWTH ? most : PATTERN_GROWTH + 1;
-    }
-    return growth;
-}
-
-/* "\1" in an expression: to match it may take exponential time. */
-static bool refers_back(const char *text)
-{
-    for (const char *p = text; *p != '\0'; p++) {
-        if (*p != '\\')
-            continue;
-        if (*++p == '\0')
-            return false;
-        if (*p >= '1' && *p <= '9')
-            return true;
-    }
-    return false;
-}
-
 static void read_match(struct json_reader *r, const cJSON *object, const char *path,
                        struct rule_spec *spec)
 {
     char words[128], why[256];
-    const char *text = json_str(r, object, path, "match", JSON_OPTIONAL, NULL, PATTERN_BYTES);
+    const char *text = json_str(r, object, path, "match", JSON_OPTIONAL, NULL, RULE_PATTERN_MAX);
     if (text == NULL || r->error[0] != '\0')
         return;
-    words[0] = '\0';
-    if (pattern_growth(text) > PATTERN_GROWTH)
-        snprintf(words, sizeof words, "repeats too much");
-    else if (refers_back(text))
-        snprintf(words, sizeof words, "must not refer back (\\1)");
-    else {
-        int failed = regcomp(&spec->pattern, text, REG_EXTENDED | REG_NOSUB);
-        spec->has_pattern = failed == 0;
-        if (failed != 0)
-            regerror(failed, &spec->pattern, words, sizeof words);
-    }
-    if (words[0] == '\0')
+    spec->has_pattern = rule_pattern_compile(text, &spec->pattern, words, sizeof words) == SKEIN_OK;
+    if (spec->has_pattern)
         return;
     snprintf(why, sizeof why, "%s.match: %s", path, words);
     rule_spec_fail(r, why);

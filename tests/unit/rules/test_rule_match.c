@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rule_scan.h"
+#include "rule_match.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -115,7 +115,7 @@ END_TEST
 int main(void)
 {
     return suite_run(
-        suite_of("rule_scan", so_many_events_within_the_window_fire_once_and_then_count_anew,
+        suite_of("rule_match", so_many_events_within_the_window_fire_once_and_then_count_anew,
                  a_region_matches_by_name_when_it_took_longer,
                  a_log_line_matches_by_level_and_pattern, a_counter_matches_above_or_below, NULL));
 }

@@ -3,12 +3,14 @@
  * Which events match a rule's condition, and when enough of them lie close together. Pure; texts
  * and values of events are a hostile process's.
  */
+#include "rule_match.h"
+
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "partition_reader.h"
-#include "rule_scan.h"
 #include "skein/skein.h"
 
 int scan_window_init(struct scan_window *window, uint64_t count)
@@ -46,6 +48,12 @@ bool scan_window_add(struct scan_window *window, uint64_t at_ns, uint64_t window
 bool scan_window_holds(const struct scan_window *window, uint64_t now_ns, uint64_t window_ns)
 {
     return close_together(window, now_ns, window_ns);
+}
+
+int scan_hit_compare(const void *left, const void *right)
+{
+    const struct scan_hit *a = left, *b = right;
+    return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
 /* A text of the process as one line for people. */
@@ -121,4 +129,21 @@ bool scan_event_matches(const struct rule_spec *spec, const struct trace_event *
     if (spec->when == RULE_LOG)
         return log_matches(spec, event, hit);
     return spec->when == RULE_COUNTER && counter_matches(spec, event, hit);
+}
+
+void scan_reason(const struct rule_spec *spec, const struct scan_hit *hit, char *out,
+                 size_t out_bytes)
+{
+    if (spec->event.count > 1)
+        snprintf(out, out_bytes, "%s, %llu times in %llu ms", hit->reason,
+                 (unsigned long long)spec->event.count, (unsigned long long)spec->event.window_ms);
+    else
+        snprintf(out, out_bytes, "%s", hit->reason);
+}
+
+bool rule_death_is_crash(int signal, int status, bool said_bye)
+{
+    /* These ask a process to end, or tell it that its reader has (`yes | head`). */
+    bool asks = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGPIPE;
+    return signal != 0 ? !asks : !said_bye && status != 0;
 }

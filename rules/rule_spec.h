@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A rule as the collector pushes it (docs/api.md), read into a struct, and turned into a check of
- * one process. Pure functions over hostile JSON; immutable after parsing.
+ * A rule as the collector pushes it (docs/api.md), read into a struct. Pure functions over hostile
+ * JSON; immutable after parsing.
  */
 #ifndef RULE_SPEC_H
 #define RULE_SPEC_H
 
 #include <cjson/cJSON.h>
 #include <regex.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "checks.h"
-#include "config.h"
 #include "selector.h"
 
 #define RULE_NAME_MAX 127
@@ -28,6 +28,14 @@ enum rule_when {
     RULE_APPLICATION,
     RULE_SCHEDULE, /* from here on the collector's, never in a spec */
     RULE_WEBHOOK
+};
+
+enum check_kind {
+    CHECK_EXEC = 1,
+    CHECK_HTTP = 2,
+    CHECK_TCP = 3,
+    CHECK_UNIX = 4,
+    CHECK_HEARTBEAT = 5
 };
 
 struct rule_spec {
@@ -69,15 +77,6 @@ struct rule_spec {
  * NULL. */
 int rule_spec_new(const cJSON *rule, struct rule_spec **out, char *error, size_t error_bytes);
 void rule_spec_free(struct rule_spec **spec);
-
-/* The check of process `pid`, of any kind but heartbeat. An exec whose program `allow` does not
- * name gets no program, and so fails with that reason. NULL when out of memory. */
-struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
-                                   const struct config_strs *allow);
-
-/* Whether `program` is one of the entries: the same file, by name through $PATH or by path. *path
- * is the file to run, to free; NULL if not allowed. */
-char *rule_program_allowed(const char *program, const struct config_strs *allow);
 
 /* Whether `text` matches the rule's pattern; true where it has none. */
 bool rule_spec_matches(const struct rule_spec *spec, const char *text);

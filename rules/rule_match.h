@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which events meet a rule's condition (latency, log, counter), and when enough of them lie close
+ * together. Pure; one owner. Agents and collector share it, so that a rule that was tried on what
+ * is stored does the same on what comes.
+ */
+#ifndef RULE_MATCH_H
+#define RULE_MATCH_H
+
+#include "rule_spec.h"
+
+/* What a condition has seen so far: when the last `count` events that match it happened. */
+struct scan_window {
+    uint64_t *times_ns; /* of count places, used in turn */
+    uint64_t count, next, held;
+    uint64_t fresh; /* since it fired */
+};
+int scan_window_init(struct scan_window *window, uint64_t count); /* SKEIN_OK, SKEIN_NO_MEMORY */
+void scan_window_fini(struct scan_window *window);
+/* Takes one event. True: `count` of them, none of which has fired before, lie within window_ns. */
+bool scan_window_add(struct scan_window *window, uint64_t at_ns, uint64_t window_ns);
+/* Whether `count` of them lie within window_ns before now. */
+bool scan_window_holds(const struct scan_window *window, uint64_t now_ns, uint64_t window_ns);
+
+/* An event that matches a condition. */
+struct scan_hit {
+    uint64_t at_ns;   /* realtime, when it happened: of a region, when it ended */
+    char reason[192]; /* what was measured, against the limit */
+};
+int scan_hit_compare(const void *left, const void *right); /* for qsort: by time */
+
+struct trace_event;
+/* Whether the event matches; fills *hit. */
+bool scan_event_matches(const struct rule_spec *spec, const struct trace_event *event,
+                        struct scan_hit *hit);
+
+/* Why a condition of `count` events fired: of the last one and, where there are more, their number.
+ */
+void scan_reason(const struct rule_spec *spec, const struct scan_hit *hit, char *out,
+                 size_t out_bytes);
+
+/* Whether a process that ended so has crashed: by a signal (0: none) but those that ask it to end,
+ * or with an exit status other than 0 and without saying bye. */
+bool rule_death_is_crash(int signal, int status, bool said_bye);
+
+#endif

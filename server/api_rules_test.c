@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * POST /rules:test and /rules/{name}:test: rules tried on what is stored. No state but the count of
+ * those that run; any thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api.h"
+#include "clock.h"
+#include "json.h"
+#include "rule_replay.h"
+
+#define AT_ONCE    2 /* each may hold two partitions in memory */
+#define WINDOW_NS  (UINT64_C(3600) * 1000000000u)
+#define WINDOW_MAX (UINT64_C(366) * 24 * 3600 * 1000000000u)
+#define SHOWN      100
+#define NAME_BYTES 64
+
+struct test {
+    struct collector *collector;
+    struct http_exchange *x;
+    cJSON *rule; /* in its full form */
+    struct selector *selector, *include;
+    struct replay_request request;
+};
+
+static void read_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
+{
+    const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
+    if (text != NULL && r->error[0] == '\0' && clock_parse(text, ns) != SKEIN_OK)
+        snprintf(r->error, sizeof r->error, "%s: must be a time as 2026-11-21T09:40:00Z", key);
+}
+
+static void read_window(struct json_reader *r, const cJSON *body, struct replay_request *q)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    q->to_ns = now_ns;
+    read_time(r, body, "to", &q->to_ns);
+    q->from_ns = q->to_ns > WINDOW_NS ? q->to_ns - WINDOW_NS : 0;
+    read_time(r, body, "from", &q->from_ns);
+    if (r->error[0] == '\0' && (q->from_ns >= q->to_ns || q->to_ns - q->from_ns > WINDOW_MAX))
+        snprintf(r->error, sizeof r->error, "from: must lie before `to`, at most 366 days");
+    q->shown = (size_t)json_u64(r, body, "", "limit", JSON_OPTIONAL, SHOWN, 0, REPLAY_SHOWN_MAX);
+}
+
+/* The rule of the body, else the one of that name; false after an answer was given. */
+static bool take_rule(struct test *t, const cJSON *body, const char *name)
+{
+    char error[512] = "", field[600], own[NAME_BYTES];
+    const cJSON *given = cJSON_GetObjectItemCaseSensitive(body, "rule");
+    if (given != NULL ? !cJSON_IsObject(given) : name == NULL) {
+        http_problem(t->x, 422, "rule", "rule: must be an object, the rule that is to be tried");
+        return false;
+    }
+    if (given == NULL) {
+        if (rules_get(t->collector->rules, name, &t->rule) == SKEIN_OK)
+            return true;
+        http_problem(t->x, 404, NULL, "no rule %.64s; GET /api/v1/rules lists them", name);
+        return false;
+    }
+    /* One that has no name yet cannot be that of another rule: no rule is called so. */
+    const char *inside = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(given, "name"));
+    snprintf(own, sizeof own, "%s", name != NULL ? name : inside != NULL ? inside : "untitled");
+    t->rule = rule_check(own, given, error, sizeof error);
+    if (t->rule != NULL)
+        return true;
+    snprintf(field, sizeof field, "rule.%s", error);
+    api_invalid(t->x, field);
+    return false;
+}
+
+/* What matches both the text and what the token is confined to. */
+static int both(const struct http_exchange *x, const char *text, struct selector **out)
+{
+    char all[API_SELECTOR_BYTES], error[160];
+    const char *own = http_principal(x)->selector_text;
+    bool any = text[strspn(text, " ")] != '\0';
+    snprintf(all, sizeof all, "%s%s%s", any ? text : "", any && own[0] != '\0' ? "," : "", own);
+    return selector_new(all, out, error, sizeof error);
+}
+
+static int take_selectors(struct test *t)
+{
+    const cJSON *capture = cJSON_GetObjectItemCaseSensitive(t->rule, "capture");
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t->rule, "selector"));
+    const char *more = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(capture, "include"));
+    bool neighbours =
+        more != NULL || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "same_host"));
+    int status = both(t->x, text != NULL ? text : "", &t->selector);
+    if (status == SKEIN_OK && neighbours)
+        status = both(t->x, more != NULL ? more : "", &t->include);
+    t->request.rule = t->rule;
+    t->request.selector = t->selector;
+    t->request.include = t->include;
+    t->request.confined = http_principal(t->x)->selector;
+    return status;
+}
+
+static void run(struct test *t)
+{
+    struct collector *c = t->collector;
+    cJSON *json = NULL;
+    int status = take_selectors(t);
+    if (__atomic_add_fetch(&c->replays, 1, __ATOMIC_RELAXED) > AT_ONCE) {
+        http_add_header(t->x, "Retry-After", "10");
+        http_problem(t->x, 503, NULL, "%d tests of rules run already", AT_ONCE);
+    } else {
+        if (status == SKEIN_OK)
+            status = rule_replay(c->rules, c->index, &t->request, &json);
+        if (status == SKEIN_OK)
+            http_reply_json(t->x, 200, json);
+        else
+            api_failed(t->x, status, "the rule cannot be tried");
+    }
+    __atomic_sub_fetch(&c->replays, 1, __ATOMIC_RELAXED);
+}
+
+static void test_rule(struct collector *c, struct http_exchange *x, const char *name)
+{
+    static const char *const known[] = {"from", "to", "limit", "rule", NULL};
+    struct json_reader r = {{0}};
+    struct test t = {.collector = c, .x = x};
+    cJSON *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    json_known(&r, body, "", known);
+    read_window(&r, body, &t.request);
+    if (r.error[0] != '\0')
+        api_invalid(x, r.error);
+    else if (take_rule(&t, body, name))
+        run(&t);
+    selector_free(&t.selector);
+    selector_free(&t.include);
+    cJSON_Delete(t.rule);
+    cJSON_Delete(body);
+}
+
+void api_rules_test(void *context, struct http_exchange *x)
+{
+    test_rule(context, x, NULL);
+}
+
+void api_rules_test_named(void *context, struct http_exchange *x)
+{
+    test_rule(context, x, http_part(x, 0));
+}

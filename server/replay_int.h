@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What rule_replay.c, replay_scan.c and replay_cost.c share. For these alone.
+ */
+#ifndef REPLAY_INT_H
+#define REPLAY_INT_H
+
+#include "idmap.h"
+#include "rule_match.h"
+#include "rule_replay.h"
+#include "ruleset_int.h"
+
+#define REPLAY_INSTANTS_MAX   20000u
+#define REPLAY_PARTITIONS_MAX 100000u
+#define REPLAY_BYTES_MAX      (UINT64_C(512) << 20)
+#define REPLAY_TIME_NS        (UINT64_C(15) * 1000000000u)
+
+/* Who a process was. */
+struct replay_process {
+    uint32_t pid; /* 0: not known */
+    char service[128], host[256];
+};
+
+/* The condition was met. */
+struct replay_instant {
+    uint64_t at_ns;
+    struct process_uid process; /* zero: no single one */
+    char reason[256];
+    const char *result; /* "fired", "merged" or "held" */
+    char why[RULE_WHY_BYTES];
+};
+
+struct replay {
+    const struct replay_request *request;
+    struct index *index;
+    struct rule_spec *spec;         /* NULL: the collector's own condition */
+    uint64_t cooldown_ns, until_ns; /* monotonic: no longer than this */
+    struct idmap processes;
+    struct replay_instant *instants; /* by time, once all are there */
+    size_t count, cap;
+    uint64_t met, held; /* how often the condition was met; held back by cooldowns at once */
+    uint64_t partitions, partitions_read, bytes_read;
+    const char *cut_short; /* why not everything was looked at; NULL: it was */
+};
+
+/* An instant, unless there are too many. SKEIN_OK, SKEIN_NO_MEMORY. */
+int replay_add(struct replay *p, uint64_t at_ns, const struct process_uid *process,
+               const char *reason);
+/* SKEIN_OK, also for one that is known; SKEIN_NO_MEMORY. */
+int replay_note_process(struct replay *p, const struct process_uid *uid, uint32_t pid,
+                        const char *service, const char *host);
+/* Whether it has taken too long; noted then. */
+bool replay_is_late(struct replay *p);
+
+/* replay_scan.c: instants of conditions that show in stored records. */
+bool replay_scans(const struct rule_spec *spec);
+int replay_scan(struct replay *p);
+
+/* replay_cost.c: bytes that a capture of [from_ns, to_ns] would have held, by what is stored a
+ * second in it: of one process, or of all that match but one (of one host, where that is not
+ * NULL). */
+int replay_cost_of(struct replay *p, const struct process_uid *process, uint64_t from_ns,
+                   uint64_t to_ns, uint64_t *bytes);
+int replay_cost_matching(struct replay *p, const struct selector *selector, const char *host,
+                         const struct process_uid *but, uint64_t from_ns, uint64_t to_ns,
+                         uint64_t *bytes);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tries a rule on the past; see rule_replay.h. First the instants at which the condition was met,
+ * from stored records (replay_scan.c), from the rule's history or from the clock; then the limits,
+ * by the code that holds real firings back, on a copy of the rule; then the cost.
+ */
+#include "rule_replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "json.h"
+#include "replay_int.h"
+
+#define HISTORY_PAGE 1000
+#define ESTIMATED_MAX                                                                              \
+    200 /* captures whose cost is looked up; further ones cost as much on average */
+#define MS UINT64_C(1000000)
+
+/* ---- instants ---- */
+
+int replay_add(struct replay *p, uint64_t at_ns, const struct process_uid *process,
+               const char *reason)
+{
+    if (p->count == REPLAY_INSTANTS_MAX) {
+        p->cut_short = "the condition was met too often";
+        return SKEIN_OK;
+    }
+    if (p->count == p->cap) {
+        size_t cap = p->cap * 2 + 64;
+        struct replay_instant *more = realloc(p->instants, cap * sizeof *more);
+        if (more == NULL)
+            return SKEIN_NO_MEMORY;
+        p->instants = more;
+        p->cap = cap;
+    }
+    struct replay_instant *instant = &p->instants[p->count++];
+    memset(instant, 0, sizeof *instant);
+    instant->at_ns = at_ns;
+    if (process != NULL)
+        instant->process = *process;
+    snprintf(instant->reason, sizeof instant->reason, "%s", reason);
+    return SKEIN_OK;
+}
+
+int replay_note_process(struct replay *p, const struct process_uid *uid, uint32_t pid,
+                        const char *service, const char *host)
+{
+    if (idmap_get(&p->processes, uid->bytes) != NULL)
+        return SKEIN_OK;
+    struct replay_process *process = calloc(1, sizeof *process);
+    if (process == NULL || idmap_put(&p->processes, uid->bytes, process) != SKEIN_OK) {
+        free(process);
+        return SKEIN_NO_MEMORY;
+    }
+    process->pid = pid;
+    snprintf(process->service, sizeof process->service, "%s", service);
+    snprintf(process->host, sizeof process->host, "%s", host);
+    return SKEIN_OK;
+}
+
+bool replay_is_late(struct replay *p)
+{
+    if (clock_monotonic_ns() < p->until_ns)
+        return false;
+    p->cut_short = "it took too long";
+    return true;
+}
+
+static int compare_instants(const void *left, const void *right)
+{
+    const struct replay_instant *a = left, *b = right;
+    return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
+}
+
+static int add_slots(struct replay *p, const struct rule *rule)
+{
+    uint64_t every_ns = rule->every_ms * MS, offset_ns = rule->offset_ms * MS;
+    uint64_t from = p->request->from_ns, past = from > offset_ns ? from - offset_ns : 0;
+    int status = SKEIN_OK;
+    for (uint64_t at = offset_ns + (past + every_ns - 1) / every_ns * every_ns;
+         status == SKEIN_OK && at <= p->request->to_ns && p->count < REPLAY_INSTANTS_MAX;
+         at += every_ns) {
+        p->met++;
+        status = replay_add(p, at, NULL, "schedule");
+    }
+    if (p->count == REPLAY_INSTANTS_MAX)
+        p->cut_short = "the schedule has too many times";
+    return status;
+}
+
+static const char *text_of(const cJSON *json, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, key));
+    return text != NULL ? text : "";
+}
+
+/* One row of a rule's history, if it is a time at which the condition was met. */
+static int add_row(struct replay *p, const cJSON *row)
+{
+    const char *what = text_of(row, "what");
+    struct process_uid process = {{0}};
+    uint64_t at_ns;
+    if ((strcmp(what, "fired") != 0 && strcmp(what, "merged") != 0 &&
+         strcmp(what, "suppressed") != 0) ||
+        clock_parse(text_of(row, "time"), &at_ns) != SKEIN_OK)
+        return SKEIN_OK;
+    (void)id_parse(text_of(row, "process"), process.bytes); /* none: of no single process */
+    p->met++;
+    if (text_of(row, "host")[0] != '\0' &&
+        replay_note_process(p, &process, 0, text_of(row, "service"), text_of(row, "host")) !=
+            SKEIN_OK)
+        return SKEIN_NO_MEMORY;
+    return replay_add(p, at_ns, &process, text_of(row, "why"));
+}
+
+/* SKEIN_NOT_FOUND: there is no history of a rule with this condition. */
+static int add_history(struct replay *p, struct rules *r, const struct rule *rule)
+{
+    struct rules_history_query q = {.selector = p->request->confined,
+                                    .from_ns = p->request->from_ns,
+                                    .to_ns = p->request->to_ns,
+                                    .before = UINT64_MAX,
+                                    .limit = HISTORY_PAGE};
+    cJSON *known = NULL, *items;
+    int status = rules_get(r, rule->name, &known);
+    bool same = status == SKEIN_OK &&
+                cJSON_Compare(cJSON_GetObjectItemCaseSensitive(known, "when"),
+                              cJSON_GetObjectItemCaseSensitive(rule->json, "when"), true);
+    cJSON_Delete(known);
+    if (!same)
+        return SKEIN_NOT_FOUND;
+    do {
+        status = rules_history(r, rule->name, &q, &items);
+        const cJSON *row;
+        cJSON_ArrayForEach(row, items)
+        {
+            if (status == SKEIN_OK)
+                status = add_row(p, row);
+        }
+        cJSON_Delete(items);
+    } while (status == SKEIN_OK && q.before != 0 && p->count < REPLAY_INSTANTS_MAX &&
+             !replay_is_late(p));
+    return status;
+}
+
+/* ---- limits ---- */
+
+/* Whose cooldown it is: a crash's is its service's on the host. */
+static struct process_uid cooldown_of(const struct replay *p, const struct replay_instant *instant)
+{
+    char group[512];
+    const struct replay_process *who = idmap_get(&p->processes, instant->process.bytes);
+    if (p->spec == NULL || p->spec->when != RULE_CRASH || who == NULL)
+        return instant->process;
+    snprintf(group, sizeof group, "%s/%s", who->host, who->service);
+    return rule_group_uid(group);
+}
+
+/* What becomes of the instant. An agent's cooldown begins with each firing, the collector's with
+ * those that it grants. */
+static int judge(const struct replay *p, struct rules *set, struct replay_instant *instant)
+{
+    struct rule *rule = set->list;
+    struct process_uid group = cooldown_of(p, instant);
+    struct rule_process *q = rule_process_of(rule, &group);
+    struct capture_id none = {{0}};
+    if (q == NULL)
+        return SKEIN_NO_MEMORY;
+    bool merged = p->spec != NULL && rule_overlaps_last(rule, instant->at_ns);
+    bool cooling = q->granted_ns != 0 && instant->at_ns < q->granted_ns + p->cooldown_ns;
+    instant->result = "held";
+    if (!rule_held(set, rule, q, instant->at_ns, merged, instant->why)) {
+        instant->result = merged ? "merged" : "fired";
+        if (!merged && !rule_grant(rule, instant->at_ns, &none))
+            return SKEIN_NO_MEMORY;
+        if (!merged)
+            rule->last_fired_ns = instant->at_ns;
+    }
+    if (!cooling && (p->spec != NULL || strcmp(instant->result, "held") != 0))
+        q->granted_ns = instant->at_ns;
+    return SKEIN_OK;
+}
+
+/* Bytes of a firing's capture, or what a merged one adds. */
+static int cost_of(struct replay *p, const struct rule *rule, const struct replay_instant *instant,
+                   uint64_t *bytes)
+{
+    uint64_t pre_ns = rule->pre_ms * MS, more = 0;
+    uint64_t from = instant->at_ns > pre_ns ? instant->at_ns - pre_ns : 0;
+    uint64_t to = instant->at_ns + rule->post_ms * MS;
+    const struct replay_process *who = idmap_get(&p->processes, instant->process.bytes);
+    bool single = !rule_uid_is_group(&instant->process);
+    int status = single
+                     ? replay_cost_of(p, &instant->process, from, to, bytes)
+                     : replay_cost_matching(p, p->request->selector, NULL, NULL, from, to, bytes);
+    bool neighbours = p->request->include != NULL && strcmp(instant->result, "fired") == 0;
+    if (status == SKEIN_OK && neighbours && (who != NULL || !rule->same_host))
+        status = replay_cost_matching(p, p->request->include, rule->same_host ? who->host : NULL,
+                                      single ? &instant->process : NULL, from, to, &more);
+    *bytes += more;
+    return status;
+}
+
+struct outcome {
+    uint64_t fired, merged, held, estimated, bytes;
+};
+
+/* In the order of time: a capture's bytes count for the limit of the next. */
+static int judge_all(struct replay *p, struct rules *set, struct outcome *o)
+{
+    struct rule *rule = set->list;
+    int status = SKEIN_OK;
+    qsort(p->instants, p->count, sizeof *p->instants, compare_instants);
+    for (size_t i = 0; status == SKEIN_OK && i < p->count; i++) {
+        struct replay_instant *instant = &p->instants[i];
+        uint64_t bytes = 0;
+        status = judge(p, set, instant);
+        if (status != SKEIN_OK || strcmp(instant->result, "held") == 0) {
+            o->held++;
+            continue;
+        }
+        bool fired = strcmp(instant->result, "fired") == 0;
+        o->fired += fired;
+        o->merged += !fired;
+        if (o->estimated < ESTIMATED_MAX && !replay_is_late(p)) {
+            status = cost_of(p, rule, instant, &bytes);
+            o->bytes += bytes;
+            o->estimated++;
+        } else if (o->estimated > 0) {
+            bytes = o->bytes / o->estimated;
+        }
+        if (fired && rule->grant_count > 0) {
+            rule->grants[rule->grant_count - 1].bytes = bytes;
+            rule->grants[rule->grant_count - 1].counted = true;
+        }
+    }
+    uint64_t captures = o->fired + o->merged;
+    if (o->estimated > 0 && captures > o->estimated)
+        o->bytes += o->bytes / o->estimated * (captures - o->estimated);
+    return status;
+}
+
+/* ---- the answer ---- */
+
+static void add_time(cJSON *to, const char *key, uint64_t ns)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_text(ns, text);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+static cJSON *instant_json(const struct replay *p, const struct replay_instant *instant)
+{
+    cJSON *json = cJSON_CreateObject();
+    char id[ID_TEXT_BYTES];
+    const struct replay_process *who = idmap_get(&p->processes, instant->process.bytes);
+    add_time(json, "time", instant->at_ns);
+    cJSON_AddStringToObject(json, "result", instant->result);
+    cJSON_AddStringToObject(json, "reason", instant->reason);
+    if (instant->why[0] != '\0')
+        cJSON_AddStringToObject(json, "why", instant->why);
+    id_text(instant->process.bytes, id);
+    if (!rule_uid_is_group(&instant->process))
+        cJSON_AddStringToObject(json, "process", id);
+    if (who != NULL) {
+        cJSON_AddStringToObject(json, "host", who->host);
+        cJSON_AddStringToObject(json, "service", who->service);
+        if (who->pid != 0)
+            cJSON_AddNumberToObject(json, "pid", who->pid);
+    }
+    return json;
+}
+
+static void add_outcome(const struct replay *p, const struct outcome *o, const char *source,
+                        cJSON *json)
+{
+    cJSON_AddStringToObject(json, "source", source);
+    json_add_u64(json, "met", p->met);
+    json_add_u64(json, "fired", o->fired);
+    json_add_u64(json, "merged", o->merged);
+    json_add_u64(json, "held", o->held + p->held);
+    json_add_u64(json, "estimated_bytes", o->bytes);
+    cJSON *list = cJSON_AddArrayToObject(json, "instants");
+    for (size_t i = 0; i < p->count && i < p->request->shown; i++)
+        cJSON_AddItemToArray(list, instant_json(p, &p->instants[i]));
+    cJSON *covered = cJSON_AddObjectToObject(json, "covered");
+    cJSON_AddBoolToObject(covered, "complete", p->cut_short == NULL);
+    if (p->cut_short != NULL)
+        cJSON_AddStringToObject(covered, "why", p->cut_short);
+    json_add_u64(covered, "processes", p->processes.count);
+    json_add_u64(covered, "partitions", p->partitions);
+    json_add_u64(covered, "partitions_read", p->partitions_read);
+    json_add_u64(covered, "bytes_read", p->bytes_read);
+}
+
+/* Why nothing stored shows it. */
+static const char *unseen_why(const struct rule_spec *spec)
+{
+    if (spec == NULL)
+        return "nobody knows when somebody would have posted";
+    switch (spec->when) {
+    case RULE_HEALTH:
+        return spec->kind == CHECK_HEARTBEAT
+                   ? "heartbeats go to the agent, no trace holds them"
+                   : "checks are made when they are due; no trace tells how one would have ended";
+    case RULE_APPLICATION:
+        return "a program's requests for snapshots go to the agent, no trace holds them";
+    default:
+        return "agents measure it when it is due, no trace holds it";
+    }
+}
+
+static cJSON *begin_answer(const struct replay *p)
+{
+    cJSON *json = cJSON_CreateObject();
+    add_time(json, "from", p->request->from_ns);
+    add_time(json, "to", p->request->to_ns);
+    return json;
+}
+
+static int replay_run(struct replay *p, struct rules *r, struct rules *set, cJSON **out)
+{
+    struct outcome o = {0};
+    const struct rule *rule = set->list;
+    const char *source = "history";
+    int status;
+    if (replay_scans(p->spec)) {
+        source = "records";
+        status = replay_scan(p);
+    } else if (rule->every_ms != 0) {
+        source = "schedule";
+        status = add_slots(p, rule);
+    } else {
+        status = add_history(p, r, rule);
+    }
+    if (status == SKEIN_OK)
+        status = judge_all(p, set, &o);
+    if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
+        return status;
+    *out = begin_answer(p);
+    cJSON_AddBoolToObject(*out, "evaluated", status == SKEIN_OK);
+    if (status == SKEIN_OK)
+        add_outcome(p, &o, source, *out);
+    else
+        cJSON_AddStringToObject(*out, "why", unseen_why(p->spec));
+    return SKEIN_OK;
+}
+
+int rule_replay(struct rules *r, struct index *index, const struct replay_request *request,
+                cJSON **out)
+{
+    struct replay p = {.request = request, .index = index};
+    struct rules *set = NULL;
+    char error[256];
+    size_t at = 0;
+    *out = NULL;
+    p.until_ns = clock_monotonic_ns() + REPLAY_TIME_NS;
+    int status = rule_spec_new(request->rule, &p.spec, error, sizeof error);
+    if (status == SKEIN_OK || status == SKEIN_UNSUPPORTED) /* the collector's own: no spec */
+        status = rules_alone(request->rule, &set);
+    if (status == SKEIN_OK) {
+        p.cooldown_ns = set->list->cooldown_ms * MS;
+        status = replay_run(&p, r, set, out);
+    }
+    for (void *process; (process = idmap_next(&p.processes, &at)) != NULL;)
+        free(process);
+    idmap_fini(&p.processes);
+    free(p.instants);
+    rule_spec_free(&p.spec);
+    rules_free(&set);
+    return status;
+}
