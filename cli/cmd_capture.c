@@ -48,7 +48,9 @@ static int present(const struct api *api, const struct options *o, cJSON *captur
     char id[33];
     snprintf(id, sizeof(id), "%s", json_text_at(capture, "capture"));
     if (o->wait && capture_running(capture)) {
-        status = capture_wait(api, id, capture_until_ns(capture), false, &capture);
+        uint64_t until_ns = capture_until_ns(capture);
+        cJSON_Delete(capture);
+        status = capture_wait(api, id, until_ns, false, &capture);
         if (status != CLI_OK)
             return status;
     }

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "cli_resource.h"
+#include "clock.h"
 #include "cmd.h"
+#include "json.h"
 
 struct options {
     struct cli_collector collector;
+    const char *file;
     struct cli_number from, to, limit;
     bool json;
 };
@@ -23,6 +26,18 @@ static const struct cli_option history_options[] = {
     CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "no newer than this"),
     CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", struct options, limit,
                "at most so many (default: 50; 0: all)"),
+    CLI_OUTPUT(struct options),
+    CLI_COLLECTOR(struct options),
+    CLI_OPTIONS_END};
+
+static const struct cli_option test_options[] = {
+    CLI_OPTION(CLI_TEXT, 'f', "file", "FILE", struct options, file,
+               "a rule in a JSON file: a new one, or NAME as it would be then"),
+    CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
+               "since then: 2026-11-21T09:40:00Z, or -2h (default: -1h)"),
+    CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "until then (default: now)"),
+    CLI_OPTION(CLI_NUMBER, 'n', "limit", "N", struct options, limit,
+               "list at most so many instants (default: 100)"),
     CLI_OUTPUT(struct options),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
@@ -144,6 +159,82 @@ static int history(const void *values, int count, char **arguments)
                                           o->limit.given ? o->limit.value : 50, o->json});
 }
 
+/* ---- trying a rule ---- */
+
+static void add_time(cJSON *body, const char *key, const struct cli_number *time)
+{
+    char text[CLOCK_TEXT_BYTES];
+    if (!time->given)
+        return;
+    clock_text(time->value, text);
+    cJSON_AddStringToObject(body, key, text);
+}
+
+static int show_test(const cJSON *tried)
+{
+    static const struct table_column fields[] = {{"from", "from", TABLE_TEXT},
+                                                 {"to", "to", TABLE_TEXT},
+                                                 {"looked at", "source", TABLE_TEXT},
+                                                 {"evaluated", "evaluated", TABLE_TEXT},
+                                                 {"because", "why", TABLE_TEXT},
+                                                 {"condition met", "met", TABLE_NUMBER},
+                                                 {"would have fired", "fired", TABLE_NUMBER},
+                                                 {"merged", "merged", TABLE_NUMBER},
+                                                 {"held back", "held", TABLE_NUMBER},
+                                                 {"about", "estimated_bytes", TABLE_BYTES},
+                                                 {"all was read", "covered.complete", TABLE_TEXT},
+                                                 {"not, because", "covered.why", TABLE_TEXT},
+                                                 {"processes", "covered.processes", TABLE_NUMBER},
+                                                 {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column columns[] = {
+        {"TIME", "time", TABLE_TEXT},       {"RESULT", "result", TABLE_STATUS},
+        {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
+        {"PID", "pid", TABLE_NUMBER},       {"REASON", "reason", TABLE_TEXT},
+        {"WHY", "why", TABLE_TEXT},         {NULL, NULL, TABLE_TEXT}};
+    int status = fields_print(tried, fields);
+    const cJSON *instants = json_at(tried, "instants");
+    if (status != CLI_OK || !cJSON_IsArray(instants) || !instants->child)
+        return status;
+    printf("\n");
+    return table_print(instants, false, columns, "");
+}
+
+static int test(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct api api;
+    struct buf path = {0};
+    cJSON *rule = NULL, *tried = NULL, *body = NULL;
+    if (count == 0 && !o->file) {
+        say_error("rule test: which rule? A NAME, or --file FILE");
+        return CLI_USAGE;
+    }
+    int status = o->file ? resource_read(o->file, &rule) : CLI_OK;
+    if (status == CLI_OK)
+        status = api_init(&api, o->collector);
+    body = cJSON_CreateObject();
+    if (rule)
+        cJSON_AddItemToObject(body, "rule", rule);
+    add_time(body, "from", &o->from);
+    add_time(body, "to", &o->to);
+    if (o->limit.given)
+        json_add_u64(body, "limit", o->limit.value);
+    buf_printf(&path, "/rules%s", count ? "/" : "");
+    if (count)
+        api_segment(&path, arguments[0]);
+    buf_printf(&path, ":test");
+    if (status == CLI_OK)
+        status = api_call(&api, "POST", text_of(&path), body, &tried);
+    if (status == CLI_OK)
+        status = o->json ? json_show(tried) : show_test(tried);
+    buf_fini(&path);
+    cJSON_Delete(body);
+    cJSON_Delete(tried);
+    return status;
+}
+
+/* ---- as other things of the collector ---- */
+
 static int matches(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
@@ -215,6 +306,18 @@ static const struct cli_command rule_matches = {
     .max_arguments = 1,
     .run = matches,
 };
+static const struct cli_command rule_test = {
+    .name = "rule test",
+    .arguments = "[NAME]",
+    .summary = "Try a rule on what is stored: how often it would have fired, and what that costs",
+    .details = "Changes nothing. Which conditions can be tried on what is in docs/api.md.\n",
+    .examples = "  skein rule test redis-ping --from -1d\n"
+                "  skein rule test -f new-rule.json\n",
+    .options = test_options,
+    .options_bytes = sizeof(struct options),
+    .max_arguments = 1,
+    .run = test,
+};
 static const struct cli_command rule_delete = {
     .name = "rule delete",
     .arguments = "NAME...",
@@ -226,8 +329,9 @@ static const struct cli_command rule_delete = {
     .run = drop,
 };
 
-static const struct cli_command *const actions[] = {
-    &rule_ls, &rule_show, &rule_apply, &rule_history, &rule_matches, &rule_delete, NULL};
+static const struct cli_command *const actions[] = {&rule_ls,      &rule_show,    &rule_apply,
+                                                    &rule_history, &rule_matches, &rule_test,
+                                                    &rule_delete,  NULL};
 
 const struct cli_command cmd_rule = {
     .name = "rule",

@@ -128,6 +128,12 @@ START_TEST(a_snapshot_is_taken_fetched_changed_and_deleted)
     ck_assert_str_eq(whole_str(captures->child, "capture"), id);
     cJSON_Delete(captures);
     EXPECT(0, "capture", "delete", id);
+    EXPECT(0, "record", "-l", "service=shop/front", "--for", "1s", "--no-wait");
+    char *text = output();
+    (void)snprintf(id, sizeof id, "%s", text); /* without the end of the line */
+    free(text);
+    EXPECT(0, "capture", "show", "--wait", id);
+    EXPECT(0, "capture", "delete", id);
     EXPECT(1, "capture", "show", id);
     EXPECT(2, "capture", "show", "not-an-id");
 }
@@ -171,6 +177,11 @@ START_TEST(rules_are_applied_shown_and_deleted)
     cJSON *matches = PRINTED("rule", "matches", "hourly", "-o", "json");
     ck_assert_double_eq(whole_number(matches, "matches"), 1);
     cJSON_Delete(matches);
+    cJSON *tried = PRINTED("rule", "test", "hourly", "--from", "-3h", "-o", "json");
+    ck_assert_double_eq(whole_number(tried, "met"), 3);
+    cJSON_Delete(tried);
+    EXPECT(0, "rule", "test", "--file", file);
+    EXPECT(2, "rule", "test");
     EXPECT(0, "rule", "show", "hourly");
     EXPECT(0, "rule", "history", "hourly");
     EXPECT(0, "rule", "delete", "hourly");
