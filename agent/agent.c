@@ -117,6 +117,18 @@ static int start_rules(struct agent *agent)
     return agent_rules_new(&settings, &agent->rules);
 }
 
+static int start_policies(struct agent *agent)
+{
+    struct agent_policies_settings settings = {.loop = agent->loop,
+                                               .captures = agent->captures,
+                                               .uplink = agent->uplink,
+                                               .worker = agent->worker,
+                                               .host = agent->host,
+                                               .folder = agent->state.folder,
+                                               .agent = agent->state.agent};
+    return agent_policies_new(&settings, &agent->policies);
+}
+
 static int start_attach(struct agent *agent, char *error, size_t error_bytes)
 {
     const struct agent_config *config = agent->config;
@@ -159,6 +171,8 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
         status = checks_new(agent->loop, (uint32_t)agent->config->checks_max, &agent->checks);
     if (status == SKEIN_OK)
         status = start_rules(agent);
+    if (status == SKEIN_OK)
+        status = start_policies(agent);
     if (status == SKEIN_OK)
         status = start_attach(agent, error, error_bytes);
     if (status == SKEIN_OK) {
@@ -205,6 +219,7 @@ void agent_run(struct agent *agent)
              NULL);
     attach_free(&agent->attach);
     agent_rules_free(&agent->rules);
+    agent_policies_free(&agent->policies);
     if (agent->grace_timer != NULL)
         loop_timer_cancel(agent->loop, &agent->grace_timer);
     agent_grace_over(agent);
@@ -316,6 +331,7 @@ size_t agent_free(struct agent **agent_p)
     if (agent->attach != NULL)
         attach_free(&agent->attach);
     agent_rules_free(&agent->rules);
+    agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
     worker_free(&agent->worker);
     uplink_free(&agent->uplink, 0);

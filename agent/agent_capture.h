@@ -50,12 +50,13 @@ void captures_free(struct captures **captures);
 struct capture_order {
     struct capture_id capture;
     enum trigger_type trigger;
-    const char *rule;   /* NULL where no rule fired */
+    const char *rule;   /* or policy; NULL where none fired */
     const char *reason; /* for the person who reads the capture; NULL for requests */
     uint64_t at_ns;     /* on this host's clock */
     uint64_t pre_ms, post_ms;
     uint64_t stream_ms;   /* 0: a window */
     uint64_t deadline_ns; /* of a stream, on this host's clock; 0: none but the window's end */
+    uint64_t groups;      /* bit n: events of group n are taken; 0: all are */
 };
 
 /* Begins a capture of one process; one that is known already is left alone. Failures are reported

@@ -82,13 +82,13 @@ static void read_capture(struct json_reader *r, const cJSON *root, struct comman
     read_processes(r, root, command);
 }
 
-static void read_rules(struct json_reader *r, cJSON *root, struct command *command)
+static void read_set(struct json_reader *r, cJSON *root, const char *name, struct command *command)
 {
-    command->kind = COMMAND_RULES;
+    command->kind = strcmp(name, "rules") == 0 ? COMMAND_RULES : COMMAND_POLICIES;
     command->generation = json_u64(r, root, "", "generation", JSON_REQUIRED, 0, 0, INT64_MAX);
-    (void)json_array(r, root, "", "rules", JSON_REQUIRED);
+    (void)json_array(r, root, "", name, JSON_REQUIRED);
     if (r->error[0] == '\0')
-        command->rules = cJSON_DetachItemFromObjectCaseSensitive(root, "rules");
+        command->set = cJSON_DetachItemFromObjectCaseSensitive(root, name);
 }
 
 static void read_command(struct json_reader *r, cJSON *root, struct command *command)
@@ -107,10 +107,10 @@ static void read_command(struct json_reader *r, cJSON *root, struct command *com
     } else if (strcmp(kind, "stop") == 0) {
         command->kind = COMMAND_STOP;
         read_capture_id(r, root, command);
-    } else if (strcmp(kind, "rules") == 0) {
-        read_rules(r, root, command);
+    } else if (strcmp(kind, "rules") == 0 || strcmp(kind, "policies") == 0) {
+        read_set(r, root, kind, command);
     } else {
-        fail(r, "kind: this agent knows capture, stop and rules");
+        fail(r, "kind: this agent knows capture, stop, rules and policies");
     }
 }
 
@@ -146,7 +146,7 @@ void command_free(struct command **command_p)
     if (command == NULL)
         return;
     cJSON_Delete(command->id);
-    cJSON_Delete(command->rules);
+    cJSON_Delete(command->set);
     free(command->processes);
     free(command);
 }

@@ -15,7 +15,7 @@
 #define COMMAND_STREAM_MS_MIN 100
 #define COMMAND_PROCESSES_MAX 1024 /* what fits one message (P-5) */
 
-enum command_kind { COMMAND_CAPTURE = 1, COMMAND_STOP = 2, COMMAND_RULES = 3 };
+enum command_kind { COMMAND_CAPTURE = 1, COMMAND_STOP, COMMAND_RULES, COMMAND_POLICIES };
 
 struct command {
     enum command_kind kind;
@@ -27,7 +27,7 @@ struct command {
     struct process_uid *processes;
     size_t process_count;
     uint64_t generation;
-    cJSON *rules; /* the array, not yet looked into */
+    cJSON *set; /* rules or policies: the array, not yet looked into */
 };
 
 /* SKEIN_OK and *out to free; SKEIN_INVALID with a sentence in error; SKEIN_NO_MEMORY. Where the

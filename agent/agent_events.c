@@ -125,6 +125,7 @@ static void on_attached(void *context, struct process *process)
     agent_set_thresholds(agent, process);
     capture_awaited(agent, process);
     agent_rules_attached(agent->rules, process);
+    agent_policies_attached(agent->policies, process);
     list_changed(agent);
 }
 
@@ -224,6 +225,7 @@ static void on_gone(void *context, struct process *process)
     if (crashed)
         capture_crash(agent, process);
     agent_rules_gone(agent->rules, process);
+    agent_policies_gone(agent->policies, process);
     list_changed(agent);
 }
 
@@ -291,11 +293,14 @@ static void command_stop(struct agent *agent, const struct command *command)
     }
 }
 
-static void command_rules(struct agent *agent, const struct command *command)
+static void command_set(struct agent *agent, const struct command *command)
 {
     char why[512] = "";
+    uint64_t generation = command->generation;
     int status =
-        agent_rules_set(agent->rules, command->generation, command->rules, why, sizeof why);
+        command->kind == COMMAND_RULES
+            ? agent_rules_set(agent->rules, generation, command->set, why, sizeof why)
+            : agent_policies_set(agent->policies, generation, command->set, why, sizeof why);
     if (status != SKEIN_OK && why[0] == '\0')
         strncpy(why, skein_status_text(status), sizeof why - 1);
     uplink_command_ack(agent->uplink, command->frame_id, command->id,
@@ -316,7 +321,8 @@ static void run_command(void *context)
         uplink_command_ack(agent->uplink, command->frame_id, command->id, NULL);
         break;
     case COMMAND_RULES:
-        command_rules(agent, command);
+    case COMMAND_POLICIES:
+        command_set(agent, command);
         break;
     default:
         break;
@@ -344,6 +350,7 @@ static void report_everything(void *context)
         return;
     agent_send_list(agent);
     agent_rules_report(agent->rules);
+    agent_policies_report(agent->policies);
 }
 
 void agent_on_welcome(void *context, uint64_t rules_generation)

@@ -9,6 +9,7 @@
 
 #include "agent.h"
 #include "agent_capture.h"
+#include "agent_policy.h"
 #include "agent_rules.h"
 #include "agent_state.h"
 #include "attach.h"
@@ -44,6 +45,7 @@ struct agent {
     struct captures *captures;
     struct checks *checks;
     struct agent_rules *rules;
+    struct agent_policies *policies;
     struct loop_timer *list_timer, *refresh_timer;
     uint64_t list_version;
     TAILQ_HEAD(, awaited) awaited;

@@ -16,8 +16,9 @@
 
 const char *trigger_text(enum trigger_type type)
 {
-    static const char *const texts[] = {"request", "health",  "application", "crash",  "latency",
-                                        "log",     "counter", "cpu",         "memory", "pressure"};
+    static const char *const texts[] = {"request", "health",   "application", "crash",
+                                        "latency", "log",      "counter",     "cpu",
+                                        "memory",  "pressure", "policy"};
     return texts[type];
 }
 
@@ -180,7 +181,8 @@ void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *
     report_add_id(root, "capture", fired->capture.bytes);
     cJSON_AddStringToObject(root, "trigger", trigger_text(fired->trigger));
     if (fired->rule != NULL)
-        cJSON_AddStringToObject(root, "rule", fired->rule);
+        cJSON_AddStringToObject(root, fired->trigger == TRIGGER_POLICY ? "policy" : "rule",
+                                fired->rule);
     report_add_id(root, "process", fired->process->uid.bytes);
     json_add_u64(root, "pid", fired->process->pid);
     cJSON_AddStringToObject(root, "service", fired->process->service);

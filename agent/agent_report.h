@@ -25,6 +25,7 @@ enum trigger_type {
     TRIGGER_CPU,
     TRIGGER_MEMORY,
     TRIGGER_PRESSURE,
+    TRIGGER_POLICY,
     TRIGGER_TYPES /* how many there are */
 };
 const char *trigger_text(enum trigger_type type);
@@ -76,7 +77,7 @@ struct fired_report {
     const struct process
         *process; /* it may be gone before the collector hears of it: all is said */
     enum trigger_type trigger;
-    const char *rule; /* NULL where no rule fired */
+    const char *rule; /* or policy; NULL where none fired */
     uint64_t at_ns, pre_ms, post_ms;
     const char *reason;
 };

@@ -21,6 +21,7 @@ struct target {
     char rule[128], reason[256];
     uint64_t at_ns, pre_ms, post_ms, end_ns;
     uint64_t stream_ms; /* 0: a window */
+    uint64_t groups;    /* 0: all */
     /* loop thread */
     struct loop_timer *timer, *stream_timer;
     bool first_posted, last_posted;

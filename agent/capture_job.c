@@ -69,7 +69,8 @@ static void cut_window(struct target *target, uint64_t from_ns, uint64_t to_ns, 
                                   .epoch = settings->epoch,
                                   .clock_offset_ns = uplink_clock_offset(settings->uplink),
                                   .host = settings->host,
-                                  .max_bytes = settings->partition_bytes};
+                                  .max_bytes = settings->partition_bytes,
+                                  .groups = target->groups};
     for (unsigned i = 0;; i++) {
         struct cut_result cut = {0};
         int status = partition_cut(settings->host_page, &request, &cut);

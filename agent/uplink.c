@@ -116,6 +116,11 @@ void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const cJSON *i
     uplink_wake(uplink);
 }
 
+void uplink_set_policies_generation(struct uplink *uplink, uint64_t generation)
+{
+    __atomic_store_n(&uplink->policies_generation, generation, __ATOMIC_RELAXED);
+}
+
 void uplink_set_rules_generation(struct uplink *uplink, uint64_t generation)
 {
     __atomic_store_n(&uplink->rules_generation, generation, __ATOMIC_RELAXED);

@@ -63,6 +63,7 @@ void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const cJSON *i
 
 /* What the next heartbeats say. */
 void uplink_set_rules_generation(struct uplink *uplink, uint64_t generation);
+void uplink_set_policies_generation(struct uplink *uplink, uint64_t generation);
 void uplink_set_processes_version(struct uplink *uplink, uint64_t version);
 
 /* The collector's realtime minus this host's; 0 while unknown or smaller than its own error. */

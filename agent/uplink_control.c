@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "agent_report.h"
 #include "clock.h"
@@ -106,15 +105,6 @@ static uint64_t say_hello(struct uplink *uplink)
     return SECOND;
 }
 
-static uint64_t cpu_ms(void)
-{
-    struct rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) != 0)
-        return 0;
-    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
-           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
-}
-
 static void add_counters(cJSON *root, struct uplink *uplink)
 {
     struct agent_counters counters;
@@ -134,6 +124,8 @@ static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
     json_add_u64(root, "sent_ns", sent_ns);
     json_add_u64(root, "rules_generation",
                  __atomic_load_n(&uplink->rules_generation, __ATOMIC_RELAXED));
+    json_add_u64(root, "policies_generation",
+                 __atomic_load_n(&uplink->policies_generation, __ATOMIC_RELAXED));
     json_add_u64(root, "processes_version",
                  __atomic_load_n(&uplink->processes_version, __ATOMIC_RELAXED));
     cJSON *kept = cJSON_AddObjectToObject(root, "spool");
@@ -142,7 +134,7 @@ static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
     cJSON *lost = cJSON_AddObjectToObject(root, "lost");
     json_add_u64(lost, "spool_partitions", spool.lost_partitions);
     json_add_u64(lost, "spool_events", spool.lost_events);
-    json_add_u64(root, "cpu_ms", cpu_ms());
+    json_add_u64(root, "cpu_ms", clock_cpu_ns() / MS);
     add_counters(root, uplink);
     return root;
 }

@@ -59,7 +59,7 @@ struct uplink {
     pthread_t thread;
 
     /* atomic */
-    uint64_t rules_generation, processes_version;
+    uint64_t rules_generation, policies_generation, processes_version;
     int64_t clock_offset_ns;
     uint64_t stop_by_ns; /* 0: run */
 

@@ -39,6 +39,11 @@ uint64_t clock_boottime_ns(void)
     return read_clock(CLOCK_BOOTTIME);
 }
 
+uint64_t clock_cpu_ns(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 static bool is_leap(unsigned year)
 {
     return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;

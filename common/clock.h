@@ -9,6 +9,7 @@
 uint64_t clock_realtime_ns(void);  /* UTC since 1970: what people and other hosts see */
 uint64_t clock_monotonic_ns(void); /* for durations and deadlines */
 uint64_t clock_boottime_ns(void);
+uint64_t clock_cpu_ns(void); /* that this process has used */
 
 /* RFC 3339 in UTC with milliseconds, "2026-11-21T09:40:00.123Z": 24 characters and NUL. */
 #define CLOCK_TEXT_BYTES 32

@@ -47,7 +47,7 @@ uint64_t sampling_span_ms(const struct sampling_plan *plan)
 }
 
 struct capture_id sampling_capture(const struct sampling_plan *plan, const char *policy,
-                                   uint64_t generation, uint64_t begin_ns, uint64_t *span_ns)
+                                   uint64_t generation, uint64_t begin_ns)
 {
     /* Milliseconds first, as in every capture's id; the rest is what no other capture has. */
     uint8_t seed[1 + 8 + 8 + 64] = {0};
@@ -67,6 +67,13 @@ struct capture_id sampling_capture(const struct sampling_plan *plan, const char 
         id.bytes[6 + i] = (uint8_t)(low >> (8 * i));
     id.bytes[14] = (uint8_t)high;
     id.bytes[15] = (uint8_t)(high >> 8);
-    *span_ns = span;
     return id;
+}
+
+uint64_t sampling_span_begin_ns(const struct capture_id *id)
+{
+    uint64_t ms = 0;
+    for (unsigned i = 0; i < 6; i++)
+        ms = ms << 8 | id->bytes[i];
+    return ms * MS;
 }

@@ -35,9 +35,10 @@ uint64_t sampling_next_ns(const struct sampling_plan *plan, uint32_t slot, uint6
  * that a capture of a large fleet stays of a size to work with and ends soon. */
 uint64_t sampling_span_ms(const struct sampling_plan *plan);
 
-/* The capture of what begins at begin_ns, the same for every process; *span_ns: where its span
- * begins. `generation` is the policy's: a policy that has changed has captures of its own. */
+/* The capture of what begins at begin_ns, the same for every process. `generation` is the
+ * policy's: a policy that has changed has captures of its own. */
 struct capture_id sampling_capture(const struct sampling_plan *plan, const char *policy,
-                                   uint64_t generation, uint64_t begin_ns, uint64_t *span_ns);
+                                   uint64_t generation, uint64_t begin_ns);
+uint64_t sampling_span_begin_ns(const struct capture_id *id); /* of such a capture */
 
 #endif

@@ -52,6 +52,16 @@ void api_openapi(void *context, struct http_exchange *x);
 void api_partitions_list(void *context, struct http_exchange *x);
 void api_partitions_get(void *context, struct http_exchange *x);
 void api_partitions_footer(void *context, struct http_exchange *x);
+/* api_matches.c */
+void api_selectors_match(void *context, struct http_exchange *x);
+/* Processes that a capture with this selector would have as targets. */
+void api_reply_matches(struct collector *c, struct http_exchange *x, const char *selector);
+/* api_policies.c */
+void api_policies_list(void *context, struct http_exchange *x);
+void api_policies_get(void *context, struct http_exchange *x);
+void api_policies_put(void *context, struct http_exchange *x);
+void api_policies_delete(void *context, struct http_exchange *x);
+void api_policies_matches(void *context, struct http_exchange *x);
 /* api_rules.c */
 void api_rules_list(void *context, struct http_exchange *x);
 void api_rules_get(void *context, struct http_exchange *x);
@@ -59,7 +69,6 @@ void api_rules_put(void *context, struct http_exchange *x);
 void api_rules_delete(void *context, struct http_exchange *x);
 void api_rules_history(void *context, struct http_exchange *x);
 void api_rules_matches(void *context, struct http_exchange *x);
-void api_selectors_match(void *context, struct http_exchange *x);
 
 /* triggers.c */
 void api_triggers_post(void *context, struct http_exchange *x);
@@ -118,6 +127,9 @@ bool api_path_id(struct http_exchange *x, const char *what, uint8_t id[16]);
 
 /* {"items":[...]} with the cursor where it is not NULL. Takes items. */
 void api_reply_items(struct http_exchange *x, cJSON *items, const char *next_cursor);
+
+/* A page of an array of things that have a name and are sorted by it. Takes all. */
+void api_reply_named(struct http_exchange *x, cJSON *all);
 
 /* 422 for "path: what is wrong": the path becomes `field`. */
 void api_invalid(struct http_exchange *x, const char *error);

@@ -26,6 +26,7 @@ static cJSON *agent_json(const struct fleet_agent *a)
     json_add_u64(json, "epoch", a->epoch);
     cJSON_AddNumberToObject(json, "clock_offset_ns", (double)a->clock_offset_ns);
     json_add_u64(json, "rules_generation", a->sets[FLEET_RULES].generation);
+    json_add_u64(json, "policies_generation", a->sets[FLEET_POLICIES].generation);
     json_add_u64(json, "processes", a->processes_live);
     cJSON *spool = cJSON_AddObjectToObject(json, "spool");
     json_add_u64(spool, "bytes", a->spool_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /rules and the dry run of selectors. No state; any thread.
+ * /rules. No state; any thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,32 +23,11 @@ static void hide_secrets(const struct http_exchange *x, cJSON *rule)
 
 void api_rules_list(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"cursor", "limit", NULL};
     struct collector *c = context;
-    const char *cursor = http_query(x, "cursor");
-    size_t limit;
-    char next[64] = "";
-    cJSON *all = NULL, *items = cJSON_CreateArray(), *rule;
-    bool more = false;
-    if (!http_query_known(x, known) || !api_limit(x, &limit)) {
-        cJSON_Delete(items);
-        return;
-    }
+    cJSON *all = NULL, *rule;
     rules_list(c->rules, &all);
-    while ((rule = cJSON_DetachItemFromArray(all, 0)) != NULL) {
-        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(rule, "name"));
-        bool behind = cursor == NULL || (name != NULL && strcmp(name, cursor) > 0);
-        if (behind && (size_t)cJSON_GetArraySize(items) < limit) {
-            snprintf(next, sizeof next, "%s", name != NULL ? name : "");
-            hide_secrets(x, rule);
-            cJSON_AddItemToArray(items, rule);
-        } else {
-            more |= behind;
-            cJSON_Delete(rule);
-        }
-    }
-    cJSON_Delete(all);
-    api_reply_items(x, items, more ? next : NULL);
+    cJSON_ArrayForEach(rule, all) hide_secrets(x, rule);
+    api_reply_named(x, all);
 }
 
 static void no_rule(struct http_exchange *x)
@@ -138,75 +117,16 @@ void api_rules_history(void *context, struct http_exchange *x)
         api_failed(x, status, "the rule's history cannot be read");
 }
 
-/* ---- who matches ---- */
-
-/* Processes that a capture with this selector would have as targets. */
-static void reply_matches(struct collector *c, struct http_exchange *x, const char *text,
-                          const struct selector *selector)
-{
-    static const char *const states[] = {"live", "gone", "offline"};
-    const struct selector *confined = http_principal(x)->selector;
-    cJSON *json = cJSON_CreateObject(), *items = cJSON_CreateArray();
-    size_t at = 0, count = 0;
-    fleet_lock(c->fleet);
-    for (struct fleet_process *p; (p = fleet_process_next(c->fleet, &at)) != NULL;) {
-        enum fleet_process_status status = fleet_process_status(c->fleet, p);
-        if (status == FLEET_GONE || !fleet_process_match(selector, p) ||
-            (confined != NULL && !fleet_process_match(confined, p)))
-            continue;
-        if (count++ >= API_LIMIT_MAX)
-            continue;
-        cJSON *item = cJSON_CreateObject();
-        api_add_id(item, "process", p->uid.bytes);
-        cJSON_AddStringToObject(item, "host", p->host);
-        cJSON_AddNumberToObject(item, "pid", p->pid);
-        cJSON_AddStringToObject(item, "service", p->service);
-        cJSON_AddStringToObject(item, "status", states[status]);
-        cJSON_AddItemToArray(items, item);
-    }
-    fleet_unlock(c->fleet);
-    cJSON_AddStringToObject(json, "selector", text);
-    json_add_u64(json, "matches", count);
-    cJSON_AddItemToObject(json, "items", items);
-    http_reply_json(x, 200, json);
-}
-
 void api_rules_matches(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
     struct collector *c = context;
-    struct selector *selector = NULL;
-    char error[160], *text;
-    if (!http_query_known(x, known))
-        return;
+    char *text;
     int status = rules_selector(c->rules, http_part(x, 0), &text);
-    if (status == SKEIN_OK)
-        status = selector_new(text, &selector, error, sizeof error);
-    if (status == SKEIN_OK)
-        reply_matches(c, x, text, selector);
-    else if (status == SKEIN_NOT_FOUND)
+    if (status == SKEIN_NOT_FOUND)
         no_rule(x);
-    else
+    else if (status != SKEIN_OK)
         api_failed(x, status, "the rule's selector cannot be read");
-    selector_free(&selector);
-    free(text);
-}
-
-void api_selectors_match(void *context, struct http_exchange *x)
-{
-    static const char *const known[] = {"selector", NULL};
-    struct collector *c = context;
-    struct json_reader r = {{0}};
-    struct selector *selector = NULL;
-    cJSON *body = http_body_json(x);
-    if (body == NULL)
-        return;
-    json_known(&r, body, "", known);
-    const char *text = json_str(&r, body, "", "selector", JSON_REQUIRED, "", 1024);
-    if (r.error[0] == '\0' && selector_new(text, &selector, r.error, sizeof r.error) == SKEIN_OK)
-        reply_matches(c, x, text, selector);
     else
-        api_invalid(x, r.error);
-    selector_free(&selector);
-    cJSON_Delete(body);
+        api_reply_matches(c, x, text);
+    free(text);
 }

@@ -229,3 +229,31 @@ void api_add_labels(cJSON *to, const char *key, const char *labels)
         labels += *labels == ',';
     }
 }
+
+void api_reply_named(struct http_exchange *x, cJSON *all)
+{
+    static const char *const known[] = {"cursor", "limit", NULL};
+    const char *cursor = http_query(x, "cursor");
+    size_t limit;
+    char next[64] = "";
+    cJSON *items = cJSON_CreateArray(), *item;
+    bool more = false;
+    if (!http_query_known(x, known) || !api_limit(x, &limit)) {
+        cJSON_Delete(items);
+        cJSON_Delete(all);
+        return;
+    }
+    while ((item = cJSON_DetachItemFromArray(all, 0)) != NULL) {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(item, "name"));
+        bool behind = cursor == NULL || (name != NULL && strcmp(name, cursor) > 0);
+        if (behind && (size_t)cJSON_GetArraySize(items) < limit) {
+            snprintf(next, sizeof next, "%s", name != NULL ? name : "");
+            cJSON_AddItemToArray(items, item);
+        } else {
+            more |= behind;
+            cJSON_Delete(item);
+        }
+    }
+    cJSON_Delete(all);
+    api_reply_items(x, items, more ? next : NULL);
+}

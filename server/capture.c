@@ -408,6 +408,8 @@ void capture_tick(struct capture_engine *e, uint64_t now_ns)
             continue;
         if (now_ns >= c->deadline_ns)
             expire(e, c);
+        else if (c->kind == CAPTURE_SAMPLE)
+            capture_settle(e, c);
         running += c->status == CAPTURE_RUNNING;
     }
     metrics_set(captures_running, running);

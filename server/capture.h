@@ -31,6 +31,8 @@ struct capture_settings {
     /* A capture of a rule has ended, or an ended one's verdict has changed. Takes listing, the
      * capture without targets. Locked; NULL: nobody asks. */
     void (*ended)(void *context, const struct capture_id *id, const char *rule, cJSON *listing);
+    /* A partition of a policy's sample is stored. Locked; NULL: nobody asks. */
+    void (*sampled)(void *context, const char *policy, uint64_t bytes);
 };
 
 /* Loads the captures that run and looks at what of them has arrived meanwhile. SKEIN_OK,
@@ -45,7 +47,8 @@ enum capture_kind {
     CAPTURE_SNAPSHOT, /* a window of the past, and what follows it up to its end */
     CAPTURE_RECORD,   /* what comes from now on: pre_ms is 0 */
     CAPTURE_STREAM,   /* the same, cut and uploaded every stream_ms until it is stopped or over */
-    CAPTURE_KINDS,    /* how many there are */
+    CAPTURE_SAMPLE, /* by a policy: agents begin it, each process has its own part of the window */
+    CAPTURE_KINDS,  /* how many there are */
 };
 
 /* A request that may come again within a day: it begins one capture all the same. */
@@ -158,6 +161,15 @@ struct capture_keep {
 /* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
                      const struct control_fired *fired, const struct capture_keep *keep);
+/* The same for a process's part of a sample. SKEIN_DENIED: the id is another capture's. */
+struct capture_sample {
+    const char *selector; /* the policy's; "" where it is gone */
+    uint64_t span_ms;     /* in which parts of it begin */
+    uint64_t ttl_ms;
+    bool pin;
+};
+int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
+                      const struct control_fired *fired, const struct capture_sample *sample);
 /* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have
  * come first. */
 bool capture_is_news(struct capture_engine *e, const struct capture_id *id);

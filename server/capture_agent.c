@@ -12,6 +12,7 @@
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
+#include "sampling.h"
 
 void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
 {
@@ -171,6 +172,59 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     return SKEIN_OK;
 }
 
+/* ---- samples: captures that many agents begin, each for its processes ---- */
+
+static void become_sample(struct capture_engine *e, struct capture *c,
+                          const struct control_fired *fired, const struct capture_sample *sample)
+{
+    char *selector = sample->selector[0] != '\0' ? strdup(sample->selector) : NULL;
+    c->kind = CAPTURE_SAMPLE;
+    c->at_ns = sampling_span_begin_ns(&c->id);
+    c->pre_ms = 0;
+    c->post_ms = sample->span_ms + fired->post_ms;
+    c->ttl_ms = sample->ttl_ms;
+    c->pin = sample->pin;
+    snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
+    snprintf(c->rule, sizeof c->rule, "%s", fired->policy);
+    snprintf(c->reason, sizeof c->reason, "samples of the policy %s", fired->policy);
+    if (selector != NULL) {
+        free(c->selector);
+        c->selector = selector;
+    }
+    capture_touch(e, c);
+    capture_publish(e, c, "capture.created");
+    capture_audit_created(e, c);
+}
+
+int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
+                      const struct control_fired *fired, const struct capture_sample *sample)
+{
+    struct capture *c = capture_find(e, &fired->capture);
+    if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
+        return SKEIN_OK;
+    if (c == NULL)
+        c = adopt(e, agent, &fired->capture, &fired->process);
+    if (c == NULL)
+        return SKEIN_AGAIN;
+    if (c->kind != CAPTURE_SAMPLE && waits_for_fired(c))
+        become_sample(e, c, fired, sample);
+    if (c->kind != CAPTURE_SAMPLE || strcmp(c->rule, fired->policy) != 0)
+        return SKEIN_DENIED;
+    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u, now_ns = clock_realtime_ns();
+    uint64_t deadline_ns = (end_ns > now_ns ? end_ns : now_ns) + e->settings.deadline_ms * 1000000u;
+    struct capture_target *t = capture_target_find(c, &fired->process, &fired->capture);
+    if (t == NULL && (t = join(e, c, agent, &fired->capture, &fired->process)) == NULL)
+        return SKEIN_AGAIN;
+    if (c->status == CAPTURE_RUNNING && c->deadline_ns < deadline_ns) {
+        c->deadline_ns = deadline_ns;
+        capture_touch(e, c);
+    }
+    describe_fired(e, c, t, fired);
+    return SKEIN_OK;
+}
+
+/* ---- reports of targets ---- */
+
 /* The fleet may have learnt of the process after the capture began. */
 static void describe(struct capture_engine *e, struct capture_target *t)
 {
@@ -233,8 +287,8 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     if (c == NULL)
         return SKEIN_AGAIN;
     struct capture_target *t = capture_target_find(c, &report->process, &report->capture);
-    if (t == NULL && !capture_id_equal(&c->id, &report->capture) &&
-        (t = join(e, c, agent, &report->capture, &report->process)) == NULL)
+    bool joins = c->kind == CAPTURE_SAMPLE || !capture_id_equal(&c->id, &report->capture);
+    if (t == NULL && joins && (t = join(e, c, agent, &report->capture, &report->process)) == NULL)
         return SKEIN_AGAIN;
     if (t == NULL || t->agent != agent->id)
         return t == NULL ? SKEIN_NOT_FOUND : SKEIN_DENIED;

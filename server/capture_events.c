@@ -47,7 +47,8 @@ void capture_audit_created(struct capture_engine *e, const struct capture *c)
 {
     char id[ID_TEXT_BYTES], actor[96], agent[AGENT_TEXT_BYTES];
     if (c->rule[0] != '\0') {
-        snprintf(actor, sizeof actor, "rule:%s", c->rule);
+        snprintf(actor, sizeof actor, "%s:%s", c->kind == CAPTURE_SAMPLE ? "policy" : "rule",
+                 c->rule);
     } else if (c->own && c->target_count > 0) {
         agent_text(c->targets[0]->agent, agent);
         snprintf(actor, sizeof actor, "agent:%s", agent);

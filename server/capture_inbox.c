@@ -106,10 +106,13 @@ static void take_note(struct capture_engine *e, const struct stored_note *note)
 {
     if (capture_id_is_zero(&note->capture))
         return;
-    if (capture_find(e, &note->capture) == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
+    const struct capture *sender = capture_find(e, &note->capture);
+    if (sender == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
         capture_purge_soon(e, &note->capture);
         e->next_purge_ns = 0;
     }
+    if (sender != NULL && sender->kind == CAPTURE_SAMPLE && e->settings.sampled != NULL)
+        e->settings.sampled(e->settings.context, sender->rule, note->bytes);
     /* What one capture has had sent, others may have listed as well. */
     load_late(e, &note->key.process);
     size_t at = 0;

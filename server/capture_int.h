@@ -65,7 +65,8 @@ struct capture {
     bool pin;
     enum capture_kind kind;
     enum capture_status status;
-    char trigger[16], rule[64], reason[CONTROL_WORDS_MAX + 1], trigger_process[ID_TEXT_BYTES];
+    char trigger[16], rule[64] /* a sample's policy */, reason[CONTROL_WORDS_MAX + 1],
+        trigger_process[ID_TEXT_BYTES];
     char *selector;
     struct capture_target **targets;
     size_t target_count, target_cap;

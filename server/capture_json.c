@@ -159,7 +159,7 @@ static void add_trigger(cJSON *json, const struct capture *c)
     cJSON *trigger = cJSON_AddObjectToObject(json, "trigger");
     cJSON_AddStringToObject(trigger, "type", c->trigger);
     if (c->rule[0] != '\0')
-        cJSON_AddStringToObject(trigger, "rule", c->rule);
+        cJSON_AddStringToObject(trigger, c->kind == CAPTURE_SAMPLE ? "policy" : "rule", c->rule);
     if (c->trigger_process[0] != '\0')
         cJSON_AddStringToObject(trigger, "process", c->trigger_process);
     cJSON_AddStringToObject(trigger, "reason", c->reason);
@@ -193,7 +193,7 @@ static void add_counts(cJSON *json, const struct capture *c)
 
 const char *capture_kind_text(enum capture_kind kind)
 {
-    static const char *const texts[CAPTURE_KINDS] = {"snapshot", "record", "stream"};
+    static const char *const texts[CAPTURE_KINDS] = {"snapshot", "record", "stream", "sample"};
     return texts[kind];
 }
 

@@ -186,13 +186,22 @@ static void count_end(const struct capture *c, enum capture_status status)
 {
     uint64_t trigger_ns = c->own ? c->at_ns : c->created_ns;
     metrics_add_at(captures_ended_total, status, 1);
-    if (status == CAPTURE_COMPLETE && trigger_ns <= c->finished_ns)
+    /* A sample takes its time. */
+    if (status == CAPTURE_COMPLETE && c->kind != CAPTURE_SAMPLE && trigger_ns <= c->finished_ns)
         metrics_observe(capture_durable_seconds, c->finished_ns - trigger_ns);
+}
+
+/* A sample takes further processes as long as its span lasts. */
+static bool may_grow(const struct capture *c)
+{
+    uint64_t now_ns = clock_realtime_ns();
+    return c->kind == CAPTURE_SAMPLE && c->status == CAPTURE_RUNNING && !c->stopped &&
+           now_ns < c->at_ns + c->post_ms * 1000000u && now_ns < c->deadline_ns;
 }
 
 void capture_settle(struct capture_engine *e, struct capture *c)
 {
-    if (c->open_count > 0)
+    if (c->open_count > 0 || may_grow(c))
         return;
     enum capture_status status = end_status(c);
     if (c->status == CAPTURE_RUNNING) {
@@ -210,7 +219,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     capture_assert(c);
     log_end(c);
     capture_publish(e, c, "capture.finished");
-    if (c->rule[0] != '\0' && e->settings.ended != NULL)
+    if (c->rule[0] != '\0' && c->kind != CAPTURE_SAMPLE && e->settings.ended != NULL)
         e->settings.ended(e->settings.context, &c->id, c->rule, capture_json(c, false));
 }
 

@@ -140,6 +140,8 @@ static int prepare(struct catalog *c, char *error, size_t error_bytes)
         if (status == SKEIN_OK)
             status = catalog_rules_prepare(c);
         if (status == SKEIN_OK)
+            status = catalog_policies_prepare(c);
+        if (status == SKEIN_OK)
             status = catalog_notices_prepare(c);
     }
     if (status == SKEIN_OK && c->collector == 0) {
@@ -282,14 +284,22 @@ int catalog_drop_firings(struct catalog *c, uint64_t before_ns)
         db_run(c->db, "DELETE FROM firings WHERE at_ns<?", NULL, NULL, "i", I(before_ns)));
 }
 
-int catalog_put_generation(struct catalog *c, uint64_t generation)
+static const char *generation_key(const char *set, char key[32])
 {
-    return meta_put(c, "rules_generation", generation);
+    (void)snprintf(key, 32, "%s_generation", set);
+    return key;
 }
 
-uint64_t catalog_generation(struct catalog *c)
+int catalog_put_generation(struct catalog *c, const char *set, uint64_t generation)
 {
-    return meta_get(c, "rules_generation", 0);
+    char key[32];
+    return meta_put(c, generation_key(set, key), generation);
+}
+
+uint64_t catalog_generation(struct catalog *c, const char *set)
+{
+    char key[32];
+    return meta_get(c, generation_key(set, key), 0);
 }
 
 /* ---- agents ---- */

@@ -129,8 +129,9 @@ int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context);
 int catalog_put_firing(struct catalog *c, const struct catalog_firing *firing);
 int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context);
 int catalog_drop_firings(struct catalog *c, uint64_t before_ns);
-int catalog_put_generation(struct catalog *c, uint64_t generation);
-uint64_t catalog_generation(struct catalog *c);
+/* Of a set that agents are pushed: "rules", "policies". */
+int catalog_put_generation(struct catalog *c, const char *set, uint64_t generation);
+uint64_t catalog_generation(struct catalog *c, const char *set);
 
 /* What rules did (catalog_rules.c). A deleted rule's rows stay until they are too old. */
 struct catalog_history {
@@ -168,6 +169,20 @@ int catalog_put_notice(struct catalog *c, const struct catalog_notice *notice);
 /* Outside of transactions: the thread that delivers. */
 int catalog_drop_notice(struct catalog *c, uint64_t turn);
 int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context); /* by turn */
+
+/* ---- policies (catalog_policies.c) ---- */
+
+struct catalog_policy {
+    const char *name, *json; /* the policy without state */
+    uint64_t generation;
+    uint64_t day, bytes; /* stored on that day, in days since 1970 */
+    uint64_t captures;
+    struct capture_id last_capture;
+};
+typedef int catalog_policy_fn(void *context, const struct catalog_policy *policy);
+int catalog_put_policy(struct catalog *c, const struct catalog_policy *policy);
+int catalog_delete_policy(struct catalog *c, const char *name);
+int64_t catalog_policies(struct catalog *c, catalog_policy_fn *fn, void *context); /* by name */
 
 /* ---- agents ---- */
 

@@ -19,7 +19,8 @@ static inline int catalog_status(int64_t rows)
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
-int catalog_rules_prepare(struct catalog *c);   /* catalog_rules.c: its table */
-int catalog_notices_prepare(struct catalog *c); /* catalog_notices.c: its table */
+int catalog_policies_prepare(struct catalog *c); /* catalog_policies.c: its table */
+int catalog_rules_prepare(struct catalog *c);    /* catalog_rules.c: its table */
+int catalog_notices_prepare(struct catalog *c);  /* catalog_notices.c: its table */
 
 #endif

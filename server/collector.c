@@ -119,10 +119,17 @@ static void publish_agent(struct collector *c, const struct fleet_agent *agent, 
     events_publish(c->events, &note);
 }
 
+static const struct pushed_set *pushed(struct collector *c, enum fleet_set set)
+{
+    return set == FLEET_POLICIES ? policies_pushed(c->policies) : rules_pushed(c->rules);
+}
+
 static void agent_joined(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
-    pushed_set_to(rules_pushed(c->rules), agent);
+    policies_agent_joined(c->policies, agent);
+    for (size_t i = 0; i < FLEET_SETS; i++)
+        pushed_set_joined(pushed(c, (enum fleet_set)i), agent);
     capture_agent_joined(c->captures, agent);
     publish_agent(c, agent, "agent.online");
 }
@@ -130,7 +137,8 @@ static void agent_joined(void *context, struct fleet_agent *agent)
 static void agent_heard(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
-    pushed_set_heard(rules_pushed(c->rules), agent);
+    for (size_t i = 0; i < FLEET_SETS; i++)
+        pushed_set_heard(pushed(c, (enum fleet_set)i), agent);
 }
 
 static void agent_lost(void *context, struct fleet_agent *agent)
@@ -151,8 +159,7 @@ static void push_done(void *context, struct fleet_agent *agent, enum fleet_set s
                       const char *error)
 {
     struct collector *c = context;
-    (void)set; /* there is but one */
-    pushed_set_done(rules_pushed(c->rules), agent, error);
+    pushed_set_done(pushed(c, set), agent, error);
 }
 
 static int on_report(void *context, struct fleet_agent *agent, const struct control_report *report,
@@ -161,11 +168,16 @@ static int on_report(void *context, struct fleet_agent *agent, const struct cont
     struct collector *c = context;
     switch (report->kind) {
     case CONTROL_FIRED:
+        if (report->fired.policy[0] != '\0')
+            return policies_on_fired(c->policies, agent, &report->fired);
         return rules_on_fired(c->rules, agent, &report->fired, error, error_bytes);
     case CONTROL_TARGET:
         return capture_on_target(c->captures, agent, &report->target, json);
     case CONTROL_RULE:
         rules_on_report(c->rules, agent, &report->rule);
+        return SKEIN_OK;
+    case CONTROL_POLICY:
+        policies_on_report(c->policies, agent, &report->policy);
         return SKEIN_OK;
     case CONTROL_PROCESSES:
     default:
@@ -178,6 +190,7 @@ static void on_tick(void *context, uint64_t now_ns)
     struct collector *c = context;
     capture_tick(c->captures, now_ns);
     rules_tick(c->rules, now_ns);
+    policies_tick(c->policies, now_ns);
     events_tick(c->events, clock_monotonic_ns());
 }
 
@@ -191,7 +204,9 @@ static int save(void *context)
 {
     struct collector *c = context;
     int status = capture_save(c->captures);
-    return status == SKEIN_OK ? rules_save(c->rules) : status;
+    if (status == SKEIN_OK)
+        status = rules_save(c->rules);
+    return status == SKEIN_OK ? policies_save(c->policies) : status;
 }
 
 static void saved(void *context)
@@ -199,6 +214,7 @@ static void saved(void *context)
     struct collector *c = context;
     capture_saved(c->captures);
     rules_saved(c->rules);
+    policies_saved(c->policies);
 }
 
 static void unlocked(void *context)
@@ -232,6 +248,12 @@ static bool wanted(void *context, const struct partition_key *key, struct captur
 {
     struct collector *c = context;
     return capture_wants(c->captures, key, capture);
+}
+
+static void capture_sampled(void *context, const char *policy, uint64_t bytes)
+{
+    struct collector *c = context;
+    policies_on_stored(c->policies, policy, bytes);
 }
 
 static int purge(void *context, const struct capture_id *capture)
@@ -324,8 +346,11 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     const struct collector_config *g = &c->config;
     struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
                                    g->max_agents,      g->max_processes, g->keep_gone_ms};
-    struct capture_settings captures = {
-        .deadline_ms = g->deadline_ms, .purge = purge, .context = c, .ended = capture_ended};
+    struct capture_settings captures = {.deadline_ms = g->deadline_ms,
+                                        .purge = purge,
+                                        .context = c,
+                                        .ended = capture_ended,
+                                        .sampled = capture_sampled};
     struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour,
                                    .bytes_per_hour = g->rule_bytes_per_hour};
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
@@ -343,6 +368,8 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     rules.notify = c->notify;
     if (status == SKEIN_OK)
         status = rules_new(&rules, c->fleet, c->catalog, &c->rules);
+    if (status == SKEIN_OK)
+        status = policies_new(c->fleet, c->catalog, c->events, &c->policies);
     captures.events = c->events;
     captures.audit = c->audit;
     if (status == SKEIN_OK)
@@ -351,6 +378,7 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
         snprintf(error, error_bytes, "state: %s", skein_status_text(status));
     else {
         rules_set_captures(c->rules, c->captures);
+        policies_set_captures(c->policies, c->captures);
         fleet_set_hooks(c->fleet, &hooks);
         fleet_set_gate(c->fleet, c->gate);
     }
@@ -414,6 +442,7 @@ void collector_stop(struct collector *c)
         ingest_stop(&c->ingest);
     capture_engine_free(&c->captures);
     rules_free(&c->rules);
+    policies_free(&c->policies);
     notify_free(&c->notify);
     fleet_free(&c->fleet);
     gate_free(&c->gate);

@@ -18,6 +18,7 @@
 #include "ingest.h"
 #include "lockout.h"
 #include "notify.h"
+#include "policies.h"
 #include "rules.h"
 #include "store.h"
 #include "tokens.h"
@@ -49,6 +50,7 @@ struct collector {
     struct notify *notify;
     struct capture_engine *captures;
     struct rules *rules;
+    struct policies *policies;
     struct ingest *ingest;
     struct tokens *tokens;
     struct audit *audit;

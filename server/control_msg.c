@@ -104,6 +104,7 @@ int control_heartbeat_get(const cJSON *json, struct control_heartbeat *out, char
     struct control_heartbeat h = {.agent = agent_get(&r, json)};
     h.sent_ns = time_ns(&r, json, "", "sent_ns");
     h.rules_generation = number(&r, json, "", "rules_generation");
+    h.policies_generation = number(&r, json, "", "policies_generation");
     h.processes_version = number(&r, json, "", "processes_version");
     h.cpu_ms = number(&r, json, "", "cpu_ms");
     const cJSON *spool = json_object(&r, json, "", "spool", JSON_OPTIONAL);
@@ -209,6 +210,7 @@ static void fired_get(struct json_reader *r, const cJSON *json, struct control_f
     id_get(r, json, "", "process", out->process.bytes);
     out->trigger = json_str(r, json, "", "trigger", JSON_REQUIRED, "", 15);
     out->rule = json_str(r, json, "", "rule", JSON_OPTIONAL, "", 63);
+    out->policy = json_str(r, json, "", "policy", JSON_OPTIONAL, "", 63);
     out->reason = json_str(r, json, "", "reason", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
     out->pid = (uint32_t)json_u64(r, json, "", "pid", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     out->service = json_str(r, json, "", "service", JSON_OPTIONAL, "", 127);
@@ -217,8 +219,11 @@ static void fired_get(struct json_reader *r, const cJSON *json, struct control_f
     out->at_ns = time_ns(r, json, "", "at_ns");
     out->pre_ms = json_u64(r, json, "", "pre_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     out->post_ms = json_u64(r, json, "", "post_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
-    if (!trigger_known(out->trigger))
-        fail(r, "", "trigger", "must be the condition of a rule");
+    bool sample = strcmp(out->trigger, "policy") == 0;
+    if (!sample && !trigger_known(out->trigger))
+        fail(r, "", "trigger", "must be the condition of a rule, or policy");
+    if (sample != (out->policy[0] != '\0'))
+        fail(r, "", "policy", "must be there with the trigger policy, and with no other");
     if (capture_id_is_zero(&out->capture))
         fail(r, "", "capture", "must not be zero");
 }
@@ -356,6 +361,13 @@ static void rule_get(struct json_reader *r, const cJSON *json, struct control_ru
         fail(r, "", "health", "must be passing, failing or unknown");
 }
 
+static void policy_get(struct json_reader *r, const cJSON *json, struct control_policy *out)
+{
+    out->policy = json_str(r, json, "", "policy", JSON_REQUIRED, "", 63);
+    out->paused = json_bool(r, json, "", "paused", false);
+    out->cpu_percent = number(r, json, "", "cpu_percent");
+}
+
 int control_report_get(const cJSON *json, struct control_report *out, char *error,
                        size_t error_bytes)
 {
@@ -378,8 +390,11 @@ int control_report_get(const cJSON *json, struct control_report *out, char *erro
     } else if (strcmp(kind, "rule") == 0) {
         out->kind = CONTROL_RULE;
         rule_get(&r, json, &out->rule);
+    } else if (strcmp(kind, "policy") == 0) {
+        out->kind = CONTROL_POLICY;
+        policy_get(&r, json, &out->policy);
     } else {
-        fail(&r, "", "kind", "must be processes, fired, target or rule");
+        fail(&r, "", "kind", "must be processes, fired, target, rule or policy");
     }
     int status = result(&r, error, error_bytes);
     if (status != SKEIN_OK)

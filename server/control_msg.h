@@ -22,7 +22,7 @@ struct control_hello {
 };
 
 struct control_heartbeat {
-    uint64_t agent, sent_ns, rules_generation, processes_version, cpu_ms;
+    uint64_t agent, sent_ns, rules_generation, policies_generation, processes_version, cpu_ms;
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events;
     struct agent_counters counters;
 };
@@ -50,8 +50,8 @@ struct control_processes {
 struct control_fired {
     struct capture_id capture;
     struct process_uid process;
-    const char *trigger, *rule, *reason; /* rule "" where none */
-    uint32_t pid;                        /* 0: the agent does not say who it is */
+    const char *trigger, *rule, *policy, *reason; /* rule, policy: "" where none */
+    uint32_t pid;                                 /* 0: the agent does not say who it is */
     const char *service, *labels, *exe;
     uint64_t at_ns, pre_ms, post_ms;
 };
@@ -90,7 +90,19 @@ struct control_rule {
     uint64_t since_ns, checks, failures, fired, suppressed;
 };
 
-enum control_kind { CONTROL_PROCESSES, CONTROL_FIRED, CONTROL_TARGET, CONTROL_RULE };
+struct control_policy {
+    const char *policy;
+    bool paused;
+    uint64_t cpu_percent;
+};
+
+enum control_kind {
+    CONTROL_PROCESSES,
+    CONTROL_FIRED,
+    CONTROL_TARGET,
+    CONTROL_RULE,
+    CONTROL_POLICY
+};
 struct control_report {
     uint64_t agent;
     enum control_kind kind;
@@ -99,6 +111,7 @@ struct control_report {
         struct control_fired fired;
         struct control_target target;
         struct control_rule rule;
+        struct control_policy policy;
     };
 };
 

@@ -20,7 +20,7 @@
 #define FLEET_OFFSET_SAMPLES 16
 
 /* What every agent is pushed whole, by generation (pushed_set.h). */
-enum fleet_set { FLEET_RULES, FLEET_SETS };
+enum fleet_set { FLEET_RULES, FLEET_POLICIES, FLEET_SETS };
 struct fleet_set_state {
     uint64_t generation; /* that the agent has */
     char *refused;       /* its words on what it left out of the last one; or NULL */
@@ -129,6 +129,8 @@ struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent);
 struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at);
 struct fleet_process *fleet_process_find(struct fleet *f, const struct process_uid *uid);
 struct fleet_process *fleet_process_next(struct fleet *f, size_t *at);
+/* Changes whenever a process comes or goes. */
+uint64_t fleet_processes_version(const struct fleet *f);
 enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p);
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p);
 

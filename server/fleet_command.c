@@ -160,7 +160,7 @@ void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent)
 
 const char *fleet_set_text(enum fleet_set set)
 {
-    static const char *const texts[] = {"rules"};
+    static const char *const texts[] = {"rules", "policies"};
     return texts[set];
 }
 

@@ -42,6 +42,7 @@ struct fleet {
 
     pthread_mutex_t lock;
     struct idmap agents, processes;
+    uint64_t processes_version;
     struct fleet_command **due; /* a heap of all commands, the next one due first */
     size_t due_count, due_cap;
     uint64_t next_number;

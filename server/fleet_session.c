@@ -45,6 +45,11 @@ struct fleet_process *fleet_process_next(struct fleet *f, size_t *at)
     return idmap_next(&f->processes, at);
 }
 
+uint64_t fleet_processes_version(const struct fleet *f)
+{
+    return f->processes_version;
+}
+
 enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p)
 {
     const struct fleet_agent *agent = fleet_agent_find(f, p->agent);
@@ -331,6 +336,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     agent_seen(f, agent, peer);
     estimate_offset(agent, beat.sent_ns, received_ns);
     agent->sets[FLEET_RULES].generation = beat.rules_generation;
+    agent->sets[FLEET_POLICIES].generation = beat.policies_generation;
     agent->spool_bytes = beat.spool_bytes;
     agent->spool_partitions = beat.spool_partitions;
     agent->lost_partitions = beat.lost_partitions;
@@ -412,6 +418,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     } else if (p->agent != agent->id) {
         return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
     }
+    f->processes_version += p->live != in->live;
     if (!in->live && (p->live || p->gone_ns == 0))
         p->gone_ns = clock_monotonic_ns();
     p->agent = agent->id;
@@ -439,13 +446,14 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
 }
 
 /* The list has come whole: what it does not name is gone. */
-static void list_finish(struct fleet_agent *agent)
+static void list_finish(struct fleet *f, struct fleet_agent *agent)
 {
     agent->list_done = agent->list_version;
     agent->processes_live = 0;
     for (struct fleet_process *p = agent->processes; p != NULL; p = p->next_of_agent) {
         if (p->live && p->list_version != agent->list_version) {
             p->live = false;
+            f->processes_version++;
             p->gone_ns = clock_monotonic_ns();
         }
         agent->processes_live += p->live;
@@ -494,7 +502,7 @@ static int on_processes(struct fleet *f, struct fleet_agent *agent,
         agent->list_seen++;
     }
     if (agent->list_seen == agent->list_pages)
-        list_finish(agent);
+        list_finish(f, agent);
     return SKEIN_OK;
 }
 

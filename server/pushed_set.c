@@ -38,6 +38,12 @@ void pushed_set_to_all(const struct pushed_set *set)
             pushed_set_to(set, agent);
 }
 
+void pushed_set_joined(const struct pushed_set *set, struct fleet_agent *agent)
+{
+    if (set->generation > 0)
+        pushed_set_to(set, agent);
+}
+
 void pushed_set_heard(const struct pushed_set *set, struct fleet_agent *agent)
 {
     if (agent->sets[set->set].generation != set->generation && !fleet_has_push(agent, set->set))
@@ -62,9 +68,8 @@ int pushed_set_fits(const struct pushed_set *set)
     cJSON *body = command_body(set, NULL);
     json_print(body, &text);
     cJSON_Delete(body);
-    int status = text.status != SKEIN_OK    ? text.status
-                 : text.len > SET_BYTES_MAX ? SKEIN_TOO_LARGE
-                                            : SKEIN_OK;
+    bool fits = text.len <= SET_BYTES_MAX - set->spare_bytes;
+    int status = text.status != SKEIN_OK ? text.status : fits ? SKEIN_OK : SKEIN_TOO_LARGE;
     buf_fini(&text);
     return status;
 }

@@ -13,6 +13,7 @@ struct pushed_set {
     struct fleet *fleet;
     enum fleet_set set;
     uint64_t generation;
+    size_t spare_bytes; /* of a message, for what differs from agent to agent */
     /* Adds the set to the command's body; the agent may be NULL: one for whom it is as usual. */
     void (*fill)(void *context, const struct fleet_agent *agent, cJSON *body);
     void *context;
@@ -20,6 +21,10 @@ struct pushed_set {
 
 void pushed_set_to(const struct pushed_set *set, struct fleet_agent *agent);
 void pushed_set_to_all(const struct pushed_set *set); /* that are here */
+
+/* HELLO of the agent. Where there never was a set, nothing is told: an agent that has one from
+ * elsewhere says so by its heartbeat. */
+void pushed_set_joined(const struct pushed_set *set, struct fleet_agent *agent);
 
 /* A heartbeat of the agent: pushes where it has another generation and no push is on its way. */
 void pushed_set_heard(const struct pushed_set *set, struct fleet_agent *agent);

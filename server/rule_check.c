@@ -80,7 +80,7 @@ static void check_capture(struct json_reader *r, const cJSON *json, cJSON *rule)
         rule_fail(r, "capture.pre_ms", "the window is empty; pre_ms or post_ms must be above 0");
 }
 
-static void check_retain(struct json_reader *r, const cJSON *json, cJSON *rule)
+void rule_check_retain(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
     static const char *const known[] = {"ttl_ms", "pin", NULL};
     const cJSON *retain = json_object(r, json, "", "retain", JSON_OPTIONAL);
@@ -186,6 +186,22 @@ static void check_notify(struct json_reader *r, const cJSON *json, cJSON *rule)
     cJSON_ArrayForEach(header, headers) check_header(r, header, to);
 }
 
+void rule_check_head(struct json_reader *r, const char *name, const cJSON *json, cJSON *rule)
+{
+    if (!rule_name_valid(name))
+        rule_fail(r, "name", "must be 1 to 63 of a-z 0-9 . _ - and begin with a letter or digit");
+    const char *inside = json_str(r, json, "", "name", JSON_OPTIONAL, name, NAME_MAX_BYTES);
+    if (strcmp(inside, name) != 0)
+        rule_fail(r, "name", "differs from the name in the path");
+    cJSON_AddStringToObject(rule, "name", name);
+    cJSON_AddStringToObject(rule, "description",
+                            json_str(r, json, "", "description", JSON_OPTIONAL, "", 1024));
+    const char *selector = json_str(r, json, "", "selector", JSON_REQUIRED, "", 1024);
+    check_selector(r, "selector", selector);
+    cJSON_AddStringToObject(rule, "selector", selector);
+    cJSON_AddBoolToObject(rule, "enabled", json_bool(r, json, "", "enabled", true));
+}
+
 cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error_bytes)
 {
     static const char *const known[] = {"name",   "description", "selector", "enabled",
@@ -193,23 +209,12 @@ cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error
                                         "notify", "state",       NULL};
     struct json_reader r = {{0}};
     cJSON *rule = cJSON_CreateObject();
-    if (!rule_name_valid(name))
-        rule_fail(&r, "name", "must be 1 to 63 of a-z 0-9 . _ - and begin with a letter or digit");
     json_known(&r, json, "", known);
-    const char *inside = json_str(&r, json, "", "name", JSON_OPTIONAL, name, NAME_MAX_BYTES);
-    if (strcmp(inside, name) != 0)
-        rule_fail(&r, "name", "differs from the name in the path");
-    cJSON_AddStringToObject(rule, "name", name);
-    cJSON_AddStringToObject(rule, "description",
-                            json_str(&r, json, "", "description", JSON_OPTIONAL, "", 1024));
-    const char *selector = json_str(&r, json, "", "selector", JSON_REQUIRED, "", 1024);
-    check_selector(&r, "selector", selector);
-    cJSON_AddStringToObject(rule, "selector", selector);
-    cJSON_AddBoolToObject(rule, "enabled", json_bool(&r, json, "", "enabled", true));
+    rule_check_head(&r, name, json, rule);
     rule_check_when(&r, json, rule);
     check_capture(&r, json, rule);
     check_limits(&r, json, rule);
-    check_retain(&r, json, rule);
+    rule_check_retain(&r, json, rule);
     check_notify(&r, json, rule);
     if (r.error[0] == '\0' && rule != NULL)
         return rule;

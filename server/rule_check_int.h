@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What rule_check.c and rule_when.c share. For these two alone.
+ * What rule_check.c, rule_when.c and policy_check.c share. For these alone.
  */
 #ifndef RULE_CHECK_INT_H
 #define RULE_CHECK_INT_H
@@ -15,6 +15,10 @@ void rule_copy_text(struct json_reader *r, const cJSON *from, const char *path, 
                     bool required, cJSON *to);
 void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                       uint64_t otherwise, uint64_t min, uint64_t max, cJSON *to);
+
+/* Name, description, selector, enabled. */
+void rule_check_head(struct json_reader *r, const char *name, const cJSON *json, cJSON *rule);
+void rule_check_retain(struct json_reader *r, const cJSON *json, cJSON *rule);
 
 /* rule_when.c: copies json's `when` into rule, defaults filled in. */
 void rule_check_when(struct json_reader *r, const cJSON *json, cJSON *rule);

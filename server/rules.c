@@ -189,11 +189,12 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->bytes_per_hour = settings->bytes_per_hour;
     r->events = settings->events;
     r->notify = settings->notify;
-    r->pushed = (struct pushed_set){.fleet = fleet,
-                                    .set = FLEET_RULES,
-                                    .generation = catalog_generation(catalog),
-                                    .fill = fill_command,
-                                    .context = r};
+    r->pushed =
+        (struct pushed_set){.fleet = fleet,
+                            .set = FLEET_RULES,
+                            .generation = catalog_generation(catalog, fleet_set_text(FLEET_RULES)),
+                            .fill = fill_command,
+                            .context = r};
     int64_t rows = catalog_rules(catalog, load_rule, r);
     if (rows >= 0)
         rows = catalog_firings(catalog, load_firing, r);
@@ -305,7 +306,8 @@ static int commit(struct rules *r, struct rule *rule, const char *deleted)
         return status;
     status = rule != NULL ? save_rule(r, rule) : catalog_delete_rule(r->catalog, deleted);
     if (status == SKEIN_OK)
-        status = catalog_put_generation(r->catalog, r->pushed.generation + 1);
+        status = catalog_put_generation(r->catalog, fleet_set_text(FLEET_RULES),
+                                        r->pushed.generation + 1);
     int ended = catalog_end(r->catalog, status == SKEIN_OK);
     if (status == SKEIN_OK)
         status = ended;

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if ((status == SKEIN_OK) != (command != NULL) || (status != SKEIN_OK && error[0] == '\0'))
         abort();
     if (command != NULL && command->kind == COMMAND_RULES)
-        read_rules(command->rules);
+        read_rules(command->set);
     cJSON_Delete(id);
     command_free(&command);
 

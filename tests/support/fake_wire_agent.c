@@ -126,6 +126,7 @@ cJSON *wire_agent_beat(struct wire_agent *a, uint64_t sent_ns, uint64_t rules_ge
     cJSON *beat = object_of(a);
     json_add_u64(beat, "sent_ns", sent_ns != 0 ? sent_ns : clock_realtime_ns());
     json_add_u64(beat, "rules_generation", rules_generation);
+    json_add_u64(beat, "policies_generation", a->policies_generation);
     json_add_u64(beat, "processes_version", a->version);
     cJSON *answer = ask(a, WIRE_HEARTBEAT, WIRE_HEARTBEAT_ACK, beat);
     cJSON_Delete(beat);

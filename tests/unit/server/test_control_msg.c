@@ -80,6 +80,14 @@ START_TEST(wrong_reports_are_refused_with_the_path)
                    "\",\"process\":\"" ID "\",\"trigger\":\"crash\",\"at_ns\":"
                    "\"18446744073709551615\"}",
                    "at_ns");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"fired\",\"capture\":\"" ID
+                   "\",\"process\":\"" ID "\",\"trigger\":\"policy\"}",
+                   "policy");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"fired\",\"capture\":\"" ID
+                   "\",\"process\":\"" ID "\",\"trigger\":\"crash\",\"policy\":\"p\"}",
+                   "policy");
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"policy\",\"paused\":true}",
+                   "policy");
     expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
                    "\",\"process\":\"" ID "\",\"state\":\"complete\"}",
                    "state");

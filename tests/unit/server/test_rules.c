@@ -71,7 +71,6 @@ START_TEST(rules_are_pushed_until_every_agent_has_them)
 {
     struct fixture f;
     fixture_start(&f);
-    ack_rules(&f, 0);
     cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
     cJSON *command = wire_agent_command(&f.agent, "rules", (int)support_deadline_ms());
     ck_assert_str_eq(text_at(command, "rules.0.name"), "ping");
@@ -96,7 +95,6 @@ START_TEST(agents_that_do_not_understand_a_rule_are_shown)
 {
     struct fixture f;
     fixture_start(&f);
-    ack_rules(&f, 0);
     cJSON_Delete(call_json(&f, "PUT", PATH, "{\"selector\":\"\",\"when\":{\"crash\":{}}}", 201));
     cJSON *command = wire_agent_command(&f.agent, "rules", (int)support_deadline_ms());
     ck_assert(cJSON_IsObject(at_path(command, "rules.0.when.crash")));
@@ -365,7 +363,6 @@ START_TEST(neighbours_get_the_same_window)
     char error[256], fired[ID_TEXT_BYTES];
     fixture_start(&f);
     wire_agent_processes(&f.agent, 1, 3, "shop");
-    ack_rules(&f, 0);
     cJSON_Delete(call_json(&f, "PUT", PATH,
                            "{\"selector\":\"pid=101\",\"when\":{\"crash\":{}},\"capture\":{"
                            "\"include\":\"service=shop\",\"same_host\":true}}",

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The catalog's rows of sampling policies. Any thread, see catalog.h.
+ */
+#include <string.h>
+
+#include "catalog_int.h"
+
+int catalog_policies_prepare(struct catalog *c)
+{
+    return db_exec(c->db,
+                   "CREATE TABLE IF NOT EXISTS policies(name TEXT PRIMARY KEY, json TEXT NOT NULL,"
+                   " generation INTEGER NOT NULL, day INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+                   " captures INTEGER NOT NULL, last_capture TEXT NOT NULL) WITHOUT ROWID;");
+}
+
+int catalog_put_policy(struct catalog *c, const struct catalog_policy *p)
+{
+    char capture[ID_TEXT_BYTES];
+    id_text(p->last_capture.bytes, capture);
+    return catalog_status(db_run(c->db,
+                                 "INSERT OR REPLACE INTO policies(name, json, generation, day,"
+                                 " bytes, captures, last_capture) VALUES(?,?,?,?,?,?,?)",
+                                 NULL, NULL, "ssiiiis", p->name, p->json, I(p->generation),
+                                 I(p->day), I(p->bytes), I(p->captures), capture));
+}
+
+int catalog_delete_policy(struct catalog *c, const char *name)
+{
+    return catalog_status(
+        db_run(c->db, "DELETE FROM policies WHERE name=?", NULL, NULL, "s", name));
+}
+
+struct policy_walk {
+    catalog_policy_fn *fn;
+    void *context;
+};
+
+static int take_policy(void *context, struct db_row *row)
+{
+    struct policy_walk *walk = context;
+    struct catalog_policy p = {.name = db_text(row, 0),
+                               .json = db_text(row, 1),
+                               .generation = (uint64_t)db_i64(row, 2),
+                               .day = (uint64_t)db_i64(row, 3),
+                               .bytes = (uint64_t)db_i64(row, 4),
+                               .captures = (uint64_t)db_i64(row, 5)};
+    if (id_parse(db_text(row, 6), p.last_capture.bytes) != SKEIN_OK)
+        memset(&p.last_capture, 0, sizeof p.last_capture);
+    return walk->fn(walk->context, &p);
+}
+
+int64_t catalog_policies(struct catalog *c, catalog_policy_fn *fn, void *context)
+{
+    struct policy_walk walk = {fn, context};
+    return db_run(c->db,
+                  "SELECT name, json, generation, day, bytes, captures, last_capture FROM policies"
+                  " ORDER BY name",
+                  take_policy, &walk, "");
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sampling policies: their text, their push to every agent by generation, the slots of the
+ * processes that they match, their budgets and state. Agents take the samples by themselves; here
+ * is what only somebody who sees the whole fleet can do: spread it evenly, and count its bytes.
+ * Guarded by the control lock; "locked": the caller holds it.
+ */
+#ifndef POLICIES_H
+#define POLICIES_H
+
+#include "capture.h"
+#include "events.h"
+#include "fleet.h"
+#include "pushed_set.h"
+
+struct policies;
+
+/* Loads the policies from the catalog. `events` may be NULL. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO.
+ */
+int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *events,
+                 struct policies **out);
+void policies_set_captures(struct policies *p, struct capture_engine *captures); /* before use */
+void policies_free(struct policies **policies);
+
+/* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
+
+/* Creates or replaces. SKEIN_OK with the policy and its state in *out; SKEIN_INVALID with "path:
+ * what is wrong" in error; SKEIN_TOO_LARGE (the set does not fit a message); SKEIN_IO and others
+ * when it could not be saved. */
+int policies_put(struct policies *p, const char *name, const cJSON *json, bool *created,
+                 cJSON **out, char *error, size_t error_bytes);
+int policies_get(struct policies *p, const char *name, cJSON **out); /* SKEIN_OK, SKEIN_NOT_FOUND */
+int policies_list(struct policies *p, cJSON **out);                  /* an array, by name */
+int policies_delete(struct policies *p, const char *name); /* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO */
+/* A copy of the selector, to be freed. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY */
+int policies_selector(struct policies *p, const char *name, char **out);
+
+/* ---- for the control thread; locked ---- */
+
+const struct pushed_set *policies_pushed(struct policies *p);
+void policies_agent_joined(struct policies *p, struct fleet_agent *agent);
+/* An agent has begun a sample. Of a policy that is gone it is taken all the same: the agent acted
+ * on what it was told. SKEIN_OK, SKEIN_AGAIN. */
+int policies_on_fired(struct policies *p, struct fleet_agent *agent,
+                      const struct control_fired *fired);
+void policies_on_report(struct policies *p, struct fleet_agent *agent,
+                        const struct control_policy *report);
+/* So much of a sample has been stored. */
+void policies_on_stored(struct policies *p, const char *name, uint64_t bytes);
+void policies_tick(struct policies *p, uint64_t now_ns);
+int policies_save(struct policies *p);
+void policies_saved(struct policies *p);
+
+/* ---- policy_check.c: pure ---- */
+
+/* A checked copy of a policy in its full form, defaults filled in, `state` left out. NULL with
+ * "path: what is wrong" in error. */
+cJSON *policy_check(const char *name, const cJSON *json, char *error, size_t error_bytes);
+
+#endif

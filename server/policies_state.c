@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A policy as it is shown: its text and its state. Under the control lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "json.h"
+#include "policyset_int.h"
+
+#define DAY_NS      (UINT64_C(86400) * 1000000000u)
+#define HOSTS_SHOWN 20
+
+bool policy_agent_paused(const struct policy *policy, uint64_t agent)
+{
+    for (size_t i = 0; i < policy->paused_count; i++)
+        if (policy->paused[i].agent == agent)
+            return true;
+    return false;
+}
+
+/* How many take a sample now, as far as is known here. */
+static size_t count_on(struct policies *p, const struct policy *policy, uint64_t now_ns)
+{
+    uint32_t slot = sampling_slot_at(&policy->plan, now_ns);
+    size_t on = 0;
+    for (size_t i = 0; policy->enabled && !policy->suspended && i < policy->member_count; i++) {
+        const struct sampling_member *m = &policy->members[i];
+        const struct fleet_process *q =
+            m->slot == slot ? fleet_process_find(p->fleet, &m->process) : NULL;
+        const struct fleet_agent *agent = q != NULL ? fleet_agent_find(p->fleet, q->agent) : NULL;
+        on += agent != NULL && agent->online &&
+              agent->sets[FLEET_POLICIES].generation == p->pushed.generation &&
+              !policy_agent_paused(policy, agent->id);
+    }
+    return on;
+}
+
+static void add_status(const struct policy *policy, uint64_t now_ns, cJSON *state)
+{
+    char reason[160] = "", until[CLOCK_TEXT_BYTES];
+    const char *status = "active";
+    if (!policy->enabled) {
+        status = "paused";
+        snprintf(reason, sizeof reason, "it is not enabled");
+    } else if (policy->suspended) {
+        status = "suspended";
+        clock_text((now_ns / DAY_NS + 1) * DAY_NS, until);
+        snprintf(reason, sizeof reason,
+                 "the %llu bytes of today's budget are used up; it goes on at %s",
+                 (unsigned long long)policy->bytes_per_day, until);
+    }
+    cJSON_AddStringToObject(state, "status", status);
+    if (reason[0] != '\0')
+        cJSON_AddStringToObject(state, "reason", reason);
+}
+
+static void add_push(struct policies *p, cJSON *state)
+{
+    size_t agents, current = pushed_set_current(&p->pushed, &agents);
+    json_add_u64(state, "generation", p->pushed.generation);
+    json_add_u64(state, "agents", agents);
+    json_add_u64(state, "agents_current", current);
+    cJSON_AddNumberToObject(state, "share_of_agents",
+                            agents > 0 ? (double)current / (double)agents : 0);
+}
+
+static void add_processes(struct policies *p, const struct policy *policy, uint64_t now_ns,
+                          cJSON *state)
+{
+    double planned = (double)policy->member_count * (double)policy->plan.record_ms /
+                     (double)policy->plan.every_ms;
+    cJSON *to = cJSON_AddObjectToObject(state, "processes");
+    json_add_u64(to, "matching", policy->member_count);
+    json_add_u64(to, "on", count_on(p, policy, now_ns));
+    cJSON_AddNumberToObject(to, "planned_on", policy->enabled ? planned : 0);
+}
+
+static void add_paused(struct policies *p, const struct policy *policy, cJSON *state)
+{
+    if (policy->paused_count == 0)
+        return;
+    cJSON *to = cJSON_AddObjectToObject(state, "paused_agents");
+    json_add_u64(to, "agents", policy->paused_count);
+    cJSON_AddStringToObject(to, "why", "the agent's CPU is over limits.agent_cpu_percent");
+    cJSON *hosts = cJSON_AddArrayToObject(to, "hosts");
+    for (size_t i = 0; i < policy->paused_count && i < HOSTS_SHOWN; i++) {
+        const struct fleet_agent *agent = fleet_agent_find(p->fleet, policy->paused[i].agent);
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "host", agent != NULL ? agent->host : "");
+        json_add_u64(item, "cpu_percent", policy->paused[i].cpu_percent);
+        cJSON_AddItemToArray(hosts, item);
+    }
+}
+
+cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64_t now_ns)
+{
+    char id[ID_TEXT_BYTES];
+    cJSON *json = cJSON_Duplicate(policy->json, true);
+    cJSON *state = cJSON_AddObjectToObject(json, "state");
+    add_status(policy, now_ns, state);
+    add_push(p, state);
+    add_processes(p, policy, now_ns, state);
+    json_add_u64(state, "bytes_today", policy->day == now_ns / DAY_NS ? policy->bytes_today : 0);
+    json_add_u64(state, "captures", policy->captures);
+    if (!capture_id_is_zero(&policy->last_capture)) {
+        id_text(policy->last_capture.bytes, id);
+        cJSON_AddStringToObject(state, "last_capture", id);
+    }
+    add_paused(p, policy, state);
+    return json;
+}

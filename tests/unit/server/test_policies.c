@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sampling policies through HTTP: push, slots, samples of many processes as one capture, budget,
+ * pauses, and what a restart keeps.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "collector_fixture.h"
+#include "json.h"
+#include "sampling.h"
+#include "support.h"
+
+#define PATH   "/api/v1/policies/all"
+#define POLICY "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000}"
+#define HALF   4u
+#define FLEET  (2 * HALF)
+
+static const struct sampling_plan plan = {500, 1000};
+
+/* The next push, acknowledged; the caller frees. */
+static cJSON *take_push(struct fixture *f)
+{
+    cJSON *command = wire_agent_command(&f->agent, "policies", (int)support_deadline_ms());
+    ck_assert_msg(command != NULL, "no policies command");
+    wire_agent_ack(&f->agent, command, NULL);
+    return command;
+}
+
+static void report(struct fixture *f, cJSON *json)
+{
+    char error[256];
+    ck_assert_msg(wire_agent_report(&f->agent, json, error, sizeof error), "%s", error);
+}
+
+/* A process's part of the sample that begins now, and the capture's id. */
+static void fire(struct fixture *f, uint32_t process, uint64_t begin_ns, char id[ID_TEXT_BYTES])
+{
+    struct capture_id capture = sampling_capture(&plan, "all", 1, begin_ns);
+    id_text(capture.bytes, id);
+    cJSON *fired = wire_fired(&f->agent, id, process, NULL, begin_ns);
+    cJSON_ReplaceItemInObject(fired, "trigger", cJSON_CreateString("policy"));
+    cJSON_AddStringToObject(fired, "policy", "all");
+    cJSON_ReplaceItemInObject(fired, "pre_ms", cJSON_CreateNumber(0));
+    cJSON_ReplaceItemInObject(fired, "post_ms", cJSON_CreateNumber(500));
+    report(f, fired);
+}
+
+START_TEST(policy_is_created_replaced_listed_and_deleted)
+{
+    struct fixture f;
+    struct http_response response;
+    fixture_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", PATH, POLICY, 201));
+    cJSON *json = call_json(&f, "PUT", PATH, POLICY, 200);
+    ck_assert_double_eq(number_at(json, "state.generation"), 2);
+    ck_assert_str_eq(text_at(json, "state.status"), "active");
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/policies", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.name"), "all");
+    cJSON_Delete(json);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    json = call_json(&f, "GET", PATH "/matches", NULL, 200);
+    ck_assert_double_eq(number_at(json, "matches"), 3);
+    cJSON_Delete(json);
+    json = call_json(&f, "PUT", PATH, "{\"selector\":\"\",\"enabled\":false}", 200);
+    ck_assert_str_eq(text_at(json, "state.status"), "paused");
+    cJSON_Delete(json);
+    call(&f, "DELETE", PATH, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 204);
+    http_response_fini(&response);
+    expect_problem(&f, "GET", PATH, NULL, 404, NULL);
+    expect_problem(&f, "DELETE", PATH, NULL, 404, NULL);
+    expect_problem(&f, "GET", PATH "/matches", NULL, 404, NULL);
+    expect_problem(&f, "PUT", "/api/v1/policies/BAD", POLICY, 422, "name");
+    expect_problem(&f, "PUT", PATH, "{\"selector\":\"\",\"every_ms\":1}", 422, "every_ms");
+    json = call_json(&f, "GET", "/api/v1/audit?action=policy.*", NULL, 200);
+    ck_assert_str_eq(text_at(json, "items.0.action"), "policy.delete");
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* How many of the processes 1 to FLEET are in slot 0, as the agent would place them. */
+static unsigned count_first(const cJSON *push)
+{
+    unsigned first = 0;
+    const cJSON *slots = at_path(push, "policies.0.slots");
+    for (uint32_t i = 1; i <= FLEET; i++) {
+        char id[ID_TEXT_BYTES];
+        struct process_uid uid = process_of(i);
+        id_text(uid.bytes, id);
+        const cJSON *told = cJSON_GetObjectItemCaseSensitive(slots, id);
+        first +=
+            (told != NULL ? (uint32_t)told->valuedouble : sampling_hash_slot(&plan, &uid)) == 0;
+    }
+    return first;
+}
+
+START_TEST(every_agent_is_told_the_policies_and_who_is_not_where_its_hash_is)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, FLEET, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH, POLICY, 201));
+    cJSON *push = take_push(&f);
+    ck_assert_str_eq(text_at(push, "policies.0.name"), "all");
+    ck_assert_double_eq(number_at(push, "policies.0.generation"), 1);
+    ck_assert_uint_eq(count_first(push), HALF);
+    cJSON_Delete(push);
+    f.agent.policies_generation = 1;
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.share_of_agents"), 1);
+    ck_assert_double_eq(number_at(json, "state.processes.matching"), FLEET);
+    ck_assert_double_eq(number_at(json, "state.processes.planned_on"), HALF);
+    ck_assert_double_eq(number_at(json, "state.processes.on"), HALF);
+    cJSON_Delete(json);
+    /* An agent that has lost them says so by its heartbeat, and gets them. */
+    f.agent.policies_generation = 0;
+    cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
+    cJSON_Delete(take_push(&f));
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(samples_of_one_span_are_one_capture)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], other[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    cJSON_Delete(call_json(
+        &f, "PUT", PATH,
+        "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000,\"retain\":{\"ttl_ms\":60000}}",
+        201));
+    uint64_t span_ns = clock_realtime_ns() / 1000000000 * 1000000000;
+    fire(&f, 1, span_ns, id);
+    fire(&f, 1, span_ns, id); /* a repeat */
+    fire(&f, 2, span_ns + 500000000, other);
+    ck_assert_str_eq(id, other);
+    for (uint32_t i = 1; i <= 2; i++) {
+        report(&f, wire_target(&f.agent, id, i, "uploading", 1, 1));
+        wire_agent_upload(&f.agent, i, 0, id, 0);
+    }
+    (void)snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    wait_for_text(&f, path, "status", "complete"); /* once its span is over */
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "kind"), "sample");
+    ck_assert_str_eq(text_at(json, "trigger.type"), "policy");
+    ck_assert_str_eq(text_at(json, "trigger.policy"), "all");
+    ck_assert_ptr_null(at_path(json, "trigger.rule"));
+    ck_assert_str_eq(text_at(json, "selector"), "service=shop");
+    ck_assert_double_eq(number_at(json, "post_ms"), 1500);
+    ck_assert_double_eq(number_at(json, "ttl_ms"), 60000);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 2);
+    cJSON_Delete(json);
+    /* What comes late, after an hour in a spool, joins it. */
+    fire(&f, 3, span_ns, other);
+    report(&f, wire_target(&f.agent, id, 3, "nothing", 0, 0));
+    wait_for_text(&f, path, "status", "incomplete");
+    json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.captures"), 1);
+    ck_assert_str_eq(text_at(json, "state.last_capture"), id);
+    ck_assert_double_gt(number_at(json, "state.bytes_today"), 0);
+    cJSON_Delete(json);
+    /* Nobody joins it for another policy, and not by the id of somebody else's capture. */
+    char error[256];
+    cJSON *fired = wire_fired(&f.agent, id, 3, NULL, span_ns);
+    cJSON_ReplaceItemInObject(fired, "trigger", cJSON_CreateString("policy"));
+    cJSON_AddStringToObject(fired, "policy", "other");
+    ck_assert(!wire_agent_report(&f.agent, fired, error, sizeof error));
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(a_restart_keeps_policies_budgets_and_running_samples)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000,"
+                           "\"limits\":{\"bytes_per_day\":1}}",
+                           201));
+    fire(&f, 1, clock_realtime_ns(), id);
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 2, 1));
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    wait_for_text(&f, PATH, "state.status", "suspended");
+    cJSON *push = take_push(&f);
+    while (!cJSON_IsTrue(at_path(push, "policies.0.paused"))) {
+        cJSON_Delete(push);
+        push = take_push(&f);
+    }
+    cJSON_Delete(push);
+    fixture_restart(&f);
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    push = take_push(&f);
+    ck_assert_double_eq(number_at(push, "generation"), 1);
+    cJSON_Delete(push);
+    wait_for_text(&f, PATH, "state.status", "suspended");
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_double_eq(number_at(json, "state.captures"), 1);
+    cJSON_Delete(json);
+    wire_agent_upload(&f.agent, 1, 1, id, 0);
+    (void)snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    wait_for_text(&f, path, "status", "complete");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(agents_that_pause_are_shown)
+{
+    struct fixture f;
+    fixture_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", PATH, POLICY, 201));
+    for (int paused = 1; paused >= 0; paused--) {
+        cJSON *json = wire_report(&f.agent, "policy");
+        cJSON_AddStringToObject(json, "policy", "all");
+        cJSON_AddBoolToObject(json, "paused", paused);
+        json_add_u64(json, "cpu_percent", 42);
+        report(&f, json);
+        json = call_json(&f, "GET", PATH, NULL, 200);
+        ck_assert_int_eq(at_path(json, "state.paused_agents") != NULL, paused);
+        if (paused) {
+            ck_assert_double_eq(number_at(json, "state.paused_agents.agents"), 1);
+            ck_assert_str_eq(text_at(json, "state.paused_agents.hosts.0.host"), "host-a");
+            ck_assert_double_eq(number_at(json, "state.paused_agents.hosts.0.cpu_percent"), 42);
+        }
+        cJSON_Delete(json);
+    }
+    fixture_stop(&f);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("policies", policy_is_created_replaced_listed_and_deleted,
+                              every_agent_is_told_the_policies_and_who_is_not_where_its_hash_is,
+                              samples_of_one_span_are_one_capture,
+                              a_restart_keeps_policies_budgets_and_running_samples,
+                              agents_that_pause_are_shown, NULL));
+}
