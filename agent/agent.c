@@ -238,28 +238,6 @@ struct loop *agent_loop(struct agent *agent)
     return agent->loop;
 }
 
-static bool param_differs(const struct config_param *param, const void *a, const void *b)
-{
-    const char *x = (const char *)a + param->offset, *y = (const char *)b + param->offset;
-    switch (param->type) {
-    case CONFIG_TYPE_STR:
-        return strcmp(*(char *const *)(const void *)x, *(char *const *)(const void *)y) != 0;
-    case CONFIG_TYPE_U64:
-        return memcmp(x, y, sizeof(uint64_t)) != 0;
-    case CONFIG_TYPE_BOOL:
-        return memcmp(x, y, sizeof(bool)) != 0;
-    case CONFIG_TYPE_STRS: {
-        const struct config_strs *p = (const void *)x, *q = (const void *)y;
-        for (size_t i = 0; i < p->count && p->count == q->count; i++)
-            if (strcmp(p->items[i], q->items[i]) != 0)
-                return true;
-        return p->count != q->count;
-    }
-    default:
-        return false;
-    }
-}
-
 static size_t param_bytes(enum config_type type)
 {
     switch (type) {
@@ -271,6 +249,8 @@ static size_t param_bytes(enum config_type type)
         return sizeof(bool);
     case CONFIG_TYPE_STRS:
         return sizeof(struct config_strs);
+    case CONFIG_TYPE_MAP:
+        return sizeof(struct config_map);
     default:
         return 0;
     }
@@ -291,7 +271,7 @@ void agent_reload(struct agent *agent, struct agent_config *fresh)
         if (param->live)
             swap_bytes((char *)agent->config + param->offset, (char *)fresh + param->offset,
                        param_bytes(param->type));
-        else if (param_differs(param, agent->config, fresh))
+        else if (config_differs(param, agent->config, fresh))
             log_warn("agent", "this parameter has changed and needs a restart", "parameter",
                      param->path, NULL);
     }

@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     bench_must(index_open(bench_folder(), store, &index, error, sizeof error) == SKEIN_OK,
                "opening the index");
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", (unsigned)bench_free_port());
-    struct ingest_settings settings = {address, 256 << 20, 1, NULL, 50};
+    struct ingest_settings settings = {address, 256 << 20, 1, NULL, 50, 0};
     (void)ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error);
     bench_must(ingest != NULL, "listening");
     bench_must(transport_dial(address, WIRE_CONTROL_MAX, &t) == SKEIN_OK, "dialling");

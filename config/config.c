@@ -164,7 +164,9 @@ static int set_texts(struct load *l, const struct config_param *p, const cJSON *
     return SKEIN_OK;
 }
 
-static int set_number(struct load *l, const struct config_param *p, const cJSON *item)
+/* `path` is the item's in the file. */
+static int read_number(struct load *l, const struct config_param *p, const char *path,
+                       const cJSON *item, uint64_t *number)
 {
     /* The reader of numbers looks them up in an object by name; this one's is the item's. */
     cJSON holder = {.type = cJSON_Object};
@@ -174,12 +176,52 @@ static int set_number(struct load *l, const struct config_param *p, const cJSON 
     struct json_reader r = {""};
     uint64_t v = json_u64(&r, &holder, "", item->string, JSON_REQUIRED, 0, p->min, p->max);
     if (r.error[0] && cJSON_IsNumber(item) && item->valuedouble > 0x1p53)
-        return fail(l, SKEIN_INVALID, "%s: a number above 2^53 must be a string of digits",
-                    p->path);
+        return fail(l, SKEIN_INVALID, "%s: a number above 2^53 must be a string of digits", path);
     if (r.error[0])
         return fail(l, SKEIN_INVALID, "%s: must be a whole number from %" PRIu64 " to %" PRIu64,
-                    p->path, p->min, p->max);
-    *(uint64_t *)(void *)(l->config + p->offset) = v;
+                    path, p->min, p->max);
+    *number = v;
+    return SKEIN_OK;
+}
+
+static void map_free(struct config_map *map)
+{
+    for (size_t i = 0; i < map->count; i++)
+        free(map->items[i].name);
+    free(map->items);
+    map->items = NULL;
+    map->count = 0;
+}
+
+static bool is_repeated(const cJSON *item)
+{
+    for (const cJSON *later = item->next; later; later = later->next)
+        if (strcmp(later->string, item->string) == 0)
+            return true;
+    return false;
+}
+
+static int set_map(struct load *l, const struct config_param *p, const cJSON *object)
+{
+    struct config_map *map = (struct config_map *)(void *)(l->config + p->offset);
+    map_free(map);
+    map->items = calloc((size_t)cJSON_GetArraySize(object) + 1, sizeof *map->items);
+    if (!map->items)
+        return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+    for (const cJSON *item = object->child; item; item = item->next) {
+        struct config_entry *entry = &map->items[map->count];
+        char path[PATH_MAX_BYTES];
+        snprintf(path, sizeof path, "%s.%s", p->path, item->string);
+        if (is_repeated(item))
+            return fail(l, SKEIN_INVALID, "%s: is given twice", path);
+        int status = read_number(l, p, path, item, &entry->number);
+        if (status != SKEIN_OK)
+            return status;
+        entry->name = strdup(item->string);
+        if (!entry->name)
+            return fail(l, SKEIN_NO_MEMORY, "%s: out of memory", p->path);
+        map->count++;
+    }
     return SKEIN_OK;
 }
 
@@ -191,7 +233,7 @@ static int set_value(struct load *l, const struct config_param *p, const cJSON *
             return fail(l, SKEIN_INVALID, "%s: must be text", p->path);
         return set_text(l, p, item->valuestring);
     case CONFIG_TYPE_U64:
-        return set_number(l, p, item);
+        return read_number(l, p, p->path, item, (uint64_t *)(void *)(l->config + p->offset));
     case CONFIG_TYPE_BOOL:
         if (!cJSON_IsBool(item))
             return fail(l, SKEIN_INVALID, "%s: must be true or false", p->path);
@@ -201,6 +243,10 @@ static int set_value(struct load *l, const struct config_param *p, const cJSON *
         if (!cJSON_IsArray(item))
             return fail(l, SKEIN_INVALID, "%s: must be a list of texts", p->path);
         return set_texts(l, p, item);
+    case CONFIG_TYPE_MAP:
+        if (!cJSON_IsObject(item))
+            return fail(l, SKEIN_INVALID, "%s: must be an object of names and numbers", p->path);
+        return set_map(l, p, item);
     case CONFIG_TYPE_NONE:
         break;
     }
@@ -219,14 +265,6 @@ static int set_default(struct load *l, const struct config_param *p)
 }
 
 /* ---- the file ---- */
-
-static bool is_repeated(const cJSON *item)
-{
-    for (const cJSON *later = item->next; later; later = later->next)
-        if (strcmp(later->string, item->string) == 0)
-            return true;
-    return false;
-}
 
 /* Recurses into sections only, hence as deep as the table's paths. */
 static int read_object(struct load *l, const cJSON *object, const char *prefix)
@@ -333,6 +371,9 @@ void config_free(const struct config_param *params, void *config)
         case CONFIG_TYPE_STRS:
             strs_free((struct config_strs *)(void *)field);
             break;
+        case CONFIG_TYPE_MAP:
+            map_free((struct config_map *)(void *)field);
+            break;
         case CONFIG_TYPE_U64:
             *(uint64_t *)(void *)field = 0;
             break;
@@ -343,4 +384,41 @@ void config_free(const struct config_param *params, void *config)
             break;
         }
     }
+}
+
+static bool strs_differ(const struct config_strs *a, const struct config_strs *b)
+{
+    bool differ = a->count != b->count;
+    for (size_t i = 0; i < a->count && !differ; i++)
+        differ = strcmp(a->items[i], b->items[i]) != 0;
+    return differ;
+}
+
+static bool maps_differ(const struct config_map *a, const struct config_map *b)
+{
+    bool differ = a->count != b->count;
+    for (size_t i = 0; i < a->count && !differ; i++)
+        differ = strcmp(a->items[i].name, b->items[i].name) != 0 ||
+                 a->items[i].number != b->items[i].number;
+    return differ;
+}
+
+bool config_differs(const struct config_param *param, const void *a, const void *b)
+{
+    const void *x = (const char *)a + param->offset, *y = (const char *)b + param->offset;
+    switch (param->type) {
+    case CONFIG_TYPE_STR:
+        return strcmp(*(char *const *)x, *(char *const *)y) != 0;
+    case CONFIG_TYPE_U64:
+        return memcmp(x, y, sizeof(uint64_t)) != 0;
+    case CONFIG_TYPE_BOOL:
+        return memcmp(x, y, sizeof(bool)) != 0;
+    case CONFIG_TYPE_STRS:
+        return strs_differ(x, y);
+    case CONFIG_TYPE_MAP:
+        return maps_differ(x, y);
+    case CONFIG_TYPE_NONE:
+        break;
+    }
+    return false;
 }

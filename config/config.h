@@ -24,7 +24,8 @@ enum config_type {
     CONFIG_TYPE_STR,
     CONFIG_TYPE_U64,
     CONFIG_TYPE_BOOL,
-    CONFIG_TYPE_STRS
+    CONFIG_TYPE_STRS,
+    CONFIG_TYPE_MAP
 };
 
 struct config_strs {
@@ -32,12 +33,21 @@ struct config_strs {
     size_t count;
 };
 
+/* Names and numbers: an object of the file whose keys are the operator's. */
+struct config_map {
+    struct config_entry {
+        char *name;
+        uint64_t number;
+    } * items;
+    size_t count;
+};
+
 struct config_param {
     enum config_type type;
-    size_t offset;    /* of char *, uint64_t, bool or struct config_strs in the config struct */
-    const char *path; /* "spool.max_bytes": objects in the file, dots here */
-    const char *otherwise;     /* default of a STR */
-    uint64_t number, min, max; /* U64: default and bounds; BOOL: default */
+    size_t offset;         /* of char *, uint64_t, bool, struct config_strs or _map in the config */
+    const char *path;      /* "spool.max_bytes": objects in the file, dots here */
+    const char *otherwise; /* default of a STR */
+    uint64_t number, min, max; /* U64: default and bounds; BOOL: default; MAP: bounds of each */
     bool live; /* takes effect on SIGHUP; others are kept until a restart, and said so */
     const char *help;
 };
@@ -58,6 +68,10 @@ struct config_param {
     {                                                                                              \
         CONFIG_TYPE_STRS, offsetof(s, field), path, NULL, 0, 0, 0, false, help                     \
     }
+#define CONFIG_MAP(s, field, path, min, max, help)                                                 \
+    {                                                                                              \
+        CONFIG_TYPE_MAP, offsetof(s, field), path, NULL, 0, min, max, false, help                  \
+    }
 
 /* Fills a zeroed config struct from defaults and, where path is not NULL, the file. Unknown keys,
  * wrong types and bounds fail. Returns SKEIN_OK, or SKEIN_IO, SKEIN_INVALID, SKEIN_NO_MEMORY with
@@ -65,6 +79,9 @@ struct config_param {
 int config_load(const struct config_param *params, void *config, const char *file, char *error,
                 size_t error_bytes);
 void config_free(const struct config_param *params, void *config);
+
+/* Whether the parameter's value is another one in the second config. */
+bool config_differs(const struct config_param *param, const void *a, const void *b);
 
 /* The parameters as a table for --help, and as Markdown for the docs. */
 void config_print_help(const struct config_param *params, FILE *out);

@@ -22,6 +22,8 @@ static const char *type_name(enum config_type type)
         return "true/false";
     case CONFIG_TYPE_STRS:
         return "list of texts";
+    case CONFIG_TYPE_MAP:
+        return "object of numbers";
     case CONFIG_TYPE_NONE:
         break;
     }
@@ -41,7 +43,7 @@ static void default_text(const struct config_param *p, char out[VALUE_BYTES])
         snprintf(out, VALUE_BYTES, "%s", p->number ? "true" : "false");
         break;
     default:
-        snprintf(out, VALUE_BYTES, "[]");
+        snprintf(out, VALUE_BYTES, "%s", p->type == CONFIG_TYPE_MAP ? "{}" : "[]");
         break;
     }
 }
@@ -50,7 +52,7 @@ static void default_text(const struct config_param *p, char out[VALUE_BYTES])
 static void range_text(const struct config_param *p, char out[RANGE_BYTES])
 {
     out[0] = '\0';
-    if (p->type != CONFIG_TYPE_U64)
+    if (p->type != CONFIG_TYPE_U64 && p->type != CONFIG_TYPE_MAP)
         return;
     if (p->max < UINT64_MAX)
         snprintf(out, RANGE_BYTES, "%" PRIu64 " to %" PRIu64, p->min, p->max);

@@ -44,7 +44,6 @@ static bool add_number(cJSON *schema, const struct config_param *p)
         json_add_u64(number, "maximum", p->max);
     cJSON_AddStringToObject(digits, "type", "string");
     cJSON_AddStringToObject(digits, "pattern", pattern);
-    json_add_u64(schema, "default", p->number);
     return true;
 }
 
@@ -58,7 +57,10 @@ static bool add_value(cJSON *schema, const struct config_param *p)
         return cJSON_AddStringToObject(schema, "type", "string") &&
                cJSON_AddStringToObject(schema, "default", p->otherwise ? p->otherwise : "");
     case CONFIG_TYPE_U64:
-        return add_number(schema, p);
+        if (!add_number(schema, p))
+            return false;
+        json_add_u64(schema, "default", p->number);
+        return true;
     case CONFIG_TYPE_BOOL:
         return cJSON_AddStringToObject(schema, "type", "boolean") &&
                cJSON_AddBoolToObject(schema, "default", p->number != 0);
@@ -66,6 +68,9 @@ static bool add_value(cJSON *schema, const struct config_param *p)
         items = cJSON_AddObjectToObject(schema, "items");
         return items && cJSON_AddStringToObject(items, "type", "string") &&
                cJSON_AddStringToObject(schema, "type", "array");
+    case CONFIG_TYPE_MAP:
+        items = cJSON_AddObjectToObject(schema, "additionalProperties");
+        return items && add_number(items, p) && cJSON_AddStringToObject(schema, "type", "object");
     case CONFIG_TYPE_NONE:
         break;
     }

@@ -69,6 +69,8 @@ void api_rules_put(void *context, struct http_exchange *x);
 void api_rules_delete(void *context, struct http_exchange *x);
 void api_rules_history(void *context, struct http_exchange *x);
 void api_rules_matches(void *context, struct http_exchange *x);
+/* api_storage.c */
+void api_storage(void *context, struct http_exchange *x);
 
 /* triggers.c */
 void api_triggers_post(void *context, struct http_exchange *x);

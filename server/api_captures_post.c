@@ -151,6 +151,10 @@ static void create(struct collector *c, struct http_exchange *x, struct capture_
         http_reply_json(x, 202, api_capture_shown(c, x, &id, json, true));
     } else if (status == SKEIN_NOT_FOUND) {
         too_few(x, q);
+    } else if (status == SKEIN_FULL) {
+        http_problem(x, 507, NULL,
+                     "the collector's disk is nearly full and the capture was not begun; delete "
+                     "captures, or make room (GET /api/v1/storage says how much is free)");
     } else if (q->once == NULL || !api_once_refused(x, status)) {
         api_failed(x, status, "the capture could not be saved and was not begun");
     }

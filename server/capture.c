@@ -19,7 +19,6 @@
 #define KEEP_FINISHED_NS (UINT64_C(60) * 1000000000u)
 #define PURGE_AGAIN_NS   (UINT64_C(30) * 1000000000u)
 #define LISTING_NS       UINT64_C(1000000000) /* how long a listing may lack changes of targets */
-#define EXPIRY_NS        UINT64_C(1000000000) /* how often captures whose time is over are looked for */
 
 /* ---- life ---- */
 
@@ -268,32 +267,76 @@ static int purge(struct capture_engine *e, const struct capture_id *id)
     return status;
 }
 
+/* What is asked of a deletion; all zero: somebody wants it. */
+struct deletion {
+    const struct selector *within; /* NULL, or what the asker is confined to */
+    const char *why;               /* NULL, or the retention's */
+    uint64_t due_ns;
+};
+
+static bool may_go(const struct capture *c, const struct deletion *d)
+{
+    if (d->why == NULL)
+        return true;
+    if (d->due_ns > 0 && (c->expires_ns == 0 || c->expires_ns > d->due_ns))
+        return false;
+    return c->status != CAPTURE_RUNNING && !c->pin;
+}
+
+/* Marks it deleted, tells watchers, and forgets it; *id becomes the whole one's. Locked. */
+static int delete_locked(struct capture_engine *e, struct capture_id *id, const struct deletion *d)
+{
+    struct capture *c = capture_find(e, id);
+    if (c == NULL)
+        return d->within == NULL && idmap_get(&e->purge, id->bytes) != NULL ? SKEIN_OK
+                                                                            : SKEIN_NOT_FOUND;
+    int status = may_go(c, d) ? allowed(c, d->within) : SKEIN_REFUSED;
+    if (status != SKEIN_OK)
+        return status;
+    *id = c->id;
+    if (e->aliases.count > 0 && fleet_flush(e->fleet) != SKEIN_OK)
+        return SKEIN_IO; /* what was merged into it must be known to be deleted with it */
+    status = mark_deleted(e, id);
+    if (status != SKEIN_OK)
+        return status;
+    fleet_drop_commands(e->fleet, id);
+    stop_targets(e, c);
+    if (d->why != NULL)
+        capture_publish(e, c, "retention.deleted", d->why);
+    capture_publish(e, c, "capture.deleted", NULL);
+    capture_discard(e, c);
+    metrics_add(captures_deleted_total, 1);
+    return SKEIN_OK;
+}
+
+static int delete_it(struct capture_engine *e, const struct capture_id *id,
+                     const struct deletion *d)
+{
+    struct capture_id whole = *id;
+    fleet_lock(e->fleet);
+    int status = delete_locked(e, &whole, d);
+    fleet_unlock(e->fleet);
+    return status == SKEIN_OK ? purge(e, &whole) : status;
+}
+
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within)
 {
+    return delete_it(e, id, &(struct deletion){.within = within});
+}
+
+int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
+                   const char *why)
+{
+    return delete_it(e, id, &(struct deletion){.why = why, .due_ns = due_ns});
+}
+
+bool capture_is_purging(struct capture_engine *e)
+{
     fleet_lock(e->fleet);
-    struct capture *c = capture_find(e, id);
-    bool waiting = within == NULL && idmap_get(&e->purge, id->bytes) != NULL;
-    struct capture_id whole = c != NULL ? c->id : *id;
-    int status = allowed(c, within);
-    if (c != NULL && status != SKEIN_OK) {
-        fleet_unlock(e->fleet);
-        return status;
-    }
-    if (c != NULL && e->aliases.count > 0 && fleet_flush(e->fleet) != SKEIN_OK) {
-        fleet_unlock(e->fleet);
-        return SKEIN_IO; /* what was merged into it must be known to be deleted with it */
-    }
-    status = c != NULL ? mark_deleted(e, &whole) : waiting ? SKEIN_OK : SKEIN_NOT_FOUND;
-    if (status == SKEIN_OK && c != NULL) {
-        fleet_drop_commands(e->fleet, &whole);
-        stop_targets(e, c);
-        capture_publish(e, c, "capture.deleted");
-        capture_discard(e, c);
-        metrics_add(captures_deleted_total, 1);
-    }
+    bool purging = e->purge.count > 0;
     fleet_unlock(e->fleet);
-    return status == SKEIN_OK ? purge(e, &whole) : status;
+    return purging;
 }
 
 void capture_refuse(struct capture_engine *e, const struct capture_id *id)
@@ -305,42 +348,8 @@ void capture_refuse(struct capture_engine *e, const struct capture_id *id)
         log_warn("captures", "a refused capture cannot be noted; what comes of it is kept", NULL);
 }
 
-struct id_list {
-    struct capture_id ids[16];
-    size_t count;
-};
-
-static int take_expired(void *context, const struct capture_id *id)
-{
-    struct id_list *list = context;
-    list->ids[list->count++] = *id;
-    return list->count == sizeof list->ids / sizeof list->ids[0];
-}
-
-/* Captures whose time is over go as if somebody had deleted them. */
-static void delete_expired(struct capture_engine *e)
-{
-    struct id_list list = {.count = 0};
-    uint64_t now = clock_monotonic_ns();
-    if (now < e->next_expiry_ns)
-        return;
-    e->next_expiry_ns = now + EXPIRY_NS;
-    if (catalog_expired(e->catalog, clock_realtime_ns(), take_expired, &list) < 0)
-        log_warn("captures", "the catalog cannot be read: nothing expires now", NULL);
-    for (size_t i = 0; i < list.count; i++) {
-        char id[ID_TEXT_BYTES];
-        id_text(list.ids[i].bytes, id);
-        int status = capture_delete(e, &list.ids[i], NULL);
-        log_info("captures", "deleted: its time to be kept is over", "capture", id, "result",
-                 skein_status_text(status), NULL);
-    }
-    if (list.count == sizeof list.ids / sizeof list.ids[0])
-        e->next_expiry_ns = 0;
-}
-
 void capture_unlocked(struct capture_engine *e)
 {
-    delete_expired(e);
     struct capture_id ids[16];
     size_t count = 0, at = 0;
     uint64_t now = clock_monotonic_ns();

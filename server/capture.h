@@ -23,8 +23,11 @@ const char *capture_status_text(enum capture_status status); /* capture_state.c 
 
 struct capture_settings {
     uint64_t deadline_ms; /* of captures that agents begin */
+    uint64_t ttl_ms;      /* of captures that say nothing themselves; 0: no bound */
     /* Deletes a capture's partitions for good; waits. Called without the lock. */
     int (*purge)(void *context, const struct capture_id *capture);
+    /* Whether the disk is too short for a new capture; NULL: never. */
+    bool (*is_full)(void *context);
     void *context;
     struct events *events; /* told of captures; NULL: nobody is */
     struct audit *audit;   /* told of those that nobody has asked for by HTTP; NULL: none */
@@ -70,15 +73,15 @@ struct capture_request {
     /* Fewer matches than min_targets (0: 1) and there is no capture; of more than max_targets (0:
      * no bound) those with the lowest ids are taken. */
     uint64_t min_targets, max_targets;
-    uint64_t ttl_ms; /* how long it is kept after its end; 0: no bound */
+    uint64_t ttl_ms; /* how long it is kept after its end; 0: the settings' */
     bool pin;
     bool unsaved; /* the caller saves it (fleet_flush), together with what else belongs to it */
     uint64_t *matched; /* out: how many processes match; may be NULL */
 };
 /* Begins a capture on every matching process that is not gone; it is durable when this returns
  * (but where `unsaved`), and its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector
- * matches nobody, or fewer than min_targets); SKEIN_IO, SKEIN_FULL (could not be saved). Nothing is
- * left of one that failed.
+ * matches nobody, or fewer than min_targets); SKEIN_IO (could not be saved);
+ * SKEIN_FULL (no room for what it would bring). Nothing is left of one that failed.
  *
  * With `once`, a repeat gives the capture that the first one has begun, as it is now; the key is
  * durable with the capture. SKEIN_EXISTS: the key came with another request; SKEIN_CLOSED: its
@@ -112,6 +115,16 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
  * not, it is tried again by itself). */
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within);
+
+/* ---- for retention; any thread, not locked ---- */
+
+/* As capture_delete, of a capture that has ended and is not pinned, with the event
+ * retention.deleted that says why; with due_ns only where its time to be kept is over by then. Also
+ * SKEIN_REFUSED: it is not so, or no longer. */
+int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
+                   const char *why);
+/* Whether partitions of deleted captures still wait to be deleted. */
+bool capture_is_purging(struct capture_engine *e);
 
 /* ---- for rules; any thread, locked ---- */
 

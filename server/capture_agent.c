@@ -167,7 +167,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     id_text(c->id.bytes, id);
     log_info("captures", "an agent began a capture", "capture", id, "host", agent->host, "trigger",
              c->trigger, "rule", c->rule, "reason", c->reason, NULL);
-    capture_publish(e, c, "capture.created");
+    capture_publish(e, c, "capture.created", NULL);
     capture_audit_created(e, c);
     return SKEIN_OK;
 }

@@ -226,7 +226,8 @@ static int fill(struct capture *c, const struct capture_request *request)
     c->post_ms = request->post_ms;
     c->kind = request->kind;
     c->stream_ms = request->stream_ms;
-    c->ttl_ms = request->ttl_ms;
+    if (request->ttl_ms > 0)
+        c->ttl_ms = request->ttl_ms;
     c->pin = request->pin;
     c->min_targets = request->min_targets > 0 ? request->min_targets : 1;
     c->max_targets = request->max_targets;
@@ -295,6 +296,8 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
         if (repeated != SKEIN_NOT_FOUND)
             return repeated;
     }
+    if (e->settings.is_full != NULL && e->settings.is_full(e->settings.context))
+        return SKEIN_FULL;
     *id = capture_id_new();
     struct capture *c = capture_new(e, id);
     if (c == NULL)
@@ -311,7 +314,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     metrics_add(captures_total, 1);
     log_begin(c);
     send_to_all(e, c);
-    capture_publish(e, c, "capture.created");
+    capture_publish(e, c, "capture.created", NULL);
     capture_audit_created(e, c);
     if (out != NULL)
         *out = capture_json(c, true);

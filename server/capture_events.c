@@ -18,7 +18,8 @@ static void put_labels(const struct capture *c, struct buf *lines)
     buf_put_u8(lines, 0);
 }
 
-void capture_publish(struct capture_engine *e, const struct capture *c, const char *type)
+void capture_publish(struct capture_engine *e, const struct capture *c, const char *type,
+                     const char *why)
 {
     char id[ID_TEXT_BYTES];
     struct buf labels = {0};
@@ -31,6 +32,8 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
             cJSON_AddItemToObject(data, told[i], member);
     }
     cJSON_Delete(listing);
+    if (why != NULL)
+        cJSON_AddStringToObject(data, "why", why);
     id_text(c->id.bytes, id);
     put_labels(c, &labels);
     struct event_note note = {.type = type,

@@ -97,7 +97,7 @@ struct capture_engine {
     struct index *index;
     struct idmap loaded;
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
-    uint64_t next_purge_ns, next_expiry_ns; /* monotonic */
+    uint64_t next_purge_ns; /* monotonic */
     struct idmap aliases; /* merged captures that are not saved yet, by the id that was given up */
 
     const struct catalog_once *once; /* to be saved with the capture that is being begun */
@@ -182,8 +182,10 @@ void capture_saved_aliases(struct capture_engine *e);
 /* a deleted one's partitions, in the next rounds */
 int capture_purge_soon(void *engine, const struct capture_id *id);
 
-/* capture_events.c: "capture.created", "capture.finished", "capture.deleted" */
-void capture_publish(struct capture_engine *e, const struct capture *c, const char *type);
+/* capture_events.c: "capture.created", "capture.finished", "capture.deleted", "retention.deleted";
+ * why may be NULL */
+void capture_publish(struct capture_engine *e, const struct capture *c, const char *type,
+                     const char *why);
 /* What a rule or an agent has begun; what HTTP was asked for is told by the handler. */
 void capture_audit_created(struct capture_engine *e, const struct capture *c);
 

@@ -218,7 +218,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     c->status = status;
     capture_assert(c);
     log_end(c);
-    capture_publish(e, c, "capture.finished");
+    capture_publish(e, c, "capture.finished", NULL);
     if (c->rule[0] != '\0' && c->kind != CAPTURE_SAMPLE && e->settings.ended != NULL)
         e->settings.ended(e->settings.context, &c->id, c->rule, capture_json(c, false));
 }

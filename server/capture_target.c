@@ -132,6 +132,7 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
         return NULL;
     }
     c->id = *id;
+    c->ttl_ms = e->settings.ttl_ms;
     c->touched_ns = clock_monotonic_ns();
     return c;
 }

@@ -70,8 +70,8 @@ static const char *const migrations[] = {
     " at_ns INTEGER NOT NULL, capture TEXT NOT NULL, PRIMARY KEY(principal, key)) WITHOUT ROWID;"
     "CREATE INDEX once_by_time ON once(at_ns);",
     /* 4: when targets entered their states, and those whose partitions may still come */
-    "ALTER TABLE targets ADD COLUMN times TEXT NOT NULL DEFAULT '';"
-    "CREATE INDEX targets_late ON targets(process) WHERE status='expired' AND report<>'';",
+    ("ALTER TABLE targets ADD COLUMN times TEXT NOT NULL DEFAULT '';"
+     "CREATE INDEX targets_late ON targets(process) WHERE status='expired' AND report<>'';"),
     /* 5: ledgers of targets, and what is missing of processes beside them */
     "ALTER TABLE targets ADD COLUMN ledger TEXT NOT NULL DEFAULT '';"
     "CREATE INDEX targets_by_process ON targets(process, capture, source);"
@@ -80,6 +80,8 @@ static const char *const migrations[] = {
     " labels TEXT NOT NULL, exe TEXT NOT NULL, ledger TEXT NOT NULL, ring_lost INTEGER NOT NULL,"
     " updated_ns INTEGER NOT NULL, PRIMARY KEY(process, capture, source)) WITHOUT ROWID;"
     "CREATE INDEX losses_by_time ON losses(updated_ns);",
+    /* 6: what a quota must not delete */
+    "CREATE INDEX captures_pinned ON captures(id) WHERE pin=1;",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

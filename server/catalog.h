@@ -76,9 +76,18 @@ int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_
 int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn,
                         void *context);
 
-/* At most 16 that are to be deleted by now, the first due first. */
+/* For retention; none of them runs. Those that are to be deleted by now, the first due first. */
+int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *fn, void *context);
+/* Those that are not pinned, behind the cursor (all-zero: from the oldest), at most `limit`. */
+struct catalog_cursor {
+    uint64_t created_ns;
+    struct capture_id id;
+};
+int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
+                       catalog_capture_fn *fn, void *context);
+/* All that are pinned or run. */
 typedef int catalog_id_fn(void *context, const struct capture_id *id);
-int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_id_fn *fn, void *context);
+int64_t catalog_protected(struct catalog *c, catalog_id_fn *fn, void *context);
 
 /* Captures of which the process's target has expired before all that it lists was stored. */
 int64_t catalog_late(struct catalog *c, const struct process_uid *process, catalog_id_fn *fn,

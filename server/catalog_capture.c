@@ -276,13 +276,36 @@ int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context)
     return db_run(c->db, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, "");
 }
 
-int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_id_fn *fn, void *context)
+/* ---- retention ---- */
+
+int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *fn, void *context)
+{
+    struct capture_walk walk = {fn, context};
+    return db_run(c->db,
+                  CAPTURE_COLUMNS "WHERE expires_ns>0 AND expires_ns<=? AND status<>'running'"
+                                  " ORDER BY expires_ns",
+                  take_capture, &walk, "i", I(now_ns));
+}
+
+int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
+                       catalog_capture_fn *fn, void *context)
+{
+    struct capture_walk walk = {fn, context};
+    char id[ID_TEXT_BYTES];
+    id_text(after->id.bytes, id);
+    return db_run(c->db,
+                  CAPTURE_COLUMNS "WHERE (created_ns, id) > (?, ?) AND pin=0 AND status<>'running'"
+                                  " ORDER BY created_ns, id LIMIT ?",
+                  take_capture, &walk, "isi", I(after->created_ns), id, I(limit));
+}
+
+int64_t catalog_protected(struct catalog *c, catalog_id_fn *fn, void *context)
 {
     struct id_walk walk = {fn, context};
     return db_run(c->db,
-                  "SELECT id FROM captures WHERE expires_ns>0 AND expires_ns<=?"
-                  " ORDER BY expires_ns LIMIT 16",
-                  take_id, &walk, "i", I(now_ns));
+                  "SELECT id FROM captures WHERE pin=1"
+                  " UNION SELECT id FROM captures WHERE status='running'",
+                  take_id, &walk, "");
 }
 
 int64_t catalog_late(struct catalog *c, const struct process_uid *process, catalog_id_fn *fn,

@@ -32,10 +32,18 @@ const struct config_param collector_params[] = {
     LIVE_STR(struct collector_config, log_form, "log.form", "text", "text or json"),
     CONFIG_U64(struct collector_config, segment_bytes, "store.segment_bytes", 64 << 20, 1 << 20,
                UINT64_C(4) << 30, "a segment is closed when it is larger"),
-    CONFIG_U64(struct collector_config, min_free_bytes, "store.min_free_bytes", UINT64_C(256) << 20,
+    CONFIG_U64(struct collector_config, min_free_bytes, "store.min_free_bytes", UINT64_C(1) << 30,
                0, UINT64_MAX, "disk that is left free: below, agents keep their data"),
     CONFIG_U64(struct collector_config, compact_below_percent, "store.compact_below_percent", 50, 0,
                100, "a closed segment with less alive is compacted; 0: none is"),
+    CONFIG_U64(
+        struct collector_config, retention_ttl_ms, "retention.ttl_ms", 0, 0, 3660 * DAY_MS,
+        "how long captures that say nothing themselves are kept after their end; 0: no bound"),
+    CONFIG_U64(struct collector_config, retention_max_bytes, "retention.max_bytes", 0, 0,
+               UINT64_MAX, "disk for all segments: beyond, the oldest captures go; 0: no bound"),
+    CONFIG_MAP(struct collector_config, retention_services, "retention.services", 1, UINT64_MAX,
+               "bytes of partitions that a service may have: beyond, the oldest captures with "
+               "partitions of it go; {\"shop\": 10737418240}"),
     CONFIG_U64(struct collector_config, assembling_bytes, "ingest.max_assembling_bytes",
                UINT64_C(256) << 20, 1 << 20, UINT64_MAX, "memory for partitions that are arriving"),
     CONFIG_U64(struct collector_config, commit_wait_ms, "ingest.commit_wait_ms", 5, 0, 1000,
@@ -262,6 +270,14 @@ static int purge(void *context, const struct capture_id *capture)
     return c->ingest != NULL ? ingest_delete_capture(c->ingest, capture) : SKEIN_CLOSED;
 }
 
+static bool is_full(void *context)
+{
+    struct collector *c = context;
+    uint64_t free_bytes, min_free_bytes;
+    return store_space(c->store, &free_bytes, &min_free_bytes) != SKEIN_OK ||
+           free_bytes < min_free_bytes;
+}
+
 /* ---- start and stop ---- */
 
 /* Opens what is on disk. */
@@ -347,7 +363,9 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
                                    g->max_agents,      g->max_processes, g->keep_gone_ms};
     struct capture_settings captures = {.deadline_ms = g->deadline_ms,
+                                        .ttl_ms = g->retention_ttl_ms,
                                         .purge = purge,
+                                        .is_full = is_full,
                                         .context = c,
                                         .ended = capture_ended,
                                         .sampled = capture_sampled};
@@ -388,9 +406,11 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
 static int start_ports(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
-    struct ingest_settings ingest = {g->data_address, g->assembling_bytes, g->commit_wait_ms,
-                                     c->gate, g->compact_below_percent};
+    struct ingest_settings ingest = {g->data_address,          g->assembling_bytes,
+                                     g->commit_wait_ms,        c->gate,
+                                     g->compact_below_percent, g->retention_max_bytes};
     struct ingest_hooks hooks = {c, on_stored, agent_of, wanted};
+    struct retention_settings retention = {g->retention_max_bytes, &g->retention_services};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,
                                  .max_connections = g->http_connections,
@@ -409,6 +429,9 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
         status = notify_start(c->notify);
     if (status == SKEIN_OK)
         status = fleet_start(c->fleet, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = retention_start(&retention, c->store, c->index, c->catalog, c->captures, c->audit,
+                                 &c->retention);
     if (status == SKEIN_OK)
         status = http_start(&http, api_routes, c, &c->http, error, error_bytes);
     return status;
@@ -434,6 +457,7 @@ void collector_stop(struct collector *c)
 {
     __atomic_store_n(&c->draining, true, __ATOMIC_RELAXED);
     http_stop(&c->http);
+    retention_stop(&c->retention); /* it deletes through ingest */
     /* The control thread may be deleting through ingest: it ends first. Partitions that ingest
      * stores after that are found in the index at the next start. */
     if (c->fleet != NULL)

@@ -19,6 +19,7 @@
 #include "lockout.h"
 #include "notify.h"
 #include "policies.h"
+#include "retention.h"
 #include "rules.h"
 #include "store.h"
 #include "tokens.h"
@@ -29,6 +30,8 @@ struct collector_config {
     char *log_level, *log_form;
     uint64_t segment_bytes, min_free_bytes, assembling_bytes, commit_wait_ms;
     uint64_t compact_below_percent;
+    uint64_t retention_ttl_ms, retention_max_bytes;
+    struct config_map retention_services;
     uint64_t lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
     uint64_t deadline_ms, rule_captures_per_hour, rule_bytes_per_hour;
     bool require_sealed, insecure_plaintext, http_insecure_plaintext;
@@ -51,6 +54,7 @@ struct collector {
     struct capture_engine *captures;
     struct rules *rules;
     struct policies *policies;
+    struct retention *retention;
     struct ingest *ingest;
     struct tokens *tokens;
     struct audit *audit;

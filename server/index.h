@@ -115,7 +115,8 @@ int64_t index_tombstones_in(struct index *index, uint64_t segment, struct store_
 int index_empty_segments(struct index *index, uint64_t *segments, size_t *count);
 int index_segment_removed(struct index *index, uint64_t segment);
 
-/* A closed segment of which less than so many percent is alive. 1, 0 or a status. */
+/* Of the closed segments of which less than so many percent is alive, that with the least. 1, 0 or
+ * a status. */
 int index_sparse_segment(struct index *index, unsigned percent, uint64_t *segment);
 /* Rows that lie in a segment, without their texts; at most `room`. Their number, or a status. */
 int64_t index_segment_rows(struct index *index, uint64_t segment, struct partition_row *rows,
@@ -125,6 +126,24 @@ int index_move(struct index *index, const struct partition_row *rows, size_t cou
 /* Says that what is not alive in the segment cannot be given back: it is not sparse until more
  * dies. */
 int index_segment_keep(struct index *index, uint64_t segment);
+
+/* ---- what takes room ---- (index_usage.c) */
+
+/* live_bytes: of all partitions. dead_bytes: of what lies in segments and is not needed: it is
+ * given back when they are compacted or removed. SKEIN_OK or a status. */
+int index_usage(struct index *index, uint64_t *live_bytes, uint64_t *dead_bytes);
+
+/* Bytes of each service's partitions, each counted once however many captures have it; by name. fn
+ * runs under the lock of the database. Returns services given to fn, or a status. */
+typedef int index_service_fn(void *context, const char *service, uint64_t bytes);
+int64_t index_services(struct index *index, index_service_fn *fn, void *context);
+
+/* The captures that are not to be deleted, for index_frees. */
+int index_protect(struct index *index, const struct capture_id *captures, size_t count);
+/* What deleting a capture frees, of one service or (NULL) of all: `now`, of partitions that no
+ * other capture has; `later`, also of those that other captures have but none that is protected. */
+int index_frees(struct index *index, const struct capture_id *capture, const char *service,
+                uint64_t *now, uint64_t *later);
 
 /* Adds what the store has behind the last added row; what is there already changes nothing. */
 int index_follow(struct index *index);

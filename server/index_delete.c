@@ -8,8 +8,6 @@
 
 #include "index_int.h"
 
-#define TOMBSTONE_BYTES 208 /* on disk: the record, and the record again in the tail */
-
 /* Runs steps in turn; each has one parameter, the blob. */
 static int steps_run(struct db *db, const char *const *steps, size_t count, const void *blob,
                      size_t bytes)
@@ -231,7 +229,7 @@ int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
                    "((SELECT count(*) FROM deleted WHERE segment = number) +"
                    " (SELECT count(*) FROM tombstone t WHERE segment = number AND " NEEDED "))"
                    " * ?2 < written + records * ?2",
-                   number_add, &list, "ii", index_i64(end_segment), (int64_t)TOMBSTONE_BYTES);
+                   number_add, &list, "ii", index_i64(end_segment), (int64_t)INDEX_RECORD_BYTES);
     *count = list.count;
     return n < 0 ? index_fail(index, n) : SKEIN_OK;
 }
@@ -247,9 +245,10 @@ int index_sparse_segment(struct index *index, unsigned percent, uint64_t *segmen
                        " AND (bytes + ?2 * (live +"
                        " (SELECT count(*) FROM deleted WHERE segment = number) +"
                        " (SELECT count(*) FROM tombstone t WHERE segment = number AND " NEEDED
-                       "))) * 100 < ?3 * (written + records * ?2) LIMIT 1",
-                       number_add, &list, "iii", index_i64(end_segment), (int64_t)TOMBSTONE_BYTES,
-                       (int64_t)percent);
+                       "))) * 100 < ?3 * (written + records * ?2)"
+                       " ORDER BY CAST(bytes AS REAL) / (written + records * ?2), number LIMIT 1",
+                       number_add, &list, "iii", index_i64(end_segment),
+                       (int64_t)INDEX_RECORD_BYTES, (int64_t)percent);
     return n < 0 ? index_fail(index, n) : (int)list.count;
 }
 

@@ -2,7 +2,8 @@
  *
  * The inside of struct index. Included by index_sqlite.c, which opens and adds,
  * index_delete.c, which deletes and shares, index_series.c, which knows the processes' labels,
- * index_row.c, which knows their form, and index_query.c, which reads; by nobody else.
+ * index_row.c, which knows their form, index_query.c, which reads, and index_usage.c, which counts;
+ * by nobody else.
  *
  * Integers in the database are signed: times and sizes above INT64_MAX are kept as INT64_MAX, agent
  * ids by their bits. A key is one blob, process, epoch and sequence big-endian, so that it sorts as
@@ -44,6 +45,9 @@ struct index {
     char *folder;
     _Atomic bool rebuilt;
 };
+
+/* On disk, of a record without its partition: the record, and the record again in the tail. */
+#define INDEX_RECORD_BYTES 208
 
 static inline int64_t index_i64(uint64_t v)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The footer index in SQLite: opening, adding, rebuilding; index_delete.c deletes and shares,
- * index_series.c knows the processes' labels, index_query.c has the queries. Owns folder/index.db,
+ * index_series.c knows the processes' labels, index_query.c has the queries, index_usage.c says what
+ * takes how much room. Owns folder/index.db,
  * two connections, no thread; any thread may call. Holds nothing that the store does not hold: a
  * lost or damaged file is made again from the segments, and a file that is behind is brought up to
  * the store's end at open.
@@ -9,8 +10,8 @@
  * Tables: partitions (one row each) · series (one for each process's description: when it was, how
  * many rows) · label (which series have it) · member (which captures have a partition) · segment
  * (what is alive in each) · deleted (captures) · tombstone (deleted partitions) · copy (records of
- * partitions on disk that are not the row's: deleted ones and doubles) · meta (how far the store is
- * indexed).
+ * partitions on disk that are not the row's: deleted ones and doubles) · service (what each has, kept by
+ * triggers) · meta (how far the store is indexed).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +21,11 @@
 #include <unistd.h>
 
 #include "index_int.h"
+#include "log.h"
 #include "metrics.h"
 #include "segment.h"
 
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 
 static const char *const schema =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
@@ -57,7 +59,18 @@ static const char *const schema =
     "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB, series INTEGER,"
     " PRIMARY KEY(capture, to_ns, key)) WITHOUT ROWID;"
     "CREATE INDEX member_of ON member(key);"
-    "PRAGMA user_version=3;";
+    "CREATE TABLE service(name TEXT PRIMARY KEY, bytes INTEGER NOT NULL,"
+    " partitions INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TRIGGER partitions_in AFTER INSERT ON partitions BEGIN"
+    " INSERT INTO service VALUES(new.service, new.bytes, 1) ON CONFLICT(name) DO UPDATE SET"
+    " bytes = bytes + excluded.bytes, partitions = partitions + 1; END;"
+    "CREATE TRIGGER partitions_out AFTER DELETE ON partitions BEGIN"
+    " UPDATE service SET bytes = bytes - old.bytes, partitions = partitions - 1"
+    " WHERE name = old.service;"
+    " DELETE FROM service WHERE name = old.service AND partitions = 0; END;"
+    "CREATE TRIGGER partitions_changed AFTER UPDATE OF bytes ON partitions BEGIN"
+    " UPDATE service SET bytes = bytes - old.bytes + new.bytes WHERE name = new.service; END;"
+    "PRAGMA user_version=4;";
 
 int index_fail(struct index *index, int64_t status)
 {
@@ -360,7 +373,7 @@ static int rows_clear(struct db *db)
     return db_exec(
         db, "DELETE FROM series; DELETE FROM partitions; DELETE FROM member; DELETE FROM segment;"
             "DELETE FROM deleted; DELETE FROM tombstone; DELETE FROM copy;"
-            "DELETE FROM meta;");
+            "DELETE FROM service; DELETE FROM meta;");
 }
 
 /* Brings the rows up to the store's end, from where they end or, where that is not in the store,
@@ -448,7 +461,11 @@ static int schema_check(struct db *db)
         return (int)n;
     if (version == SCHEMA_VERSION)
         return SKEIN_OK;
-    return version == 0 ? db_exec(db, schema) : SKEIN_CORRUPT; /* another version is made anew */
+    if (version == 0)
+        return db_exec(db, schema);
+    log_info("index", "index.db is another version's: it is made anew from the segments", "schema",
+             log_fmt("%" PRIu64 ", this program has %d", version, SCHEMA_VERSION), NULL);
+    return SKEIN_CORRUPT;
 }
 
 static void connections_close(struct index *index)

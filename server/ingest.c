@@ -88,6 +88,15 @@ static int footer_check(const uint8_t *bytes, size_t n, const struct wire_chunk 
     return SKEIN_CORRUPT;
 }
 
+/* Sends a partition back before it is received, where it could not be stored now. */
+static bool chunk_refused(struct ingest *in, const struct answer_to *to)
+{
+    if (atomic_load(&in->problem) != INGEST_FULL)
+        return false;
+    ingest_answer(in, to, WIRE_RETRY, RETRY_DISK_MS, 0);
+    return true;
+}
+
 /* Takes a whole partition: `assembled` or, where NULL, the bytes inside *message; the other is
  * NULL. Owns it from here on. */
 static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
@@ -135,7 +144,8 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
                            const struct answer_to *to, uint64_t now_ns)
 {
     struct wire_chunk whole = *chunk; /* the assembler knows it by what it claims */
-    if (!assembler_has(in->assembler, chunk) && chunk_answered(in, &whole, to, now_ns))
+    if (!assembler_has(in->assembler, chunk) &&
+        (chunk_answered(in, &whole, to, now_ns) || chunk_refused(in, to)))
         return;
     uint8_t *bytes;
     uint32_t have;
@@ -193,7 +203,7 @@ static void message_take(struct ingest *in, struct transport_message *message, u
     } else if (checksum64(chunk.bytes, chunk.bytes_len) != chunk.partition_checksum) {
         metrics_add(ingest_rejected_total, 1);
         ingest_answer(in, &to, WIRE_REJECTED, 0, 0);
-    } else if (!chunk_answered(in, &chunk, &to, now_ns)) {
+    } else if (!chunk_answered(in, &chunk, &to, now_ns) && !chunk_refused(in, &to)) {
         partition_take(in, &chunk, &to, NULL, message, now_ns);
     }
 }
@@ -240,6 +250,21 @@ static void thread_wait(struct ingest *in)
         return; /* somebody else's wake-up: nothing is lost, the flags are looked at anyway */
 }
 
+/* Says that the disk is short before a partition has to find out, and that it no longer is. */
+static void space_check(struct ingest *in)
+{
+    uint64_t free_bytes, min_free_bytes;
+    int problem = atomic_load(&in->problem);
+    bool full =
+        store_space(in->store, &free_bytes, &min_free_bytes) < 0 || free_bytes < min_free_bytes;
+    if (full && problem == INGEST_NONE)
+        atomic_store(&in->problem, INGEST_FULL);
+    else if (!full && problem == INGEST_FULL)
+        atomic_store(&in->problem, INGEST_NONE);
+    metrics_set(store_free_bytes, free_bytes);
+    metrics_set(store_full, full);
+}
+
 static void due_run(struct ingest *in)
 {
     uint64_t now = clock_monotonic_ns();
@@ -249,6 +274,7 @@ static void due_run(struct ingest *in)
     ingest_compact(in, now);
     if (now >= in->expire_ns) {
         in->expire_ns = now + TICK_NS;
+        space_check(in);
         size_t dropped = now > STALE_NS ? assembler_expire(in->assembler, now - STALE_NS) : 0;
         metrics_add(ingest_abandoned_total, dropped);
         metrics_set(ingest_assembling_bytes, assembler_bytes(in->assembler));
@@ -321,7 +347,7 @@ int ingest_start(const struct ingest_settings *settings, struct store *store, st
     in->commit_wait_ns = settings->commit_wait_ms * NS_PER_MS;
     in->compact_percent =
         settings->compact_below_percent < 100 ? (unsigned)settings->compact_below_percent : 100;
-    in->compact_ns = in->compact_percent ? 0 : UINT64_MAX;
+    in->max_bytes = settings->max_bytes;
     in->wake_fd = -1;
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->done, NULL);

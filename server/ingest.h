@@ -16,6 +16,9 @@ struct ingest_settings {
     uint64_t commit_wait_ms;       /* how long a partition may wait for company in a group commit */
     struct gate *gate;             /* what seals; must outlive ingest; NULL: all is plain */
     uint64_t compact_below_percent; /* a closed segment with less alive is compacted; 0: none is */
+    /* While segments take more (0: no bound), or the disk is short, those that hold anything dead
+     * worth the copying are compacted, too. */
+    uint64_t max_bytes;
 };
 
 struct ingest_hooks {
@@ -41,8 +44,8 @@ int ingest_start(const struct ingest_settings *settings, struct store *store, st
 /* Stops taking chunks, commits and acknowledges what is whole, ends the thread. */
 void ingest_stop(struct ingest **ingest);
 
-/* Why partitions are being sent back to their agents, for readyz: "ok", "disk nearly full", … Any
- * thread; a constant. */
+/* Why partitions are being sent back to their agents, for readyz: "ok", "full: …", … Any thread; a
+ * constant. Looked at about every second, also when nothing arrives. */
 const char *ingest_state(struct ingest *ingest);
 
 /* Deletes a capture's partitions: tombstone, sync, index, segments that are empty. Any thread;

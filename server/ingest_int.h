@@ -24,7 +24,7 @@
 /* ingest_state's values */
 #define INGEST_PROBLEM_LIST(X)                                                                     \
     X(NONE, "ok")                                                                                  \
-    X(FULL, "disk nearly full")                                                                    \
+    X(FULL, "full: agents keep their data until there is room, see store.min_free_bytes")          \
     X(STORE, "segments cannot be written")                                                         \
     X(INDEX, "the index takes no rows")
 enum ingest_problem {
@@ -82,6 +82,7 @@ struct ingest {
     struct ingest_hooks hooks;
     uint64_t commit_wait_ns;
     unsigned compact_percent;
+    uint64_t max_bytes;       /* of all segments; 0: no bound */
     uint64_t compact_segment; /* that is being compacted; 0: none */
     uint64_t compact_ns;      /* when the next step is due */
     struct assembler *assembler;

@@ -29,6 +29,7 @@
 #define COMPACT_BYTES    (UINT64_C(4) << 20) /* a step's, so that commits wait a moment only */
 #define COMPACT_STEP_NS  UINT64_C(20000000)
 #define COMPACT_AGAIN_NS UINT64_C(1000000000) /* when nothing was to do, or a step failed */
+#define COMPACT_URGENT   95 /* percent: with more alive, copying costs twenty times what it gives */
 
 /* Appends tombstones and lets the index follow. */
 static int tombstones_put(struct ingest *in, const struct store_record *records, size_t count)
@@ -125,11 +126,25 @@ static int rows_compact(struct ingest *in, struct partition_row *rows)
     return status < 0 ? status : 1;
 }
 
+/* Whether segments take more than they may, or the disk is short. */
+static bool is_urgent(struct ingest *in)
+{
+    uint64_t segments, bytes, end_segment, end_offset, free_bytes, min_free_bytes;
+    store_totals(in->store, &segments, &bytes, &end_segment, &end_offset);
+    if (in->max_bytes > 0 && bytes > in->max_bytes)
+        return true;
+    return store_space(in->store, &free_bytes, &min_free_bytes) == SKEIN_OK &&
+           free_bytes < min_free_bytes;
+}
+
 static int compact_step(struct ingest *in)
 {
     int status = 1;
+    unsigned percent = in->compact_percent;
+    if (in->compact_segment == 0 && percent < COMPACT_URGENT && is_urgent(in))
+        percent = COMPACT_URGENT;
     if (in->compact_segment == 0)
-        status = index_sparse_segment(in->index, in->compact_percent, &in->compact_segment);
+        status = percent > 0 ? index_sparse_segment(in->index, percent, &in->compact_segment) : 0;
     if (status <= 0)
         return status;
     struct partition_row *rows = calloc(COMPACT_ROWS, sizeof *rows);

@@ -27,6 +27,12 @@
     X(counter, store_errors_total, "Failed writes and syncs")                                      \
     X(gauge, store_bytes, "Bytes of all segments")                                                 \
     X(gauge, store_segments, "Segments on disk")                                                   \
+    X(gauge, store_free_bytes, "Bytes free on the disk of the segments")                           \
+    X(gauge, store_full, "1 while partitions are refused because the disk is short")               \
+    X(counter, retention_expired_total, "Captures deleted because their time to be kept was over") \
+    X(counter, retention_quota_total, "Captures deleted by a quota")                               \
+    X(counter, retention_failed_total, "Deletions of captures that failed and are tried again")    \
+    X(gauge, retention_over, "1 while a quota is exceeded and nothing more may be deleted")        \
     X(counter, store_torn_bytes_total, "Bytes cut off torn segment tails at start")                \
     X(counter, store_damaged_total, "Damaged places found in segments and skipped")                \
     X(counter, store_doubles_total, "Records of a partition that another record holds already")    \

@@ -195,6 +195,10 @@ static int fire(struct rules *r, struct rule *rule, const struct firing *f,
                  f->count > 0 ? f->selectors[0] : rule->selector);
         status = SKEIN_REFUSED;
     }
+    if (status == SKEIN_FULL) {
+        snprintf(why, RULE_WHY_BYTES, "the collector's disk is nearly full");
+        status = SKEIN_REFUSED;
+    }
     if (status == SKEIN_OK)
         return rule_note_fired(r, rule, p, now_ns, false, id, f->reason);
     if (status == SKEIN_REFUSED) {

@@ -139,6 +139,15 @@ static int load_config(const struct options *o, struct collector_config *config,
         snprintf(error, error_bytes,
                  "agents.lease_ms: must be at least twice agents.heartbeat_ms, or one late "
                  "heartbeat shows an agent offline");
+    } else if (config->min_free_bytes > 0 && config->min_free_bytes < 2 * config->segment_bytes) {
+        snprintf(error, error_bytes,
+                 "store.min_free_bytes: must be 0 or at least twice store.segment_bytes, or a full "
+                 "disk has no room to compact segments");
+    } else if (config->retention_max_bytes > 0 &&
+               config->retention_max_bytes < 16 * config->segment_bytes) {
+        snprintf(error, error_bytes,
+                 "retention.max_bytes: must be 0 or at least 16 times store.segment_bytes: room is "
+                 "given back in segments");
     } else {
         return SKEIN_OK;
     }
@@ -157,16 +166,7 @@ static void apply_log(const struct collector_config *config)
 static void report_restart(const struct collector_config *old, const struct collector_config *new)
 {
     for (const struct config_param *p = collector_params; p->type != CONFIG_TYPE_NONE; p++) {
-        const char *a = (const char *)old + p->offset, *b = (const char *)new + p->offset;
-        bool differs;
-        if (p->live)
-            continue;
-        if (p->type == CONFIG_TYPE_STR)
-            differs = strcmp(*(char *const *)(const void *)a, *(char *const *)(const void *)b) != 0;
-        else
-            differs =
-                memcmp(a, b, p->type == CONFIG_TYPE_BOOL ? sizeof(bool) : sizeof(uint64_t)) != 0;
-        if (differs)
+        if (!p->live && config_differs(p, old, new))
             log_warn("skeind", "a changed setting waits for a restart", "setting", p->path, NULL);
     }
 }

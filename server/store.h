@@ -55,8 +55,9 @@ int store_append(struct store *store, const struct store_record *record, const v
 int store_sync(struct store *store);
 
 /* Appends a partition that lies at *place again, its record as it is there, and sets *place to the
- * new one; may use the room that min_free_bytes keeps, because its first segment goes then. As
- * store_append; also SKEIN_NOT_FOUND and SKEIN_CORRUPT (what lies there is damaged). */
+ * new one; may use half of the room that min_free_bytes keeps, because its first segment goes then;
+ * the other half is for tombstones and the databases. As store_append; also SKEIN_NOT_FOUND and
+ * SKEIN_CORRUPT (what lies there is damaged). */
 int store_copy(struct store *store, const struct partition_key *key, struct store_place *place);
 
 /* Notes, durably and in one segment, what is deleted: each record a capture or, where that is zero,
@@ -78,6 +79,10 @@ int store_scan(struct store *store, uint64_t segment, uint64_t offset, store_sca
  * SKEIN_INVALID (outside). */
 int store_read(struct store *store, const struct store_place *place, uint64_t from, void *out,
                size_t n);
+
+/* What is free on the store's disk, and how much of it is left free: below, no partition is taken.
+ * SKEIN_OK; SKEIN_IO. Any thread. */
+int store_space(struct store *store, uint64_t *free_bytes, uint64_t *min_free_bytes);
 
 /* Whether the segment's file is there. Any thread. */
 bool store_has_segment(struct store *store, uint64_t segment);

@@ -440,7 +440,7 @@ int store_copy(struct store *store, const struct partition_key *key, struct stor
         status = SKEIN_CORRUPT;
     uint64_t offset = 0;
     if (!status)
-        status = record_append(store, &record, bytes.data, 0, &offset);
+        status = record_append(store, &record, bytes.data, store->min_free_bytes / 2, &offset);
     if (!status)
         *place = (struct store_place){store->writer.number, offset + SEGMENT_RECORD_BYTES,
                                       record.length};
@@ -532,6 +532,13 @@ void store_totals(struct store *store, uint64_t *segments, uint64_t *bytes, uint
         *end_offset = store->segments[store->count - 1].bytes;
     }
     pthread_mutex_unlock(&store->lock);
+}
+
+int store_space(struct store *store, uint64_t *free_bytes, uint64_t *min_free_bytes)
+{
+    *free_bytes = 0;
+    *min_free_bytes = store->min_free_bytes;
+    return segment_io_free_bytes(store->folder, free_bytes) < 0 ? SKEIN_IO : SKEIN_OK;
 }
 
 bool store_has_segment(struct store *store, uint64_t segment)

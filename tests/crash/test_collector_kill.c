@@ -25,7 +25,7 @@ static int collector_main(const char *folder, const char *address)
     struct index *index;
     struct ingest *ingest;
     struct store_settings store_settings = {folder, SEGMENT_BYTES, 0};
-    struct ingest_settings settings = {address, 64 << 20, 1, NULL, 50};
+    struct ingest_settings settings = {address, 64 << 20, 1, NULL, 50, 0};
     if (store_open(&store_settings, &store, error, sizeof error) < 0 ||
         index_open(folder, store, &index, error, sizeof error) < 0 ||
         ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error) < 0) {

@@ -52,7 +52,7 @@ static int collector_main(const char *folder, const char *address)
     struct store *store = store_at(folder);
     struct index *index = index_at(folder, store);
     struct ingest *ingest;
-    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 90};
+    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 90, 0};
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     off_t done = lseek(fd, 0, SEEK_END);
     if (fd < 0 || done < 0 ||

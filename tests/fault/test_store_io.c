@@ -252,7 +252,7 @@ START_TEST(agents_are_sent_back_while_the_disk_fails_and_served_again_after)
     struct store *store = store_of(folder);
     ck_assert_int_eq(index_open(folder, store, &index, error, sizeof error), SKEIN_OK);
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
-    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 50};
+    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 50, 0};
     ck_assert_int_eq(ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error),
                      SKEIN_OK);
     ck_assert_int_eq(transport_dial(address, WIRE_CONTROL_MAX, &t), SKEIN_OK);
@@ -341,7 +341,7 @@ static int delete_with_fault(struct store *store, struct index *index, long at, 
     struct ingest *ingest;
     struct capture_id gone = capture_of(2);
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
-    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 50};
+    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 50, 0};
     ck_assert_int_eq(ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error),
                      SKEIN_OK);
     faults_set(at, 1, status);

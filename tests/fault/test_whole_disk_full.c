@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A collector whose disk is full, beside a real agent: it stores nothing and says so, the agent
- * keeps what fits its bound and counts what does not, and once there is room again everything that
- * was kept is stored. The disk is a tmpfs of this test's own mount namespace; where that is not
- * permitted the test says so and ends.
+ * A collector whose disk gets full, beside a real agent: it takes nothing before the disk is full
+ * and says so, the agent keeps what fits its bound and counts what does not, and once there is room
+ * again, by itself or because captures were deleted, everything that was kept is stored. The disk
+ * is a tmpfs of this test's own mount namespace; where that is not permitted the test says so and
+ * ends.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -13,11 +14,12 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "whole.h"
 
-enum { DISK_BYTES = 64 << 20, FREE_BYTES = 16 << 20, CAPTURES_MAX = 600 };
+enum { MIN_FREE_BYTES = 16 << 20, LONG_MS = 90000 };
 #define SPOOL_BYTES (1u << 20)
 
 static bool disk_mount(const char *folder)
@@ -34,9 +36,19 @@ static bool disk_mount(const char *folder)
            mount("tmpfs", folder, "tmpfs", 0, "size=64m") == 0;
 }
 
-static void disk_fill(const char *file)
+static uint64_t disk_free(const char *folder)
 {
-    size_t n = DISK_BYTES - FREE_BYTES / 2;
+    struct statvfs disk;
+    ck_assert_int_eq(statvfs(folder, &disk), 0);
+    return (uint64_t)disk.f_bavail * disk.f_frsize;
+}
+
+/* Leaves so many bytes free. */
+static void disk_fill(const char *folder, const char *file, uint64_t leave)
+{
+    uint64_t now = disk_free(folder);
+    ck_assert_uint_gt(now, leave);
+    size_t n = (size_t)(now - leave);
     char *zeros = calloc(1, n);
     ck_assert_ptr_nonnull(zeros);
     file_write(file, zeros, n);
@@ -86,103 +98,235 @@ static bool is_not_ready(void *context)
     return whole_http(context, "GET", "/readyz", NULL, NULL) == 503;
 }
 
-/* ---- afterwards ---- */
+static bool has_lost(void *context)
+{
+    struct agent_facts facts = {0, 0};
+    (void)whole_list(context, "/api/v1/agents", take_facts, &facts);
+    return facts.lost > 0;
+}
 
-struct ledger {
+static bool has_kept(void *context)
+{
+    struct agent_facts facts = {0, 0};
+    (void)whole_list(context, "/api/v1/agents", take_facts, &facts);
+    return facts.kept > 0;
+}
+
+/* ---- a stream ---- */
+
+static void stream_begin(const struct whole *w, const char *selector, char id[ID_TEXT_BYTES])
+{
+    char body[128];
+    (void)snprintf(body, sizeof body, "{\"selector\":\"%s\",\"kind\":\"stream\"}", selector);
+    struct capture_id capture = whole_capture(w, body);
+    id_text(capture.bytes, id);
+}
+
+static void stream_stop(const struct whole *w, const char *id)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "/api/v1/captures/%s:stop", id);
+    ck_assert_int_eq(whole_http(w, "POST", path, NULL, NULL), 202);
+}
+
+struct amount {
     const struct whole *w;
-    unsigned complete, incomplete;
-    size_t partitions;
+    const char *capture;
+    double bytes;
 };
+
+static bool has_stored(void *context)
+{
+    const struct amount *a = context;
+    cJSON *json = whole_get(a->w, "/api/v1/captures/%s", a->capture);
+    const cJSON *target = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "targets"), 0);
+    bool has = whole_number(target, "bytes") > a->bytes;
+    cJSON_Delete(json);
+    return has;
+}
+
+static void wait_stored(const struct whole *w, const char *capture, double bytes)
+{
+    struct amount amount = {w, capture, bytes};
+    ck_assert_msg(wait_until(has_stored, &amount, LONG_MS), "%.0f bytes are not stored", bytes);
+}
+
+/* New captures are refused, in words, and the disk is not full. */
+static void expect_refused(const struct whole *w, const char *folder)
+{
+    struct buf answer = {0};
+    ck_assert_msg(wait_until(is_not_ready, (void *)(uintptr_t)w, 0),
+                  "the collector still calls itself ready");
+    ck_assert_int_eq(
+        whole_http(w, "POST", "/api/v1/captures", "{\"selector\":\"service=load\"}", &answer), 507);
+    buf_put_u8(&answer, 0);
+    ck_assert_ptr_nonnull(strstr((const char *)answer.data, "delete captures"));
+    buf_fini(&answer);
+    cJSON *json = whole_get(w, "/api/v1/storage");
+    ck_assert_str_eq(whole_str(json, "status"), "full");
+    ck_assert_double_eq(whole_number(json, "min_free_bytes"), MIN_FREE_BYTES);
+    cJSON_Delete(json);
+    ck_assert_uint_gt(disk_free(folder), MIN_FREE_BYTES / 4);
+}
+
+/* ---- afterwards ---- */
 
 static void look_for(void *context, const char *key)
 {
-    struct ledger *ledger = context;
     char path[256];
     (void)snprintf(path, sizeof path, "/api/v1/partitions/%s", key);
-    ck_assert_msg(whole_http(ledger->w, "GET", path, NULL, NULL) == 200,
+    ck_assert_msg(whole_http(context, "GET", path, NULL, NULL) == 200,
                   "%s of a complete target is not there", path);
-    ledger->partitions++;
 }
 
-static void take_capture(void *context, const cJSON *item)
+static void expect_truth(struct whole *w, const char *id)
 {
-    struct ledger *ledger = context;
     const cJSON *target;
-    cJSON *capture = whole_capture_final(ledger->w, whole_str(item, "capture"));
-    bool complete = strcmp(whole_str(capture, "status"), "complete") == 0;
-    ledger->complete += complete;
-    ledger->incomplete += !complete;
+    cJSON *capture = whole_capture_final(w, id);
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(capture, "verdict");
+    ck_assert_msg(cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(verdict, "complete")), "%s",
+                  whole_str(verdict, "text"));
     cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets"))
     {
         if (strcmp(whole_str(target, "status"), "complete") == 0)
-            whole_target_keys(target, look_for, ledger);
+            whole_target_keys(target, look_for, w);
     }
     cJSON_Delete(capture);
 }
 
-static unsigned captures_until_loss(const struct whole *w, const struct load *load)
+/* ---- a disk of its own ---- */
+
+struct disk {
+    struct whole w;
+    char *folder, *filler;
+    bool mounted;
+};
+
+static void disk_begin(struct disk *d, const char *spool)
 {
-    struct agent_facts facts = {0, 0};
-    unsigned captures = 0;
-    while (facts.lost == 0) {
-        ck_assert_uint_lt(captures, CAPTURES_MAX);
-        load_wait_events(load, 2000);
-        (void)whole_capture(w, "{\"selector\":\"service=load\",\"pre_ms\":300,"
-                               "\"deadline_ms\":2000}");
-        captures++;
-        (void)whole_list(w, "/api/v1/agents", take_facts, &facts);
+    char agent[128];
+    (void)snprintf(agent, sizeof agent, "\"ring\":{\"bytes\":4194304},\"spool\":{\"max_bytes\":%s}",
+                   spool);
+    whole_init(&d->w, "\"store\":{\"min_free_bytes\":16777216,\"segment_bytes\":1048576}", agent);
+    d->folder = whole_path(&d->w, "collector");
+    d->filler = path_join(d->folder, "filler");
+    d->mounted = disk_mount(d->folder);
+    if (!d->mounted) {
+        fprintf(stderr, "skipped: a file system of its own is not permitted: %s\n",
+                strerror(errno));
+        return;
     }
-    fprintf(stderr, "%u captures, %.0f partitions kept, %.0f lost\n", captures, facts.kept,
-            facts.lost);
-    ck_assert_double_gt(facts.kept, 0);
-    return captures;
+    whole_collector_start(&d->w);
+    whole_agent_start(&d->w);
+}
+
+static void disk_end(struct disk *d)
+{
+    if (d->mounted) {
+        whole_stop(&d->w.agent);
+        whole_stop(&d->w.collector);
+        (void)umount2(d->folder, MNT_DETACH);
+    }
+    free(d->filler);
+    free(d->folder);
+    whole_fini(&d->w);
 }
 
 START_TEST(a_full_disk_is_waited_out_within_the_spools_bound)
 {
-    struct whole w;
+    struct disk d;
     struct load load;
-    struct load_options options = {.service = "load", .threads = 2, .burst = 100, .pause_us = 1000};
-    whole_init(&w, "\"store\":{\"min_free_bytes\":16777216,\"segment_bytes\":1048576}",
-               "\"ring\":{\"bytes\":1048576},\"spool\":{\"max_bytes\":1048576}");
-    char *folder = whole_path(&w, "collector"), *filler = path_join(folder, "filler");
-    if (!disk_mount(folder)) {
-        fprintf(stderr, "skipped: a file system of its own is not permitted: %s\n",
-                strerror(errno));
-    } else {
-        whole_collector_start(&w);
-        whole_agent_start(&w);
-        load_start(&w, &options, &load);
+    struct load_options options = {
+        .service = "load", .threads = 2, .burst = 300, .pause_us = 1000};
+    char id[ID_TEXT_BYTES];
+    disk_begin(&d, "1048576");
+    if (d.mounted) {
+        load_start(&d.w, &options, &load);
         load_wait_attached(&load);
-        whole_wait_live(&w, "service%3Dload", 1);
-        whole_serves(&w, "service=load");
-        disk_fill(filler);
-        unsigned captures = captures_until_loss(&w, &load);
-        ck_assert_msg(wait_until(is_not_ready, &w, 0), "the collector still calls itself ready");
-        ck_assert_int_le(folder_bytes(&w, "agent"), SPOOL_BYTES + (256 << 10));
-        ck_assert_int_eq(unlink(filler), 0);
-        ck_assert_msg(wait_until(is_ready, &w, 0), "the collector does not recover");
-        whole_wait_drained(&w);
-        struct ledger ledger = {.w = &w};
-        ck_assert_uint_eq(whole_list(&w, "/api/v1/captures", take_capture, &ledger), captures + 1);
-        fprintf(stderr, "%u complete, %u incomplete, %zu partitions\n", ledger.complete,
-                ledger.incomplete, ledger.partitions);
-        ck_assert_uint_gt(ledger.complete, 1);
-        ck_assert_uint_gt(ledger.incomplete, 0);
-        whole_serves(&w, "service=load");
+        whole_wait_live(&d.w, "service%3Dload", 1);
+        whole_serves(&d.w, "service=load");
+        stream_begin(&d.w, "service=load", id);
+        wait_stored(&d.w, id, 0);
+        disk_fill(d.folder, d.filler, MIN_FREE_BYTES / 2);
+        expect_refused(&d.w, d.folder);
+        ck_assert_msg(wait_until(has_lost, &d.w, LONG_MS), "the spool takes more than its bound");
+        ck_assert_int_le(folder_bytes(&d.w, "agent"), SPOOL_BYTES + (256 << 10));
+        ck_assert_int_eq(unlink(d.filler), 0);
+        ck_assert_msg(wait_until(is_ready, &d.w, 0), "the collector does not recover");
+        stream_stop(&d.w, id);
+        whole_wait_drained(&d.w);
+        expect_truth(&d.w, id);
+        whole_serves(&d.w, "service=load");
         load_free(&load);
-        whole_stop(&w.agent);
-        whole_stop(&w.collector);
-        (void)umount2(folder, MNT_DETACH);
     }
-    free(filler);
-    free(folder);
-    whole_fini(&w);
+    disk_end(&d);
+}
+END_TEST
+
+/* The event numbers of `load` in the stream: without a hole, up to what was written at its stop. */
+static void expect_whole(const struct whole *w, const char *id, const uint64_t *stopped)
+{
+    struct tally tally;
+    struct buf bytes = {0};
+    char path[96];
+    cJSON *json = whole_capture_final(w, id);
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(json, "verdict");
+    ck_assert_msg(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(verdict, "complete")), "%s",
+                  whole_str(verdict, "text"));
+    cJSON_Delete(json);
+    (void)snprintf(path, sizeof path, "/api/v1/captures/%s/trace", id);
+    ck_assert_int_eq(whole_http(w, "GET", path, NULL, &bytes), 200);
+    tally_trace(&bytes, &tally);
+    buf_fini(&bytes);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_uint_eq(tally.threads[i].holes, 0);
+        ck_assert_uint_ge(tally.threads[i].last + 1, stopped[i]);
+    }
+}
+
+/* A stream runs into the full disk; an older capture is deleted for it. */
+START_TEST(deleting_makes_room_and_nothing_that_was_kept_is_lost)
+{
+    struct disk d;
+    struct load old, load;
+    struct load_options fast = {.service = "old", .threads = 4, .burst = 2000, .pause_us = 1000};
+    struct load_options slow = {.service = "load", .threads = 2, .burst = 20, .pause_us = 1000};
+    char id[ID_TEXT_BYTES], old_id[ID_TEXT_BYTES], path[96];
+    uint64_t stopped[2];
+    disk_begin(&d, "67108864");
+    if (d.mounted) {
+        load_start(&d.w, &fast, &old);
+        whole_wait_live(&d.w, "service%3Dold", 1);
+        stream_begin(&d.w, "service=old", old_id);
+        wait_stored(&d.w, old_id, 5 << 18);
+        stream_stop(&d.w, old_id);
+        load_free(&old);
+        cJSON_Delete(whole_capture_final(&d.w, old_id));
+        load_start(&d.w, &slow, &load);
+        whole_wait_live(&d.w, "service%3Dload", 1);
+        stream_begin(&d.w, "service=load", id);
+        wait_stored(&d.w, id, 0);
+        disk_fill(d.folder, d.filler, MIN_FREE_BYTES + (64 << 10));
+        expect_refused(&d.w, d.folder);
+        ck_assert_uint_gt(disk_free(d.folder), MIN_FREE_BYTES - (1 << 20));
+        ck_assert_msg(wait_until(has_kept, &d.w, 0), "the agent keeps nothing");
+        (void)snprintf(path, sizeof path, "/api/v1/captures/%s", old_id);
+        ck_assert_int_eq(whole_http(&d.w, "DELETE", path, NULL, NULL), 204);
+        ck_assert_msg(wait_until(is_ready, &d.w, 0), "deleting has made no room");
+        for (int i = 0; i < 2; i++)
+            stopped[i] = load.page->committed[i];
+        stream_stop(&d.w, id);
+        whole_wait_drained(&d.w);
+        expect_whole(&d.w, id, stopped);
+        load_free(&load);
+    }
+    disk_end(&d);
 }
 END_TEST
 
 int main(void)
 {
-    return suite_run(
-        suite_of("whole_disk_full", a_full_disk_is_waited_out_within_the_spools_bound, NULL));
+    return suite_run(suite_of("whole_disk_full",
+                              a_full_disk_is_waited_out_within_the_spools_bound,
+                              deleting_makes_room_and_nothing_that_was_kept_is_lost, NULL));
 }

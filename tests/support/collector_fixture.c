@@ -13,14 +13,16 @@
 
 void fixture_write_config(struct fixture *f)
 {
-    char text[1024];
+    char text[2048];
     snprintf(text, sizeof text,
              "{\"listen\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\","
-             "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s/data\",\"store\":{\"min_free_bytes\":0},"
+             "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s/data\",\"store\":{%s},"
              "\"log\":{\"level\":\"error\"},\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3000},"
              "\"captures\":{\"deadline_ms\":20000},"
-             "\"http\":{\"receive_ms\":500,\"drain_ms\":2000,\"threads\":2}}",
-             f->data_port, f->control_port, f->http_port, f->folder);
+             "\"http\":{\"receive_ms\":500,\"drain_ms\":2000,\"threads\":2}%s}",
+             f->data_port, f->control_port, f->http_port, f->folder,
+             f->store != NULL ? f->store : "\"min_free_bytes\":0",
+             f->members != NULL ? f->members : "");
     f->config_path = path_join(f->folder, "collector.json");
     file_write_text(f->config_path, text);
 }
@@ -45,7 +47,14 @@ static void stop(struct fixture *f)
 
 void fixture_start(struct fixture *f)
 {
+    fixture_start_with(f, NULL, NULL);
+}
+
+void fixture_start_with(struct fixture *f, const char *store, const char *members)
+{
     memset(f, 0, sizeof *f);
+    f->store = store;
+    f->members = members;
     http_client_init();
     f->folder = temp_dir_new();
     f->data_port = free_port();

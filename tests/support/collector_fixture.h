@@ -13,11 +13,15 @@
 struct fixture {
     struct collector collector;
     char *folder, *config_path;
+    const char *store, *members; /* further settings, as given to fixture_start_with */
     uint16_t data_port, control_port, http_port;
     struct wire_agent agent;
 };
 
-void fixture_start(struct fixture *f);   /* with an agent that has said HELLO */
+void fixture_start(struct fixture *f); /* with an agent that has said HELLO */
+/* The same with the members of "store", and further ones of the whole with a comma before (NULL:
+ * the usual). */
+void fixture_start_with(struct fixture *f, const char *store, const char *members);
 void fixture_restart(struct fixture *f); /* the collector alone */
 void fixture_stop(struct fixture *f);
 

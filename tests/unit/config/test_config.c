@@ -13,6 +13,7 @@ struct sample {
     uint64_t spool_bytes, any;
     bool json;
     struct config_strs hosts;
+    struct config_map shares;
 };
 
 static const struct config_param params[] = {
@@ -22,6 +23,7 @@ static const struct config_param params[] = {
     CONFIG_U64(struct sample, any, "spool.deep.any", 0, 0, UINT64_MAX, "Any number | at all"),
     CONFIG_BOOL(struct sample, json, "log.json", true, "JSON lines"),
     CONFIG_STRS(struct sample, hosts, "hosts", "Names"),
+    CONFIG_MAP(struct sample, shares, "shares", 1, UINT64_MAX, "Numbers of names"),
     {0}};
 
 /* Loads text as a file; the file's name is cut from the error. */
@@ -61,10 +63,10 @@ START_TEST(file_replaces_defaults)
 {
     struct sample s;
     char error[256] = "";
-    int status =
-        load("{\"socket\":\"/a\",\"spool\":{\"max_bytes\":\"17\",\"deep\":{\"any\":"
-             "\"18446744073709551615\"}},\"log\":{\"json\":false},\"hosts\":[\"a\",\"b\"]}",
-             &s, error, sizeof error);
+    int status = load("{\"socket\":\"/a\",\"spool\":{\"max_bytes\":\"17\",\"deep\":{\"any\":"
+                      "\"18446744073709551615\"}},\"log\":{\"json\":false},\"hosts\":[\"a\",\"b\"],"
+                      "\"shares\":{\"a.b\":7,\"c\":\"18446744073709551615\"}}",
+                      &s, error, sizeof error);
     ck_assert_msg(status == SKEIN_OK, "%s", error);
     ck_assert_str_eq(s.socket, "/a");
     ck_assert_uint_eq(s.spool_bytes, 17);
@@ -72,7 +74,39 @@ START_TEST(file_replaces_defaults)
     ck_assert(!s.json);
     ck_assert_uint_eq(s.hosts.count, 2);
     ck_assert_str_eq(s.hosts.items[1], "b");
+    ck_assert_uint_eq(s.shares.count, 2);
+    ck_assert_str_eq(s.shares.items[0].name, "a.b");
+    ck_assert_uint_eq(s.shares.items[0].number, 7);
+    ck_assert(s.shares.items[1].number == UINT64_MAX);
     config_free(params, &s);
+}
+END_TEST
+
+START_TEST(parameters_that_differ_are_told)
+{
+    static const char *const texts[] = {"{}",
+                                        "{\"socket\":\"/b\"}",
+                                        "{\"spool\":{\"max_bytes\":17}}",
+                                        "{\"log\":{\"json\":false}}",
+                                        "{\"hosts\":[\"a\"]}",
+                                        "{\"hosts\":[\"b\"]}",
+                                        "{\"shares\":{\"a\":1}}",
+                                        "{\"shares\":{\"a\":2}}",
+                                        "{\"shares\":{\"b\":2}}"};
+    enum { COUNT = sizeof texts / sizeof *texts };
+    struct sample s[COUNT];
+    char error[256];
+    for (unsigned i = 0; i < COUNT; i++)
+        ck_assert_int_eq(load(texts[i], &s[i], error, sizeof error), SKEIN_OK);
+    for (unsigned i = 0; i < COUNT; i++)
+        for (unsigned j = 0; j < COUNT; j++) {
+            unsigned differ = 0;
+            for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
+                differ += config_differs(p, &s[i], &s[j]);
+            ck_assert_int_eq(differ > 0, i != j);
+        }
+    for (unsigned i = 0; i < COUNT; i++)
+        config_free(params, &s[i]);
 }
 END_TEST
 
@@ -94,6 +128,10 @@ START_TEST(wrong_files_name_key_and_expectation)
         {"{\"log\":{\"json\":1}}", "log.json: must be true or false"},
         {"{\"hosts\":\"a\"}", "hosts: must be a list of texts"},
         {"{\"hosts\":[\"a\",1]}", "hosts[1]: must be text"},
+        {"{\"shares\":[]}", "shares: must be an object of names and numbers"},
+        {"{\"shares\":{\"a\":0}}",
+         "shares.a: must be a whole number from 1 to 18446744073709551615"},
+        {"{\"shares\":{\"a\":1,\"a\":2}}", "shares.a: is given twice"},
         {"{\"sokcet\":\"x\"}", "sokcet: unknown key; did you mean socket?"},
         {"{\"max_bytes\":20}", "max_bytes: unknown key; did you mean spool.max_bytes?"},
         {"{\"spool.max_bytes\":20}", "spool.max_bytes: unknown key; did you mean spool.max_bytes?"},
@@ -108,7 +146,8 @@ START_TEST(wrong_files_name_key_and_expectation)
         ck_assert_msg(load(wrong[i].text, &s, error, sizeof error) == SKEIN_INVALID, "%s",
                       wrong[i].text);
         ck_assert_str_eq(error, wrong[i].error);
-        ck_assert(!s.socket && !s.empty && !s.hosts.items && s.spool_bytes == 0 && !s.json);
+        ck_assert(!s.socket && !s.empty && !s.hosts.items && !s.shares.items &&
+                  s.spool_bytes == 0 && !s.json);
     }
 }
 END_TEST
@@ -128,7 +167,7 @@ START_TEST(out_of_memory_is_reported_and_leaves_nothing)
 {
     char *folder = temp_dir_new(), *file = path_join(folder, "c.json");
     unsigned failures = 0;
-    file_write_text(file, "{\"socket\":\"/a\",\"hosts\":[\"a\",\"b\"]}");
+    file_write_text(file, "{\"socket\":\"/a\",\"hosts\":[\"a\",\"b\"],\"shares\":{\"a\":1}}");
     for (unsigned n = 1;; n++) {
         struct sample s = {0};
         char error[128];
@@ -187,7 +226,9 @@ START_TEST(schema_has_every_key_and_its_bounds)
     ck_assert_int_eq(cJSON_GetObjectItem(number, "minimum")->valueint, 16);
     ck_assert_int_eq(cJSON_GetObjectItem(number, "maximum")->valueint, 4096);
     ck_assert(cJSON_IsFalse(cJSON_GetObjectItem(spool, "additionalProperties")));
-    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(root, "properties")), 5);
+    const cJSON *shares = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "properties"), "shares");
+    ck_assert(cJSON_IsObject(cJSON_GetObjectItem(shares, "additionalProperties")));
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(root, "properties")), 6);
     cJSON_Delete(root);
     free(text);
 }
@@ -196,8 +237,8 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of("config", without_a_file_there_are_defaults, file_replaces_defaults,
-                              wrong_files_name_key_and_expectation, missing_file_says_so,
-                              out_of_memory_is_reported_and_leaves_nothing,
+                              parameters_that_differ_are_told, wrong_files_name_key_and_expectation,
+                              missing_file_says_so, out_of_memory_is_reported_and_leaves_nothing,
                               help_and_markdown_have_a_row_for_each_parameter,
                               schema_has_every_key_and_its_bounds, NULL));
 }

@@ -46,7 +46,7 @@ static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t a
                   error);
     ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
-    struct ingest_settings settings = {address, assembling, wait_ms, NULL, 50};
+    struct ingest_settings settings = {address, assembling, wait_ms, NULL, 50, 0};
     struct ingest_hooks hooks = {.stored = count_stored, .agent_of = agent_seven};
     ck_assert_msg(ingest_start(&settings, store, index_, &hooks, &ingest, error, sizeof error) ==
                       SKEIN_OK,
@@ -350,7 +350,7 @@ START_TEST(disk_nearly_full_is_retry_and_visible)
     ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
     ck_assert_int_eq(ack.status, WIRE_RETRY);
     ck_assert_uint_gt(ack.retry_ms, 0);
-    ck_assert_str_eq(ingest_state(ingest), "disk nearly full");
+    ck_assert_int_eq(strncmp(ingest_state(ingest), "full: ", 6), 0);
     ck_assert_uint_eq(records_on_disk(), 0);
     buf_fini(&bytes);
     transport_free(&t);
@@ -426,7 +426,8 @@ START_TEST(sparse_segments_are_compacted_and_their_disk_is_given_back)
             partition_of(&key, 3000, &bytes);
             uint8_t *got = malloc(bytes.len);
             ck_assert_uint_eq(row.place.bytes, bytes.len);
-            ck_assert_int_eq(store_read(store, &row.place, 0, got, bytes.len), SKEIN_OK);
+            /* it may be moved again meanwhile */
+            ck_assert_int_eq(index_read(index_, &key, &row.place, 0, got, bytes.len), SKEIN_OK);
             ck_assert_int_eq(memcmp(got, bytes.data, bytes.len), 0);
             free(got);
         }
@@ -443,7 +444,7 @@ START_TEST(address_in_use_is_said)
 {
     char error[256] = "";
     collector_open(0, 0, 8 << 20, 1);
-    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 50};
+    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 50, 0};
     struct ingest *second;
     ck_assert_int_lt(ingest_start(&settings, store, index_, NULL, &second, error, sizeof error), 0);
     ck_assert_ptr_null(second);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * GET /storage: what takes how much room, and whether there is more. No state; any thread.
+ */
+#include <string.h>
+
+#include "api.h"
+#include "json.h"
+
+struct service_list {
+    const struct config_map *quotas;
+    cJSON *items;
+};
+
+static int add_service(void *context, const char *service, uint64_t bytes)
+{
+    struct service_list *list = context;
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "service", service);
+    json_add_u64(item, "bytes", bytes);
+    for (size_t i = 0; i < list->quotas->count; i++)
+        if (strcmp(list->quotas->items[i].name, service) == 0)
+            json_add_u64(item, "max_bytes", list->quotas->items[i].number);
+    cJSON_AddItemToArray(list->items, item);
+    return 0;
+}
+
+static cJSON *quota_json(struct collector *c)
+{
+    char words[RETENTION_WORDS];
+    cJSON *quota = cJSON_CreateObject();
+    bool met = retention_is_met(c->retention, words);
+    if (c->config.retention_max_bytes > 0)
+        json_add_u64(quota, "max_bytes", c->config.retention_max_bytes);
+    cJSON_AddStringToObject(quota, "status", met ? "ok" : "exceeded");
+    if (!met)
+        cJSON_AddStringToObject(quota, "reason", words);
+    return quota;
+}
+
+void api_storage(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {NULL};
+    struct collector *c = context;
+    uint64_t segments, bytes, end_segment, end_offset, live, dead, free_bytes, min_free_bytes;
+    if (!http_query_known(x, known))
+        return;
+    struct service_list services = {&c->config.retention_services, cJSON_CreateArray()};
+    int64_t listed = index_services(c->index, add_service, &services);
+    int status = index_usage(c->index, &live, &dead);
+    if (status == SKEIN_OK)
+        status = store_space(c->store, &free_bytes, &min_free_bytes);
+    if (listed < 0 || status != SKEIN_OK) {
+        cJSON_Delete(services.items);
+        api_failed(x, listed < 0 ? (int)listed : status, "the storage cannot be looked at");
+        return;
+    }
+    store_totals(c->store, &segments, &bytes, &end_segment, &end_offset);
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "status", free_bytes < min_free_bytes ? "full" : "ok");
+    json_add_u64(json, "bytes", bytes);
+    json_add_u64(json, "live_bytes", live);
+    json_add_u64(json, "dead_bytes", dead);
+    json_add_u64(json, "segments", segments);
+    json_add_u64(json, "free_bytes", free_bytes);
+    json_add_u64(json, "min_free_bytes", min_free_bytes);
+    cJSON_AddItemToObject(json, "quota", quota_json(c));
+    cJSON_AddItemToObject(json, "services", services.items);
+    http_reply_json(x, 200, json);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Owns the retention thread: a round about every second, first what has expired, then each
+ * service's quota, then that of all. Other threads enter through start, stop and is_met. Holds no
+ * lock while it deletes; who pins a capture at that moment is heard, as the engine looks again.
+ *
+ * Order: by when a capture was created, then by id. A capture whose every byte is also in one that
+ * is pinned or running is passed over: its deletion would free nothing. One whose bytes are shared
+ * with other captures is not, though they are freed with the last of them.
+ */
+#include "retention.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog.h"
+#include "clock.h"
+#include "log.h"
+#include "metrics.h"
+
+#define ROUND_NS     UINT64_C(1000000000)
+#define PAUSE_FACTOR 20 /* a round in vain is not repeated before so many times what it took */
+#define PAGE         64
+
+struct retention {
+    struct retention_settings settings;
+    struct store *store;
+    struct index *index;
+    struct catalog *catalog;
+    struct capture_engine *captures;
+    struct audit *audit;
+
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t wake;
+    bool stopping;
+    char words[RETENTION_WORDS]; /* why a quota is not met; "" where all are */
+};
+
+struct candidate {
+    struct capture_id id;
+    uint64_t created_ns, finished_ns, expires_ns;
+};
+struct page {
+    struct candidate items[PAGE];
+    size_t count;
+};
+
+static int page_add(void *context, const struct catalog_capture *row)
+{
+    struct page *page = context;
+    page->items[page->count++] =
+        (struct candidate){row->id, row->created_ns, row->finished_ns, row->expires_ns};
+    return page->count == PAGE;
+}
+
+static bool is_stopping(struct retention *r)
+{
+    pthread_mutex_lock(&r->lock);
+    bool stopping = r->stopping;
+    pthread_mutex_unlock(&r->lock);
+    return stopping;
+}
+
+/* ---- one deletion ---- */
+
+static void note(struct retention *r, const struct capture_id *id, const char *why,
+                 const char *result)
+{
+    char text[ID_TEXT_BYTES];
+    id_text(id->bytes, text);
+    struct audit_entry entry = {.actor = "retention",
+                                .action = "retention.delete",
+                                .object = text,
+                                .result = result,
+                                .detail = why};
+    audit_add(r->audit, &entry);
+    log_info("retention", "deleted", "capture", text, "why", why, "result", result, NULL);
+}
+
+/* SKEIN_OK; SKEIN_REFUSED: it may not go, or is gone; else a status: no more of them now. */
+static int retire(struct retention *r, const struct capture_id *id, uint64_t due_ns,
+                  const char *why)
+{
+    struct capture_id left = *id;
+    int status = capture_retire(r->captures, id, due_ns, why);
+    if (status == SKEIN_REFUSED || status == SKEIN_NOT_FOUND)
+        return SKEIN_REFUSED;
+    if (status == SKEIN_OK) {
+        note(r, id, why, "ok");
+        return SKEIN_OK;
+    }
+    metrics_add(retention_failed_total, 1);
+    if (!capture_exists(r->captures, &left))
+        note(r, id, why, "its partitions are not deleted yet, this is tried again");
+    else
+        log_warn("retention", "a capture cannot be deleted", "error", skein_status_text(status),
+                 NULL);
+    return status;
+}
+
+/* ---- time ---- */
+
+static void expire(struct retention *r)
+{
+    struct page page;
+    do {
+        uint64_t now_ns = clock_realtime_ns();
+        page.count = 0;
+        if (catalog_expired(r->catalog, now_ns, page_add, &page) < 0) {
+            log_warn("retention", "the catalog cannot be read: nothing expires now", NULL);
+            return;
+        }
+        for (size_t i = 0; i < page.count && !is_stopping(r); i++) {
+            char why[160], ended[CLOCK_TEXT_BYTES];
+            clock_text(page.items[i].finished_ns, ended);
+            snprintf(why, sizeof why,
+                     "ttl_ms: it ended at %s and was to be kept for %" PRIu64 " ms", ended,
+                     (page.items[i].expires_ns - page.items[i].finished_ns) / 1000000u);
+            int status = retire(r, &page.items[i].id, now_ns, why);
+            metrics_add(retention_expired_total, status == SKEIN_OK);
+            if (status < 0 && status != SKEIN_REFUSED)
+                return;
+        }
+    } while (page.count == PAGE && !is_stopping(r));
+}
+
+/* ---- quotas ---- */
+
+struct quota {
+    const char *service; /* NULL: of all */
+    uint64_t max_bytes;
+    uint64_t bytes;  /* what counts */
+    uint64_t target; /* what it is brought down to */
+};
+
+static int service_add(void *context, const char *service, uint64_t bytes)
+{
+    struct quota *quota = context;
+    if (strcmp(service, quota->service) != 0)
+        return 0;
+    quota->bytes = bytes;
+    return 1;
+}
+
+/* 1: captures must go; 0; or a status. */
+static int quota_measure(struct retention *r, struct quota *quota)
+{
+    uint64_t segments, disk, end_segment, end_offset, live, dead;
+    quota->bytes = 0;
+    quota->target = quota->max_bytes;
+    if (quota->service != NULL) {
+        int64_t n = index_services(r->index, service_add, quota);
+        return n < 0 ? (int)n : quota->bytes > quota->target;
+    }
+    store_totals(r->store, &segments, &disk, &end_segment, &end_offset);
+    if (quota->max_bytes == 0 || disk <= quota->max_bytes)
+        return 0;
+    int status = index_usage(r->index, &live, &dead);
+    quota->bytes = disk > dead ? disk - dead : 0;
+    quota->target -= quota->max_bytes / 8;
+    return status < 0 ? status : quota->bytes > quota->target;
+}
+
+static void quota_why(const struct quota *quota, uint64_t frees, char why[RETENTION_WORDS])
+{
+    if (quota->service != NULL)
+        snprintf(why, RETENTION_WORDS,
+                 "retention.services: %.64s has %" PRIu64 " bytes and may have %" PRIu64
+                 "; it was the oldest that is neither pinned nor running, and freed %" PRIu64
+                 " bytes of it",
+                 quota->service, quota->bytes, quota->max_bytes, frees);
+    else
+        snprintf(why, RETENTION_WORDS,
+                 "retention.max_bytes: segments may take %" PRIu64 " bytes, %" PRIu64
+                 " were needed; it was the oldest that is neither pinned nor running, and freed "
+                 "%" PRIu64 " bytes",
+                 quota->max_bytes, quota->bytes, frees);
+}
+
+struct id_list {
+    struct capture_id *ids;
+    size_t count, room;
+};
+
+static int id_add(void *context, const struct capture_id *id)
+{
+    struct id_list *list = context;
+    if (list->count == list->room) {
+        size_t room = list->room * 2 + 64;
+        struct capture_id *grown = realloc(list->ids, room * sizeof *grown);
+        if (grown == NULL)
+            return 1;
+        list->ids = grown;
+        list->room = room;
+    }
+    list->ids[list->count++] = *id;
+    return 0;
+}
+
+static int protect(struct retention *r)
+{
+    struct id_list list = {NULL, 0, 0};
+    int64_t rows = catalog_protected(r->catalog, id_add, &list);
+    int status = rows < 0                      ? (int)rows
+                 : list.count < (uint64_t)rows ? SKEIN_NO_MEMORY
+                                               : index_protect(r->index, list.ids, list.count);
+    free(list.ids);
+    return status;
+}
+
+/* Deletes of a page what must go. 1: it is enough; 0; or a status. */
+static int page_retire(struct retention *r, struct quota *quota, const struct page *page)
+{
+    for (size_t i = 0; i < page->count && !is_stopping(r); i++) {
+        const struct capture_id *id = &page->items[i].id;
+        char why[RETENTION_WORDS];
+        uint64_t now, later;
+        int status = index_frees(r->index, id, quota->service, &now, &later);
+        if (status < 0)
+            return status;
+        if (later == 0)
+            continue;
+        quota_why(quota, now, why);
+        status = retire(r, id, 0, why);
+        if (status == SKEIN_REFUSED)
+            continue;
+        if (status < 0)
+            return status;
+        metrics_add(retention_quota_total, 1);
+        status = quota_measure(r, quota);
+        if (status <= 0)
+            return status < 0 ? status : 1;
+    }
+    return 0;
+}
+
+/* SKEIN_OK; SKEIN_NOT_FOUND: nothing more may be deleted; or a status. */
+static int quota_enforce(struct retention *r, struct quota *quota)
+{
+    struct catalog_cursor after = {0};
+    struct page page;
+    int status = quota_measure(r, quota);
+    if (status <= 0)
+        return status;
+    status = protect(r);
+    while (status == SKEIN_OK && !is_stopping(r)) {
+        page.count = 0;
+        int64_t rows = catalog_oldest(r->catalog, &after, PAGE, page_add, &page);
+        if (rows <= 0)
+            return rows < 0 ? (int)rows : SKEIN_NOT_FOUND;
+        after.created_ns = page.items[page.count - 1].created_ns;
+        after.id = page.items[page.count - 1].id;
+        status = page_retire(r, quota, &page);
+    }
+    return status == 1 ? SKEIN_OK : status;
+}
+
+static void quota_explain(const struct quota *quota, int status, char words[RETENTION_WORDS])
+{
+    if (status == SKEIN_NOT_FOUND)
+        snprintf(words, RETENTION_WORDS,
+                 "retention.%s%s%.64s: %" PRIu64 " bytes are needed and %" PRIu64
+                 " allowed; what is left is pinned, running or shared with such captures: unpin or "
+                 "delete some, or allow more",
+                 quota->service != NULL ? "services" : "max_bytes",
+                 quota->service != NULL ? "." : "", quota->service != NULL ? quota->service : "",
+                 quota->bytes, quota->max_bytes);
+    else
+        snprintf(words, RETENTION_WORDS, "captures cannot be deleted: %s",
+                 skein_status_text(status));
+}
+
+static void quotas_enforce(struct retention *r)
+{
+    const struct config_map *services = r->settings.services;
+    char words[RETENTION_WORDS] = "";
+    /* Behind the services comes that of all. */
+    for (size_t i = 0; i <= services->count && !is_stopping(r); i++) {
+        struct quota quota = {.max_bytes = r->settings.max_bytes};
+        if (i < services->count)
+            quota = (struct quota){.service = services->items[i].name,
+                                   .max_bytes = services->items[i].number};
+        int status = quota_enforce(r, &quota);
+        if (status < 0 && words[0] == '\0')
+            quota_explain(&quota, status, words);
+    }
+    metrics_set(retention_over, words[0] != '\0');
+    pthread_mutex_lock(&r->lock);
+    bool news = words[0] != '\0' && r->words[0] == '\0';
+    memcpy(r->words, words, sizeof words);
+    pthread_mutex_unlock(&r->lock);
+    if (news)
+        log_warn("retention", "a quota is exceeded", "why", words, NULL);
+}
+
+/* ---- the thread ---- */
+
+/* False: the end. */
+static bool wait_until(struct retention *r, uint64_t due_ns)
+{
+    struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
+    pthread_mutex_lock(&r->lock);
+    while (!r->stopping && clock_monotonic_ns() < due_ns)
+        pthread_cond_timedwait(&r->wake, &r->lock, &due);
+    bool go_on = !r->stopping;
+    pthread_mutex_unlock(&r->lock);
+    return go_on;
+}
+
+static void *thread_run(void *argument)
+{
+    struct retention *r = argument;
+    uint64_t due_ns = clock_monotonic_ns(), quotas_ns = 0;
+    while (wait_until(r, due_ns)) {
+        char words[RETENTION_WORDS];
+        uint64_t begin_ns = clock_monotonic_ns();
+        due_ns = begin_ns + ROUND_NS;
+        expire(r);
+        /* Bytes that wait to be deleted would count, and others would go in their place. */
+        if (begin_ns < quotas_ns || capture_is_purging(r->captures))
+            continue;
+        quotas_enforce(r);
+        uint64_t end_ns = clock_monotonic_ns();
+        quotas_ns = retention_is_met(r, words) ? 0 : end_ns + (end_ns - begin_ns) * PAUSE_FACTOR;
+    }
+    return NULL;
+}
+
+static void retention_free(struct retention *r)
+{
+    pthread_cond_destroy(&r->wake);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+int retention_start(const struct retention_settings *settings, struct store *store,
+                    struct index *index, struct catalog *catalog, struct capture_engine *captures,
+                    struct audit *audit, struct retention **out)
+{
+    *out = NULL;
+    struct retention *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return SKEIN_NO_MEMORY;
+    r->settings = *settings;
+    r->store = store;
+    r->index = index;
+    r->catalog = catalog;
+    r->captures = captures;
+    r->audit = audit;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&r->lock, NULL);
+    if (pthread_create(&r->thread, NULL, thread_run, r) != 0) {
+        retention_free(r);
+        return SKEIN_NO_MEMORY;
+    }
+    *out = r;
+    return SKEIN_OK;
+}
+
+void retention_stop(struct retention **retention)
+{
+    struct retention *r = *retention;
+    if (r == NULL)
+        return;
+    *retention = NULL;
+    pthread_mutex_lock(&r->lock);
+    r->stopping = true;
+    pthread_cond_signal(&r->wake);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    retention_free(r);
+}
+
+bool retention_is_met(struct retention *retention, char words[RETENTION_WORDS])
+{
+    pthread_mutex_lock(&retention->lock);
+    memcpy(words, retention->words, RETENTION_WORDS);
+    pthread_mutex_unlock(&retention->lock);
+    return words[0] == '\0';
+}
