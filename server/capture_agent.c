@@ -192,7 +192,7 @@ static void become_sample(struct capture_engine *e, struct capture *c,
         c->selector = selector;
     }
     capture_touch(e, c);
-    capture_publish(e, c, "capture.created");
+    capture_publish(e, c, "capture.created", NULL);
     capture_audit_created(e, c);
 }
 

@@ -145,7 +145,9 @@ static int compact_step(struct ingest *in)
         percent = COMPACT_URGENT;
     if (in->compact_segment == 0)
         status = percent > 0 ? index_sparse_segment(in->index, percent, &in->compact_segment) : 0;
-    if (status <= 0)
+    if (status == 0)
+        return ingest_reclaim(in); /* what could not be removed before */
+    if (status < 0)
         return status;
     struct partition_row *rows = calloc(COMPACT_ROWS, sizeof *rows);
     if (!rows)

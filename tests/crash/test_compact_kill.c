@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kill -9 of a collector at random moments while it deletes captures and compacts: no partition of
- * another capture is lost or double, and nothing of a capture whose deletion was reported comes
- * back, also in an index that is made anew. The program runs itself as the collector:
- * test_compact_kill collector FOLDER ADDRESS. SKEIN_CRASH_ROUNDS sets the number of kills.
+ * kill -9 of a collector at random moments while it deletes captures and compacts, because little
+ * is alive or because it has too little disk: no partition of another capture is lost or double,
+ * and nothing of a capture whose deletion was reported comes back, also in an index that is made
+ * anew. The program runs itself as the collector: test_compact_kill collector FOLDER ADDRESS.
+ * SKEIN_CRASH_ROUNDS sets the number of kills.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -45,14 +46,15 @@ static struct index *index_at(const char *folder, struct store *store)
 }
 
 /* Deletes one capture after the other; each is noted in FOLDER/done when its deletion has returned.
- */
+ * Compacts what is sparse, or with every second process id all that is worth it. */
 static int collector_main(const char *folder, const char *address)
 {
     char error[256] = "", *path = path_join(folder, "done");
     struct store *store = store_at(folder);
     struct index *index = index_at(folder, store);
     struct ingest *ingest;
-    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 90, 0};
+    bool urgent = getpid() % 2 == 0;
+    struct ingest_settings settings = {address, 1 << 20, 1, NULL, urgent ? 0 : 90, urgent ? 1 : 0};
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     off_t done = lseek(fd, 0, SEEK_END);
     if (fd < 0 || done < 0 ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every write, sync, truncation and creation of the store fails once, at each place in turn, with
- * "input/output error" and with "no space": what was reported durable is there after a restart, and
- * a sync that failed is never believed afterwards. The linker puts the functions below before
- * segment_io's.
+ * Every write, sync, truncation, creation and removal of the store fails once, at each place in
+ * turn, with "input/output error" and with "no space": what was reported durable is there after a
+ * restart, and a sync that failed is never believed afterwards. The linker puts the functions below
+ * before segment_io's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +22,13 @@ int __real_segment_io_sync(int fd);
 int __real_segment_io_truncate(int fd, uint64_t bytes);
 int __real_segment_io_create(int folder, const char *name, int *fd);
 int __real_segment_io_sync_folder(int folder);
+int __real_segment_io_remove(int folder, const char *name);
 int __wrap_segment_io_write(int fd, const struct iovec *parts, int count, uint64_t offset);
 int __wrap_segment_io_sync(int fd);
 int __wrap_segment_io_truncate(int fd, uint64_t bytes);
 int __wrap_segment_io_create(int folder, const char *name, int *fd);
 int __wrap_segment_io_sync_folder(int folder);
+int __wrap_segment_io_remove(int folder, const char *name);
 
 static long calls, fail_at; /* the fail_at-th call from now fails; 0: none */
 static long fail_count;     /* and so many behind it */
@@ -85,6 +87,12 @@ int __wrap_segment_io_sync_folder(int folder)
 {
     int status = fault();
     return status ? status : __real_segment_io_sync_folder(folder);
+}
+
+int __wrap_segment_io_remove(int dir, const char *name)
+{
+    int status = fault();
+    return status ? status : __real_segment_io_remove(dir, name);
 }
 
 static char *folder;
@@ -311,11 +319,11 @@ static void index_reopen(const char *path, struct store **store, struct index **
     ck_assert_int_ge(index_query(*index, &all, row_count, NULL), 0);
 }
 
-/* Twelve partitions, even ones of capture 1, odd ones of capture 2; 1 is also shared with 1. */
-static void captures_put(struct store *store, struct index *index)
+/* Partitions, even ones of capture 1, odd ones of capture 2; 1 is also shared with 1. */
+static void captures_put(struct store *store, struct index *index, uint64_t count)
 {
     struct buf bytes = {0};
-    for (uint64_t i = 0; i < 12; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         struct store_record record = {.key = key_of(1, 1, i), .capture = capture_of(1 + i % 2)};
         struct store_place place;
         struct partition_footer footer;
@@ -363,7 +371,7 @@ START_TEST(any_failing_call_of_a_deletion_brings_nothing_back)
         (void)snprintf(name, sizeof name, "run-%ld", n);
         char *path = path_join(folder, name);
         index_reopen(path, &store, &index, false);
-        captures_put(store, index);
+        captures_put(store, index, 12);
         int deleted = delete_with_fault(store, index, (n + 1) / 2, faults[n % 2]);
         index_reopen(path, &store, &index, false);
         unsigned gone = rows_found[1];
@@ -390,18 +398,118 @@ START_TEST(any_failing_call_of_a_deletion_brings_nothing_back)
 }
 END_TEST
 
+/* ---- compaction ---- */
+
+static bool is_compact(void *context)
+{
+    uint64_t segment;
+    size_t count = 1;
+    return index_sparse_segment(context, 95, &segment) == 0 &&
+           index_empty_segments(context, &segment, &count) == SKEIN_OK && count == 0;
+}
+
+static int row_same(void *context, const struct partition_row *row)
+{
+    struct buf want = {0};
+    partition_of(&row->record.key, 1500, &want);
+    ck_assert_uint_eq(row->place.bytes, want.len);
+    uint8_t *got = malloc(want.len);
+    ck_assert_int_eq(store_read(context, &row->place, 0, got, want.len), SKEIN_OK);
+    ck_assert_int_eq(memcmp(got, want.data, want.len), 0);
+    free(got);
+    buf_fini(&want);
+    return 0;
+}
+
+static uint64_t bytes_of(struct store *store)
+{
+    uint64_t segments, bytes, end_segment, end_offset;
+    store_totals(store, &segments, &bytes, &end_segment, &end_offset);
+    return bytes;
+}
+
+/* 24 partitions of which every other one is deleted. */
+static void half_dead_put(struct store *store, struct index *index)
+{
+    struct capture_id gone = capture_of(2);
+    struct partition_key keys[16];
+    struct store_record records[16];
+    size_t done;
+    captures_put(store, index, 24);
+    int64_t count = index_only_of(index, &gone, keys, 16);
+    ck_assert_int_eq(count, 11);
+    memset(records, 0, sizeof records);
+    for (int64_t i = 0; i < count; i++)
+        records[i].key = keys[i];
+    ck_assert_int_eq(store_append_tombstones(store, records, (size_t)count, &done), SKEIN_OK);
+    ck_assert_int_eq(index_tombstones_add(index, records, done), SKEIN_OK);
+}
+
+/* Compacts with the at-th call failing (0: none); the calls that it took. */
+static long compact_with_fault(struct store *store, struct index *index, long at, int status)
+{
+    char error[256] = "", address[64];
+    struct ingest *ingest;
+    (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
+    struct ingest_settings settings = {address, 1 << 20, 1, NULL, 95, 0};
+    faults_set(at, 1, status);
+    ck_assert_int_eq(ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error),
+                     SKEIN_OK);
+    ck_assert_msg(wait_until(is_compact, index, 0), "call %ld: it is not compacted", at);
+    ingest_stop(&ingest);
+    long made = __atomic_load_n(&calls, __ATOMIC_RELAXED);
+    faults_set(0, 0, 0);
+    return made;
+}
+
+/* Whatever fails, what is alive stays and is there once, the room is given back, and an index that
+ * is made anew says the same. */
+START_TEST(any_failing_call_of_a_compaction_is_made_up_for)
+{
+    static const int faults[] = {SKEIN_IO, SKEIN_FULL};
+    long last = 1;
+    for (long n = 0; n <= last; n++) {
+        char name[32];
+        struct index *index = NULL;
+        struct store *store = NULL;
+        (void)snprintf(name, sizeof name, "run-%ld", n);
+        char *path = path_join(folder, name);
+        index_reopen(path, &store, &index, false);
+        half_dead_put(store, index);
+        uint64_t before = bytes_of(store);
+        long made = compact_with_fault(store, index, n, faults[n % 2]);
+        if (n == 0)
+            last = made;
+        ck_assert_uint_lt(bytes_of(store), before);
+        for (int anew = 0; anew < 2; anew++) {
+            index_reopen(path, &store, &index, anew);
+            ck_assert_msg(rows_found[0] == 12 && rows_found[1] == 1,
+                          "call %ld, anew %d: %u and %u rows", n, anew, rows_found[0],
+                          rows_found[1]);
+            struct partition_query all = {.to_ns = UINT64_MAX};
+            ck_assert_int_eq(index_query(index, &all, row_same, store), 13);
+        }
+        index_close(&index);
+        store_close(&store);
+        free(path);
+    }
+    ck_assert_int_gt(last, 10);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store_io");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 110);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, any_failing_call_loses_and_doubles_nothing);
     tcase_add_test(c, any_call_without_space_loses_and_doubles_nothing);
     tcase_add_test(c, bytes_of_a_failed_sync_are_not_believed_after_a_restart);
     tcase_add_test(c, faults_while_opening_are_returned_or_survived);
     tcase_add_test(c, agents_are_sent_back_while_the_disk_fails_and_served_again_after);
     tcase_add_test(c, any_failing_call_of_a_deletion_brings_nothing_back);
+    tcase_add_test(c, any_failing_call_of_a_compaction_is_made_up_for);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }
