@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The footer index in SQLite: opening, adding, rebuilding; index_delete.c deletes and shares,
- * index_series.c knows the processes' labels, index_query.c has the queries, index_usage.c says what
- * takes how much room. Owns folder/index.db,
- * two connections, no thread; any thread may call. Holds nothing that the store does not hold: a
- * lost or damaged file is made again from the segments, and a file that is behind is brought up to
- * the store's end at open.
+ * index_series.c knows the processes' labels, index_query.c has the queries, index_usage.c says
+ * what takes how much room. Owns folder/index.db, two connections, no thread; any thread may call.
+ * Holds nothing that the store does not hold: a lost or damaged file is made again from the
+ * segments, and a file that is behind is brought up to the store's end at open.
  *
  * Tables: partitions (one row each) · series (one for each process's description: when it was, how
  * many rows) · label (which series have it) · member (which captures have a partition) · segment
  * (what is alive in each) · deleted (captures) · tombstone (deleted partitions) · copy (records of
- * partitions on disk that are not the row's: deleted ones and doubles) · service (what each has, kept by
- * triggers) · meta (how far the store is indexed).
+ * partitions on disk that are not the row's: deleted ones and doubles) · service (what each has,
+ * kept by triggers) · meta (how far the store is indexed).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -236,8 +236,7 @@ START_TEST(a_full_disk_is_waited_out_within_the_spools_bound)
 {
     struct disk d;
     struct load load;
-    struct load_options options = {
-        .service = "load", .threads = 2, .burst = 300, .pause_us = 1000};
+    struct load_options options = {.service = "load", .threads = 2, .burst = 300, .pause_us = 1000};
     char id[ID_TEXT_BYTES];
     disk_begin(&d, "1048576");
     if (d.mounted) {
@@ -326,7 +325,6 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("whole_disk_full",
-                              a_full_disk_is_waited_out_within_the_spools_bound,
+    return suite_run(suite_of("whole_disk_full", a_full_disk_is_waited_out_within_the_spools_bound,
                               deleting_makes_room_and_nothing_that_was_kept_is_lost, NULL));
 }
