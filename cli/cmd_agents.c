@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * skein agents: the agents that the collector knows. One thread.
+ * skein agents: the agents that the collector knows, and whether they are let in. One thread.
  */
 #include "cli_resource.h"
 #include "cmd.h"
@@ -55,6 +55,8 @@ static int show_one(const struct api *api, const struct resource *r, const char 
         {"spool", "spool.bytes", TABLE_BYTES},
         {"spooled partitions", "spool.partitions", TABLE_NUMBER},
         {"lost in the spool", "lost.spool_events", TABLE_NUMBER},
+        {"enrolled", "enrolled", TABLE_TEXT},
+        {"revoked", "revoked", TABLE_TEXT},
         {"clock offset (ns)", "clock_offset_ns", TABLE_NUMBER},
         {"rules generation", "rules_generation", TABLE_NUMBER},
         {"starts", "epoch", TABLE_NUMBER},
@@ -71,6 +73,35 @@ static int show(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     return resource_each(&agents, o->collector, o->json, show_one, count, arguments);
+}
+
+static int revoke_one(const struct api *api, const struct resource *r, const char *name, bool json)
+{
+    struct buf path = {0};
+    buf_printf(&path, "%s/", r->folder);
+    api_segment(&path, name);
+    buf_printf(&path, ":revoke");
+    buf_put_u8(&path, 0);
+    int status = api_call(api, "POST", (const char *)path.data, NULL, NULL);
+    buf_fini(&path);
+    return status == CLI_OK ? resource_said(r, name, "revoked", json) : status;
+}
+
+static int revoke(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    return resource_each(&agents, o->collector, o->json, revoke_one, count, arguments);
+}
+
+static int forget_one(const struct api *api, const struct resource *r, const char *name, bool json)
+{
+    return resource_remove(api, r, name, "forgotten", json);
+}
+
+static int forget(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    return resource_each(&agents, o->collector, o->json, forget_one, count, arguments);
 }
 
 static const struct cli_command agents_ls = {
@@ -92,12 +123,36 @@ static const struct cli_command agents_show = {
     .run = show,
 };
 
-static const struct cli_command *const actions[] = {&agents_ls, &agents_show, NULL};
+static const struct cli_command agents_revoke = {
+    .name = "agents revoke",
+    .arguments = "AGENT...",
+    .summary = "End agents' sessions and refuse them from now on",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = CLI_ARGUMENTS_ANY,
+    .run = revoke,
+};
+static const struct cli_command agents_forget = {
+    .name = "agents forget",
+    .arguments = "AGENT...",
+    .summary = "Forget agents: they may join anew, with a token and another key",
+    .details = "Takes them and their processes out of the listings; what was captured stays. One\n"
+               "that speaks plain and still runs comes back.\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = CLI_ARGUMENTS_ANY,
+    .run = forget,
+};
+
+static const struct cli_command *const actions[] = {&agents_ls, &agents_show, &agents_revoke,
+                                                    &agents_forget, NULL};
 
 const struct cli_command cmd_agents = {
     .name = "agents",
     .arguments = "",
-    .summary = "List and show the agents that the collector knows",
+    .summary = "List, show, revoke and forget the agents that the collector knows",
     .examples =
         "  skein agents\n  skein agents -o json | jq '.[] | select(.status != \"online\")'\n",
     .actions = actions,

@@ -22,6 +22,14 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p); /* lock
 /* api_loss.c */
 void api_processes_get(void *context, struct http_exchange *x);
 void api_loss(void *context, struct http_exchange *x);
+/* api_enroll.c */
+void api_agents_revoke(void *context, struct http_exchange *x);
+void api_agents_delete(void *context, struct http_exchange *x);
+void api_join_tokens_list(void *context, struct http_exchange *x);
+void api_join_tokens_post(void *context, struct http_exchange *x);
+void api_join_tokens_delete(void *context, struct http_exchange *x);
+/* Since when the agent is enrolled, and revoked; nothing for one that is not. */
+void api_add_enrolment(struct enroll *enroll, cJSON *agent);
 /* api_captures.c */
 void api_captures_post(void *context, struct http_exchange *x);
 void api_captures_list(void *context, struct http_exchange *x);

@@ -92,6 +92,8 @@ void api_agents_list(void *context, struct http_exchange *x)
         return;
     }
     free(list);
+    for (cJSON *item = items->child; item != NULL; item = item->next)
+        api_add_enrolment(c->enroll, item);
     api_reply_items(x, items, count > limit ? next : NULL);
 }
 
@@ -109,9 +111,10 @@ void api_agents_get(void *context, struct http_exchange *x)
         json = a != NULL ? agent_json(a) : NULL;
         fleet_unlock(c->fleet);
     }
-    if (json != NULL)
+    if (json != NULL) {
+        api_add_enrolment(c->enroll, json);
         http_reply_json(x, 200, json);
-    else
+    } else
         http_problem(x, 404, NULL, "no agent %.64s; GET /api/v1/agents lists them",
                      http_part(x, 0));
 }

@@ -14,6 +14,8 @@ const struct http_route api_routes[] = {
     {"GET", V1 "/openapi.json", api_openapi, HTTP_PUBLIC},
     {"GET", V1 "/agents", api_agents_list, HTTP_VIEWER},
     {"GET", V1 "/agents/{}", api_agents_get, HTTP_VIEWER},
+    {"DELETE", V1 "/agents/{}", api_agents_delete, HTTP_ADMIN},
+    {"POST", V1 "/agents/{}:revoke", api_agents_revoke, HTTP_ADMIN},
     {"GET", V1 "/processes", api_processes_list, HTTP_VIEWER},
     {"GET", V1 "/processes/{}", api_processes_get, HTTP_VIEWER},
     {"GET", V1 "/loss", api_loss, HTTP_VIEWER},
@@ -49,4 +51,7 @@ const struct http_route api_routes[] = {
     {"GET", V1 "/tokens", api_tokens_list, HTTP_ADMIN},
     {"POST", V1 "/tokens", api_tokens_post, HTTP_ADMIN},
     {"DELETE", V1 "/tokens/{}", api_tokens_delete, HTTP_ADMIN},
+    {"GET", V1 "/join-tokens", api_join_tokens_list, HTTP_ADMIN},
+    {"POST", V1 "/join-tokens", api_join_tokens_post, HTTP_ADMIN},
+    {"DELETE", V1 "/join-tokens/{}", api_join_tokens_delete, HTTP_ADMIN},
     {NULL, NULL, NULL, 0}};

@@ -316,6 +316,12 @@ int catalog_put_agent(struct catalog *c, const struct catalog_agent *p)
                                  p->labels));
 }
 
+int catalog_delete_agent(struct catalog *c, uint64_t agent)
+{
+    return catalog_status(
+        db_run(c->db, "DELETE FROM agents WHERE agent=?", NULL, NULL, "i", I(agent)));
+}
+
 struct agent_walk {
     catalog_agent_fn *fn;
     void *context;

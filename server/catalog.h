@@ -202,6 +202,7 @@ struct catalog_agent {
 };
 typedef int catalog_agent_fn(void *context, const struct catalog_agent *agent);
 int catalog_put_agent(struct catalog *c, const struct catalog_agent *agent);
+int catalog_delete_agent(struct catalog *c, uint64_t agent);
 int64_t catalog_agents(struct catalog *c, catalog_agent_fn *fn, void *context);
 
 #endif

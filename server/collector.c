@@ -302,6 +302,23 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
     return status;
 }
 
+/* Control thread, by the gate. */
+static void agent_enrolled(void *context, uint64_t agent, const char *token_id)
+{
+    struct collector *c = context;
+    char id[AGENT_TEXT_BYTES], actor[AGENT_TEXT_BYTES + 8], detail[64];
+    agent_text(agent, id);
+    snprintf(actor, sizeof actor, "agent:%s", id);
+    snprintf(detail, sizeof detail, "by join token %s", token_id);
+    struct audit_entry entry = {
+        .actor = actor, .action = "agent.enroll", .object = id, .result = "ok", .detail = detail};
+    audit_add(c->audit, &entry);
+    cJSON *data = cJSON_CreateObject();
+    cJSON_AddStringToObject(data, "join_token", token_id);
+    struct event_note note = {.type = "agent.enrolled", .about = "agent", .name = id, .data = data};
+    events_publish(c->events, &note);
+}
+
 /* Who may speak in plain: anybody on loopback unless that is forbidden; on a network nobody, but by
  * a flag that says what it does. */
 static int make_gate(struct collector *c, char *error, size_t error_bytes)
@@ -330,8 +347,11 @@ static int make_gate(struct collector *c, char *error, size_t error_bytes)
                  "anybody who reaches the agents' ports is believed, and everybody on the "
                  "way can read: agents.insecure_plaintext_on_network is set",
                  NULL);
-    struct gate_settings settings = {
-        .enroll = c->enroll, .plain = !needs_key, .max_agents = g->max_agents};
+    struct gate_settings settings = {.enroll = c->enroll,
+                                     .plain = !needs_key,
+                                     .max_agents = g->max_agents,
+                                     .joined = agent_enrolled,
+                                     .context = c};
     return gate_new(&settings, &c->gate);
 }
 

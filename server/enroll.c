@@ -8,11 +8,13 @@
 #include "enroll.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,6 +129,23 @@ static int rotate(const char *folder, const struct seal_pair *pair, char *error,
     return SKEIN_IO;
 }
 
+static int change_keys(const char *folder, enum enroll_key_change change,
+                       const struct seal_pair *pair, char *error, size_t error_bytes)
+{
+    char path[4096];
+    if (change == ENROLL_ROTATE)
+        return rotate(folder, pair, error, error_bytes);
+    if (!key_path(folder, names[change == ENROLL_MAKE ? 0 : 1], path))
+        return SKEIN_IO;
+    if (change == ENROLL_MAKE)
+        return seal_file_write(path, pair, error, error_bytes);
+    if (unlink(path) == 0)
+        return SKEIN_OK;
+    int status = errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
+    snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+    return status;
+}
+
 int enroll_change_keys(const char *folder, enum enroll_key_change change, char *error,
                        size_t error_bytes)
 {
@@ -137,23 +156,20 @@ int enroll_change_keys(const char *folder, enum enroll_key_change change, char *
         snprintf(error, error_bytes, "no randomness, or too long a path");
         return SKEIN_IO;
     }
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+    /* One at a time: two rotations at once would put the key that agents have pinned out of both
+     * places. */
+    bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
+    int lock = there ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (lock < 0 || flock(lock, LOCK_EX) != 0) {
         snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+        if (lock >= 0)
+            close(lock);
         return SKEIN_IO;
     }
     seal_pair_make(&pair);
-    if (change == ENROLL_ROTATE) {
-        status = rotate(folder, &pair, error, error_bytes);
-    } else {
-        (void)key_path(folder, names[change == ENROLL_MAKE ? 0 : 1], path);
-        if (change == ENROLL_MAKE) {
-            status = seal_file_write(path, &pair, error, error_bytes);
-        } else if (unlink(path) != 0) {
-            snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
-            status = errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
-        }
-    }
+    status = change_keys(folder, change, &pair, error, error_bytes);
     seal_wipe(&pair, sizeof pair);
+    close(lock);
     return status;
 }
 
@@ -186,10 +202,18 @@ static int refuse(char *reason, size_t reason_bytes, const char *words)
     return SKEIN_REFUSED;
 }
 
-static int64_t use_token(struct enroll *e, const char *token, uint64_t now_ns)
+static void token_id(const uint8_t hash[32], char out[ENROLL_ID_BYTES])
+{
+    for (int i = 0; i < 8; i++)
+        snprintf(out + 2 * i, 3, "%02x", hash[i]);
+}
+
+static int64_t use_token(struct enroll *e, const char *token, uint64_t now_ns,
+                         char id[ENROLL_ID_BYTES])
 {
     uint8_t hash[32];
     seal_hash(token, strlen(token), hash);
+    token_id(hash, id);
     return db_run(e->db,
                   "UPDATE token SET uses_left=uses_left-1 WHERE hash=? AND uses_left>0 AND "
                   "expires>?",
@@ -197,12 +221,13 @@ static int64_t use_token(struct enroll *e, const char *token, uint64_t now_ns)
 }
 
 static int join(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
-                uint64_t now_ns, char *reason, size_t reason_bytes)
+                uint64_t now_ns, char by[ENROLL_ID_BYTES], char *reason, size_t reason_bytes)
 {
+    char id[ENROLL_ID_BYTES];
     int status = db_begin(e->db);
     if (status != SKEIN_OK)
         return status;
-    int64_t used = use_token(e, token, now_ns);
+    int64_t used = use_token(e, token, now_ns, id);
     int64_t put =
         used == 1
             ? db_run(e->db, "INSERT INTO agent(id,key,enrolled,revoked) VALUES(?,?,?,0)", NULL,
@@ -214,13 +239,16 @@ static int join(struct enroll *e, uint64_t agent, const struct seal_public *key,
                       "the join token is unknown, expired, revoked or used up");
     if (put < 0)
         return (int)put;
+    if (ended == SKEIN_OK)
+        memcpy(by, id, sizeof id);
     return ended;
 }
 
 int enroll_admit(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
-                 uint64_t now_ns, char *reason, size_t reason_bytes)
+                 uint64_t now_ns, char by[ENROLL_ID_BYTES], char *reason, size_t reason_bytes)
 {
     struct enroll_agent known;
+    by[0] = '\0';
     int64_t found = find_agent(e, agent, &known);
     if (found < 0)
         return (int)found;
@@ -233,13 +261,19 @@ int enroll_admit(struct enroll *e, uint64_t agent, const struct seal_public *key
                       "this agent is enrolled with another key; forget it, then join anew");
     if (agent == 0 || token[0] == '\0')
         return refuse(reason, reason_bytes, "this agent is not enrolled and sent no join token");
-    return join(e, agent, key, token, now_ns, reason, reason_bytes);
+    return join(e, agent, key, token, now_ns, by, reason, reason_bytes);
 }
 
 bool enroll_is_good(struct enroll *e, uint64_t agent)
 {
     struct enroll_agent known;
     return find_agent(e, agent, &known) > 0 && known.revoked_ns == 0;
+}
+
+int enroll_agent_find(struct enroll *e, uint64_t agent, struct enroll_agent *out)
+{
+    int64_t found = find_agent(e, agent, out);
+    return found < 0 ? (int)found : found == 0 ? SKEIN_NOT_FOUND : SKEIN_OK;
 }
 
 struct list_agents {
@@ -305,17 +339,11 @@ int64_t enroll_changes(struct enroll *e)
 
 /* ---- join tokens ---- */
 
-static void token_id(const uint8_t hash[32], char out[17])
-{
-    for (int i = 0; i < 8; i++)
-        snprintf(out + 2 * i, 3, "%02x", hash[i]);
-}
-
 int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, uint64_t uses,
-                        char text[ENROLL_TOKEN_BYTES])
+                        char id[ENROLL_ID_BYTES], char text[ENROLL_TOKEN_BYTES])
 {
     uint8_t secret[SEAL_KEY_BYTES], hash[32];
-    char letters[SEAL_TEXT_BYTES], id[17];
+    char letters[SEAL_TEXT_BYTES];
     seal_random(secret, sizeof secret);
     seal_key_text(secret, letters);
     snprintf(text, ENROLL_TOKEN_BYTES, TOKEN_HEAD "%s", letters);
@@ -346,8 +374,8 @@ static int list_token(void *context, struct db_row *row)
 int64_t enroll_tokens(struct enroll *e, enroll_token_fn *fn, void *context)
 {
     struct list_tokens l = {fn, context};
-    return db_run(e->db, "SELECT id,created,expires,uses_left FROM token ORDER BY created,id",
-                  list_token, &l, "");
+    return db_run(e->db, "SELECT id,created,expires,uses_left FROM token ORDER BY id", list_token,
+                  &l, "");
 }
 
 int enroll_token_revoke(struct enroll *e, const char *id)
@@ -367,12 +395,9 @@ static int open_database(struct enroll *e, char *error, size_t error_bytes)
         "CREATE TABLE IF NOT EXISTS changes(one INTEGER PRIMARY KEY CHECK(one=1), n INTEGER NOT "
         "NULL);"
         "INSERT OR IGNORE INTO changes VALUES(1,0);";
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s/enroll.db", e->folder) >= (int)sizeof path)
-        return SKEIN_IO;
-    int status = db_open(path, true, &e->db, error, error_bytes);
+    int status = db_open_private(e->folder, "enroll.db", &e->db, error, error_bytes);
     if (status == SKEIN_OK && (status = db_exec(e->db, schema)) != SKEIN_OK)
-        snprintf(error, error_bytes, "%s: %s", path, db_error(e->db));
+        snprintf(error, error_bytes, "%s/enroll.db: %s", e->folder, db_error(e->db));
     return status;
 }
 

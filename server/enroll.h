@@ -35,12 +35,16 @@ struct enroll_agent {
 };
 typedef int enroll_agent_fn(void *context, const struct enroll_agent *agent);
 
-/* Lets the agent in: its key is enrolled, or the token is good, which takes one use of it.
- * SKEIN_OK; SKEIN_REFUSED with a sentence for the agent's log in reason; SKEIN_IO, SKEIN_FULL,
- * SKEIN_BUSY: not now. */
+#define ENROLL_ID_BYTES 17 /* a token's id, 16 hex digits of its hash, and NUL */
+
+/* Lets the agent in: its key is enrolled, or the token is good, which takes one use of it; its id
+ * is then in by ("" where the agent was enrolled before). SKEIN_OK; SKEIN_REFUSED with a sentence
+ * for the agent's log in reason; SKEIN_IO, SKEIN_FULL, SKEIN_BUSY: not now. */
 int enroll_admit(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
-                 uint64_t now_ns, char *reason, size_t reason_bytes);
+                 uint64_t now_ns, char by[ENROLL_ID_BYTES], char *reason, size_t reason_bytes);
 bool enroll_is_good(struct enroll *e, uint64_t agent); /* enrolled and not revoked */
+/* SKEIN_OK, SKEIN_NOT_FOUND, or the database's status. */
+int enroll_agent_find(struct enroll *e, uint64_t agent, struct enroll_agent *out);
 int64_t enroll_agents(struct enroll *e, enroll_agent_fn *fn, void *context);
 /* Revoked: refused from now on, token or not. Forgotten: may join anew with a token and another
  * key. SKEIN_OK, SKEIN_NOT_FOUND, or the database's status. */
@@ -52,14 +56,18 @@ int64_t enroll_changes(struct enroll *e);
 /* ---- join tokens ---- */
 #define ENROLL_TOKEN_BYTES 48 /* "skj_" and 43 letters, NUL */
 struct enroll_token {
-    const char *id; /* 16 hex digits of its hash */
+    const char *id;
     uint64_t created_ns, expires_ns, uses_left;
 };
 typedef int enroll_token_fn(void *context, const struct enroll_token *token);
 
+#define ENROLL_TOKEN_NS_MAX (UINT64_C(366) * 86400 * 1000000000) /* how long one may be good */
+#define ENROLL_USES_MAX     1000000
+
 /* The token is in `text` and nowhere else. */
 int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, uint64_t uses,
-                        char text[ENROLL_TOKEN_BYTES]);
+                        char id[ENROLL_ID_BYTES], char text[ENROLL_TOKEN_BYTES]);
+/* By id, until fn returns not 0. */
 int64_t enroll_tokens(struct enroll *e, enroll_token_fn *fn, void *context);
 int enroll_token_revoke(struct enroll *e, const char *id); /* SKEIN_NOT_FOUND */
 

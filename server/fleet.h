@@ -127,6 +127,11 @@ void fleet_wake(struct fleet *f);
 struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent);
 /* all, from *at 0; NULL at the end */
 struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at);
+/* Its lease is over now. */
+void fleet_agent_end(struct fleet *f, struct fleet_agent *agent);
+/* Takes it out of tables and catalog, with its processes and what waits for it. One that says HELLO
+ * again is a new one. SKEIN_OK, or the catalog's status. */
+int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent);
 struct fleet_process *fleet_process_find(struct fleet *f, const struct process_uid *uid);
 struct fleet_process *fleet_process_next(struct fleet *f, size_t *at);
 /* Changes whenever a process comes or goes. */

@@ -190,16 +190,20 @@ void fleet_saved_agents(struct fleet *f)
     }
 }
 
+static void agent_free(struct fleet *f, struct fleet_agent *agent)
+{
+    fleet_drop_agent_commands(f, agent);
+    free(agent->list_have);
+    for (size_t i = 0; i < FLEET_SETS; i++)
+        free(agent->sets[i].refused);
+    free(agent);
+}
+
 void fleet_free_tables(struct fleet *f)
 {
     size_t at = 0;
-    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
-        fleet_drop_agent_commands(f, a);
-        free(a->list_have);
-        for (size_t i = 0; i < FLEET_SETS; i++)
-            free(a->sets[i].refused);
-        free(a);
-    }
+    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;)
+        agent_free(f, a);
     free(f->due);
     idmap_fini(&f->agents);
     at = 0;
@@ -538,7 +542,43 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
     }
 }
 
+int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
+{
+    uint8_t key[16];
+    int status = catalog_begin(f->catalog);
+    if (status == SKEIN_OK) {
+        status = catalog_delete_agent(f->catalog, agent->id);
+        int ended = catalog_end(f->catalog, status == SKEIN_OK);
+        status = status == SKEIN_OK ? ended : status;
+    }
+    if (status != SKEIN_OK)
+        return status;
+    fleet_agent_end(f, agent);
+    while (agent->processes != NULL) {
+        struct fleet_process *p = agent->processes;
+        agent->processes = p->next_of_agent;
+        idmap_remove(&f->processes, p->uid.bytes);
+        (void)owner_put(f, &p->uid, 0);
+        free(p);
+    }
+    agent_key(agent->id, key);
+    idmap_remove(&f->agents, key);
+    metrics_set(agents_known, f->agents.count);
+    agent_free(f, agent);
+    return SKEIN_OK;
+}
+
 /* ---- leases ---- */
+
+void fleet_agent_end(struct fleet *f, struct fleet_agent *agent)
+{
+    if (!agent->online)
+        return;
+    agent->online = false;
+    save_soon(f, agent);
+    if (f->hooks.agent_lost != NULL)
+        f->hooks.agent_lost(f->hooks.context, agent);
+}
 
 void fleet_check_leases(struct fleet *f)
 {
@@ -547,12 +587,9 @@ void fleet_check_leases(struct fleet *f)
     char id[AGENT_TEXT_BYTES];
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
         if (a->online && now - a->heard_ns > f->settings.lease_ms * 1000000u) {
-            a->online = false;
-            save_soon(f, a);
             agent_text(a->id, id);
             log_warn("control", "agent is silent", "agent", id, "host", a->host, NULL);
-            if (f->hooks.agent_lost != NULL)
-                f->hooks.agent_lost(f->hooks.context, a);
+            fleet_agent_end(f, a);
         }
         online += a->online;
         live += a->online ? a->processes_live : 0;

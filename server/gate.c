@@ -143,13 +143,15 @@ static void say(struct buf *answer, uint64_t id, const char *json)
     wire_frame_put(answer, WIRE_ERROR, id, json, strlen(json));
 }
 
+static void look(struct gate *g, uint64_t now_ns);
+
 /* Answers an OPEN; the body of the answer and its type, or nothing. */
 static void on_open(struct gate *g, const struct wire_frame *frame, struct buf *answer)
 {
     struct seal_pair keys[ENROLL_KEYS];
     struct seal_request request;
     struct buf body = {0};
-    char reason[SEAL_REASON_MAX + 1] = "", id[17];
+    char reason[SEAL_REASON_MAX + 1] = "", id[17], by[ENROLL_ID_BYTES] = "";
     metrics_add(seal_opens_total, 1);
     size_t count = may_open(g) ? enroll_keys(g->settings.enroll, keys) : 0;
     int status = seal_open_read(keys, count, frame->body, frame->body_bytes, &request);
@@ -160,8 +162,11 @@ static void on_open(struct gate *g, const struct wire_frame *frame, struct buf *
         seal_wipe(keys, sizeof keys);
         return;
     }
+    look(g, clock_monotonic_ns()); /* an agent that was forgotten may come back with another key */
     status = enroll_admit(g->settings.enroll, request.hello.agent, &request.agent,
-                          request.hello.token, clock_realtime_ns(), reason, sizeof reason);
+                          request.hello.token, clock_realtime_ns(), by, reason, sizeof reason);
+    if (by[0] != '\0' && g->settings.joined != NULL)
+        g->settings.joined(g->settings.context, request.hello.agent, by);
     snprintf(id, sizeof id, "%016llx", (unsigned long long)request.hello.agent);
     if (status == SKEIN_OK && accept_open(g, &request, keys, &body) == SKEIN_OK) {
         wire_frame_put(answer, WIRE_ACCEPT, frame->id, body.data, body.len);
@@ -301,20 +306,33 @@ static void drop_bad(struct gate *g)
     }
 }
 
+static void look(struct gate *g, uint64_t now_ns)
+{
+    g->looked_ns = now_ns;
+    int64_t changes = enroll_changes(g->settings.enroll);
+    if (changes >= 0 && changes != g->changes) {
+        drop_bad(g);
+        g->changes = changes;
+    }
+}
+
+void gate_look(struct gate *g)
+{
+    if (g == NULL)
+        return;
+    pthread_mutex_lock(&g->mutex);
+    look(g, clock_monotonic_ns());
+    pthread_mutex_unlock(&g->mutex);
+}
+
 void gate_tick(struct gate *g)
 {
     uint64_t now = clock_monotonic_ns();
     if (g == NULL)
         return;
     pthread_mutex_lock(&g->mutex);
-    if (now - g->looked_ns >= SECOND) {
-        g->looked_ns = now;
-        int64_t changes = enroll_changes(g->settings.enroll);
-        if (changes >= 0 && changes != g->changes) {
-            drop_bad(g);
-            g->changes = changes;
-        }
-    }
+    if (now - g->looked_ns >= SECOND)
+        look(g, now);
     pthread_mutex_unlock(&g->mutex);
 }
 

@@ -21,6 +21,10 @@ struct gate_settings {
     uint64_t max_agents;
     uint32_t renew_ms;       /* how long a session lasts; 0: an hour */
     uint32_t opens_a_second; /* handshakes; 0: 500 */
+    /* An agent has joined by this token. Control thread, which it must not hold up; it must not
+     * call the gate. May be NULL. */
+    void (*joined)(void *context, uint64_t agent, const char *token_id);
+    void *context;
 };
 int gate_new(const struct gate_settings *settings, struct gate **out); /* SKEIN_NO_MEMORY */
 void gate_free(struct gate **gate);
@@ -36,7 +40,9 @@ int gate_take(struct gate *gate, enum seal_channel channel, struct transport_mes
 int gate_make(struct gate *gate, enum seal_channel channel, const struct transport_peer *peer,
               uint8_t type, uint64_t id, const void *body, size_t n, void **message);
 
-/* Once a second or so: sessions of revoked agents end. */
+/* Sessions of revoked and forgotten agents end: at once, or, of those that another process has
+ * changed, once a second by the control thread. */
+void gate_look(struct gate *gate);
 void gate_tick(struct gate *gate);
 
 #endif

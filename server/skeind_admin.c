@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "audit.h"
 #include "clock.h"
 #include "enroll.h"
 
@@ -88,6 +90,26 @@ bool admin_parse(int argc, char **argv, struct admin *a)
     return false;
 }
 
+void admin_note(const struct collector_config *config, const char *folder, const char *action,
+                const char *object, bool ok)
+{
+    char error[512] = "", actor[32];
+    struct audit_settings settings = {folder, config->audit_keep_ms, config->audit_max_rows};
+    struct audit *audit;
+    if (audit_open(&settings, &audit, error, sizeof error) != SKEIN_OK) {
+        fprintf(stderr, "skeind: the audit log cannot be written: %s\n", error);
+        return;
+    }
+    snprintf(actor, sizeof actor, "uid:%u", (unsigned)geteuid());
+    struct audit_entry entry = {.actor = actor,
+                                .action = action,
+                                .object = object,
+                                .result = ok ? "ok" : "failed",
+                                .detail = "skeind"};
+    audit_add(audit, &entry);
+    audit_close(&audit);
+}
+
 static int say(const char *what, int status, const char *error)
 {
     if (status == SKEIN_OK)
@@ -141,40 +163,43 @@ static int print_token(void *context, const struct enroll_token *token)
     return 0;
 }
 
-static int create_token(const struct admin *a, struct enroll *e)
+static int create_token(const struct admin *a, const struct collector_config *config,
+                        struct enroll *e)
 {
-    char text[ENROLL_TOKEN_BYTES], *end = NULL;
+    char text[ENROLL_TOKEN_BYTES], id[ENROLL_ID_BYTES] = "", *end = NULL;
     uint64_t ms = 0, uses = 1, now = clock_realtime_ns();
-    const uint64_t most_ms = UINT64_C(366) * 86400000;
     if (duration_parse_ms(a->expires != NULL ? a->expires : "1h", &ms) != SKEIN_OK || ms == 0 ||
-        ms > most_ms) {
+        ms > ENROLL_TOKEN_NS_MAX / 1000000) {
         fprintf(stderr, "skeind: --expires: must be a time of at most 366 days, like 30m or 1h\n");
         return USAGE;
     }
     if (a->uses != NULL)
         uses = strtoull(a->uses, &end, 10);
-    if ((end != NULL && *end != '\0') || uses == 0 || uses > 1000000) {
+    if ((end != NULL && *end != '\0') || uses == 0 || uses > ENROLL_USES_MAX) {
         fprintf(stderr, "skeind: --uses: must be a number from 1 to 1000000\n");
         return USAGE;
     }
-    int status = enroll_token_create(e, now, now + ms * 1000000, uses, text);
+    int status = enroll_token_create(e, now, now + ms * 1000000, uses, id, text);
+    admin_note(config, config->folder, "join_token.create", id, status == SKEIN_OK);
     if (status == SKEIN_OK)
         printf("%s\n", text);
     return say("join-token", status, "");
 }
 
-static int run_token(const struct admin *a, struct enroll *e)
+static int run_token(const struct admin *a, const struct collector_config *config, struct enroll *e)
 {
     const char *verb = a->words[1] != NULL ? a->words[1] : "", *id = a->words[2];
     if (strcmp(verb, "create") == 0 && id == NULL)
-        return create_token(a, e);
+        return create_token(a, config, e);
     if (strcmp(verb, "list") == 0 && id == NULL) {
         int64_t n = enroll_tokens(e, print_token, NULL);
         return say("join-token", n < 0 ? (int)n : SKEIN_OK, "");
     }
-    if (strcmp(verb, "revoke") == 0 && id != NULL)
-        return say(id, enroll_token_revoke(e, id), "");
-    return usage();
+    if (strcmp(verb, "revoke") != 0 || id == NULL)
+        return usage();
+    int status = enroll_token_revoke(e, id);
+    admin_note(config, config->folder, "join_token.delete", id, status == SKEIN_OK);
+    return say(id, status, "");
 }
 
 /* ---- agent ---- */
@@ -191,7 +216,7 @@ static int print_agent(void *context, const struct enroll_agent *agent)
     return 0;
 }
 
-static int run_agent(const struct admin *a, struct enroll *e)
+static int run_agent(const struct admin *a, const struct collector_config *config, struct enroll *e)
 {
     const char *verb = a->words[1] != NULL ? a->words[1] : "", *id = a->words[2];
     if (strcmp(verb, "list") == 0 && id == NULL) {
@@ -206,13 +231,16 @@ static int run_agent(const struct admin *a, struct enroll *e)
         return USAGE;
     }
     uint64_t agent = strtoull(id, NULL, 16);
-    return say(id, revoke ? enroll_revoke(e, agent, clock_realtime_ns()) : enroll_forget(e, agent),
-               "");
+    int status = revoke ? enroll_revoke(e, agent, clock_realtime_ns()) : enroll_forget(e, agent);
+    admin_note(config, config->folder, revoke ? "agent.revoke" : "agent.forget", id,
+               status == SKEIN_OK);
+    return say(id, status, "");
 }
 
-int admin_run(const struct admin *a, const char *folder)
+int admin_run(const struct admin *a, const struct collector_config *config)
 {
     char error[512] = "";
+    const char *folder = config->folder;
     struct enroll *e;
     if (mkdir(folder, 0750) != 0 && errno != EEXIST) {
         fprintf(stderr, "skeind: data_dir %s: %s\n", folder, strerror(errno));
@@ -223,7 +251,8 @@ int admin_run(const struct admin *a, const char *folder)
     int status = enroll_open(folder, &e, error, sizeof error);
     if (status != SKEIN_OK)
         return say(a->words[0], status, error);
-    int result = strcmp(a->words[0], "agent") == 0 ? run_agent(a, e) : run_token(a, e);
+    int result =
+        strcmp(a->words[0], "agent") == 0 ? run_agent(a, config, e) : run_token(a, config, e);
     enroll_close(&e);
     return result;
 }

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "collector.h"
+
 struct admin {
     const char *words[3]; /* "join-token", "create"; NULL where there is none */
     const char *config;
@@ -20,6 +22,11 @@ bool admin_is_command(int argc, char **argv);
 bool admin_parse(int argc, char **argv, struct admin *out);
 void admin_print_help(void);
 /* The exit status. */
-int admin_run(const struct admin *a, const char *folder);
+int admin_run(const struct admin *a, const struct collector_config *config);
+
+/* Tells the audit log in the folder, which a running collector writes as well, what was done, by
+ * the user who runs this. It stays done where the log cannot be opened; that is printed. */
+void admin_note(const struct collector_config *config, const char *folder, const char *action,
+                const char *object, bool ok);
 
 #endif

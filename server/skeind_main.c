@@ -287,7 +287,7 @@ static int administer(int argc, char **argv)
         fprintf(stderr, "skeind: %s\n", error);
         return EXIT_FAILED;
     }
-    int result = admin_run(&admin, config.folder);
+    int result = admin_run(&admin, &config);
     config_free(collector_params, &config);
     return result;
 }

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit.h"
 #include "clock.h"
 #include "collector.h"
 #include "seal.h"
+#include "skeind_admin.h"
 
 #define DEFAULT_CONFIG "/etc/skein/collector.json"
 
@@ -122,28 +122,6 @@ static int print_token(void *context, const struct token *t)
     return 0;
 }
 
-/* Of the audit log, which a running collector writes as well. What is done stays done where it
- * cannot be opened. */
-static void note(const struct collector_config *config, const char *folder, const char *action,
-                 const char *name, int result)
-{
-    char error[512] = "", actor[32];
-    struct audit_settings settings = {folder, config->audit_keep_ms, config->audit_max_rows};
-    struct audit *audit;
-    if (audit_open(&settings, &audit, error, sizeof error) != SKEIN_OK) {
-        fprintf(stderr, "skeind: the audit log cannot be written: %s\n", error);
-        return;
-    }
-    snprintf(actor, sizeof actor, "uid:%u", (unsigned)geteuid());
-    struct audit_entry entry = {.actor = actor,
-                                .action = action,
-                                .object = name,
-                                .result = result == 0 ? "ok" : "failed",
-                                .detail = "skeind token"};
-    audit_add(audit, &entry);
-    audit_close(&audit);
-}
-
 static int run(struct tokens *tokens, const char *verb, const struct token_options *o)
 {
     if (strcmp(verb, "create") == 0)
@@ -185,9 +163,9 @@ int skeind_token(int argc, char **argv)
     if (status == SKEIN_OK)
         result = run(tokens, verb, &o);
     if (status == SKEIN_OK && result != EXIT_USAGE && strcmp(verb, "list") != 0)
-        note(&config, folder, strcmp(verb, "create") == 0 ? "token.create" : "token.revoke", o.name,
-             result);
-    else
+        admin_note(&config, folder, strcmp(verb, "create") == 0 ? "token.create" : "token.revoke",
+                   o.name, result == 0);
+    else if (status != SKEIN_OK)
         fprintf(stderr, "skeind: %s\n", error[0] != '\0' ? error : skein_status_text(status));
     tokens_close(&tokens);
     config_free(collector_params, &config);

@@ -292,6 +292,26 @@ START_TEST(losses_are_shown)
 }
 END_TEST
 
+START_TEST(agents_are_let_in_revoked_and_forgotten)
+{
+    cJSON *token = PRINTED("join-token", "create", "--uses", "2", "--expires", "2h", "-o", "json");
+    ck_assert(strncmp(whole_str(token, "secret"), "skj_", 4) == 0);
+    cJSON *tokens = PRINTED("join-token", "-o", "json");
+    ck_assert_int_eq(cJSON_GetArraySize(tokens), 1);
+    ck_assert_ptr_null(cJSON_GetObjectItemCaseSensitive(tokens->child, "secret"));
+    EXPECT(0, "join-token", "revoke", whole_str(token, "id"));
+    EXPECT(1, "join-token", "revoke", whole_str(token, "id"));
+    cJSON_Delete(tokens);
+    cJSON_Delete(token);
+    cJSON *agents = PRINTED("agents", "-o", "json");
+    EXPECT(1, "agents", "revoke", whole_str(agents->child, "agent")); /* it speaks plain */
+    EXPECT(0, "agents", "forget", whole_str(agents->child, "agent"));
+    EXPECT(1, "agents", "forget", "00000000000000ff");
+    cJSON_Delete(agents);
+    whole_wait_live(&w, "service%3Dshop%2Ffront", 1); /* and comes back */
+}
+END_TEST
+
 START_TEST(an_exit_status_says_that_nobody_answers)
 {
     whole_kill(&w.collector);
@@ -314,6 +334,7 @@ int main(void)
     tcase_add_test(tests, tokens_are_made_used_and_revoked);
     tcase_add_test(tests, losses_are_shown);
     tcase_add_test(tests, progress_and_colours_are_for_terminals);
+    tcase_add_test(tests, agents_are_let_in_revoked_and_forgotten);
     tcase_add_test(tests, rules_are_applied_shown_and_deleted);
     tcase_add_test(tests, an_exit_status_says_that_nobody_answers);
     suite_add_tcase(suite, tests);

@@ -2,6 +2,7 @@
  * Who is let in: keys, tokens, revocation, also when another process changes them. */
 #include "enroll.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 static char *folder;
 static struct enroll *e;
 static struct seal_pair agent;
-static char error[512], reason[SEAL_REASON_MAX + 1];
+static char error[512], reason[SEAL_REASON_MAX + 1], made[ENROLL_ID_BYTES], by[ENROLL_ID_BYTES];
 
 static void setup(void)
 {
@@ -32,7 +33,7 @@ static void teardown(void)
 static int admit(uint64_t id, const char *token, uint64_t now_ns)
 {
     reason[0] = '\0';
-    return enroll_admit(e, id, &agent.open, token, now_ns, reason, sizeof reason);
+    return enroll_admit(e, id, &agent.open, token, now_ns, by, reason, sizeof reason);
 }
 
 START_TEST(stranger_without_a_token_is_refused)
@@ -50,7 +51,7 @@ START_TEST(token_lets_in_as_many_as_it_says_and_they_stay)
 {
     char token[ENROLL_TOKEN_BYTES];
     setup();
-    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 2, token), SKEIN_OK);
+    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 2, made, token), SKEIN_OK);
     ck_assert_int_eq(admit(1, token, NOW), SKEIN_OK);
     ck_assert_int_eq(admit(1, token, NOW), SKEIN_OK); /* takes no second use */
     ck_assert_int_eq(admit(2, token, NOW), SKEIN_OK);
@@ -65,7 +66,7 @@ START_TEST(expired_token_is_refused)
 {
     char token[ENROLL_TOKEN_BYTES];
     setup();
-    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 1, token), SKEIN_OK);
+    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 1, made, token), SKEIN_OK);
     ck_assert_int_eq(admit(1, token, NOW + HOUR), SKEIN_REFUSED);
     ck_assert_int_eq(admit(1, token, NOW + HOUR - 1), SKEIN_OK);
     teardown();
@@ -82,7 +83,7 @@ START_TEST(revoked_token_is_refused)
 {
     char token[ENROLL_TOKEN_BYTES], id[17] = "";
     setup();
-    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 1, token), SKEIN_OK);
+    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 1, made, token), SKEIN_OK);
     ck_assert_int_eq(enroll_tokens(e, take_id, id), 1);
     ck_assert_ptr_null(strstr(token, id));
     ck_assert_int_eq(enroll_token_revoke(e, id), SKEIN_OK);
@@ -96,7 +97,7 @@ START_TEST(agent_with_another_key_is_refused_until_forgotten)
 {
     char token[ENROLL_TOKEN_BYTES];
     setup();
-    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 5, token), SKEIN_OK);
+    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 5, made, token), SKEIN_OK);
     ck_assert_int_eq(admit(1, token, NOW), SKEIN_OK);
     seal_pair_make(&agent);
     ck_assert_int_eq(admit(1, token, NOW), SKEIN_REFUSED);
@@ -111,7 +112,7 @@ START_TEST(revocation_by_another_process_is_seen)
     char token[ENROLL_TOKEN_BYTES];
     struct enroll *other;
     setup();
-    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 5, token), SKEIN_OK);
+    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 5, made, token), SKEIN_OK);
     ck_assert_int_eq(admit(1, token, NOW), SKEIN_OK);
     int64_t before = enroll_changes(e);
     ck_assert_int_eq(enroll_open(folder, &other, error, sizeof error), SKEIN_OK);
@@ -122,6 +123,81 @@ START_TEST(revocation_by_another_process_is_seen)
     ck_assert(!enroll_is_good(e, 1));
     ck_assert_int_eq(admit(1, token, NOW), SKEIN_REFUSED);
     ck_assert_ptr_nonnull(strstr(reason, "revoked"));
+    teardown();
+}
+END_TEST
+
+#define JOINERS 40
+struct joiner {
+    struct enroll *e;
+    const char *token;
+    uint64_t first;
+    unsigned joined, refused;
+};
+
+static void *join_all(void *argument)
+{
+    struct joiner *j = argument;
+    char why[SEAL_REASON_MAX + 1], used[ENROLL_ID_BYTES];
+    struct seal_pair pair;
+    for (uint64_t i = 0; i < JOINERS; i++) {
+        seal_pair_make(&pair);
+        int status =
+            enroll_admit(j->e, j->first + i, &pair.open, j->token, NOW, used, why, sizeof why);
+        j->joined += status == SKEIN_OK;
+        j->refused += status == SKEIN_REFUSED;
+    }
+    return NULL;
+}
+
+/* A running collector and `skeind` beside it, each with a connection of its own. */
+START_TEST(two_that_write_at_once_use_a_token_as_often_as_it_says)
+{
+    char token[ENROLL_TOKEN_BYTES];
+    struct enroll *other;
+    pthread_t threads[2];
+    setup();
+    ck_assert_int_eq(enroll_open(folder, &other, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(enroll_token_create(other, NOW, NOW + HOUR, JOINERS + 7, made, token),
+                     SKEIN_OK);
+    struct joiner joiners[2] = {{.e = e, .token = token, .first = 1},
+                                {.e = other, .token = token, .first = 1 + JOINERS}};
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, join_all, &joiners[i]), 0);
+    for (uint64_t i = 0; i < 10; i++) /* and an administrator */
+        (void)enroll_revoke(other, 1 + i, NOW);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(joiners[0].joined + joiners[1].joined, JOINERS + 7);
+    ck_assert_uint_eq(joiners[0].refused + joiners[1].refused, JOINERS - 7);
+    enroll_close(&other);
+    teardown();
+}
+END_TEST
+
+static void *rotate_keys(void *argument)
+{
+    char words[512];
+    for (int i = 0; i < 20; i++)
+        ck_assert_int_eq(enroll_change_keys(argument, ENROLL_ROTATE, words, sizeof words),
+                         SKEIN_OK);
+    return NULL;
+}
+
+START_TEST(rotations_at_once_leave_two_keys_of_which_each_was_current)
+{
+    struct seal_pair before[ENROLL_KEYS], keys[ENROLL_KEYS];
+    pthread_t threads[2];
+    setup();
+    ck_assert_int_eq(enroll_change_keys(folder, ENROLL_MAKE, error, sizeof error), SKEIN_OK);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, rotate_keys, folder), 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(enroll_keys(e, before), 2);
+    ck_assert_int_eq(enroll_change_keys(folder, ENROLL_ROTATE, error, sizeof error), SKEIN_OK);
+    ck_assert_uint_eq(enroll_keys(e, keys), 2);
+    ck_assert(seal_public_equal(&keys[1].open, &before[0].open));
     teardown();
 }
 END_TEST
@@ -156,5 +232,7 @@ int main(void)
                               expired_token_is_refused, revoked_token_is_refused,
                               agent_with_another_key_is_refused_until_forgotten,
                               revocation_by_another_process_is_seen,
+                              two_that_write_at_once_use_a_token_as_often_as_it_says,
+                              rotations_at_once_leave_two_keys_of_which_each_was_current,
                               keys_rotate_and_retire_under_a_running_collector, NULL));
 }

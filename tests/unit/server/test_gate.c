@@ -14,7 +14,7 @@ static struct enroll *e;
 static struct gate *g;
 static struct seal_pair agent, collector[ENROLL_KEYS];
 static struct seal_opening opening;
-static char token[ENROLL_TOKEN_BYTES], error[512];
+static char token[ENROLL_TOKEN_BYTES], error[512], made[ENROLL_ID_BYTES];
 
 static void setup(bool plain)
 {
@@ -23,7 +23,7 @@ static void setup(bool plain)
     ck_assert_int_eq(enroll_change_keys(folder, ENROLL_MAKE, error, sizeof error), SKEIN_OK);
     ck_assert_int_eq(enroll_open(folder, &e, error, sizeof error), SKEIN_OK);
     ck_assert_uint_eq(enroll_keys(e, collector), 1);
-    ck_assert_int_eq(enroll_token_create(e, now, now + UINT64_C(3600000000000), 9, token),
+    ck_assert_int_eq(enroll_token_create(e, now, now + UINT64_C(3600000000000), 9, made, token),
                      SKEIN_OK);
     struct gate_settings settings = {.enroll = e, .plain = plain, .max_agents = 10};
     ck_assert_int_eq(gate_new(&settings, &g), SKEIN_OK);
@@ -154,7 +154,7 @@ START_TEST(revoked_agent_loses_its_session_and_is_refused)
     struct seal_session *session = accepted(&frame);
     ck_assert(passes(session));
     ck_assert_int_eq(enroll_revoke(e, 5, 1), SKEIN_OK);
-    gate_tick(g);
+    gate_look(g);
     ck_assert(!passes(session));
     open_frame(200, &frame);
     ck_assert_int_eq(hand_in(frame.data, frame.len, &from, &answer), SKEIN_AGAIN);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein join-token: the tokens that let new agents in. One thread.
+ */
+#include <stdio.h>
+
+#include "cli_resource.h"
+#include "clock.h"
+#include "cmd.h"
+
+struct options {
+    struct cli_collector collector;
+    struct cli_number expires, uses;
+    bool json;
+};
+
+static const struct cli_option options[] = {CLI_OUTPUT(struct options),
+                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+
+static const struct cli_option create_options[] = {
+    CLI_OPTION(CLI_DURATION, 0, "expires", "TIME", struct options, expires,
+               "good for so long: 30m, 7d (default: 1h)"),
+    CLI_OPTION(CLI_NUMBER, 0, "uses", "N", struct options, uses,
+               "for how many agents (default: 1)"),
+    CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+
+static const struct resource tokens = {"join_token", "/join-tokens"};
+
+static int list(const void *values, int count, char **arguments)
+{
+    static const struct table_column columns[] = {{"ID", "id", TABLE_TEXT},
+                                                  {"CREATED", "created", TABLE_TEXT},
+                                                  {"EXPIRES", "expires", TABLE_TEXT},
+                                                  {"USES LEFT", "uses_left", TABLE_NUMBER},
+                                                  {NULL, NULL, TABLE_TEXT}};
+    const struct options *o = values;
+    struct api api;
+    struct buf path = {0};
+    (void)count;
+    (void)arguments;
+    int status = api_init(&api, o->collector);
+    if (status != CLI_OK)
+        return status;
+    buf_printf(&path, "/join-tokens");
+    return listing_show(
+        &api, &path,
+        &(struct listing){columns, "no join tokens: no new agent is let in", 0, o->json});
+}
+
+static int create(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct api api;
+    char expires[CLOCK_TEXT_BYTES];
+    cJSON *body = cJSON_CreateObject(), *token = NULL;
+    (void)count;
+    (void)arguments;
+    if (o->uses.given)
+        cJSON_AddNumberToObject(body, "uses", (double)o->uses.value);
+    if (o->expires.given) {
+        clock_text(clock_realtime_ns() + o->expires.value, expires);
+        cJSON_AddStringToObject(body, "expires", expires);
+    }
+    int status = api_init(&api, o->collector);
+    if (status == CLI_OK)
+        status = api_call(&api, "POST", "/join-tokens", body, &token);
+    if (status == CLI_OK && o->json) {
+        status = json_show(token);
+    } else if (status == CLI_OK) {
+        /* Alone on standard output, so that a script can take it. */
+        fprintf(stderr, "join token %s, shown this once:\n", json_text_at(token, "id"));
+        printf("%s\n", json_text_at(token, "secret"));
+        status = out_close();
+    }
+    cJSON_Delete(body);
+    cJSON_Delete(token);
+    return status;
+}
+
+static int revoke_one(const struct api *api, const struct resource *r, const char *id, bool json)
+{
+    return resource_remove(api, r, id, "revoked", json);
+}
+
+static int revoke(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    return resource_each(&tokens, o->collector, o->json, revoke_one, count, arguments);
+}
+
+static const struct cli_command join_token_ls = {
+    .name = "join-token ls",
+    .arguments = "",
+    .summary = "List join tokens: until when, and for how many agents they are good",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .run = list,
+};
+static const struct cli_command join_token_create = {
+    .name = "join-token create",
+    .arguments = "",
+    .summary = "Make a join token and print it, once",
+    .details = "Agents read it from the file that collector.join_token_file names, and need it\n"
+               "until they have joined.\n",
+    .examples = "  skein join-token create > join-token\n"
+                "  skein join-token create --uses 50 --expires 1d > join-token\n",
+    .options = create_options,
+    .options_bytes = sizeof(struct options),
+    .run = create,
+};
+static const struct cli_command join_token_revoke = {
+    .name = "join-token revoke",
+    .arguments = "ID...",
+    .summary = "Make join tokens worthless; agents that they let in stay",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = CLI_ARGUMENTS_ANY,
+    .run = revoke,
+};
+
+static const struct cli_command *const actions[] = {&join_token_ls, &join_token_create,
+                                                    &join_token_revoke, NULL};
+
+const struct cli_command cmd_join_token = {
+    .name = "join-token",
+    .arguments = "",
+    .summary = "Manage the tokens that let new agents in",
+    .examples = "  skein join-token create --uses 50 --expires 1d > join-token\n",
+    .actions = actions,
+};

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which agents are let in: /join-tokens, and what ends an agent's time. No state; any thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api.h"
+#include "clock.h"
+#include "json.h"
+
+#define DEFAULT_NS (UINT64_C(3600) * 1000000000u)
+
+/* ---- join tokens ---- */
+
+static cJSON *token_json(const struct enroll_token *t)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "id", t->id);
+    api_add_time(json, "created", t->created_ns);
+    api_add_time(json, "expires", t->expires_ns);
+    json_add_u64(json, "uses_left", t->uses_left);
+    return json;
+}
+
+struct token_page {
+    cJSON *items;
+    const char *after;
+    size_t limit, count;
+    char next[ENROLL_ID_BYTES];
+    bool more;
+};
+
+static int take_listed(void *context, const struct enroll_token *token)
+{
+    struct token_page *page = context;
+    if (page->after != NULL && strcmp(token->id, page->after) <= 0)
+        return 0;
+    if (page->count == page->limit) {
+        page->more = true;
+        return 1;
+    }
+    cJSON_AddItemToArray(page->items, token_json(token));
+    snprintf(page->next, sizeof page->next, "%s", token->id);
+    page->count++;
+    return 0;
+}
+
+void api_join_tokens_list(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"cursor", "limit", NULL};
+    struct collector *c = context;
+    struct token_page page = {.after = http_query(x, "cursor")};
+    if (!http_query_known(x, known) || !api_limit(x, &page.limit))
+        return;
+    page.items = cJSON_CreateArray();
+    int64_t rows = enroll_tokens(c->enroll, take_listed, &page);
+    if (rows < 0) {
+        cJSON_Delete(page.items);
+        api_failed(x, (int)rows, "the join tokens cannot be listed");
+        return;
+    }
+    api_reply_items(x, page.items, page.more ? page.next : NULL);
+}
+
+static void read_token(struct json_reader *r, const cJSON *body, struct enroll_token *token)
+{
+    static const char *const known[] = {"expires", "uses", NULL};
+    json_known(r, body, "", known);
+    const char *expires = json_str(r, body, "", "expires", JSON_OPTIONAL, NULL, 64);
+    token->uses_left = json_u64(r, body, "", "uses", JSON_OPTIONAL, 1, 1, ENROLL_USES_MAX);
+    token->expires_ns = token->created_ns + DEFAULT_NS;
+    if (r->error[0] != '\0' || expires == NULL)
+        return;
+    if (clock_parse(expires, &token->expires_ns) != SKEIN_OK)
+        snprintf(r->error, sizeof r->error, "expires: must be a time as 2026-11-21T09:40:00Z");
+    else if (token->expires_ns <= token->created_ns ||
+             token->expires_ns - token->created_ns > ENROLL_TOKEN_NS_MAX)
+        snprintf(r->error, sizeof r->error,
+                 "expires: must be a time to come, at most 366 days from now");
+}
+
+void api_join_tokens_post(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    struct json_reader r = {{0}};
+    struct enroll_token token = {.created_ns = clock_realtime_ns()};
+    char id[ENROLL_ID_BYTES] = "", text[ENROLL_TOKEN_BYTES], detail[64], location[64];
+    cJSON *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    read_token(&r, body, &token);
+    cJSON_Delete(body);
+    if (r.error[0] != '\0') {
+        api_invalid(x, r.error);
+        return;
+    }
+    int status = enroll_token_create(c->enroll, token.created_ns, token.expires_ns, token.uses_left,
+                                     id, text);
+    snprintf(detail, sizeof detail, "for %llu agents", (unsigned long long)token.uses_left);
+    api_audit(x, "join_token.create", id, api_result(status), detail);
+    if (status != SKEIN_OK) {
+        api_failed(x, status, "the join token could not be saved");
+        return;
+    }
+    token.id = id;
+    cJSON *json = token_json(&token);
+    cJSON_AddStringToObject(json, "secret", text);
+    seal_wipe(text, sizeof text);
+    snprintf(location, sizeof location, "/api/v1/join-tokens/%s", id);
+    http_add_header(x, "Location", location);
+    http_reply_json(x, 201, json);
+}
+
+void api_join_tokens_delete(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    const char *id = http_part(x, 0);
+    int status = enroll_token_revoke(c->enroll, id);
+    api_audit(x, "join_token.delete", id, api_result(status), NULL);
+    if (status == SKEIN_OK)
+        http_reply(x, 204, NULL, NULL, 0);
+    else if (status == SKEIN_NOT_FOUND)
+        http_problem(x, 404, NULL, "no join token %.64s; GET /api/v1/join-tokens lists them", id);
+    else
+        api_failed(x, status, "the join token could not be deleted");
+}
+
+/* ---- agents ---- */
+
+void api_add_enrolment(struct enroll *enroll, cJSON *agent)
+{
+    struct enroll_agent known;
+    uint64_t id;
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(agent, "agent"));
+    if (text == NULL || agent_parse(text, &id) != SKEIN_OK ||
+        enroll_agent_find(enroll, id, &known) != SKEIN_OK)
+        return;
+    api_add_time(agent, "enrolled", known.enrolled_ns);
+    if (known.revoked_ns != 0)
+        api_add_time(agent, "revoked", known.revoked_ns);
+}
+
+static void no_agent(struct http_exchange *x, const char *what)
+{
+    http_problem(x, 404, NULL, "no agent %.64s%s; GET /api/v1/agents lists them", http_part(x, 0),
+                 what);
+}
+
+void api_agents_revoke(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    uint64_t id;
+    int status = agent_parse(http_part(x, 0), &id) == SKEIN_OK
+                     ? enroll_revoke(c->enroll, id, clock_realtime_ns())
+                     : SKEIN_NOT_FOUND;
+    api_audit(x, "agent.revoke", http_part(x, 0), api_result(status), NULL);
+    if (status == SKEIN_NOT_FOUND) {
+        no_agent(x, " is enrolled");
+        return;
+    }
+    if (status != SKEIN_OK) {
+        api_failed(x, status, "the agent could not be revoked");
+        return;
+    }
+    gate_look(c->gate);
+    fleet_lock(c->fleet);
+    struct fleet_agent *agent = fleet_agent_find(c->fleet, id);
+    if (agent != NULL)
+        fleet_agent_end(c->fleet, agent);
+    fleet_unlock(c->fleet);
+    http_reply(x, 204, NULL, NULL, 0);
+}
+
+/* Enrolled or listed, or both: an agent that speaks plain was never enrolled, and one that has
+ * joined may never have said HELLO. */
+static int forget(struct collector *c, uint64_t id)
+{
+    int enrolled = enroll_forget(c->enroll, id);
+    if (enrolled != SKEIN_OK && enrolled != SKEIN_NOT_FOUND)
+        return enrolled;
+    gate_look(c->gate);
+    fleet_lock(c->fleet);
+    struct fleet_agent *agent = fleet_agent_find(c->fleet, id);
+    int status = agent != NULL ? fleet_agent_forget(c->fleet, agent) : enrolled;
+    fleet_unlock(c->fleet);
+    return status;
+}
+
+void api_agents_delete(void *context, struct http_exchange *x)
+{
+    struct collector *c = context;
+    uint64_t id;
+    int status = agent_parse(http_part(x, 0), &id) == SKEIN_OK ? forget(c, id) : SKEIN_NOT_FOUND;
+    api_audit(x, "agent.forget", http_part(x, 0), api_result(status), NULL);
+    if (status == SKEIN_OK)
+        http_reply(x, 204, NULL, NULL, 0);
+    else if (status == SKEIN_NOT_FOUND)
+        no_agent(x, "");
+    else
+        api_failed(x, status, "the agent could not be forgotten");
+}
