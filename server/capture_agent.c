@@ -152,6 +152,8 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     }
     if (!waits_for_fired(c))
         return SKEIN_OK; /* a repeat */
+    if (t == NULL || t->agent != agent->id)
+        return SKEIN_DENIED; /* its target's agent has begun it, and nobody else */
     snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
     snprintf(c->rule, sizeof c->rule, "%s", fired->rule);
     snprintf(c->reason, sizeof c->reason, "%s", fired->reason);

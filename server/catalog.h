@@ -193,6 +193,13 @@ int catalog_put_policy(struct catalog *c, const struct catalog_policy *policy);
 int catalog_delete_policy(struct catalog *c, const char *name);
 int64_t catalog_policies(struct catalog *c, catalog_policy_fn *fn, void *context); /* by name */
 
+/* ---- hosts (catalog_hosts.c) ---- */
+
+/* Whose processes are those of a host: see claims.h. agent 0: nobody's. */
+int catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent);
+typedef int catalog_host_fn(void *context, const uint8_t host[8], uint64_t agent);
+int64_t catalog_hosts(struct catalog *c, catalog_host_fn *fn, void *context); /* oldest first */
+
 /* ---- agents ---- */
 
 struct catalog_agent {

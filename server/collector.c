@@ -245,6 +245,12 @@ static uint64_t agent_of(void *context, const struct process_uid *process)
     return fleet_agent_of(c->fleet, process);
 }
 
+static int claim(void *context, const struct process_uid *process, uint64_t agent)
+{
+    struct collector *c = context;
+    return fleet_claim(c->fleet, process, agent);
+}
+
 static void capture_ended(void *context, const struct capture_id *id, const char *rule,
                           cJSON *listing)
 {
@@ -429,7 +435,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
     struct ingest_settings ingest = {g->data_address,          g->assembling_bytes,
                                      g->commit_wait_ms,        c->gate,
                                      g->compact_below_percent, g->retention_max_bytes};
-    struct ingest_hooks hooks = {c, on_stored, agent_of, wanted};
+    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, wanted};
     struct retention_settings retention = {g->retention_max_bytes, &g->retention_services};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,

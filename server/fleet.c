@@ -49,11 +49,14 @@ void fleet_wake(struct fleet *f)
 
 int fleet_flush(struct fleet *f)
 {
-    if (!f->dirty)
+    bool claims = claims_dirty(f->claims);
+    if (!f->dirty && !claims)
         return SKEIN_OK;
     int status = catalog_begin(f->catalog);
     if (status == SKEIN_OK) {
         status = fleet_save_agents(f);
+        if (status == SKEIN_OK && claims)
+            status = claims_save(f->claims);
         if (status == SKEIN_OK && f->hooks.save != NULL)
             status = f->hooks.save(f->hooks.context);
         int ended = catalog_end(f->catalog, status == SKEIN_OK);
@@ -67,6 +70,8 @@ int fleet_flush(struct fleet *f)
     }
     f->dirty = false;
     fleet_saved_agents(f);
+    if (claims)
+        claims_saved(f->claims);
     if (f->hooks.saved != NULL)
         f->hooks.saved(f->hooks.context);
     return SKEIN_OK;
@@ -335,7 +340,9 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
     pthread_mutex_init(&f->lock, NULL);
     pthread_mutex_init(&f->owners_lock, NULL);
     f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int status = f->wake_fd < 0 ? SKEIN_IO : fleet_load_agents(f);
+    int status = f->wake_fd < 0 ? SKEIN_IO : claims_new(catalog, &f->claims);
+    if (status == SKEIN_OK)
+        status = fleet_load_agents(f);
     *out = f;
     if (status != SKEIN_OK)
         fleet_free(out);
@@ -387,6 +394,7 @@ void fleet_free(struct fleet **fleet)
     fleet_stop(f);
     free_messages(f->answers);
     fleet_free_tables(f);
+    claims_free(&f->claims);
     if (f->wake_fd >= 0)
         close(f->wake_fd);
     pthread_mutex_destroy(&f->owners_lock);

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "claims.h"
 #include "fleet.h"
 #include "idmap.h"
 #include "wire.h"
@@ -36,6 +37,7 @@ struct fleet {
     struct fleet_hooks hooks;
     struct transport *transport;
     struct gate *gate;
+    struct claims *claims;
     int wake_fd;
     pthread_t thread;
     bool thread_started, stopping;

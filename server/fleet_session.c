@@ -78,6 +78,21 @@ uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process)
     return agent;
 }
 
+int fleet_claim(struct fleet *f, const struct process_uid *process, uint64_t agent)
+{
+    return claims_take(f->claims, process, agent);
+}
+
+/* What a peer that has proven who it is says of a process; in plain all is believed. */
+static int claim(struct fleet *f, const struct transport_peer *peer,
+                 const struct process_uid *process)
+{
+    int status = peer->session != 0 ? fleet_claim(f, process, peer->agent) : SKEIN_OK;
+    if (status == SKEIN_DENIED)
+        metrics_add(seal_denied_total, 1);
+    return status;
+}
+
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p)
 {
     struct process_labels labels = {p->service, p->host, p->exe, p->labels, p->pid, p->uid.bytes};
@@ -481,7 +496,8 @@ static int list_begin(struct fleet_agent *agent, const struct control_processes 
 }
 
 static int on_processes(struct fleet *f, struct fleet_agent *agent,
-                        const struct control_processes *list, char *error, size_t error_bytes)
+                        const struct transport_peer *peer, const struct control_processes *list,
+                        char *error, size_t error_bytes)
 {
     if (list->version < agent->list_version)
         return SKEIN_OK;
@@ -493,7 +509,9 @@ static int on_processes(struct fleet *f, struct fleet_agent *agent,
     }
     int status = list_begin(agent, list);
     for (size_t i = 0; status == SKEIN_OK && i < list->count; i++) {
-        int put = process_put(f, agent, &list->items[i], list->version);
+        int put = claim(f, peer, &list->items[i].uid);
+        if (put == SKEIN_OK)
+            put = process_put(f, agent, &list->items[i], list->version);
         if (put == SKEIN_NO_MEMORY)
             return SKEIN_AGAIN;
         if (put != SKEIN_OK) /* one bad entry does not hide the others */
@@ -508,6 +526,24 @@ static int on_processes(struct fleet *f, struct fleet_agent *agent,
     if (agent->list_seen == agent->list_pages)
         list_finish(f, agent);
     return SKEIN_OK;
+}
+
+/* Of one process, by who has it. */
+static int on_other(struct fleet *f, struct fleet_agent *agent, const struct transport_peer *peer,
+                    const struct control_report *report, const cJSON *json, char *error,
+                    size_t error_bytes)
+{
+    const struct process_uid *process = report->kind == CONTROL_FIRED    ? &report->fired.process
+                                        : report->kind == CONTROL_TARGET ? &report->target.process
+                                                                         : &report->rule.process;
+    int status = claim(f, peer, process);
+    if (status == SKEIN_DENIED)
+        snprintf(error, error_bytes, "the process is another agent's");
+    if (status != SKEIN_OK)
+        return status == SKEIN_NO_MEMORY ? SKEIN_AGAIN : status;
+    return f->hooks.report == NULL
+               ? SKEIN_AGAIN
+               : f->hooks.report(f->hooks.context, agent, report, json, error, error_bytes);
 }
 
 void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
@@ -527,9 +563,9 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
     if (agent != NULL && agent->session) {
         agent_seen(f, agent, peer);
         if (report.kind == CONTROL_PROCESSES)
-            status = on_processes(f, agent, &report.processes, error, sizeof error);
-        else if (f->hooks.report != NULL)
-            status = f->hooks.report(f->hooks.context, agent, &report, json, error, sizeof error);
+            status = on_processes(f, agent, peer, &report.processes, error, sizeof error);
+        else
+            status = on_other(f, agent, peer, &report, json, error, sizeof error);
     }
     control_report_fini(&report);
     if (status == SKEIN_OK) {

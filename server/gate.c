@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See gate.h. Sessions are found by their number and belong to an agent's slots. What a stranger
- * can make the gate do is bounded: X25519 so many times a second, one database look-up for each
- * agent that has proven a key, and slots only for agents that are enrolled.
+ * can make the gate do is bounded: X25519 so many times a second, and fewer for one connection, one
+ * database look-up for each agent that has proven a key, and slots only for agents that are
+ * enrolled.
  */
 #include "gate.h"
 
@@ -20,6 +21,8 @@
 #define GRACE_NS       (60 * SECOND)
 #define RENEW_MS       3600000u
 #define OPENS_A_SECOND 500u
+#define OPENS_A_PEER   8u
+#define PEERS          4096u
 
 /* Fresh: the newest OPEN by the agent's own clock. Doubtful: one that is older than that, be it
  * played again or of an agent whose clock was set back; it never takes a fresh one's place. */
@@ -36,11 +39,16 @@ struct holder { /* an enrolled agent */
     struct session *slots[SLOTS];
 };
 
+/* The handshakes of a second, of all or of the connections that share this place. */
+struct budget {
+    uint64_t since_ns, used;
+};
+
 struct gate {
     struct gate_settings settings;
     pthread_mutex_t mutex;
     struct idmap holders, sessions;
-    uint64_t opens, opens_since_ns; /* handshakes in this second */
+    struct budget all, peers[PEERS]; /* peers: by connection */
     uint64_t looked_ns;
     int64_t changes;
 };
@@ -92,14 +100,22 @@ static struct holder *holder_get(struct gate *g, uint64_t agent)
 
 /* ---- OPEN ---- */
 
-static bool may_open(struct gate *g)
+static bool budget_take(struct budget *b, uint64_t now_ns, uint64_t a_second)
+{
+    if (now_ns - b->since_ns >= SECOND)
+        *b = (struct budget){.since_ns = now_ns};
+    return b->used++ < a_second;
+}
+
+/* One connection cannot take what others need: its own budget is asked first. nanomsg numbers
+ * connections in a row, and the number comes first in the return path, so that neighbours have
+ * places of their own. */
+static bool may_open(struct gate *g, const struct transport_peer *peer)
 {
     uint64_t now = clock_monotonic_ns();
-    if (now - g->opens_since_ns >= SECOND) {
-        g->opens_since_ns = now;
-        g->opens = 0;
-    }
-    return g->opens++ < g->settings.opens_a_second;
+    uint32_t number = (uint32_t)peer->bytes[2] << 8 | peer->bytes[3];
+    return budget_take(&g->peers[number % PEERS], now, g->settings.opens_a_peer) &&
+           budget_take(&g->all, now, g->settings.opens_a_second);
 }
 
 /* Puts a new session into its slot; takes it. */
@@ -146,14 +162,15 @@ static void say(struct buf *answer, uint64_t id, const char *json)
 static void look(struct gate *g, uint64_t now_ns);
 
 /* Answers an OPEN; the body of the answer and its type, or nothing. */
-static void on_open(struct gate *g, const struct wire_frame *frame, struct buf *answer)
+static void on_open(struct gate *g, const struct transport_peer *peer,
+                    const struct wire_frame *frame, struct buf *answer)
 {
     struct seal_pair keys[ENROLL_KEYS];
     struct seal_request request;
     struct buf body = {0};
     char reason[SEAL_REASON_MAX + 1] = "", id[17], by[ENROLL_ID_BYTES] = "";
     metrics_add(seal_opens_total, 1);
-    size_t count = may_open(g) ? enroll_keys(g->settings.enroll, keys) : 0;
+    size_t count = may_open(g, peer) ? enroll_keys(g->settings.enroll, keys) : 0;
     int status = seal_open_read(keys, count, frame->body, frame->body_bytes, &request);
     if (status != SKEIN_OK) {
         metrics_add(seal_dropped_total, 1);
@@ -249,7 +266,7 @@ int gate_take(struct gate *g, enum seal_channel channel, struct transport_messag
         return status;
     if (frame->type == WIRE_OPEN && channel == SEAL_CONTROL) {
         pthread_mutex_lock(&g->mutex);
-        on_open(g, frame, answer);
+        on_open(g, &m->peer, frame, answer);
         pthread_mutex_unlock(&g->mutex);
         return SKEIN_AGAIN;
     }
@@ -346,6 +363,8 @@ int gate_new(const struct gate_settings *settings, struct gate **out)
         g->settings.renew_ms = RENEW_MS;
     if (g->settings.opens_a_second == 0)
         g->settings.opens_a_second = OPENS_A_SECOND;
+    if (g->settings.opens_a_peer == 0)
+        g->settings.opens_a_peer = OPENS_A_PEER;
     pthread_mutex_init(&g->mutex, NULL);
     g->changes = enroll_changes(settings->enroll);
     return SKEIN_OK;

@@ -124,10 +124,9 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     slot->record.key = chunk->key;
     slot->record.capture = chunk->capture;
     slot->record.received_ns = clock_realtime_ns();
-    if (in->hooks.agent_of)
+    slot->record.agent = to->peer.agent; /* proven by the seal, or 0 */
+    if (slot->record.agent == 0 && in->hooks.agent_of)
         slot->record.agent = in->hooks.agent_of(in->hooks.context, &chunk->key.process);
-    if (slot->record.agent == 0)
-        slot->record.agent = to->peer.agent; /* proven by the seal, or 0 */
     slot->footer = footer;
     slot->bytes = bytes;
     slot->len = n;
@@ -168,15 +167,12 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
     }
 }
 
-/* A sealed agent uploads for its own processes alone. One that nobody has reported yet may be an
- * older one out of its spool. */
+/* A sealed agent uploads for its own processes alone, also older ones out of its spool. */
 static bool is_owner(struct ingest *in, const struct wire_chunk *chunk,
                      const struct transport_peer *peer)
 {
-    if (peer->session == 0 || !in->hooks.agent_of)
-        return true;
-    uint64_t owner = in->hooks.agent_of(in->hooks.context, &chunk->key.process);
-    return owner == 0 || owner == peer->agent;
+    return peer->session == 0 || !in->hooks.claim ||
+           in->hooks.claim(in->hooks.context, &chunk->key.process, peer->agent) == SKEIN_OK;
 }
 
 static void message_take(struct ingest *in, struct transport_message *message, uint64_t now_ns)

@@ -29,6 +29,9 @@ struct ingest_hooks {
     /* The agent that has this process, 0 where unknown: chunks do not say it. Ingest thread; must
      * not block. May be NULL. */
     uint64_t (*agent_of)(void *context, const struct process_uid *process);
+    /* Whether the process is that of an agent that has proven itself, maybe from now on: SKEIN_OK,
+     * SKEIN_DENIED, SKEIN_NO_MEMORY. Ingest thread; must not block. May be NULL: all are. */
+    int (*claim)(void *context, const struct process_uid *process, uint64_t agent);
     /* Of a partition that was sent for a deleted capture: whether another capture lists it, and
      * which. Ingest thread; may wait for the control lock. May be NULL. */
     bool (*wanted)(void *context, const struct partition_key *key, struct capture_id *capture);

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checksum.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "enroll.h"
 #include "support.h"
 
-#define AGENT "00000000000000e1"
-#define ID    UINT64_C(0xe1)
+#define REPEAT_MS 1000
+#define AGENT     "00000000000000e1"
+#define ID        UINT64_C(0xe1)
 
 struct sealed {
     struct seal_pair own;
@@ -48,6 +50,13 @@ static void sealed_fini(struct sealed *s)
     transport_free(&s->data);
 }
 
+/* The data connection anew: what is sent on one to a collector that has ended is lost. */
+static void sealed_redial_data(struct sealed *s, const struct fixture *f)
+{
+    transport_free(&s->data);
+    s->data = dial(f->data_port);
+}
+
 static void send_bytes(struct transport *t, const void *bytes, size_t n)
 {
     void *message = transport_alloc(n);
@@ -65,13 +74,19 @@ static uint8_t sealed_open(struct sealed *s, uint64_t agent, const char *token)
     struct buf body = {0}, frame = {0};
     struct transport_message m;
     struct wire_frame got = {0};
-    uint64_t id = ++s->next_frame;
+    uint64_t id = 0;
     snprintf(hello.token, sizeof hello.token, "%s", token);
     ck_assert_int_eq(seal_open_make(&s->own, &s->collector, &hello, &opening, &body), SKEIN_OK);
-    wire_frame_put(&frame, WIRE_OPEN, id, body.data, body.len);
-    send_bytes(s->control, frame.data, frame.len);
+    uint64_t deadline = clock_monotonic_ns() + support_deadline_ms() * UINT64_C(1000000);
     do {
-        ck_assert_int_eq(transport_receive(s->control, (int)support_deadline_ms(), &m), SKEIN_OK);
+        ck_assert_uint_lt(clock_monotonic_ns(), deadline);
+        if (transport_receive(s->control, id == 0 ? 0 : REPEAT_MS, &m) != SKEIN_OK) {
+            id = ++s->next_frame; /* the collector may have restarted */
+            buf_clear(&frame);
+            wire_frame_put(&frame, WIRE_OPEN, id, body.data, body.len);
+            send_bytes(s->control, frame.data, frame.len);
+            continue;
+        }
         if (wire_frame_get(m.data, m.len, &got) == SKEIN_OK && got.id == id &&
             got.type == WIRE_ACCEPT) {
             seal_session_free(&s->session);
@@ -80,7 +95,7 @@ static uint8_t sealed_open(struct sealed *s, uint64_t agent, const char *token)
                 SKEIN_OK);
         }
         transport_message_free(&m);
-    } while (got.id != id);
+    } while (id == 0 || got.id != id);
     buf_fini(&body);
     buf_fini(&frame);
     return got.type;
@@ -287,10 +302,146 @@ START_TEST(forgotten_agent_stays_away_after_a_restart)
 }
 END_TEST
 
+/* ---- whose processes ---- */
+
+#define OTHER "00000000000000e2"
+
+/* Two that are enrolled and have said HELLO. */
+static void two_open(struct sealed *a, struct sealed *b, const char *token)
+{
+    ck_assert_int_eq(sealed_open(a, ID, token), WIRE_ACCEPT);
+    ck_assert_int_eq(sealed_open(b, ID + 1, token), WIRE_ACCEPT);
+    ck_assert_int_eq(sealed_ask(a, WIRE_HELLO, HELLO(AGENT)), WIRE_WELCOME);
+    ck_assert_int_eq(sealed_ask(b, WIRE_HELLO, HELLO(OTHER)), WIRE_WELCOME);
+}
+
+static void upload(struct sealed *s, uint32_t process, uint64_t sequence)
+{
+    struct partition_key key = key_of(process, 1, sequence);
+    struct buf partition = {0}, body = {0};
+    uint8_t head[WIRE_CHUNK_HEADER_BYTES];
+    partition_of(&key, 100, &partition);
+    struct wire_chunk chunk = {.key = key,
+                               .count = 1,
+                               .partition_bytes = partition.len,
+                               .partition_checksum = checksum64(partition.data, partition.len),
+                               .bytes = partition.data,
+                               .bytes_len = (uint32_t)partition.len};
+    wire_chunk_put(head, &chunk);
+    buf_put(&body, head, sizeof head);
+    buf_put(&body, partition.data, partition.len);
+    sealed_send(s, SEAL_DATA, WIRE_CHUNK, body.data, body.len);
+    buf_fini(&partition);
+    buf_fini(&body);
+}
+
+/* The key of the next partition that the collector answers for, which must be stored. */
+static struct partition_key next_stored(struct sealed *s)
+{
+    struct transport_message m;
+    struct wire_frame frame;
+    struct wire_ack ack;
+    ck_assert_int_eq(transport_receive(s->data, (int)support_deadline_ms(), &m), SKEIN_OK);
+    ck_assert_int_eq(seal_frame_open(s->session, SEAL_DATA, m.data, m.len, &frame), SKEIN_OK);
+    ck_assert_int_eq(wire_ack_get(frame.body, frame.body_bytes, &ack), SKEIN_OK);
+    ck_assert_int_eq(ack.status, WIRE_STORED);
+    transport_message_free(&m);
+    return ack.key;
+}
+
+/* The answer to the second shows that there is none to the first. */
+static void expect_second_alone(struct sealed *s, uint32_t others, uint32_t own, uint64_t sequence)
+{
+    upload(s, others, sequence);
+    upload(s, own, sequence);
+    struct partition_key got = next_stored(s), want = key_of(own, 1, sequence);
+    ck_assert(memcmp(&got, &want, sizeof got) == 0);
+}
+
+START_TEST(agent_uploads_for_no_other_agents_processes_also_after_a_restart)
+{
+    struct fixture f;
+    struct sealed a, b;
+    char id[ENROLL_ID_BYTES], secret[ENROLL_TOKEN_BYTES];
+    keyed_start(&f);
+    sealed_init(&a, &f);
+    sealed_init(&b, &f);
+    make_token(&f, 2, id, secret);
+    two_open(&a, &b, secret);
+    upload(&a, 1, 0); /* nobody has listed it: out of a spool */
+    (void)next_stored(&a);
+    expect_second_alone(&b, 2, 150, 1); /* 2 is of the same boot as 1 */
+    fixture_restart(&f);
+    two_open(&a, &b, "");
+    sealed_redial_data(&a, &f);
+    sealed_redial_data(&b, &f);
+    expect_second_alone(&b, 3, 151, 2);
+    expect_second_alone(&a, 152, 4, 2);
+    cJSON *json = call_json(&f, "GET", "/api/v1/partitions", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 4);
+    cJSON_Delete(json);
+    sealed_fini(&a);
+    sealed_fini(&b);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(agent_says_nothing_of_another_agents_process_or_capture)
+{
+    struct fixture f;
+    struct sealed a, b;
+    char id[ENROLL_ID_BYTES], secret[ENROLL_TOKEN_BYTES], process[ID_TEXT_BYTES], text[512];
+    static const char target[] =
+        "{\"agent\":\"%s\",\"kind\":\"target\",\"capture\":\"%s\",\"process\":\"%s\","
+        "\"state\":\"nothing\"}";
+    keyed_start(&f);
+    sealed_init(&a, &f);
+    sealed_init(&b, &f);
+    make_token(&f, 2, id, secret);
+    two_open(&a, &b, secret);
+    id_text(process_of(1).bytes, process);
+    snprintf(text, sizeof text,
+             "{\"agent\":\"" AGENT "\",\"kind\":\"processes\",\"version\":1,\"page\":0,"
+             "\"pages\":1,\"processes\":[{\"process\":\"%s\",\"pid\":1,\"service\":\"s\","
+             "\"state\":\"live\"}]}",
+             process);
+    ck_assert_int_eq(sealed_ask(&a, WIRE_REPORT, text), WIRE_REPORT_ACK);
+    cJSON *json = call_json(&f, "POST", "/api/v1/captures", "{\"selector\":\"service=s\"}", 202);
+    char capture[ID_TEXT_BYTES], path[96];
+    snprintf(capture, sizeof capture, "%s", text_at(json, "capture"));
+    cJSON_Delete(json);
+
+    snprintf(text, sizeof text, target, OTHER, capture, process);
+    ck_assert_int_eq(sealed_ask(&b, WIRE_REPORT, text), WIRE_REPORT_ACK);
+    snprintf(text, sizeof text,
+             "{\"agent\":\"" OTHER "\",\"kind\":\"fired\",\"capture\":\"%032x\","
+             "\"trigger\":\"crash\",\"process\":\"%s\",\"at_ns\":\"1\",\"reason\":\"r\","
+             "\"pre_ms\":1,\"post_ms\":1}",
+             0xb, process);
+    ck_assert_int_eq(sealed_ask(&b, WIRE_REPORT, text), WIRE_REPORT_ACK);
+    snprintf(path, sizeof path, "/api/v1/captures/%s", capture);
+    json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "status"), "running");
+    cJSON_Delete(json);
+    json = call_json(&f, "GET", "/api/v1/captures", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 1);
+    cJSON_Delete(json);
+
+    snprintf(text, sizeof text, target, AGENT, capture, process);
+    ck_assert_int_eq(sealed_ask(&a, WIRE_REPORT, text), WIRE_REPORT_ACK);
+    wait_for_text(&f, path, "targets.0.status", "nothing");
+    sealed_fini(&a);
+    sealed_fini(&b);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("enrolment", join_token_is_shown_once_listed_and_deleted,
                               join_tokens_are_listed_page_by_page,
                               agent_joins_is_revoked_at_once_and_may_come_back_when_forgotten,
+                              agent_uploads_for_no_other_agents_processes_also_after_a_restart,
+                              agent_says_nothing_of_another_agents_process_or_capture,
                               forgotten_agent_stays_away_after_a_restart, NULL));
 }

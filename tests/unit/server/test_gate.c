@@ -167,6 +167,43 @@ START_TEST(revoked_agent_loses_its_session_and_is_refused)
 }
 END_TEST
 
+/* How many of n OPENs of this connection were answered. */
+static unsigned answered(uint8_t connection, const struct buf *frame, unsigned n)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct transport_message m = {.data = malloc(frame->len), .len = frame->len};
+        struct buf answer = {0};
+        struct wire_frame got;
+        ck_assert_ptr_nonnull(m.data);
+        memcpy(m.data, frame->data, frame->len);
+        m.peer.bytes[3] = connection;
+        m.peer.len = 8;
+        ck_assert_int_eq(gate_take(g, SEAL_CONTROL, &m, &got, &answer), SKEIN_AGAIN);
+        count += answer.len > 0;
+        buf_fini(&answer);
+        free(m.data);
+    }
+    return count;
+}
+
+START_TEST(connection_that_opens_without_end_leaves_handshakes_for_others)
+{
+    struct buf frame = {0};
+    setup(false);
+    token[0] = '\0'; /* a stranger: each is refused, after all the work */
+    open_frame(100, &frame);
+    uint64_t began = clock_monotonic_ns();
+    unsigned taken = answered(1, &frame, 2000);
+    uint64_t seconds = (clock_monotonic_ns() - began) / UINT64_C(1000000000);
+    ck_assert_uint_ge(taken, 8);
+    ck_assert_uint_le(taken, 8 * (seconds + 2));
+    ck_assert_uint_eq(answered(2, &frame, 1), 1);
+    buf_fini(&frame);
+    teardown();
+}
+END_TEST
+
 START_TEST(plain_message_passes_only_where_it_may)
 {
     for (int plain = 0; plain < 2; plain++) {
@@ -190,5 +227,6 @@ int main(void)
     return suite_run(suite_of("gate", session_before_goes_on_while_the_next_begins,
                               open_played_again_displaces_nothing,
                               revoked_agent_loses_its_session_and_is_refused,
+                              connection_that_opens_without_end_leaves_handshakes_for_others,
                               plain_message_passes_only_where_it_may, NULL));
 }

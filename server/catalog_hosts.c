@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The catalog's table of hosts and the agents that have them. Any thread, see catalog.h.
+ */
+#include <string.h>
+
+#include "catalog_int.h"
+
+int catalog_hosts_prepare(struct catalog *c)
+{
+    return db_exec(c->db, "CREATE TABLE IF NOT EXISTS hosts(turn INTEGER PRIMARY KEY,"
+                          " host BLOB NOT NULL UNIQUE, agent INTEGER NOT NULL);");
+}
+
+int catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent)
+{
+    if (agent == 0)
+        return catalog_status(
+            db_run(c->db, "DELETE FROM hosts WHERE host=?", NULL, NULL, "b", host, (size_t)8));
+    return catalog_status(db_run(c->db, "INSERT OR IGNORE INTO hosts(host, agent) VALUES(?,?)",
+                                 NULL, NULL, "bi", host, (size_t)8, I(agent)));
+}
+
+struct host_walk {
+    catalog_host_fn *fn;
+    void *context;
+};
+
+static int take_host(void *context, struct db_row *row)
+{
+    struct host_walk *walk = context;
+    uint8_t host[8] = {0};
+    size_t n;
+    const void *bytes = db_blob(row, 0, &n);
+    if (n == sizeof host)
+        memcpy(host, bytes, n);
+    return walk->fn(walk->context, host, (uint64_t)db_i64(row, 1));
+}
+
+int64_t catalog_hosts(struct catalog *c, catalog_host_fn *fn, void *context)
+{
+    struct host_walk walk = {fn, context};
+    return db_run(c->db, "SELECT host, agent FROM hosts ORDER BY turn", take_host, &walk, "");
+}

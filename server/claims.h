@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which agent a host's processes belong to. Ids of processes begin with 8 bytes that stand for
+ * agent and boot (ids.h): the first agent that has proven itself (seal.h) and names one with new
+ * bytes has all of these, for good. The catalog keeps it, so that neither a restart nor a spool
+ * that comes months later opens the way to another agent. Any thread, with a mutex of its own;
+ * never waits for the control lock.
+ */
+#ifndef CLAIMS_H
+#define CLAIMS_H
+
+#include "catalog.h"
+
+struct claims;
+
+#define CLAIMS_PER_AGENT 4096 /* boots; beyond, the agent's oldest is forgotten */
+
+/* With what the catalog has; NULL: nothing is kept. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
+int claims_new(struct catalog *catalog, struct claims **out);
+void claims_free(struct claims **claims);
+
+/* SKEIN_OK: the process is this agent's, maybe from now on; SKEIN_DENIED: it is another's;
+ * SKEIN_NO_MEMORY. */
+int claims_take(struct claims *c, const struct process_uid *process, uint64_t agent);
+
+/* Under the control lock: whether there is something to save; writes it, inside the catalog's
+ * transaction (SKEIN_OK or a status); it is committed. */
+bool claims_dirty(struct claims *c);
+int claims_save(struct claims *c);
+void claims_saved(struct claims *c);
+
+#endif
