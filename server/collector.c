@@ -57,6 +57,8 @@ const struct config_param collector_params[] = {
     CONFIG_BOOL(struct collector_config, require_sealed, "agents.require_sealed", false,
                 "take sealed messages alone, also on loopback; elsewhere it is so once there is a "
                 "key (skeind keygen)"),
+    CONFIG_U64(struct collector_config, session_ms, "agents.session_ms", 3600000, 1000, DAY_MS,
+               "an agent renews its sealed session after this, and learns of a new key"),
     CONFIG_BOOL(struct collector_config, insecure_plaintext, "agents.insecure_plaintext_on_network",
                 false,
                 "take messages of anybody who reaches the ports, readable by anybody on the way"),
@@ -356,6 +358,7 @@ static int make_gate(struct collector *c, char *error, size_t error_bytes)
     struct gate_settings settings = {.enroll = c->enroll,
                                      .plain = !needs_key,
                                      .max_agents = g->max_agents,
+                                     .renew_ms = (uint32_t)g->session_ms,
                                      .joined = agent_enrolled,
                                      .context = c};
     return gate_new(&settings, &c->gate);

@@ -45,7 +45,7 @@ struct sealed {
 };
 
 /* A collector with a key, an agent with a token, a program. */
-static void sealed_start(struct sealed *s)
+static void sealed_start_with(struct sealed *s, const char *agents)
 {
     static const struct load_options options = {
         .service = "load", .threads = 1, .burst = 5, .pause_us = 1000};
@@ -61,7 +61,7 @@ static void sealed_start(struct sealed *s)
              s->token_file);
     s->pins = strdup(pins);
     s->w.pins_more = s->pins;
-    s->w.agents_more = "\"require_sealed\":true";
+    s->w.agents_more = agents;
     whole_configure(&s->w);
     free(key);
     free(token);
@@ -70,6 +70,11 @@ static void sealed_start(struct sealed *s)
     load_start(&s->w, &options, &s->load);
     load_wait_attached(&s->load);
     whole_wait_live(&s->w, "service%3Dload", 1);
+}
+
+static void sealed_start(struct sealed *s)
+{
+    sealed_start_with(s, "\"require_sealed\":true");
 }
 
 static void sealed_end(struct sealed *s)
@@ -181,6 +186,93 @@ START_TEST(key_is_replaced_while_all_runs)
 }
 END_TEST
 
+/* ---- rotation under load ---- */
+
+enum { ROTATIONS = 3 };
+
+static bool download(const struct whole *w, const char *capture, struct tally *tally)
+{
+    char path[96];
+    struct buf bytes = {0};
+    snprintf(path, sizeof path, "/api/v1/captures/%s/trace", capture);
+    int status = whole_http(w, "GET", path, NULL, &bytes);
+    if (status == 200)
+        tally_trace(&bytes, tally);
+    buf_fini(&bytes);
+    return status == 200;
+}
+
+struct stream {
+    const struct whole *w;
+    char id[ID_TEXT_BYTES];
+    uint64_t events;
+};
+
+static bool has_grown(void *context)
+{
+    struct stream *s = context;
+    struct tally tally;
+    bool grown = download(s->w, s->id, &tally) && tally.events > s->events;
+    if (grown)
+        s->events = tally.events;
+    return grown;
+}
+
+struct learned {
+    const struct whole *w;
+    const char *key;
+};
+
+static bool has_learned_key(void *context)
+{
+    const struct learned *l = context;
+    char *path = whole_path(l->w, "agent/collector.keys");
+    char *text = access(path, F_OK) == 0 ? file_read(path, NULL) : NULL;
+    bool there = text != NULL && strstr(text, l->key) != NULL;
+    free(text);
+    free(path);
+    return there;
+}
+
+/* The agent runs on and uploads; each key is retired before the next is made. */
+START_TEST(key_is_replaced_under_load_and_nothing_is_lost)
+{
+    struct sealed s;
+    struct tally tally;
+    char path[96];
+    sealed_start_with(&s, "\"require_sealed\":true,\"session_ms\":1000");
+    struct stream stream = {.w = &s.w};
+    uint64_t begun = s.load.page->committed[0];
+    struct capture_id capture =
+        whole_capture(&s.w, "{\"selector\":\"service=load\",\"kind\":\"stream\"}");
+    begun = begun < s.load.page->committed[0] ? s.load.page->committed[0] : begun;
+    id_text(capture.bytes, stream.id);
+    for (int i = 0; i < ROTATIONS; i++) {
+        ck_assert(wait_until(has_grown, &stream, 0));
+        char *key = ADMIN(&s.w, 0, "keygen", "--rotate");
+        struct learned learned = {&s.w, key};
+        ck_assert(wait_until(has_learned_key, &learned, 0));
+        ck_assert(wait_until(has_grown, &stream, 0));
+        free(ADMIN(&s.w, 0, "keygen", "--retire"));
+        free(key);
+    }
+    ck_assert(wait_until(has_grown, &stream, 0));
+    uint64_t stopped = s.load.page->committed[0];
+    snprintf(path, sizeof path, "/api/v1/captures/%s:stop", stream.id);
+    ck_assert_int_eq(whole_http(&s.w, "POST", path, NULL, NULL), 202);
+    cJSON *final = whole_capture_final(&s.w, stream.id);
+    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(final, "verdict");
+    ck_assert_msg(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(verdict, "complete")), "%s",
+                  whole_str(verdict, "text"));
+    cJSON_Delete(final);
+    ck_assert(download(&s.w, stream.id, &tally));
+    ck_assert_uint_eq(tally.threads[0].holes, 0);
+    ck_assert_uint_le(tally.threads[0].first, begun);
+    ck_assert_uint_ge(tally.threads[0].last + 1, stopped);
+    sealed_end(&s);
+}
+END_TEST
+
 static bool is_offline(void *context)
 {
     const struct whole *w = context;
@@ -244,8 +336,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("whole_sealed", agent_joins_by_a_token_and_a_capture_comes_sealed,
-                              collector_that_starts_again_is_found_again,
-                              key_is_replaced_while_all_runs, revoked_agent_stays_outside,
-                              nothing_is_open_to_a_network_without_a_key, NULL));
+    return suite_run(
+        suite_of("whole_sealed", agent_joins_by_a_token_and_a_capture_comes_sealed,
+                 collector_that_starts_again_is_found_again, key_is_replaced_while_all_runs,
+                 key_is_replaced_under_load_and_nothing_is_lost, revoked_agent_stays_outside,
+                 nothing_is_open_to_a_network_without_a_key, NULL));
 }
