@@ -22,6 +22,6 @@ static inline int catalog_status(int64_t rows)
 int catalog_policies_prepare(struct catalog *c); /* catalog_policies.c: its table */
 int catalog_rules_prepare(struct catalog *c);    /* catalog_rules.c: its table */
 int catalog_notices_prepare(struct catalog *c);  /* catalog_notices.c: its table */
-int catalog_hosts_prepare(struct catalog *c);   /* catalog_hosts.c: its table */
+int catalog_hosts_prepare(struct catalog *c);    /* catalog_hosts.c: its table */
 
 #endif

@@ -528,15 +528,30 @@ static int on_processes(struct fleet *f, struct fleet_agent *agent,
     return SKEIN_OK;
 }
 
-/* Of one process, by who has it. */
+/* The process that it is about; NULL: none. */
+static const struct process_uid *process_of_report(const struct control_report *report)
+{
+    switch (report->kind) {
+    case CONTROL_FIRED:
+        return &report->fired.process;
+    case CONTROL_TARGET:
+        return &report->target.process;
+    case CONTROL_RULE:
+        return &report->rule.process;
+    case CONTROL_PROCESSES:
+    case CONTROL_POLICY:
+    default:
+        return NULL;
+    }
+}
+
+/* What is no list of processes. */
 static int on_other(struct fleet *f, struct fleet_agent *agent, const struct transport_peer *peer,
                     const struct control_report *report, const cJSON *json, char *error,
                     size_t error_bytes)
 {
-    const struct process_uid *process = report->kind == CONTROL_FIRED    ? &report->fired.process
-                                        : report->kind == CONTROL_TARGET ? &report->target.process
-                                                                         : &report->rule.process;
-    int status = claim(f, peer, process);
+    const struct process_uid *process = process_of_report(report);
+    int status = process != NULL ? claim(f, peer, process) : SKEIN_OK;
     if (status == SKEIN_DENIED)
         snprintf(error, error_bytes, "the process is another agent's");
     if (status != SKEIN_OK)
