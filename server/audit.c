@@ -377,12 +377,13 @@ static int take_row(void *context, struct db_row *row)
 }
 
 /* "rule.*" as the range of its actions; any other as itself. */
-static void action_range(const char *action, char from[64], char to[64])
+#define ACTION_BYTES 64
+static void action_range(const char *action, char from[ACTION_BYTES], char to[ACTION_BYTES + 1])
 {
     size_t n = action != NULL ? strlen(action) : 0;
     bool all = n >= 2 && n < 60 && strcmp(action + n - 2, ".*") == 0;
-    snprintf(from, 64, "%.*s", (int)(all ? n - 1 : n), action != NULL ? action : "");
-    snprintf(to, 64, "%s%s", from, all ? "\x7f" : "");
+    snprintf(from, ACTION_BYTES, "%.*s", (int)(all ? n - 1 : n), action != NULL ? action : "");
+    snprintf(to, ACTION_BYTES + 1, "%s%s", from, all ? "\x7f" : "");
 }
 
 static int64_t signed_of(uint64_t v)
@@ -393,7 +394,7 @@ static int64_t signed_of(uint64_t v)
 int64_t audit_list(struct audit *a, const struct audit_query *q, audit_row_fn *fn, void *context)
 {
     struct walk walk = {fn, context};
-    char from[64], to[64];
+    char from[ACTION_BYTES], to[ACTION_BYTES + 1];
     pthread_mutex_lock(&a->lock);
     for (uint64_t upto = a->added; a->done < upto;)
         pthread_cond_wait(&a->changed, &a->lock);
