@@ -247,6 +247,28 @@ static bool agent_pauses(void *context)
     return paused;
 }
 
+static double captures_of_all(const struct setup *s)
+{
+    cJSON *state = state_get(s);
+    double captures = whole_number(state, "captures");
+    cJSON_Delete(state);
+    return captures;
+}
+
+/* While another policy takes its samples, this one takes none. */
+static void expect_no_more(const struct setup *s)
+{
+    struct wanted_sample mark = {
+        .policy = "mark", .count = "complete", .least = 2, .post_ms = 1100};
+    put(s, "/api/v1/policies/mark",
+        "{\"selector\":\"service=load\",\"record_ms\":100,\"every_ms\":1000}", 201);
+    wait_sample(s, &mark);
+    double before = captures_of_all(s);
+    clock_text(clock_realtime_ns(), mark.from);
+    wait_sample(s, &mark);
+    ck_assert_double_eq(captures_of_all(s), before);
+}
+
 START_TEST(a_budget_that_is_used_up_stops_the_agents)
 {
     struct setup s;
@@ -261,24 +283,66 @@ START_TEST(a_budget_that_is_used_up_stops_the_agents)
     ck_assert_msg(strstr(whole_str(state, "reason"), "budget are used up") != NULL, "%s",
                   whole_str(state, "reason"));
     cJSON_Delete(state);
+    expect_no_more(&s);
     /* The collector knows it after a restart, and a larger budget goes on. */
     whole_kill(&s.w.collector);
     whole_collector_start(&s.w);
-    wait_state(&s, 1, "suspended");
+    wait_state(&s, 2, "suspended");
     put(&s, PATH,
         "{\"selector\":\"service=load\",\"record_ms\":100,\"every_ms\":1000,"
         "\"limits\":{\"bytes_per_day\":1000000000}}",
         200);
-    wait_state(&s, 2, "active");
+    wait_state(&s, 3, "active");
     setup_end(&s);
+}
+END_TEST
+
+static bool agent_is_shown_paused(void *context)
+{
+    cJSON *state = state_get(context);
+    bool paused = cJSON_GetObjectItemCaseSensitive(state, "paused_agents") != NULL;
+    cJSON_Delete(state);
+    return paused;
+}
+
+static bool agent_is_not_shown_paused(void *context)
+{
+    return !agent_is_shown_paused(context);
+}
+
+/* The agent cuts ten snapshots of a ring a second, which takes more than 1 % of a core. */
+START_TEST(an_agent_that_works_hard_pauses)
+{
+    struct setup s;
+    struct load busy;
+    struct load_options options = {
+        .service = "busy", .threads = 4, .burst = 50, .pause_us = 1000, .snapshot_ms = 20};
+    memset(&s, 0, sizeof s);
+    whole_init(&s.w, NULL, "\"snapshot\":{\"cooldown_ms\":100}");
+    whole_collector_start(&s.w);
+    whole_agent_start(&s.w);
+    load_start(&s.w, &options, &busy);
+    put(&s, PATH,
+        "{\"selector\":\"service=load\",\"record_ms\":100,\"every_ms\":1000,"
+        "\"limits\":{\"agent_cpu_percent\":1}}",
+        201);
+    ck_assert(wait_until(agent_is_shown_paused, &s, 0));
+    put(&s, PATH,
+        "{\"selector\":\"service=load\",\"record_ms\":100,\"every_ms\":1000,"
+        "\"limits\":{\"agent_cpu_percent\":100000}}",
+        200);
+    wait_state(&s, 2, "active");
+    ck_assert(wait_until(agent_is_not_shown_paused, &s, 0));
+    load_free(&busy);
+    whole_fini(&s.w);
 }
 END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("whole_policies",
-                              samples_come_and_a_change_of_one_field_reaches_every_agent,
-                              groups_that_are_not_asked_for_stay_out,
-                              samples_go_on_without_the_collector_and_over_restarts,
-                              a_budget_that_is_used_up_stops_the_agents, NULL));
+    return suite_run(
+        suite_of("whole_policies", samples_come_and_a_change_of_one_field_reaches_every_agent,
+                 groups_that_are_not_asked_for_stay_out,
+                 samples_go_on_without_the_collector_and_over_restarts,
+                 a_budget_that_is_used_up_stops_the_agents, an_agent_that_works_hard_pauses, NULL));
 }
