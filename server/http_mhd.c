@@ -192,6 +192,44 @@ static bool authorize(struct http_exchange *x)
     return true;
 }
 
+/* What another server on the way might read in another way than this one. */
+struct ambiguity {
+    unsigned hosts, lengths, codings, authorizations;
+    const char *field; /* the first that is wrong; NULL: none */
+};
+
+static enum MHD_Result take_field(void *context, enum MHD_ValueKind kind, const char *key,
+                                  const char *value)
+{
+    struct ambiguity *a = context;
+    (void)kind;
+    if (strcasecmp(key, "Host") == 0 && ++a->hosts > 1)
+        a->field = "Host";
+    else if (strcasecmp(key, "Authorization") == 0 && ++a->authorizations > 1)
+        a->field = "Authorization";
+    else if (strcasecmp(key, "Content-Length") == 0 && ++a->lengths + a->codings > 1)
+        a->field = "Content-Length";
+    else if (strcasecmp(key, "Transfer-Encoding") == 0 &&
+             (a->lengths + ++a->codings > 1 || value == NULL || strcasecmp(value, "chunked") != 0))
+        a->field = "Transfer-Encoding";
+    return a->field == NULL ? MHD_YES : MHD_NO;
+}
+
+/* False after an answer to a request whose end, or whose sender, is a matter of opinion. Nothing
+ * behind it is believed: the connection closes. */
+static bool is_plain(struct http_exchange *x)
+{
+    struct ambiguity a = {0};
+    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, take_field, &a);
+    if (a.field == NULL && x->nul_in_uri)
+        a.field = "the address: it holds a NUL";
+    if (a.field == NULL)
+        return true;
+    http_add_header(x, "Connection", "close");
+    http_problem(x, 400, NULL, "ambiguous request: %s", a.field);
+    return false;
+}
+
 /* False after an answer to a request that is larger than any that is meant. */
 static bool has_bounds(struct http_exchange *x)
 {
@@ -213,7 +251,7 @@ static bool has_bounds(struct http_exchange *x)
 static void refuse_early(struct http_exchange *x, const char *path)
 {
     const char *length = http_header(x, "Content-Length");
-    if (!has_bounds(x))
+    if (!has_bounds(x) || !is_plain(x))
         return;
     http_route_find(x->server->routes, x->method, path, &x->match);
     if (x->match.allow[0] == '\0') {
@@ -301,6 +339,7 @@ static void *on_uri(void *context, const char *uri, struct MHD_Connection *conne
     if (x != NULL) {
         x->server = context;
         x->uri_bytes = strlen(uri);
+        x->nul_in_uri = strstr(uri, "%00") != NULL; /* unescaped, it would hide what follows */
     }
     return x;
 }

@@ -31,7 +31,7 @@ struct http_exchange {
     struct principal principal;
     struct selector *selector; /* what the principal is confined to */
     size_t uri_bytes;
-    bool begun, body_too_large, dispatched;
+    bool nul_in_uri, begun, body_too_large, dispatched;
     uint64_t body_received;
     struct buf body;
     struct http_match match;

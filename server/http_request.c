@@ -35,7 +35,10 @@ void http_address_text(const struct sockaddr *address, char out[HTTP_ADDRESS_BYT
     } else if (address != NULL && address->sa_family == AF_INET6) {
         struct sockaddr_in6 v6;
         memcpy(&v6, address, sizeof v6);
-        text = inet_ntop(AF_INET6, &v6.sin6_addr, out, HTTP_ADDRESS_BYTES);
+        /* A client by IPv4 of a socket for both: else all of them were one /64 to the lockout. */
+        text = IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)
+                   ? inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, out, HTTP_ADDRESS_BYTES)
+                   : inet_ntop(AF_INET6, &v6.sin6_addr, out, HTTP_ADDRESS_BYTES);
     }
     if (text == NULL)
         snprintf(out, HTTP_ADDRESS_BYTES, "unknown");

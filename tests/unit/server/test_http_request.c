@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What is logged while a request is answered has its id, whoever logs it, and nothing else has. */
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collector_fixture.h"
+#include "http_int.h"
 #include "log.h"
 #include "support.h"
 
@@ -77,7 +80,21 @@ START_TEST(every_line_of_a_request_has_its_id)
 }
 END_TEST
 
+START_TEST(client_by_ipv4_of_a_socket_for_both_has_its_ipv4_address)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    char text[HTTP_ADDRESS_BYTES];
+    inet_pton(AF_INET6, "::ffff:10.1.2.3", &v6.sin6_addr);
+    http_address_text((const struct sockaddr *)(const void *)&v6, text);
+    ck_assert_str_eq(text, "10.1.2.3");
+    inet_pton(AF_INET6, "2001:db8::1", &v6.sin6_addr);
+    http_address_text((const struct sockaddr *)(const void *)&v6, text);
+    ck_assert_str_eq(text, "2001:db8::1");
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("http_request", every_line_of_a_request_has_its_id, NULL));
+    return suite_run(suite_of("http_request", every_line_of_a_request_has_its_id,
+                              client_by_ipv4_of_a_socket_for_both_has_its_ipv4_address, NULL));
 }
