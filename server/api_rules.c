@@ -9,7 +9,23 @@
 #include "api.h"
 #include "json.h"
 
-/* Headers of a receiver may hold a password: who may not set them does not see them. */
+/* Leaves of an address the server's: with many receivers the path is the password. */
+static void hide_path(cJSON *url)
+{
+    char shown[1200];
+    const char *text = cJSON_GetStringValue(url);
+    const char *host = text != NULL ? strstr(text, "://") : NULL;
+    size_t n = host != NULL ? (size_t)(host - text) + 3 : 0;
+    if (n == 0)
+        return;
+    n += strcspn(text + n, "/?#");
+    if (text[n] == '\0' || strcmp(text + n, "/") == 0)
+        return;
+    snprintf(shown, sizeof shown, "%.*s/hidden", (int)n, text);
+    cJSON_SetValuestring(url, shown);
+}
+
+/* What leads to a receiver may hold a password: who may not set it does not see it. */
 static void hide_secrets(const struct http_exchange *x, cJSON *rule)
 {
     const cJSON *notify = cJSON_GetObjectItemCaseSensitive(rule, "notify");
@@ -17,6 +33,7 @@ static void hide_secrets(const struct http_exchange *x, cJSON *rule)
     cJSON *header;
     if (http_principal(x)->scope >= HTTP_ADMIN)
         return;
+    hide_path(cJSON_GetObjectItemCaseSensitive(webhook, "url"));
     cJSON_ArrayForEach(header, cJSON_GetObjectItemCaseSensitive(webhook, "headers"))
         cJSON_SetValuestring(header, "hidden");
 }

@@ -280,7 +280,7 @@ static void token(struct fixture *f, const char *body, char *header, size_t byte
     http_response_fini(&response);
 }
 
-START_TEST(headers_are_hidden_from_who_may_not_set_them)
+START_TEST(secrets_of_a_receiver_are_hidden_from_who_may_not_set_them)
 {
     struct fixture f;
     struct http_response response;
@@ -299,6 +299,7 @@ START_TEST(headers_are_hidden_from_who_may_not_set_them)
         call(&f, "GET", paths[i], NULL, viewer, &response);
         buf_put_u8(&response.body, 0);
         ck_assert_ptr_nonnull(strstr((char *)response.body.data, "\"X-Team\":\"hidden\""));
+        ck_assert_ptr_nonnull(strstr((char *)response.body.data, "\"http://127.0.0.1:1/hidden\""));
         http_response_fini(&response);
     }
     fixture_stop(&f);
@@ -310,5 +311,5 @@ int main(void)
     return suite_run(suite_of("notify", receiver_hears_when_a_capture_begins_and_what_became_of_it,
                               notice_outlives_a_failing_receiver_and_a_restart,
                               silent_receiver_holds_up_nobody, notices_go_with_the_receiver,
-                              headers_are_hidden_from_who_may_not_set_them, NULL));
+                              secrets_of_a_receiver_are_hidden_from_who_may_not_set_them, NULL));
 }
