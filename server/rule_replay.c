@@ -213,7 +213,8 @@ static int judge_all(struct replay *p, struct rules *set, struct outcome *o)
 {
     struct rule *rule = set->list;
     int status = SKEIN_OK;
-    qsort(p->instants, p->count, sizeof *p->instants, compare_instants);
+    if (p->count > 0) /* else the list is NULL, which qsort does not take */
+        qsort(p->instants, p->count, sizeof *p->instants, compare_instants);
     for (size_t i = 0; status == SKEIN_OK && i < p->count; i++) {
         struct replay_instant *instant = &p->instants[i];
         uint64_t bytes = 0;

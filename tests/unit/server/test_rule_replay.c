@@ -231,6 +231,18 @@ START_TEST(what_no_trace_shows_is_said_or_taken_from_history)
 }
 END_TEST
 
+START_TEST(rule_that_nothing_stored_meets_would_not_have_fired)
+{
+    struct fixture f;
+    fixture_start(&f);
+    cJSON *json = test_rule(&f, TEST, begin_ns(), RULE("\"when\":{\"crash\":{}}"));
+    ck_assert_double_eq(number_at(json, "met"), 0);
+    ck_assert_double_eq(number_at(json, "fired"), 0);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(wrong_questions_are_named)
 {
     struct fixture f;
@@ -281,6 +293,7 @@ int main(void)
     return suite_run(suite_of("rule_replay", stored_records_tell_when_a_rule_would_have_fired,
                               region_over_two_partitions_is_one, log_lines_and_deaths_are_found,
                               what_no_trace_shows_is_said_or_taken_from_history,
+                              rule_that_nothing_stored_meets_would_not_have_fired,
                               wrong_questions_are_named,
                               confined_token_tries_rules_on_its_own_processes, NULL));
 }
