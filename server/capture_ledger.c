@@ -16,10 +16,14 @@ static void window_of(const struct capture *c, const struct capture_target *t,
     uint64_t pre_ns = c->pre_ms * 1000000u;
     gap->from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
     gap->to_ns = c->at_ns + c->post_ms * 1000000u;
-    if (t->facts.has_window) {
+    if (!t->facts.has_window)
+        return;
+    /* An agent that did not finish has said how far it had come, not how far it would. */
+    bool finished = t->status != TARGET_EXPIRED;
+    if (finished || t->facts.from_ns < gap->from_ns)
         gap->from_ns = t->facts.from_ns;
+    if (finished || t->facts.to_ns > gap->to_ns)
         gap->to_ns = t->facts.to_ns;
-    }
 }
 
 /* What a target that has ended lacks without its agent having said so: listed and never stored, or

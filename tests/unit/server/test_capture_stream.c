@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "collector_fixture.h"
 #include "json.h"
 #include "support.h"
@@ -179,6 +180,31 @@ START_TEST(list_so_far_that_is_stored_whole_is_no_end)
 }
 END_TEST
 
+START_TEST(gap_of_an_agent_that_did_not_finish_is_the_whole_window)
+{
+    struct stream s;
+    stream_start(&s, ",\"max_ms\":1,\"deadline_ms\":100");
+    cJSON *target = wire_target(&s.f.agent, s.id, 1, "capturing", 1, EVENTS);
+    cJSON *window = cJSON_CreateObject();
+    cJSON *json = call_json(&s.f, "GET", s.path, NULL, 200);
+    char error[256];
+    uint64_t from;
+    ck_assert_int_eq(clock_parse(text_at(json, "window.from"), &from), SKEIN_OK);
+    json_add_u64(window, "from_ns", from);
+    json_add_u64(window, "to_ns", from);
+    cJSON_DeleteItemFromObject(target, "window");
+    cJSON_AddItemToObject(target, "window", window);
+    ck_assert_msg(wire_agent_report(&s.f.agent, target, error, sizeof error), "%s", error);
+    cJSON_Delete(json);
+    wait_for_text(&s.f, s.path, "targets.0.status", "expired");
+    json = call_json(&s.f, "GET", s.path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "targets.0.ledger.gaps.0.reason"), "not_arrived");
+    ck_assert_str_eq(text_at(json, "targets.0.ledger.gaps.0.to"), text_at(json, "window.to"));
+    cJSON_Delete(json);
+    stream_fini(&s);
+}
+END_TEST
+
 START_TEST(agent_that_goes_on_with_what_was_deleted_is_told_to_stop)
 {
     struct stream s;
@@ -231,6 +257,7 @@ int main(void)
         suite_of("capture_stream", stream_is_sent_with_its_bound_and_how_often_it_is_cut,
                  running_stream_gives_what_is_stored_so_far_and_ends_when_it_is_stopped,
                  list_so_far_that_is_stored_whole_is_no_end,
+                 gap_of_an_agent_that_did_not_finish_is_the_whole_window,
                  agent_that_goes_on_with_what_was_deleted_is_told_to_stop,
                  target_says_when_it_entered_each_state_also_after_a_restart, NULL));
 }
