@@ -102,11 +102,23 @@ static void time_query(struct buf *path, const char *key, const struct cli_numbe
     api_query(path, key, text);
 }
 
+/* The part takes the place of what is called so, which must be no device, socket or folder. */
+static bool may_replace(const char *file)
+{
+    struct stat about;
+    if (stat(file, &about) < 0 || S_ISREG(about.st_mode))
+        return true;
+    say_error("%s: is there and is no regular file, so a download does not take its place", file);
+    return false;
+}
+
 static int part_open(struct part *p)
 {
     const struct download *d = p->download;
     struct stat about;
     struct buf path = {0};
+    if (!may_replace(d->file))
+        return CLI_FAILED;
     buf_printf(&p->path, "%s.part", d->file);
     buf_printf(&p->etag_path, "%s.part.etag", d->file);
     buf_printf(&path, "/captures/%s/trace", d->capture);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sample.h"
@@ -268,6 +269,22 @@ START_TEST(a_trace_without_its_closing_table_is_no_success)
 }
 END_TEST
 
+START_TEST(a_device_is_not_replaced_by_a_trace)
+{
+    static const struct answer none[] = {{NULL, 0, 0}};
+    struct stat about;
+    ck_assert_int_eq(symlink("/dev/null", file), 0);
+    server_start(none);
+    ck_assert_int_eq(fetch(), 1);
+    server_stop();
+    char *text = file_read(out, NULL);
+    ck_assert_ptr_nonnull(strstr(text, "no regular file"));
+    free(text);
+    ck_assert_int_eq(stat(file, &about), 0);
+    ck_assert(S_ISCHR(about.st_mode) && !exists(".part"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("download");
@@ -280,6 +297,7 @@ int main(void)
     tcase_add_test(all, a_connection_that_keeps_breaking_fails_and_keeps_the_part);
     tcase_add_test(all, a_problem_is_told_and_leaves_no_file);
     tcase_add_test(all, a_trace_without_its_closing_table_is_no_success);
+    tcase_add_test(all, a_device_is_not_replaced_by_a_trace);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }
