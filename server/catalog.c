@@ -166,11 +166,8 @@ int catalog_open(const char *folder, struct catalog **out, char *error, size_t e
     struct catalog *c = calloc(1, sizeof *c);
     if (c == NULL)
         return SKEIN_NO_MEMORY;
-    char path[4096];
-    int n = snprintf(path, sizeof path, "%s/state.db", folder);
-    int status = n < 0 || (size_t)n >= sizeof path
-                     ? SKEIN_TOO_LARGE
-                     : db_open(path, true, &c->db, error, error_bytes);
+    /* Private: it holds what rules send to receivers, passwords among it. */
+    int status = db_open_private(folder, "state.db", &c->db, error, error_bytes);
     if (status == SKEIN_OK)
         status = prepare(c, error, error_bytes);
     if (status != SKEIN_OK)

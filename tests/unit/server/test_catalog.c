@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "catalog.h"
 #include "db.h"
@@ -208,10 +209,26 @@ START_TEST(aliases_lead_on_and_are_deleted_with_their_capture)
 }
 END_TEST
 
+START_TEST(nobody_else_may_read_the_database)
+{
+    char *folder = temp_dir_new(), *path = path_join(folder, "state.db");
+    struct stat about;
+    mode_t before = umask(0);
+    struct catalog *c = open_catalog(folder);
+    umask(before);
+    ck_assert_int_eq(stat(path, &about), 0);
+    ck_assert_int_eq(about.st_mode & 0777, 0600);
+    catalog_close(&c);
+    free(path);
+    temp_dir_free(&folder);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("catalog", first_version_is_brought_up_with_all_it_holds,
                               step_that_was_cut_off_is_taken_again_whole, newer_version_is_refused,
                               bounds_and_retention_of_a_capture_are_kept,
-                              aliases_lead_on_and_are_deleted_with_their_capture, NULL));
+                              aliases_lead_on_and_are_deleted_with_their_capture,
+                              nobody_else_may_read_the_database, NULL));
 }
