@@ -129,6 +129,16 @@ static bool name_valid(const char *name)
     return n > 0 && n < PRINCIPAL_NAME_BYTES && strspn(name, letters) > 0 && strspn(name, all) == n;
 }
 
+/* Names by which the audit log calls who has no token. */
+static bool name_reserved(const char *name)
+{
+    static const char *const names[] = {"local", "public", "retention", "skeind"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static int token_valid(const struct token *token, uint64_t now_ns, char *error, size_t error_bytes)
 {
     struct selector *selector = NULL;
@@ -136,6 +146,8 @@ static int token_valid(const struct token *token, uint64_t now_ns, char *error, 
     if (!name_valid(token->name)) {
         snprintf(error, error_bytes,
                  "name: must be 1 to 63 letters, digits, '.', '_' or '-', the first no sign");
+    } else if (name_reserved(token->name)) {
+        snprintf(error, error_bytes, "name: the audit log calls somebody else %s", token->name);
     } else if (scope_text(token->scope)[0] == '\0') {
         snprintf(error, error_bytes, "scope: must be viewer, operator or admin");
     } else if (token->expires_ns != 0 && token->expires_ns <= now_ns) {

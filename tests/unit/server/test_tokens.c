@@ -103,6 +103,7 @@ START_TEST(wrong_tokens_are_not_made)
     struct tokens *t = open_in(folder);
     ck_assert_int_eq(make(t, "", HTTP_VIEWER, "", 0, text), SKEIN_INVALID);
     ck_assert_int_eq(make(t, "a b", HTTP_VIEWER, "", 0, text), SKEIN_INVALID);
+    ck_assert_int_eq(make(t, "local", HTTP_ADMIN, "", 0, text), SKEIN_INVALID);
     ck_assert_int_eq(make(t, "a", HTTP_PUBLIC, "", 0, text), SKEIN_INVALID);
     ck_assert_int_eq(make(t, "a", HTTP_VIEWER, "a in", 0, text), SKEIN_INVALID);
     ck_assert_int_eq(make(t, "a", HTTP_VIEWER, "", NOW, text), SKEIN_INVALID);
