@@ -165,6 +165,8 @@ static enum MHD_Result send_answer(struct http_exchange *x)
 static void dispatch(struct http_exchange *x)
 {
     x->dispatched = true;
+    /* It is here: the time to arrive is over, that to answer begins. */
+    http_watch_deadline(x->server->watch, x->link, ANSWER_STEP_NS);
     if (x->body_too_large)
         http_problem(x, 413, NULL, "the body is above the limit of %llu bytes",
                      (unsigned long long)x->server->settings.max_body_bytes);

@@ -10,7 +10,10 @@
 
 #define SUBJECT_BIG_BYTES (UINT64_C(32) << 20) /* more than sockets hold; byte i is i % 251 */
 
-/* GET /small ("small"), GET /big, GET /live, POST /echo (JSON) */
+#define SUBJECT_SLOW_MS 2500
+
+/* GET /small ("small"), GET /slow (the same, after a while), GET /big, GET /live, POST /echo (JSON)
+ */
 extern const struct http_route subject_routes[];
 
 /* Any free port of loopback, few threads, bounds that no test meets by chance. */

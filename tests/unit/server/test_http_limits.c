@@ -206,6 +206,22 @@ START_TEST(request_that_trickles_is_cut_off)
 }
 END_TEST
 
+START_TEST(answer_may_take_longer_to_make_than_its_request_to_come)
+{
+    struct http_settings settings = subject_settings();
+    struct http_response response;
+    char url[64];
+    settings.receive_ms = 100;
+    struct http_server *server = serve(&settings);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/slow", http_port(server));
+    struct http_request request = {.url = url, .timeout_ms = support_deadline_ms()};
+    ck_assert_int_eq(http_request(&request, &response), SKEIN_OK);
+    ck_assert_int_eq(response.status, 200);
+    http_response_fini(&response);
+    http_stop(&server);
+}
+END_TEST
+
 /* ---- many ---- */
 
 static bool answers_from(const struct http_server *server, const char *address)
@@ -269,5 +285,6 @@ int main(void)
         suite_of("http_limits", too_large_a_header_or_address_is_answered_with_a_problem,
                  request_that_two_servers_might_read_differently_ends_the_connection,
                  slow_clients_do_not_keep_others_waiting, request_that_trickles_is_cut_off,
+                 answer_may_take_longer_to_make_than_its_request_to_come,
                  many_connections_of_one_address_leave_room_for_others, NULL));
 }
