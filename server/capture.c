@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "capture_int.h"
+#include "catalog_loss.h"
 #include "clock.h"
 #include "json.h"
 #include "log.h"
@@ -227,12 +228,17 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
 
 /* ---- delete ---- */
 
-static int mark_deleted(struct capture_engine *e, const struct capture_id *id)
+/* evicted: what it held stays in its processes' ledgers, as lost. */
+static int mark_deleted(struct capture_engine *e, const struct capture_id *id, bool evicted)
 {
+    uint64_t now_ns = clock_realtime_ns();
     int status = catalog_begin(e->catalog);
     if (status != SKEIN_OK)
         return status;
-    status = catalog_delete_capture(e->catalog, id, clock_realtime_ns());
+    if (evicted)
+        status = catalog_keep_ledgers(e->catalog, id, now_ns);
+    if (status == SKEIN_OK)
+        status = catalog_delete_capture(e->catalog, id, now_ns);
     int ended = catalog_end(e->catalog, status == SKEIN_OK);
     if (status == SKEIN_OK)
         status = ended;
@@ -294,11 +300,16 @@ static int delete_locked(struct capture_engine *e, struct capture_id *id, const 
     if (status != SKEIN_OK)
         return status;
     *id = c->id;
-    if (e->aliases.count > 0 && fleet_flush(e->fleet) != SKEIN_OK)
-        return SKEIN_IO; /* what was merged into it must be known to be deleted with it */
-    status = mark_deleted(e, id);
+    bool evicted = d->why != NULL && d->due_ns == 0;
+    /* What was merged into it must be known to be deleted with it, and ledgers that are kept must
+     * be of now. */
+    if ((e->aliases.count > 0 || evicted) && fleet_flush(e->fleet) != SKEIN_OK)
+        return SKEIN_IO;
+    status = mark_deleted(e, id, evicted);
     if (status != SKEIN_OK)
         return status;
+    for (size_t i = 0; evicted && i < c->target_count; i++)
+        metrics_add_at(lost_events_total, LOSS_EVICTED, c->targets[i]->stored_events);
     fleet_drop_commands(e->fleet, id);
     stop_targets(e, c);
     if (d->why != NULL)
@@ -342,7 +353,7 @@ bool capture_is_purging(struct capture_engine *e)
 void capture_refuse(struct capture_engine *e, const struct capture_id *id)
 {
     struct capture *c = capture_find(e, id);
-    if (mark_deleted(e, id) == SKEIN_OK && c != NULL)
+    if (mark_deleted(e, id, false) == SKEIN_OK && c != NULL)
         capture_discard(e, c);
     else if (!catalog_is_deleted(e->catalog, id))
         log_warn("captures", "a refused capture cannot be noted; what comes of it is kept", NULL);
@@ -373,10 +384,12 @@ void capture_unlocked(struct capture_engine *e)
 static void expire(struct capture_engine *e, struct capture *c)
 {
     char words[CAPTURE_REASON_MAX];
+    bool full = e->settings.is_full != NULL && e->settings.is_full(e->settings.context);
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
         if (target_is_final(t->status))
             continue;
+        t->refused = full && t->status == TARGET_UPLOADING;
         if (t->status == TARGET_UPLOADING)
             snprintf(words, sizeof words, "%llu of %llu partitions had not arrived at the deadline",
                      (unsigned long long)(t->facts.listed - t->stored_count),

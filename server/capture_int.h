@@ -52,7 +52,8 @@ struct capture_target {
     struct stored_set stored; /* of the partitions that facts list */
     uint64_t stored_count, stored_events, stored_bytes;
     uint64_t lost_counted[LOSS_REASONS]; /* by the metric */
-    bool whole;                          /* complete, and nothing of it is lost */
+    bool refused; /* its deadline came while the collector had no room for its partitions */
+    bool whole;   /* complete, and nothing of it is lost */
     bool dirty;
     struct capture_target *next_dirty;
 };
@@ -205,7 +206,8 @@ cJSON *target_ledger_json(const struct capture *c, const struct capture_target *
 cJSON *capture_ledger_json(const struct capture *c);
 /* Appends its ledger as text with a NUL, and counts what is lost beyond the last time. */
 void target_count_losses(const struct capture *c, struct capture_target *t, struct buf *text);
-/* Losses that were counted before a restart are not counted again. */
+/* After a restart: losses that were counted are not counted again, and what was refused stays so.
+ */
 void target_counted(struct capture_target *t, const char *ledger);
 
 /* capture_json.c */

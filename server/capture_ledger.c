@@ -33,7 +33,7 @@ static void add_missing(const struct capture *c, const struct capture_target *t,
     struct ledger_gap gap;
     window_of(c, t, &gap);
     if (t->stored_count < t->facts.listed) {
-        gap.reason = LOSS_NOT_ARRIVED;
+        gap.reason = t->refused ? LOSS_DISK_FULL : LOSS_NOT_ARRIVED;
         if (t->facts.listed_events > t->stored_events)
             ledger_lose(out, gap.reason, t->facts.listed_events - t->stored_events);
         ledger_gap(out, &gap);
@@ -102,5 +102,7 @@ void target_counted(struct capture_target *t, const char *text)
     struct ledger ledger = {.stored = 0};
     ledger_parse(&ledger, text);
     memcpy(t->lost_counted, ledger.events, sizeof t->lost_counted);
+    for (size_t i = 0; i < ledger.gap_count; i++)
+        t->refused |= ledger.gaps[i].reason == LOSS_DISK_FULL;
     ledger_fini(&ledger);
 }

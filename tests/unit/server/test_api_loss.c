@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog_loss.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "json.h"
@@ -110,19 +109,20 @@ START_TEST(what_was_evicted_stays_told_and_what_was_deleted_does_not)
     cJSON_Delete(json);
     struct capture_id id;
     ck_assert_int_eq(id_parse(FIRST, id.bytes), SKEIN_OK);
-    fleet_lock(f.collector.fleet);
-    ck_assert_int_eq(catalog_begin(f.collector.catalog), SKEIN_OK);
-    ck_assert_int_eq(catalog_keep_ledgers(f.collector.catalog, &id, clock_realtime_ns()), SKEIN_OK);
-    ck_assert_int_eq(catalog_end(f.collector.catalog, true), SKEIN_OK);
-    fleet_unlock(f.collector.fleet);
-    struct http_response response;
-    call(&f, "DELETE", "/api/v1/captures/" FIRST, NULL, NULL, &response);
-    ck_assert_int_eq(response.status, 204);
-    http_response_fini(&response);
+    ck_assert_int_eq(capture_retire(f.collector.captures, &id, 0, "no room"), SKEIN_OK);
     json = process_one(&f);
     ck_assert_double_eq(number_at(json, "ledger.stored"), 0);
     ck_assert_double_eq(number_at(json, "ledger.lost.quota"), stored);
     ck_assert_double_eq(number_at(json, "ledger.reasons.evicted"), stored);
+    ck_assert_double_eq(number_at(json, "ledger.lost.spool"), 3);
+    cJSON_Delete(json);
+    capture_with_loss(&f, SECOND, 1, "spool_full", 3);
+    struct http_response response;
+    call(&f, "DELETE", "/api/v1/captures/" SECOND, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 204);
+    http_response_fini(&response);
+    json = process_one(&f);
+    ck_assert_double_eq(number_at(json, "ledger.stored"), 0);
     ck_assert_double_eq(number_at(json, "ledger.lost.spool"), 3);
     cJSON_Delete(json);
     fixture_stop(&f);

@@ -21,7 +21,7 @@
 
 struct model {
     struct capture_id id;
-    bool known, ended;
+    bool known, ended, refused;
     uint64_t epoch;  /* of its own: captures of one process do not share here */
     unsigned listed; /* sequences 0.. that its agent has listed */
     uint64_t events[SEQUENCES];
@@ -38,6 +38,7 @@ struct world {
     struct fleet_agent agent;
     struct process_uid process;
     struct model models[CAPTURES];
+    bool full;
     uint64_t random, epochs;
 };
 
@@ -52,6 +53,11 @@ static int purge_nothing(void *context, const struct capture_id *id)
     (void)context;
     (void)id;
     return SKEIN_OK;
+}
+
+static bool is_full(void *context)
+{
+    return ((struct world *)context)->full;
 }
 
 static int save(void *context)
@@ -74,7 +80,8 @@ static void world_start(struct world *w, uint64_t seed)
     ck_assert_int_eq(catalog_open(w->folder, &w->catalog, error, sizeof error), SKEIN_OK);
     struct fleet_settings fleet = {.address = "tcp://127.0.0.1:1", .lease_ms = 1000};
     ck_assert_int_eq(fleet_new(&fleet, w->catalog, &w->fleet), SKEIN_OK);
-    struct capture_settings settings = {.deadline_ms = 1000, .purge = purge_nothing};
+    struct capture_settings settings = {
+        .deadline_ms = 1000, .purge = purge_nothing, .is_full = is_full, .context = w};
     ck_assert_int_eq(capture_engine_new(&settings, w->fleet, w->catalog, NULL, &w->engine),
                      SKEIN_OK);
     fleet_set_hooks(w->fleet, &(struct fleet_hooks){.context = w, .save = save, .saved = saved});
@@ -232,7 +239,8 @@ static void check(struct world *w, const struct model *m)
     for (int i = 0; i < LOSS_NOT_ARRIVED; i++)
         ck_assert_uint_eq(count(reasons, loss_text((enum loss_reason)i)), m->lost[i]);
     ck_assert_uint_eq(count(ledger, "unnamed"), m->lost[LOSS_NAME]);
-    ck_assert_uint_eq(count(reasons, "not_arrived"), m->ended ? listed_events(m) - stored : 0);
+    ck_assert_uint_eq(count(reasons, m->refused ? "disk_full" : "not_arrived"),
+                      m->ended ? listed_events(m) - stored : 0);
     struct ledger again = {.stored = 0};
     ledger_read(&again, ledger);
     cJSON *copy = ledger_json(&again);
@@ -261,9 +269,14 @@ static void step(struct world *w)
     else if (what < 60)
         store_one(w, m);
     else if (what < 63) {
+        w->full = next_random(w, 2) == 0;
         capture_tick(w->engine, UINT64_MAX); /* every deadline is over */
-        for (int i = 0; i < CAPTURES; i++)
-            w->models[i].ended |= w->models[i].known;
+        for (int i = 0; i < CAPTURES; i++) {
+            struct model *each = &w->models[i];
+            if (each->known && !each->ended)
+                each->refused = w->full && each->listed > 0;
+            each->ended |= each->known;
+        }
     } else {
         ck_assert_int_eq(capture_delete(w->engine, &m->id, NULL), SKEIN_OK);
         m->known = false;
