@@ -312,6 +312,36 @@ START_TEST(agents_are_let_in_revoked_and_forgotten)
 }
 END_TEST
 
+START_TEST(policies_are_applied_shown_and_deleted)
+{
+    char *file = whole_path(&w, "policy.json");
+    file_write_text(file, "{\"name\":\"some\",\"selector\":\"service=shop/front\"}");
+    EXPECT(0, "policy", "apply", file);
+    cJSON *policies = PRINTED("policy", "-o", "json");
+    ck_assert_str_eq(whole_str(policies->child, "name"), "some");
+    cJSON_Delete(policies);
+    cJSON *matches = PRINTED("policy", "matches", "some", "-j");
+    ck_assert_double_eq(whole_number(matches, "matches"), 1);
+    cJSON_Delete(matches);
+    EXPECT(0, "policy");
+    EXPECT(0, "policy", "show", "some");
+    EXPECT(0, "policy", "delete", "some");
+    EXPECT(1, "policy", "show", "some");
+    free(file);
+}
+END_TEST
+
+START_TEST(storage_is_shown)
+{
+    char id[33];
+    snapshot_id(id);
+    cJSON *storage = PRINTED("storage", "-o", "json");
+    ck_assert_double_gt(whole_number(storage, "bytes"), 0);
+    cJSON_Delete(storage);
+    EXPECT(0, "storage");
+}
+END_TEST
+
 START_TEST(an_exit_status_says_that_nobody_answers)
 {
     whole_kill(&w.collector);
@@ -333,6 +363,8 @@ int main(void)
     tcase_add_test(tests, a_watch_goes_on_where_a_lost_connection_ended);
     tcase_add_test(tests, tokens_are_made_used_and_revoked);
     tcase_add_test(tests, losses_are_shown);
+    tcase_add_test(tests, policies_are_applied_shown_and_deleted);
+    tcase_add_test(tests, storage_is_shown);
     tcase_add_test(tests, progress_and_colours_are_for_terminals);
     tcase_add_test(tests, agents_are_let_in_revoked_and_forgotten);
     tcase_add_test(tests, rules_are_applied_shown_and_deleted);
