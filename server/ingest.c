@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The data port: receives chunks, assembles and checks partitions, and hands them to the group
- * commit (ingest_commit.c). Owns the listening transport and one thread, which is the store's only
- * writer. Other threads enter through ingest_stop, ingest_state and ingest_delete_capture. Takes
- * every byte as hostile: what is no frame is counted and dropped, what is no partition is rejected.
+ * commit (ingest_commit.c). Owns the listening transport and one thread; a second one writes
+ * (ingest_writer.c). Other threads enter through ingest_stop, ingest_state and
+ * ingest_delete_capture. Takes every byte as hostile: what is no frame is counted and dropped, what
+ * is no partition is rejected.
  */
 #include "ingest.h"
 
@@ -49,7 +50,7 @@ static bool chunk_answered(struct ingest *in, struct wire_chunk *chunk, const st
                            uint64_t now_ns)
 {
     bool last = chunk->index + 1 == chunk->count;
-    if (group_has(in, &chunk->key)) {
+    if (groups_have(in, &chunk->key)) {
         struct member *slot = last ? group_slot(in) : NULL;
         if (slot) {
             slot->to = *to;
@@ -227,10 +228,9 @@ static void requests_run(struct ingest *in)
 /* When the thread has something to do though nothing arrives. */
 static uint64_t next_due(const struct ingest *in)
 {
-    const struct group *g = &in->group;
     uint64_t due = in->expire_ns < in->compact_ns ? in->expire_ns : in->compact_ns;
-    uint64_t group_due = g->durable ? g->retry_ns : g->since_ns + in->commit_wait_ns;
-    return g->count > 0 && group_due < due ? group_due : due;
+    uint64_t group_due = groups_due(in);
+    return group_due < due ? group_due : due;
 }
 
 /* Waits for a message, a request or the next due time. */
@@ -264,9 +264,7 @@ static void space_check(struct ingest *in)
 static void due_run(struct ingest *in)
 {
     uint64_t now = clock_monotonic_ns();
-    struct group *g = &in->group;
-    if (g->count > 0 && now >= (g->durable ? g->retry_ns : g->since_ns + in->commit_wait_ns))
-        group_commit(in);
+    groups_commit(in, now);
     ingest_compact(in, now);
     if (now >= in->expire_ns) {
         in->expire_ns = now + TICK_NS;
@@ -292,7 +290,7 @@ static void *thread_run(void *argument)
         due_run(in);
         requests_run(in);
     }
-    group_commit(in);
+    (void)groups_flush(in);
     requests_run(in);
     return NULL;
 }
@@ -303,23 +301,28 @@ static void ingest_free(struct ingest *in)
 {
     transport_free(&in->transport);
     assembler_free(&in->assembler);
-    for (size_t i = 0; i < in->group.count; i++)
-        member_fini(&in->group.members[i]);
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < in->groups[i].count; k++)
+            member_fini(&in->groups[i].members[k]);
+        free(in->groups[i].members);
+    }
     if (in->wake_fd >= 0)
         close(in->wake_fd);
     pthread_cond_destroy(&in->done);
     pthread_mutex_destroy(&in->lock);
-    free(in->group.members);
+    pthread_cond_destroy(&in->writer_turn);
+    pthread_mutex_destroy(&in->writer_lock);
     free(in->rows);
     free(in);
 }
 
 static int ingest_prepare(struct ingest *in, const struct ingest_settings *settings)
 {
-    in->group.members = calloc(GROUP_COUNT_MAX, sizeof *in->group.members);
+    for (size_t i = 0; i < 2; i++)
+        in->groups[i].members = calloc(GROUP_COUNT_MAX, sizeof *in->groups[i].members);
     in->rows = calloc(GROUP_COUNT_MAX, sizeof *in->rows);
     in->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!in->group.members || !in->rows)
+    if (!in->groups[0].members || !in->groups[1].members || !in->rows)
         return SKEIN_NO_MEMORY;
     if (in->wake_fd < 0)
         return SKEIN_IO;
@@ -347,9 +350,15 @@ int ingest_start(const struct ingest_settings *settings, struct store *store, st
     in->wake_fd = -1;
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->done, NULL);
+    pthread_mutex_init(&in->writer_lock, NULL);
+    pthread_cond_init(&in->writer_turn, NULL);
     int status = ingest_prepare(in, settings);
-    if (!status && pthread_create(&in->thread, NULL, thread_run, in) != 0)
+    if (!status)
+        status = writer_start(in);
+    if (!status && pthread_create(&in->thread, NULL, thread_run, in) != 0) {
+        writer_stop(in);
         status = SKEIN_NO_MEMORY;
+    }
     if (status < 0) {
         (void)snprintf(error, error_bytes, "data port %s: %s", settings->address,
                        skein_status_text(status));
@@ -381,6 +390,7 @@ void ingest_stop(struct ingest **ingest)
     atomic_store(&in->stopping, true);
     thread_wake(in);
     pthread_join(in->thread, NULL);
+    writer_stop(in);
     ingest_free(in);
 }
 

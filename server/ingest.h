@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The data port: assembles chunks into partitions, checks them, stores them in group commits, adds
- * them to the index and only then acknowledges. Owns one thread, the store's only writer.
+ * them to the index and only then acknowledges. Owns two threads: one receives, one writes.
  */
 #ifndef INGEST_H
 #define INGEST_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Group commit. Runs on the ingest thread alone. The order of its steps is the
+ * Group commit. Runs on the ingest thread alone, but for steps 1 and 2, which are the writer's
+ * (ingest_writer.c): while it writes one group, the next is received. The order of its steps is the
  * guarantee of the data port:
  *
  *   1 append every partition of the group   2 one sync   3 rows into the index, one transaction
@@ -8,7 +9,8 @@
  *
  * A crash before 2 ends: nobody was told anything. Between 2 and 3: the index is brought up to the
  * store's end at the next open. Between 3 and 5: the agent sends again and hears "stored before".
- * Never acknowledges what is not durable; never appends a key that the index or the group has.
+ * Never acknowledges what is not durable; never appends a key that the index or a group has; never
+ * lets segments be looked at for removal while the store has what the index has not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,20 +37,48 @@ void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_
     buf_fini(&body);
 }
 
-/* ---- the group ---- */
+/* ---- the groups ---- */
 
-bool group_has(const struct ingest *in, const struct partition_key *key)
+/* The group that new members go to; NULL where both are on their way. */
+static struct group *collecting(struct ingest *in)
 {
-    for (size_t i = 0; i < in->group.count; i++)
-        if (memcmp(&in->group.members[i].to.key, key, sizeof *key) == 0)
+    return in->given < 2 ? &in->groups[(in->oldest + in->given) % 2] : NULL;
+}
+
+/* The group that was given last; NULL: none is on its way. */
+static struct group *newest(struct ingest *in)
+{
+    return in->given > 0 ? &in->groups[(in->oldest + in->given - 1) % 2] : NULL;
+}
+
+static bool group_has(const struct group *g, const struct partition_key *key)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (memcmp(&g->members[i].to.key, key, sizeof *key) == 0)
             return true;
     return false;
 }
 
+bool groups_have(const struct ingest *in, const struct partition_key *key)
+{
+    return group_has(&in->groups[0], key) || group_has(&in->groups[1], key);
+}
+
+static bool is_full(const struct group *g)
+{
+    return g->count == GROUP_COUNT_MAX || g->bytes >= GROUP_BYTES_MAX;
+}
+
 struct member *group_slot(struct ingest *in)
 {
-    struct group *g = &in->group;
-    if (g->durable || g->count == GROUP_COUNT_MAX)
+    struct group *g = collecting(in);
+    if (g && is_full(g)) {
+        uint64_t now_ns = clock_monotonic_ns();
+        (void)groups_settle(in, now_ns);
+        groups_commit(in, now_ns);
+        g = collecting(in);
+    }
+    if (!g || is_full(g))
         return NULL;
     struct member *member = &g->members[g->count];
     memset(member, 0, sizeof *member);
@@ -57,12 +87,10 @@ struct member *group_slot(struct ingest *in)
 
 void group_add(struct ingest *in, struct member *member, uint64_t now_ns)
 {
-    struct group *g = &in->group;
+    struct group *g = collecting(in);
     if (g->count++ == 0)
         g->since_ns = now_ns;
     g->bytes += member->len;
-    if (g->count == GROUP_COUNT_MAX || g->bytes >= GROUP_BYTES_MAX)
-        group_commit(in);
 }
 
 static void member_bytes_free(struct member *member)
@@ -80,102 +108,77 @@ void member_fini(struct member *member)
     partition_footer_free(&member->footer);
 }
 
-static void group_clear(struct ingest *in)
+static void group_clear(struct group *g)
 {
-    struct group *g = &in->group;
     for (size_t i = 0; i < g->count; i++)
         member_fini(&g->members[i]);
     g->count = 0;
     g->bytes = 0;
-    g->durable = false;
+    g->state = GROUP_COLLECTING;
 }
 
 /* Sends members back from the first one on, and repeats of them; what is left keeps its order. */
-static void group_cut(struct ingest *in, size_t first, uint32_t retry_ms)
+static void group_cut(struct ingest *in, struct group *g, size_t first)
 {
-    struct group *g = &in->group;
     size_t count = g->count;
     g->count = first;
     for (size_t i = first; i < count; i++) {
         struct member *m = &g->members[i];
-        if (m->repeat && group_has(in, &m->to.key)) {
+        if (m->repeat && group_has(g, &m->to.key)) {
             struct member kept = *m;
             *m = g->members[g->count];
             g->members[g->count++] = kept;
             continue;
         }
-        ingest_answer(in, &m->to, WIRE_RETRY, retry_ms, 0);
+        ingest_answer(in, &m->to, WIRE_RETRY, RETRY_DISK_MS, 0);
         g->bytes -= m->len;
         member_fini(m);
         memset(m, 0, sizeof *m);
     }
 }
 
-/* Appends from the beginning. SKEIN_OK; SKEIN_IO: all of it must be appended again. Members that
- * found no room are sent back. */
-static int group_append(struct ingest *in)
+/* Takes back what the writer has done with its group. */
+static void group_take_back(struct ingest *in)
 {
-    struct group *g = &in->group;
-    for (size_t i = 0; i < g->count; i++) {
-        struct member *m = &g->members[i];
-        if (m->repeat)
-            continue;
-        int status = store_append(in->store, &m->record, m->bytes, m->len, &m->place);
-        if (status == SKEIN_IO)
-            return status;
-        if (status < 0) {
-            atomic_store(&in->problem, status == SKEIN_FULL ? INGEST_FULL : INGEST_STORE);
-            group_cut(in, i, RETRY_DISK_MS);
-            return SKEIN_OK;
-        }
-    }
-    if (g->count > 0)
-        atomic_store(&in->problem, INGEST_NONE);
-    return SKEIN_OK;
-}
-
-/* Makes the group durable, in a new segment where the first one fails; 0, or a status after
- * everybody was sent back. */
-static int group_store(struct ingest *in)
-{
-    int status = SKEIN_IO;
-    for (int attempt = 0; status == SKEIN_IO && attempt < 2; attempt++) {
-        status = group_append(in);
-        if (!status)
-            status = store_sync(in->store);
-    }
-    if (status < 0) {
-        atomic_store(&in->problem, INGEST_STORE);
-        group_cut(in, 0, RETRY_DISK_MS);
-        return status;
-    }
-    struct group *g = &in->group;
+    struct group *g = newest(in);
+    if (!g || g->state != GROUP_WRITING || !writer_is_done(in))
+        return;
+    if (g->written < g->count)
+        group_cut(in, g, g->written);
     for (size_t i = 0; i < g->count; i++)
         member_bytes_free(&g->members[i]);
-    g->durable = g->count > 0;
-    return SKEIN_OK;
+    g->state = GROUP_DURABLE;
+    g->retry_ns = 0;
 }
 
-static size_t group_rows(struct ingest *in)
+static size_t group_rows(struct ingest *in, const struct group *g)
 {
     size_t n = 0;
-    for (size_t i = 0; i < in->group.count; i++) {
-        const struct member *m = &in->group.members[i];
+    for (size_t i = 0; i < g->count; i++) {
+        const struct member *m = &g->members[i];
         if (!m->repeat)
             partition_row_make(&in->rows[n++], &m->record, &m->place, &m->footer);
     }
     return n;
 }
 
-static void group_acknowledge(struct ingest *in)
+/* A repeat is answered as its partition was, which may have been in the group before. */
+static enum wire_ack_status result_of(struct ingest *in, const struct member *m)
 {
-    const struct group *g = &in->group;
+    if (!m->repeat)
+        return WIRE_STORED;
+    return index_find(in->index, &m->to.key, NULL) == 1 ? WIRE_STORED_BEFORE : WIRE_RETRY;
+}
+
+static void group_acknowledge(struct ingest *in, const struct group *g)
+{
     for (size_t i = 0; i < g->count; i++) {
         const struct member *m = &g->members[i];
-        metrics_add(ingest_duplicates_total, m->repeat);
+        enum wire_ack_status result = result_of(in, m);
+        metrics_add(ingest_duplicates_total, result == WIRE_STORED_BEFORE);
         metrics_add(ingest_partitions_total, !m->repeat);
         metrics_add(ingest_bytes_total, m->len);
-        ingest_answer(in, &m->to, m->repeat ? WIRE_STORED_BEFORE : WIRE_STORED, 0, 0);
+        ingest_answer(in, &m->to, result, result == WIRE_RETRY ? RETRY_DISK_MS : 0, 0);
         metrics_observe(ingest_ack_seconds, clock_monotonic_ns() - m->to.received_ns);
     }
 }
@@ -187,29 +190,103 @@ int ingest_index_follow(struct ingest *in)
     return status;
 }
 
-void group_commit(struct ingest *in)
+/* Adds the oldest group to the index where it is durable, and answers. True: it is empty now. */
+static bool group_finish(struct ingest *in, uint64_t now_ns)
 {
-    struct group *g = &in->group;
-    if (g->count == 0 || (!g->durable && group_store(in) < 0) || !g->durable)
-        return;
-    size_t n = group_rows(in);
+    struct group *g = &in->groups[in->oldest];
+    if (in->given == 0 || g->state != GROUP_DURABLE || now_ns < g->retry_ns)
+        return false;
+    size_t n = group_rows(in, g);
     if (ingest_index_follow(in) < 0 || index_add(in->index, in->rows, n) < 0) {
         /* Durable, but nobody would find it, and its repeat would be stored twice: kept until the
          * index has it. */
         atomic_store(&in->problem, INGEST_INDEX);
         g->retry_ns = clock_monotonic_ns() + RETRY_INDEX_MS * UINT64_C(1000000);
-        return;
+        return false;
     }
-    if (atomic_load(&in->problem) == INGEST_INDEX)
-        atomic_store(&in->problem, INGEST_NONE);
-    if (in->hooks.stored)
+    int index_problem = INGEST_INDEX;
+    (void)atomic_compare_exchange_strong(&in->problem, &index_problem, INGEST_NONE);
+    if (n > 0 && in->hooks.stored)
         in->hooks.stored(in->hooks.context, in->rows, n);
-    group_acknowledge(in);
-    uint64_t segment = in->rows[n - 1].place.segment;
-    group_clear(in);
-    if (segment != in->last_segment) {
-        in->last_segment = segment;
-        (void)ingest_reclaim(
-            in); /* a segment has been closed; what fails is tried again with the next */
+    group_acknowledge(in, g);
+    if (n > 0 && in->rows[n - 1].place.segment != in->last_segment) {
+        in->last_segment = in->rows[n - 1].place.segment;
+        in->reclaim = true;
     }
+    group_clear(g);
+    in->oldest = (in->oldest + 1) % 2;
+    in->given--;
+    return true;
+}
+
+/* ---- the turns ---- */
+
+static bool is_due(const struct ingest *in, const struct group *g, uint64_t now_ns)
+{
+    return g->count > 0 && (is_full(g) || now_ns >= g->since_ns + in->commit_wait_ns);
+}
+
+static void group_give(struct ingest *in)
+{
+    struct group *g = collecting(in);
+    g->state = GROUP_WRITING;
+    in->given++;
+    writer_give(in, g);
+}
+
+static bool is_writing(struct ingest *in)
+{
+    struct group *g = newest(in);
+    return g && g->state == GROUP_WRITING;
+}
+
+void groups_commit(struct ingest *in, uint64_t now_ns)
+{
+    group_take_back(in);
+    if (in->reclaim && groups_settle(in, now_ns)) {
+        in->reclaim = false;
+        (void)ingest_reclaim(in); /* what fails is tried again with the next segment */
+    }
+    struct group *g = collecting(in);
+    if (g && !is_writing(in) && is_due(in, g, now_ns))
+        group_give(in); /* first, so that the disk has work while the index has */
+    while (group_finish(in, now_ns))
+        ;
+}
+
+uint64_t groups_due(const struct ingest *in)
+{
+    uint64_t due = UINT64_MAX;
+    bool writing = false;
+    for (size_t i = 0; i < 2; i++) {
+        const struct group *g = &in->groups[i];
+        writing |= g->state == GROUP_WRITING;
+        if (g->state == GROUP_DURABLE && g->retry_ns < due)
+            due = g->retry_ns;
+    }
+    for (size_t i = 0; i < 2 && !writing; i++) {
+        const struct group *g = &in->groups[i];
+        uint64_t at = is_full(g) ? 0 : g->since_ns + in->commit_wait_ns;
+        if (g->state == GROUP_COLLECTING && g->count > 0 && at < due)
+            due = at;
+    }
+    return due;
+}
+
+bool groups_settle(struct ingest *in, uint64_t now_ns)
+{
+    writer_wait(in);
+    group_take_back(in);
+    while (group_finish(in, now_ns))
+        ;
+    return in->given == 0;
+}
+
+bool groups_flush(struct ingest *in)
+{
+    if (!groups_settle(in, UINT64_MAX))
+        return false;
+    if (collecting(in)->count > 0)
+        group_give(in);
+    return groups_settle(in, UINT64_MAX);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of struct ingest. Included by ingest.c, which receives, ingest_commit.c, which
- * commits and answers, and ingest_reclaim.c, which deletes; by nobody else. All but the fields
- * titled so belongs to the ingest thread.
+ * commits and answers, ingest_writer.c, which writes and syncs, and ingest_reclaim.c, which
+ * deletes; by nobody else. All but the fields titled so belongs to the ingest thread; a group that
+ * is WRITING, and the store's writing half with it, to the writer.
  */
 #ifndef INGEST_INT_H
 #define INGEST_INT_H
@@ -53,18 +54,23 @@ struct member {
     struct transport_message message;
 };
 
-/*  EMPTY ──group_add──▶ COLLECTING ──appended, synced──▶ DURABLE ──index took it──▶ EMPTY
- *                           │                             ▲   │
- *                           └─ the store failed twice ─▶  └───┘ the index failed: again after
- * RETRY_INDEX_MS RETRY to all, EMPTY
+/*  COLLECTING ──given to the writer──▶ WRITING ──synced──▶ DURABLE ──index took it──▶ COLLECTING
+ *                                         │                 ▲   │                      (empty)
+ *                                         │                 └───┘ the index failed: again after
+ *                                         │                       RETRY_INDEX_MS
+ *                                         └─ the store failed twice: RETRY to all, DURABLE (empty)
+ *
+ * Of the two groups at most one is WRITING. They leave in the order in which they were given.
  */
+enum group_state { GROUP_COLLECTING, GROUP_WRITING, GROUP_DURABLE };
 struct group {
+    enum group_state state;
     struct member *members; /* GROUP_COUNT_MAX of them */
     size_t count;
     uint64_t bytes;
     uint64_t since_ns; /* when its first member came */
-    bool durable;
     uint64_t retry_ns; /* DURABLE: when the index is tried again */
+    size_t written;    /* the writer's result: how many of its members are durable */
 };
 
 struct delete_request {
@@ -86,9 +92,11 @@ struct ingest {
     uint64_t compact_segment; /* that is being compacted; 0: none */
     uint64_t compact_ns;      /* when the next step is due */
     struct assembler *assembler;
-    struct group group;
+    struct group groups[2];
+    unsigned oldest, given;     /* groups[oldest] and so many in all are WRITING or DURABLE */
     struct partition_row *rows; /* GROUP_COUNT_MAX, for the commit */
     uint64_t last_segment;      /* of the last commit */
+    bool reclaim;               /* a segment has been closed since segments were last looked at */
     bool behind;                /* the index missed a tombstone: it follows the store first */
     uint64_t expire_ns;         /* when stale assemblies are looked for next */
 
@@ -101,6 +109,13 @@ struct ingest {
     pthread_cond_t done;
     struct delete_request *requests;
     bool closed;
+
+    /* shared with the writer */
+    pthread_t writer;
+    pthread_mutex_t writer_lock; /* guards job and writer_ends */
+    pthread_cond_t writer_turn;
+    struct group *job; /* what it writes; NULL: it has nothing to do */
+    bool writer_ends;
 };
 
 /* Sends an acknowledgement; a peer that cannot take it now asks again by sending its chunks again.
@@ -108,18 +123,36 @@ struct ingest {
 void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_status status,
                    uint32_t retry_ms, uint32_t have);
 
-/* Whether the group has this key. */
-bool group_has(const struct ingest *in, const struct partition_key *key);
+/* Whether a group has this key. */
+bool groups_have(const struct ingest *in, const struct partition_key *key);
 
-/* A free member, zeroed, or NULL while the group is full or waits for the index. */
+/* A free member, zeroed; waits for the writer where both groups are full. NULL while they wait for
+ * the index. */
 struct member *group_slot(struct ingest *in);
 
-/* Takes the slot's member into the group; commits it where it is full now. */
+/* Takes the slot's member into its group. */
 void group_add(struct ingest *in, struct member *member, uint64_t now_ns);
 void member_fini(struct member *member);
 
-/* Commits the group, or what of it waits for the index; answers everybody who got a result. */
-void group_commit(struct ingest *in);
+/* Does what is due: gives a group to the writer, adds a durable one to the index and answers
+ * everybody who got a result. Never waits for the disk, but once a segment. */
+void groups_commit(struct ingest *in, uint64_t now_ns);
+/* When groups_commit has something to do though nothing arrives and the writer says nothing. */
+uint64_t groups_due(const struct ingest *in);
+/* Waits for the writer and finishes what it was given and is due. True: the index has all that the
+ * store has, and the store's writing half is this thread's until a group is given again. */
+bool groups_settle(struct ingest *in, uint64_t now_ns);
+/* The same with what is being collected. True: no group has anything. */
+bool groups_flush(struct ingest *in);
+
+/* ---- ingest_writer.c ---- */
+
+int writer_start(struct ingest *in);
+void writer_stop(struct ingest *in); /* after its last group is written */
+/* The group, WRITING, is the writer's until writer_is_done; in->wake_fd says when to look. */
+void writer_give(struct ingest *in, struct group *group);
+bool writer_is_done(struct ingest *in);
+void writer_wait(struct ingest *in);
 
 /* Gives the index what it missed. SKEIN_OK or the index's status. */
 int ingest_index_follow(struct ingest *in);

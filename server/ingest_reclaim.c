@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deleting, and giving the disk back. Runs on the ingest thread alone, between group commits. The
+ * Deleting, and giving the disk back. Runs on the ingest thread alone, while
+ * no group is on its way: the store is this thread's then, and the index has all of it. The
  * order of its steps is the guarantee:
  *
  *   1 tombstones of the partitions that no other capture has, one sync   2 their rows go
@@ -172,7 +173,7 @@ void ingest_compact(struct ingest *in, uint64_t now_ns)
     if (now_ns < in->compact_ns)
         return;
     int status = SKEIN_BUSY; /* the index must have all that the store has */
-    if (!in->group.durable && ingest_index_follow(in) == SKEIN_OK)
+    if (groups_settle(in, now_ns) && ingest_index_follow(in) == SKEIN_OK)
         status = compact_step(in);
     in->compact_ns = now_ns + (status == 1 ? COMPACT_STEP_NS : COMPACT_AGAIN_NS);
 }
@@ -201,8 +202,7 @@ int ingest_delete_now(struct ingest *in, const struct capture_id *capture)
 {
     if (capture_id_is_zero(capture))
         return SKEIN_INVALID;
-    group_commit(in);
-    if (in->group.count > 0)
+    if (!groups_flush(in))
         return SKEIN_BUSY;
     if (ingest_index_follow(in) < 0)
         return SKEIN_BUSY;

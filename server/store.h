@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Where partitions lie: append-only segments on disk (store_files.c). A record is durable when
- * store_sync has returned after its append. One writer (the ingest thread) appends and syncs; any
+ * store_sync has returned after its append. One thread at a time (ingest's) appends and syncs; any
  * thread reads.
  */
 #ifndef STORE_H
