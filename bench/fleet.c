@@ -3,11 +3,12 @@
  * One collector and a fleet of simulated agents that speak the real protocol from this one process
  * (docs/protocol.md): how long all of them need to come back at once, what each costs in memory,
  * what they cost in CPU while nothing happens, how long a snapshot across all of them takes from
- * the request to the last acknowledgement, and how fast their partitions are stored. Beside it, in
- * the same run: the same messages sent to a nanomsg listener that stores nothing, and a plain write
- * and fdatasync of the same bytes.
+ * the request to the last acknowledgement, and how fast partitions are stored, plain and sealed.
+ * Beside it, in the same run: the same messages sent to a nanomsg listener that stores nothing, and
+ * a plain write and fdatasync of the same bytes.
  *
- *   bench_fleet [--json] [--agents N]... [--idle SECONDS]     default: 1000 and 10000 agents, 10 s
+ *   bench_fleet [--json] [--agents N]... [--idle SECONDS]     default: 1000 and 10000 agents, 10 s;
+ *   0: the ingest alone
  *
  * ratio of the ingest figure is ours to the slower of those two; the disk is synced as often as the
  * collector did. An agent drops its data connection
@@ -291,7 +292,7 @@ static void fleet_free(struct fleet *f)
         buf_fini(&f->agents[i].partition);
     }
     free(f->agents);
-    close(f->links.epoll);
+    links_free(&f->links);
 }
 
 static void *post_capture(void *context)
@@ -391,20 +392,22 @@ static void fleet_print(const struct figures *g, bool json, bool first)
     fflush(stdout);
 }
 
-static void ingest_print(const struct ingest_figures *g, bool json)
+static void ingest_print(const struct ingest_figures *g, bool json, bool first)
 {
     double slower = g->disk < g->nanomsg ? g->disk : g->nanomsg;
     if (json)
-        printf(
-            ",{\"name\":\"fleet_ingest_64KiB\",\"value\":%.1f,\"unit\":\"MB/s\",\"nanomsg\":%.1f,"
-            "\"write_fdatasync\":%.1f,\"commits\":%llu,\"ratio\":%.3f}]\n",
-            g->ours, g->nanomsg, g->disk, (unsigned long long)g->commits, g->ours / slower);
+        printf("%s{\"name\":\"fleet_ingest_64KiB\",\"value\":%.1f,\"sealed\":%.1f,"
+               "\"unit\":\"MB/s\",\"nanomsg\":%.1f,\"write_fdatasync\":%.1f,\"commits\":%llu,"
+               "\"ratio\":%.3f,\"sealed_ratio\":%.3f}]\n",
+               first ? "[" : ",", g->plain, g->sealed, g->nanomsg, g->disk,
+               (unsigned long long)g->commits, g->plain / slower, g->sealed / slower);
     else
         printf(
-            "ingest of 64 KiB partitions over %d connections: %.1f MB/s durable; nanomsg without "
-            "storage %.1f, write+fdatasync with as many (%llu) syncs %.1f; ratio to the slower %.2f\n",
-            INGEST_LINKS, g->ours, g->nanomsg, (unsigned long long)g->commits, g->disk,
-            g->ours / slower);
+            "durable ingest of 64 KiB partitions over %d connections: %.1f MB/s plain, %.1f MB/s "
+            "sealed; nanomsg without storage %.1f, write+fdatasync with as many (%llu) syncs "
+            "%.1f; ratio to the slower %.2f plain, %.2f sealed\n",
+            INGEST_LINKS, g->plain, g->sealed, g->nanomsg, (unsigned long long)g->commits, g->disk,
+            g->plain / slower, g->sealed / slower);
 }
 
 int main(int argc, char **argv)
@@ -416,25 +419,27 @@ int main(int argc, char **argv)
     uint32_t sizes[FLEETS_MAX] = {1000, 10000};
     size_t count = 0, given = 0;
     unsigned idle_s = 10;
-    bool json = false;
+    bool json = false, none = false;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         unsigned long n = optarg != NULL ? strtoul(optarg, NULL, 10) : 0;
         if (c == 'j')
             json = true;
         else if (c == 'i' && n > 0 && n <= 600)
             idle_s = (unsigned)n;
+        else if (c == 'a' && optarg != NULL && strcmp(optarg, "0") == 0)
+            none = true;
         else if (c == 'a' && n > 0 && n <= 15000 && given < FLEETS_MAX)
             sizes[given++] = (uint32_t)n;
         else
-            bench_fail("usage: bench_fleet [--json] [--agents N]... (1 to 15000) [--idle SECONDS]");
+            bench_fail("usage: bench_fleet [--json] [--agents N]... (0 to 15000) [--idle SECONDS]");
     }
-    count = given > 0 ? given : 2;
+    count = none ? 0 : given > 0 ? given : 2;
     bench_must(http_client_init() == SKEIN_OK, "libcurl");
     for (size_t i = 0; i < count; i++) {
         struct figures g = fleet_measure(sizes[i], idle_s);
         fleet_print(&g, json, i == 0);
     }
     struct ingest_figures g = ingest_all(PARTITION_NOISE);
-    ingest_print(&g, json);
+    ingest_print(&g, json, count == 0);
     return 0;
 }

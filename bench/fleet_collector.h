@@ -11,6 +11,7 @@
 
 #include "fleet_link.h"
 #include "partition.h"
+#include "seal.h"
 
 #define FLEET_DEADLINE_NS  (UINT64_C(120) * 1000000000u)
 #define FLEET_HEARTBEAT_MS 10000
@@ -33,13 +34,28 @@ uint64_t collector_cpu_ticks(const struct bench_collector *c);
 void chunk_link_send(struct links *links, struct link *link, const struct partition_key *key,
                      const struct capture_id *capture, const struct buf *partition);
 
+/* ---- fleet_seal.c ---- */
+
+struct bench_token {
+    struct seal_public collector;
+    char text[SEAL_TOKEN_MAX + 1];
+};
+/* Makes the collector's key and a join token, before collector_start of that name. */
+void seal_prepare(const char *name, struct bench_token *token);
+/* A session of a new agent; the caller's. */
+struct seal_session *seal_join(const struct bench_collector *c, const struct bench_token *token,
+                               uint64_t agent);
+/* As chunk_link_send, sealed. */
+void chunk_link_send_sealed(struct links *links, struct link *link, struct seal_session *session,
+                            const struct partition_key *key, const struct buf *partition);
+
 /* ---- fleet_ingest.c ---- */
 
-/* MB/s of the same partitions: stored by a collector; sent to a listener that stores nothing;
- * written and synced as often as the collector did. */
+/* MB/s of the same partitions, medians: stored by a collector, plain and sealed; sent to a listener
+ * that stores nothing; written and synced as often as the collector did. */
 struct ingest_figures {
-    double ours, nanomsg, disk;
-    uint64_t commits;
+    double plain, sealed, nanomsg, disk;
+    uint64_t commits; /* of the last round, plain */
 };
 struct ingest_figures ingest_all(size_t noise_bytes);
 #define INGEST_LINKS 8

@@ -14,10 +14,12 @@
 
 #define INGEST_COUNT  4000 /* partitions */
 #define INGEST_WINDOW 8
+#define INGEST_ROUNDS 3
 
 struct ingest {
     struct links set;
     struct link links[INGEST_LINKS];
+    struct seal_session *sessions[INGEST_LINKS]; /* NULL: plain */
     struct buf partitions[INGEST_COUNT];
     size_t sent[INGEST_LINKS], done, bytes;
 };
@@ -31,21 +33,31 @@ static void ingest_send(size_t i)
     if (at >= INGEST_COUNT)
         return;
     struct partition_key key = key_of(1000000, 1, at);
-    chunk_link_send(&ingest->set, &ingest->links[i], &key, &capture, &ingest->partitions[at]);
+    if (ingest->sessions[i] != NULL)
+        chunk_link_send_sealed(&ingest->set, &ingest->links[i], ingest->sessions[i], &key,
+                               &ingest->partitions[at]);
+    else
+        chunk_link_send(&ingest->set, &ingest->links[i], &key, &capture, &ingest->partitions[at]);
 }
 
 static void on_ingest(void *owner, struct link *link, const uint8_t *message, size_t n)
 {
     struct wire_frame frame;
-    (void)owner;
-    bench_must(wire_frame_get(message, n, &frame) == SKEIN_OK && frame.type == WIRE_CHUNK_ACK,
-               "an acknowledgement");
     struct wire_ack ack;
+    uint8_t copy[512]; /* is opened in place */
+    size_t i = (size_t)(link - ingest->links);
+    (void)owner;
+    bench_must(n <= sizeof copy, "an acknowledgement's size");
+    memcpy(copy, message, n);
+    int status = ingest->sessions[i] != NULL
+                     ? seal_frame_open(ingest->sessions[i], SEAL_DATA, copy, n, &frame)
+                     : wire_frame_get(copy, n, &frame);
+    bench_must(status == SKEIN_OK && frame.type == WIRE_CHUNK_ACK, "an acknowledgement");
     bench_must(wire_ack_get(frame.body, frame.body_bytes, &ack) == SKEIN_OK &&
                    ack.status == WIRE_STORED,
                "a partition was not stored");
     ingest->done++;
-    ingest_send((size_t)(link - ingest->links));
+    ingest_send(i);
 }
 
 static void ingest_broken(struct link *link)
@@ -72,7 +84,7 @@ static double ingest_measure(uint16_t port)
     uint64_t took = clock_monotonic_ns() - begin;
     for (size_t i = 0; i < INGEST_LINKS; i++)
         link_close(&ingest->set, &ingest->links[i]);
-    close(ingest->set.epoll);
+    links_free(&ingest->set);
     return (double)ingest->bytes * 1e3 / (double)took;
 }
 
@@ -142,10 +154,31 @@ static double floor_measure(uint64_t commits)
     return figure;
 }
 
+/* By a collector of its own. */
+static double ours_measure(bool sealed, unsigned round, uint64_t *commits)
+{
+    struct bench_collector c;
+    struct bench_token token;
+    char name[32];
+    snprintf(name, sizeof name, "ingest-%s-%u", sealed ? "sealed" : "plain", round);
+    if (sealed)
+        seal_prepare(name, &token);
+    collector_start(&c, name);
+    for (size_t i = 0; i < INGEST_LINKS && sealed; i++)
+        ingest->sessions[i] = seal_join(&c, &token, i + 1);
+    double figure = ingest_measure(c.data_port);
+    for (size_t i = 0; i < INGEST_LINKS; i++)
+        seal_session_free(&ingest->sessions[i]);
+    *commits = collector_metric(&c, "skein_store_commits_total");
+    bench_stop(c.pid);
+    return figure;
+}
+
 struct ingest_figures ingest_all(size_t noise_bytes)
 {
-    struct ingest_figures out;
-    struct bench_collector c;
+    double plain[INGEST_ROUNDS], sealed[INGEST_ROUNDS], sink[INGEST_ROUNDS], disk[INGEST_ROUNDS];
+    struct ingest_figures out = {.commits = 0};
+    uint64_t ignored;
     ingest = calloc(1, sizeof *ingest);
     bench_must(ingest != NULL, "memory");
     for (size_t i = 0; i < INGEST_COUNT; i++) {
@@ -153,12 +186,16 @@ struct ingest_figures ingest_all(size_t noise_bytes)
         partition_of(&key, noise_bytes, &ingest->partitions[i]);
         ingest->bytes += ingest->partitions[i].len;
     }
-    out.nanomsg = sink_measure();
-    collector_start(&c, "ingest");
-    out.ours = ingest_measure(c.data_port);
-    out.commits = collector_metric(&c, "skein_store_commits_total");
-    bench_stop(c.pid);
-    out.disk = floor_measure(out.commits);
+    for (unsigned round = 0; round < INGEST_ROUNDS; round++) {
+        sink[round] = sink_measure();
+        plain[round] = ours_measure(false, round, &out.commits);
+        disk[round] = floor_measure(out.commits);
+        sealed[round] = ours_measure(true, round, &ignored);
+    }
+    out.plain = bench_median(plain, INGEST_ROUNDS);
+    out.sealed = bench_median(sealed, INGEST_ROUNDS);
+    out.nanomsg = bench_median(sink, INGEST_ROUNDS);
+    out.disk = bench_median(disk, INGEST_ROUNDS);
     for (size_t i = 0; i < INGEST_COUNT; i++)
         buf_fini(&ingest->partitions[i]);
     free(ingest);

@@ -26,6 +26,12 @@ void links_new(struct links *links)
     bench_must(links->epoll >= 0, "no epoll");
 }
 
+void links_free(struct links *links)
+{
+    close(links->epoll);
+    links->epoll = -1;
+}
+
 static void watch(struct links *links, struct link *link, int op)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = link};

@@ -34,6 +34,7 @@ struct links {
 };
 
 void links_new(struct links *links);
+void links_free(struct links *links); /* its links are closed */
 /* Connects to 127.0.0.1; what is sent before it is ready waits. */
 void link_open(struct links *links, struct link *link, uint16_t port, void *owner, link_fn *fn);
 void link_close(struct links *links, struct link *link);
