@@ -43,7 +43,8 @@ struct fleet_agent {
     bool counted;                   /* there was one */
     /* fleet.c's own */
     uint64_t heard_ns, saved_ns; /* monotonic */
-    bool dirty;
+    bool dirty;                  /* in the fleet's list of those to save */
+    struct fleet_agent *next_dirty;
     struct transport_peer peer;
     int64_t offsets[FLEET_OFFSET_SAMPLES];
     size_t offset_count;

@@ -50,7 +50,8 @@ struct fleet {
     uint64_t next_number;
     struct fleet_out *answers, **answers_tail;
     /* something, an agent, and what a ring has lost must be saved */
-    bool dirty, agents_dirty, losses_dirty;
+    bool dirty, losses_dirty;
+    struct fleet_agent *dirty_agents; /* to be saved, by next_dirty */
     /* guards `owners` alone: ingest asks while the control lock waits for a disk */
     pthread_mutex_t owners_lock;
     struct idmap owners;     /* process to agent id, as the pointer's value */

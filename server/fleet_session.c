@@ -176,12 +176,7 @@ int fleet_save_agents(struct fleet *f)
     int saved = save_losses(f);
     if (saved != SKEIN_OK)
         return saved;
-    size_t at = 0;
-    if (!f->agents_dirty)
-        return SKEIN_OK;
-    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
-        if (!a->dirty)
-            continue;
+    for (const struct fleet_agent *a = f->dirty_agents; a != NULL; a = a->next_dirty) {
         struct catalog_agent row = {a->id,   a->epoch,   a->last_seen_ns, a->clock_offset_ns,
                                     a->host, a->version, a->labels};
         int status = catalog_put_agent(f->catalog, &row);
@@ -194,13 +189,9 @@ int fleet_save_agents(struct fleet *f)
 void fleet_saved_agents(struct fleet *f)
 {
     saved_losses(f);
-    size_t at = 0;
-    if (!f->agents_dirty)
-        return;
-    f->agents_dirty = false;
-    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
-        if (a->dirty)
-            a->saved_ns = clock_monotonic_ns();
+    for (struct fleet_agent *a; (a = f->dirty_agents) != NULL;) {
+        f->dirty_agents = a->next_dirty;
+        a->saved_ns = clock_monotonic_ns();
         a->dirty = false;
     }
 }
@@ -230,7 +221,11 @@ void fleet_free_tables(struct fleet *f)
 
 static void save_soon(struct fleet *f, struct fleet_agent *agent)
 {
-    agent->dirty = f->agents_dirty = true;
+    if (!agent->dirty) {
+        agent->dirty = true;
+        agent->next_dirty = f->dirty_agents;
+        f->dirty_agents = agent;
+    }
     fleet_mark_dirty(f);
 }
 
