@@ -57,7 +57,7 @@ void api_storage(void *context, struct http_exchange *x)
     }
     store_totals(c->store, &segments, &bytes, &end_segment, &end_offset);
     cJSON *json = cJSON_CreateObject();
-    cJSON_AddStringToObject(json, "status", free_bytes < min_free_bytes ? "full" : "ok");
+    cJSON_AddStringToObject(json, "status", ingest_is_full(c->ingest) ? "full" : "ok");
     json_add_u64(json, "bytes", bytes);
     json_add_u64(json, "live_bytes", live);
     json_add_u64(json, "dead_bytes", dead);

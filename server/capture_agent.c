@@ -128,7 +128,8 @@ static void keep_as(struct capture_engine *e, struct capture *c, const struct ca
         c->deadline_ns = clock_realtime_ns() + (c->post_ms + deadline_ms) * 1000000u;
     if (keep == NULL)
         return;
-    c->ttl_ms = keep->ttl_ms;
+    if (keep->ttl_ms > 0)
+        c->ttl_ms = keep->ttl_ms;
     c->pin = keep->pin;
     capture_set_expiry(c);
 }
@@ -184,7 +185,8 @@ static void become_sample(struct capture_engine *e, struct capture *c,
     c->at_ns = sampling_span_begin_ns(&c->id);
     c->pre_ms = 0;
     c->post_ms = sample->span_ms + fired->post_ms;
-    c->ttl_ms = sample->ttl_ms;
+    if (sample->ttl_ms > 0)
+        c->ttl_ms = sample->ttl_ms;
     c->pin = sample->pin;
     snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
     snprintf(c->rule, sizeof c->rule, "%s", fired->policy);

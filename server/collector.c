@@ -281,9 +281,7 @@ static int purge(void *context, const struct capture_id *capture)
 static bool is_full(void *context)
 {
     struct collector *c = context;
-    uint64_t free_bytes, min_free_bytes;
-    return store_space(c->store, &free_bytes, &min_free_bytes) != SKEIN_OK ||
-           free_bytes < min_free_bytes;
+    return c->ingest != NULL && ingest_is_full(c->ingest);
 }
 
 /* ---- start and stop ---- */

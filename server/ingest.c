@@ -251,12 +251,14 @@ static void space_check(struct ingest *in)
 {
     uint64_t free_bytes, min_free_bytes;
     int problem = atomic_load(&in->problem);
-    bool full =
-        store_space(in->store, &free_bytes, &min_free_bytes) < 0 || free_bytes < min_free_bytes;
+    bool full = store_space(in->store, &free_bytes, &min_free_bytes) < 0 ||
+                free_bytes < min_free_bytes || free_bytes - min_free_bytes < in->refused_bytes;
     if (full && problem == INGEST_NONE)
         atomic_store(&in->problem, INGEST_FULL);
     else if (!full && problem == INGEST_FULL)
         atomic_store(&in->problem, INGEST_NONE);
+    if (!full)
+        in->refused_bytes = 0;
     metrics_set(store_free_bytes, free_bytes);
     metrics_set(store_full, full);
 }
@@ -402,6 +404,11 @@ const char *ingest_state(struct ingest *ingest)
 #undef X
     };
     return words[atomic_load(&ingest->problem)];
+}
+
+bool ingest_is_full(struct ingest *ingest)
+{
+    return atomic_load(&ingest->problem) == INGEST_FULL;
 }
 
 int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture)

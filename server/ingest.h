@@ -51,6 +51,10 @@ void ingest_stop(struct ingest **ingest);
  * constant. Looked at about every second, also when nothing arrives. */
 const char *ingest_state(struct ingest *ingest);
 
+/* Whether partitions are sent back because the disk is short: from when less than what is kept free
+ * is free, or a partition found no room, until there is room for it, too. Any thread. */
+bool ingest_is_full(struct ingest *ingest);
+
 /* Deletes a capture's partitions: tombstone, sync, index, segments that are empty. Any thread;
  * waits for the ingest thread. What arrives of it later is acknowledged and not stored, but for
  * what another capture wants. SKEIN_OK;

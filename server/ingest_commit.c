@@ -143,8 +143,12 @@ static void group_take_back(struct ingest *in)
     struct group *g = newest(in);
     if (!g || g->state != GROUP_WRITING || !writer_is_done(in))
         return;
-    if (g->written < g->count)
+    if (g->written < g->count) {
+        size_t refused = g->members[g->written].len;
+        if (atomic_load(&in->problem) == INGEST_FULL && refused > in->refused_bytes)
+            in->refused_bytes = refused;
         group_cut(in, g, g->written);
+    }
     for (size_t i = 0; i < g->count; i++)
         member_bytes_free(&g->members[i]);
     g->state = GROUP_DURABLE;

@@ -99,6 +99,7 @@ struct ingest {
     bool reclaim;               /* a segment has been closed since segments were last looked at */
     bool behind;                /* the index missed a tombstone: it follows the store first */
     uint64_t expire_ns;         /* when stale assemblies are looked for next */
+    uint64_t refused_bytes;     /* the largest partition that found no room since there was some */
 
     /* shared with any thread */
     pthread_t thread;

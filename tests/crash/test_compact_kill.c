@@ -28,36 +28,32 @@ static unsigned capture_of_key(uint64_t sequence)
     return sequence % 5 == 0 ? 0 : 1 + (unsigned)(sequence * 7919 % (CAPTURES - 1));
 }
 
-static struct store *store_at(const char *folder)
+/* Without libcheck, whose assertions end a program that runs no tests. */
+static bool open_both(const char *folder, struct store **store, struct index **index)
 {
     char error[256] = "";
-    struct store *store;
     struct store_settings settings = {folder, SEGMENT, 0};
-    ck_assert_msg(store_open(&settings, &store, error, sizeof error) == SKEIN_OK, "%s", error);
-    return store;
-}
-
-static struct index *index_at(const char *folder, struct store *store)
-{
-    char error[256] = "";
-    struct index *index;
-    ck_assert_msg(index_open(folder, store, &index, error, sizeof error) == SKEIN_OK, "%s", error);
-    return index;
+    bool opened = store_open(&settings, store, error, sizeof error) == SKEIN_OK &&
+                  index_open(folder, *store, index, error, sizeof error) == SKEIN_OK;
+    if (!opened)
+        fprintf(stderr, "%s: %s\n", folder, error);
+    return opened;
 }
 
 /* Deletes one capture after the other; each is noted in FOLDER/done when its deletion has returned.
  * Compacts what is sparse, or with every second process id all that is worth it. */
 static int collector_main(const char *folder, const char *address)
 {
-    char error[256] = "", *path = path_join(folder, "done");
-    struct store *store = store_at(folder);
-    struct index *index = index_at(folder, store);
+    char error[256] = "", path[4096];
+    struct store *store;
+    struct index *index;
     struct ingest *ingest;
     bool urgent = getpid() % 2 == 0;
     struct ingest_settings settings = {address, 1 << 20, 1, NULL, urgent ? 0 : 90, urgent ? 1 : 0};
+    (void)snprintf(path, sizeof path, "%s/done", folder);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     off_t done = lseek(fd, 0, SEEK_END);
-    if (fd < 0 || done < 0 ||
+    if (fd < 0 || done < 0 || !open_both(folder, &store, &index) ||
         ingest_start(&settings, store, index, NULL, &ingest, error, sizeof error) < 0)
         return 1;
     for (unsigned i = 1 + (unsigned)done; i < CAPTURES; i++) {
@@ -71,8 +67,11 @@ static int collector_main(const char *folder, const char *address)
 
 static void fill(const char *folder)
 {
-    struct store *store = store_at(folder);
+    struct store *store;
+    struct index *index;
     struct buf bytes = {0};
+    ck_assert(open_both(folder, &store, &index));
+    index_close(&index);
     for (uint64_t i = 0; i < KEYS; i++) {
         struct store_record record = {.key = key_of(1, 1, i),
                                       .capture = capture_of(capture_of_key(i))};
@@ -121,8 +120,8 @@ static void verify(const char *folder)
 {
     static struct tally tally;
     memset(&tally, 0, sizeof tally);
-    tally.store = store_at(folder);
-    struct index *index = index_at(folder, tally.store);
+    struct index *index;
+    ck_assert(open_both(folder, &tally.store, &index));
     struct partition_query all = {.to_ns = UINT64_MAX};
     ck_assert_int_ge(index_query(index, &all, row_check, &tally), 0);
     size_t done = captures_done(folder);
@@ -138,21 +137,31 @@ static void verify(const char *folder)
     store_close(&tally.store);
 }
 
+static bool listens(void *context)
+{
+    int fd = tcp_connect(*(const uint16_t *)context);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 START_TEST(kills_while_deleting_and_compacting_lose_and_bring_back_nothing)
 {
     char *folder = temp_dir_new(), *database = path_join(folder, "index.db"), address[64];
     const char *rounds_text = getenv("SKEIN_CRASH_ROUNDS");
-    int rounds = rounds_text ? (int)strtol(rounds_text, NULL, 10) : 40;
+    int rounds = rounds_text ? (int)strtol(rounds_text, NULL, 10) : 30;
     unsigned seed = (unsigned)getpid();
     fprintf(stderr, "seed %u\n", seed);
     srandom(seed);
     fill(folder);
     verify(folder);
     for (int i = 0; i < rounds; i++) {
-        (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
+        uint16_t port = free_port();
+        (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", port);
         const char *argv[] = {"/proc/self/exe", "collector", folder, address, NULL};
         pid_t pid = spawn(argv, NULL);
-        struct timespec chance = {0, 20000000 + random() % 150000000}; /* the moment, not a wait */
+        ck_assert_msg(wait_until(listens, &port, 0), "the collector does not come up");
+        struct timespec chance = {0, random() % 60000000}; /* the moment, not a wait */
         (void)nanosleep(&chance, NULL);
         ck_assert_int_eq(kill(pid, SIGKILL), 0);
         (void)spawn_wait(pid, 0);
@@ -160,6 +169,7 @@ START_TEST(kills_while_deleting_and_compacting_lose_and_bring_back_nothing)
             unlink(database);
         verify(folder);
     }
+    ck_assert_msg(captures_done(folder) > 0, "nothing was deleted");
     free(database);
     temp_dir_free(&folder);
 }

@@ -502,7 +502,7 @@ int main(void)
     Suite *suite = suite_create("store_io");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 280);
+    tcase_set_timeout(c, 500);
     tcase_add_test(c, any_failing_call_loses_and_doubles_nothing);
     tcase_add_test(c, any_call_without_space_loses_and_doubles_nothing);
     tcase_add_test(c, bytes_of_a_failed_sync_are_not_believed_after_a_restart);
