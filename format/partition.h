@@ -119,6 +119,8 @@ struct partition_block {
     uint32_t threads; /* batches in it */
     uint64_t events, from_ticks, to_ticks;
     uint32_t left_out; /* in a slice: blocks of the whole partition missing in front of it */
+    /* F-42: from the begin to the end of all that it tells of; UINT64_MAX: open at the cut */
+    uint64_t since_ticks, until_ticks;
 };
 struct partition_type_count {
     char *name;
@@ -145,6 +147,11 @@ struct partition_footer {
      * of all that are missing */
     bool slice;
     uint64_t left_out_behind, left_out_events;
+    /* F-42: the writer noted how far blocks reach, and the ranges that it left open (type + 1; 0:
+     * unknown), outermost first for each thread */
+    bool reaches;
+    struct partition_open *open_ranges;
+    size_t open_range_count;
 };
 
 /* Finds and decodes the footer at the end of `bytes` (at least the partition's tail; the whole

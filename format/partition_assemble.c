@@ -140,10 +140,12 @@ static int footer_section(struct buf *b, struct partition_writer *w)
     bool failed = false;
     size_t words;
     uint64_t *filter = filter_make(&w->trace_ids, &words, &failed);
-    size_t type_count = 0;
+    size_t type_count = 0, open_count;
+    struct partition_open *open = ranges_finish(w, &open_count);
     struct partition_type_count *types = calloc(w->type_entries.count + 1, sizeof *types);
-    if (types == NULL || failed) {
+    if (types == NULL || open == NULL || failed) {
         free(types);
+        free(open);
         free(filter);
         return SKEIN_NO_MEMORY;
     }
@@ -178,9 +180,13 @@ static int footer_section(struct buf *b, struct partition_writer *w)
         .losses = w->losses,
         .loss_count = w->loss_count,
         .trace_id_filter = filter,
-        .trace_id_filter_words = words};
+        .trace_id_filter_words = words,
+        .reaches = true,
+        .open_ranges = open,
+        .open_range_count = open_count};
     footer_put(b, &footer);
     free(types);
+    free(open);
     free(filter);
     return SKEIN_OK;
 }

@@ -39,8 +39,10 @@ static uint8_t *columns_write(struct partition_writer *w, uint8_t *to, struct bu
     return to;
 }
 
-/* F-24 up to the list of types */
-static void header_put(struct partition_writer *w, struct buf *header)
+/* F-24 up to the list of types, with the outermost `list` of the thread's ranges, or those that the
+ * batch was given. */
+static void header_put(struct partition_writer *w, const struct writer_thread *t, size_t list,
+                       struct buf *header)
 {
     const struct writer_batch *b = &w->batch;
     buf_put_uleb(header, b->thread);
@@ -53,10 +55,14 @@ static void header_put(struct partition_writer *w, struct buf *header)
     buf_put_uleb(header, b->events);
     buf_put_uleb(header, b->codes_len);
     buf_put_uleb(header, b->times_len);
-    buf_put_uleb(header, b->opens);
+    buf_put_uleb(header, b->opens + list);
     for (uint32_t i = 0; i < b->opens; i++) {
         buf_put_uleb(header, w->opens_listed[i].type);
         buf_put_sleb(header, (int64_t)(b->base - w->opens_listed[i].since_ticks));
+    }
+    for (size_t i = 0; i < list; i++) {
+        buf_put_uleb(header, t->frames[i].type);
+        buf_put_sleb(header, (int64_t)(b->base - t->frames[i].since));
     }
     buf_put_uleb(header, b->local_types);
 }
@@ -66,10 +72,17 @@ static void totals_add(struct partition_writer *w)
     const struct writer_batch *b = &w->batch;
     struct partition_block *block = &w->block;
     if (block->threads++ == 0)
-        *block = (struct partition_block){.threads = 1, .from_ticks = b->base, .to_ticks = b->last};
+        *block = (struct partition_block){.threads = 1,
+                                          .from_ticks = b->base,
+                                          .to_ticks = b->last,
+                                          .since_ticks = b->base,
+                                          .until_ticks = b->last};
     block->events += b->events;
     block->from_ticks = b->base < block->from_ticks ? b->base : block->from_ticks;
     block->to_ticks = b->last > block->to_ticks ? b->last : block->to_ticks;
+    uint64_t since = b->since < b->base ? b->since : b->base;
+    block->since_ticks = since < block->since_ticks ? since : block->since_ticks;
+    block->until_ticks = b->last > block->until_ticks ? b->last : block->until_ticks;
     w->events += b->events;
     w->batches++;
     if (b->events == 0)
@@ -78,43 +91,59 @@ static void totals_add(struct partition_writer *w)
     w->to_ticks = b->last > w->to_ticks ? b->last : w->to_ticks;
 }
 
-static void block_append(struct partition_writer *w, const struct buf *header,
-                         const uint8_t *columns, size_t columns_len)
+static uint8_t *bytes_append(uint8_t *to, const void *bytes, size_t n)
 {
-    uint8_t prefix[10];
-    size_t prefix_len = (size_t)(uleb_write(prefix, header->len) - prefix);
+    if (n > 0)
+        memcpy(to, bytes, n);
+    return to + n;
+}
+
+/* The batch with its list of types and its columns, which are made; the front of its header depends
+ * on the block that it goes to. */
+static void block_append(struct partition_writer *w, struct writer_thread *t,
+                         const struct buf *types, size_t columns_len)
+{
     const struct writer_batch *b = &w->batch;
-    size_t need = prefix_len + header->len + b->codes_len + b->times_len + columns_len;
+    size_t lists = (b->opens > t->depth ? b->opens : t->depth) * BATCH_OPEN_BYTES;
+    size_t need =
+        BATCH_HEADER_BYTES + lists + types->len + b->codes_len + b->times_len + columns_len;
     if (need > PARTITION_BLOCK_RAW_MAX - w->raw_len)
         block_flush(w);
-    uint8_t *to = w->raw + w->raw_len;
-    memcpy(to, prefix, prefix_len);
-    to += prefix_len;
-    memcpy(to, header->data, header->len);
-    to += header->len;
-    memcpy(to, w->codes, b->codes_len);
-    to += b->codes_len;
-    memcpy(to, w->times, b->times_len);
-    to += b->times_len;
-    memcpy(to, columns, columns_len);
-    w->raw_len += need;
-    totals_add(w);
+    struct buf front = {0};
+    uint8_t prefix[10];
+    header_put(w, t, ranges_to_list(w, t), &front);
+    if (front.status != SKEIN_OK) {
+        writer_fail(w, SKEIN_NO_MEMORY);
+    } else {
+        uint8_t *to = w->raw + w->raw_len;
+        to =
+            bytes_append(to, prefix, (size_t)(uleb_write(prefix, front.len + types->len) - prefix));
+        to = bytes_append(to, front.data, front.len);
+        to = bytes_append(to, types->data, types->len);
+        to = bytes_append(to, w->codes, b->codes_len);
+        to = bytes_append(to, w->times, b->times_len);
+        to = bytes_append(to, w->scratch, columns_len);
+        w->raw_len = (size_t)(to - w->raw);
+        totals_add(w);
+        ranges_follow(w, t);
+    }
+    buf_fini(&front);
 }
 
 void batch_flush(struct partition_writer *w)
 {
     struct writer_batch *b = &w->batch;
     if (b->active && (b->events > 0 || b->opens > 0) && w->status == SKEIN_OK) {
-        struct buf header = {0};
+        struct buf types = {0};
+        struct writer_thread *t = writer_thread_at(w, b->thread);
         if (b->events == 0)
             b->base = b->last = w->opens_listed[b->opens - 1].since_ticks;
-        header_put(w, &header);
-        uint8_t *end = columns_write(w, w->scratch, &header);
-        if (header.status != SKEIN_OK)
+        uint8_t *end = columns_write(w, w->scratch, &types);
+        if (types.status != SKEIN_OK || t == NULL)
             writer_fail(w, SKEIN_NO_MEMORY);
         else
-            block_append(w, &header, w->scratch, (size_t)(end - w->scratch));
-        buf_fini(&header);
+            block_append(w, t, &types, (size_t)(end - w->scratch));
+        buf_fini(&types);
     }
     *b = (struct writer_batch){0};
 }

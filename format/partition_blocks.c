@@ -291,6 +291,7 @@ static void batch_restate(const struct partition_reader *r, struct lane *lane,
     uint32_t hole = r->blocks[batch->block].hole;
     bool continues = batch->opens == 0 && lane->has_sequence && hole == lane->last_hole &&
                      batch->sequence - lane->last_sequence <= 1;
+    lane->over_hole = hole != lane->last_hole;
     lane->last_hole = hole;
     lane->clip_to = UINT32_MAX;
     lane->has_sequence = true;
@@ -381,8 +382,10 @@ static void listed_next(const struct partition_reader *r, struct lane *lane)
     uint64_t type = cursor_uleb(&lane->listed);
     uint64_t since = lane->batch->base - (uint64_t)cursor_sleb(&lane->listed);
     lane->listed_left--;
-    lane->listed_frame = (struct reader_frame){
-        .type = type == 0 ? NULL : &r->types[type - 1], .recorded = since, .clipped = true};
+    lane->listed_frame = (struct reader_frame){.type = type == 0 ? NULL : &r->types[type - 1],
+                                               .recorded = since,
+                                               .block = lane->batch->block,
+                                               .clipped = true};
     for (unsigned i = 0; type != 0 && i < r->types[type - 1].nargs; i++)
         if (r->types[type - 1].args[i].type == SKEIN_T_STR)
             lane->listed_frame.args[i].str.text = "";
@@ -397,7 +400,8 @@ int lane_advance(struct partition_reader *r, struct lane *lane)
     for (;;) {
         if (lane->batch != NULL && lane->depth > lane->clip_to) {
             lane->head = LANE_CLIP;
-            head_ticks(lane, lane->batch->base);
+            if (!lane->over_hole) /* F-41: it may have ended anywhere in between */
+                head_ticks(lane, lane->batch->base);
             lane->ready = true;
             return SKEIN_OK;
         }

@@ -150,6 +150,7 @@ static const char *text_carry(struct carrier *c, const char *text, uint32_t len)
 static void frame_carry(struct carrier *c, struct lane *lane, const struct reader_frame *from)
 {
     struct reader_frame frame = *from;
+    frame.block = NO_BLOCK;
     frame.type = type_carry(c, from->type);
     for (unsigned i = 0; frame.type != NULL && i < frame.type->nargs; i++) {
         if (frame.type->args[i].type != SKEIN_T_STR)

@@ -37,6 +37,7 @@ static int block_compare(struct partition_reader *r, size_t i, size_t *at)
 {
     const struct partition_block *block = &r->footer.blocks[i];
     uint64_t events = 0, from = UINT64_MAX, to = 0;
+    const struct reader_block *told = &r->blocks[i];
     uint32_t batches = 0;
     for (; *at < r->batch_count && r->batches[*at].block == i; (*at)++) {
         const struct reader_batch *batch = &r->batches[*at];
@@ -45,8 +46,11 @@ static int block_compare(struct partition_reader *r, size_t i, size_t *at)
         from = batch->base < from ? batch->base : from;
         to = batch->last > to ? batch->last : to;
     }
+    bool reaches = r->footer.slice || !r->footer.reaches || r->frames_full || /* F-40 */
+                   (block->since_ticks == (told->since < from ? told->since : from) &&
+                    block->until_ticks == (told->until > to ? told->until : to));
     if (batches == block->threads && events == block->events && from == block->from_ticks &&
-        to == block->to_ticks)
+        to == block->to_ticks && reaches)
         return SKEIN_OK;
     return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about the block at byte %llu",
                        (unsigned long long)block->offset);
@@ -92,6 +96,31 @@ static int types_compare(struct partition_reader *r, const struct sums *sums)
     return SKEIN_OK;
 }
 
+/* F-42: what is open behind the last record, when all of it has been read. */
+static int open_ranges_compare(struct partition_reader *r)
+{
+    const struct partition_footer *f = &r->footer;
+    size_t at = 0;
+    bool same = true;
+    if (f->slice || !f->reaches || r->frames_full)
+        return SKEIN_OK;
+    for (size_t i = 0; i < r->thread_count && same; i++)
+        for (size_t d = 0; d < r->lanes[i].depth && d < RANGES_FOLLOWED_MAX && same; d++) {
+            const struct reader_frame *frame = &r->lanes[i].stack[d];
+            uint32_t type = frame->type == NULL ? 0 : (uint32_t)(frame->type - r->types) + 1;
+            r->blocks[frame->block].until = UINT64_MAX;
+            if (at == OPENS_MAX)
+                continue;
+            same = at < f->open_range_count && f->open_ranges[at].thread == i &&
+                   f->open_ranges[at].type == type &&
+                   f->open_ranges[at].since_ticks == frame->recorded;
+            at++;
+        }
+    if (same && at == f->open_range_count)
+        return SKEIN_OK;
+    return reader_fail(r, SKEIN_CORRUPT, "the footer is wrong about open range %zu", at);
+}
+
 static int losses_compare(struct partition_reader *r)
 {
     uint64_t lost = 0, told = 0;
@@ -126,6 +155,8 @@ static int sums_compare(struct partition_reader *r, const struct sums *sums)
         strcmp(footer->labels, r->info.labels) != 0 || strcmp(footer->exe, r->info.exe) != 0)
         return reader_fail(r, SKEIN_CORRUPT, "the footer names another process than INFO");
     size_t at = 0;
+    if (open_ranges_compare(r) != SKEIN_OK)
+        return r->status;
     for (size_t i = 0; i < r->block_count; i++)
         if (block_compare(r, i, &at) != SKEIN_OK)
             return r->status;

@@ -126,8 +126,12 @@ static void blocks_put(struct buf *b, const struct partition_footer *footer)
         buf_put_uleb(&entry, block->events);
         buf_put_uleb(&entry, block->from_ticks);
         buf_put_uleb(&entry, block->to_ticks);
-        if (footer->slice)
+        if (footer->slice || footer->reaches)
             buf_put_uleb(&entry, block->left_out);
+        if (footer->reaches) {
+            buf_put_uleb(&entry, block->from_ticks - block->since_ticks);
+            buf_put_uleb(&entry, block->until_ticks - block->to_ticks);
+        }
         if (entry.status != SKEIN_OK)
             b->status = SKEIN_NO_MEMORY;
         buf_put_text(b, (const char *)entry.data, entry.len);
@@ -144,6 +148,23 @@ static void types_put(struct buf *b, const struct partition_footer *footer)
         buf_put_text(&entry, footer->types[i].name, strlen(footer->types[i].name));
         buf_put_u8(&entry, footer->types[i].klass);
         buf_put_uleb(&entry, footer->types[i].events);
+        if (entry.status != SKEIN_OK)
+            b->status = SKEIN_NO_MEMORY;
+        buf_put_text(b, (const char *)entry.data, entry.len);
+    }
+    buf_fini(&entry);
+}
+
+/* F-42 */
+static void open_ranges_put(struct buf *b, const struct partition_footer *footer)
+{
+    struct buf entry = {0};
+    buf_put_uleb(b, footer->open_range_count);
+    for (size_t i = 0; i < footer->open_range_count; i++) {
+        buf_clear(&entry);
+        buf_put_uleb(&entry, footer->open_ranges[i].thread);
+        buf_put_uleb(&entry, footer->open_ranges[i].type);
+        buf_put_uleb(&entry, footer->open_ranges[i].since_ticks);
         if (entry.status != SKEIN_OK)
             b->status = SKEIN_NO_MEMORY;
         buf_put_text(b, (const char *)entry.data, entry.len);
@@ -175,11 +196,13 @@ void footer_put(struct buf *b, const struct partition_footer *footer)
     buf_put_uleb(b, footer->trace_id_filter_words);
     for (size_t i = 0; i < footer->trace_id_filter_words; i++)
         buf_put_u64(b, footer->trace_id_filter[i]);
-    if (!footer->slice)
+    if (!footer->slice && !footer->reaches)
         return;
-    buf_put_u8(b, 1);
+    buf_put_u8(b, footer->slice);
     buf_put_uleb(b, footer->left_out_behind);
     buf_put_uleb(b, footer->left_out_events);
+    if (footer->reaches)
+        open_ranges_put(b, footer);
 }
 
 static void blocks_get(struct cursor *c, struct partition_footer *footer)
@@ -200,10 +223,15 @@ static void blocks_get(struct cursor *c, struct partition_footer *footer)
         block->from_ticks = cursor_uleb(&entry);
         block->to_ticks = cursor_uleb(&entry);
         uint64_t left_out = cursor_left(&entry) > 0 ? cursor_uleb(&entry) : 0;
+        uint64_t before = cursor_left(&entry) > 0 ? cursor_uleb(&entry) : 0;
+        uint64_t behind = cursor_left(&entry) > 0 ? cursor_uleb(&entry) : 0;
         if (entry.status != SKEIN_OK || stored > PARTITION_BYTES_MAX ||
             raw > PARTITION_BLOCK_RAW_MAX || batches > PARTITION_BLOCK_RAW_MAX ||
-            left_out > BLOCKS_MAX)
+            left_out > BLOCKS_MAX || before > block->from_ticks ||
+            behind > UINT64_MAX - block->to_ticks)
             cursor_fail(c, SKEIN_CORRUPT);
+        block->since_ticks = block->from_ticks - before;
+        block->until_ticks = block->to_ticks + behind;
         block->stored_bytes = (uint32_t)stored;
         block->raw_bytes = (uint32_t)raw;
         block->threads = (uint32_t)batches;
@@ -247,7 +275,29 @@ static void filter_get(struct cursor *c, struct partition_footer *footer)
         footer->trace_id_filter[i] = cursor_u64(c);
 }
 
-/* F-38; what is not there is no slice. */
+/* F-42 */
+static void open_ranges_get(struct cursor *c, struct partition_footer *footer)
+{
+    size_t n = (size_t)count_get(c, OPENS_MAX, 4);
+    footer->reaches = true;
+    footer->open_ranges = calloc(n + 1, sizeof *footer->open_ranges);
+    if (footer->open_ranges == NULL) {
+        cursor_fail(c, SKEIN_NO_MEMORY);
+        return;
+    }
+    for (; footer->open_range_count < n && c->status == SKEIN_OK; footer->open_range_count++) {
+        struct partition_open *range = &footer->open_ranges[footer->open_range_count];
+        struct cursor entry = entry_get(c);
+        uint64_t thread = cursor_uleb(&entry), type = cursor_uleb(&entry);
+        range->since_ticks = cursor_uleb(&entry);
+        if (entry.status != SKEIN_OK || thread >= THREADS_MAX || type > TYPES_MAX)
+            cursor_fail(c, SKEIN_CORRUPT);
+        range->thread = (uint32_t)thread;
+        range->type = (uint32_t)type;
+    }
+}
+
+/* F-38, F-42; what is not there is no slice. */
 static void slice_get(struct cursor *c, struct partition_footer *footer)
 {
     if (cursor_left(c) == 0)
@@ -257,6 +307,8 @@ static void slice_get(struct cursor *c, struct partition_footer *footer)
     footer->left_out_events = cursor_uleb(c);
     if (footer->left_out_behind > BLOCKS_MAX)
         cursor_fail(c, SKEIN_CORRUPT);
+    if (c->status == SKEIN_OK && cursor_left(c) > 0)
+        open_ranges_get(c, footer);
 }
 
 static void footer_payload_get(struct cursor *c, struct partition_footer *footer)
@@ -329,6 +381,7 @@ void partition_footer_free(struct partition_footer *footer)
     free(footer->types);
     free(footer->blocks);
     free(footer->losses);
+    free(footer->open_ranges);
     free(footer->trace_id_filter);
     free(footer->host);
     free(footer->service);

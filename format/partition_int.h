@@ -10,8 +10,7 @@
 #include "partition.h"
 
 #define FORMAT_MAJOR       1
-#define FORMAT_MINOR       0
-#define FORMAT_MINOR_SLICE 1 /* F-38: of partitions that say that they are slices */
+#define FORMAT_MINOR       2
 #define HEAD_BYTES         32
 #define TAIL_BYTES         32
 #define SECTION_HEAD_BYTES 24
@@ -30,10 +29,11 @@
 #define FILTER_WORDS_MAX 8192u
 #define ENTERED_MAX      4194304u
 
-#define WRITER_LOSSES_MAX 4096u               /* F-32 */
-#define READER_RANGES_MAX 262144u             /* section 4, last paragraph */
-#define FILTER_HASHES     7u                  /* F-35 */
-#define NS_PER_TICK_MAX   (UINT64_C(1) << 20) /* F-16 */
+#define RANGES_FOLLOWED_MAX 8192u               /* F-42: of a thread */
+#define WRITER_LOSSES_MAX   4096u               /* F-32 */
+#define READER_RANGES_MAX   262144u             /* section 4, last paragraph */
+#define FILTER_HASHES       7u                  /* F-35 */
+#define NS_PER_TICK_MAX     (UINT64_C(1) << 20) /* F-16 */
 
 enum head_kind { HEAD_PARTITION = 1, HEAD_TABLE = 2 };
 
@@ -73,7 +73,6 @@ struct section {
 /* ---- partition_section.c: head, sections, tail ---- */
 
 void head_put(struct buf *b, uint8_t kind, uint64_t length);
-void head_put_minor(struct buf *b, uint8_t minor, uint8_t kind, uint64_t length);
 
 /* A section around a payload that is in place: fills the 24 bytes at b->data + at for everything
  * behind them. */

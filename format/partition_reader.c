@@ -148,6 +148,7 @@ uint64_t partition_reader_time_ns(const struct partition_reader *r, uint64_t tic
 int frame_push(struct partition_reader *r, struct lane *lane, const struct reader_frame *frame)
 {
     if (r->frames == READER_RANGES_MAX || lane->deeper > 0) {
+        r->frames_full = true;
         lane->deeper++;
         return SKEIN_OK;
     }
@@ -183,7 +184,18 @@ static void range_give(const struct partition_reader *r, const struct lane *lane
     memcpy(event->args, frame->args, sizeof event->args);
 }
 
-static void end_give(struct partition_reader *r, struct lane *lane, struct trace_event *event)
+/* F-42: a block tells of `since`, or what one began lasts until `until`. */
+static void block_reach(struct partition_reader *r, uint32_t block, uint64_t since, uint64_t until)
+{
+    if (block == NO_BLOCK)
+        return;
+    struct reader_block *b = &r->blocks[block];
+    b->since = since < b->since ? since : b->since;
+    b->until = until > b->until ? until : b->until;
+}
+
+static void end_give(struct partition_reader *r, struct lane *lane, uint64_t until,
+                     struct trace_event *event)
 {
     if (lane->deeper > 0 || lane->depth == 0) {
         event->kind = TRACE_END_ONLY;
@@ -191,7 +203,12 @@ static void end_give(struct partition_reader *r, struct lane *lane, struct trace
         lane->deeper -= lane->deeper > 0;
         return;
     }
-    range_give(r, lane, &lane->stack[lane->depth - 1], TRACE_REGION, r->now, event);
+    const struct reader_frame *frame = &lane->stack[lane->depth - 1];
+    range_give(r, lane, frame, TRACE_REGION, r->now, event);
+    if (lane->depth <= RANGES_FOLLOWED_MAX) {
+        block_reach(r, frame->block, UINT64_MAX, until);
+        block_reach(r, lane->batch->block, frame->recorded, 0);
+    }
     lane->depth--;
     r->frames--;
 }
@@ -204,13 +221,15 @@ static int begin_give(struct partition_reader *r, struct lane *lane,
     event->depth = (uint32_t)lane->depth;
     event->begin_clipped = frame->clipped;
     event->time_ns = tick_scale_ns(&r->scale, frame->ticks);
+    if (lane->depth < RANGES_FOLLOWED_MAX)
+        block_reach(r, frame->block, frame->recorded, 0);
     return frame_push(r, lane, frame);
 }
 
 static int record_give(struct partition_reader *r, struct lane *lane, struct trace_event *event)
 {
     if (lane->code == 0) {
-        end_give(r, lane, event);
+        end_give(r, lane, lane->raw_ticks, event);
         return SKEIN_OK;
     }
     const struct partition_event_type *type = lane_type(r, lane);
@@ -224,12 +243,16 @@ static int record_give(struct partition_reader *r, struct lane *lane, struct tra
     event->type = type;
     event->depth = (uint32_t)lane->depth;
     if (type->klass == SKEIN_CLASS_RANGE_BEGIN) {
-        struct reader_frame frame = {.type = type, .recorded = lane->raw_ticks, .ticks = r->now};
+        struct reader_frame frame = {.type = type,
+                                     .recorded = lane->raw_ticks,
+                                     .ticks = r->now,
+                                     .block = lane->batch->block};
         memcpy(frame.args, event->args, sizeof frame.args);
         return begin_give(r, lane, &frame, event);
     }
     if (type->klass == SKEIN_CLASS_SPAN) {
         uint64_t begin = dur < r->now ? r->now - dur : 0;
+        block_reach(r, lane->batch->block, dur < lane->raw_ticks ? lane->raw_ticks - dur : 0, 0);
         event->kind = TRACE_REGION;
         event->time_ns = tick_scale_ns(&r->scale, begin);
         event->dur_ns = tick_scale_span_ns(&r->scale, r->now - begin);
@@ -248,7 +271,7 @@ static int head_give(struct partition_reader *r, struct lane *lane, struct trace
     event->ticks = r->now;
     event->time_ns = tick_scale_ns(&r->scale, r->now);
     if (lane->head == LANE_CLIP) {
-        end_give(r, lane, event);
+        end_give(r, lane, lane->batch->base, event);
         event->end_clipped = true;
         return SKEIN_OK;
     }
@@ -277,6 +300,23 @@ static void loss_give(struct partition_reader *r, struct trace_event *event)
         event->thread = &r->threads[loss->thread];
 }
 
+/* F-42: whether the frame at hand is one of those that the writer left open. Both are by thread,
+ * outermost first. */
+static bool known_open(struct partition_reader *r, const struct reader_frame *frame)
+{
+    const struct partition_footer *f = &r->footer;
+    size_t *at = &r->open_range_at;
+    while (*at < f->open_range_count && f->open_ranges[*at].thread < r->open_lane)
+        ++*at;
+    if (*at == f->open_range_count)
+        return false;
+    const struct partition_open *range = &f->open_ranges[*at];
+    if (range->thread != r->open_lane || range->since_ticks != frame->recorded)
+        return false;
+    ++*at;
+    return true;
+}
+
 /* After the last record: ranges without an end, then operations in progress. */
 static bool open_give(struct partition_reader *r, struct trace_event *event)
 {
@@ -287,8 +327,9 @@ static bool open_give(struct partition_reader *r, struct trace_event *event)
         if (r->open_frame == lane->depth)
             continue;
         const struct reader_frame *frame = &lane->stack[r->open_frame++];
-        range_give(r, lane, frame, TRACE_OPEN, behind ? lane->ticks : cut, event);
-        event->end_clipped = behind;
+        bool clipped = behind && !known_open(r, frame);
+        range_give(r, lane, frame, TRACE_OPEN, clipped ? lane->ticks : cut, event);
+        event->end_clipped = clipped;
         event->thread = &r->threads[r->open_lane];
         event->ticks = frame->ticks;
         return true;

@@ -36,8 +36,9 @@ struct reader_type {
 
 struct reader_block {
     struct section section;
-    uint8_t *raw;  /* NULL until the first event is asked for */
-    uint32_t hole; /* F-41: places in front of it where blocks are left out */
+    uint8_t *raw;          /* NULL until the first event is asked for */
+    uint32_t hole;         /* F-41: places in front of it where blocks are left out */
+    uint64_t since, until; /* F-42: what its records, when read, tell beyond it */
 };
 
 /* A batch: its header, checked, and where its columns lie. */
@@ -51,12 +52,14 @@ struct reader_batch {
     uint32_t codes_len, times_len;
 };
 #define NO_BATCH UINT32_MAX
+#define NO_BLOCK UINT32_MAX
 
 /* A range that is open. */
 struct reader_frame {
     const struct partition_event_type *type;
     uint64_t recorded; /* ticks as stored, by which a listed range is recognised (F-28) */
     uint64_t ticks;    /* as given, perhaps raised */
+    uint32_t block;    /* that tells of its begin, or NO_BLOCK */
     bool clipped;
     struct partition_value args[SKEIN_ARGS_MAX];
 };
@@ -99,6 +102,7 @@ struct lane {
     uint64_t last_sequence;
     bool has_sequence;
     uint32_t last_hole; /* of the block of its batch before */
+    bool over_hole;     /* blocks were left out in front of its batch */
 
     bool blocked;
     uint32_t heap_at, waits_next;
@@ -152,7 +156,8 @@ struct partition_reader {
 
     uint64_t now; /* ticks of the last record given */
     uint64_t fixed_up, unordered, frames;
-    size_t loss_at, open_lane, open_frame, open_at;
+    bool frames_full; /* READER_RANGES_MAX were open at one time */
+    size_t loss_at, open_lane, open_frame, open_at, open_range_at;
 
     int status;
     char error[256];

@@ -40,21 +40,16 @@ static uint64_t framed_checksum(const uint8_t fields[16], const void *bytes, siz
     return checksum64(both, sizeof both);
 }
 
-void head_put_minor(struct buf *b, uint8_t minor, uint8_t kind, uint64_t length)
+void head_put(struct buf *b, uint8_t kind, uint64_t length)
 {
     uint8_t head[HEAD_BYTES] = {0};
     memcpy(head, head_magic, sizeof head_magic);
     head[8] = FORMAT_MAJOR;
-    head[9] = minor;
+    head[9] = FORMAT_MINOR;
     head[10] = kind;
     store_u64(head + 16, length);
     store_u64(head + 24, checksum64(head, 24));
     buf_put(b, head, sizeof head);
-}
-
-void head_put(struct buf *b, uint8_t kind, uint64_t length)
-{
-    head_put_minor(b, FORMAT_MINOR, kind, length);
 }
 
 /* F-8 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Plans and reads time slices of a partition (docs/format.md F-38 to F-41). Owns nothing but the
+ * Plans and reads time slices of a partition (docs/format.md F-38 to F-42). Owns nothing but the
  * plan that it hands out. No threads; never unpacks a block.
  */
 #include "partition_slice.h"
@@ -192,6 +192,12 @@ static bool overlaps(const struct plan *p, uint64_t from_ticks, uint64_t to_tick
            tick_scale_ns(&p->aligned, to_ticks) >= p->from_ns;
 }
 
+/* F-39 */
+static bool block_needed(const struct plan *p, const struct partition_block *block)
+{
+    return overlaps(p, block->since_ticks, block->until_ticks);
+}
+
 /* Whether the partition has a say about the window at all: where it set out to hold it, silence
  * tells something too. */
 static bool concerned(const struct plan *p)
@@ -223,7 +229,7 @@ static bool whole_fits(const struct plan *p)
     const struct partition_footer *f = &p->footer;
     bool all = true;
     for (size_t i = 0; i < f->block_count && all; i++)
-        all = overlaps(p, f->blocks[i].from_ticks, f->blocks[i].to_ticks);
+        all = block_needed(p, &f->blocks[i]);
     for (size_t i = 0; i < f->loss_count && all; i++)
         all = overlaps(p, f->losses[i].from_ticks, f->losses[i].to_ticks);
     return all;
@@ -270,7 +276,7 @@ static int blocks_keep(struct plan *p, uint64_t *end)
         status = run_add(p, at, block.offset - at, false);
         at = block.offset + block.stored_bytes;
         left_out += block.left_out;
-        if (!overlaps(p, block.from_ticks, block.to_ticks)) {
+        if (!block_needed(p, &block)) {
             left_out++;
             continue;
         }
@@ -323,7 +329,7 @@ static int ends_make(struct plan *p)
         return made->status;
     size_t end = made->len;
     made->len = 0;
-    head_put_minor(made, FORMAT_MINOR_SLICE, HEAD_PARTITION, length);
+    head_put(made, HEAD_PARTITION, length);
     made->len = end;
     return length > PARTITION_BYTES_MAX ? SKEIN_CORRUPT : run_add(p, at, end - at, true);
 }
@@ -331,7 +337,7 @@ static int ends_make(struct plan *p)
 static int slice_make(struct plan *p)
 {
     uint64_t end = HEAD_BYTES;
-    head_put_minor(&p->slice->made, FORMAT_MINOR_SLICE, HEAD_PARTITION, 0);
+    head_put(&p->slice->made, HEAD_PARTITION, 0);
     int status = p->slice->made.status;
     if (status == SKEIN_OK)
         status = run_add(p, 0, HEAD_BYTES, true);

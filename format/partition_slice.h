@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A time slice of one partition (docs/format.md, section 7): the blocks that a window needs and the
- * tables they need, as a smaller partition. Blocks and tables are copied as they are stored; head,
- * LOSS, FOOTER and tail are made. A plan says where each byte comes from, so that any range of the
- * slice can be given without making the rest.
+ * A time slice of one partition (docs/format.md, section 7): the blocks that tell of something in a
+ * window, or of what lasts into it, and the tables they need, as a smaller partition. Blocks and
+ * tables are copied as they are stored; head, LOSS, FOOTER and tail are made. A plan says where
+ * each byte comes from, so that any range of the slice can be given without making the rest.
  *
  * Pure functions over bytes that a callback reads; every byte is hostile. The same partition and
  * window give the same slice, always.

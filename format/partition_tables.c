@@ -287,7 +287,7 @@ static int block_note(struct partition_reader *r, const struct section *section)
         r->blocks = blocks;
         r->block_cap = cap;
     }
-    r->blocks[r->block_count++] = (struct reader_block){.section = *section};
+    r->blocks[r->block_count++] = (struct reader_block){.section = *section, .since = UINT64_MAX};
     return SKEIN_OK;
 }
 

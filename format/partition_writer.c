@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROWS = 32, BATCH_HEADER_BYTES = 128, OPEN_BYTES = 14 };
+enum { FIRST_ROWS = 32 };
 
 static const char *text_or_empty(const char *text)
 {
@@ -81,6 +81,7 @@ void partition_writer_free(struct partition_writer **writer)
     free(w->blocks);
     free(w->losses);
     free(w->opens);
+    ranges_free(w);
     intern_table_fini(&w->type_entries);
     intern_table_fini(&w->thread_entries);
     intern_table_fini(&w->strings);
@@ -204,7 +205,13 @@ static void batch_start(struct partition_writer *w, uint32_t thread, uint64_t ge
                                      .sequence = sequence,
                                      .last_sequence = sequence,
                                      .merged_sequence = sequence,
-                                     .bytes_max = BATCH_HEADER_BYTES};
+                                     .bytes_max = BATCH_HEADER_BYTES,
+                                     .since = UINT64_MAX};
+    const struct writer_thread *t = writer_thread_at(w, thread);
+    if (t == NULL)
+        writer_fail(w, SKEIN_NO_MEMORY);
+    else
+        w->batch.bytes_max += t->depth * BATCH_OPEN_BYTES;
 }
 
 void partition_writer_batch(struct partition_writer *w, uint32_t thread, uint64_t generation,
@@ -248,7 +255,7 @@ void partition_writer_open_range(struct partition_writer *w, int64_t type_or_min
     }
     w->opens_listed[b->opens++] = (struct partition_open){.type = (uint32_t)(type_or_minus_1 + 1),
                                                           .since_ticks = since_ticks};
-    b->bytes_max += OPEN_BYTES;
+    b->bytes_max += BATCH_OPEN_BYTES;
 }
 
 /* A full batch goes out and its thread continues in the next (F-28: the same sequence). */
@@ -363,6 +370,8 @@ void partition_writer_event(struct partition_writer *w, uint32_t type, uint64_t 
     record_put(w, t->local, ticks);
     uint64_t *value = t->values + t->rows++;
     if (t->klass == SKEIN_CLASS_SPAN) {
+        uint64_t since = dur_ticks < b->last ? b->last - dur_ticks : 0;
+        b->since = since < b->since ? since : b->since;
         *value = dur_ticks;
         value += t->cap;
     }

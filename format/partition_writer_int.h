@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of the partition writer: partition_writer.c (calls), partition_batch.c (rows to
- * columns to blocks), partition_assemble.c (the whole). Included by these three alone.
+ * columns to blocks), partition_ranges.c (which ranges are open), partition_assemble.c (the whole).
+ * Included by these alone.
  */
 #ifndef PARTITION_WRITER_INT_H
 #define PARTITION_WRITER_INT_H
@@ -12,9 +13,11 @@
 #include "partition_writer.h"
 
 #define WRITER_BATCH_EVENTS 8192u
-#define WRITER_BATCH_OPENS  8192u
+#define WRITER_BATCH_OPENS  RANGES_FOLLOWED_MAX
 #define WRITER_COLUMNS_MAX  (1 + 2 * SKEIN_ARGS_MAX) /* duration, and two for each sequence */
 #define NO_STRING           UINT32_MAX
+#define BATCH_HEADER_BYTES  128 /* at most, with the length in front, without its lists */
+#define BATCH_OPEN_BYTES    14  /* of a range in its list */
 
 /* An event type and its rows of the batch that is being filled. */
 struct writer_type {
@@ -43,6 +46,24 @@ struct writer_batch {
     uint32_t events, local_types, opens;
     size_t bytes_max; /* what it may take, at most */
     size_t codes_len, times_len;
+    uint64_t since; /* when its first span began */
+};
+
+/* A range that is open, and the block that tells of its begin. */
+struct writer_frame {
+    uint32_t type; /* + 1; 0: unknown */
+    uint32_t block;
+    uint64_t since;
+};
+
+/* What a reader knows of a thread behind its last batch. */
+struct writer_thread {
+    struct writer_frame *frames;
+    size_t depth, cap;
+    uint64_t deeper; /* open ranges beyond WRITER_BATCH_OPENS, not kept */
+    uint64_t last_sequence;
+    bool has_sequence;
+    uint32_t block; /* of its last batch */
 };
 
 struct partition_writer {
@@ -55,6 +76,8 @@ struct partition_writer {
     struct writer_type *types;
     size_t type_cap;
     uint64_t string_bytes;
+    struct writer_thread *threads;
+    size_t thread_count, thread_cap;
 
     struct writer_batch batch;
     uint32_t local_types[WRITER_BATCH_EVENTS];
@@ -95,5 +118,16 @@ void *writer_grow(void *array, size_t count, size_t *cap, size_t size);
 /* partition_batch.c: writes the batch's rows into the block, and the block into `packed`. */
 void batch_flush(struct partition_writer *w);
 void block_flush(struct partition_writer *w);
+
+/* partition_ranges.c. The thread's state, made when it is first asked for; NULL: no memory. */
+struct writer_thread *writer_thread_at(struct partition_writer *w, uint32_t thread);
+/* How many of the thread's open ranges the batch that is going out must list (F-42), so that the
+ * block it goes to can be read without those in front. */
+size_t ranges_to_list(const struct partition_writer *w, const struct writer_thread *t);
+/* Follows the records of the batch, which has gone into the current block. */
+void ranges_follow(struct partition_writer *w, struct writer_thread *t);
+/* What is open now stays so: notes it, and gives the first OPENS_MAX of it, malloc'ed. */
+struct partition_open *ranges_finish(struct partition_writer *w, size_t *count);
+void ranges_free(struct partition_writer *w);
 
 #endif

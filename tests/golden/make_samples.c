@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     }
     if (sample_partition(&sample) != SKEIN_OK || tangle_partition(&tangle) != SKEIN_OK)
         return 1;
-    int bad = file_put(argv[1], "partition-v1.skein", sample.data, sample.len);
+    int bad = file_put(argv[1], "partition-v1-2.skein", sample.data, sample.len);
     bad |= lines_put(argv[1], &sample);
     bad |= pieces_put(argv[2], &sample, "sample");
     bad |= pieces_put(argv[2], &tangle, "tangle");
