@@ -34,7 +34,7 @@ static void print_help(void)
         "usage: skein-agent [--config FILE]\n"
         "\n"
         "Keeps the recent past of every traced process of this host, and captures it when the collector\n"
-        "asks, a health check fails, the service asks (skein_snapshot) or a process crashes.\n"
+        "asks, by its rules and policies, when the service asks (skein_snapshot) or a process crashes.\n"
         "\n"
         "  -c, --config FILE     parameters as JSON; without it, the defaults below\n"
         "      --check-config    read the parameters, say what is wrong, and end\n"

@@ -100,8 +100,10 @@ static int show(const cJSON *answer, const struct options *o)
                                                  {"by quotas", "total.lost.quota", TABLE_NUMBER},
                                                  {"complete", "total.complete", TABLE_TEXT},
                                                  {NULL, NULL, TABLE_TEXT}};
+    const struct table_column *columns = columns_of(o);
     int status =
-        table_print(json_at(answer, "items"), false, columns_of(o), "nothing is known of them");
+        table_print(json_at(answer, "items"), false, columns,
+                    columns == reason_columns ? "nothing was lost" : "nothing is known of them");
     printf("\n");
     return status == CLI_OK ? fields_print(answer, fields) : status;
 }

@@ -190,7 +190,7 @@ const struct cli_command cmd_watch = {
     .summary = "Print what happens, as it happens: captures, firings, agents",
     .details =
         "A lost connection is made again, and nothing is missed that the collector still has.\n"
-        "Types end in a star for all of a kind: capture.*, rule.*, agent.*, retention.*.\n",
+        "Types end in a star for all of a kind: capture.*, rule.*, policy.*, agent.*, retention.*.\n",
     .examples = "  skein watch\n"
                 "  skein watch -t rule.fired,capture.finished -l service=redis\n"
                 "  skein watch -t capture.finished -n 1 -o json | jq -r .capture\n",
