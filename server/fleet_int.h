@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The inside of the fleet; for fleet.c, fleet_session.c and fleet_command.c alone. All of it is
+ * The inside of the fleet; for fleet*.c alone. All of it is
  * guarded by `lock`. */
 #ifndef FLEET_INT_H
 #define FLEET_INT_H
@@ -70,6 +70,21 @@ int fleet_load_agents(struct fleet *f);
 int fleet_save_agents(struct fleet *f);
 void fleet_saved_agents(struct fleet *f);
 void fleet_free_tables(struct fleet *f);
+
+/* fleet_processes.c */
+/* What a peer that has proven who it is says of a process; in plain all is believed. SKEIN_OK;
+ * SKEIN_DENIED: the process is another agent's. */
+int fleet_claim_from(struct fleet *f, const struct transport_peer *peer,
+                     const struct process_uid *process);
+int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
+                       const struct transport_peer *peer, const struct control_processes *list,
+                       char *error, size_t error_bytes);
+/* Takes some processes out of the table that are gone for this long; agent 0: of any. */
+size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns);
+void fleet_forget_processes(struct fleet *f, struct fleet_agent *agent); /* all of its */
+/* What rings have lost outlives their processes and this collector. */
+int fleet_save_losses(struct fleet *f);
+void fleet_saved_losses(struct fleet *f);
 
 /* fleet_command.c */
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Agents and the processes that they report: HELLO, heartbeats, process lists, leases, the estimate
- * of each agent's clock. Owns the two tables; everything here runs under the control lock.
+ * Agents: HELLO, heartbeats, reports, leases, the estimate of each agent's clock. Everything here
+ * runs under the control lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "catalog_loss.h"
 #include "clock.h"
 #include "fleet_int.h"
 #include "log.h"
 #include "metrics.h"
-#include "process_labels.h"
 
 /* last_seen and clock offset of a quiet agent */
 #define SAVE_EVERY_NS (UINT64_C(60) * 1000000000u)
@@ -33,70 +31,6 @@ struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent)
 struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
 {
     return idmap_next(&f->agents, at);
-}
-
-struct fleet_process *fleet_process_find(struct fleet *f, const struct process_uid *uid)
-{
-    return idmap_get(&f->processes, uid->bytes);
-}
-
-struct fleet_process *fleet_process_next(struct fleet *f, size_t *at)
-{
-    return idmap_next(&f->processes, at);
-}
-
-uint64_t fleet_processes_version(const struct fleet *f)
-{
-    return f->processes_version;
-}
-
-enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p)
-{
-    const struct fleet_agent *agent = fleet_agent_find(f, p->agent);
-    if (!p->live)
-        return FLEET_GONE;
-    return agent != NULL && agent->online ? FLEET_LIVE : FLEET_OFFLINE;
-}
-
-static int owner_put(struct fleet *f, const struct process_uid *process, uint64_t agent)
-{
-    pthread_mutex_lock(&f->owners_lock);
-    int status = SKEIN_OK;
-    if (agent == 0)
-        idmap_remove(&f->owners, process->bytes);
-    else
-        status = idmap_put(&f->owners, process->bytes, (void *)(uintptr_t)agent);
-    pthread_mutex_unlock(&f->owners_lock);
-    return status;
-}
-
-uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process)
-{
-    pthread_mutex_lock(&f->owners_lock);
-    uint64_t agent = (uint64_t)(uintptr_t)idmap_get(&f->owners, process->bytes);
-    pthread_mutex_unlock(&f->owners_lock);
-    return agent;
-}
-
-int fleet_claim(struct fleet *f, const struct process_uid *process, uint64_t agent)
-{
-    return claims_take(f->claims, process, agent);
-}
-
-/* What a peer that has proven who it is says of a process; in plain all is believed. */
-static int claim(struct fleet *f, const struct transport_peer *peer,
-                 const struct process_uid *process)
-{
-    int status = peer->session != 0 ? fleet_claim(f, process, peer->agent) : SKEIN_OK;
-    if (status == SKEIN_DENIED)
-        metrics_add(seal_denied_total, 1);
-    return status;
-}
-
-bool fleet_process_match(const struct selector *selector, const struct fleet_process *p)
-{
-    struct process_labels labels = {p->service, p->host, p->exe, p->labels, p->pid, p->uid.bytes};
-    return process_labels_match(selector, &labels);
 }
 
 /* ---- agents ---- */
@@ -142,38 +76,9 @@ int fleet_load_agents(struct fleet *f)
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
-/* What rings have lost outlives their processes and this collector. */
-static int save_losses(struct fleet *f)
-{
-    size_t at = 0;
-    int status = SKEIN_OK;
-    for (struct fleet_process *p;
-         f->losses_dirty && status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;) {
-        struct catalog_ledger row = {.process = p->uid,
-                                     .agent = p->agent,
-                                     .pid = p->pid,
-                                     .host = p->host,
-                                     .service = p->service,
-                                     .labels = p->labels,
-                                     .exe = p->exe,
-                                     .ring_lost = p->events_lost};
-        if (p->loss_dirty)
-            status = catalog_put_ring_lost(f->catalog, &row, clock_realtime_ns());
-    }
-    return status;
-}
-
-static void saved_losses(struct fleet *f)
-{
-    size_t at = 0;
-    for (struct fleet_process *p; f->losses_dirty && (p = fleet_process_next(f, &at)) != NULL;)
-        p->loss_dirty = false;
-    f->losses_dirty = false;
-}
-
 int fleet_save_agents(struct fleet *f)
 {
-    int saved = save_losses(f);
+    int saved = fleet_save_losses(f);
     if (saved != SKEIN_OK)
         return saved;
     for (const struct fleet_agent *a = f->dirty_agents; a != NULL; a = a->next_dirty) {
@@ -188,7 +93,7 @@ int fleet_save_agents(struct fleet *f)
 
 void fleet_saved_agents(struct fleet *f)
 {
-    saved_losses(f);
+    fleet_saved_losses(f);
     for (struct fleet_agent *a; (a = f->dirty_agents) != NULL;) {
         f->dirty_agents = a->next_dirty;
         a->saved_ns = clock_monotonic_ns();
@@ -363,166 +268,6 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
         f->hooks.agent_heard(f->hooks.context, agent);
 }
 
-/* ---- processes ---- */
-
-#define FORGET_AT_ONCE 256
-
-/* Takes some processes out of the table that are gone for this long; agent 0: of any. */
-static size_t forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns)
-{
-    struct fleet_process *old[FORGET_AT_ONCE];
-    size_t count = 0, at = 0;
-    uint64_t now = clock_monotonic_ns();
-    for (struct fleet_process *p;
-         count < FORGET_AT_ONCE && (p = fleet_process_next(f, &at)) != NULL;)
-        if (!p->live && (agent == 0 || p->agent == agent) && now - p->gone_ns >= longer_than_ns)
-            old[count++] = p;
-    for (size_t i = 0; i < count; i++) {
-        struct fleet_agent *owner = fleet_agent_find(f, old[i]->agent);
-        struct fleet_process **link = owner != NULL ? &owner->processes : NULL;
-        while (link != NULL && *link != NULL && *link != old[i])
-            link = &(*link)->next_of_agent;
-        if (link != NULL && *link == old[i]) {
-            *link = old[i]->next_of_agent;
-            owner->processes_known--;
-        }
-        idmap_remove(&f->processes, old[i]->uid.bytes);
-        owner_put(f, &old[i]->uid, 0);
-        free(old[i]);
-    }
-    return count;
-}
-
-/* Whether the agent may have one process more. The newest of many short-lived ones are worth more
- * than those that are gone; one that names ever new ones in lists that never end has no more room.
- */
-static bool process_room(struct fleet *f, const struct fleet_agent *agent)
-{
-    uint64_t most = 2 * f->settings.max_processes_per_agent;
-    return agent->processes_known < most || forget_gone(f, agent->id, 0) > 0;
-}
-
-static bool name_valid(const char *text)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
-        if (*c < 0x20 || *c == 0x7f)
-            return false;
-    return true;
-}
-
-static int process_put(struct fleet *f, struct fleet_agent *agent, const struct control_process *in,
-                       uint64_t version)
-{
-    if (!name_valid(in->service) || !name_valid(in->exe) || !name_valid(in->mode))
-        return SKEIN_INVALID;
-    struct fleet_process *p = fleet_process_find(f, &in->uid);
-    if (p == NULL) {
-        if (!process_room(f, agent))
-            return SKEIN_FULL;
-        p = calloc(1, sizeof *p);
-        if (p == NULL || owner_put(f, &in->uid, agent->id) != SKEIN_OK ||
-            idmap_put(&f->processes, in->uid.bytes, p) != SKEIN_OK) {
-            free(p);
-            return SKEIN_NO_MEMORY;
-        }
-        p->uid = in->uid;
-        p->next_of_agent = agent->processes;
-        agent->processes = p;
-        agent->processes_known++;
-    } else if (p->agent != agent->id) {
-        return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
-    }
-    f->processes_version += p->live != in->live;
-    if (!in->live && (p->live || p->gone_ns == 0))
-        p->gone_ns = clock_monotonic_ns();
-    p->agent = agent->id;
-    p->pid = in->pid;
-    p->live = in->live;
-    p->start_ns = in->start_ns;
-    p->attached_ns = in->attached_ns;
-    p->ring_bytes = in->ring_bytes;
-    p->used_bytes = in->used_bytes;
-    p->bytes_per_s = in->bytes_per_s;
-    p->reach_ms = in->reach_ms;
-    if (in->events_lost > p->events_lost) {
-        p->loss_dirty = f->losses_dirty = true;
-        fleet_mark_dirty(f);
-    }
-    p->events_lost = in->events_lost;
-    p->wrapped = in->wrapped;
-    p->list_version = version;
-    snprintf(p->service, sizeof p->service, "%s", in->service);
-    snprintf(p->labels, sizeof p->labels, "%s", in->labels);
-    snprintf(p->exe, sizeof p->exe, "%s", in->exe);
-    snprintf(p->mode, sizeof p->mode, "%s", in->mode);
-    snprintf(p->host, sizeof p->host, "%s", agent->host);
-    return SKEIN_OK;
-}
-
-/* The list has come whole: what it does not name is gone. */
-static void list_finish(struct fleet *f, struct fleet_agent *agent)
-{
-    agent->list_done = agent->list_version;
-    agent->processes_live = 0;
-    for (struct fleet_process *p = agent->processes; p != NULL; p = p->next_of_agent) {
-        if (p->live && p->list_version != agent->list_version) {
-            p->live = false;
-            f->processes_version++;
-            p->gone_ns = clock_monotonic_ns();
-        }
-        agent->processes_live += p->live;
-    }
-}
-
-/* A page of a newer list begins that list; of an older one it is old news. */
-static int list_begin(struct fleet_agent *agent, const struct control_processes *list)
-{
-    if (list->version == agent->list_version && list->pages == agent->list_pages)
-        return SKEIN_OK;
-    uint8_t *have = calloc(list->pages, 1);
-    if (have == NULL)
-        return SKEIN_NO_MEMORY;
-    free(agent->list_have);
-    agent->list_have = have;
-    agent->list_version = list->version;
-    agent->list_pages = list->pages;
-    agent->list_seen = 0;
-    return SKEIN_OK;
-}
-
-static int on_processes(struct fleet *f, struct fleet_agent *agent,
-                        const struct transport_peer *peer, const struct control_processes *list,
-                        char *error, size_t error_bytes)
-{
-    if (list->version < agent->list_version)
-        return SKEIN_OK;
-    if (list->pages > f->settings.max_processes_per_agent ||
-        agent->processes_live + list->count > 2 * f->settings.max_processes_per_agent) {
-        snprintf(error, error_bytes, "more than %llu processes on one agent",
-                 (unsigned long long)f->settings.max_processes_per_agent);
-        return SKEIN_TOO_LARGE;
-    }
-    int status = list_begin(agent, list);
-    for (size_t i = 0; status == SKEIN_OK && i < list->count; i++) {
-        int put = claim(f, peer, &list->items[i].uid);
-        if (put == SKEIN_OK)
-            put = process_put(f, agent, &list->items[i], list->version);
-        if (put == SKEIN_NO_MEMORY)
-            return SKEIN_AGAIN;
-        if (put != SKEIN_OK) /* one bad entry does not hide the others */
-            metrics_add(control_malformed_total, 1);
-    }
-    if (status != SKEIN_OK)
-        return SKEIN_AGAIN;
-    if (agent->list_have[list->page] == 0) {
-        agent->list_have[list->page] = 1;
-        agent->list_seen++;
-    }
-    if (agent->list_seen == agent->list_pages)
-        list_finish(f, agent);
-    return SKEIN_OK;
-}
-
 /* The process that it is about; NULL: none. */
 static const struct process_uid *process_of_report(const struct control_report *report)
 {
@@ -546,7 +291,7 @@ static int on_other(struct fleet *f, struct fleet_agent *agent, const struct tra
                     size_t error_bytes)
 {
     const struct process_uid *process = process_of_report(report);
-    int status = process != NULL ? claim(f, peer, process) : SKEIN_OK;
+    int status = process != NULL ? fleet_claim_from(f, peer, process) : SKEIN_OK;
     if (status == SKEIN_DENIED)
         snprintf(error, error_bytes, "the process is another agent's");
     if (status != SKEIN_OK)
@@ -573,7 +318,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
     if (agent != NULL && agent->session) {
         agent_seen(f, agent, peer);
         if (report.kind == CONTROL_PROCESSES)
-            status = on_processes(f, agent, peer, &report.processes, error, sizeof error);
+            status = fleet_on_processes(f, agent, peer, &report.processes, error, sizeof error);
         else
             status = on_other(f, agent, peer, &report, json, error, sizeof error);
     }
@@ -588,6 +333,16 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
     }
 }
 
+/* Nothing of it is to be saved any more. */
+static void unsave(struct fleet *f, const struct fleet_agent *agent)
+{
+    struct fleet_agent **link = &f->dirty_agents;
+    while (*link != NULL && *link != agent)
+        link = &(*link)->next_dirty;
+    if (*link != NULL)
+        *link = agent->next_dirty;
+}
+
 int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
 {
     uint8_t key[16];
@@ -600,13 +355,8 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
     if (status != SKEIN_OK)
         return status;
     fleet_agent_end(f, agent);
-    while (agent->processes != NULL) {
-        struct fleet_process *p = agent->processes;
-        agent->processes = p->next_of_agent;
-        idmap_remove(&f->processes, p->uid.bytes);
-        (void)owner_put(f, &p->uid, 0);
-        free(p);
-    }
+    unsave(f, agent);
+    fleet_forget_processes(f, agent);
     agent_key(agent->id, key);
     idmap_remove(&f->agents, key);
     metrics_set(agents_known, f->agents.count);
@@ -642,5 +392,5 @@ void fleet_check_leases(struct fleet *f)
     }
     metrics_set(agents_online, online);
     metrics_set(processes_live, live);
-    forget_gone(f, 0, f->settings.keep_gone_ms * 1000000u);
+    fleet_forget_gone(f, 0, f->settings.keep_gone_ms * 1000000u);
 }
