@@ -16,6 +16,19 @@
 
 #define MESSAGE_BYTES 2048
 
+static void put_safe(struct buf *out, const char *text, size_t n, bool lines)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t byte = (uint8_t)text[i];
+        /* C1 controls are two bytes in UTF-8: C2 80 to C2 9F. */
+        bool c1 = byte == 0xc2 && i + 1 < n && (uint8_t)text[i + 1] < 0xa0;
+        if ((byte < 0x20 && !(lines && byte == '\n')) || byte == 0x7f || c1)
+            buf_printf(out, "\\x%02x", byte);
+        else
+            buf_put_u8(out, byte);
+    }
+}
+
 static void say(const char *prefix, enum colour colour, const char *format, va_list values)
     __attribute__((format(printf, 3, 0)));
 
@@ -24,7 +37,7 @@ static void say(const char *prefix, enum colour colour, const char *format, va_l
     char message[MESSAGE_BYTES];
     struct buf safe = {0};
     vsnprintf(message, sizeof(message), format, values);
-    text_put_safe(&safe, message, strlen(message));
+    put_safe(&safe, message, strlen(message), true); /* our own words may have lines */
     fprintf(stderr, "%sskein: %s%s", colour_on(stderr, colour), prefix, colour_off(stderr));
     fprintf(stderr, "%.*s\n", (int)safe.len, safe.data ? (const char *)safe.data : "");
     buf_fini(&safe);
@@ -69,15 +82,7 @@ const char *colour_off(FILE *out)
 
 void text_put_safe(struct buf *out, const char *text, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint8_t byte = (uint8_t)text[i];
-        /* C1 controls are two bytes in UTF-8: C2 80 to C2 9F. */
-        bool c1 = byte == 0xc2 && i + 1 < n && (uint8_t)text[i + 1] < 0xa0;
-        if ((byte < 0x20 && byte != '\n') || byte == 0x7f || c1)
-            buf_printf(out, "\\x%02x", byte);
-        else
-            buf_put_u8(out, byte);
-    }
+    put_safe(out, text, n, false);
 }
 
 const char *text_of(struct buf *b)

@@ -23,7 +23,7 @@ enum colour { COLOUR_PLAIN, COLOUR_BOLD, COLOUR_DIM, COLOUR_RED, COLOUR_GREEN, C
 const char *colour_on(FILE *out, enum colour colour);
 const char *colour_off(FILE *out);
 
-/* Appends text with control characters written as \xNN. */
+/* Appends text with control characters, line ends too, written as \xNN. */
 void text_put_safe(struct buf *out, const char *text, size_t n);
 
 /* A buffer as text; "" after it ran out of memory. */

@@ -83,9 +83,6 @@ static void put_cell(struct buf *out, const cJSON *item, const struct table_colu
     } else if (cJSON_IsNumber(value)) {
         buf_printf(out, "%.15g", value->valuedouble);
     }
-    for (size_t i = 0; i < out->len; i++) /* a cell stays on its line */
-        if (out->data[i] == '\n')
-            out->data[i] = ' ';
 }
 
 /* Columns on a terminal: bytes that begin a UTF-8 character. */
