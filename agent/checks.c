@@ -87,7 +87,7 @@ static void run_http(const struct check_spec *spec, uint64_t deadline_ns,
     uint64_t now_ns = clock_monotonic_ns();
     uint64_t left_ms = deadline_ns > now_ns ? (deadline_ns - now_ns + MS - 1) / MS : 1;
     struct http_request request = {
-        .url = spec->target, .timeout_ms = left_ms, .max_body_bytes = 1u << 20, .fd = -1};
+        .url = spec->target, .timeout_ms = left_ms, .max_body_bytes = 1u << 20};
     struct http_response response;
     char name[128];
     check_name(spec, name, sizeof name);

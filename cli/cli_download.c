@@ -34,6 +34,8 @@ struct part {
     uint64_t bytes;    /* in the part */
     uint64_t shown_ns; /* when the bar was last drawn */
     uint64_t resumed;  /* bytes there before this request */
+    bool begun;        /* a byte of the answer has come */
+    const struct http_response *response;
 };
 
 static void on_progress(void *context, uint64_t done, uint64_t total)
@@ -155,25 +157,55 @@ static void part_close(struct part *p)
 
 /* ---- requests ---- */
 
+/* The answer is the whole trace, not what the part lacks: the part becomes it. Its tag is there
+ * before its bytes are, for the run that comes after a kill. */
+static int part_begin(struct part *p, const char *etag)
+{
+    p->resumed = 0;
+    if (part_empty(p) != CLI_OK)
+        return CLI_FAILED;
+    etag_store(p, etag);
+    return CLI_OK;
+}
+
+static int on_bytes(void *context, const void *bytes, size_t n)
+{
+    struct part *p = context;
+    const char *from = bytes;
+    if (!p->begun && p->response->status == 200 && part_begin(p, p->response->etag) != CLI_OK)
+        return SKEIN_FULL;
+    p->begun = true;
+    while (n > 0) {
+        ssize_t put = write(p->fd, from, n);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0) {
+            say_error("%s: %s", text_of(&p->path), strerror(errno));
+            return SKEIN_FULL;
+        }
+        from += put;
+        n -= (size_t)put;
+    }
+    return SKEIN_OK;
+}
+
 enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED, STEP_UNREACHABLE };
 
 /* What follows from an answer that came whole, or broke off. */
 static enum step judge(struct part *p, int status, const struct http_response *response)
 {
-    bool asked_range = p->resumed > 0;
     struct stat about;
     if (fstat(p->fd, &about) < 0) {
         say_error("%s: %s", text_of(&p->path), strerror(errno));
         return STEP_FAILED;
     }
-    bool replaced = asked_range && (response->status == 200 || response->status == 416);
-    if (replaced) { /* other bytes than those in the part: these are in the wrong place */
+    if (status == SKEIN_FULL) /* said */
+        return STEP_FAILED;
+    if (p->resumed > 0 && response->status == 416) {
         etag_store(p, "");
         return part_empty(p) == CLI_OK ? STEP_AGAIN : STEP_FAILED;
     }
     p->bytes = (uint64_t)about.st_size;
-    if (response->status == 200)
-        etag_store(p, response->etag);
     bool good = response->status == 200 || response->status == 206;
     if (status == SKEIN_OK && good)
         return STEP_DONE;
@@ -193,7 +225,8 @@ static enum step request_once(struct part *p)
     const char *headers[4] = {NULL};
     size_t n = 0;
     struct http_response response;
-    p->resumed = p->bytes;
+    p->begun = false;
+    p->response = &response;
     if (p->bytes > 0 && !p->etag[0] && part_empty(p) != CLI_OK)
         return STEP_FAILED;
     p->resumed = p->bytes;
@@ -208,8 +241,7 @@ static enum step request_once(struct part *p)
     struct http_request request = {.url = text_of(&p->url),
                                    .ca_file = p->api->ca_file,
                                    .headers = headers,
-                                   .fd = p->fd,
-                                   .to_fd = true,
+                                   .sink = on_bytes,
                                    .progress = progress_seen() ? on_progress : NULL,
                                    .context = p};
     int status = http_request(&request, &response);

@@ -23,10 +23,8 @@ struct http_request {
     uint64_t timeout_ms;      /* whole request; 0: none */
     uint64_t max_body_bytes;  /* of the answer kept in memory; 0: 64 MiB */
     uint64_t idle_timeout_ms; /* without a byte, to the second; 0: none */
-    int fd;                   /* >= 0 and to_fd: the body goes there instead of into memory */
-    bool to_fd;
-    /* Instead of into memory: takes the bytes of a 2xx answer as they come. Another status than
-     * SKEIN_OK ends the request with it. */
+    /* Instead of into memory: takes the bytes of a 2xx answer as they come; `out` of http_request
+     * has its status and headers by then. Another status than SKEIN_OK ends the request with it. */
     int (*sink)(void *context, const void *bytes, size_t n);
     void (*progress)(void *context, uint64_t done, uint64_t total); /* total 0: unknown */
     void *context;

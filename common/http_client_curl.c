@@ -8,11 +8,9 @@
 #include "http_client.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum { CONNECT_MS = 10000 };
 #define BODY_MAX_DEFAULT (UINT64_C(64) << 20)
@@ -33,36 +31,17 @@ int http_client_init(void)
     return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        ssize_t put = write(fd, bytes, n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return SKEIN_IO;
-        bytes += put;
-        n -= (size_t)put;
-    }
-    return SKEIN_OK;
-}
-
 /* A callback that returns less than it was given ends the transfer. */
 static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 {
     struct transfer *t = context;
     struct http_response *r = t->response;
     size_t n = size * count;
-    long status = 0;
-    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
-    /* An error's body is words about the error: it never goes to the caller's file. */
-    bool good = status >= 200 && status < 300;
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &r->status);
+    /* An error's body is words about the error: it never goes to the caller's sink. */
+    bool good = r->status >= 200 && r->status < 300;
     if (t->request->sink && good) {
         t->failure = t->request->sink(t->request->context, bytes, n);
-    } else if (t->request->to_fd && good) {
-        t->failure = write_all(t->request->fd, bytes, n);
-        if (t->failure != SKEIN_OK)
-            snprintf(t->reason, sizeof t->reason, "write: %s", strerror(errno));
     } else if (n > t->body_max - r->body.len) {
         t->failure = SKEIN_TOO_LARGE;
         snprintf(t->reason, sizeof t->reason, "the answer is larger than %llu bytes",

@@ -139,6 +139,57 @@ START_TEST(a_snapshot_is_taken_fetched_changed_and_deleted)
 }
 END_TEST
 
+/* Fetches until the part is as long as it may be: the kernel kills who writes more. */
+static void fetch_killed(const char *id, const char *file)
+{
+    char command[256];
+    (void)snprintf(command, sizeof command,
+                   "ulimit -c 0; ulimit -f 1; exec " SKEIN_PROGRAM " fetch %s -o %s", id, file);
+    const char *argv[] = {"sh", "-c", command, NULL};
+    struct spawn_options options = {
+        .env = (const char *const[]){collector, NULL}, .folder = w.folder, .out_file = out};
+    ck_assert_int_ne(spawn_wait(spawn(argv, &options), 0), 0);
+}
+
+static void expect_same_file(const char *name, const char *other)
+{
+    char *path = whole_path(&w, name), *other_path = whole_path(&w, other);
+    size_t n, m;
+    char *bytes = file_read(path, &n), *other_bytes = file_read(other_path, &m);
+    ck_assert(bytes != NULL && other_bytes != NULL);
+    ck_assert_uint_eq(n, m);
+    ck_assert(memcmp(bytes, other_bytes, n) == 0);
+    free(bytes);
+    free(other_bytes);
+    free(path);
+    free(other_path);
+}
+
+START_TEST(a_killed_download_goes_on_and_begins_anew_for_another_trace)
+{
+    char id[33], other[33];
+    size_t n;
+    load_wait_events(&load, 1000);
+    snapshot_id(id);
+    snapshot_id(other);
+    EXPECT(0, "fetch", id, "-o", "at-once.skein");
+    EXPECT(0, "fetch", other, "-o", "other.skein");
+    char *part = whole_path(&w, "a.skein.part"), *tag = whole_path(&w, "a.skein.part.etag");
+    for (unsigned i = 0; i < 2; i++) {
+        fetch_killed(id, "a.skein");
+        char *bytes = file_read(part, &n);
+        ck_assert_uint_eq(n, 512);
+        ck_assert_int_eq(access(tag, F_OK), 0);
+        free(bytes);
+        EXPECT(0, "fetch", i == 0 ? id : other, "-o", "a.skein");
+        expect_same_file("a.skein", i == 0 ? "at-once.skein" : "other.skein");
+        ck_assert(access(part, F_OK) != 0 && access(tag, F_OK) != 0);
+    }
+    free(part);
+    free(tag);
+}
+END_TEST
+
 static bool stores_something(void *unused)
 {
     (void)unused;
@@ -359,6 +410,7 @@ int main(void)
     tcase_set_timeout(tests, 0);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_snapshot_is_taken_fetched_changed_and_deleted);
+    tcase_add_test(tests, a_killed_download_goes_on_and_begins_anew_for_another_trace);
     tcase_add_test(tests, a_stream_ends_with_an_interrupt_and_is_fetched);
     tcase_add_test(tests, a_watch_goes_on_where_a_lost_connection_ended);
     tcase_add_test(tests, tokens_are_made_used_and_revoked);

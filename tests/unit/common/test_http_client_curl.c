@@ -114,13 +114,21 @@ START_TEST(body_and_method_are_sent)
 }
 END_TEST
 
+static int refuse(void *context, const void *bytes, size_t n)
+{
+    (void)context;
+    (void)bytes;
+    (void)n;
+    return SKEIN_IO;
+}
+
 START_TEST(error_statuses_are_answers)
 {
     struct server s;
     struct http_response r;
     server_start(&s, "\r\n\r\n", "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno");
-    struct http_request q = {.url = s.url, .to_fd = true, .fd = -1, .timeout_ms = 20000};
-    ck_assert_int_eq(http_request(&q, &r), SKEIN_OK); /* fd -1: an error's body never goes there */
+    struct http_request q = {.url = s.url, .sink = refuse, .timeout_ms = 20000};
+    ck_assert_int_eq(http_request(&q, &r), SKEIN_OK); /* an error's body never goes there */
     server_stop(&s);
     ck_assert_int_eq(r.status, 404);
     ck_assert_uint_eq(r.body.len, 2);
@@ -128,38 +136,49 @@ START_TEST(error_statuses_are_answers)
 }
 END_TEST
 
+struct taken {
+    const struct http_response *response;
+    char text[8];
+    size_t n;
+    uint64_t most;
+};
+
 static void note_progress(void *context, uint64_t done, uint64_t total)
 {
-    uint64_t *most = context;
-    *most = done > *most ? done : *most;
+    struct taken *taken = context;
+    taken->most = done > taken->most ? done : taken->most;
     ck_assert(total == 0 || total == 5);
 }
 
-START_TEST(body_goes_to_a_descriptor)
+static int take(void *context, const void *bytes, size_t n)
+{
+    struct taken *taken = context;
+    ck_assert_int_eq(taken->response->status, 206);
+    ck_assert_str_eq(taken->response->etag, "\"one\"");
+    ck_assert_uint_lt(n, sizeof taken->text - taken->n);
+    memcpy(taken->text + taken->n, bytes, n);
+    taken->n += n;
+    return SKEIN_OK;
+}
+
+START_TEST(sink_gets_the_body_and_knows_status_and_tag_by_then)
 {
     struct server s;
     struct http_response r;
-    uint64_t most = 0;
-    char *folder = temp_dir_new(), *file = path_join(folder, "body");
-    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    server_start(&s, "\r\n\r\n", "HTTP/1.1 206 Partial\r\nContent-Length: 5\r\n\r\nhello");
+    struct taken taken = {.response = &r};
+    server_start(&s, "\r\n\r\n",
+                 "HTTP/1.1 206 Partial\r\nETag: \"one\"\r\nContent-Length: 5\r\n\r\nhello");
     struct http_request q = {.url = s.url,
-                             .to_fd = true,
-                             .fd = fd,
+                             .sink = take,
                              .max_body_bytes = 1,
                              .progress = note_progress,
-                             .context = &most};
+                             .context = &taken};
     ck_assert_int_eq(http_request(&q, &r), SKEIN_OK);
     server_stop(&s);
-    close(fd);
-    char *text = file_read(file, NULL);
-    ck_assert_str_eq(text, "hello");
+    ck_assert_str_eq(taken.text, "hello");
     ck_assert_uint_eq(r.body.len, 0);
-    ck_assert_uint_eq(most, 5);
+    ck_assert_uint_eq(taken.most, 5);
     http_response_fini(&r);
-    free(text);
-    free(file);
-    temp_dir_free(&folder);
 }
 END_TEST
 
@@ -222,9 +241,9 @@ int main(void)
 {
     if (http_client_init() != SKEIN_OK)
         return EXIT_FAILURE;
-    return suite_run(suite_of("http_client", answer_is_kept_with_its_headers,
-                              body_and_method_are_sent, error_statuses_are_answers,
-                              body_goes_to_a_descriptor, too_large_an_answer_is_refused,
-                              a_cut_answer_is_an_error, a_silent_server_times_out,
-                              nobody_there_is_closed_and_bad_urls_are_invalid, NULL));
+    return suite_run(
+        suite_of("http_client", answer_is_kept_with_its_headers, body_and_method_are_sent,
+                 error_statuses_are_answers, sink_gets_the_body_and_knows_status_and_tag_by_then,
+                 too_large_an_answer_is_refused, a_cut_answer_is_an_error,
+                 a_silent_server_times_out, nobody_there_is_closed_and_bad_urls_are_invalid, NULL));
 }

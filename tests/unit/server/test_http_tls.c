@@ -215,13 +215,19 @@ struct watcher {
     bool finished; /* atomic */
 };
 
+static int pass_on(void *context, const void *bytes, size_t n)
+{
+    const struct watcher *w = context;
+    return write(w->fd, bytes, n) == (ssize_t)n ? SKEIN_OK : SKEIN_IO;
+}
+
 static void *watch(void *context)
 {
     struct watcher *w = context;
     struct http_response response;
     char url[64];
     snprintf(url, sizeof url, "https://127.0.0.1:%u/live", http_port(w->fixture->server));
-    struct http_request request = {.url = url, .ca_file = w->ca, .fd = w->fd, .to_fd = true};
+    struct http_request request = {.url = url, .ca_file = w->ca, .sink = pass_on, .context = w};
     (void)http_request(&request, &response);
     http_response_fini(&response);
     __atomic_store_n(&w->finished, true, __ATOMIC_RELAXED);
