@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * /captures/{capture}/manifest: what is stored of a capture, with the address of each piece. Reads
- * rows of the index and, of each partition, its head and INFO. No state; any thread.
+ * rows of the index alone. No state; any thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "api.h"
 #include "json.h"
-#include "partition_slice.h"
 #include "trace_file.h"
 
 struct entry {
@@ -21,24 +20,12 @@ struct entry {
 };
 
 struct manifest {
-    struct collector *collector;
     struct entry *entries;
     size_t count, cap;
     int status; /* why a row could not be taken */
 };
 
 /* ---- rows ---- */
-
-struct stored {
-    struct store *store;
-    const struct store_place *place;
-};
-
-static int read_stored(void *context, uint64_t offset, void *out, size_t n)
-{
-    const struct stored *stored = context;
-    return store_read(stored->store, stored->place, offset, out, n);
-}
 
 /* A time of the host's in the collector's, as near as times can be. */
 static uint64_t shifted(uint64_t ns, int64_t offset_ns)
@@ -47,8 +34,9 @@ static uint64_t shifted(uint64_t ns, int64_t offset_ns)
     return sum < 0 ? 0 : sum > (__int128)UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
 }
 
-static cJSON *partition_json(const struct partition_row *row, int64_t offset_ns)
+static cJSON *partition_json(const struct partition_row *row)
 {
+    const int64_t offset_ns = row->clock_offset_ns;
     char key[PARTITION_KEY_TEXT_BYTES], url[PARTITION_KEY_TEXT_BYTES + 32];
     cJSON *json = cJSON_CreateObject();
     partition_key_text(&row->record.key, key);
@@ -67,12 +55,6 @@ static cJSON *partition_json(const struct partition_row *row, int64_t offset_ns)
 static int take_row(void *context, const struct partition_row *row)
 {
     struct manifest *m = context;
-    struct stored stored = {m->collector->store, &row->place};
-    struct partition_source source = {read_stored, &stored, row->place.bytes};
-    int64_t offset_ns = 0;
-    int status = partition_clock_offset(&source, &offset_ns);
-    if (status == SKEIN_NOT_FOUND)
-        return 0; /* deleted meanwhile */
     if (m->count == m->cap) {
         size_t cap = m->cap * 2 + 16;
         struct entry *larger = realloc(m->entries, cap * sizeof *larger);
@@ -81,8 +63,6 @@ static int take_row(void *context, const struct partition_row *row)
         m->entries = larger;
         m->cap = cap;
     }
-    if (status != SKEIN_OK)
-        return m->status = status;
     struct entry *e = &m->entries[m->count++];
     *e = (struct entry){.key = row->record.key,
                         .from_ns = row->from_ns,
@@ -91,7 +71,7 @@ static int take_row(void *context, const struct partition_row *row)
                         .host = strdup(row->host),
                         .service = strdup(row->service),
                         .pid = row->pid,
-                        .json = partition_json(row, offset_ns)};
+                        .json = partition_json(row)};
     if (e->host == NULL || e->service == NULL || e->json == NULL)
         return m->status = SKEIN_NO_MEMORY;
     return 0;
@@ -172,15 +152,15 @@ void api_captures_manifest(void *context, struct http_exchange *x)
     static const char *const known[] = {NULL};
     struct collector *c = context;
     struct capture_id id;
-    struct manifest m = {.collector = c};
+    struct manifest m = {0};
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
         return;
-    if (!capture_exists(c->captures, &id)) {
-        http_problem(x, 404, NULL, "no capture %.40s; GET /api/v1/captures lists them",
-                     http_part(x, 0));
+    if (!capture_exists(c->captures, &id) || !api_sees_capture(c, x, &id)) {
+        api_no_capture(x);
         return;
     }
-    struct partition_query query = {.capture = &id, .to_ns = UINT64_MAX};
+    struct partition_query query = {
+        .capture = &id, .selector = http_principal(x)->selector, .to_ns = UINT64_MAX};
     int64_t rows = index_query(c->index, &query, take_row, &m);
     int status = rows < 0 ? (int)rows : m.status;
     if (status != SKEIN_OK) {

@@ -15,6 +15,8 @@ struct partition_row {
     struct store_record record;
     struct store_place place;
     uint64_t from_ns, to_ns, events, lost, raw_bytes;
+    uint64_t spans_from_ns, spans_to_ns; /* its records and its window */
+    int64_t clock_offset_ns; /* from the host's time, which all of these are, to the collector's */
     uint32_t pid;
     const char *host, *service, *labels, *exe; /* valid during the callback */
 };
@@ -74,7 +76,8 @@ int index_query_plan(struct index *index, const struct partition_query *query, s
 /* The row of a partition; its texts stay the footer's. A partition without events has its window's
  * bounds. */
 void partition_row_make(struct partition_row *row, const struct store_record *record,
-                        const struct store_place *place, const struct partition_footer *footer);
+                        const struct store_place *place, const struct partition_footer *footer,
+                        int64_t clock_offset_ns);
 
 /* 1 where the capture was deleted: what still arrives of it is not stored again. Else 0, or a
  * status. */

@@ -35,7 +35,8 @@
     table "key, " table "capture, " table "agent, " table "received_ns, " table "segment, " table  \
           "offset, " table "bytes, " table "from_ns, " table "to_ns, " table "events, " table      \
           "lost, " table "raw_bytes, " table "pid, " table "host, " table "service, " table        \
-          "labels, " table "exe"
+          "labels, " table "exe, " table "spans_from_ns, " table "spans_to_ns, " table             \
+          "clock_offset_ns"
 #define INDEX_COLUMNS INDEX_COLUMNS_OF("")
 
 struct index {

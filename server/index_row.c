@@ -51,10 +51,19 @@ void index_row_get(struct db_row *from, struct partition_row *row)
     row->service = db_text(from, 14);
     row->labels = db_text(from, 15);
     row->exe = db_text(from, 16);
+    row->spans_from_ns = (uint64_t)db_i64(from, 17);
+    row->spans_to_ns = (uint64_t)db_i64(from, 18);
+    row->clock_offset_ns = db_i64(from, 19);
+}
+
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 void partition_row_make(struct partition_row *row, const struct store_record *record,
-                        const struct store_place *place, const struct partition_footer *footer)
+                        const struct store_place *place, const struct partition_footer *footer,
+                        int64_t clock_offset_ns)
 {
     *row = (struct partition_row){
         .record = *record,
@@ -63,6 +72,9 @@ void partition_row_make(struct partition_row *row, const struct store_record *re
         .to_ns = footer->to_ns,
         .events = footer->events,
         .lost = footer->lost,
+        .spans_from_ns = lower(footer->from_ns, footer->window_from_ns),
+        .spans_to_ns = footer->to_ns > footer->window_to_ns ? footer->to_ns : footer->window_to_ns,
+        .clock_offset_ns = clock_offset_ns,
         .pid = footer->pid,
         .host = footer->host ? footer->host : "",
         .service = footer->service ? footer->service : "",

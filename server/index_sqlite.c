@@ -22,9 +22,10 @@
 #include "index_int.h"
 #include "log.h"
 #include "metrics.h"
+#include "partition_slice.h"
 #include "segment.h"
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 static const char *const schema =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
@@ -40,7 +41,7 @@ static const char *const schema =
     " agent INTEGER, received_ns INTEGER, segment INTEGER, offset INTEGER, bytes INTEGER,"
     " bucket INTEGER, from_ns INTEGER, to_ns INTEGER, long INTEGER, events INTEGER, lost INTEGER,"
     " raw_bytes INTEGER, pid INTEGER, host TEXT, service TEXT, labels TEXT, exe TEXT,"
-    " series INTEGER);"
+    " spans_from_ns INTEGER, spans_to_ns INTEGER, clock_offset_ns INTEGER, series INTEGER);"
     "CREATE UNIQUE INDEX by_key ON partitions(key);"
     "CREATE INDEX by_time ON partitions(to_ns);"
     "CREATE INDEX by_series ON partitions(bucket, series, to_ns);"
@@ -69,7 +70,7 @@ static const char *const schema =
     " DELETE FROM service WHERE name = old.service AND partitions = 0; END;"
     "CREATE TRIGGER partitions_changed AFTER UPDATE OF bytes ON partitions BEGIN"
     " UPDATE service SET bytes = bytes - old.bytes + new.bytes WHERE name = new.service; END;"
-    "PRAGMA user_version=4;";
+    "PRAGMA user_version=5;";
 
 int index_fail(struct index *index, int64_t status)
 {
@@ -113,18 +114,20 @@ static int row_insert(struct db *db, const struct partition_row *row)
     index_key_put(&row->record.key, key);
     int64_t from = index_i64(row->from_ns), to = index_i64(row->to_ns);
     int64_t series = index_series_of(row);
-    int64_t n =
-        db_run(db,
-               "INSERT INTO partitions(" INDEX_COLUMNS ", bucket, long, series) "
-               "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20) "
-               "ON CONFLICT(key) DO NOTHING",
-               NULL, NULL, "bbiiiiiiiiiiissssiii", (const void *)key, sizeof key,
-               (const void *)row->record.capture.bytes, sizeof row->record.capture.bytes,
-               (int64_t)row->record.agent, index_i64(row->record.received_ns),
-               index_i64(row->place.segment), index_i64(row->place.offset),
-               index_i64(row->place.bytes), from, to, index_i64(row->events), index_i64(row->lost),
-               index_i64(row->raw_bytes), (int64_t)row->pid, row->host, row->service, row->labels,
-               row->exe, to / INDEX_BUCKET_NS, (int64_t)(to - from > INDEX_LONG_NS), series);
+    int64_t n = db_run(
+        db,
+        "INSERT INTO partitions(" INDEX_COLUMNS ", bucket, long, series) "
+        "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,"
+        "?22,?23) "
+        "ON CONFLICT(key) DO NOTHING",
+        NULL, NULL, "bbiiiiiiiiiiissssiiiiii", (const void *)key, sizeof key,
+        (const void *)row->record.capture.bytes, sizeof row->record.capture.bytes,
+        (int64_t)row->record.agent, index_i64(row->record.received_ns),
+        index_i64(row->place.segment), index_i64(row->place.offset), index_i64(row->place.bytes),
+        from, to, index_i64(row->events), index_i64(row->lost), index_i64(row->raw_bytes),
+        (int64_t)row->pid, row->host, row->service, row->labels, row->exe,
+        index_i64(row->spans_from_ns), index_i64(row->spans_to_ns), row->clock_offset_ns,
+        to / INDEX_BUCKET_NS, (int64_t)(to - from > INDEX_LONG_NS), series);
     if (n <= 0)
         return (int)n;
     int status = index_series_add(db, row, series);
@@ -338,12 +341,30 @@ bool index_rebuilt(const struct index *index)
     return atomic_load(&index->rebuilt);
 }
 
+struct stored {
+    struct store *store;
+    const struct store_place *place;
+};
+
+static int read_stored(void *context, uint64_t offset, void *out, size_t n)
+{
+    const struct stored *stored = context;
+    return store_read(stored->store, stored->place, offset, out, n);
+}
+
 static int scan_partition(void *context, const struct store_record *record,
                           const struct store_place *place, const struct partition_footer *footer)
 {
     struct index *index = context;
     struct partition_row row;
-    partition_row_make(&row, record, place, footer);
+    struct stored stored = {index->store, place};
+    struct partition_source source = {read_stored, &stored, place->bytes};
+    int64_t offset_ns;
+    int status = partition_clock_offset(&source, &offset_ns);
+    if (status != SKEIN_OK && status != SKEIN_CORRUPT)
+        return status;
+    /* as at ingest: the reader of what is corrupt says so */
+    partition_row_make(&row, record, place, footer, status == SKEIN_OK ? offset_ns : 0);
     return rows_insert(index->write, &row, 1);
 }
 

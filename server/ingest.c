@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "ingest_int.h"
 #include "metrics.h"
+#include "partition_slice.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define STALE_NS                                                                                   \
@@ -98,6 +99,26 @@ static bool chunk_refused(struct ingest *in, const struct answer_to *to)
     return true;
 }
 
+struct memory {
+    const uint8_t *bytes;
+};
+
+static int read_memory(void *context, uint64_t offset, void *out, size_t n)
+{
+    const struct memory *memory = context;
+    memcpy(out, memory->bytes + offset, n);
+    return SKEIN_OK;
+}
+
+/* 0 where the front of the partition does not tell: its reader says what is wrong with it. */
+static int64_t clock_offset_of(const uint8_t *bytes, size_t n)
+{
+    struct memory memory = {bytes};
+    struct partition_source source = {read_memory, &memory, n};
+    int64_t offset_ns;
+    return partition_clock_offset(&source, &offset_ns) == SKEIN_OK ? offset_ns : 0;
+}
+
 /* Takes a whole partition: `assembled` or, where NULL, the bytes inside *message; the other is
  * NULL. Owns it from here on. */
 static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
@@ -129,6 +150,7 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     if (slot->record.agent == 0 && in->hooks.agent_of)
         slot->record.agent = in->hooks.agent_of(in->hooks.context, &chunk->key.process);
     slot->footer = footer;
+    slot->clock_offset_ns = clock_offset_of(bytes, n);
     slot->bytes = bytes;
     slot->len = n;
     slot->assembled = assembled;

@@ -161,7 +161,8 @@ static size_t group_rows(struct ingest *in, const struct group *g)
     for (size_t i = 0; i < g->count; i++) {
         const struct member *m = &g->members[i];
         if (!m->repeat)
-            partition_row_make(&in->rows[n++], &m->record, &m->place, &m->footer);
+            partition_row_make(&in->rows[n++], &m->record, &m->place, &m->footer,
+                               m->clock_offset_ns);
     }
     return n;
 }

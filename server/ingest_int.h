@@ -48,6 +48,7 @@ struct member {
     struct store_record record;
     struct store_place place;
     struct partition_footer footer;
+    int64_t clock_offset_ns;
     const uint8_t *bytes;
     size_t len;
     uint8_t *assembled;

@@ -20,6 +20,7 @@ struct piece {
     struct partition_key key;
     struct store_place place;
     uint64_t from_ns;       /* of its first record */
+    bool concerned;         /* it has a say about the window */
     uint64_t bytes, offset; /* in the download */
     bool cut;               /* not all of it, but a slice */
 };
@@ -52,6 +53,13 @@ struct trace_stream {
 
 /* ---- which ---- */
 
+/* What partition_slice_plan would say without a byte of the slice, known without a read. */
+static bool concerns(const struct trace_stream *s, const struct partition_row *row)
+{
+    const __int128 offset = row->clock_offset_ns;
+    return row->spans_from_ns + offset <= s->to_ns && row->spans_to_ns + offset >= s->from_ns;
+}
+
 static int take_row(void *context, const struct partition_row *row)
 {
     struct trace_stream *s = context;
@@ -66,6 +74,7 @@ static int take_row(void *context, const struct partition_row *row)
     s->pieces[s->count++] = (struct piece){.key = row->record.key,
                                            .place = row->place,
                                            .from_ns = row->from_ns,
+                                           .concerned = concerns(s, row),
                                            .bytes = row->place.bytes};
     return 0;
 }
@@ -132,6 +141,8 @@ static int keep_window(struct trace_stream *s)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->count; i++) {
+        if (!s->pieces[i].concerned)
+            continue;
         int status = slice_of(s, i);
         if (status != SKEIN_OK && status != SKEIN_CORRUPT)
             return status;

@@ -333,7 +333,7 @@ static void captures_put(struct store *store, struct index *index, uint64_t coun
         ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
         ck_assert_int_eq(store_sync(store), SKEIN_OK);
         ck_assert_int_eq(partition_footer_get(bytes.data, bytes.len, &footer, &need), SKEIN_OK);
-        partition_row_make(&row, &record, &place, &footer);
+        partition_row_make(&row, &record, &place, &footer, 0);
         ck_assert_int_eq(index_add(index, &row, 1), SKEIN_OK);
         partition_footer_free(&footer);
     }

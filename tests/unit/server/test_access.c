@@ -281,6 +281,8 @@ static const struct {
     {"GET", "/api/v1/captures/{}", "/api/v1/captures/" OTHERS, 404},
     {"GET", "/api/v1/captures/{}/trace", "/api/v1/captures/BOTH/trace", 404},
     {"GET", "/api/v1/captures/{}/trace", "/api/v1/captures/" OTHERS "/trace", 404},
+    {"GET", "/api/v1/captures/{}/manifest", "/api/v1/captures/BOTH/manifest", 200},
+    {"GET", "/api/v1/captures/{}/manifest", "/api/v1/captures/" OTHERS "/manifest", 404},
     {"POST", "/api/v1/captures", "/api/v1/captures", 422}, /* for want of a selector */
     {"PATCH", "/api/v1/captures/{}", "/api/v1/captures/BOTH", 403},
     {"PATCH", "/api/v1/captures/{}", "/api/v1/captures/" OTHERS, 404},
@@ -477,6 +479,8 @@ START_TEST(confined_token_downloads_its_own_of_captures_and_partitions_that_it_s
         snprintf(path, sizeof path, "/api/v1/captures/%s/trace?process=%s", captures[i],
                  t.others_process);
         ck_assert_int_eq(status_of_call(&t.f, "GET", path, NULL, t.token), 404);
+        snprintf(path, sizeof path, "/api/v1/captures/%s/manifest", captures[i]);
+        expect_own(&t, path, own);
         snprintf(path, sizeof path, "/api/v1/partitions?capture=%s", captures[i]);
         expect_own(&t, path, own);
     }

@@ -66,7 +66,7 @@ static void put(const struct partition_spec *spec, const struct capture_id *capt
         struct partition_row row;
         size_t need;
         ck_assert_int_eq(partition_footer_get(bytes.data, bytes.len, &footer, &need), SKEIN_OK);
-        partition_row_make(&row, &record, &place, &footer);
+        partition_row_make(&row, &record, &place, &footer, 0);
         ck_assert_int_eq(index_add(index_, &row, 1), SKEIN_OK);
         partition_footer_free(&footer);
     }
@@ -659,6 +659,23 @@ START_TEST(a_range_of_sequences_is_given_in_order)
 }
 END_TEST
 
+START_TEST(row_made_of_the_store_has_clock_and_span_of_its_partition)
+{
+    struct capture_id capture = capture_of(1);
+    struct partition_spec spec = {
+        .key = key_of(1, 1, 1), .from_ns = T0, .to_ns = T0 + SECOND, .clock_offset_ns = -7};
+    struct partition_row row;
+    open_both(1 << 20);
+    put(&spec, &capture, false);
+    ck_assert_int_eq(index_follow(index_), SKEIN_OK);
+    ck_assert_int_eq(index_find(index_, &spec.key, &row), 1);
+    ck_assert_int_eq(row.clock_offset_ns, -7);
+    ck_assert_uint_le(row.spans_from_ns, row.from_ns);
+    ck_assert_uint_ge(row.spans_to_ns, row.to_ns);
+    close_both();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("index_sqlite");
@@ -681,6 +698,7 @@ int main(void)
     tcase_add_test(c, labels_go_with_the_last_partition_that_has_them);
     tcase_add_test(c, callback_may_use_the_index_and_stop);
     tcase_add_test(c, a_range_of_sequences_is_given_in_order);
+    tcase_add_test(c, row_made_of_the_store_has_clock_and_span_of_its_partition);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

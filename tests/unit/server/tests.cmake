@@ -26,6 +26,8 @@ skein_test(unit/server/test_capture_kinds.c LINK skein_test_collector LABELS tsa
 skein_test(unit/server/test_capture_stream.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_capture_merge.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_api.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_trace_reads.c LINK skein_test_collector)
+target_link_options(t_unit_server_trace_reads PRIVATE LINKER:--wrap=store_read)
 skein_test(unit/server/test_http_request.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_api_loss.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_events.c LINK skein_test_collector LABELS tsan)

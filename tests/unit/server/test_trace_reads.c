@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What is read of the store for a manifest and for a slice: counted, not timed. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collector_fixture.h"
+#include "partition_make.h"
+#include "support.h"
+
+#define CAPTURE    "01a10000000000000000000000000031"
+#define OTHER      "01a10000000000000000000000000032"
+#define PARTITIONS 6u
+#define APART_NS   UINT64_C(3600000000000)
+#define AT_NS      UINT64_C(1700000000000000000)
+#define OFFSET_NS  INT64_C(-5000000000)
+
+static struct {
+    unsigned reads, partitions;
+    uint64_t places[64];
+} seen;
+
+int __real_store_read(struct store *store, const struct store_place *place, uint64_t from,
+                      void *out, size_t n);
+int __wrap_store_read(struct store *store, const struct store_place *place, uint64_t from,
+                      void *out, size_t n);
+
+/* In front of the store; requests come one after the other. */
+int __wrap_store_read(struct store *store, const struct store_place *place, uint64_t from,
+                      void *out, size_t n)
+{
+    unsigned i = 0;
+    while (i < seen.partitions && seen.places[i] != place->offset)
+        i++;
+    if (i == seen.partitions && i < 64)
+        seen.places[seen.partitions++] = place->offset;
+    seen.reads++;
+    return __real_store_read(store, place, from, out, n);
+}
+
+static void upload(struct fixture *f, uint64_t sequence)
+{
+    struct partition_spec spec = {.key = key_of(1, f->agent.epoch, sequence),
+                                  .from_ns = AT_NS + sequence * APART_NS,
+                                  .to_ns = AT_NS + sequence * APART_NS + 1000000,
+                                  .clock_offset_ns = OFFSET_NS};
+    struct capture_id id;
+    struct buf bytes = {0};
+    ck_assert_int_eq(id_parse(CAPTURE, id.bytes), SKEIN_OK);
+    partition_make(&spec, &bytes);
+    ck_assert_int_eq(partition_upload(f->agent.data, &spec.key, &id, &bytes), WIRE_STORED);
+    buf_fini(&bytes);
+}
+
+static void start(struct fixture *f)
+{
+    char error[256];
+    fixture_start(f);
+    wire_agent_processes(&f->agent, 1, 1, "shop");
+    ck_assert(wire_agent_report(&f->agent, wire_fired(&f->agent, CAPTURE, 1, NULL, AT_NS), error,
+                                sizeof error));
+    ck_assert_int_eq(wire_agent_upload(&f->agent, 1, PARTITIONS, OTHER, 0), WIRE_STORED);
+    for (uint64_t i = 0; i < PARTITIONS; i++)
+        upload(f, i);
+    memset(&seen, 0, sizeof seen);
+}
+
+START_TEST(manifest_reads_nothing_of_the_store)
+{
+    struct fixture f;
+    start(&f);
+    cJSON *json = call_json(&f, "GET", "/api/v1/captures/" CAPTURE "/manifest", NULL, 200);
+    const cJSON *partitions = at_path(json, "targets.0.partitions");
+    ck_assert_int_eq(cJSON_GetArraySize(partitions), PARTITIONS);
+    ck_assert_double_eq(number_at(json, "targets.0.partitions.0.clock_offset_ns"),
+                        (double)OFFSET_NS);
+    ck_assert_str_eq(text_at(json, "targets.0.partitions.0.from"), "2023-11-14T22:13:15.000Z");
+    ck_assert_uint_eq(seen.reads, 0);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(slice_reads_only_the_partitions_of_its_window)
+{
+    struct fixture f;
+    struct http_response response;
+    char path[160];
+    start(&f);
+    uint64_t from = AT_NS + 3 * APART_NS - (uint64_t)-OFFSET_NS;
+    snprintf(path, sizeof path, "/api/v1/captures/" CAPTURE "/trace?from=%llu&to=%llu",
+             (unsigned long long)from, (unsigned long long)from + 10);
+    call(&f, "GET", path, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, 200);
+    ck_assert_uint_gt(seen.reads, 0);
+    ck_assert_uint_eq(seen.partitions, 1);
+    http_response_fini(&response);
+    fixture_stop(&f);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("trace_reads", manifest_reads_nothing_of_the_store,
+                              slice_reads_only_the_partitions_of_its_window, NULL));
+}
