@@ -42,8 +42,11 @@ static void fleet_add(struct fleet *f, size_t count)
 
 static void fleet_lose(struct fleet *f, size_t count, uint64_t *random)
 {
-    for (size_t i = 0; i < count; i++)
-        f->members[next_random(random) % f->count] = f->members[f->count - 1], f->count--;
+    ck_assert_uint_le(count, f->count);
+    for (; count > 0 && f->count > 0; count--) {
+        f->members[next_random(random) % f->count] = f->members[f->count - 1];
+        f->count--;
+    }
 }
 
 /* Follows every process through some periods, as its agent would, and counts who is on in each
