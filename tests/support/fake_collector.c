@@ -463,8 +463,12 @@ char *fake_wait_report(struct fake_collector *fake, const char *const words[])
     while ((found = report_locked(fake, words)) == NULL &&
            pthread_cond_timedwait(&fake->changed, &fake->mutex, &until) == 0)
         continue;
+    char *nearest =
+        found == NULL ? report_locked(fake, (const char *const[]){words[0], NULL}) : NULL;
     pthread_mutex_unlock(&fake->mutex);
-    ck_assert_msg(found != NULL, "no report with \"%s\" arrived", words[0]);
+    ck_assert_msg(found != NULL, "no such report with %s arrived; the newest one: %s", words[0],
+                  nearest != NULL ? nearest : "none");
+    free(nearest);
     return found;
 }
 
