@@ -2,11 +2,12 @@
  *
  * A service for tests of the agent: traces until it is told to end.
  *
- *   agent_subject SOCKET SERVICE     makes the file SOCKET.traced once it has traced; SIGUSR1 asks
- *                                     for a snapshot, SIGUSR2 makes it unwell and, the second time,
- *                                     silent, SIGTERM ends it
+ *   agent_subject SOCKET SERVICE     makes the file SOCKET.traced once its ring holds records;
+ *                                     SIGUSR1 asks for a snapshot, SIGUSR2 makes it unwell and, the
+ *                                     second time, silent, SIGTERM ends it
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -54,7 +55,9 @@ int main(int argc, char **argv)
         .size = sizeof options, .service = argv[2], .agent_socket = argv[1], .labels = "zone=a"};
     if (skein_start(&options) != SKEIN_OK)
         return 1;
+    bool traced = false;
     for (uint64_t n = 0; !ended; n++) {
+        bool attached = skein_attached(); /* what is traced before goes nowhere */
         struct timespec pause = {.tv_nsec = 500000};
         SKEIN_INSTANT("tick", (u64, "n", n));
         SKEIN_COUNTER("ticks", n);
@@ -63,8 +66,10 @@ int main(int argc, char **argv)
         SKEIN_BEGIN("pause");
         nanosleep(&pause, NULL);
         SKEIN_END();
-        if (n == 0)
+        if (attached && !traced) {
+            traced = true;
             say_traced(argv[1]);
+        }
         if (troubles < 2)
             (void)skein_health(troubles == 0, troubles == 0 ? NULL : "the queue is full");
         if (asked && skein_snapshot("the test asked") == SKEIN_OK)
