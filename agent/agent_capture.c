@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_int.h"
+#include "capture_job.h"
 #include "clock.h"
 #include "log.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_int.h"
+#include "capture_job.h"
 #include "json.h"
 #include "log.h"
 #include "partition.h"

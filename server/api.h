@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The handlers of the HTTP API (docs/api.md), one file for each resource, and what they share. For
- * api_*.c alone. Handlers run on the HTTP server's threads; their context is the struct collector.
+ * What the handlers of the HTTP API (docs/api.md, api_handlers.h) share. For api_*.c and triggers.c
+ * alone. Handlers run on the HTTP server's threads; their context is the struct collector.
  */
 #ifndef API_H
 #define API_H
@@ -10,39 +10,16 @@
 #include "http.h"
 #include "process_labels.h"
 
-/* api_health.c */
-void api_healthz(void *context, struct http_exchange *x);
-void api_readyz(void *context, struct http_exchange *x);
-void api_metrics(void *context, struct http_exchange *x);
 /* api_agents.c */
-void api_agents_list(void *context, struct http_exchange *x);
-void api_agents_get(void *context, struct http_exchange *x);
-void api_processes_list(void *context, struct http_exchange *x);
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p); /* locked */
-/* api_loss.c */
-void api_processes_get(void *context, struct http_exchange *x);
-void api_loss(void *context, struct http_exchange *x);
 /* api_enroll.c */
-void api_agents_revoke(void *context, struct http_exchange *x);
-void api_agents_delete(void *context, struct http_exchange *x);
-void api_join_tokens_list(void *context, struct http_exchange *x);
-void api_join_tokens_post(void *context, struct http_exchange *x);
-void api_join_tokens_delete(void *context, struct http_exchange *x);
 /* Since when the agent is enrolled, and revoked; nothing for one that is not. */
 void api_add_enrolment(struct enroll *enroll, cJSON *agent);
 /* api_captures.c */
-void api_captures_post(void *context, struct http_exchange *x);
-void api_captures_list(void *context, struct http_exchange *x);
-void api_captures_get(void *context, struct http_exchange *x);
-void api_captures_patch(void *context, struct http_exchange *x); /* api_captures_post.c, as post */
-void api_no_capture(struct http_exchange *x);                    /* 404 */
+void api_no_capture(struct http_exchange *x); /* 404 */
 /* Answers for a change of a capture that failed: 404, 403, or as api_failed. */
 void api_no_change(struct http_exchange *x, int status, const char *what);
-void api_captures_stop(void *context, struct http_exchange *x);
-void api_captures_delete(void *context, struct http_exchange *x);
-void api_captures_trace(void *context, struct http_exchange *x);
 /* api_audit.c */
-void api_audit_list(void *context, struct http_exchange *x);
 /* Tells the audit log of a change, or of a download that begins, after it was tried. result:
  * api_result; detail may be NULL. What was refused as malformed (422) is no change. */
 void api_audit(struct http_exchange *x, const char *action, const char *object, const char *result,
@@ -50,45 +27,9 @@ void api_audit(struct http_exchange *x, const char *action, const char *object, 
 void api_audit_id(struct http_exchange *x, const char *action, const uint8_t id[16], int status,
                   const char *detail);
 const char *api_result(int status); /* "ok", or the status's words */
-/* api_events.c */
-void api_events(void *context, struct http_exchange *x);
-/* api_manifest.c */
-void api_captures_manifest(void *context, struct http_exchange *x);
-/* api_openapi.c */
-void api_openapi(void *context, struct http_exchange *x);
-/* api_partitions.c */
-void api_partitions_list(void *context, struct http_exchange *x);
-void api_partitions_get(void *context, struct http_exchange *x);
-void api_partitions_footer(void *context, struct http_exchange *x);
 /* api_matches.c */
-void api_selectors_match(void *context, struct http_exchange *x);
 /* Processes that a capture with this selector would have as targets. */
 void api_reply_matches(struct collector *c, struct http_exchange *x, const char *selector);
-/* api_policies.c */
-void api_policies_list(void *context, struct http_exchange *x);
-void api_policies_get(void *context, struct http_exchange *x);
-void api_policies_put(void *context, struct http_exchange *x);
-void api_policies_delete(void *context, struct http_exchange *x);
-void api_policies_matches(void *context, struct http_exchange *x);
-/* api_rules.c */
-void api_rules_list(void *context, struct http_exchange *x);
-void api_rules_get(void *context, struct http_exchange *x);
-void api_rules_put(void *context, struct http_exchange *x);
-void api_rules_delete(void *context, struct http_exchange *x);
-void api_rules_history(void *context, struct http_exchange *x);
-void api_rules_matches(void *context, struct http_exchange *x);
-/* api_storage.c */
-void api_storage(void *context, struct http_exchange *x);
-
-/* triggers.c */
-void api_triggers_post(void *context, struct http_exchange *x);
-/* api_tokens.c */
-void api_tokens_list(void *context, struct http_exchange *x);
-void api_tokens_post(void *context, struct http_exchange *x);
-void api_tokens_delete(void *context, struct http_exchange *x);
-/* api_rules_test.c */
-void api_rules_test(void *context, struct http_exchange *x);
-void api_rules_test_named(void *context, struct http_exchange *x);
 
 /* ---- api_util.c ---- */
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "clock.h"
 #include "http_field.h"
 #include "metrics.h"

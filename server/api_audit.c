@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "json.h"
 
 void api_audit(struct http_exchange *x, const char *action, const char *object, const char *result,

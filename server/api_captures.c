@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
+#include "catalog_capture.h"
 #include "json.h"
 #include "trace_stream.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "clock.h"
 #include "json.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "api_handlers.h"
 
 static int64_t read_events(void *context, uint64_t offset, void *out, size_t n)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "metrics.h"
 
 void api_healthz(void *context, struct http_exchange *x)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "catalog_loss.h"
 #include "json.h"
 #include "ledger.h"

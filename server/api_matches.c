@@ -3,6 +3,7 @@
  * Whom a selector matches: the dry run of selectors, rules and policies. No state; any thread.
  */
 #include "api.h"
+#include "api_handlers.h"
 #include "json.h"
 
 /* Processes that a capture with this selector would have as targets. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 
 __asm__(".section .rodata\n"
         ".global api_openapi_begin, api_openapi_end\n"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "json.h"
 #include "partition.h"
 #include "trace_stream.h"

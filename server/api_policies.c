@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "api.h"
+#include "api_handlers.h"
 
 void api_policies_list(void *context, struct http_exchange *x)
 {

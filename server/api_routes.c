@@ -4,6 +4,7 @@
  * resource's file, an operation in openapi.json and a row in docs/api.md.
  */
 #include "api.h"
+#include "api_handlers.h"
 
 #define V1 "/api/v1"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "json.h"
 
 /* Leaves of an address the server's: with many receivers the path is the password. */

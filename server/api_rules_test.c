@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "clock.h"
 #include "json.h"
 #include "rule_replay.h"

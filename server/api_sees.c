@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "catalog_capture.h"
 #include "json.h"
 #include "ledger.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "json.h"
 
 struct service_list {

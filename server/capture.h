@@ -2,8 +2,8 @@
  *
  * The capture engine: captures, their targets' states, ledger, verdict, deadlines.
  *
- * Everything is guarded by the control lock (fleet.h). Functions for HTTP take it themselves and
- * are for any thread; those marked "locked" are the control thread's. Captures that run are in
+ * Everything is guarded by the control lock (fleet.h). The functions here take it themselves and
+ * are for any thread; those for who holds it are in capture_control.h. Captures that run are in
  * memory, others are loaded when something late arrives for them. What is stored is asked of the
  * index, so whatever order reports and partitions come in, and whoever was killed in between, the
  * targets' states come out the same.
@@ -44,7 +44,7 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
                        struct catalog *catalog, struct index *index, struct capture_engine **out);
 void capture_engine_free(struct capture_engine **engine);
 
-/* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
+/* ---- for HTTP; any thread; JSON handed out is the caller's ---- */
 
 enum capture_kind {
     CAPTURE_SNAPSHOT, /* a window of the past, and what follows it up to its end */
@@ -116,7 +116,7 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within);
 
-/* ---- for retention; any thread, not locked ---- */
+/* ---- for retention; any thread ---- */
 
 /* As capture_delete, of a capture that has ended and is not pinned, with the event
  * retention.deleted that says why; with due_ns only where its time to be kept is over by then. Also
@@ -125,82 +125,5 @@ int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64
                    const char *why);
 /* Whether partitions of deleted captures still wait to be deleted. */
 bool capture_is_purging(struct capture_engine *e);
-
-/* ---- for rules; any thread, locked ---- */
-
-/* The capture that a request with this key began. SKEIN_OK; SKEIN_NOT_FOUND: it is new;
- * SKEIN_EXISTS, SKEIN_CLOSED as capture_create; SKEIN_IO. */
-int capture_find_once(struct capture_engine *e, const struct capture_once *once,
-                      struct capture_id *id);
-/* fleet_flush, with the key of the request that began the capture (NULL: none), both or neither. */
-int capture_save_once(struct capture_engine *e, const struct capture_once *once,
-                      const struct capture_id *id);
-
-bool capture_exists_locked(struct capture_engine *e, struct capture_id *id);
-/* The capture without targets; NULL where there is none. The caller's. */
-cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id);
-/* What is stored of the capture now, in bytes; *ended: it does not run. false where there is none.
- */
-bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint64_t *bytes,
-                    bool *ended);
-/* capture_create; out may be NULL. */
-int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
-                          struct capture_id *id, cJSON **out);
-/* Adds matching processes that are not in the capture yet, with its window, and sends their
- * commands; a capture that has ended runs again. agent 0: of any host. max_targets bounds all
- * targets of the capture, 0: no bound. Returns how many were added; SKEIN_NOT_FOUND,
- * SKEIN_NO_MEMORY. */
-int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
-                       const struct selector *selector, uint64_t agent, uint64_t max_targets);
-/* From now on `from`, known or not, stands for `into`: its targets move there, and what agents say
- * of it later counts for `into`. Durable with the next save, before anything that came after it is
- * acknowledged. The window of `into` stays. SKEIN_OK, also where it is done already;
- * SKEIN_NOT_FOUND (into); SKEIN_EXISTS (from is merged into another one); SKEIN_REFUSED (from was
- * deleted); SKEIN_NO_MEMORY. */
-int capture_merge(struct capture_engine *e, const struct capture_id *from,
-                  const struct capture_id *into);
-
-/* ---- for the control thread; locked but where said ---- */
-
-void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent);
-void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent);
-void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
-                          const struct capture_id *id, const char *error);
-/* How the rule wants its captures; NULL: as one of no rule. */
-struct capture_keep {
-    uint64_t ttl_ms, deadline_ms; /* ttl_ms 0: no bound */
-    bool pin;
-};
-/* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
-int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
-                     const struct control_fired *fired, const struct capture_keep *keep);
-/* The same for a process's part of a sample. SKEIN_DENIED: the id is another capture's. */
-struct capture_sample {
-    const char *selector; /* the policy's; "" where it is gone */
-    uint64_t span_ms;     /* in which parts of it begin */
-    uint64_t ttl_ms;
-    bool pin;
-};
-int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
-                      const struct control_fired *fired, const struct capture_sample *sample);
-/* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have
- * come first. */
-bool capture_is_news(struct capture_engine *e, const struct capture_id *id);
-/* Refuses a capture that an agent has begun: nothing of it is kept, now or when it arrives. */
-void capture_refuse(struct capture_engine *e, const struct capture_id *id);
-int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
-                      const struct control_target *target, const cJSON *json);
-void capture_tick(struct capture_engine *e, uint64_t now_ns);
-int capture_save(struct capture_engine *e);
-void capture_saved(struct capture_engine *e);
-/* not locked: purges what came late for deleted captures */
-void capture_unlocked(struct capture_engine *e);
-
-/* The ingest hook: notes what was stored; never blocks. Ingest thread. */
-void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count);
-/* Whether a capture lists the partition, and which. Any thread, not locked; it waits for the lock.
- */
-bool capture_wants(struct capture_engine *e, const struct partition_key *key,
-                   struct capture_id *capture);
 
 #endif

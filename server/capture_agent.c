@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_control.h"
 #include "capture_int.h"
+#include "capture_state.h"
+#include "capture_target.h"
+#include "catalog_capture.h"
 #include "clock.h"
 #include "json.h"
 #include "log.h"

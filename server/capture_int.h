@@ -109,62 +109,7 @@ struct capture_engine {
     bool inbox_overflow; /* no memory for a note: everything that runs is looked up in the index */
 };
 
-/* capture_state.c */
-const char *target_status_text(enum target_status status);
-bool target_is_final(enum target_status status);
-bool target_may(enum target_status from, enum target_status to);
-/* Notes the state and when it was entered. */
-void target_enter(struct capture *c, struct capture_target *t, enum target_status to);
-/* After its state or facts have changed: counts it among the whole ones, or not. */
-void target_weigh(struct capture *c, struct capture_target *t);
-/* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one.
- */
-bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                enum target_status to, const char *reason);
-/* Ends the capture once all its targets have, and renews the verdict of an ended one. */
-void capture_settle(struct capture_engine *e, struct capture *c);
-/* Anew from ttl_ms, pin and when it ended. */
-void capture_set_expiry(struct capture *c);
-/* Before a target is added that is not final: an ended capture runs again. Its deadline is then not
- * before `deadline_ns`. */
-void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns);
-void capture_assert(const struct capture *c);
-/* Takes a report with facts: replaces those before, asks the index what is stored. Takes json. */
-int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                      cJSON *json);
-bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
-/* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
-int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
-                        uint64_t events, uint64_t bytes);
-void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
-/* Something of the capture itself, or of one target, is to be saved. */
-void capture_touch(struct capture_engine *e, struct capture *c);
-void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t);
-
-/* capture_target.c */
-struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
-                                           const struct capture_id *source);
-/* Heads of chains: next_of_process, next_of_agent. */
-struct capture_target *capture_targets_of(struct capture *c, const struct process_uid *process);
-struct capture_target *capture_targets_at(struct capture *c, uint64_t agent);
-/* A new target; process may be NULL where the fleet does not know it. NULL: no memory. */
-struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
-                                          const struct capture_id *source,
-                                          const struct fleet_process *p,
-                                          const struct fleet_agent *agent);
-/* Takes t, to its place by process and source, where it returns SKEIN_OK; SKEIN_NO_MEMORY. */
-int capture_target_insert(struct capture *c, struct capture_target *t);
-void capture_target_describe(struct capture_target *t, const struct fleet_process *p);
-void capture_target_free(struct capture_target *t);
-struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
-void capture_free(struct capture *c);
-/* Room for `extra` more targets: as many inserts then succeed. SKEIN_OK, SKEIN_NO_MEMORY. */
-int capture_targets_reserve(struct capture *c, size_t extra);
-/* out of memory; the rows stay */
-void capture_discard(struct capture_engine *e, struct capture *c);
-
 /* capture_create.c */
-/* its command, to an online agent */
 void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent);
 void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent);
 /* To one agent, of the capture as it knows it. */
@@ -179,8 +124,7 @@ struct capture_id capture_resolve(struct capture_engine *e, const struct capture
 int capture_save_aliases(struct capture_engine *e);
 void capture_saved_aliases(struct capture_engine *e);
 
-/* capture.c */
-/* a deleted one's partitions, in the next rounds */
+/* capture.c: a deleted one's partitions, in the next rounds */
 int capture_purge_soon(void *engine, const struct capture_id *id);
 
 /* capture_events.c: "capture.created", "capture.finished", "capture.deleted", "retention.deleted";
@@ -190,8 +134,7 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
 /* What a rule or an agent has begun; what HTTP was asked for is told by the handler. */
 void capture_audit_created(struct capture_engine *e, const struct capture *c);
 
-/* capture_inbox.c */
-void capture_take_inbox(struct capture_engine *e);
+void capture_take_inbox(struct capture_engine *e); /* capture_inbox.c */
 
 /* capture_load.c */
 /* In memory or loaded, under its id or one that was merged into it; NULL. */
@@ -199,16 +142,6 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
 int capture_load_running(struct capture_engine *e);
 /* After the index was made anew: gives all captures again what they share. */
 int capture_share_all(struct capture_engine *e);
-
-/* capture_ledger.c: adds to *out; the JSON is the caller's */
-void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out);
-cJSON *target_ledger_json(const struct capture *c, const struct capture_target *t);
-cJSON *capture_ledger_json(const struct capture *c);
-/* Appends its ledger as text with a NUL, and counts what is lost beyond the last time. */
-void target_count_losses(const struct capture *c, struct capture_target *t, struct buf *text);
-/* After a restart: losses that were counted are not counted again, and what was refused stays so.
- */
-void target_counted(struct capture_target *t, const char *ledger);
 
 /* capture_json.c */
 const char *capture_kind_text(enum capture_kind kind);

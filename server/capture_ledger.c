@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "capture_int.h"
+#include "capture_ledger.h"
+#include "capture_state.h"
 #include "json.h"
 #include "metrics.h"
 

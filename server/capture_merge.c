@@ -8,7 +8,11 @@
  */
 #include <stdlib.h>
 
+#include "capture_control.h"
 #include "capture_int.h"
+#include "capture_state.h"
+#include "capture_target.h"
+#include "catalog_capture.h"
 #include "log.h"
 
 struct capture_id capture_resolve(struct capture_engine *e, const struct capture_id *id)

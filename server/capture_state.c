@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "capture_int.h"
+#include "capture_state.h"
 #include "clock.h"
 #include "log.h"
 #include "metrics.h"

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "capture_int.h"
+#include "capture_state.h"
+#include "capture_target.h"
 #include "clock.h"
 
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "catalog_capture.h"
 #include "catalog_int.h"
 
 /* ---- captures ---- */

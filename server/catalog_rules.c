@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's history of rules: what each did, when and why. Any thread, see catalog.h.
+ * The catalog's rules: themselves, the firings that were granted, and the history of what each did.
+ * Any thread, see catalog.h.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "catalog_int.h"
+#include "catalog_rules.h"
 
 int catalog_rules_prepare(struct catalog *c)
 {
@@ -16,6 +18,88 @@ int catalog_rules_prepare(struct catalog *c)
                    "CREATE INDEX IF NOT EXISTS rule_history_by_rule ON rule_history(rule, id);"
                    "CREATE INDEX IF NOT EXISTS rule_history_by_time ON rule_history(at_ns);");
 }
+
+/* ---- rules and their firings ---- */
+
+int catalog_put_rule(struct catalog *c, const struct catalog_rule *p)
+{
+    char capture[ID_TEXT_BYTES];
+    id_text(p->last_capture.bytes, capture);
+    return catalog_status(db_run(c->db,
+                                 "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
+                                 " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
+                                 NULL, NULL, "ssiiis", p->name, p->json, I(p->fired),
+                                 I(p->suppressed), I(p->last_fired_ns), capture));
+}
+
+int catalog_delete_rule(struct catalog *c, const char *name)
+{
+    int status =
+        catalog_status(db_run(c->db, "DELETE FROM firings WHERE rule=?", NULL, NULL, "s", name));
+    if (status == SKEIN_OK)
+        status =
+            catalog_status(db_run(c->db, "DELETE FROM rules WHERE name=?", NULL, NULL, "s", name));
+    return status;
+}
+
+struct rule_walk {
+    catalog_rule_fn *rule;
+    catalog_firing_fn *firing;
+    void *context;
+};
+
+static int take_rule(void *context, struct db_row *row)
+{
+    struct rule_walk *walk = context;
+    struct catalog_rule p = {.name = db_text(row, 0),
+                             .json = db_text(row, 1),
+                             .fired = (uint64_t)db_i64(row, 2),
+                             .suppressed = (uint64_t)db_i64(row, 3),
+                             .last_fired_ns = (uint64_t)db_i64(row, 4)};
+    if (id_parse(db_text(row, 5), p.last_capture.bytes) != SKEIN_OK)
+        memset(&p.last_capture, 0, sizeof p.last_capture);
+    return walk->rule(walk->context, &p);
+}
+
+int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context)
+{
+    struct rule_walk walk = {.rule = fn, .context = context};
+    return db_run(c->db,
+                  "SELECT name, json, fired, suppressed, last_fired_ns, last_capture FROM rules"
+                  " ORDER BY name",
+                  take_rule, &walk, "");
+}
+
+int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
+{
+    char process[ID_TEXT_BYTES];
+    id_text(p->process.bytes, process);
+    return catalog_status(
+        db_run(c->db, "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)", NULL,
+               NULL, "ssi", p->rule, process, I(p->at_ns)));
+}
+
+static int take_firing(void *context, struct db_row *row)
+{
+    struct rule_walk *walk = context;
+    struct catalog_firing p = {.rule = db_text(row, 0), .at_ns = (uint64_t)db_i64(row, 2)};
+    return id_parse(db_text(row, 1), p.process.bytes) == SKEIN_OK ? walk->firing(walk->context, &p)
+                                                                  : 0;
+}
+
+int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context)
+{
+    struct rule_walk walk = {.firing = fn, .context = context};
+    return db_run(c->db, "SELECT rule, process, at_ns FROM firings", take_firing, &walk, "");
+}
+
+int catalog_drop_firings(struct catalog *c, uint64_t before_ns)
+{
+    return catalog_status(
+        db_run(c->db, "DELETE FROM firings WHERE at_ns<?", NULL, NULL, "i", I(before_ns)));
+}
+
+/* ---- history ---- */
 
 int catalog_add_history(struct catalog *c, const struct catalog_history *p)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture_control.h"
 #include "clock.h"
 #include "log.h"
 

@@ -11,64 +11,9 @@
 #ifndef FLEET_H
 #define FLEET_H
 
-#include "catalog.h"
-#include "control_msg.h"
+#include "fleet_agent.h"
 #include "gate.h"
 #include "selector.h"
-#include "transport.h"
-
-#define FLEET_OFFSET_SAMPLES 16
-
-/* What every agent is pushed whole, by generation (pushed_set.h). */
-enum fleet_set { FLEET_RULES, FLEET_POLICIES, FLEET_SETS };
-struct fleet_set_state {
-    uint64_t generation; /* that the agent has */
-    char *refused;       /* its words on what it left out of the last one; or NULL */
-};
-const char *fleet_set_text(enum fleet_set set); /* "rules": the command's kind */
-
-struct fleet_agent {
-    uint64_t id, epoch;
-    char host[CONTROL_NAME_MAX + 1], version[64], labels[CONTROL_LABELS_MAX + 1];
-    bool session; /* has said HELLO since this collector started */
-    bool online;
-    uint64_t last_seen_ns; /* realtime */
-    /* collector's clock minus the agent's, by the least delayed of the last heartbeats */
-    int64_t clock_offset_ns;
-    struct fleet_set_state sets[FLEET_SETS];
-    uint64_t processes_live;
-    uint64_t processes_known; /* in the table, live or gone */
-    uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
-    struct agent_counters counters; /* of its last heartbeat */
-    bool counted;                   /* there was one */
-    /* fleet.c's own */
-    uint64_t heard_ns, saved_ns; /* monotonic */
-    bool dirty;                  /* in the fleet's list of those to save */
-    struct fleet_agent *next_dirty;
-    struct transport_peer peer;
-    int64_t offsets[FLEET_OFFSET_SAMPLES];
-    size_t offset_count;
-    uint64_t list_version, list_pages, list_seen; /* the process list being received */
-    uint64_t list_done;                           /* the version received whole */
-    uint8_t *list_have;                           /* one byte a page */
-    struct fleet_command *commands;
-    struct fleet_process *processes; /* live and gone, by next_of_agent */
-};
-
-struct fleet_process {
-    struct process_uid uid;
-    uint64_t agent;
-    uint32_t pid;
-    bool live;
-    char service[128], labels[CONTROL_LABELS_MAX + 1], exe[CONTROL_NAME_MAX + 1], mode[16];
-    char host[CONTROL_NAME_MAX + 1];
-    uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
-    uint64_t bytes_per_s, reach_ms;
-    uint64_t gone_ns; /* monotonic */
-    bool loss_dirty;  /* events_lost must be saved */
-    uint64_t list_version;
-    struct fleet_process *next_of_agent;
-};
 
 enum fleet_process_status { FLEET_LIVE, FLEET_GONE, FLEET_OFFLINE };
 

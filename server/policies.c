@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_control.h"
 #include "clock.h"
 #include "json.h"
 #include "log.h"

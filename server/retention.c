@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "catalog.h"
+#include "catalog_capture.h"
 #include "clock.h"
 #include "log.h"
 #include "metrics.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_control.h"
 #include "checksum.h"
 #include "clock.h"
 #include "log.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog_rules.h"
 #include "clock.h"
 #include "json.h"
 #include "metrics.h"

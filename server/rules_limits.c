@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_control.h"
 #include "clock.h"
 #include "metrics.h"
 #include "ruleset_int.h"

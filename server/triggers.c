@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "api_handlers.h"
 #include "clock.h"
 #include "json.h"
 

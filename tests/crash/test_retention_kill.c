@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "catalog_capture.h"
 #include "collector_fixture.h"
 #include "support.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_control.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "support.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api_handlers.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "json.h"

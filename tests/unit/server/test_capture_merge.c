@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "capture_control.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "json.h"

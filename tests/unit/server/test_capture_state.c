@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "capture_int.h"
+#include "capture_state.h"
 #include "support.h"
 
 /* From row to column, in the order of TARGET_STATUS_LIST. */

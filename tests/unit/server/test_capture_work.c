@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture_control.h"
 #include "capture_int.h"
+#include "capture_target.h"
+#include "catalog_capture.h"
 #include "clock.h"
 #include "json.h"
 #include "metrics.h"

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "catalog.h"
+#include "catalog_capture.h"
 #include "db.h"
 #include "support.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_control.h"
 #include "capture_int.h"
 #include "clock.h"
 #include "json.h"

@@ -2,8 +2,8 @@
  *
  * The inside of the captures, shared by agent_capture.c, capture_job.c and capture_recover.c alone.
  */
-#ifndef CAPTURE_INT_H
-#define CAPTURE_INT_H
+#ifndef CAPTURE_JOB_H
+#define CAPTURE_JOB_H
 
 #include <stdbool.h>
 #include <sys/queue.h>

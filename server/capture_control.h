@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The capture engine as rules, policies and the control thread drive it, and as ingest tells it of
+ * what is stored. Locked but where said: the caller holds the control lock (fleet.h).
+ */
+#ifndef CAPTURE_CONTROL_H
+#define CAPTURE_CONTROL_H
+
+#include "capture.h"
+
+/* ---- for rules; any thread ---- */
+
+/* The capture that a request with this key began. SKEIN_OK; SKEIN_NOT_FOUND: it is new;
+ * SKEIN_EXISTS, SKEIN_CLOSED as capture_create; SKEIN_IO. */
+int capture_find_once(struct capture_engine *e, const struct capture_once *once,
+                      struct capture_id *id);
+/* fleet_flush, with the key of the request that began the capture (NULL: none), both or neither. */
+int capture_save_once(struct capture_engine *e, const struct capture_once *once,
+                      const struct capture_id *id);
+
+bool capture_exists_locked(struct capture_engine *e, struct capture_id *id);
+/* The capture without targets; NULL where there is none. The caller's. */
+cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id);
+/* What is stored of the capture now, in bytes; *ended: it does not run. false where there is none.
+ */
+bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint64_t *bytes,
+                    bool *ended);
+/* capture_create; out may be NULL. */
+int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
+                          struct capture_id *id, cJSON **out);
+/* Adds matching processes that are not in the capture yet, with its window, and sends their
+ * commands; a capture that has ended runs again. agent 0: of any host. max_targets bounds all
+ * targets of the capture, 0: no bound. Returns how many were added; SKEIN_NOT_FOUND,
+ * SKEIN_NO_MEMORY. */
+int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
+                       const struct selector *selector, uint64_t agent, uint64_t max_targets);
+/* From now on `from`, known or not, stands for `into`: its targets move there, and what agents say
+ * of it later counts for `into`. Durable with the next save, before anything that came after it is
+ * acknowledged. The window of `into` stays. SKEIN_OK, also where it is done already;
+ * SKEIN_NOT_FOUND (into); SKEIN_EXISTS (from is merged into another one); SKEIN_REFUSED (from was
+ * deleted); SKEIN_NO_MEMORY. */
+int capture_merge(struct capture_engine *e, const struct capture_id *from,
+                  const struct capture_id *into);
+
+/* ---- for the control thread ---- */
+
+void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent);
+void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent);
+void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
+                          const struct capture_id *id, const char *error);
+/* How the rule wants its captures; NULL: as one of no rule. */
+struct capture_keep {
+    uint64_t ttl_ms, deadline_ms; /* ttl_ms 0: no bound */
+    bool pin;
+};
+/* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
+int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
+                     const struct control_fired *fired, const struct capture_keep *keep);
+/* The same for a process's part of a sample. SKEIN_DENIED: the id is another capture's. */
+struct capture_sample {
+    const char *selector; /* the policy's; "" where it is gone */
+    uint64_t span_ms;     /* in which parts of it begin */
+    uint64_t ttl_ms;
+    bool pin;
+};
+int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
+                      const struct control_fired *fired, const struct capture_sample *sample);
+/* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have
+ * come first. */
+bool capture_is_news(struct capture_engine *e, const struct capture_id *id);
+/* Refuses a capture that an agent has begun: nothing of it is kept, now or when it arrives. */
+void capture_refuse(struct capture_engine *e, const struct capture_id *id);
+int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
+                      const struct control_target *target, const cJSON *json);
+void capture_tick(struct capture_engine *e, uint64_t now_ns);
+int capture_save(struct capture_engine *e);
+void capture_saved(struct capture_engine *e);
+/* not locked: purges what came late for deleted captures */
+void capture_unlocked(struct capture_engine *e);
+
+/* The ingest hook: notes what was stored; never blocks. Ingest thread. */
+void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count);
+/* Whether a capture lists the partition, and which. Any thread, not locked; it waits for the lock.
+ */
+bool capture_wants(struct capture_engine *e, const struct partition_key *key,
+                   struct capture_id *capture);
+
+#endif

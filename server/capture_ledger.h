@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The loss ledgers of captures and their targets. For capture*.c alone; under the control lock.
+ */
+#ifndef CAPTURE_LEDGER_H
+#define CAPTURE_LEDGER_H
+
+#include "capture_int.h"
+
+/* Adds to *out; the JSON is the caller's. */
+void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out);
+cJSON *target_ledger_json(const struct capture *c, const struct capture_target *t);
+cJSON *capture_ledger_json(const struct capture *c);
+/* Appends its ledger as text with a NUL, and counts what is lost beyond the last time. */
+void target_count_losses(const struct capture *c, struct capture_target *t, struct buf *text);
+/* After a restart: losses that were counted are not counted again, and what was refused stays so.
+ */
+void target_counted(struct capture_target *t, const char *ledger);
+
+#endif

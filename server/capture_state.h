@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The states of targets and captures: who may enter which, and what follows. For capture*.c alone;
+ * under the control lock.
+ */
+#ifndef CAPTURE_STATE_H
+#define CAPTURE_STATE_H
+
+#include "capture_int.h"
+
+const char *target_status_text(enum target_status status);
+bool target_is_final(enum target_status status);
+bool target_may(enum target_status from, enum target_status to);
+/* Notes the state and when it was entered. */
+void target_enter(struct capture *c, struct capture_target *t, enum target_status to);
+/* After its state or facts have changed: counts it among the whole ones, or not. */
+void target_weigh(struct capture *c, struct capture_target *t);
+/* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one.
+ */
+bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                enum target_status to, const char *reason);
+/* Ends the capture once all its targets have, and renews the verdict of an ended one. */
+void capture_settle(struct capture_engine *e, struct capture *c);
+/* Anew from ttl_ms, pin and when it ended. */
+void capture_set_expiry(struct capture *c);
+/* Before a target is added that is not final: an ended capture runs again. Its deadline is then not
+ * before `deadline_ns`. */
+void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns);
+void capture_assert(const struct capture *c);
+/* Takes a report with facts: replaces those before, asks the index what is stored. Takes json. */
+int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                      cJSON *json);
+bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
+/* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
+int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
+                        uint64_t events, uint64_t bytes);
+void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
+/* Something of the capture itself, or of one target, is to be saved. */
+void capture_touch(struct capture_engine *e, struct capture *c);
+void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t);
+
+#endif

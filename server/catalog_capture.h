@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The catalog's captures: their rows, their targets', what was merged and what was deleted. Threads
+ * and transactions as catalog.h says.
+ */
+#ifndef CATALOG_CAPTURE_H
+#define CATALOG_CAPTURE_H
+
+#include "catalog.h"
+
+struct catalog_capture {
+    struct capture_id id;
+    uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
+    bool stopped, own; /* own: begun by an agent */
+    const char *status, *kind, *selector, *trigger, *rule, *process, *reason;
+    const char *listing; /* the capture as JSON, without targets */
+    uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
+    bool pin;
+};
+struct catalog_target {
+    struct capture_id capture;
+    struct process_uid process;
+    struct capture_id source; /* the capture as the agent knows it: another one after a merge */
+    bool own;                 /* its agent began it by itself */
+    uint64_t agent, updated_ns;
+    uint32_t pid;
+    const char *host, *service, *labels, *exe, *status, *reason;
+    const char *report; /* the agent's last report as JSON; "" where none */
+    const char *times;  /* when it entered its states, as JSON; "" where nobody noted it */
+    const char *ledger; /* its ledger as JSON */
+};
+struct catalog_capture_query {
+    const char *status;      /* NULL: any */
+    uint64_t from_ns, to_ns; /* windows that overlap; 0 and UINT64_MAX for all */
+    bool before;             /* cursor: captures older than these two */
+    uint64_t before_created_ns;
+    struct capture_id before_id;
+    size_t limit;
+};
+typedef int catalog_capture_fn(void *context, const struct catalog_capture *capture);
+typedef int catalog_target_fn(void *context, const struct catalog_target *target);
+
+int catalog_put_capture(struct catalog *c, const struct catalog_capture *capture);
+int catalog_put_target(struct catalog *c, const struct catalog_target *target);
+
+/* Newest first. Each returns rows given, or a status. */
+int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *query,
+                         catalog_capture_fn *fn, void *context);
+int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn,
+                        void *context);
+int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn,
+                        void *context);
+
+/* For retention; none of them runs. Those that are to be deleted by now, the first due first. */
+int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *fn, void *context);
+/* Those that are not pinned, behind the cursor (all-zero: from the oldest), at most `limit`. */
+struct catalog_cursor {
+    uint64_t created_ns;
+    struct capture_id id;
+};
+int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
+                       catalog_capture_fn *fn, void *context);
+/* All that are pinned or run. */
+typedef int catalog_id_fn(void *context, const struct capture_id *id);
+int64_t catalog_protected(struct catalog *c, catalog_id_fn *fn, void *context);
+
+/* Captures of which the process's target has expired before all that it lists was stored. */
+int64_t catalog_late(struct catalog *c, const struct process_uid *process, catalog_id_fn *fn,
+                     void *context);
+
+/* A request that its sender may repeat, and what it began. Putting one drops those before
+ * `drop_before_ns`. */
+struct catalog_once {
+    const char *principal, *key;
+    uint64_t checksum, at_ns; /* checksum: of the request */
+    struct capture_id capture;
+};
+int catalog_put_once(struct catalog *c, const struct catalog_once *once, uint64_t drop_before_ns);
+/* Looks principal and key up and fills the rest. 1, 0 where there is none, or a status. */
+int catalog_find_once(struct catalog *c, struct catalog_once *once);
+
+/* Merged captures: `from` has no rows any more and stands for `into`, as all that stood for `from`
+ * does. */
+int catalog_put_alias(struct catalog *c, const struct capture_id *from,
+                      const struct capture_id *into);
+bool catalog_alias(struct catalog *c, const struct capture_id *id, struct capture_id *into);
+
+/* Deletion: the rows go and the id is remembered for good, so that nothing late brings the capture
+ * back. `purged` is set when its partitions are gone too. */
+int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
+int catalog_set_purged(struct catalog *c, const struct capture_id *id);
+bool catalog_is_deleted(struct catalog *c, const struct capture_id *id);
+int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context);
+
+#endif

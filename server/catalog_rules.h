@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The catalog's rules: what they are, whom they were granted a firing for, what they did. Threads
+ * and transactions as catalog.h says.
+ */
+#ifndef CATALOG_RULES_H
+#define CATALOG_RULES_H
+
+#include "catalog.h"
+
+struct catalog_rule {
+    const char *name, *json; /* the rule without state */
+    uint64_t fired, suppressed, last_fired_ns;
+    struct capture_id last_capture;
+};
+struct catalog_firing { /* the last firing that a rule was granted for a process: its cooldown */
+    const char *rule;
+    struct process_uid process;
+    uint64_t at_ns;
+};
+typedef int catalog_rule_fn(void *context, const struct catalog_rule *rule);
+typedef int catalog_firing_fn(void *context, const struct catalog_firing *firing);
+
+int catalog_put_rule(struct catalog *c, const struct catalog_rule *rule);
+int catalog_delete_rule(struct catalog *c, const char *name); /* its firings too */
+int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context);
+int catalog_put_firing(struct catalog *c, const struct catalog_firing *firing);
+int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context);
+int catalog_drop_firings(struct catalog *c, uint64_t before_ns);
+
+/* What rules did (catalog_rules.c). A deleted rule's rows stay until they are too old. */
+struct catalog_history {
+    uint64_t id; /* grows; not set when added */
+    const char *rule;
+    uint64_t at_ns;
+    struct process_uid process; /* zero: no single one */
+    const char *what, *why;     /* "fired", "suppressed", or a condition's new state */
+    struct capture_id capture;  /* zero: none */
+};
+struct catalog_history_query {
+    const char *rule;
+    uint64_t before_id, from_ns, to_ns; /* UINT64_MAX: no bound */
+    size_t limit;
+};
+typedef int catalog_history_fn(void *context, const struct catalog_history *row);
+int catalog_add_history(struct catalog *c, const struct catalog_history *row);
+/* Newest first; rows given, or a status. */
+int64_t catalog_history(struct catalog *c, const struct catalog_history_query *query,
+                        catalog_history_fn *fn, void *context);
+/* Of all rules, oldest first. */
+int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from_ns,
+                              catalog_history_fn *fn, void *context);
+int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows);
+
+#endif
