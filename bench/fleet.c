@@ -7,8 +7,8 @@
  * Beside it, in the same run: the same messages sent to a nanomsg listener that stores nothing, and
  * a plain write and fdatasync of the same bytes.
  *
- *   bench_fleet [--json] [--agents N]... [--idle SECONDS]     default: 1000 and 10000 agents, 10 s;
- *   0: the ingest alone
+ *   bench_fleet [--json] [--agents N]... [--idle SECONDS] [--partitions N]
+ *     default: 1000 and 10000 agents (0: the ingest alone), 10 s, 4000 partitions for the ingest
  *
  * ratio of the ingest figure is ours to the slower of those two; the disk is synced as often as the
  * collector did. An agent drops its data connection
@@ -415,9 +415,10 @@ int main(int argc, char **argv)
     static const struct option options[] = {{"json", no_argument, NULL, 'j'},
                                             {"agents", required_argument, NULL, 'a'},
                                             {"idle", required_argument, NULL, 'i'},
+                                            {"partitions", required_argument, NULL, 'p'},
                                             {NULL, 0, NULL, 0}};
     uint32_t sizes[FLEETS_MAX] = {1000, 10000};
-    size_t count = 0, given = 0;
+    size_t count = 0, given = 0, partitions = 4000;
     unsigned idle_s = 10;
     bool json = false, none = false;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -426,12 +427,15 @@ int main(int argc, char **argv)
             json = true;
         else if (c == 'i' && n > 0 && n <= 600)
             idle_s = (unsigned)n;
+        else if (c == 'p' && n >= INGEST_LINKS && n <= 100000)
+            partitions = n;
         else if (c == 'a' && optarg != NULL && strcmp(optarg, "0") == 0)
             none = true;
         else if (c == 'a' && n > 0 && n <= 15000 && given < FLEETS_MAX)
             sizes[given++] = (uint32_t)n;
         else
-            bench_fail("usage: bench_fleet [--json] [--agents N]... (0 to 15000) [--idle SECONDS]");
+            bench_fail("usage: bench_fleet [--json] [--agents N]... (0 to 15000) [--idle SECONDS] "
+                       "[--partitions N]");
     }
     count = none ? 0 : given > 0 ? given : 2;
     bench_must(http_client_init() == SKEIN_OK, "libcurl");
@@ -439,7 +443,7 @@ int main(int argc, char **argv)
         struct figures g = fleet_measure(sizes[i], idle_s);
         fleet_print(&g, json, i == 0);
     }
-    struct ingest_figures g = ingest_all(PARTITION_NOISE);
+    struct ingest_figures g = ingest_all(partitions, PARTITION_NOISE);
     ingest_print(&g, json, count == 0);
     return 0;
 }

@@ -57,7 +57,7 @@ struct ingest_figures {
     double plain, sealed, nanomsg, disk;
     uint64_t commits; /* of the last round, plain */
 };
-struct ingest_figures ingest_all(size_t noise_bytes);
+struct ingest_figures ingest_all(size_t count, size_t noise_bytes);
 #define INGEST_LINKS 8
 
 #endif

@@ -12,7 +12,6 @@
 #include "partition_make.h"
 #include "transport.h"
 
-#define INGEST_COUNT  4000 /* partitions */
 #define INGEST_WINDOW 8
 #define INGEST_ROUNDS 3
 
@@ -20,19 +19,25 @@ struct ingest {
     struct links set;
     struct link links[INGEST_LINKS];
     struct seal_session *sessions[INGEST_LINKS]; /* NULL: plain */
-    struct buf partitions[INGEST_COUNT];
-    size_t sent[INGEST_LINKS], done, bytes;
+    struct buf *partitions;                      /* count of them */
+    size_t count, sent[INGEST_LINKS], done, bytes;
 };
 static struct ingest *ingest;
+
+/* A sealed agent uploads for its own processes alone, so each link has one. */
+static struct partition_key ingest_key(size_t at)
+{
+    return key_of(1000000 + 100 * (uint32_t)(at % INGEST_LINKS), 1, at);
+}
 
 /* Link i sends the partitions i, i + INGEST_LINKS, … */
 static void ingest_send(size_t i)
 {
     struct capture_id capture = {{0}};
     size_t at = ingest->sent[i]++ * INGEST_LINKS + i;
-    if (at >= INGEST_COUNT)
+    if (at >= ingest->count)
         return;
-    struct partition_key key = key_of(1000000, 1, at);
+    struct partition_key key = ingest_key(at);
     if (ingest->sessions[i] != NULL)
         chunk_link_send_sealed(&ingest->set, &ingest->links[i], ingest->sessions[i], &key,
                                &ingest->partitions[at]);
@@ -77,7 +82,7 @@ static double ingest_measure(uint16_t port)
     uint64_t begin = clock_monotonic_ns();
     for (size_t i = 0; i < INGEST_LINKS * INGEST_WINDOW; i++)
         ingest_send(i % INGEST_LINKS);
-    while (ingest->done < INGEST_COUNT) {
+    while (ingest->done < ingest->count) {
         links_poll(&ingest->set, 100, ingest_broken);
         bench_must(clock_monotonic_ns() - begin < FLEET_DEADLINE_NS, "storing takes too long");
     }
@@ -88,13 +93,15 @@ static double ingest_measure(uint16_t port)
     return (double)ingest->bytes * 1e3 / (double)took;
 }
 
-/* Receives frames and acknowledges them, and does nothing with them. */
-_Noreturn static void sink_run(uint16_t port)
+/* Receives frames and acknowledges them, and does nothing with them; closes `ready` once it
+ * listens. */
+_Noreturn static void sink_run(uint16_t port, int ready)
 {
     char address[64];
     struct transport *t;
     snprintf(address, sizeof address, "tcp://127.0.0.1:%u", port);
     bench_must(transport_listen(address, WIRE_DATA_MAX, &t) == SKEIN_OK, "listening");
+    close(ready);
     for (;;) {
         struct transport_message message;
         struct wire_frame frame;
@@ -121,13 +128,19 @@ _Noreturn static void sink_run(uint16_t port)
 static double sink_measure(void)
 {
     uint16_t port = bench_free_port();
+    int listens[2];
+    char none;
+    bench_must(pipe2(listens, O_CLOEXEC) == 0, "no pipe");
     pid_t parent = getpid(), pid = fork();
     bench_must(pid >= 0, "no process could be started");
     if (pid == 0) {
+        close(listens[0]);
         bench_die_with(parent);
-        sink_run(port);
+        sink_run(port, listens[1]);
     }
-    usleep(200000); /* it listens; a connection that is refused would end the bench */
+    close(listens[1]);
+    bench_must(read(listens[0], &none, 1) == 0, "waiting for a listener");
+    close(listens[0]);
     double figure = ingest_measure(port);
     bench_stop(pid);
     return figure;
@@ -136,16 +149,16 @@ static double sink_measure(void)
 /* As many syncs as the collector made. */
 static double floor_measure(uint64_t commits)
 {
-    size_t group = commits > 0 && commits < INGEST_COUNT ? INGEST_COUNT / commits : 1;
+    size_t group = commits > 0 && commits < ingest->count ? ingest->count / commits : 1;
     char path[320];
     snprintf(path, sizeof path, "%s/floor", bench_folder());
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     bench_must(fd >= 0, "opening the floor's file");
     uint64_t begin = clock_monotonic_ns();
-    for (size_t i = 0; i < INGEST_COUNT; i++) {
+    for (size_t i = 0; i < ingest->count; i++) {
         const struct buf *p = &ingest->partitions[i];
         bench_must(write(fd, p->data, p->len) == (ssize_t)p->len, "write");
-        if (i % group == group - 1 || i + 1 == INGEST_COUNT)
+        if (i % group == group - 1 || i + 1 == ingest->count)
             bench_must(fdatasync(fd) == 0, "fdatasync");
     }
     double figure = (double)ingest->bytes * 1e3 / (double)(clock_monotonic_ns() - begin);
@@ -174,15 +187,18 @@ static double ours_measure(bool sealed, unsigned round, uint64_t *commits)
     return figure;
 }
 
-struct ingest_figures ingest_all(size_t noise_bytes)
+struct ingest_figures ingest_all(size_t count, size_t noise_bytes)
 {
     double plain[INGEST_ROUNDS], sealed[INGEST_ROUNDS], sink[INGEST_ROUNDS], disk[INGEST_ROUNDS];
     struct ingest_figures out = {.commits = 0};
     uint64_t ignored;
     ingest = calloc(1, sizeof *ingest);
     bench_must(ingest != NULL, "memory");
-    for (size_t i = 0; i < INGEST_COUNT; i++) {
-        struct partition_key key = key_of(1000000, 1, i);
+    ingest->count = count;
+    ingest->partitions = calloc(count, sizeof *ingest->partitions);
+    bench_must(ingest->partitions != NULL, "memory");
+    for (size_t i = 0; i < ingest->count; i++) {
+        struct partition_key key = ingest_key(i);
         partition_of(&key, noise_bytes, &ingest->partitions[i]);
         ingest->bytes += ingest->partitions[i].len;
     }
@@ -196,8 +212,9 @@ struct ingest_figures ingest_all(size_t noise_bytes)
     out.sealed = bench_median(sealed, INGEST_ROUNDS);
     out.nanomsg = bench_median(sink, INGEST_ROUNDS);
     out.disk = bench_median(disk, INGEST_ROUNDS);
-    for (size_t i = 0; i < INGEST_COUNT; i++)
+    for (size_t i = 0; i < ingest->count; i++)
         buf_fini(&ingest->partitions[i]);
+    free(ingest->partitions);
     free(ingest);
     return out;
 }
