@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "json.h"
 
 #define FILE_MAX (UINT64_C(1) << 20) /* more than a collector takes */
@@ -42,6 +43,18 @@ int listing_show(const struct api *api, struct buf *path, const struct listing *
     cJSON_Delete(items);
     buf_fini(path);
     return status;
+}
+
+int resource_list(const struct resource *r, struct cli_collector collector, bool json,
+                  const struct table_column *columns, const char *empty)
+{
+    struct api api;
+    struct buf path = {0};
+    int status = api_init(&api, collector);
+    if (status != CLI_OK)
+        return status;
+    buf_printf(&path, "%s", r->folder);
+    return listing_show(&api, &path, &(struct listing){columns, empty, 0, json});
 }
 
 static void path_put(struct buf *path, const struct resource *r, const char *name)
@@ -127,6 +140,36 @@ int resource_remove(const struct api *api, const struct resource *r, const char 
 int resource_delete(const struct api *api, const struct resource *r, const char *name, bool json)
 {
     return resource_remove(api, r, name, "deleted", json);
+}
+
+int resource_revoke(const struct api *api, const struct resource *r, const char *name, bool json)
+{
+    return resource_remove(api, r, name, "revoked", json);
+}
+
+int resource_create_secret(const struct resource *r, struct cli_collector collector, bool json,
+                           cJSON *body, const struct cli_number *expires, const char *key)
+{
+    struct api api;
+    cJSON *made = NULL;
+    char text[CLOCK_TEXT_BYTES];
+    if (expires->given) {
+        clock_text(clock_realtime_ns() + expires->value, text);
+        cJSON_AddStringToObject(body, "expires", text);
+    }
+    int status = api_init(&api, collector);
+    if (status == CLI_OK)
+        status = api_call(&api, "POST", r->folder, body, &made);
+    if (status == CLI_OK && json) {
+        status = json_show(made);
+    } else if (status == CLI_OK) {
+        fprintf(stderr, "%s %s, shown this once:\n", r->noun, json_text_at(made, key));
+        printf("%s\n", json_text_at(made, "secret"));
+        status = out_close();
+    }
+    cJSON_Delete(body);
+    cJSON_Delete(made);
+    return status;
 }
 
 /* "-" is standard input. CLI_OK with the text in *text, or CLI_FAILED. */

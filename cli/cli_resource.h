@@ -24,6 +24,10 @@ struct listing {
 };
 int listing_show(const struct api *api, struct buf *path, const struct listing *listing);
 
+/* All of them as a table. */
+int resource_list(const struct resource *r, struct cli_collector collector, bool json,
+                  const struct table_column *columns, const char *empty);
+
 /* GET folder/name and `rest` behind it; the caller frees *answer. */
 int resource_get(const struct api *api, const struct resource *r, const char *name,
                  const char *rest, cJSON **answer);
@@ -43,11 +47,18 @@ int resource_each(const struct resource *r, struct cli_collector collector, bool
 /* PUT of each that a JSON file holds: one, or an array of them. "-" is standard input. */
 resource_fn resource_apply;
 
-resource_fn resource_delete;
+/* DELETE, told as "deleted" or as "revoked". */
+resource_fn resource_delete, resource_revoke;
 
-/* DELETE, which makes it `result`: "deleted", "revoked". */
+/* The same, told as `result`. */
 int resource_remove(const struct api *api, const struct resource *r, const char *name,
                     const char *result, bool json);
+
+/* POST of `body`, to which it adds when the thing `expires`, if that was given as a duration: makes
+ * one that has a secret, and prints that alone on standard output, so that a script can take it, or
+ * the answer as JSON. Says which by its member `key`. Takes body. */
+int resource_create_secret(const struct resource *r, struct cli_collector collector, bool json,
+                           cJSON *body, const struct cli_number *expires, const char *key);
 
 /* Whom it matches now. */
 resource_fn resource_matches;

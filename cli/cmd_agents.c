@@ -28,17 +28,10 @@ static int list(const void *values, int count, char **arguments)
                                                   {"AGENT", "agent", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
-    struct api api;
-    struct buf path = {0};
     (void)count;
     (void)arguments;
-    int status = api_init(&api, o->collector);
-    if (status != CLI_OK)
-        return status;
-    buf_printf(&path, "/agents");
-    return listing_show(
-        &api, &path,
-        &(struct listing){columns, "no agents; start skein-agent on a host", 0, o->json});
+    return resource_list(&agents, o->collector, o->json, columns,
+                         "no agents; start skein-agent on a host");
 }
 
 static int show_one(const struct api *api, const struct resource *r, const char *name, bool json)

@@ -2,10 +2,7 @@
  *
  * skein join-token: the tokens that let new agents in. One thread.
  */
-#include <stdio.h>
-
 #include "cli_resource.h"
-#include "clock.h"
 #include "cmd.h"
 
 struct options {
@@ -34,58 +31,27 @@ static int list(const void *values, int count, char **arguments)
                                                   {"USES LEFT", "uses_left", TABLE_NUMBER},
                                                   {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
-    struct api api;
-    struct buf path = {0};
     (void)count;
     (void)arguments;
-    int status = api_init(&api, o->collector);
-    if (status != CLI_OK)
-        return status;
-    buf_printf(&path, "/join-tokens");
-    return listing_show(
-        &api, &path,
-        &(struct listing){columns, "no join tokens: no new agent is let in", 0, o->json});
+    return resource_list(&tokens, o->collector, o->json, columns,
+                         "no join tokens: no new agent is let in");
 }
 
 static int create(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    struct api api;
-    char expires[CLOCK_TEXT_BYTES];
-    cJSON *body = cJSON_CreateObject(), *token = NULL;
+    cJSON *body = cJSON_CreateObject();
     (void)count;
     (void)arguments;
     if (o->uses.given)
         cJSON_AddNumberToObject(body, "uses", (double)o->uses.value);
-    if (o->expires.given) {
-        clock_text(clock_realtime_ns() + o->expires.value, expires);
-        cJSON_AddStringToObject(body, "expires", expires);
-    }
-    int status = api_init(&api, o->collector);
-    if (status == CLI_OK)
-        status = api_call(&api, "POST", "/join-tokens", body, &token);
-    if (status == CLI_OK && o->json) {
-        status = json_show(token);
-    } else if (status == CLI_OK) {
-        /* Alone on standard output, so that a script can take it. */
-        fprintf(stderr, "join token %s, shown this once:\n", json_text_at(token, "id"));
-        printf("%s\n", json_text_at(token, "secret"));
-        status = out_close();
-    }
-    cJSON_Delete(body);
-    cJSON_Delete(token);
-    return status;
-}
-
-static int revoke_one(const struct api *api, const struct resource *r, const char *id, bool json)
-{
-    return resource_remove(api, r, id, "revoked", json);
+    return resource_create_secret(&tokens, o->collector, o->json, body, &o->expires, "id");
 }
 
 static int revoke(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    return resource_each(&tokens, o->collector, o->json, revoke_one, count, arguments);
+    return resource_each(&tokens, o->collector, o->json, resource_revoke, count, arguments);
 }
 
 static const struct cli_command join_token_ls = {

@@ -33,17 +33,10 @@ static int list(const void *values, int count, char **arguments)
         {"CAPTURES", "state.captures", TABLE_NUMBER},
         {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
-    struct api api;
-    struct buf path = {0};
     (void)count;
     (void)arguments;
-    int status = api_init(&api, o->collector);
-    if (status != CLI_OK)
-        return status;
-    buf_printf(&path, "/policies");
-    return listing_show(
-        &api, &path,
-        &(struct listing){columns, "no policies; add one: skein policy apply FILE", 0, o->json});
+    return resource_list(&policies, o->collector, o->json, columns,
+                         "no policies; add one: skein policy apply FILE");
 }
 
 static int show_one(const struct api *api, const struct resource *r, const char *name, bool json)

@@ -58,17 +58,10 @@ static int list(const void *values, int count, char **arguments)
                                                   {"LAST FIRED", "state.last_fired", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
-    struct api api;
-    struct buf path = {0};
     (void)count;
     (void)arguments;
-    int status = api_init(&api, o->collector);
-    if (status != CLI_OK)
-        return status;
-    buf_printf(&path, "/rules");
-    return listing_show(
-        &api, &path,
-        &(struct listing){columns, "no rules; add one: skein rule apply FILE", 0, o->json});
+    return resource_list(&rules, o->collector, o->json, columns,
+                         "no rules; add one: skein rule apply FILE");
 }
 
 /* Two lines: when and why it last fired, and last did not. */

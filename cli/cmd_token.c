@@ -2,11 +2,7 @@
  *
  * skein token: who may use the collector's HTTP interface. One thread.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "cli_resource.h"
-#include "clock.h"
 #include "cmd.h"
 
 struct options {
@@ -46,60 +42,28 @@ static int list(const void *values, int count, char **arguments)
                                                   {"REVOKED", "revoked", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
-    struct api api;
-    struct buf path = {0};
     (void)count;
     (void)arguments;
-    int status = api_init(&api, o->collector);
-    if (status != CLI_OK)
-        return status;
-    buf_printf(&path, "/tokens");
-    return listing_show(
-        &api, &path,
-        &(struct listing){columns, "no tokens: who reaches the collector on loopback is admin", 0,
-                          o->json});
+    return resource_list(&tokens, o->collector, o->json, columns,
+                         "no tokens: who reaches the collector on loopback is admin");
 }
 
 static int create(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    struct api api;
-    char expires[CLOCK_TEXT_BYTES];
-    cJSON *body = cJSON_CreateObject(), *token = NULL;
+    cJSON *body = cJSON_CreateObject();
     (void)count;
     cJSON_AddStringToObject(body, "name", arguments[0]);
     cJSON_AddStringToObject(body, "scope", o->scope ? o->scope : "viewer");
     if (o->selector)
         cJSON_AddStringToObject(body, "selector", o->selector);
-    if (o->expires.given) {
-        clock_text(clock_realtime_ns() + o->expires.value, expires);
-        cJSON_AddStringToObject(body, "expires", expires);
-    }
-    int status = api_init(&api, o->collector);
-    if (status == CLI_OK)
-        status = api_call(&api, "POST", "/tokens", body, &token);
-    if (status == CLI_OK && o->json) {
-        status = json_show(token);
-    } else if (status == CLI_OK) {
-        /* Alone on standard output, so that a script can take it. */
-        fprintf(stderr, "token %s, shown this once:\n", arguments[0]);
-        printf("%s\n", json_text_at(token, "secret"));
-        status = out_close();
-    }
-    cJSON_Delete(body);
-    cJSON_Delete(token);
-    return status;
-}
-
-static int revoke_one(const struct api *api, const struct resource *r, const char *name, bool json)
-{
-    return resource_remove(api, r, name, "revoked", json);
+    return resource_create_secret(&tokens, o->collector, o->json, body, &o->expires, "name");
 }
 
 static int revoke(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    return resource_each(&tokens, o->collector, o->json, revoke_one, count, arguments);
+    return resource_each(&tokens, o->collector, o->json, resource_revoke, count, arguments);
 }
 
 static const struct cli_command token_ls = {
