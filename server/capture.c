@@ -54,6 +54,7 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->catalog = catalog;
     e->index = index;
     pthread_mutex_init(&e->inbox_lock, NULL);
+    expected_init(&e->expected);
     int status = capture_load_running(e);
     if (status == SKEIN_OK && index != NULL && index_rebuilt(index))
         status = capture_share_all(e);
@@ -75,6 +76,7 @@ void capture_engine_free(struct capture_engine **engine)
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
         capture_free(c);
     idmap_fini(&e->loaded);
+    expected_fini(&e->expected);
     at = 0;
     for (void *id; (id = idmap_next(&e->purge, &at)) != NULL;)
         free(id);

@@ -90,6 +90,18 @@ static bool lists(struct capture *c, const struct partition_key *key)
     return false;
 }
 
+bool capture_expects(struct capture_engine *e, const struct process_uid *process,
+                     const struct capture_id *capture)
+{
+    if (expected_has(&e->expected, process, capture))
+        return true;
+    fleet_lock(e->fleet);
+    struct capture *c = capture_find(e, capture); /* one that has ended comes into memory */
+    bool expects = c != NULL && capture_target_find(c, process, capture) != NULL;
+    fleet_unlock(e->fleet);
+    return expects;
+}
+
 bool capture_wants(struct capture_engine *e, const struct partition_key *key,
                    struct capture_id *capture)
 {
@@ -108,10 +120,9 @@ bool capture_wants(struct capture_engine *e, const struct partition_key *key,
 
 static void take_note(struct capture_engine *e, const struct stored_note *note)
 {
-    if (capture_id_is_zero(&note->capture))
-        return;
-    const struct capture *sender = capture_find(e, &note->capture);
-    if (sender == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
+    bool named = !capture_id_is_zero(&note->capture);
+    const struct capture *sender = named ? capture_find(e, &note->capture) : NULL;
+    if (named && sender == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
         capture_purge_soon(e, &note->capture);
         e->next_purge_ns = 0;
     }

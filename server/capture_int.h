@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "capture.h"
+#include "expected.h"
 #include "idmap.h"
 #include "ledger.h"
 #include "stored_set.h"
@@ -38,6 +39,7 @@ struct capture_target {
     struct process_uid process;
     struct capture_id source; /* the capture as its agent knows it; differs after a merge */
     bool own;                 /* begun by its agent: no command is sent for it */
+    bool expected;            /* it is in the engine's set of these */
     struct capture_target *next_of_process, *next_of_agent;
     uint64_t agent, updated_ns;
     uint32_t pid;
@@ -60,6 +62,7 @@ struct capture_target {
 
 struct capture {
     struct capture_id id;
+    struct expected *expected; /* the engine's */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
     bool stopped, own; /* own: begun by an agent */
@@ -101,6 +104,7 @@ struct capture_engine {
     uint64_t next_purge_ns; /* monotonic */
     struct idmap aliases; /* merged captures that are not saved yet, by the id that was given up */
 
+    struct expected expected; /* the targets of `loaded` */
     const struct catalog_once *once; /* to be saved with the capture that is being begun */
 
     pthread_mutex_t inbox_lock;

@@ -89,6 +89,8 @@ int capture_target_insert(struct capture *c, struct capture_target *t)
     place(c, t);
     c->open_count += !target_is_final(t->status);
     c->whole_count += t->whole;
+    if (!t->expected && c->expected != NULL) /* without memory for it, capture_expects looks here */
+        t->expected = expected_add(c->expected, &t->process, &t->source) == SKEIN_OK;
     return SKEIN_OK;
 }
 
@@ -134,6 +136,7 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
         return NULL;
     }
     c->id = *id;
+    c->expected = &e->expected;
     c->ttl_ms = e->settings.ttl_ms;
     c->touched_ns = clock_monotonic_ns();
     return c;
@@ -149,8 +152,12 @@ void capture_target_free(struct capture_target *t)
 
 void capture_free(struct capture *c)
 {
-    for (size_t i = 0; i < c->target_count; i++)
-        capture_target_free(c->targets[i]);
+    for (size_t i = 0; i < c->target_count; i++) {
+        struct capture_target *t = c->targets[i];
+        if (t->expected)
+            expected_remove(c->expected, &t->process, &t->source);
+        capture_target_free(t);
+    }
     idmap_fini(&c->by_process);
     idmap_fini(&c->by_agent);
     free(c->targets);

@@ -254,6 +254,13 @@ static int claim(void *context, const struct process_uid *process, uint64_t agen
     return fleet_claim(c->fleet, process, agent);
 }
 
+static bool expected(void *context, const struct process_uid *process,
+                     const struct capture_id *capture)
+{
+    struct collector *c = context;
+    return capture_expects(c->captures, process, capture);
+}
+
 static void capture_ended(void *context, const struct capture_id *id, const char *rule,
                           cJSON *listing)
 {
@@ -437,7 +444,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
     struct ingest_settings ingest = {g->data_address,          g->assembling_bytes,
                                      g->commit_wait_ms,        c->gate,
                                      g->compact_below_percent, g->retention_max_bytes};
-    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, wanted};
+    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, expected, wanted};
     struct retention_settings retention = {g->retention_max_bytes, &g->retention_services};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,

@@ -19,6 +19,8 @@
     X(counter, ingest_duplicates_total, "Partitions received again and not stored twice")          \
     X(counter, ingest_rejected_total, "Partitions refused because they do not decode")             \
     X(counter, ingest_retries_total, "Partitions that agents were told to send again")             \
+    X(counter, ingest_unexpected_total,                                                            \
+      "Partitions stored outside the capture that they name, which does not have their process")   \
     X(counter, ingest_malformed_total, "Messages on the data port that are no frame")              \
     X(gauge, ingest_assembling_bytes, "Bytes of partitions of which chunks are missing")           \
     X(counter, ingest_abandoned_total,                                                             \

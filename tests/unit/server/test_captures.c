@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "collector_fixture.h"
 #include "json.h"
+#include "metrics.h"
 #include "support.h"
 
 #define REQUEST "{\"selector\":\"service=shop\",\"pre_ms\":5000,\"deadline_ms\":20000}"
@@ -303,6 +304,61 @@ START_TEST(running_capture_goes_on_after_a_restart)
 }
 END_TEST
 
+static int partitions_of(struct fixture *f, const char *capture)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/api/v1/partitions?capture=%s", capture);
+    cJSON *json = call_json(f, "GET", path, NULL, 200);
+    int count = cJSON_GetArraySize(at_path(json, "items"));
+    cJSON_Delete(json);
+    return count;
+}
+
+START_TEST(a_partition_is_kept_out_of_a_capture_without_its_process)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96], other[ID_TEXT_BYTES], request[256];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    id_text(process_of(1).bytes, other);
+    snprintf(request, sizeof request, "{\"selector\":\"process=%s\",\"deadline_ms\":20000}", other);
+    begin(&f, request, id, path);
+    ack_command(&f, "capture");
+    uint64_t before = __atomic_load_n(&metrics.ingest_unexpected_total, __ATOMIC_RELAXED);
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 2, 0, id, 0), WIRE_STORED);
+    ck_assert_uint_eq(__atomic_load_n(&metrics.ingest_unexpected_total, __ATOMIC_RELAXED),
+                      before + 1);
+    ck_assert_int_eq(partitions_of(&f, id), 0);
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id, 0), WIRE_STORED);
+    wait_for_text(&f, path, "status", "complete");
+    /* Neither when the capture is loaded again nor when the index is made anew does it get in. */
+    fixture_restart(&f);
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 2, 1, id, 0), WIRE_STORED);
+    ck_assert_int_eq(index_rebuild(f.collector.index, f.collector.store), SKEIN_OK);
+    ck_assert_int_eq(partitions_of(&f, id), 1);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(what_an_agent_sends_before_it_says_why_becomes_its_captures)
+{
+    static const char id[] = "0123456789abcdef0123456789abcdef";
+    static const char path[] = "/api/v1/captures/0123456789abcdef0123456789abcdef";
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, id, 0), WIRE_STORED);
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 2, 1));
+    report(&f, wire_fired(&f.agent, id, 1, NULL, clock_realtime_ns()));
+    ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 1, id, 0), WIRE_STORED);
+    wait_for_text(&f, path, "status", "complete");
+    ck_assert_int_eq(partitions_of(&f, id), 2);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -313,5 +369,7 @@ int main(void)
         agent_begins_a_capture_once_however_often_it_reports,
         firing_names_a_process_that_no_list_ever_held,
         stop_tells_the_agent_and_the_capture_ends_stopped, deleted_capture_does_not_come_back,
-        running_capture_goes_on_after_a_restart, NULL));
+        running_capture_goes_on_after_a_restart,
+        a_partition_is_kept_out_of_a_capture_without_its_process,
+        what_an_agent_sends_before_it_says_why_becomes_its_captures, NULL));
 }
