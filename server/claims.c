@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See claims.h. A host is in the map, in its agent's list (oldest first), and in the list of
- * changes until it is saved. A power cut between a chunk's claim and the control thread's next
- * round loses the claim, not what was stored under it.
+ * changes until it is saved. Of an agent that is forgotten they stay: what is stored of its hosts
+ * is still theirs, and no other agent may add to it.
  */
 #include "claims.h"
 
@@ -15,6 +15,7 @@
 struct host {
     uint8_t id[8];
     uint64_t agent;
+    bool kept; /* on disk */
     struct host *younger; /* of the same agent */
 };
 struct holder {
@@ -124,6 +125,17 @@ int claims_take(struct claims *c, const struct process_uid *process, uint64_t ag
     return status;
 }
 
+bool claims_are_kept(struct claims *c, const struct process_uid *process)
+{
+    uint8_t key[16];
+    key_of(process->bytes, key);
+    pthread_mutex_lock(&c->mutex);
+    const struct host *host = idmap_get(&c->hosts, key);
+    bool kept = c->catalog == NULL || (host != NULL && host->kept);
+    pthread_mutex_unlock(&c->mutex);
+    return kept;
+}
+
 /* ---- saving: the claims that came while the catalog wrote wait for the next time ---- */
 
 bool claims_dirty(struct claims *c)
@@ -152,6 +164,11 @@ void claims_saved(struct claims *c)
     pthread_mutex_lock(&c->mutex);
     while (c->changes != NULL && c->changes->saving) {
         struct change *change = c->changes;
+        uint8_t key[16];
+        key_of(change->id, key);
+        struct host *host = idmap_get(&c->hosts, key);
+        if (host != NULL && host->agent == change->agent)
+            host->kept = true;
         c->changes = change->next;
         free(change);
     }
@@ -170,7 +187,12 @@ struct load {
 static int load_host(void *context, const uint8_t id[8], uint64_t agent)
 {
     struct load *load = context;
+    struct host *host;
+    uint8_t key[16];
     load->status = add(load->claims, id, agent);
+    key_of(id, key);
+    if (load->status == SKEIN_OK && (host = idmap_get(&load->claims->hosts, key)) != NULL)
+        host->kept = true;
     return load->status != SKEIN_OK;
 }
 

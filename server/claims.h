@@ -22,6 +22,8 @@ void claims_free(struct claims **claims);
 /* SKEIN_OK: the process is this agent's, maybe from now on; SKEIN_DENIED: it is another's;
  * SKEIN_NO_MEMORY. */
 int claims_take(struct claims *c, const struct process_uid *process, uint64_t agent);
+/* Whether the claim on a process is on disk, so that what depends on it may be acknowledged. */
+bool claims_are_kept(struct claims *c, const struct process_uid *process);
 
 /* Under the control lock: whether there is something to save; writes it, inside the catalog's
  * transaction (SKEIN_OK or a status); it is committed. */

@@ -251,7 +251,10 @@ static uint64_t agent_of(void *context, const struct process_uid *process)
 static int claim(void *context, const struct process_uid *process, uint64_t agent)
 {
     struct collector *c = context;
-    return fleet_claim(c->fleet, process, agent);
+    int status = fleet_claim(c->fleet, process, agent);
+    if (status == SKEIN_OK && !fleet_claim_is_kept(c->fleet, process))
+        status = SKEIN_AGAIN;
+    return status;
 }
 
 static bool expected(void *context, const struct process_uid *process,

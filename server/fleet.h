@@ -89,9 +89,10 @@ bool fleet_process_match(const struct selector *selector, const struct fleet_pro
  * for the control lock. */
 uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process);
 
-/* Whether the process is that of an agent that has proven itself: claims_take. Any thread, not
- * locked, never waits for the control lock. */
+/* Whether the process is that of an agent that has proven itself: claims_take; whether that is on
+ * disk, which it soon is. Any thread, not locked, never waits for the control lock. */
 int fleet_claim(struct fleet *f, const struct process_uid *process, uint64_t agent);
+bool fleet_claim_is_kept(struct fleet *f, const struct process_uid *process);
 
 /* ---- commands; locked ---- */
 

@@ -64,6 +64,14 @@ int fleet_claim(struct fleet *f, const struct process_uid *process, uint64_t age
     return claims_take(f->claims, process, agent);
 }
 
+bool fleet_claim_is_kept(struct fleet *f, const struct process_uid *process)
+{
+    if (claims_are_kept(f->claims, process))
+        return true;
+    fleet_wake(f);
+    return false;
+}
+
 int fleet_claim_from(struct fleet *f, const struct transport_peer *peer,
                      const struct process_uid *process)
 {

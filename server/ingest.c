@@ -202,11 +202,16 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
 }
 
 /* A sealed agent uploads for its own processes alone, also older ones out of its spool. */
-static bool is_owner(struct ingest *in, const struct wire_chunk *chunk,
-                     const struct transport_peer *peer)
+static bool is_owner(struct ingest *in, const struct wire_chunk *chunk, const struct answer_to *to)
 {
-    return peer->session == 0 || !in->hooks.claim ||
-           in->hooks.claim(in->hooks.context, &chunk->key.process, peer->agent) == SKEIN_OK;
+    if (to->peer.session == 0 || !in->hooks.claim)
+        return true;
+    int status = in->hooks.claim(in->hooks.context, &chunk->key.process, to->peer.agent);
+    if (status == SKEIN_DENIED)
+        metrics_add(seal_denied_total, 1);
+    else if (status < 0 && chunk->index + 1 == chunk->count)
+        ingest_answer(in, to, WIRE_RETRY, RETRY_MEMORY_MS, 0);
+    return status == SKEIN_OK;
 }
 
 static void message_take(struct ingest *in, struct transport_message *message, uint64_t now_ns)
@@ -223,11 +228,9 @@ static void message_take(struct ingest *in, struct transport_message *message, u
         metrics_add(ingest_malformed_total, 1);
         return;
     }
-    if (!is_owner(in, &chunk, &message->peer)) {
-        metrics_add(seal_denied_total, 1);
-        return;
-    }
     struct answer_to to = {chunk.key, message->peer, frame.id, now_ns};
+    if (!is_owner(in, &chunk, &to))
+        return;
     if (chunk.count > 1) {
         chunk_assemble(in, &chunk, &to, now_ns);
     } else if (checksum64(chunk.bytes, chunk.bytes_len) != chunk.partition_checksum) {

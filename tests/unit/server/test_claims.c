@@ -37,6 +37,12 @@ static int take(uint64_t agent, const char *boot, uint32_t pid, uint64_t by)
     return claims_take(claims, &process, by);
 }
 
+static bool is_kept(uint64_t agent, const char *boot)
+{
+    struct process_uid process = process_uid_make(agent, boot, 99, 5);
+    return claims_are_kept(claims, &process);
+}
+
 START_TEST(first_to_name_a_process_has_its_host_also_after_a_restart)
 {
     folder = temp_dir_new();
@@ -47,10 +53,13 @@ START_TEST(first_to_name_a_process_has_its_host_also_after_a_restart)
     ck_assert_int_eq(take(1, "b", 10, 1), SKEIN_OK);
     ck_assert_int_eq(take(2, "a", 10, 2), SKEIN_OK);
     ck_assert(claims_dirty(claims));
+    ck_assert(!is_kept(1, "a") && !is_kept(2, "a"));
     save();
     ck_assert(!claims_dirty(claims));
+    ck_assert(is_kept(1, "a") && is_kept(1, "b") && is_kept(2, "a") && !is_kept(2, "b"));
     end();
     begin();
+    ck_assert(is_kept(1, "a") && !is_kept(2, "b"));
     ck_assert_int_eq(take(1, "a", 12, 2), SKEIN_DENIED);
     ck_assert_int_eq(take(1, "b", 12, 2), SKEIN_DENIED);
     ck_assert_int_eq(take(2, "a", 12, 1), SKEIN_DENIED);
@@ -72,6 +81,7 @@ START_TEST(claim_that_came_while_others_were_saved_waits_for_the_next_time)
     ck_assert_int_eq(catalog_end(catalog, true), SKEIN_OK);
     claims_saved(claims);
     ck_assert(claims_dirty(claims));
+    ck_assert(is_kept(1, "a") && !is_kept(2, "a"));
     save();
     end();
     begin();
