@@ -26,6 +26,7 @@ static const struct resource tokens = {"join_token", "/join-tokens"};
 static int list(const void *values, int count, char **arguments)
 {
     static const struct table_column columns[] = {{"ID", "id", TABLE_TEXT},
+                                                  {"STATE", "state", TABLE_TEXT},
                                                   {"CREATED", "created", TABLE_TEXT},
                                                   {"EXPIRES", "expires", TABLE_TEXT},
                                                   {"USES LEFT", "uses_left", TABLE_NUMBER},

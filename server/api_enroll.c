@@ -18,6 +18,7 @@ static cJSON *token_json(const struct enroll_token *t)
 {
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "id", t->id);
+    cJSON_AddStringToObject(json, "state", t->state);
     api_add_time(json, "created", t->created_ns);
     api_add_time(json, "expires", t->expires_ns);
     json_add_u64(json, "uses_left", t->uses_left);
@@ -55,7 +56,7 @@ void api_join_tokens_list(void *context, struct http_exchange *x)
     if (!http_query_known(x, known) || !api_limit(x, &page.limit))
         return;
     page.items = cJSON_CreateArray();
-    int64_t rows = enroll_tokens(c->enroll, take_listed, &page);
+    int64_t rows = enroll_tokens(c->enroll, clock_realtime_ns(), take_listed, &page);
     if (rows < 0) {
         cJSON_Delete(page.items);
         api_failed(x, (int)rows, "the join tokens cannot be listed");
@@ -85,7 +86,7 @@ void api_join_tokens_post(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
     struct json_reader r = {{0}};
-    struct enroll_token token = {.created_ns = clock_realtime_ns()};
+    struct enroll_token token = {.created_ns = clock_realtime_ns(), .state = "active"};
     char id[ENROLL_ID_BYTES] = "", text[ENROLL_TOKEN_BYTES], detail[64], location[64];
     cJSON *body = http_body_json(x);
     if (body == NULL)

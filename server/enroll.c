@@ -146,6 +146,27 @@ static int change_keys(const char *folder, enum enroll_key_change change,
     return status;
 }
 
+/* What root makes must be readable by the collector's user, whose folder it is. `keys` is that
+ * folder's own one, open. Never follows a link, nor gives away what has another name elsewhere. */
+static bool keys_give(const char *folder, int keys)
+{
+    struct stat owner, st;
+    if (geteuid() != 0)
+        return true;
+    if (stat(folder, &owner) != 0 || fchown(keys, owner.st_uid, owner.st_gid) != 0)
+        return false;
+    bool ok = true;
+    for (int i = 0; i < ENROLL_KEYS; i++) {
+        int fd = openat(keys, names[i], O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0)
+            continue;
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1)
+            ok &= fchown(fd, owner.st_uid, owner.st_gid) == 0;
+        close(fd);
+    }
+    return ok;
+}
+
 int enroll_change_keys(const char *folder, enum enroll_key_change change, char *error,
                        size_t error_bytes)
 {
@@ -159,7 +180,8 @@ int enroll_change_keys(const char *folder, enum enroll_key_change change, char *
     /* One at a time: two rotations at once would put the key that agents have pinned out of both
      * places. */
     bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
-    int lock = there ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    path[strlen(path) - 1] = '\0'; /* its slash would follow a link */
+    int lock = there ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (lock < 0 || flock(lock, LOCK_EX) != 0) {
         snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
         if (lock >= 0)
@@ -169,6 +191,11 @@ int enroll_change_keys(const char *folder, enum enroll_key_change change, char *
     seal_pair_make(&pair);
     status = change_keys(folder, change, &pair, error, error_bytes);
     seal_wipe(&pair, sizeof pair);
+    if (!keys_give(folder, lock) && status == SKEIN_OK) {
+        snprintf(error, error_bytes, "%s: cannot be given to the owner of %s: %s", path, folder,
+                 strerror(errno));
+        status = SKEIN_IO;
+    }
     close(lock);
     return status;
 }
@@ -339,6 +366,11 @@ int64_t enroll_changes(struct enroll *e)
 
 /* ---- join tokens ---- */
 
+static int64_t forgotten_before(uint64_t now_ns)
+{
+    return now_ns > ENROLL_KEEP_NS ? (int64_t)(now_ns - ENROLL_KEEP_NS) : 0;
+}
+
 int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, uint64_t uses,
                         char id[ENROLL_ID_BYTES], char text[ENROLL_TOKEN_BYTES])
 {
@@ -351,6 +383,9 @@ int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, 
     token_id(hash, id);
     seal_wipe(secret, sizeof secret);
     seal_wipe(letters, sizeof letters);
+    /* Nothing depends on these being gone: who lists passes them over. */
+    (void)db_run(e->db, "DELETE FROM token WHERE expires<=?", NULL, NULL, "i",
+                 forgotten_before(now_ns));
     return one_row(db_run(e->db,
                           "INSERT INTO token(hash,id,created,expires,uses_left) "
                           "VALUES(?,?,?,?,?)",
@@ -359,6 +394,7 @@ int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, 
 }
 
 struct list_tokens {
+    uint64_t now_ns;
     enroll_token_fn *fn;
     void *context;
 };
@@ -367,15 +403,20 @@ static int list_token(void *context, struct db_row *row)
 {
     struct list_tokens *l = context;
     struct enroll_token token = {db_text(row, 0), (uint64_t)db_i64(row, 1),
-                                 (uint64_t)db_i64(row, 2), (uint64_t)db_i64(row, 3)};
+                                 (uint64_t)db_i64(row, 2), (uint64_t)db_i64(row, 3), "active"};
+    if (token.uses_left == 0)
+        token.state = "used";
+    else if (token.expires_ns <= l->now_ns)
+        token.state = "expired";
     return l->fn(l->context, &token);
 }
 
-int64_t enroll_tokens(struct enroll *e, enroll_token_fn *fn, void *context)
+int64_t enroll_tokens(struct enroll *e, uint64_t now_ns, enroll_token_fn *fn, void *context)
 {
-    struct list_tokens l = {fn, context};
-    return db_run(e->db, "SELECT id,created,expires,uses_left FROM token ORDER BY id", list_token,
-                  &l, "");
+    struct list_tokens l = {now_ns, fn, context};
+    return db_run(e->db,
+                  "SELECT id,created,expires,uses_left FROM token WHERE expires>? ORDER BY id",
+                  list_token, &l, "i", forgotten_before(now_ns));
 }
 
 int enroll_token_revoke(struct enroll *e, const char *id)

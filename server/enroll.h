@@ -23,7 +23,8 @@ void enroll_close(struct enroll **enroll);
 size_t enroll_keys(struct enroll *e, struct seal_pair keys[ENROLL_KEYS]);
 
 /* make: the first key; SKEIN_EXISTS where there is one. rotate: a new one, the current one becomes
- * the previous one. retire: the previous one goes; SKEIN_NOT_FOUND where there is none. */
+ * the previous one. retire: the previous one goes; SKEIN_NOT_FOUND where there is none.
+ * Run by root, the keys become the folder's owner's. */
 enum enroll_key_change { ENROLL_MAKE, ENROLL_ROTATE, ENROLL_RETIRE };
 int enroll_change_keys(const char *folder, enum enroll_key_change change, char *error,
                        size_t error_bytes);
@@ -58,17 +59,19 @@ int64_t enroll_changes(struct enroll *e);
 struct enroll_token {
     const char *id;
     uint64_t created_ns, expires_ns, uses_left;
+    const char *state; /* "active", "used" up, else "expired" */
 };
 typedef int enroll_token_fn(void *context, const struct enroll_token *token);
 
 #define ENROLL_TOKEN_NS_MAX (UINT64_C(366) * 86400 * 1000000000) /* how long one may be good */
+#define ENROLL_KEEP_NS      (UINT64_C(7) * 86400 * 1000000000)   /* listed after it has expired */
 #define ENROLL_USES_MAX     1000000
 
 /* The token is in `text` and nowhere else. */
 int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, uint64_t uses,
                         char id[ENROLL_ID_BYTES], char text[ENROLL_TOKEN_BYTES]);
-/* By id, until fn returns not 0. */
-int64_t enroll_tokens(struct enroll *e, enroll_token_fn *fn, void *context);
+/* By id, until fn returns not 0. Those that expired ENROLL_KEEP_NS ago are gone. */
+int64_t enroll_tokens(struct enroll *e, uint64_t now_ns, enroll_token_fn *fn, void *context);
 int enroll_token_revoke(struct enroll *e, const char *id); /* SKEIN_NOT_FOUND */
 
 #endif

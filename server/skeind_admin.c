@@ -159,7 +159,8 @@ static int print_token(void *context, const struct enroll_token *token)
     char expires[CLOCK_TEXT_BYTES];
     (void)context;
     clock_text(token->expires_ns, expires);
-    printf("%s  expires %s  uses left %" PRIu64 "\n", token->id, expires, token->uses_left);
+    printf("%s  %-7s  expires %s  uses left %" PRIu64 "\n", token->id, token->state, expires,
+           token->uses_left);
     return 0;
 }
 
@@ -192,7 +193,7 @@ static int run_token(const struct admin *a, const struct collector_config *confi
     if (strcmp(verb, "create") == 0 && id == NULL)
         return create_token(a, config, e);
     if (strcmp(verb, "list") == 0 && id == NULL) {
-        int64_t n = enroll_tokens(e, print_token, NULL);
+        int64_t n = enroll_tokens(e, clock_realtime_ns(), print_token, NULL);
         return say("join-token", n < 0 ? (int)n : SKEIN_OK, "");
     }
     if (strcmp(verb, "revoke") != 0 || id == NULL)

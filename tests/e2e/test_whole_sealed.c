@@ -316,16 +316,27 @@ static void starts_not(const struct whole *w, const char *program, const char *j
     free(out);
 }
 
-START_TEST(nothing_is_open_to_a_network_without_a_key)
+START_TEST(nothing_is_open_to_a_network_in_plain)
 {
     struct whole w;
+    /* control, data, HTTP; what says how it may be */
+    static const char *const open[][4] = {
+        {"tcp://0.0.0.0", "tcp://127.0.0.1", "127.0.0.1", "skeind keygen"},
+        {"tcp://127.0.0.1", "tcp://0.0.0.0", "127.0.0.1", "agents.insecure_plaintext_on_network"},
+        {"tcp://127.0.0.1", "tcp://*", "127.0.0.1", "agents.insecure_plaintext_on_network"},
+        {"tcp://127.0.0.1", "tcp://127.0.0.1", "0.0.0.0", "http.tls_certificate"},
+        {"tcp://127.0.0.1", "tcp://127.0.0.1", "[::]", "http.insecure_plaintext_on_network"},
+        {"tcp://127.0.0.1", "tcp://127.0.0.1", "*", "http.insecure_plaintext_on_network"},
+    };
     char json[512];
     whole_init(&w, NULL, NULL);
-    snprintf(json, sizeof json,
-             "{\"listen\":{\"control\":\"tcp://0.0.0.0:%u\",\"data\":\"tcp://127.0.0.1:%u\","
-             "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s/open\"}",
-             w.control, w.data, w.http, w.folder);
-    starts_not(&w, WHOLE_SKEIND, json, "skeind keygen");
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++) {
+        snprintf(json, sizeof json,
+                 "{\"listen\":{\"control\":\"%s:%u\",\"data\":\"%s:%u\",\"http\":\"%s:%u\"},"
+                 "\"data_dir\":\"%s/open\"}",
+                 open[i][0], w.control, open[i][1], w.data, open[i][2], w.http, w.folder);
+        starts_not(&w, WHOLE_SKEIND, json, open[i][3]);
+    }
     starts_not(&w, WHOLE_AGENT, "{\"collector\":{\"control\":\"tcp://192.0.2.1:7461\"}}",
                "collector.public_key");
     starts_not(&w, WHOLE_AGENT, "{\"collector\":{\"data\":\"tcp://127.evil.example:7460\"}}",
@@ -340,5 +351,5 @@ int main(void)
         suite_of("whole_sealed", agent_joins_by_a_token_and_a_capture_comes_sealed,
                  collector_that_starts_again_is_found_again, key_is_replaced_while_all_runs,
                  key_is_replaced_under_load_and_nothing_is_lost, revoked_agent_stays_outside,
-                 nothing_is_open_to_a_network_without_a_key, NULL));
+                 nothing_is_open_to_a_network_in_plain, NULL));
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -84,11 +86,43 @@ START_TEST(revoked_token_is_refused)
     char token[ENROLL_TOKEN_BYTES], id[17] = "";
     setup();
     ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 1, made, token), SKEIN_OK);
-    ck_assert_int_eq(enroll_tokens(e, take_id, id), 1);
+    ck_assert_int_eq(enroll_tokens(e, NOW, take_id, id), 1);
     ck_assert_ptr_null(strstr(token, id));
     ck_assert_int_eq(enroll_token_revoke(e, id), SKEIN_OK);
     ck_assert_int_eq(enroll_token_revoke(e, id), SKEIN_NOT_FOUND);
     ck_assert_int_eq(admit(1, token, NOW), SKEIN_REFUSED);
+    teardown();
+}
+END_TEST
+
+static int take_state(void *context, const struct enroll_token *token)
+{
+    snprintf(context, 17, "%s", token->state);
+    return 0;
+}
+
+static void expect_token(uint64_t now_ns, const char *state)
+{
+    char text[17] = "";
+    ck_assert_int_eq(enroll_tokens(e, now_ns, take_state, text), state != NULL ? 1 : 0);
+    ck_assert_str_eq(text, state != NULL ? state : "");
+}
+
+START_TEST(token_says_why_it_lets_nobody_in_and_is_forgotten_in_time)
+{
+    char token[ENROLL_TOKEN_BYTES];
+    setup();
+    ck_assert_int_eq(enroll_token_create(e, NOW, NOW + HOUR, 1, made, token), SKEIN_OK);
+    expect_token(NOW, "active");
+    expect_token(NOW + HOUR, "expired");
+    expect_token(NOW + HOUR + ENROLL_KEEP_NS - 1, "expired");
+    expect_token(NOW + HOUR + ENROLL_KEEP_NS, NULL);
+    ck_assert_int_eq(admit(1, token, NOW), SKEIN_OK);
+    expect_token(NOW, "used");
+    expect_token(NOW + HOUR, "used");
+    uint64_t later = NOW + HOUR + ENROLL_KEEP_NS;
+    ck_assert_int_eq(enroll_token_create(e, later, later + HOUR, 1, made, token), SKEIN_OK);
+    expect_token(0, "active"); /* the first is not in the database any more */
     teardown();
 }
 END_TEST
@@ -202,6 +236,45 @@ START_TEST(rotations_at_once_leave_two_keys_of_which_each_was_current)
 }
 END_TEST
 
+START_TEST(keys_that_root_makes_are_the_folders_owners)
+{
+    static const char *const paths[] = {"keys", "keys/current.key", "keys/previous.key",
+                                        "enroll.db"};
+    char path[4096];
+    struct stat st;
+    if (geteuid() != 0)
+        return;
+    setup();
+    enroll_close(&e);
+    ck_assert_int_eq(enroll_change_keys(folder, ENROLL_MAKE, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(chown(folder, 65534, 65533), 0); /* from here on it is another's */
+    ck_assert_int_eq(enroll_change_keys(folder, ENROLL_MAKE, error, sizeof error), SKEIN_EXISTS);
+    ck_assert_int_eq(enroll_change_keys(folder, ENROLL_ROTATE, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(enroll_open(folder, &e, error, sizeof error), SKEIN_OK);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, paths[i]);
+        ck_assert_int_eq(lstat(path, &st), 0);
+        ck_assert_msg(st.st_uid == 65534 && st.st_gid == 65533, "%s: %u:%u", path, st.st_uid,
+                      st.st_gid);
+        ck_assert_uint_eq(st.st_mode & 077, 0);
+    }
+    /* What somebody else names elsewhere too is not given away, and no link is followed. */
+    snprintf(path, sizeof path, "%s/other", folder);
+    file_write_text(path, "root's");
+    char name[4200];
+    snprintf(name, sizeof name, "%s/keys/previous.key", folder);
+    ck_assert_int_eq(unlink(name), 0);
+    ck_assert_int_eq(link(path, name), 0);
+    ck_assert_int_eq(enroll_change_keys(folder, ENROLL_MAKE, error, sizeof error), SKEIN_EXISTS);
+    ck_assert_int_eq(unlink(name), 0);
+    ck_assert_int_eq(symlink(path, name), 0);
+    ck_assert_int_eq(enroll_change_keys(folder, ENROLL_MAKE, error, sizeof error), SKEIN_EXISTS);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_uid, 0);
+    teardown();
+}
+END_TEST
+
 START_TEST(keys_rotate_and_retire_under_a_running_collector)
 {
     struct seal_pair first[ENROLL_KEYS], keys[ENROLL_KEYS];
@@ -227,12 +300,13 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("enroll", stranger_without_a_token_is_refused,
-                              token_lets_in_as_many_as_it_says_and_they_stay,
-                              expired_token_is_refused, revoked_token_is_refused,
-                              agent_with_another_key_is_refused_until_forgotten,
-                              revocation_by_another_process_is_seen,
-                              two_that_write_at_once_use_a_token_as_often_as_it_says,
-                              rotations_at_once_leave_two_keys_of_which_each_was_current,
-                              keys_rotate_and_retire_under_a_running_collector, NULL));
+    return suite_run(suite_of(
+        "enroll", stranger_without_a_token_is_refused,
+        token_lets_in_as_many_as_it_says_and_they_stay, expired_token_is_refused,
+        revoked_token_is_refused, token_says_why_it_lets_nobody_in_and_is_forgotten_in_time,
+        agent_with_another_key_is_refused_until_forgotten, revocation_by_another_process_is_seen,
+        two_that_write_at_once_use_a_token_as_often_as_it_says,
+        rotations_at_once_leave_two_keys_of_which_each_was_current,
+        keys_that_root_makes_are_the_folders_owners,
+        keys_rotate_and_retire_under_a_running_collector, NULL));
 }
