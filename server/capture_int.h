@@ -48,15 +48,13 @@ struct capture_target {
     enum target_status status;
     uint64_t entered_ns[TARGET_STATUS_COUNT]; /* when it was last entered; 0: never */
     char reason[CAPTURE_REASON_MAX];
-    /* the agent's last one with facts; NULL: none; owns the text of `facts` */
-    cJSON *report;
+    cJSON *report; /* the agent's last one with facts, or NULL; owns the text of `facts` */
     struct control_target facts;
     struct stored_set stored; /* of the partitions that facts list */
     uint64_t stored_count, stored_events, stored_bytes;
     uint64_t lost_counted[LOSS_REASONS]; /* by the metric */
-    bool refused; /* its deadline came while the collector had no room for its partitions */
-    bool whole;   /* complete, and nothing of it is lost */
-    bool dirty;
+    bool refused;      /* its deadline came while the collector had no room for its partitions */
+    bool dirty, whole; /* whole: complete, and nothing of it is lost */
     struct capture_target *next_dirty;
 };
 
@@ -65,8 +63,7 @@ struct capture {
     struct expected *expected; /* the engine's */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
-    bool stopped, own; /* own: begun by an agent */
-    bool pin;
+    bool stopped, pin, own; /* own: begun by an agent */
     enum capture_kind kind;
     enum capture_status status;
     char trigger[16], rule[64] /* a sample's policy */, reason[CONTROL_WORDS_MAX + 1],
@@ -103,8 +100,7 @@ struct capture_engine {
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
     uint64_t next_purge_ns; /* monotonic */
     struct idmap aliases; /* merged captures that are not saved yet, by the id that was given up */
-
-    struct expected expected; /* the targets of `loaded` */
+    struct expected expected;        /* the targets of `loaded` */
     const struct catalog_once *once; /* to be saved with the capture that is being begun */
 
     pthread_mutex_t inbox_lock;
