@@ -15,7 +15,7 @@
 struct host {
     uint8_t id[8];
     uint64_t agent;
-    bool kept; /* on disk */
+    bool kept;            /* on disk */
     struct host *younger; /* of the same agent */
 };
 struct holder {

@@ -30,7 +30,8 @@ struct ingest_hooks {
      * not block. May be NULL. */
     uint64_t (*agent_of)(void *context, const struct process_uid *process);
     /* Whether the process is that of an agent that has proven itself, maybe from now on: SKEIN_OK;
-     * SKEIN_AGAIN: it is not on disk yet; SKEIN_DENIED; SKEIN_NO_MEMORY. Ingest thread; must not block. May be NULL: all are. */
+     * SKEIN_AGAIN: it is not on disk yet; SKEIN_DENIED; SKEIN_NO_MEMORY. Ingest thread; must not
+     * block. May be NULL: all are. */
     int (*claim)(void *context, const struct process_uid *process, uint64_t agent);
     /* Whether a capture, not zero, has this process as a target: else what was sent for it is kept,
      * but not as the capture's. Ingest thread; may wait for the control lock. May be NULL: all do.

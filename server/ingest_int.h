@@ -18,9 +18,10 @@
 
 #define GROUP_BYTES_MAX (UINT64_C(16) << 20) /* a group is committed when it holds this much */
 #define GROUP_COUNT_MAX 512
-#define RETRY_MEMORY_MS 500 /* what agents are told to wait: memory is short, or a claim is not saved */
-#define RETRY_INDEX_MS  1000
-#define RETRY_DISK_MS   5000
+#define RETRY_MEMORY_MS                                                                            \
+    500 /* what agents are told to wait: memory is short, or a claim is not saved */
+#define RETRY_INDEX_MS 1000
+#define RETRY_DISK_MS  5000
 
 /* ingest_state's values */
 #define INGEST_PROBLEM_LIST(X)                                                                     \
