@@ -74,9 +74,12 @@ struct seal_request { /* the collector's, until it has answered; holds secrets *
     uint8_t aeads, up[32], down[32], statics[32], refuse_key[32], transcript[32];
 };
 
+/* Whether it asks for one of these keys, without any work that a stranger could make us do: proves
+ * nothing. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_VERSION, SKEIN_TRUNCATED, SKEIN_CORRUPT. */
+int seal_open_look(const struct seal_pair *keys, size_t key_count, const uint8_t *body, size_t n);
 /* Who opens is proven by this: the request comes from the holder of request.agent (though it may be
- * an old one that is played again). SKEIN_OK; SKEIN_NOT_FOUND (asks for a key we do not have);
- * SKEIN_VERSION; SKEIN_TRUNCATED; SKEIN_CORRUPT. *out is unchanged on failure. */
+ * an old one that is played again). SKEIN_OK; as seal_open_look; SKEIN_CORRUPT. *out is unchanged
+ * on failure. */
 int seal_open_read(const struct seal_pair *keys, size_t key_count, const uint8_t *body, size_t n,
                    struct seal_request *out);
 

@@ -239,16 +239,34 @@ int seal_open_make(const struct seal_pair *agent, const struct seal_public *coll
     return body->status;
 }
 
-/* Finds the key that is asked for and does the work of the first box. */
+/* Which of the keys is asked for; `count` where none is. */
+static size_t key_asked(const struct seal_pair *keys, size_t count, const uint8_t *body)
+{
+    uint64_t id = load_le(body + 4, 8);
+    size_t i = 0;
+    while (i < count && seal_public_id(&keys[i].open) != id)
+        i++;
+    return i;
+}
+
+int seal_open_look(const struct seal_pair *keys, size_t key_count, const uint8_t *body, size_t n)
+{
+    const size_t least = OPEN_HEAD_BYTES + OPEN_BOX1_BYTES + 16 + SEAL_TAG_BYTES;
+    if (n > 0 && body[0] != SEAL_VERSION)
+        return SKEIN_VERSION;
+    if (n < least)
+        return SKEIN_TRUNCATED;
+    if (n - least > SEAL_TOKEN_MAX)
+        return SKEIN_CORRUPT;
+    return key_asked(keys, key_count, body) < key_count ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
+/* Does the work of the first box. */
 static int open_box1(const struct seal_pair *keys, size_t count, const uint8_t *body,
                      struct seal_request *r)
 {
-    uint64_t id = load_le(body + 4, 8);
     uint8_t key[32];
-    while (r->key < count && seal_public_id(&keys[r->key].open) != id)
-        r->key++;
-    if (r->key == count)
-        return SKEIN_NOT_FOUND;
+    r->key = key_asked(keys, count, body);
     const struct seal_pair *own = &keys[r->key];
     if (crypto_kx_server_session_keys(r->up, r->down, own->open.bytes, own->secret,
                                       r->ephemeral.bytes) != 0)
@@ -284,17 +302,13 @@ static int open_box2(const uint8_t *body, size_t n, struct seal_request *r)
 int seal_open_read(const struct seal_pair *keys, size_t key_count, const uint8_t *body, size_t n,
                    struct seal_request *out)
 {
-    const size_t least = OPEN_HEAD_BYTES + OPEN_BOX1_BYTES + 16 + SEAL_TAG_BYTES;
     struct seal_request r = {0};
-    if (n > 0 && body[0] != SEAL_VERSION)
-        return SKEIN_VERSION;
-    if (n < least)
-        return SKEIN_TRUNCATED;
-    if (n - least > SEAL_TOKEN_MAX)
-        return SKEIN_CORRUPT;
+    int status = seal_open_look(keys, key_count, body, n);
+    if (status != SKEIN_OK)
+        return status;
     r.aeads = body[1];
     memcpy(r.ephemeral.bytes, body + 12, SEAL_KEY_BYTES);
-    int status = open_box1(keys, key_count, body, &r);
+    status = open_box1(keys, key_count, body, &r);
     if (status == SKEIN_OK)
         status = open_box2(body, n, &r);
     if (status == SKEIN_OK) {

@@ -66,6 +66,11 @@ void transport_alloc_free(void *message);
 int transport_send(struct transport *transport, void *message, const struct transport_peer *peer,
                    int timeout_ms);
 
+/* Connections of this process's listeners that were closed at once, because they would have taken
+ * the descriptors that its other parts need. Any thread. The second is transport_sockets.c's. */
+uint64_t transport_refused(void);
+void transport_note_refused(void);
+
 /* Dialler: drops the connection and dials anew. The cure for nanomsg's wedged sockets; call it when
  * a peer has been silent too long. */
 int transport_redial(struct transport *transport);

@@ -54,6 +54,8 @@ struct transport {
     int endpoint;
 };
 
+static _Atomic uint64_t refused; /* of the process */
+
 /* A control buffer with the alignment that nanomsg casts it to. */
 union control {
     struct nn_cmsghdr header;
@@ -379,4 +381,14 @@ int transport_send(struct transport *transport, void *message, const struct tran
         if (status != SKEIN_AGAIN || !wait_for(transport->send_fd, timeout_ms, start))
             return status;
     }
+}
+
+uint64_t transport_refused(void)
+{
+    return atomic_load_explicit(&refused, memory_order_relaxed);
+}
+
+void transport_note_refused(void)
+{
+    atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
 }

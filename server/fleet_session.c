@@ -392,5 +392,6 @@ void fleet_check_leases(struct fleet *f)
     }
     metrics_set(agents_online, online);
     metrics_set(processes_live, live);
+    metrics_set(agent_connections_refused_total, transport_refused());
     fleet_forget_gone(f, 0, f->settings.keep_gone_ms * 1000000u);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See gate.h. Sessions are found by their number and belong to an agent's slots. What a stranger
- * can make the gate do is bounded: X25519 so many times a second, and fewer for one connection, one
- * database look-up for each agent that has proven a key, and slots only for agents that are
- * enrolled.
+ * can make the gate do is bounded: X25519 so many times a second, and fewer for one connection,
+ * which must wait after an OPEN that proves nothing; one database look-up for each agent that has
+ * proven a key, and slots only for agents that are enrolled.
  */
 #include "gate.h"
 
@@ -21,8 +21,9 @@
 #define GRACE_NS       (60 * SECOND)
 #define RENEW_MS       3600000u
 #define OPENS_A_SECOND 500u
-#define OPENS_A_PEER   8u
 #define PEERS          4096u
+#define WAIT_NS        (SECOND / 2) /* of a connection after an OPEN; an agent repeats its after 1 s */
+#define WAIT_BAD_NS    (10 * SECOND) /* after one that proves nothing */
 
 /* Fresh: the newest OPEN by the agent's own clock. Doubtful: one that is older than that, be it
  * played again or of an agent whose clock was set back; it never takes a fresh one's place. */
@@ -37,18 +38,20 @@ struct session {
 struct holder { /* an enrolled agent */
     uint64_t agent, newest_ns;
     struct session *slots[SLOTS];
+    struct holder *next_bad;
 };
 
-/* The handshakes of a second, of all or of the connections that share this place. */
-struct budget {
-    uint64_t since_ns, used;
+struct visitor { /* the newest of the connections that share this place */
+    uint32_t connection;
+    uint64_t wait_ns; /* until then its OPENs are dropped; monotonic */
 };
 
 struct gate {
     struct gate_settings settings;
     pthread_mutex_t mutex;
     struct idmap holders, sessions;
-    struct budget all, peers[PEERS]; /* peers: by connection */
+    uint64_t opens, opens_since_ns; /* handshakes of this second, of all connections */
+    struct visitor visitors[PEERS];
     uint64_t looked_ns;
     int64_t changes;
 };
@@ -80,12 +83,19 @@ static struct session *find(struct gate *g, uint64_t id)
     return idmap_get(&g->sessions, key);
 }
 
+static bool has_room(struct gate *g, uint64_t agent)
+{
+    uint8_t key[16];
+    key_of(agent, key);
+    return g->holders.count < g->settings.max_agents || idmap_get(&g->holders, key) != NULL;
+}
+
 static struct holder *holder_get(struct gate *g, uint64_t agent)
 {
     uint8_t key[16];
     key_of(agent, key);
     struct holder *h = idmap_get(&g->holders, key);
-    if (h != NULL || g->holders.count >= g->settings.max_agents)
+    if (h != NULL)
         return h;
     h = calloc(1, sizeof *h);
     if (h == NULL)
@@ -100,22 +110,25 @@ static struct holder *holder_get(struct gate *g, uint64_t agent)
 
 /* ---- OPEN ---- */
 
-static bool budget_take(struct budget *b, uint64_t now_ns, uint64_t a_second)
+static bool may_open(struct gate *g, uint64_t now_ns)
 {
-    if (now_ns - b->since_ns >= SECOND)
-        *b = (struct budget){.since_ns = now_ns};
-    return b->used++ < a_second;
+    if (now_ns - g->opens_since_ns >= SECOND) {
+        g->opens_since_ns = now_ns;
+        g->opens = 0;
+    }
+    return g->opens++ < g->settings.opens_a_second;
 }
 
-/* One connection cannot take what others need: its own budget is asked first. nanomsg numbers
- * connections in a row, and the number comes first in the return path, so that neighbours have
- * places of their own. */
-static bool may_open(struct gate *g, const struct transport_peer *peer)
+/* nanomsg numbers connections in a row, and the number comes first in the return path, so that
+ * neighbours have places of their own. */
+static struct visitor *visitor_of(struct gate *g, const struct transport_peer *peer)
 {
-    uint64_t now = clock_monotonic_ns();
-    uint32_t number = (uint32_t)peer->bytes[2] << 8 | peer->bytes[3];
-    return budget_take(&g->peers[number % PEERS], now, g->settings.opens_a_peer) &&
-           budget_take(&g->all, now, g->settings.opens_a_second);
+    uint32_t number = (uint32_t)peer->bytes[0] << 24 | (uint32_t)peer->bytes[1] << 16 |
+                      (uint32_t)peer->bytes[2] << 8 | peer->bytes[3];
+    struct visitor *v = &g->visitors[number % PEERS];
+    if (v->connection != number)
+        *v = (struct visitor){.connection = number};
+    return v;
 }
 
 /* Puts a new session into its slot; takes it. */
@@ -161,17 +174,68 @@ static void say(struct buf *answer, uint64_t id, const char *json)
 
 static void look(struct gate *g, uint64_t now_ns);
 
-/* Answers an OPEN; the body of the answer and its type, or nothing. */
+/* What the OPEN asks for, if the budgets allow to find out. SKEIN_OK; SKEIN_AGAIN: it is dropped
+ * unread; or seal_open_read's, where an agent would have proven something. One connection, or many
+ * that only send noise, cannot take what others need. */
+static int read_open(struct gate *g, struct visitor *v, const struct wire_frame *frame,
+                     const struct seal_pair keys[ENROLL_KEYS], size_t count,
+                     struct seal_request *request)
+{
+    uint64_t now = clock_monotonic_ns();
+    if (now < v->wait_ns)
+        return SKEIN_AGAIN;
+    v->wait_ns = now + WAIT_NS;
+    int status = seal_open_look(keys, count, frame->body, frame->body_bytes);
+    if (status != SKEIN_OK)
+        return status;
+    if (!may_open(g, now))
+        return SKEIN_AGAIN;
+    status = seal_open_read(keys, count, frame->body, frame->body_bytes, request);
+    if (status != SKEIN_OK)
+        v->wait_ns = now + WAIT_BAD_NS;
+    return status;
+}
+
+/* Lets in who may come in. SKEIN_OK with the body of ACCEPT; SKEIN_REFUSED with that of REFUSE, or
+ * none where it cannot be made; else the agent shall try again. */
+static int admit(struct gate *g, const struct seal_request *request, const struct seal_pair *keys,
+                 struct buf *body)
+{
+    char reason[SEAL_REASON_MAX + 1] = "", id[17], by[ENROLL_ID_BYTES] = "";
+    uint64_t agent = request->hello.agent;
+    int status = SKEIN_REFUSED;
+    look(g, clock_monotonic_ns()); /* an agent that was forgotten may come back with another key */
+    if (!has_room(g, agent))       /* asked first: a join token is good for so many agents */
+        snprintf(reason, sizeof reason, "the collector knows as many agents as agents.max allows");
+    else
+        status = enroll_admit(g->settings.enroll, agent, &request->agent, request->hello.token,
+                              clock_realtime_ns(), by, reason, sizeof reason);
+    if (by[0] != '\0' && g->settings.joined != NULL)
+        g->settings.joined(g->settings.context, agent, by);
+    if (status == SKEIN_OK)
+        status = accept_open(g, request, keys, body);
+    snprintf(id, sizeof id, "%016llx", (unsigned long long)agent);
+    if (status == SKEIN_REFUSED) {
+        metrics_add(seal_refused_total, 1);
+        log_warn("control", "refused an agent", "agent", id, "reason", reason, NULL);
+        (void)seal_refuse_make(request, reason, body);
+    } else if (status != SKEIN_OK) {
+        log_warn("control", "cannot let an agent in now", "agent", id, "error",
+                 skein_status_text(status), NULL);
+    }
+    return status;
+}
+
+/* Answers an OPEN, or not. */
 static void on_open(struct gate *g, const struct transport_peer *peer,
                     const struct wire_frame *frame, struct buf *answer)
 {
     struct seal_pair keys[ENROLL_KEYS];
     struct seal_request request;
     struct buf body = {0};
-    char reason[SEAL_REASON_MAX + 1] = "", id[17], by[ENROLL_ID_BYTES] = "";
     metrics_add(seal_opens_total, 1);
-    size_t count = may_open(g, peer) ? enroll_keys(g->settings.enroll, keys) : 0;
-    int status = seal_open_read(keys, count, frame->body, frame->body_bytes, &request);
+    size_t count = enroll_keys(g->settings.enroll, keys);
+    int status = read_open(g, visitor_of(g, peer), frame, keys, count, &request);
     if (status != SKEIN_OK) {
         metrics_add(seal_dropped_total, 1);
         if (count > 0 && status == SKEIN_NOT_FOUND)
@@ -179,23 +243,10 @@ static void on_open(struct gate *g, const struct transport_peer *peer,
         seal_wipe(keys, sizeof keys);
         return;
     }
-    look(g, clock_monotonic_ns()); /* an agent that was forgotten may come back with another key */
-    status = enroll_admit(g->settings.enroll, request.hello.agent, &request.agent,
-                          request.hello.token, clock_realtime_ns(), by, reason, sizeof reason);
-    if (by[0] != '\0' && g->settings.joined != NULL)
-        g->settings.joined(g->settings.context, request.hello.agent, by);
-    snprintf(id, sizeof id, "%016llx", (unsigned long long)request.hello.agent);
-    if (status == SKEIN_OK && accept_open(g, &request, keys, &body) == SKEIN_OK) {
-        wire_frame_put(answer, WIRE_ACCEPT, frame->id, body.data, body.len);
-    } else if (status == SKEIN_REFUSED) {
-        metrics_add(seal_refused_total, 1);
-        log_warn("control", "refused an agent", "agent", id, "reason", reason, NULL);
-        if (seal_refuse_make(&request, reason, &body) == SKEIN_OK)
-            wire_frame_put(answer, WIRE_REFUSE, frame->id, body.data, body.len);
-    } else {
-        log_warn("control", "cannot let an agent in now", "agent", id, "error",
-                 skein_status_text(status), NULL);
-    }
+    status = admit(g, &request, keys, &body);
+    if (status == SKEIN_OK || (status == SKEIN_REFUSED && body.len > 0))
+        wire_frame_put(answer, status == SKEIN_OK ? WIRE_ACCEPT : WIRE_REFUSE, frame->id, body.data,
+                       body.len);
     seal_wipe(keys, sizeof keys);
     seal_wipe(&request, sizeof request);
     buf_fini(&body);
@@ -312,14 +363,29 @@ int gate_make(struct gate *g, enum seal_channel channel, const struct transport_
 
 /* ---- life ---- */
 
+static void holder_free(struct gate *g, struct holder *h)
+{
+    for (enum slot slot = LIVE; slot < SLOTS; slot++)
+        drop_slot(g, h, slot);
+    free(h);
+}
+
 static void drop_bad(struct gate *g)
 {
+    struct holder *bad = NULL, *next;
     size_t at = 0;
     for (struct holder *h; (h = idmap_next(&g->holders, &at)) != NULL;) {
         if (enroll_is_good(g->settings.enroll, h->agent))
             continue;
-        for (enum slot slot = LIVE; slot < SLOTS; slot++)
-            drop_slot(g, h, slot);
+        h->next_bad = bad;
+        bad = h;
+    }
+    for (; bad != NULL; bad = next) {
+        uint8_t key[16];
+        next = bad->next_bad;
+        key_of(bad->agent, key);
+        idmap_remove(&g->holders, key);
+        holder_free(g, bad);
     }
 }
 
@@ -363,8 +429,6 @@ int gate_new(const struct gate_settings *settings, struct gate **out)
         g->settings.renew_ms = RENEW_MS;
     if (g->settings.opens_a_second == 0)
         g->settings.opens_a_second = OPENS_A_SECOND;
-    if (g->settings.opens_a_peer == 0)
-        g->settings.opens_a_peer = OPENS_A_PEER;
     pthread_mutex_init(&g->mutex, NULL);
     g->changes = enroll_changes(settings->enroll);
     return SKEIN_OK;
@@ -377,11 +441,8 @@ void gate_free(struct gate **gate)
     if (g == NULL)
         return;
     *gate = NULL;
-    for (struct holder *h; (h = idmap_next(&g->holders, &at)) != NULL;) {
-        for (enum slot slot = LIVE; slot < SLOTS; slot++)
-            drop_slot(g, h, slot);
-        free(h);
-    }
+    for (struct holder *h; (h = idmap_next(&g->holders, &at)) != NULL;)
+        holder_free(g, h);
     idmap_fini(&g->holders);
     idmap_fini(&g->sessions);
     pthread_mutex_destroy(&g->mutex);

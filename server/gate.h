@@ -21,7 +21,6 @@ struct gate_settings {
     uint64_t max_agents;
     uint32_t renew_ms;       /* how long a session lasts; 0: an hour */
     uint32_t opens_a_second; /* handshakes; 0: 500 */
-    uint32_t opens_a_peer;   /* of them from one connection; 0: 8 */
     /* An agent has joined by this token. Control thread, which it must not hold up; it must not
      * call the gate. May be NULL. */
     void (*joined)(void *context, uint64_t agent, const char *token_id);

@@ -46,6 +46,8 @@
     X(counter, control_malformed_total, "Messages on the control port that are no frame or body")  \
     X(counter, control_unsent_total, "Answers and commands dropped because no room was left")      \
     X(counter, agents_refused_total, "Agents turned away because the table of agents is full")     \
+    X(counter, agent_connections_refused_total,                                                    \
+      "Connections to the agents' ports closed at once: too few descriptors are left")             \
     X(counter, seal_opens_total, "Sessions that agents asked for")                                 \
     X(counter, seal_refused_total, "Agents refused: not enrolled, revoked, or a wrong token")      \
     X(counter, seal_dropped_total,                                                                 \

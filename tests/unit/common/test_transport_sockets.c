@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A program that links transport_sockets listens with a long backlog and keeps connections alive,
- * also where a library does the listening. */
+ * A program that links transport_sockets listens with a long backlog, keeps connections alive and
+ * keeps descriptors for its other parts, also where a library does the listening. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -73,6 +76,68 @@ START_TEST(library_listens_with_our_backlog_and_keepalive)
 }
 END_TEST
 
+enum { LIMIT = 128, STRANGERS = 140 };
+
+/* A process that connects so many sockets once a byte comes through the pipe, and holds them until
+ * the pipe is closed. */
+static pid_t strangers_new(uint16_t port, int *out)
+{
+    int ends[2];
+    char byte;
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    *out = ends[1];
+    if (child > 0) {
+        close(ends[0]);
+        return child;
+    }
+    close(ends[1]);
+    (void)!read(ends[0], &byte, 1);
+    for (int i = 0; i < STRANGERS; i++) {
+        struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        (void)connect(fd, (struct sockaddr *)&to, sizeof to);
+    }
+    (void)!read(ends[0], &byte, 1);
+    _exit(0);
+}
+
+static bool some_are_refused(void *context)
+{
+    (void)context;
+    return transport_refused() > 0;
+}
+
+START_TEST(strangers_leave_descriptors_for_others)
+{
+    struct rlimit before, low;
+    struct transport *listener;
+    char address[64];
+    uint16_t port = free_port();
+    int go, files[LIMIT / 8 - 1];
+    pid_t child = strangers_new(port, &go);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = (struct rlimit){LIMIT, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &low), 0);
+    snprintf(address, sizeof address, "tcp://127.0.0.1:%u", port);
+    ck_assert_int_eq(transport_listen(address, 1000, &listener), SKEIN_OK);
+    ck_assert_int_eq(write(go, "g", 1), 1);
+    ck_assert(wait_until(some_are_refused, NULL, support_deadline_ms()));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        files[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        ck_assert_int_ge(files[i], 0);
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        close(files[i]);
+    close(go);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    transport_free(&listener);
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+END_TEST
+
 START_TEST(unix_sockets_are_accepted_too)
 {
     char *folder = temp_dir_new(), *path = path_join(folder, "s");
@@ -96,5 +161,6 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of("transport_sockets", library_listens_with_our_backlog_and_keepalive,
-                              unix_sockets_are_accepted_too, NULL));
+                              strangers_leave_descriptors_for_others, unix_sockets_are_accepted_too,
+                              NULL));
 }
