@@ -161,6 +161,7 @@ int welcome_parse(const void *body, size_t n, struct welcome *out, char *error, 
     out->heartbeat_ms = json_u64(&r, root, "", "heartbeat_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     out->rules_generation =
         json_u64(&r, root, "", "rules_generation", JSON_OPTIONAL, 0, 0, INT64_MAX);
+    out->received_ns = json_u64(&r, root, "", "received_ns", JSON_OPTIONAL, 0, 0, INT64_MAX);
     return finish(root, &r, error, error_bytes);
 }
 

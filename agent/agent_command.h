@@ -38,6 +38,7 @@ void command_free(struct command **command);
 
 struct welcome {
     uint64_t lease_ms, heartbeat_ms, rules_generation;
+    uint64_t received_ns; /* when HELLO came, on the collector's clock; 0: it does not say */
 };
 int welcome_parse(const void *body, size_t n, struct welcome *out, char *error, size_t error_bytes);
 

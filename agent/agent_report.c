@@ -148,6 +148,12 @@ static void add_lists(cJSON *root, const struct target_result *result)
     }
 }
 
+void report_add_clock(cJSON *object, int64_t clock_offset_ns)
+{
+    if (clock_offset_ns != 0)
+        json_add_i64(object, "clock_offset_ns", clock_offset_ns);
+}
+
 void report_target(uint64_t agent, const struct target_result *result, struct buf *out)
 {
     cJSON *root = cJSON_CreateObject();
@@ -162,6 +168,7 @@ void report_target(uint64_t agent, const struct target_result *result, struct bu
         cJSON_AddStringToObject(root, "reason", result->reason);
     if (result->to_ns != 0)
         add_window(cJSON_AddObjectToObject(root, "window"), result->from_ns, result->to_ns);
+    report_add_clock(root, result->clock_offset_ns);
     add_lists(root, result);
     add_ledger(root, result);
     if (result->death.known) {
@@ -189,6 +196,7 @@ void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *
     cJSON_AddStringToObject(root, "labels", fired->process->labels);
     cJSON_AddStringToObject(root, "exe", fired->process->exe);
     json_add_u64(root, "at_ns", fired->at_ns);
+    report_add_clock(root, fired->clock_offset_ns);
     cJSON_AddStringToObject(root, "reason", fired->reason);
     json_add_u64(root, "pre_ms", fired->pre_ms);
     json_add_u64(root, "post_ms", fired->post_ms);
@@ -290,6 +298,7 @@ int target_result_read(struct target_result *result, const char *report, size_t 
             result->trigger = (enum trigger_type)type;
     }
     read_window(result, root);
+    result->clock_offset_ns = json_i64(&r, root, "", "clock_offset_ns", JSON_OPTIONAL, 0);
     int status = SKEIN_OK;
     const cJSON *item, *lost = member(member(root, "ledger"), "lost");
     cJSON_ArrayForEach(item, member(root, "partitions"))

@@ -30,6 +30,9 @@ enum trigger_type {
 };
 const char *trigger_text(enum trigger_type type);
 
+/* What is to be added to the report's times, which are the host's, for the collector's. */
+void report_add_clock(cJSON *object, int64_t clock_offset_ns);
+
 /* Adds "key": 16 hex digits of an agent id, or 32 of a process or capture. */
 void report_add_agent(cJSON *object, uint64_t agent);
 void report_add_id(cJSON *object, const char *key, const uint8_t bytes[16]);
@@ -52,6 +55,7 @@ struct target_result {
     const char *state;         /* "capturing", "uploading", "nothing", "failed" */
     char reason[256];          /* "" where there is none */
     uint64_t from_ns, to_ns;
+    int64_t clock_offset_ns;
     struct report_range *ranges; /* by epoch and sequence, apart from each other */
     size_t range_count;
     uint64_t events, lost[LOSS_REASONS];
@@ -79,6 +83,7 @@ struct fired_report {
     enum trigger_type trigger;
     const char *rule; /* or policy; NULL where none fired */
     uint64_t at_ns, pre_ms, post_ms;
+    int64_t clock_offset_ns;
     const char *reason;
 };
 

@@ -104,6 +104,7 @@ static void announce_fired(struct target *target)
                                  .at_ns = target->at_ns,
                                  .pre_ms = target->pre_ms,
                                  .post_ms = target->post_ms,
+                                 .clock_offset_ns = uplink_clock_offset(settings->uplink),
                                  .reason = target->reason};
     report_fired(settings->agent, &fired, &text);
     if (text.status == SKEIN_OK)
@@ -120,6 +121,7 @@ static void announce_progress(struct target *target)
     char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES], key[128];
     struct buf text = {0};
     target->result.state = "capturing";
+    target->result.clock_offset_ns = uplink_clock_offset(settings->uplink);
     report_target(settings->agent, &target->result, &text);
     if (text.status == SKEIN_OK) {
         id_text(target->capture.bytes, capture);
@@ -212,6 +214,7 @@ static void finish(struct target *target, const struct capture_job *job)
     target->result.death.signal = job->death.signal;
     target->result.death.status = job->death.status;
     target->result.death.known = job->death.known;
+    target->result.clock_offset_ns = uplink_clock_offset(settings->uplink);
     take_spool_losses(target);
     add_rest(target, job->to_ns);
     settle_state(target);

@@ -85,10 +85,11 @@ static int send_page(struct uplink *uplink, uint64_t agent, uint64_t version, si
                      size_t pages, const struct buf *items)
 {
     struct buf body = {0};
-    buf_printf(
-        &body,
-        "{\"agent\":\"%016llx\",\"kind\":\"processes\",\"version\":%llu,\"page\":%zu,\"pages\":%zu,\"processes\":[",
-        (unsigned long long)agent, (unsigned long long)version, page, pages);
+    buf_printf(&body,
+               "{\"agent\":\"%016llx\",\"kind\":\"processes\",\"version\":%llu,\"page\":%zu,"
+               "\"pages\":%zu,\"clock_offset_ns\":\"%lld\",\"processes\":[",
+               (unsigned long long)agent, (unsigned long long)version, page, pages,
+               (long long)uplink_clock_offset(uplink));
     buf_put(&body, items->data, items->len);
     buf_put(&body, "]}", 2);
     char key[64];

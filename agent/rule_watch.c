@@ -33,6 +33,7 @@ void watch_report(struct watch_item *watch)
     report_add_id(root, "process", watch->process->uid.bytes);
     cJSON_AddStringToObject(root, "health", words[watch->health]);
     json_add_u64(root, "since_ns", watch->since_ns);
+    report_add_clock(root, uplink_clock_offset(rules->settings.uplink));
     json_add_u64(root, "checks", watch->checks);
     json_add_u64(root, "failures", watch->failures);
     cJSON_AddStringToObject(root, "last_error", watch->last_error);

@@ -99,7 +99,9 @@ static uint64_t say_hello(struct uplink *uplink)
     cJSON_AddStringToObject(root, "labels", uplink->labels);
     json_add_u64(root, "heartbeat_ms", uplink->heartbeat_ns / MS);
     cJSON_AddNullToObject(root, "seal");
-    if (send_json(uplink, WIRE_HELLO, ++uplink->next_id, root) != SKEIN_OK)
+    struct clock_sample sample = {++uplink->next_id, clock_monotonic_ns(), clock_realtime_ns()};
+    uplink->hello = sample;
+    if (send_json(uplink, WIRE_HELLO, sample.id, root) != SKEIN_OK)
         return NOT_CONNECTED_WAIT_NS;
     uplink->hellos_unanswered++;
     return SECOND;
@@ -145,7 +147,7 @@ static void beat(struct uplink *uplink, uint64_t now_ns)
         redial(uplink);
         uplink->beats_unanswered = 0;
     }
-    struct heartbeat_sample sample = {++uplink->next_id, clock_monotonic_ns(), clock_realtime_ns()};
+    struct clock_sample sample = {++uplink->next_id, clock_monotonic_ns(), clock_realtime_ns()};
     cJSON *root = heartbeat_body(uplink, sample.sent_realtime_ns);
     (void)send_json(uplink, WIRE_HEARTBEAT, sample.id, root);
     uplink->beats[sample.id % 4] = sample;
@@ -291,34 +293,8 @@ static void go_hello(struct uplink *uplink)
     uplink->next_beat_ns = 0;
 }
 
-static void take_welcome(struct uplink *uplink, const struct wire_frame *frame)
-{
-    char why[160] = "";
-    struct welcome welcome;
-    if (welcome_parse(frame->body, frame->body_bytes, &welcome, why, sizeof why) != SKEIN_OK) {
-        malformed(uplink, "welcome", why);
-        return;
-    }
-    if (uplink->up || frame->id < uplink->hello_first_id || frame->id > uplink->next_id)
-        return; /* the answer to an older HELLO */
-    if (welcome.heartbeat_ms >= 50)
-        uplink->heartbeat_ns = welcome.heartbeat_ms * MS;
-    uplink->up = true;
-    uplink->beats_unanswered = 0;
-    uplink->next_beat_ns = 0; /* the first heartbeat goes at once: it measures the clock */
-    pthread_mutex_lock(&uplink->mutex);
-    uplink->counters.welcomes++;
-    struct outgoing *out;
-    TAILQ_FOREACH(out, &uplink->list, link)
-    out->next_ns = 0;
-    pthread_mutex_unlock(&uplink->mutex);
-    log_info("uplink", "connected to the collector", "control", uplink->control_address, NULL);
-    if (uplink->hooks.welcomed != NULL)
-        uplink->hooks.welcomed(uplink->hooks.context, welcome.rules_generation);
-}
-
 /* Of the last samples the one with the shortest round trip counts; its error is half of that. */
-static void estimate_offset(struct uplink *uplink, const struct heartbeat_sample *sample,
+static void estimate_offset(struct uplink *uplink, const struct clock_sample *sample,
                             uint64_t received_ns)
 {
     uint64_t round_trip = clock_monotonic_ns() - sample->sent_monotonic_ns;
@@ -340,6 +316,35 @@ static void estimate_offset(struct uplink *uplink, const struct heartbeat_sample
     __atomic_store_n(&uplink->clock_offset_ns, offset, __ATOMIC_RELAXED);
 }
 
+static void take_welcome(struct uplink *uplink, const struct wire_frame *frame)
+{
+    char why[160] = "";
+    struct welcome welcome;
+    if (welcome_parse(frame->body, frame->body_bytes, &welcome, why, sizeof why) != SKEIN_OK) {
+        malformed(uplink, "welcome", why);
+        return;
+    }
+    if (uplink->up || frame->id < uplink->hello_first_id || frame->id > uplink->next_id)
+        return; /* the answer to an older HELLO */
+    if (welcome.heartbeat_ms >= 50)
+        uplink->heartbeat_ns = welcome.heartbeat_ms * MS;
+    uplink->up = true;
+    uplink->beats_unanswered = 0;
+    uplink->next_beat_ns = 0;
+    /* Before the first command, whose times are the collector's. */
+    if (welcome.received_ns != 0 && frame->id == uplink->hello.id)
+        estimate_offset(uplink, &uplink->hello, welcome.received_ns);
+    pthread_mutex_lock(&uplink->mutex);
+    uplink->counters.welcomes++;
+    struct outgoing *out;
+    TAILQ_FOREACH(out, &uplink->list, link)
+    out->next_ns = 0;
+    pthread_mutex_unlock(&uplink->mutex);
+    log_info("uplink", "connected to the collector", "control", uplink->control_address, NULL);
+    if (uplink->hooks.welcomed != NULL)
+        uplink->hooks.welcomed(uplink->hooks.context, welcome.rules_generation);
+}
+
 static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *frame)
 {
     char why[160] = "";
@@ -348,7 +353,7 @@ static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *f
         malformed(uplink, "heartbeat ack", why);
         return;
     }
-    const struct heartbeat_sample *sample = &uplink->beats[frame->id % 4];
+    const struct clock_sample *sample = &uplink->beats[frame->id % 4];
     if (!uplink->up || sample->id != frame->id)
         return;
     uplink->beats_unanswered = 0;

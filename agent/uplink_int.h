@@ -44,7 +44,8 @@ struct upload {
     uint64_t sent_all_ns, not_before_ns;
 };
 
-struct heartbeat_sample {
+/* When HELLO or a heartbeat went, to compare with when the collector had it. */
+struct clock_sample {
     uint64_t id, sent_monotonic_ns, sent_realtime_ns;
 };
 
@@ -75,7 +76,7 @@ struct uplink {
     uint64_t next_beat_ns;
     uint32_t beats_unanswered;
     uint64_t last_answer_ns;
-    struct heartbeat_sample beats[4];
+    struct clock_sample hello, beats[4];
     struct {
         uint64_t round_trip_ns;
         int64_t offset_ns;

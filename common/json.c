@@ -233,6 +233,24 @@ uint64_t json_u64(struct json_reader *r, const cJSON *object, const char *path, 
     return otherwise;
 }
 
+int64_t json_i64(struct json_reader *r, const cJSON *object, const char *path, const char *key,
+                 bool required, int64_t otherwise)
+{
+    const cJSON *item = find(r, object, path, key, required);
+    if (!item)
+        return otherwise;
+    bool negative = cJSON_IsString(item) ? item->valuestring[0] == '-' : item->valuedouble < 0;
+    cJSON size = *item;
+    size.valuedouble = negative ? -item->valuedouble : item->valuedouble;
+    if (cJSON_IsString(item) && negative)
+        size.valuestring++;
+    uint64_t v;
+    if (item_value(&size, &v) && v <= INT64_MAX)
+        return negative ? -(int64_t)v : (int64_t)v;
+    fail(r, path, key, "must be a whole number of at most 63 bits, above 2^53 as a string");
+    return otherwise;
+}
+
 bool json_bool(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                bool otherwise)
 {
@@ -305,6 +323,17 @@ void json_add_u64(cJSON *object, const char *key, uint64_t v)
         return;
     }
     snprintf(digits, sizeof digits, "%" PRIu64, v);
+    cJSON_AddStringToObject(object, key, digits);
+}
+
+void json_add_i64(cJSON *object, const char *key, int64_t v)
+{
+    char digits[24];
+    if (v >= -(int64_t)EXACT_MAX && v <= (int64_t)EXACT_MAX) {
+        cJSON_AddNumberToObject(object, key, (double)v);
+        return;
+    }
+    snprintf(digits, sizeof digits, "%" PRId64, v);
     cJSON_AddStringToObject(object, key, digits);
 }
 

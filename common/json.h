@@ -35,6 +35,8 @@ const char *json_str(struct json_reader *r, const cJSON *object, const char *pat
                      bool required, const char *otherwise, size_t max_bytes);
 uint64_t json_u64(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                   bool required, uint64_t otherwise, uint64_t min, uint64_t max);
+int64_t json_i64(struct json_reader *r, const cJSON *object, const char *path, const char *key,
+                 bool required, int64_t otherwise);
 bool json_bool(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                bool otherwise);
 const cJSON *json_object(struct json_reader *r, const cJSON *object, const char *path,
@@ -49,6 +51,7 @@ void json_known(struct json_reader *r, const cJSON *object, const char *path,
 
 /* Adds an exact integer: a number up to 2^53, else a string of digits. */
 void json_add_u64(cJSON *object, const char *key, uint64_t v);
+void json_add_i64(cJSON *object, const char *key, int64_t v);
 
 /* Prints compactly and appends to b; frees nothing. Whole numbers up to 2^53 print as digits alone;
  * text comes out as valid UTF-8 whatever it holds. Failure is in b->status: SKEIN_NO_MEMORY, or

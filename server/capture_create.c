@@ -18,27 +18,23 @@
 #include "metrics.h"
 
 #define PROCESSES_PER_COMMAND 1000              /* agents take 1024 (docs/protocol.md) */
-#define OFFSET_TRUSTED_NS     INT64_C(50000000) /* a smaller estimate is mostly the message's delay */
 
 /* ---- commands ---- */
 
 static cJSON *capture_command(const struct capture *c, const struct capture_id *source,
-                              const struct fleet_agent *agent, cJSON *processes)
+                              cJSON *processes)
 {
     char id[ID_TEXT_BYTES];
-    int64_t offset = agent->clock_offset_ns;
-    if (offset < OFFSET_TRUSTED_NS && offset > -OFFSET_TRUSTED_NS)
-        offset = 0;
     cJSON *body = cJSON_CreateObject();
     id_text(source->bytes, id);
     cJSON_AddStringToObject(body, "kind", "capture");
     cJSON_AddStringToObject(body, "capture", id);
-    json_add_u64(body, "at_ns", (uint64_t)((int64_t)c->at_ns - offset));
+    json_add_u64(body, "at_ns", c->at_ns);
     json_add_u64(body, "pre_ms", c->pre_ms);
     json_add_u64(body, "post_ms", c->post_ms);
     if (c->stream_ms > 0)
         json_add_u64(body, "stream_ms", c->stream_ms);
-    json_add_u64(body, "deadline_ns", (uint64_t)((int64_t)c->deadline_ns - offset));
+    json_add_u64(body, "deadline_ns", c->deadline_ns);
     cJSON_AddItemToObject(body, "processes", processes);
     return body;
 }
@@ -93,7 +89,7 @@ static int send_some(struct capture_engine *e, struct capture *c, struct fleet_a
     *at = t;
     if (*count > 0)
         return fleet_command(e->fleet, agent->id, source, c->deadline_ns,
-                             capture_command(c, source, agent, processes));
+                             capture_command(c, source, processes));
     cJSON_Delete(processes);
     return SKEIN_OK;
 }

@@ -58,6 +58,16 @@ static uint64_t time_ns(struct json_reader *r, const cJSON *o, const char *path,
     return json_u64(r, o, path, key, JSON_OPTIONAL, 0, 0, UINT64_C(1) << 62);
 }
 
+/* The same of a report, on the collector's clock: its own are the host's. */
+static uint64_t host_time_ns(struct json_reader *r, const cJSON *report, const cJSON *o,
+                             const char *path, const char *key)
+{
+    const uint64_t host_ns = time_ns(r, o, path, key);
+    const __int128 ns =
+        (__int128)host_ns + json_i64(r, report, "", "clock_offset_ns", JSON_OPTIONAL, 0);
+    return host_ns == 0 || ns < 0 ? 0 : ns > INT64_C(1) << 62 ? UINT64_C(1) << 62 : (uint64_t)ns;
+}
+
 static uint64_t agent_get(struct json_reader *r, const cJSON *o)
 {
     uint64_t agent = 0;
@@ -152,7 +162,8 @@ static void *array_new(struct json_reader *r, const cJSON *array, size_t item_by
     return items;
 }
 
-static void process_get(struct json_reader *r, const cJSON *o, struct control_process *p)
+static void process_get(struct json_reader *r, const cJSON *report, const cJSON *o,
+                        struct control_process *p)
 {
     const char *path = "processes[]";
     id_get(r, o, path, "process", p->uid.bytes);
@@ -162,8 +173,8 @@ static void process_get(struct json_reader *r, const cJSON *o, struct control_pr
     p->exe = json_str(r, o, path, "exe", JSON_OPTIONAL, "", CONTROL_NAME_MAX);
     p->mode = json_str(r, o, path, "mode", JSON_OPTIONAL, "", 15);
     p->live = strcmp(json_str(r, o, path, "state", JSON_OPTIONAL, "live", 15), "live") == 0;
-    p->start_ns = time_ns(r, o, path, "start_ns");
-    p->attached_ns = time_ns(r, o, path, "attached_ns");
+    p->start_ns = host_time_ns(r, report, o, path, "start_ns");
+    p->attached_ns = host_time_ns(r, report, o, path, "attached_ns");
     p->ring_bytes = number(r, o, path, "ring_bytes");
     p->used_bytes = number(r, o, path, "used_bytes");
     p->bytes_per_s = number(r, o, path, "bytes_per_s");
@@ -185,7 +196,7 @@ static void processes_get(struct json_reader *r, const cJSON *json, struct contr
     cJSON_ArrayForEach(item, array)
     {
         if (r->error[0] == '\0' && cJSON_IsObject(item))
-            process_get(r, item, &out->items[i++]);
+            process_get(r, json, item, &out->items[i++]);
         else
             fail(r, "", "processes", "must hold objects");
     }
@@ -216,7 +227,7 @@ static void fired_get(struct json_reader *r, const cJSON *json, struct control_f
     out->service = json_str(r, json, "", "service", JSON_OPTIONAL, "", 127);
     out->labels = labels_of(r, json, "");
     out->exe = json_str(r, json, "", "exe", JSON_OPTIONAL, "", CONTROL_NAME_MAX);
-    out->at_ns = time_ns(r, json, "", "at_ns");
+    out->at_ns = host_time_ns(r, json, json, "", "at_ns");
     out->pre_ms = json_u64(r, json, "", "pre_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     out->post_ms = json_u64(r, json, "", "post_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     bool sample = strcmp(out->trigger, "policy") == 0;
@@ -269,7 +280,8 @@ static void target_lists_get(struct json_reader *r, const cJSON *json, struct co
         if (r->error[0] != '\0')
             return;
         out->gaps[i++] = (struct control_gap){
-            time_ns(r, item, "gaps[]", "from_ns"), time_ns(r, item, "gaps[]", "to_ns"),
+            host_time_ns(r, json, item, "gaps[]", "from_ns"),
+            host_time_ns(r, json, item, "gaps[]", "to_ns"),
             json_str(r, item, "gaps[]", "reason", JSON_OPTIONAL, "unknown", 63)};
     }
 }
@@ -317,8 +329,8 @@ int control_target_get(const cJSON *json, struct control_target *out, char *erro
     const cJSON *window = json_object(&r, json, "", "window", JSON_OPTIONAL);
     if (window != NULL) {
         out->has_window = true;
-        out->from_ns = time_ns(&r, window, "window", "from_ns");
-        out->to_ns = time_ns(&r, window, "window", "to_ns");
+        out->from_ns = host_time_ns(&r, json, window, "window", "from_ns");
+        out->to_ns = host_time_ns(&r, json, window, "window", "to_ns");
     }
     const cJSON *death = json_object(&r, json, "", "death", JSON_OPTIONAL);
     if (death != NULL) {
@@ -351,7 +363,7 @@ static void rule_get(struct json_reader *r, const cJSON *json, struct control_ru
     out->health = json_str(r, json, "", "health", JSON_REQUIRED, "", 15);
     out->last_error = json_str(r, json, "", "last_error", JSON_OPTIONAL, "", CONTROL_WORDS_MAX);
     id_get(r, json, "", "process", out->process.bytes);
-    out->since_ns = time_ns(r, json, "", "since_ns");
+    out->since_ns = host_time_ns(r, json, json, "", "since_ns");
     out->checks = number(r, json, "", "checks");
     out->failures = number(r, json, "", "failures");
     out->fired = number(r, json, "", "fired");

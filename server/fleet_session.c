@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "fleet_int.h"
+#include "json.h"
 #include "log.h"
 #include "metrics.h"
 
@@ -152,6 +153,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
 {
     struct control_hello hello;
     char error[256], collector[AGENT_TEXT_BYTES], id[AGENT_TEXT_BYTES];
+    uint64_t received_ns = clock_realtime_ns();
     if (control_hello_get(json, &hello, error, sizeof error) != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         fleet_answer_error(f, peer, WIRE_ERROR, frame->id, error);
@@ -187,6 +189,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
                             f->hooks.rules_generation != NULL
                                 ? (double)f->hooks.rules_generation(f->hooks.context)
                                 : 0);
+    json_add_u64(welcome, "received_ns", received_ns);
     cJSON_AddNullToObject(welcome, "seal");
     fleet_answer(f, peer, WIRE_WELCOME, frame->id, welcome);
     fleet_drop_agent_commands(f, agent); /* P-7 */

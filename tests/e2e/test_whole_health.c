@@ -2,8 +2,7 @@
  *
  * Health rules of each kind beside the real daemons: the target of the check begins to fail while
  * the collector is down, the agent captures at once by itself, and the capture with its partitions
- * is at the collector once that is back. What happened before a readiness check failed, on the
- * instance that failed and beside it. And a hundred services that one request captures.
+ * is at the collector once that is back. And a hundred services that one request captures.
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -235,98 +234,6 @@ START_TEST(checks_that_fail_while_the_collector_is_down_are_captured_at_once)
 }
 END_TEST
 
-/* ---- neighbours ---- */
-
-enum { NEIGHBOURS = 2 }; /* another instance, and what both use */
-
-static void readiness_put(const struct whole *w, pid_t pid, const char *port)
-{
-    struct buf body = {0}, answer = {0};
-    buf_printf(&body,
-               "{\"selector\":\"pid=%d\",\"when\":{\"health\":{\"every_ms\":200,"
-               "\"timeout_ms\":5000,\"failures\":2,\"http\":{\"url\":\"http://127.0.0.1:%s/\"}}},"
-               "\"capture\":{\"pre_ms\":10000,\"post_ms\":0,\"include\":\"service in (web,db)\"}}",
-               (int)pid, port);
-    buf_put_u8(&body, 0);
-    int status = whole_http(w, "PUT", "/api/v1/rules/check-http", (const char *)body.data, &answer);
-    ck_assert_msg(status == 201, "%d %.*s", status, (int)answer.len,
-                  answer.data ? (const char *)answer.data : "");
-    buf_fini(&body);
-    buf_fini(&answer);
-}
-
-struct fired_wait {
-    const struct whole *w;
-    char capture[ID_TEXT_BYTES];
-};
-
-static bool has_fired(void *context)
-{
-    struct fired_wait *wait = context;
-    cJSON *rule = whole_get(wait->w, "/api/v1/rules/check-http");
-    const cJSON *state = cJSON_GetObjectItemCaseSensitive(rule, "state");
-    const cJSON *last = cJSON_GetObjectItemCaseSensitive(state, "last_capture");
-    if (cJSON_IsString(last))
-        (void)snprintf(wait->capture, sizeof wait->capture, "%s", last->valuestring);
-    cJSON_Delete(rule);
-    return wait->capture[0] != '\0';
-}
-
-/* What the target wrote in the window, without a hole. */
-static void target_check(const struct whole *w, const char *capture, const cJSON *target)
-{
-    char path[160];
-    struct buf bytes = {0};
-    struct tally tally;
-    ck_assert_str_eq(whole_str(target, "status"), "complete");
-    (void)snprintf(path, sizeof path, "/api/v1/captures/%s/trace?process=%s", capture,
-                   whole_str(target, "process"));
-    ck_assert_int_eq(whole_http(w, "GET", path, NULL, &bytes), 200);
-    tally_trace(&bytes, &tally);
-    ck_assert_uint_gt(tally.events, 0);
-    ck_assert_uint_eq(tally.threads[0].holes, 0);
-    buf_fini(&bytes);
-}
-
-START_TEST(failing_readiness_captures_what_came_before_it_and_its_neighbours)
-{
-    static const char *const services[NEIGHBOURS + 1] = {"web", "web", "db"};
-    struct whole w;
-    struct load loads[NEIGHBOURS + 1];
-    struct subject ready;
-    whole_init(&w, NULL, NULL);
-    whole_collector_start(&w);
-    whole_agent_start(&w);
-    for (int i = 0; i <= NEIGHBOURS; i++) {
-        struct load_options options = {
-            .service = services[i], .threads = 1, .burst = 5, .pause_us = 1000};
-        load_start(&w, &options, &loads[i]);
-        load_wait_attached(&loads[i]);
-    }
-    whole_wait_live(&w, "pid", NEIGHBOURS + 1);
-    subject_start(&w, "http", &ready);
-    readiness_put(&w, loads[0].pid, ready.where);
-    struct rule_wait passing = {&w, "http"};
-    ck_assert_msg(wait_until(is_passing, &passing, 0), "does not pass: see %s", w.folder);
-    load_wait_events(&loads[0], 55000); /* five a millisecond at most: more than ten seconds */
-    subject_fail(&ready);
-    struct fired_wait fired = {.w = &w};
-    ck_assert_msg(wait_until(has_fired, &fired, 0), "does not fire: see %s", w.folder);
-    cJSON *capture = whole_capture_final(&w, fired.capture);
-    const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(capture, "verdict"), *target;
-    ck_assert_msg(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(verdict, "complete")), "%s: see %s",
-                  whole_str(verdict, "text"), w.folder);
-    ck_assert_int_eq((int)whole_number(capture, "pre_ms"), 10000);
-    const cJSON *targets = cJSON_GetObjectItemCaseSensitive(capture, "targets");
-    ck_assert_int_eq(cJSON_GetArraySize(targets), NEIGHBOURS + 1);
-    cJSON_ArrayForEach(target, targets) target_check(&w, fired.capture, target);
-    cJSON_Delete(capture);
-    for (int i = 0; i <= NEIGHBOURS; i++)
-        load_free(&loads[i]);
-    whole_fini(&w);
-}
-END_TEST
-
 START_TEST(a_hundred_services_are_captured_by_one_request)
 {
     struct whole w;
@@ -368,6 +275,5 @@ int main(int argc, char **argv)
         return listener_main(argv[2], argv[3]);
     return suite_run(suite_of("whole_health",
                               checks_that_fail_while_the_collector_is_down_are_captured_at_once,
-                              failing_readiness_captures_what_came_before_it_and_its_neighbours,
                               a_hundred_services_are_captured_by_one_request, NULL));
 }

@@ -109,8 +109,8 @@ static void take_control(struct fake_collector *fake, const struct wire_frame *f
         fake->counters.hellos++;
         snprintf(text, sizeof text,
                  "{\"collector\":\"fake\",\"lease_ms\":30000,\"heartbeat_ms\":%" PRIu64
-                 ",\"rules_generation\":0,\"seal\":null}",
-                 fake->heartbeat_ms);
+                 ",\"rules_generation\":0,\"received_ns\":\"%" PRIu64 "\",\"seal\":null}",
+                 fake->heartbeat_ms, clock_realtime_ns() + (uint64_t)fake->offset_ns);
         send_text(fake, peer, WIRE_WELCOME, frame->id, text);
         break;
     case WIRE_HEARTBEAT:

@@ -70,12 +70,22 @@ void whole_init(struct whole *w, const char *collector_more, const char *agent_m
     whole_configure(w);
 }
 
+void whole_join(struct whole *w, const struct whole *other, long skew_s)
+{
+    *w = *other;
+    w->collector = w->agent = 0;
+    w->skew_s = skew_s;
+    w->folder = temp_dir_new();
+    w->socket = whole_path(w, "agent.sock");
+    whole_configure(w);
+}
+
 static pid_t daemon_spawn(const struct whole *w, const char *program, const char *config,
-                          const char *log)
+                          const char *log, const char *const *env)
 {
     char *config_path = whole_path(w, config), *log_path = whole_path(w, log);
     const char *argv[] = {program, "--config", config_path, NULL};
-    struct spawn_options options = {.out_file = log_path};
+    struct spawn_options options = {.out_file = log_path, .env = env};
     pid_t pid = spawn(argv, &options);
     free(config_path);
     free(log_path);
@@ -89,7 +99,7 @@ static bool collector_answers(void *context)
 
 void whole_collector_start(struct whole *w)
 {
-    w->collector = daemon_spawn(w, WHOLE_SKEIND, "collector.json", "collector.log");
+    w->collector = daemon_spawn(w, WHOLE_SKEIND, "collector.json", "collector.log", NULL);
     ck_assert_msg(wait_until(collector_answers, w, 0), "no collector: see %s", w->folder);
 }
 
@@ -104,7 +114,14 @@ static bool agent_answers(void *context)
 
 void whole_agent_spawn(struct whole *w)
 {
-    w->agent = daemon_spawn(w, WHOLE_AGENT, "agent.json", "agent.log");
+    char skew[64], asan[256];
+    const char *given = getenv("ASAN_OPTIONS");
+    (void)snprintf(skew, sizeof skew, "SKEIN_TEST_SKEW_S=%ld", w->skew_s);
+    /* What is preloaded comes before the sanitizer, which does not like that. */
+    (void)snprintf(asan, sizeof asan, "ASAN_OPTIONS=%s%sverify_asan_link_order=0",
+                   given ? given : "", given ? ":" : "");
+    const char *const env[] = {"LD_PRELOAD=" WHOLE_SKEW, skew, asan, NULL};
+    w->agent = daemon_spawn(w, WHOLE_AGENT, "agent.json", "agent.log", w->skew_s ? env : NULL);
 }
 
 void whole_agent_start(struct whole *w)

@@ -145,16 +145,21 @@ static void push_health_rule(unsigned post_ms)
     push_rule(check, post_ms);
 }
 
-static void command_capture(const char *capture, const char *process, unsigned post_ms)
+static void command_capture_at(const char *capture, const char *process, unsigned post_ms,
+                               uint64_t at_ns)
 {
     char text[512];
     snprintf(text, sizeof text,
              "{\"command\":\"c-%s\",\"kind\":\"capture\",\"capture\":\"%s\",\"at_ns\":\"%" PRIu64
              "\",\"pre_ms\":5000,\"post_ms\":%u,"
              "\"deadline_ns\":\"%" PRIu64 "\",\"processes\":[\"%s\"]}",
-             capture, capture, clock_realtime_ns(), post_ms, clock_realtime_ns() + 60000000000u,
-             process);
+             capture, capture, at_ns, post_ms, at_ns + 60000000000u, process);
     ck_assert_uint_ne(fake_command(fake, text), 0);
+}
+
+static void command_capture(const char *capture, const char *process, unsigned post_ms)
+{
+    command_capture_at(capture, process, post_ms, clock_realtime_ns());
 }
 
 static void check_partition(size_t n, uint64_t min_events)
@@ -199,6 +204,26 @@ START_TEST(a_capture_on_command_is_uploaded_and_reported)
     struct fake_counters c;
     fake_count(fake, &c);
     ck_assert_uint_eq(c.stored, 1);
+}
+END_TEST
+
+/* Its clock is an hour behind, which it knows with the answer to its HELLO. */
+START_TEST(the_first_command_is_by_the_collectors_clock)
+{
+    const uint64_t hour_ns = UINT64_C(3600000000000);
+    char id[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    ck_assert_int_eq(spawn_stop(agent, SIGTERM, 0), 0);
+    fake_clock_offset(fake, (int64_t)hour_ns);
+    struct fake_counters c;
+    fake_count(fake, &c);
+    start_agent();
+    FAKE_WAIT(fake, hellos, c.hellos + 1);
+    command_capture_at(capture_a, id, 0, clock_realtime_ns() + hour_ns);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"",
+                                      "\"clock_offset_ns\":3")));
+    fake_wait_stored(fake, 1);
 }
 END_TEST
 
@@ -670,6 +695,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 110);
     tcase_add_test(tc, a_capture_on_command_is_uploaded_and_reported);
+    tcase_add_test(tc, the_first_command_is_by_the_collectors_clock);
     tcase_add_test(tc, an_unknown_process_is_reported_as_failed);
     tcase_add_test(tc, stop_ends_the_post_window_at_once);
     tcase_add_test(tc, a_failing_check_is_captured_without_the_collector);

@@ -49,6 +49,27 @@ START_TEST(a_target_report_says_what_there_is)
 }
 END_TEST
 
+START_TEST(what_was_journalled_keeps_its_clock)
+{
+    struct target_result result = {.capture = capture,
+                                   .process = process,
+                                   .state = "capturing",
+                                   .from_ns = 10,
+                                   .to_ns = 20,
+                                   .clock_offset_ns = -600000000000};
+    struct target_result read = {.state = "failed"};
+    struct buf out = {0};
+    report_target(1, &result, &out);
+    ck_assert_int_eq(target_result_read(&read, (const char *)out.data, out.len), SKEIN_OK);
+    ck_assert_ptr_nonnull(strstr(text_of(&out), "\"clock_offset_ns\":-600000000000"));
+    ck_assert_int_eq(read.clock_offset_ns, result.clock_offset_ns);
+    ck_assert_uint_eq(read.to_ns, 20);
+    buf_fini(&out);
+    target_result_fini(&read);
+    target_result_fini(&result);
+}
+END_TEST
+
 START_TEST(very_many_gaps_still_fit_one_message)
 {
     struct target_result result = {.capture = capture, .process = process, .state = "nothing"};
@@ -241,9 +262,9 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of(
-        "agent report", a_target_report_says_what_there_is, very_many_gaps_still_fit_one_message,
-        a_lost_partition_is_counted_once, a_report_that_is_read_again_says_the_same,
-        every_trigger_survives_an_agents_restart,
+        "agent report", a_target_report_says_what_there_is, what_was_journalled_keeps_its_clock,
+        very_many_gaps_still_fit_one_message, a_lost_partition_is_counted_once,
+        a_report_that_is_read_again_says_the_same, every_trigger_survives_an_agents_restart,
         neighbours_are_one_range_in_whatever_order_they_come,
         commands_are_read_with_integers_in_both_forms, a_command_that_is_refused_can_be_answered,
         acknowledgements_say_yes_or_why_not, NULL));

@@ -116,6 +116,35 @@ START_TEST(failures_name_path_and_expectation)
 }
 END_TEST
 
+START_TEST(signed_numbers_are_exact_in_both_directions)
+{
+    static const int64_t values[] = {
+        0, -1, 7, -(INT64_C(1) << 53), (INT64_C(1) << 53) + 1, -INT64_MAX, INT64_MAX};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        struct json_reader r = {""};
+        struct buf text = {0};
+        char why[160];
+        cJSON *o = cJSON_CreateObject();
+        json_add_i64(o, "n", values[i]);
+        json_print(o, &text);
+        cJSON_Delete(o);
+        o = json_parse((const char *)text.data, text.len, why, sizeof why);
+        ck_assert_int_eq(json_i64(&r, o, "", "n", JSON_REQUIRED, 3), values[i]);
+        ck_assert_str_eq(r.error, "");
+        cJSON_Delete(o);
+        buf_fini(&text);
+    }
+    cJSON *o = parse("{\"a\":-1.5,\"b\":\"--1\",\"c\":\"\",\"d\":\"-\",\"e\":true,"
+                     "\"f\":\"-9223372036854775808\",\"g\":-1e300}");
+    for (const char *key = "abcdefg"; *key != '\0'; key++) {
+        struct json_reader r = {""};
+        ck_assert_int_eq(json_i64(&r, o, "", (char[]){*key, '\0'}, JSON_OPTIONAL, 3), 3);
+        ck_assert_str_ne(r.error, "");
+    }
+    cJSON_Delete(o);
+}
+END_TEST
+
 START_TEST(first_failure_stays)
 {
     cJSON *o = parse("{}");
@@ -219,6 +248,7 @@ int main(void)
     return suite_run(suite_of(
         "json", wrong_json_names_the_place, an_escaped_backslash_does_not_hide_a_u0000,
         levels_are_bounded, members_are_read_by_type, failures_name_path_and_expectation,
-        first_failure_stays, unknown_keys_list_the_known, integers_are_exact_both_ways,
-        text_is_escaped_and_valid_utf8, printing_round_trips, what_json_cannot_say_is_null, NULL));
+        signed_numbers_are_exact_in_both_directions, first_failure_stays,
+        unknown_keys_list_the_known, integers_are_exact_both_ways, text_is_escaped_and_valid_utf8,
+        printing_round_trips, what_json_cannot_say_is_null, NULL));
 }

@@ -57,6 +57,36 @@ START_TEST(target_report_is_read_whole)
 }
 END_TEST
 
+START_TEST(times_of_reports_become_the_collectors)
+{
+    struct control_report r;
+    char error[256];
+    cJSON *json = parse("{\"agent\":\"00000000000000ff\",\"kind\":\"target\",\"capture\":\"" ID
+                        "\",\"process\":\"" ID "\",\"state\":\"uploading\","
+                        "\"window\":{\"from_ns\":\"1790000000000000000\",\"to_ns\":5},"
+                        "\"clock_offset_ns\":-600000000000,"
+                        "\"gaps\":[{\"from_ns\":600000000001,\"to_ns\":0}]}");
+    ck_assert_int_eq(control_report_get(json, &r, error, sizeof error), SKEIN_OK);
+    ck_assert_uint_eq(r.target.from_ns, UINT64_C(1789999400000000000));
+    ck_assert_uint_eq(r.target.to_ns, 0); /* not before 1970 */
+    ck_assert_uint_eq(r.target.gaps[0].from_ns, 1);
+    ck_assert_uint_eq(r.target.gaps[0].to_ns, 0);
+    control_report_fini(&r);
+    cJSON_Delete(json);
+    json = parse("{\"agent\":\"00000000000000ff\",\"kind\":\"fired\",\"capture\":\"" ID
+                 "\",\"process\":\"" ID "\",\"trigger\":\"crash\","
+                 "\"at_ns\":\"1790000000000000000\",\"clock_offset_ns\":600000000000}");
+    ck_assert_int_eq(control_report_get(json, &r, error, sizeof error), SKEIN_OK);
+    ck_assert_uint_eq(r.fired.at_ns, UINT64_C(1790000600000000000));
+    control_report_fini(&r);
+    cJSON_Delete(json);
+    expect_refused("{\"agent\":\"00000000000000ff\",\"kind\":\"fired\",\"capture\":\"" ID
+                   "\",\"process\":\"" ID "\",\"trigger\":\"crash\",\"at_ns\":1,"
+                   "\"clock_offset_ns\":\"now\"}",
+                   "clock_offset_ns");
+}
+END_TEST
+
 START_TEST(wrong_reports_are_refused_with_the_path)
 {
     expect_refused("{}", "agent");
@@ -122,5 +152,6 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of("control_msg", target_report_is_read_whole,
+                              times_of_reports_become_the_collectors,
                               wrong_reports_are_refused_with_the_path, agent_ids_round_trip, NULL));
 }
