@@ -17,7 +17,7 @@
 #include "log.h"
 #include "metrics.h"
 
-#define PROCESSES_PER_COMMAND 1000              /* agents take 1024 (docs/protocol.md) */
+#define PROCESSES_PER_COMMAND 1000 /* agents take 1024 (docs/protocol.md) */
 
 /* ---- commands ---- */
 
