@@ -11,6 +11,7 @@
 
 #include "agent_int.h"
 #include "checks.h"
+#include "clock.h"
 #include "durable.h"
 #include "http_client.h"
 
@@ -158,7 +159,7 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = loop_new(&agent->loop);
     if (status == SKEIN_OK)
-        status = host_page_new(agent->state.epoch << 32, &agent->host_page);
+        status = host_page_new(clock_boottime_ns() / 1000, &agent->host_page);
     if (status == SKEIN_OK)
         status = open_spool(agent, error, error_bytes);
     if (status == SKEIN_OK)

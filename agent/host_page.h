@@ -11,7 +11,8 @@
 
 struct host_page_owner;
 
-/* first_generation must be above any that an earlier agent of this boot used: epoch << 32. */
+/* first_generation must be above any that an earlier agent of this boot used, also one whose state
+ * is lost: rings that live on hold records of those. */
 int host_page_new(uint64_t first_generation, struct host_page_owner **out);
 void host_page_free(struct host_page_owner **owner);
 int host_page_fd(const struct host_page_owner *owner); /* to hand to producers: read-only there */

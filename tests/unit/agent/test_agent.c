@@ -84,17 +84,38 @@ static bool is_traced(void *context)
     return access(traced_path, F_OK) == 0;
 }
 
-/* The subject's id, from a process list that shows it live, once there is something to capture: a
+struct listed {
+    char id[ID_TEXT_BYTES], other[ID_TEXT_BYTES]; /* other: one that is not meant */
+};
+
+/* Whether the newest process list that shows the subject live has another id for it. */
+static bool is_listed(void *context)
+{
+    struct listed *listed = context;
+    char *text = fake_report(
+        fake, WORDS("\"kind\":\"processes\"", "\"service\":\"redis\"", "\"state\":\"live\""));
+    char *at = text != NULL ? strstr(text, "\"process\":\"") : NULL;
+    if (at != NULL)
+        snprintf(listed->id, sizeof listed->id, "%s", at + strlen("\"process\":\""));
+    free(text);
+    return at != NULL && strcmp(listed->id, listed->other) != 0;
+}
+
+/* Makes `id` that of the subject, another than it was, once there is something to capture: a
  * subject that has not run since it attached has no records. */
+static void wait_attached_anew(char id[ID_TEXT_BYTES])
+{
+    struct listed listed = {.id = ""};
+    snprintf(listed.other, sizeof listed.other, "%s", id);
+    ck_assert_msg(wait_until(is_traced, NULL, support_deadline_ms()), "the subject traces nothing");
+    ck_assert_msg(wait_until(is_listed, &listed, support_deadline_ms()), "it is not listed");
+    snprintf(id, ID_TEXT_BYTES, "%s", listed.id);
+}
+
 static void wait_attached(char id[ID_TEXT_BYTES])
 {
-    ck_assert_msg(wait_until(is_traced, NULL, support_deadline_ms()), "the subject traces nothing");
-    char *text = fake_wait_report(
-        fake, WORDS("\"kind\":\"processes\"", "\"service\":\"redis\"", "\"state\":\"live\""));
-    char *at = strstr(text, "\"process\":\"");
-    ck_assert_ptr_nonnull(at);
-    snprintf(id, ID_TEXT_BYTES, "%s", at + strlen("\"process\":\""));
-    free(text);
+    id[0] = '\0';
+    wait_attached_anew(id);
 }
 
 static int listen_health(void)
@@ -619,6 +640,48 @@ START_TEST(a_command_right_after_a_restart_waits_for_the_service_to_come_back)
 }
 END_TEST
 
+/* Captures all that there is of the process; how many events that is. */
+static uint64_t capture_all(const char *process, unsigned n)
+{
+    char text[512], capture[ID_TEXT_BYTES], why[160];
+    uint64_t events = 0, now = clock_realtime_ns();
+    snprintf(capture, sizeof capture, "%032x", n);
+    snprintf(text, sizeof text,
+             "{\"command\":\"c-%u\",\"kind\":\"capture\",\"capture\":\"%s\",\"at_ns\":\"%" PRIu64
+             "\",\"pre_ms\":600000,\"post_ms\":0,\"deadline_ns\":\"%" PRIu64
+             "\",\"processes\":[\"%s\"]}",
+             n, capture, now, now + 60000000000u, process);
+    ck_assert_uint_ne(fake_command(fake, text), 0);
+    char *report =
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture, "\"state\":\"uploading\""));
+    cJSON *json = json_parse(report, strlen(report), why, sizeof why), *range;
+    cJSON_ArrayForEach(range, cJSON_GetObjectItem(json, "partitions")) events +=
+        (uint64_t)cJSON_GetNumberValue(cJSON_GetObjectItem(range, "events"));
+    cJSON_Delete(json);
+    free(report);
+    return events;
+}
+
+/* As in a container without a disk of its own: the rings still hold what was traced before. */
+START_TEST(an_agent_that_lost_its_state_finds_what_the_rings_hold)
+{
+    char id[ID_TEXT_BYTES], *state = path_join(folder, "state"), *lost = path_join(folder, "lost");
+    start_subject();
+    wait_attached(id);
+    unsigned n = 1;
+    uint64_t first = capture_all(id, n), last = first;
+    while (last < first + 3000) /* each ends a generation */
+        last = capture_all(id, ++n);
+    ck_assert_int_eq(spawn_stop(agent, SIGKILL, 0), 128 + SIGKILL);
+    ck_assert_int_eq(rename(state, lost), 0);
+    start_agent();
+    wait_attached_anew(id);
+    ck_assert_uint_ge(capture_all(id, ++n), last);
+    free(state);
+    free(lost);
+}
+END_TEST
+
 START_TEST(garbage_on_its_socket_leaves_it_serving)
 {
     for (int i = 0; i < 300; i++) {
@@ -714,6 +777,7 @@ int main(void)
     tcase_add_test(tc, a_stream_ends_with_its_process);
     tcase_add_test(tc, a_stream_that_a_killed_agent_left_lists_all_it_brought);
     tcase_add_test(tc, a_command_right_after_a_restart_waits_for_the_service_to_come_back);
+    tcase_add_test(tc, an_agent_that_lost_its_state_finds_what_the_rings_hold);
     tcase_add_test(tc, garbage_on_its_socket_leaves_it_serving);
     tcase_add_test(tc, sigterm_ends_captures_and_drains);
     tcase_add_test(tc, sighup_reads_the_file_again);
