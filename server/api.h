@@ -8,7 +8,6 @@
 
 #include "collector.h"
 #include "http.h"
-#include "process_labels.h"
 
 /* api_agents.c */
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p); /* locked */
@@ -57,16 +56,6 @@ bool api_once(struct http_exchange *x, const cJSON *body, const char *what,
 /* Answers 422 or 409 for capture_create's statuses that are about the key; false for others. */
 bool api_once_refused(struct http_exchange *x, int status);
 
-/* ---- api_sees.c: what a confined principal may see ---- */
-
-bool api_is_confined(const struct http_exchange *x);
-bool api_sees_labels(const struct http_exchange *x, const struct process_labels *labels);
-/* A capture (of GET, with targets) with what the principal may see of it. Takes json. */
-cJSON *api_capture_shown(const struct collector *c, const struct http_exchange *x,
-                         const struct capture_id *id, cJSON *json, bool with_targets);
-/* Whether one of its targets may be seen. */
-bool api_sees_capture(const struct collector *c, const struct http_exchange *x,
-                      const struct capture_id *id);
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given);
 
 /* "<number>-<rest>": *rest points into the parameter. *given false where there is none. */

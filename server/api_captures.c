@@ -11,6 +11,7 @@
 #include "api_handlers.h"
 #include "catalog_capture.h"
 #include "json.h"
+#include "process_labels.h"
 #include "trace_stream.h"
 
 #define SCAN_PAGE 200
@@ -92,11 +93,10 @@ static cJSON *listing_json(struct collector *c, const struct http_exchange *x,
 {
     cJSON *json;
     char error[64];
-    if (!api_is_confined(x))
+    if (http_principal(x)->selector == NULL)
         return json_parse(l->listing, strlen(l->listing), error, sizeof error);
-    if (capture_get(c->captures, &l->id, &json) != SKEIN_OK)
-        return NULL;
-    return api_capture_shown(c, x, &l->id, json, false);
+    capture_get(c->captures, &l->id, http_principal(x)->selector, false, &json);
+    return json;
 }
 
 /* Fills items with at most `limit` captures. Returns SKEIN_OK; *more tells whether older ones are
@@ -196,8 +196,8 @@ void api_captures_get(void *context, struct http_exchange *x)
     cJSON *json;
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
         return;
-    if (api_sees_capture(c, x, &id) && capture_get(c->captures, &id, &json) == SKEIN_OK)
-        http_reply_json(x, 200, api_capture_shown(c, x, &id, json, true));
+    if (capture_get(c->captures, &id, http_principal(x)->selector, true, &json) == SKEIN_OK)
+        http_reply_json(x, 200, json);
     else
         api_no_capture(x);
 }
@@ -212,7 +212,7 @@ void api_captures_stop(void *context, struct http_exchange *x)
     int status = capture_stop(c->captures, &id, http_principal(x)->selector, &json);
     api_audit_id(x, "capture.stop", id.bytes, status, NULL);
     if (status == SKEIN_OK)
-        http_reply_json(x, 202, api_capture_shown(c, x, &id, json, true));
+        http_reply_json(x, 202, json);
     else
         api_no_change(x, status, "the stop could not be saved");
 }
@@ -324,7 +324,7 @@ void api_captures_trace(void *context, struct http_exchange *x)
         http_problem(x, 400, "format", "must be skein or perfetto");
         return;
     }
-    if (!capture_exists(c->captures, &id) || !api_sees_capture(c, x, &id)) {
+    if (!capture_exists(c->captures, &id, http_principal(x)->selector)) {
         api_no_capture(x);
         return;
     }

@@ -149,7 +149,7 @@ static void create(struct collector *c, struct http_exchange *x, struct capture_
         id_text(id.bytes, text);
         snprintf(location, sizeof location, "/api/v1/captures/%s", text);
         http_add_header(x, "Location", location);
-        http_reply_json(x, 202, api_capture_shown(c, x, &id, json, true));
+        http_reply_json(x, 202, json);
     } else if (status == SKEIN_NOT_FOUND) {
         too_few(x, q);
     } else if (status == SKEIN_FULL) {
@@ -166,7 +166,7 @@ void api_captures_post(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
     struct json_reader r = {{0}};
-    struct capture_request q = {0};
+    struct capture_request q = {.within = http_principal(x)->selector};
     struct capture_once once = {0};
     struct selector *selector = NULL;
     char error[256], both[API_SELECTOR_BYTES];
@@ -220,7 +220,7 @@ void api_captures_patch(void *context, struct http_exchange *x)
     if (status != SKEIN_INVALID)
         api_audit_id(x, "capture.update", id.bytes, status, change.reason);
     if (status == SKEIN_OK)
-        http_reply_json(x, 200, api_capture_shown(c, x, &id, json, true));
+        http_reply_json(x, 200, json);
     else if (status == SKEIN_INVALID)
         api_invalid(x, r.error);
     else

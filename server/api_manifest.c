@@ -156,7 +156,7 @@ void api_captures_manifest(void *context, struct http_exchange *x)
     struct manifest m = {0};
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
         return;
-    if (!capture_exists(c->captures, &id) || !api_sees_capture(c, x, &id)) {
+    if (!capture_exists(c->captures, &id, http_principal(x)->selector)) {
         api_no_capture(x);
         return;
     }

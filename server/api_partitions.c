@@ -10,6 +10,7 @@
 #include "api_handlers.h"
 #include "json.h"
 #include "partition.h"
+#include "process_labels.h"
 #include "trace_stream.h"
 
 #define FOOTER_FIRST_BYTES (64u << 10)
@@ -138,7 +139,7 @@ static bool sees_footer(const struct http_exchange *x, const struct partition_fo
 {
     struct process_labels labels = {f->service, f->host, f->exe,
                                     f->labels,  f->pid,  f->key.process.bytes};
-    return api_sees_labels(x, &labels);
+    return process_labels_match(http_principal(x)->selector, &labels);
 }
 
 static bool sees_partition(struct collector *c, const struct http_exchange *x,
@@ -146,7 +147,7 @@ static bool sees_partition(struct collector *c, const struct http_exchange *x,
 {
     struct partition_row row;
     struct partition_footer footer;
-    if (!api_is_confined(x))
+    if (http_principal(x)->selector == NULL)
         return true;
     if (index_find(c->index, key, &row) != 1 || read_footer(c, &row, &footer) != SKEIN_OK)
         return false;

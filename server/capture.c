@@ -19,7 +19,6 @@
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
-#include "process_labels.h"
 
 #define KEEP_FINISHED_NS (UINT64_C(60) * 1000000000u)
 #define PURGE_AGAIN_NS   (UINT64_C(30) * 1000000000u)
@@ -93,13 +92,25 @@ void capture_engine_free(struct capture_engine **engine)
 
 /* ---- look ---- */
 
-int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **out)
+/* Whether who sees `within` sees the capture: one of its targets at least. c may be NULL. */
+static bool seen(const struct capture *c, const struct selector *within)
+{
+    size_t i = 0;
+    if (c == NULL || within == NULL)
+        return c != NULL;
+    while (i < c->target_count && !capture_target_seen(c->targets[i], within))
+        i++;
+    return i < c->target_count;
+}
+
+int capture_get(struct capture_engine *e, const struct capture_id *id,
+                const struct selector *within, bool with_targets, cJSON **out)
 {
     fleet_lock(e->fleet);
-    struct capture *c = capture_find(e, id);
-    *out = c != NULL ? capture_json(c, true) : NULL;
+    const struct capture *c = capture_find(e, id);
+    *out = seen(c, within) ? capture_json(c, within, with_targets) : NULL;
     fleet_unlock(e->fleet);
-    return c != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
+    return *out != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
 bool capture_exists_locked(struct capture_engine *e, struct capture_id *id)
@@ -113,7 +124,7 @@ bool capture_exists_locked(struct capture_engine *e, struct capture_id *id)
 cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id)
 {
     const struct capture *c = capture_find(e, id);
-    return c != NULL ? capture_json(c, false) : NULL;
+    return c != NULL ? capture_json(c, NULL, false) : NULL;
 }
 
 bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint64_t *bytes,
@@ -127,10 +138,13 @@ bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint6
     return c != NULL;
 }
 
-bool capture_exists(struct capture_engine *e, struct capture_id *id)
+bool capture_exists(struct capture_engine *e, struct capture_id *id, const struct selector *within)
 {
     fleet_lock(e->fleet);
-    bool found = capture_exists_locked(e, id);
+    const struct capture *c = capture_find(e, id);
+    bool found = seen(c, within);
+    if (found)
+        *id = c->id;
     fleet_unlock(e->fleet);
     return found;
 }
@@ -138,18 +152,12 @@ bool capture_exists(struct capture_engine *e, struct capture_id *id)
 /* Whether who sees `within` may change it (capture.h). c may be NULL. */
 static int allowed(const struct capture *c, const struct selector *within)
 {
-    size_t seen = 0;
-    if (c == NULL)
+    if (!seen(c, within))
         return SKEIN_NOT_FOUND;
-    for (size_t i = 0; i < c->target_count && within != NULL; i++) {
-        const struct capture_target *t = c->targets[i];
-        struct process_labels labels = {t->service, t->host, t->exe,
-                                        t->labels,  t->pid,  t->process.bytes};
-        seen += process_labels_match(within, &labels);
-    }
-    if (within == NULL || seen == c->target_count)
-        return SKEIN_OK;
-    return seen > 0 ? SKEIN_DENIED : SKEIN_NOT_FOUND;
+    for (size_t i = 0; i < c->target_count; i++)
+        if (!capture_target_seen(c->targets[i], within))
+            return SKEIN_DENIED;
+    return SKEIN_OK;
 }
 
 /* ---- stop ---- */
@@ -201,7 +209,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
         status = fleet_flush(e->fleet);
     }
     if (status == SKEIN_OK)
-        *out = capture_json(c, true);
+        *out = capture_json(c, within, true);
     fleet_unlock(e->fleet);
     return status;
 }
@@ -227,7 +235,7 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
         status = fleet_flush(e->fleet);
     }
     if (status == SKEIN_OK)
-        *out = capture_json(c, true);
+        *out = capture_json(c, within, true);
     fleet_unlock(e->fleet);
     return status;
 }

@@ -65,6 +65,7 @@ struct capture_request {
     enum capture_kind kind;
     const char *selector_text;
     const struct selector *selector;
+    const struct selector *within; /* what the answer may show; NULL: everything */
     /* at_ns 0: now; the deadline counts from the window's end */
     uint64_t at_ns, pre_ms, post_ms, deadline_ms;
     uint64_t stream_ms; /* 0 but for a stream */
@@ -88,17 +89,21 @@ struct capture_request {
  * capture has been deleted. */
 int capture_create(struct capture_engine *e, const struct capture_request *request,
                    struct capture_id *id, cJSON **out);
-/* SKEIN_OK, SKEIN_NOT_FOUND */
-int capture_get(struct capture_engine *e, const struct capture_id *id, cJSON **out);
 
-/* Changes are for those who see all targets: where `within` is not NULL and some targets do not
- * match it, SKEIN_DENIED; none does, SKEIN_NOT_FOUND. */
+/* `within`: what the asker is confined to; NULL: nothing. Captures without a target that matches it
+ * are not found; of others, what is handed out shows nothing of targets that do not. */
+
+/* SKEIN_OK, SKEIN_NOT_FOUND */
+int capture_get(struct capture_engine *e, const struct capture_id *id,
+                const struct selector *within, bool with_targets, cJSON **out);
+/* Makes *id that of the capture that it was merged into. */
+bool capture_exists(struct capture_engine *e, struct capture_id *id, const struct selector *within);
+
+/* Changes are for those who see all targets: where some do not match, SKEIN_DENIED. */
 
 /* The same, SKEIN_IO. The window ends now, and the deadline comes that much earlier. */
 int capture_stop(struct capture_engine *e, const struct capture_id *id,
                  const struct selector *within, cJSON **out);
-/* Makes *id that of the capture that it was merged into. */
-bool capture_exists(struct capture_engine *e, struct capture_id *id);
 
 /* NULL: stays as it is. ttl_ms 0: no bound. A pinned capture does not expire. */
 struct capture_change {

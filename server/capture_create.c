@@ -292,7 +292,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     if (request->once != NULL) {
         int repeated = capture_find_once(e, request->once, id);
         if (repeated == SKEIN_OK && out != NULL)
-            *out = capture_json(capture_find(e, id), true);
+            *out = capture_json(capture_find(e, id), request->within, true);
         if (repeated != SKEIN_NOT_FOUND)
             return repeated;
     }
@@ -317,7 +317,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     capture_publish(e, c, "capture.created", NULL);
     capture_audit_created(e, c);
     if (out != NULL)
-        *out = capture_json(c, true);
+        *out = capture_json(c, request->within, true);
     return SKEIN_OK;
 }
 

@@ -23,7 +23,7 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
 {
     char id[ID_TEXT_BYTES];
     struct buf labels = {0};
-    cJSON *listing = e->settings.events != NULL ? capture_json(c, false) : NULL;
+    cJSON *listing = e->settings.events != NULL ? capture_json(c, NULL, false) : NULL;
     cJSON *data = cJSON_CreateObject();
     static const char *const told[] = {"kind", "status", "trigger", "target_counts", "verdict"};
     for (size_t i = 0; i < sizeof told / sizeof *told; i++) {

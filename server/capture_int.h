@@ -145,6 +145,8 @@ int capture_share_all(struct capture_engine *e);
 
 /* capture_json.c */
 const char *capture_kind_text(enum capture_kind kind);
-cJSON *capture_json(const struct capture *c, bool with_targets);
+/* As who sees `within`, NULL for everything, may see it: no other target, and nothing that tells of
+ * one. */
+cJSON *capture_json(const struct capture *c, const struct selector *within, bool with_targets);
 
 #endif

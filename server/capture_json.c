@@ -9,6 +9,7 @@
 #include "capture_int.h"
 #include "capture_ledger.h"
 #include "capture_state.h"
+#include "capture_target.h"
 #include "clock.h"
 #include "json.h"
 
@@ -180,14 +181,16 @@ static void add_times(cJSON *json, const struct capture *c)
     add_time(json, "deadline", c->deadline_ns);
     if (c->finished_ns != 0)
         add_time(json, "finished", c->finished_ns);
+    if (c->expires_ns > 0)
+        add_time(json, "expires", c->expires_ns);
 }
 
-static void add_counts(cJSON *json, const struct capture *c)
+static void add_counts(cJSON *json, const struct capture *c, const struct selector *within)
 {
     uint64_t counts[TARGET_STATUS_COUNT] = {0};
     cJSON *to = cJSON_AddObjectToObject(json, "target_counts");
     for (size_t i = 0; i < c->target_count; i++)
-        counts[c->targets[i]->status]++;
+        counts[c->targets[i]->status] += capture_target_seen(c->targets[i], within);
     for (size_t i = 0; i < TARGET_STATUS_COUNT; i++)
         if (counts[i] > 0)
             json_add_u64(to, target_status_text((enum target_status)i), counts[i]);
@@ -199,35 +202,41 @@ const char *capture_kind_text(enum capture_kind kind)
     return texts[kind];
 }
 
-static void add_retention(cJSON *json, const struct capture *c)
+static void add_asked(cJSON *json, const struct capture *c)
 {
+    add_trigger(json, c);
+    cJSON_AddStringToObject(json, "selector", c->selector != NULL ? c->selector : "");
+    json_add_u64(json, "min_targets", c->min_targets > 0 ? c->min_targets : 1);
+    if (c->max_targets > 0)
+        json_add_u64(json, "max_targets", c->max_targets);
     if (c->ttl_ms > 0)
         json_add_u64(json, "ttl_ms", c->ttl_ms);
     cJSON_AddBoolToObject(json, "pin", c->pin);
-    if (c->expires_ns > 0)
-        add_time(json, "expires", c->expires_ns);
 }
 
-cJSON *capture_json(const struct capture *c, bool with_targets)
+static void add_targets(cJSON *json, const struct capture *c, const struct selector *within)
+{
+    cJSON *targets = cJSON_AddArrayToObject(json, "targets");
+    for (size_t i = 0; i < c->target_count; i++)
+        if (capture_target_seen(c->targets[i], within))
+            cJSON_AddItemToArray(targets, target_json(c, c->targets[i]));
+}
+
+/* What somebody asked for and the verdict tell of all targets, and so are for who sees all. */
+cJSON *capture_json(const struct capture *c, const struct selector *within, bool with_targets)
 {
     cJSON *json = cJSON_CreateObject();
     add_id(json, "capture", c->id.bytes);
     cJSON_AddStringToObject(json, "kind", capture_kind_text(c->kind));
     cJSON_AddStringToObject(json, "status", capture_status_text(c->status));
-    add_trigger(json, c);
-    cJSON_AddStringToObject(json, "selector", c->selector != NULL ? c->selector : "");
+    if (within == NULL)
+        add_asked(json, c);
     add_times(json, c);
-    json_add_u64(json, "min_targets", c->min_targets > 0 ? c->min_targets : 1);
-    if (c->max_targets > 0)
-        json_add_u64(json, "max_targets", c->max_targets);
-    add_retention(json, c);
-    if (with_targets) {
-        cJSON *targets = cJSON_AddArrayToObject(json, "targets");
-        for (size_t i = 0; i < c->target_count; i++)
-            cJSON_AddItemToArray(targets, target_json(c, c->targets[i]));
-    }
-    add_counts(json, c);
-    cJSON_AddItemToObject(json, "ledger", capture_ledger_json(c));
-    cJSON_AddItemToObject(json, "verdict", verdict_json(c));
+    if (with_targets)
+        add_targets(json, c, within);
+    add_counts(json, c, within);
+    cJSON_AddItemToObject(json, "ledger", capture_ledger_json(c, within));
+    if (within == NULL)
+        cJSON_AddItemToObject(json, "verdict", verdict_json(c));
     return json;
 }

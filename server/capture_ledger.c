@@ -9,6 +9,7 @@
 #include "capture_int.h"
 #include "capture_ledger.h"
 #include "capture_state.h"
+#include "capture_target.h"
 #include "json.h"
 #include "metrics.h"
 
@@ -72,11 +73,12 @@ cJSON *target_ledger_json(const struct capture *c, const struct capture_target *
     return json;
 }
 
-cJSON *capture_ledger_json(const struct capture *c)
+cJSON *capture_ledger_json(const struct capture *c, const struct selector *within)
 {
     struct ledger ledger = {.stored = 0};
     for (size_t i = 0; i < c->target_count; i++)
-        target_ledger(c, c->targets[i], &ledger);
+        if (capture_target_seen(c->targets[i], within))
+            target_ledger(c, c->targets[i], &ledger);
     cJSON *json = ledger_json(&ledger);
     ledger_fini(&ledger);
     return json;

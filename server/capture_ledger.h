@@ -10,7 +10,8 @@
 /* Adds to *out; the JSON is the caller's. */
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out);
 cJSON *target_ledger_json(const struct capture *c, const struct capture_target *t);
-cJSON *capture_ledger_json(const struct capture *c);
+/* Of the targets within, NULL: of all. */
+cJSON *capture_ledger_json(const struct capture *c, const struct selector *within);
 /* Appends its ledger as text with a NUL, and counts what is lost beyond the last time. */
 void target_count_losses(const struct capture *c, struct capture_target *t, struct buf *text);
 /* After a restart: losses that were counted are not counted again, and what was refused stays so.

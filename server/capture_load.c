@@ -301,7 +301,7 @@ static int save_row(struct capture_engine *e, const struct capture *c)
 {
     struct buf listing = {0};
     metrics_add(capture_work_total, c->target_count);
-    cJSON *json = capture_json(c, false);
+    cJSON *json = capture_json(c, NULL, false);
     json_print(json, &listing);
     cJSON_Delete(json);
     buf_put_u8(&listing, 0);

@@ -168,7 +168,7 @@ static enum capture_status end_status(const struct capture *c)
 static void log_end(const struct capture *c)
 {
     char id[ID_TEXT_BYTES];
-    cJSON *json = capture_json(c, false);
+    cJSON *json = capture_json(c, NULL, false);
     const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(json, "verdict");
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(verdict, "text"));
     id_text(c->id.bytes, id);
@@ -221,7 +221,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     log_end(c);
     capture_publish(e, c, "capture.finished", NULL);
     if (c->rule[0] != '\0' && c->kind != CAPTURE_SAMPLE && e->settings.ended != NULL)
-        e->settings.ended(e->settings.context, &c->id, c->rule, capture_json(c, false));
+        e->settings.ended(e->settings.context, &c->id, c->rule, capture_json(c, NULL, false));
 }
 
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns)

@@ -11,6 +11,7 @@
 #include "capture_state.h"
 #include "capture_target.h"
 #include "clock.h"
+#include "process_labels.h"
 
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
                                            const struct capture_id *source)
@@ -100,6 +101,13 @@ void capture_target_describe(struct capture_target *t, const struct fleet_proces
     snprintf(t->service, sizeof t->service, "%s", p->service);
     snprintf(t->labels, sizeof t->labels, "%s", p->labels);
     snprintf(t->exe, sizeof t->exe, "%s", p->exe);
+}
+
+bool capture_target_seen(const struct capture_target *t, const struct selector *within)
+{
+    struct process_labels labels = {t->service, t->host, t->exe,
+                                    t->labels,  t->pid,  t->process.bytes};
+    return process_labels_match(within, &labels);
 }
 
 struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,

@@ -21,6 +21,8 @@ struct capture_target *capture_target_add(struct capture *c, const struct proces
 /* Takes t, to its place by process and source, where it returns SKEIN_OK; SKEIN_NO_MEMORY. */
 int capture_target_insert(struct capture *c, struct capture_target *t);
 void capture_target_describe(struct capture_target *t, const struct fleet_process *p);
+/* Whether who sees `within`, NULL for everything, sees the target. */
+bool capture_target_seen(const struct capture_target *t, const struct selector *within);
 void capture_target_free(struct capture_target *t);
 struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
 void capture_free(struct capture *c);

@@ -169,7 +169,7 @@ static void read_gap(struct ledger *to, const cJSON *item)
         ledger_gap(to, &gap);
 }
 
-void ledger_read(struct ledger *to, const cJSON *json)
+static void read_ledger(struct ledger *to, const cJSON *json)
 {
     const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(json, "reasons"), *item;
     to->stored += count_of(json, "stored");
@@ -187,6 +187,6 @@ void ledger_parse(struct ledger *to, const char *text)
 {
     char error[128];
     cJSON *json = text[0] != '\0' ? json_parse(text, strlen(text), error, sizeof error) : NULL;
-    ledger_read(to, json);
+    read_ledger(to, json);
     cJSON_Delete(json);
 }

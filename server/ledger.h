@@ -38,8 +38,7 @@ bool ledger_complete(const struct ledger *ledger);
 /* {"produced","stored","lost":{place:n},"reasons":{reason:n},"unnamed"?,"complete","gaps":[…]};
  * overlapping gaps of one reason become one, in `ledger` too. */
 cJSON *ledger_json(struct ledger *ledger);
-/* Adds what ledger_json has made; other JSON, or NULL, adds what can be read of it. */
-void ledger_read(struct ledger *to, const cJSON *json);
-void ledger_parse(struct ledger *to, const char *text); /* the same, from text; "" adds nothing */
+/* Adds what ledger_json has made, as text; of other text what can be read of it, of "" nothing. */
+void ledger_parse(struct ledger *to, const char *text);
 
 #endif

@@ -95,7 +95,7 @@ static int retire(struct retention *r, const struct capture_id *id, uint64_t due
         return SKEIN_OK;
     }
     metrics_add(retention_failed_total, 1);
-    if (!capture_exists(r->captures, &left))
+    if (!capture_exists(r->captures, &left, NULL))
         note(r, id, why, "its partitions are not deleted yet, this is tried again");
     else
         log_warn("retention", "a capture cannot be deleted", "error", skein_status_text(status),

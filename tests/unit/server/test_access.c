@@ -440,6 +440,50 @@ START_TEST(confined_token_captures_its_own_and_changes_what_is_all_its_own)
 }
 END_TEST
 
+/* The confined token sees all of the capture's targets, as who is not confined does. */
+static void expect_whole(struct tenants *t, const char *capture, const char *stands_for)
+{
+    char path[96];
+    struct capture_id id;
+    cJSON *all;
+    id_parse(capture, id.bytes);
+    ck_assert_int_eq(capture_get(t->f.collector.captures, &id, NULL, true, &all), SKEIN_OK);
+    snprintf(path, sizeof path, "/api/v1/captures/%s", capture);
+    cJSON *own = ask(t, "GET", path, NULL, 200);
+    static const char *const same[] = {"targets", "target_counts", "ledger", "window"};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        ck_assert_msg(cJSON_Compare(at_path(all, same[i]), at_path(own, same[i]), true), "%s",
+                      same[i]);
+    ck_assert_str_eq(text_at(own, "capture"), stands_for);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(own, "targets")), 2);
+    cJSON_Delete(all);
+    cJSON_Delete(own);
+}
+
+START_TEST(confined_token_sees_each_target_of_a_merged_capture_once)
+{
+    static const char *const texts[] = {"01a10000000000000000000000000003",
+                                        "01a10000000000000000000000000004"};
+    struct tenants t;
+    struct capture_id ids[2];
+    char error[256] = "";
+    tenants_start(&t);
+    for (unsigned i = 0; i < 2; i++) {
+        cJSON *fired = wire_fired(&t.agent, texts[i], 50, NULL, clock_realtime_ns());
+        ck_assert_msg(wire_agent_report(&t.agent, fired, error, sizeof error), "%s", error);
+        ck_assert_int_eq(wire_agent_upload_of(&t.agent, 50, i, texts[i], "mine"), WIRE_STORED);
+        id_parse(texts[i], ids[i].bytes);
+    }
+    fleet_lock(t.f.collector.fleet);
+    ck_assert_int_eq(capture_merge(t.f.collector.captures, &ids[1], &ids[0]), SKEIN_OK);
+    ck_assert_int_eq(fleet_flush(t.f.collector.fleet), SKEIN_OK);
+    fleet_unlock(t.f.collector.fleet);
+    expect_whole(&t, texts[0], texts[0]);
+    expect_whole(&t, texts[1], texts[0]);
+    tenants_stop(&t);
+}
+END_TEST
+
 /* A download of the confined token: 200, with its own process in it and nothing of the other's. */
 static void expect_own(const struct tenants *t, const char *path, const char *own)
 {
@@ -502,5 +546,6 @@ int main(void)
         downloads_are_in_the_audit_log_where_bytes_are_sent,
         confined_token_sees_nothing_of_another_tenant_on_any_route, confined_token_sees_its_own,
         confined_token_captures_its_own_and_changes_what_is_all_its_own,
+        confined_token_sees_each_target_of_a_merged_capture_once,
         confined_token_downloads_its_own_of_captures_and_partitions_that_it_shares, NULL));
 }
