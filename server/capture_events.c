@@ -5,24 +5,13 @@
 #include <stdio.h>
 
 #include "capture_int.h"
-
-/* Each target's labels on a line, for watchers that may see some processes only. */
-static void put_labels(const struct capture *c, struct buf *lines)
-{
-    char process[ID_TEXT_BYTES];
-    for (size_t i = 0; i < c->target_count; i++) {
-        const struct capture_target *t = c->targets[i];
-        id_text(t->process.bytes, process);
-        event_labels(lines, t->service, t->host, t->pid, process, t->labels);
-    }
-    buf_put_u8(lines, 0);
-}
+#include "capture_target.h"
 
 void capture_publish(struct capture_engine *e, const struct capture *c, const char *type,
                      const char *why)
 {
     char id[ID_TEXT_BYTES];
-    struct buf labels = {0};
+    struct buf processes = {0};
     cJSON *listing = e->settings.events != NULL ? capture_json(c, NULL, false) : NULL;
     cJSON *data = cJSON_CreateObject();
     static const char *const told[] = {"kind", "status", "trigger", "target_counts", "verdict"};
@@ -35,15 +24,14 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
     if (why != NULL)
         cJSON_AddStringToObject(data, "why", why);
     id_text(c->id.bytes, id);
-    put_labels(c, &labels);
-    struct event_note note = {.type = type,
-                              .about = "capture",
-                              .name = id,
-                              .labels =
-                                  labels.status == SKEIN_OK ? (const char *)labels.data : NULL,
-                              .data = data};
+    for (size_t i = 0; i < c->target_count; i++) {
+        struct process_labels labels = capture_target_labels(c->targets[i]);
+        process_labels_put(&processes, &labels);
+    }
+    struct event_note note = {
+        .type = type, .about = "capture", .name = id, .processes = &processes, .data = data};
     events_publish(e->settings.events, &note);
-    buf_fini(&labels);
+    buf_fini(&processes);
 }
 
 void capture_audit_created(struct capture_engine *e, const struct capture *c)

@@ -11,7 +11,6 @@
 #include "capture_state.h"
 #include "capture_target.h"
 #include "clock.h"
-#include "process_labels.h"
 
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
                                            const struct capture_id *source)
@@ -103,10 +102,15 @@ void capture_target_describe(struct capture_target *t, const struct fleet_proces
     snprintf(t->exe, sizeof t->exe, "%s", p->exe);
 }
 
+struct process_labels capture_target_labels(const struct capture_target *t)
+{
+    return (struct process_labels){t->service, t->host, t->exe,
+                                   t->labels,  t->pid,  t->process.bytes};
+}
+
 bool capture_target_seen(const struct capture_target *t, const struct selector *within)
 {
-    struct process_labels labels = {t->service, t->host, t->exe,
-                                    t->labels,  t->pid,  t->process.bytes};
+    struct process_labels labels = capture_target_labels(t);
     return process_labels_match(within, &labels);
 }
 

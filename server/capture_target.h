@@ -7,6 +7,7 @@
 #define CAPTURE_TARGET_H
 
 #include "capture_int.h"
+#include "process_labels.h"
 
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
                                            const struct capture_id *source);
@@ -21,6 +22,7 @@ struct capture_target *capture_target_add(struct capture *c, const struct proces
 /* Takes t, to its place by process and source, where it returns SKEIN_OK; SKEIN_NO_MEMORY. */
 int capture_target_insert(struct capture *c, struct capture_target *t);
 void capture_target_describe(struct capture_target *t, const struct fleet_process *p);
+struct process_labels capture_target_labels(const struct capture_target *t);
 /* Whether who sees `within`, NULL for everything, sees the target. */
 bool capture_target_seen(const struct capture_target *t, const struct selector *within);
 void capture_target_free(struct capture_target *t);

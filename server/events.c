@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "json.h"
 #include "metrics.h"
+#include "process_labels.h"
 
 #define EVENTS_KEPT     4096
 #define EVENT_BYTES_MAX (UINT64_C(64) << 10) /* a longer one is told without its data */
@@ -24,7 +25,7 @@ struct event {
     char type[48];
     char *whole; /* its data line; NULL: there was no memory for it */
     char *brief; /* for watchers that are confined */
-    char *labels;
+    struct buf processes;
     size_t bytes;
 };
 
@@ -73,7 +74,7 @@ static void event_clear(struct event *event)
 {
     free(event->whole);
     free(event->brief);
-    free(event->labels);
+    buf_fini(&event->processes);
     *event = (struct event){0};
 }
 
@@ -88,13 +89,6 @@ void events_free(struct events **events)
     free(e->ring);
     free(e);
     *events = NULL;
-}
-
-void event_labels(struct buf *lines, const char *service, const char *host, uint32_t pid,
-                  const char *process, const char *labels)
-{
-    buf_printf(lines, "service=%s,host=%s,pid=%u,process=%s%s%s\n", service, host, pid, process,
-               labels[0] != '\0' ? "," : "", labels);
 }
 
 /* {"type","time",ABOUT:NAME, ...data} as text to be freed; NULL without memory. */
@@ -121,6 +115,7 @@ static char *event_json(const struct event_note *note, const char *time, const c
 static struct event event_make(const struct event_note *note)
 {
     struct event event = {0};
+    bool unlisted = false; /* who may see it is not known for lack of memory */
     char time[CLOCK_TEXT_BYTES];
     clock_text(clock_realtime_ns(), time);
     snprintf(event.type, sizeof event.type, "%s", note->type);
@@ -130,15 +125,15 @@ static struct event event_make(const struct event_note *note)
         free(event.whole);
         event.whole = event.brief != NULL ? strdup(event.brief) : NULL;
     }
-    if (note->labels != NULL)
-        event.labels = strdup(note->labels);
-    if (event.whole == NULL || event.brief == NULL ||
-        (note->labels != NULL && event.labels == NULL)) {
+    if (note->processes != NULL) {
+        buf_put(&event.processes, note->processes->data, note->processes->len);
+        unlisted = note->processes->status != SKEIN_OK || event.processes.status != SKEIN_OK;
+    }
+    if (event.whole == NULL || event.brief == NULL || unlisted) {
         event_clear(&event);
         return event;
     }
-    event.bytes = strlen(event.whole) + strlen(event.brief) +
-                  (event.labels != NULL ? strlen(event.labels) : 0);
+    event.bytes = strlen(event.whole) + strlen(event.brief) + event.processes.len;
     return event;
 }
 
@@ -202,32 +197,6 @@ bool event_type_in(const char *list, const char *type)
         if (strncmp(list, type, compare) == 0 && (open || type[compare] == '\0'))
             return true;
         list += n + (list[n] == ',');
-    }
-    return false;
-}
-
-struct line {
-    char text[2048], value[1024];
-};
-
-static const char *line_get(void *context, const char *key)
-{
-    struct line *line = context;
-    return labels_get(line->text, key, line->value, sizeof line->value) ? line->value : NULL;
-}
-
-static bool concerns(const struct selector *selector, const char *labels)
-{
-    struct line line;
-    while (labels != NULL && *labels != '\0') {
-        size_t n = strcspn(labels, "\n");
-        if (n < sizeof line.text) {
-            memcpy(line.text, labels, n);
-            line.text[n] = '\0';
-            if (selector_match(selector, line_get, &line))
-                return true;
-        }
-        labels += n + (labels[n] == '\n');
     }
     return false;
 }
@@ -314,7 +283,7 @@ static void put_event(struct events_watch *w, uint64_t id, const struct event *e
     }
     if (w->types != NULL && !event_type_in(w->types, event->type))
         return;
-    if (w->selector != NULL && !concerns(w->selector, event->labels))
+    if (w->selector != NULL && !process_labels_match_any(w->selector, &event->processes))
         return;
     buf_printf(&w->pending, "id: %llu\nevent: %s\ndata: ", (unsigned long long)id, event->type);
     const char *data = w->selector != NULL ? event->brief : event->whole;

@@ -12,8 +12,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "buf.h"
 #include "http.h"
-#include "selector.h"
 
 struct events;
 struct events_watch; /* one watcher: the source of one answer */
@@ -27,19 +27,14 @@ struct event_note {
     const char *type;  /* "capture.finished" */
     const char *about; /* member that says what it is about, "capture", and its value */
     const char *name;
-    /* Whom it concerns: label lines as event_labels makes them, one a process; NULL: nobody's in
-     * particular, shown to those alone who may see everything. */
-    const char *labels;
+    /* Whom it concerns, as process_labels_put lists them; NULL or empty: nobody in particular,
+     * shown to those alone who may see everything. Not taken. */
+    const struct buf *processes;
     cJSON *data; /* further members, taken; NULL: none */
 };
 /* Any thread; never blocks for long; never fails its caller: an event for which there is no memory
  * is missing, and watchers see that as a gap. `events` may be NULL. */
 void events_publish(struct events *events, const struct event_note *note);
-
-/* One line for event_note.labels: service, host, pid and process as labels, and the process's own.
- */
-void event_labels(struct buf *lines, const char *service, const char *host, uint32_t pid,
-                  const char *process, const char *labels);
 
 /* Watchers that wait get a sign of life when it is time for one. Any thread, about every second. */
 void events_tick(struct events *events, uint64_t now_monotonic_ns);

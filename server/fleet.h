@@ -13,7 +13,7 @@
 
 #include "fleet_agent.h"
 #include "gate.h"
-#include "selector.h"
+#include "process_labels.h"
 
 enum fleet_process_status { FLEET_LIVE, FLEET_GONE, FLEET_OFFLINE };
 
@@ -83,6 +83,7 @@ struct fleet_process *fleet_process_next(struct fleet *f, size_t *at);
 /* Changes whenever a process comes or goes. */
 uint64_t fleet_processes_version(const struct fleet *f);
 enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p);
+struct process_labels fleet_process_labels(const struct fleet_process *p);
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p);
 
 /* The agent that has reported this process, 0 where unknown. Any thread, not locked, never waits

@@ -12,7 +12,6 @@
 #include "clock.h"
 #include "fleet_int.h"
 #include "metrics.h"
-#include "process_labels.h"
 
 /* ---- the table ---- */
 
@@ -81,9 +80,14 @@ int fleet_claim_from(struct fleet *f, const struct transport_peer *peer,
     return status;
 }
 
+struct process_labels fleet_process_labels(const struct fleet_process *p)
+{
+    return (struct process_labels){p->service, p->host, p->exe, p->labels, p->pid, p->uid.bytes};
+}
+
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p)
 {
-    struct process_labels labels = {p->service, p->host, p->exe, p->labels, p->pid, p->uid.bytes};
+    struct process_labels labels = fleet_process_labels(p);
     return process_labels_match(selector, &labels);
 }
 

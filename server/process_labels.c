@@ -7,6 +7,8 @@
 
 #include "ids.h"
 
+#define UID_BYTES sizeof(struct process_uid)
+
 struct lookup {
     const struct process_labels *labels;
     char value[1024];
@@ -39,4 +41,46 @@ bool process_labels_match(const struct selector *selector, const struct process_
 {
     struct lookup lookup = {.labels = labels};
     return selector == NULL || selector_match(selector, get, &lookup);
+}
+
+/* ---- lists: the process's id and pid, then four texts, each with its NUL ---- */
+
+static void put_text(struct buf *list, const char *text)
+{
+    buf_put(list, text, strlen(text) + 1);
+}
+
+void process_labels_put(struct buf *list, const struct process_labels *labels)
+{
+    buf_put(list, labels->process, UID_BYTES);
+    buf_put_u32(list, labels->pid);
+    put_text(list, labels->service);
+    put_text(list, labels->host);
+    put_text(list, labels->exe);
+    put_text(list, labels->own);
+}
+
+static const char *take_text(const struct buf *list, size_t *at)
+{
+    const char *text = (const char *)list->data + *at;
+    *at += strlen(text) + 1;
+    return text;
+}
+
+bool process_labels_match_any(const struct selector *selector, const struct buf *list)
+{
+    bool matched = false;
+    for (size_t at = 0; !matched && at < list->len;) {
+        struct process_labels labels = {.process = list->data + at};
+        struct cursor pid;
+        cursor_init(&pid, labels.process + UID_BYTES, sizeof labels.pid);
+        labels.pid = cursor_u32(&pid);
+        at += UID_BYTES + sizeof labels.pid;
+        labels.service = take_text(list, &at);
+        labels.host = take_text(list, &at);
+        labels.exe = take_text(list, &at);
+        labels.own = take_text(list, &at);
+        matched = process_labels_match(selector, &labels);
+    }
+    return matched;
 }

@@ -21,7 +21,7 @@
 static void publish(struct rules *r, const char *type, const char *rule, const char *why,
                     const struct process_uid *uid, const struct capture_id *capture)
 {
-    struct buf labels = {0};
+    struct buf processes = {0};
     char id[ID_TEXT_BYTES];
     const struct fleet_process *p = uid != NULL ? fleet_process_find(r->fleet, uid) : NULL;
     cJSON *data = cJSON_CreateObject();
@@ -33,14 +33,13 @@ static void publish(struct rules *r, const char *type, const char *rule, const c
     if (p != NULL) {
         id_text(uid->bytes, id);
         cJSON_AddStringToObject(data, "process", id);
-        event_labels(&labels, p->service, p->host, p->pid, id, p->labels);
-        buf_put_u8(&labels, 0);
+        struct process_labels labels = fleet_process_labels(p);
+        process_labels_put(&processes, &labels);
     }
-    struct event_note note = {.type = type, .about = "rule", .name = rule, .data = data};
-    if (p != NULL && labels.status == SKEIN_OK)
-        note.labels = (const char *)labels.data;
+    struct event_note note = {
+        .type = type, .about = "rule", .name = rule, .processes = &processes, .data = data};
     events_publish(r->events, &note);
-    buf_fini(&labels);
+    buf_fini(&processes);
 }
 
 void rules_publish_change(struct rules *r, const char *rule, const char *change)

@@ -10,13 +10,15 @@
 #include "clock.h"
 #include "collector_fixture.h"
 #include "events.h"
+#include "process_labels.h"
 #include "support.h"
 
-static void publish(struct events *e, const char *type, const char *name, const char *labels)
+static void publish(struct events *e, const char *type, const char *name,
+                    const struct buf *processes)
 {
     cJSON *data = cJSON_CreateObject();
     cJSON_AddStringToObject(data, "secret", "words");
-    struct event_note note = {type, "capture", name, labels, data};
+    struct event_note note = {type, "capture", name, processes, data};
     events_publish(e, &note);
 }
 
@@ -125,22 +127,27 @@ START_TEST(slow_watcher_is_told_of_the_gap)
 }
 END_TEST
 
+static void put_process(struct buf *list, uint32_t pid, const char *service, const char *own)
+{
+    static const struct process_uid uid = {{0x5a}};
+    struct process_labels labels = {service, "h", "/opt/x/shopd", own, pid, uid.bytes};
+    process_labels_put(list, &labels);
+}
+
 START_TEST(confined_watcher_hears_only_of_its_own_and_no_details)
 {
     struct events *e;
-    struct buf text = {0}, lines = {0};
+    struct buf text = {0}, processes = {0};
     ck_assert_int_eq(events_new(4, &e), SKEIN_OK);
     struct events_watch *w = watch(e, &(struct events_query){.selector_text = "tenant=a"});
     struct events_watch *typed =
         watch(e, &(struct events_query){.types = "rule.*,capture.deleted"});
     publish(e, "capture.created", "everybody", NULL);
-    event_labels(&lines, "shop", "h", 7, "00", "tenant=b");
-    buf_put_u8(&lines, 0);
-    publish(e, "capture.created", "theirs", (const char *)lines.data);
-    lines.len--;
-    event_labels(&lines, "shop", "h", 8, "01", "tenant=a");
-    buf_put_u8(&lines, 0);
-    publish(e, "capture.finished", "shared", (const char *)lines.data);
+    put_process(&processes, 7, "shop", "tenant=b");
+    put_process(&processes, 9, "shop,tenant=a", "tier=front"); /* a name, whatever it says */
+    publish(e, "capture.created", "theirs", &processes);
+    put_process(&processes, 8, "shop", "tenant=a");
+    publish(e, "capture.finished", "shared", &processes);
     publish(e, "capture.deleted", "gone", NULL);
     read_all(w, &text);
     ck_assert(has(&text, "shared") && !has(&text, "secret"));
@@ -148,9 +155,46 @@ START_TEST(confined_watcher_hears_only_of_its_own_and_no_details)
     read_all(typed, &text);
     ck_assert(has(&text, "gone") && !has(&text, "theirs") && !has(&text, "shared"));
     buf_fini(&text);
-    buf_fini(&lines);
+    buf_fini(&processes);
     events_watch_free(w);
     events_watch_free(typed);
+    events_free(&e);
+}
+END_TEST
+
+START_TEST(confined_watcher_is_matched_by_every_label_that_selectors_see)
+{
+    static const struct {
+        const char *selector;
+        bool hears;
+    } watchers[] = {{"exe=shopd", true},
+                    {"exe!=shopd", false},
+                    {"exe", true},
+                    {"!exe", false},
+                    {"exe notin (shopd, other)", false},
+                    {"service=shop", true},
+                    {"service!=shop", false},
+                    {"host in (h)", true},
+                    {"pid=7", true},
+                    {"pid!=7", false},
+                    {"process=5a000000000000000000000000000000", true},
+                    {"process!=5a000000000000000000000000000000", false},
+                    {"tenant=a", true},
+                    {"!tenant", false}};
+    struct events *e;
+    struct buf text = {0}, processes = {0};
+    ck_assert_int_eq(events_new(1, &e), SKEIN_OK);
+    put_process(&processes, 7, "shop", "tenant=a");
+    for (size_t i = 0; i < sizeof watchers / sizeof watchers[0]; i++) {
+        struct events_watch *w =
+            watch(e, &(struct events_query){.selector_text = watchers[i].selector});
+        publish(e, "capture.created", "it", &processes);
+        read_all(w, &text);
+        ck_assert_msg(has(&text, "\"it\"") == watchers[i].hears, "%s", watchers[i].selector);
+        events_watch_free(w);
+    }
+    buf_fini(&text);
+    buf_fini(&processes);
     events_free(&e);
 }
 END_TEST
@@ -191,19 +235,19 @@ END_TEST
 
 /* ---- over HTTP ---- */
 
-static int connect_watcher(const struct fixture *f, const char *headers)
+static int connect_watcher(const struct fixture *f, const char *query, const char *headers)
 {
     char request[256];
     int fd = tcp_connect(f->http_port);
     ck_assert_int_ge(fd, 0);
     int n = snprintf(request, sizeof request,
-                     "GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n", headers);
+                     "GET /api/v1/events%s HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n", query, headers);
     ck_assert_int_eq(send(fd, request, (size_t)n, 0), n);
     return fd;
 }
 
-/* Reads until the words have come. */
-static void expect_words(int fd, const char *words)
+/* Reads until the words have come, and nothing before them that has `others` in it. */
+static void expect_but(int fd, const char *words, const char *others)
 {
     char text[65536];
     size_t n = 0;
@@ -216,6 +260,12 @@ static void expect_words(int fd, const char *words)
         n += (size_t)got;
         text[n] = '\0';
     }
+    ck_assert_msg(others == NULL || strstr(text, others) == NULL, "%s", text);
+}
+
+static void expect_words(int fd, const char *words)
+{
+    expect_but(fd, words, NULL);
 }
 
 #define WATCHERS 40 /* more than the server has threads */
@@ -226,7 +276,7 @@ START_TEST(watchers_wait_without_holding_the_server)
     int fds[WATCHERS];
     fixture_start(&f);
     for (unsigned i = 0; i < WATCHERS; i++) {
-        fds[i] = connect_watcher(&f, "");
+        fds[i] = connect_watcher(&f, "", "");
         expect_words(fds[i], "event: ready");
     }
     for (unsigned round = 0; round < 3; round++) {
@@ -251,10 +301,13 @@ START_TEST(life_of_a_capture_is_told)
 {
     static const char id[] = "000000000000000000000000000000c1";
     struct fixture f;
+    struct buf processes = {0};
     char error[256], path[96];
     fixture_start(&f);
-    int fd = connect_watcher(&f, "");
+    int fd = connect_watcher(&f, "?selector=exe%3Dsvc", ""); /* the base name of its program */
+    int others = connect_watcher(&f, "?selector=exe%21%3Dsvc", "");
     expect_words(fd, "event: ready");
+    expect_words(others, "event: ready");
     wire_agent_processes(&f.agent, 1, 1, "svc");
     ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, id, 1, NULL, clock_realtime_ns()),
                                 error, sizeof error));
@@ -269,6 +322,11 @@ START_TEST(life_of_a_capture_is_told)
     ck_assert_int_eq(deleted.status, 204);
     http_response_fini(&deleted);
     expect_words(fd, "event: capture.deleted");
+    put_process(&processes, 9, "shop", "");
+    publish(f.collector.events, "capture.created", "no-svc", &processes);
+    expect_but(others, "no-svc", id);
+    buf_fini(&processes);
+    close(others);
     close(fd);
     fixture_stop(&f);
 }
@@ -279,7 +337,7 @@ START_TEST(last_event_id_is_taken_from_the_header)
     struct fixture f;
     fixture_start(&f);
     publish(f.collector.events, "capture.created", "missed", NULL);
-    int fd = connect_watcher(&f, "Last-Event-ID: 1\r\n");
+    int fd = connect_watcher(&f, "", "Last-Event-ID: 1\r\n");
     expect_words(fd, "missed");
     close(fd);
     expect_problem(&f, "GET", "/api/v1/events?after=x", NULL, 400, "after");
@@ -295,6 +353,7 @@ int main(void)
         suite_of("events", watcher_hears_what_happens_after_it_came,
                  watcher_that_comes_back_hears_what_it_missed, slow_watcher_is_told_of_the_gap,
                  confined_watcher_hears_only_of_its_own_and_no_details,
+                 confined_watcher_is_matched_by_every_label_that_selectors_see,
                  watchers_are_counted_and_refused_above_the_limit, quiet_watcher_gets_signs_of_life,
                  watchers_wait_without_holding_the_server, last_event_id_is_taken_from_the_header,
                  life_of_a_capture_is_told, NULL));
