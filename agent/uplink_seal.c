@@ -24,6 +24,7 @@
 #define LINE_BYTES  (2 * SEAL_TEXT_BYTES) /* two texts, a blank, a newline */
 #define KEYS_MAX    (PINS_MAX * LINE_BYTES)
 #define TRIES_A_KEY 3
+#define TRIES_A_LOG 30 /* seconds without an answer */
 
 struct uplink_seal {
     struct seal_pair own;
@@ -199,6 +200,11 @@ int uplink_seal_step(struct uplink_seal *s, uint64_t now_ns, uint64_t id, struct
         *wake_ns = s->next_ns < *wake_ns ? s->next_ns : *wake_ns;
         return SKEIN_AGAIN;
     }
+    if (s->unanswered > 0 && s->unanswered % TRIES_A_LOG == 0)
+        log_warn("uplink",
+                 "the collector does not answer the handshake; has it one of the keys of "
+                 "collector.public_key?",
+                 "tries", log_fmt("%u", s->unanswered), NULL);
     if (s->unanswered > 0 && s->unanswered % TRIES_A_KEY == 0)
         s->pin = (s->pin + 1) % s->pin_count;
     hello.time_ns = clock_realtime_ns();

@@ -18,6 +18,8 @@
 #include "metrics.h"
 #include "sampling.h"
 
+#define AHEAD_NS (UINT64_C(60) * 1000000000) /* of our clock; an agent's is known to less */
+
 void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
 {
     size_t at = 0;
@@ -181,14 +183,22 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
 
 /* ---- samples: captures that many agents begin, each for its processes ---- */
 
+/* The id says when its span begins, and an agent has made it: one whose clock is far ahead must not
+ * keep a capture running until then. */
+static uint64_t sample_begin_ns(const struct capture_id *id)
+{
+    uint64_t begin_ns = sampling_span_begin_ns(id), now_ns = clock_realtime_ns();
+    return begin_ns > now_ns + AHEAD_NS ? now_ns : begin_ns;
+}
+
 static void become_sample(struct capture_engine *e, struct capture *c,
                           const struct control_fired *fired, const struct capture_sample *sample)
 {
     char *selector = sample->selector[0] != '\0' ? strdup(sample->selector) : NULL;
     c->kind = CAPTURE_SAMPLE;
-    c->at_ns = sampling_span_begin_ns(&c->id);
+    c->at_ns = sample_begin_ns(&c->id);
     c->pre_ms = 0;
-    c->post_ms = sample->span_ms + fired->post_ms;
+    c->post_ms = sample->span_ms + sample->post_ms;
     if (sample->ttl_ms > 0)
         c->ttl_ms = sample->ttl_ms;
     c->pin = sample->pin;

@@ -60,6 +60,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
 struct capture_sample {
     const char *selector; /* the policy's; "" where it is gone */
     uint64_t span_ms;     /* in which parts of it begin */
+    uint64_t post_ms;     /* how long each part is, at most */
     uint64_t ttl_ms;
     bool pin;
 };

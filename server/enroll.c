@@ -106,6 +106,14 @@ size_t enroll_keys(struct enroll *e, struct seal_pair keys[ENROLL_KEYS])
     return count;
 }
 
+/* Whether both are names of one file: what a rotation that was killed left. */
+static bool is_same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 static int rotate(const char *folder, const struct seal_pair *pair, char *error, size_t error_bytes)
 {
     char current[4096], previous[4096], next[4096];
@@ -115,6 +123,13 @@ static int rotate(const char *folder, const struct seal_pair *pair, char *error,
     if (access(current, F_OK) != 0) {
         snprintf(error, error_bytes, "%s: there is no key yet", current);
         return SKEIN_NOT_FOUND;
+    }
+    if (access(previous, F_OK) == 0 && !is_same_file(current, previous)) {
+        snprintf(error, error_bytes,
+                 "%s: is still there from the rotation before, and agents may know no newer key: "
+                 "retire it first (--retire), when all have had their session",
+                 previous);
+        return SKEIN_EXISTS;
     }
     unlink(next); /* of a rotation that was killed */
     int status = seal_file_write(next, pair, error, error_bytes);

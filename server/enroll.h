@@ -23,8 +23,8 @@ void enroll_close(struct enroll **enroll);
 size_t enroll_keys(struct enroll *e, struct seal_pair keys[ENROLL_KEYS]);
 
 /* make: the first key; SKEIN_EXISTS where there is one. rotate: a new one, the current one becomes
- * the previous one. retire: the previous one goes; SKEIN_NOT_FOUND where there is none.
- * Run by root, the keys become the folder's owner's. */
+ * the previous one; SKEIN_EXISTS where there is a previous one already. retire: the previous one
+ * goes; SKEIN_NOT_FOUND where there is none. Run by root, the keys become the folder's owner's. */
 enum enroll_key_change { ENROLL_MAKE, ENROLL_ROTATE, ENROLL_RETIRE };
 int enroll_change_keys(const char *folder, enum enroll_key_change change, char *error,
                        size_t error_bytes);

@@ -18,6 +18,8 @@
 #define DAY_NS  (UINT64_C(86400) * 1000000000u)
 #define LOOK_NS UINT64_C(1000000000)
 
+#define UNKNOWN_RECORD_MS 60000 /* at most, of a part of a sample whose policy is gone */
+
 /* ---- the list ---- */
 
 static struct policy **find_place(struct policies *p, const char *name)
@@ -344,8 +346,12 @@ int policies_on_fired(struct policies *p, struct fleet_agent *agent,
     bool news = capture_is_news(p->captures, &fired->capture);
     struct capture_sample sample = {.selector = policy != NULL ? policy->selector_text : "",
                                     .span_ms = policy != NULL ? sampling_span_ms(&policy->plan) : 0,
+                                    .post_ms = fired->post_ms,
                                     .ttl_ms = policy != NULL ? policy->ttl_ms : 0,
                                     .pin = policy != NULL && policy->pin};
+    uint64_t longest_ms = policy != NULL ? policy->plan.record_ms : UNKNOWN_RECORD_MS;
+    if (sample.post_ms > longest_ms)
+        sample.post_ms = longest_ms;
     int status = capture_on_sample(p->captures, agent, fired, &sample);
     if (status == SKEIN_OK && news && policy != NULL) {
         policy->captures++;

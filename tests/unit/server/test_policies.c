@@ -175,6 +175,25 @@ START_TEST(samples_of_one_span_are_one_capture)
 }
 END_TEST
 
+/* As an agent makes it whose host began with a clock a year ahead. */
+START_TEST(sample_named_by_a_far_time_ends_now_all_the_same)
+{
+    const uint64_t year_ns = UINT64_C(365) * 86400 * 1000000000;
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    cJSON_Delete(
+        call_json(&f, "PUT", PATH, "{\"selector\":\"\",\"record_ms\":500,\"every_ms\":1000}", 201));
+    fire(&f, 1, clock_realtime_ns() + year_ns, id);
+    report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
+    wire_agent_upload(&f.agent, 1, 0, id, 0);
+    (void)snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    wait_for_text(&f, path, "status", "complete");
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(a_restart_keeps_policies_budgets_and_running_samples)
 {
     struct fixture f;
@@ -237,9 +256,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("policies", policy_is_created_replaced_listed_and_deleted,
-                              every_agent_is_told_the_policies_and_who_is_not_where_its_hash_is,
-                              samples_of_one_span_are_one_capture,
-                              a_restart_keeps_policies_budgets_and_running_samples,
-                              agents_that_pause_are_shown, NULL));
+    return suite_run(suite_of(
+        "policies", policy_is_created_replaced_listed_and_deleted,
+        every_agent_is_told_the_policies_and_who_is_not_where_its_hash_is,
+        samples_of_one_span_are_one_capture, sample_named_by_a_far_time_ends_now_all_the_same,
+        a_restart_keeps_policies_budgets_and_running_samples, agents_that_pause_are_shown, NULL));
 }
