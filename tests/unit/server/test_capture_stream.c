@@ -165,7 +165,7 @@ END_TEST
 START_TEST(list_so_far_that_is_stored_whole_is_no_end)
 {
     struct stream s;
-    stream_start(&s, ",\"max_ms\":1,\"deadline_ms\":100");
+    stream_start(&s, ",\"max_ms\":1,\"deadline_ms\":3000");
     report(&s, "capturing", 1);
     wait_for_text(&s.f, s.path, "targets.0.status", "expired");
     upload(&s, 0);
@@ -183,7 +183,7 @@ END_TEST
 START_TEST(gap_of_an_agent_that_did_not_finish_is_the_whole_window)
 {
     struct stream s;
-    stream_start(&s, ",\"max_ms\":1,\"deadline_ms\":100");
+    stream_start(&s, ",\"max_ms\":1,\"deadline_ms\":3000");
     cJSON *target = wire_target(&s.f.agent, s.id, 1, "capturing", 1, EVENTS);
     cJSON *window = cJSON_CreateObject();
     cJSON *json = call_json(&s.f, "GET", s.path, NULL, 200);
