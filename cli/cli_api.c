@@ -26,6 +26,28 @@ static const char *or_environment(const char *given, const char *name)
     return value && *value ? value : NULL;
 }
 
+/* http(s)://HOST, maybe with a port and a path, or HOST:PORT. */
+static bool is_address(const char *text)
+{
+    const char *scheme = strstr(text, "://"), *host = scheme ? scheme + 3 : text;
+    if (scheme && strncasecmp(text, "http://", 7) != 0 && strncasecmp(text, "https://", 8) != 0)
+        return false;
+    for (const char *c = text; *c; c++)
+        if (*c <= ' ' || *c == 0x7f)
+            return false;
+    size_t n = strcspn(host, host[0] == '[' ? "]" : ":/?#");
+    const char *rest = host + n + (host[0] == '[' && host[n] == ']');
+    bool port = *rest == ':';
+    if (port) {
+        size_t digits = strspn(++rest, "0123456789");
+        unsigned long number = digits <= 5 ? strtoul(rest, NULL, 10) : 0;
+        rest += digits;
+        if (number == 0 || number > 65535)
+            return false;
+    }
+    return n > 0 && (scheme || port) && (*rest == '\0' || *rest == '/');
+}
+
 static int init_url(struct api *api, const struct cli_collector *c)
 {
     const char *url = or_environment(c->url, "SKEIN_COLLECTOR");
@@ -37,14 +59,20 @@ static int init_url(struct api *api, const struct cli_collector *c)
     bool scheme = strstr(url, "://") != NULL;
     if (n >= sizeof(api->url) - sizeof("http://")) {
         say_error("--collector: the URL is longer than %zu characters", sizeof(api->url));
-        return CLI_FAILED;
+        return CLI_USAGE;
+    }
+    if (!is_address(url)) {
+        say_error("%s: %s is no collector's address: give http://HOST:PORT, https://HOST or "
+                  "HOST:PORT",
+                  c->url && *c->url ? "--collector" : "SKEIN_COLLECTOR", url);
+        return CLI_USAGE;
     }
     snprintf(api->url, sizeof(api->url), "%s%.*s", scheme ? "" : "http://", (int)n, url);
     api->collector = api->url;
     api->ca_file = or_environment(c->ca_file, "SKEIN_CA");
     if (c->ca_file && strncasecmp(api->url, "https://", 8) != 0) {
         say_error("--ca is for https, and the collector is %s", api->url);
-        return CLI_FAILED;
+        return CLI_USAGE;
     }
     return CLI_OK;
 }
@@ -90,8 +118,11 @@ static int init_token(struct api *api, const char *path)
 
 int api_init(struct api *api, struct cli_collector collector)
 {
-    if (init_url(api, &collector) != CLI_OK || init_token(api, collector.token_file) != CLI_OK)
-        return CLI_FAILED;
+    int status = init_url(api, &collector);
+    if (status == CLI_OK)
+        status = init_token(api, collector.token_file);
+    if (status != CLI_OK)
+        return status;
     if (http_client_init() != SKEIN_OK) {
         say_error("the HTTP client cannot be initialised: out of memory");
         return CLI_FAILED;

@@ -18,7 +18,7 @@ struct api {
     char authorization[256]; /* a header with the token; "" where there is none */
 };
 
-/* As given by the user, and the environment. CLI_OK, or CLI_FAILED. */
+/* As given by the user, and the environment. CLI_OK, CLI_USAGE or CLI_FAILED. */
 int api_init(struct api *api, struct cli_collector collector);
 
 /* A path below /api/v1 ("/captures?limit=1"); one that begins with '!' is below the root. */

@@ -114,6 +114,25 @@ static bool may_replace(const char *file)
     return false;
 }
 
+int download_check(const char *file)
+{
+    struct buf path = {0};
+    if (!may_replace(file))
+        return CLI_FAILED;
+    buf_printf(&path, "%s.part", file);
+    int fd = open(text_of(&path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        unlink(text_of(&path));
+    else if (errno == EEXIST) /* of a download that broke off */
+        fd = open(text_of(&path), O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        say_error("%s: %s", text_of(&path), strerror(errno));
+    else
+        close(fd);
+    buf_fini(&path);
+    return fd < 0 ? CLI_FAILED : CLI_OK;
+}
+
 static int part_open(struct part *p)
 {
     const struct download *d = p->download;

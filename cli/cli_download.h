@@ -16,6 +16,9 @@ struct download {
     const struct cli_number *from, *to; /* the slice of it in between; NULL or not given: all */
 };
 
+/* Whether the file could be written, for who has first to wait for what is to be written; else says
+ * why not. CLI_OK or CLI_FAILED. */
+int download_check(const char *file);
 /* CLI_OK with the file and *bytes it has, or another status after telling why; FILE.part then
  * stays, so that the same command resumes. */
 int download_run(const struct api *api, const struct download *download, uint64_t *bytes);

@@ -174,6 +174,8 @@ static int take(const struct options *o, const char *kind)
     char id[33];
     cJSON *capture = NULL;
     int status = api_init(&api, o->collector);
+    if (status == CLI_OK && o->result.file)
+        status = download_check(o->result.file);
     if (status == CLI_OK)
         status = ask(&api, o, kind, &capture);
     snprintf(id, sizeof(id), "%s", json_text_at(capture, "capture"));

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Owns the reading of untrusted JSON (over cJSON) and its printing. Pure functions; any thread. A
- * scan of our own goes first: cJSON takes a thousand levels, raw control characters and broken
- * UTF-8, cuts text at \u0000, and does not say where an error is. Printing is our own as well:
+ * scan of our own goes first: cJSON takes a thousand levels, raw control characters, broken UTF-8,
+ * numbers like 01 and a byte order mark, cuts text at \u0000, and does not say where an error is.
+ * Members that are there twice are refused behind it: one reader takes the first, another the last.
+ * Printing is our own as well:
  * cJSON writes 10^15 as 1e+15, and passes broken UTF-8 on.
  */
 #include "json.h"
@@ -73,17 +75,57 @@ static const char *scan_string(struct scan *s)
     return NULL;
 }
 
+static void skip_digits(struct scan *s)
+{
+    while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
+        s->at++;
+}
+
+static bool at_one_of(const struct scan *s, const char *letters)
+{
+    return s->at < s->end && *s->at != 0 && strchr(letters, *s->at) != NULL;
+}
+
+/* One number, from its sign or first digit to behind it. */
+static const char *scan_number(struct scan *s)
+{
+    const char *wrong = "not a number of JSON";
+    s->at += *s->at == '-';
+    if (!at_one_of(s, "0123456789"))
+        return wrong;
+    if (*s->at == '0')
+        s->at++; /* and no digit behind it */
+    else
+        skip_digits(s);
+    if (at_one_of(s, ".")) {
+        s->at++;
+        if (!at_one_of(s, "0123456789"))
+            return wrong;
+        skip_digits(s);
+    }
+    if (at_one_of(s, "eE")) {
+        s->at++;
+        s->at += at_one_of(s, "+-");
+        if (!at_one_of(s, "0123456789"))
+            return wrong;
+        skip_digits(s);
+    }
+    return at_one_of(s, "0123456789.eE+-") ? wrong : NULL;
+}
+
 static const char *scan_levels(struct scan *s)
 {
     unsigned levels = 0;
     while (s->at < s->end) {
         uint8_t c = *s->at;
-        if (c == '"') {
-            const char *wrong = scan_string(s);
+        if (c == '"' || c == '-' || (c >= '0' && c <= '9')) {
+            const char *wrong = c == '"' ? scan_string(s) : scan_number(s);
             if (wrong)
                 return wrong;
             continue;
         }
+        if (c >= 0x80)
+            return "not JSON: a letter that belongs into text";
         if (c < ' ' && c != '\t' && c != '\n' && c != '\r')
             return "control character";
         if ((c == '{' || c == '[') && ++levels > LEVELS_MAX)
@@ -93,6 +135,45 @@ static const char *scan_levels(struct scan *s)
         s->at++;
     }
     return NULL;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The name that an object has twice; NULL: none. false: no memory. */
+static bool twice_in(const cJSON *object, const char **twice)
+{
+    const char *few[16], **names = few;
+    size_t count = 0, at = 0;
+    *twice = NULL;
+    for (const cJSON *item = object->child; item; item = item->next)
+        count++;
+    if (count > sizeof few / sizeof *few && !(names = malloc(count * sizeof *names)))
+        return false;
+    for (const cJSON *item = object->child; item; item = item->next)
+        names[at++] = item->string;
+    if (count > 1)
+        qsort(names, count, sizeof *names, compare_names);
+    for (at = 1; at < count && !*twice; at++)
+        if (strcmp(names[at - 1], names[at]) == 0)
+            *twice = names[at];
+    if (names != few)
+        free(names);
+    return true;
+}
+
+/* The same of all objects in it; at most LEVELS_MAX deep. */
+static bool twice_below(const cJSON *json, const char **twice)
+{
+    *twice = NULL;
+    if (cJSON_IsObject(json) && (!twice_in(json, twice) || *twice))
+        return *twice != NULL;
+    for (const cJSON *item = json->child; item; item = item->next)
+        if (!twice_below(item, twice) || *twice)
+            return *twice != NULL;
+    return true;
 }
 
 static void say_where(const char *text, const uint8_t *at, const char *wrong, char *error,
@@ -137,7 +218,15 @@ cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes)
         cJSON_Delete(json);
         return NULL;
     }
-    return json;
+    const char *twice;
+    if (twice_below(json, &twice) && !twice)
+        return json;
+    if (twice)
+        snprintf(error, error_bytes, "%.64s: the key is there twice", twice);
+    else
+        snprintf(error, error_bytes, "no memory");
+    cJSON_Delete(json);
+    return NULL;
 }
 
 /* Keeps the first failure only: later ones often follow from it. */

@@ -25,8 +25,9 @@ struct json_reader {
 };
 
 /* Parses n bytes; NULL and a reason with line and column in error when they are no JSON, hold more
- * than 64 levels, or anything but white space follows. So are text that is not UTF-8 and \u0000,
- * which cJSON would cut. The caller frees with cJSON_Delete. */
+ * than 64 levels, or anything but white space follows. So are text that is not UTF-8, \u0000, which
+ * cJSON would cut, a byte order mark, and a key that its object has twice. The caller frees with
+ * cJSON_Delete. */
 cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes);
 
 /* Each returns the member, or `otherwise` where it is absent and optional, or on failure. `path` is

@@ -37,8 +37,8 @@ void api_reply_matches(struct collector *c, struct http_exchange *x, const char 
 
 /* Each reads a query parameter; false after a 400 with the parameter's name was given. */
 bool api_limit(struct http_exchange *x, size_t *limit);
-/* RFC 3339, or nanoseconds */
-bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns);
+/* `from` and `to`, RFC 3339 or nanoseconds; all times where they are absent. */
+bool api_window(struct http_exchange *x, uint64_t *from_ns, uint64_t *to_ns);
 /* Of the parameter and of what the principal is confined to, both; NULL where there is neither;
  * freed by the caller. The text, with room for both, may be NULL. */
 #define API_SELECTOR_BYTES (8192 + PRINCIPAL_SELECTOR_BYTES)

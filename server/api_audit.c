@@ -85,8 +85,7 @@ void api_audit_list(void *context, struct http_exchange *x)
     char next[32];
     bool given;
     if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
-        !api_time(x, "from", 0, &q.from_ns) || !api_time(x, "to", UINT64_MAX, &q.to_ns) ||
-        !api_cursor(x, &given, &q.before, &rest))
+        !api_window(x, &q.from_ns, &q.to_ns) || !api_cursor(x, &given, &q.before, &rest))
         return;
     if (!given)
         q.before = UINT64_MAX;

@@ -148,7 +148,7 @@ static bool list_query(struct http_exchange *x, struct catalog_capture_query *q,
     const char *rest;
     bool valid = false;
     if (!http_query_known(x, known) || !api_limit(x, limit) ||
-        !api_time(x, "from", 0, &q->from_ns) || !api_time(x, "to", UINT64_MAX, &q->to_ns) ||
+        !api_window(x, &q->from_ns, &q->to_ns) ||
         !api_cursor(x, &q->before, &q->before_created_ns, &rest))
         return false;
     if (q->before && id_parse(rest, q->before_id.bytes) != SKEIN_OK) {
@@ -210,9 +210,10 @@ void api_captures_stop(void *context, struct http_exchange *x)
     if (!api_path_id(x, "capture", id.bytes))
         return;
     int status = capture_stop(c->captures, &id, http_principal(x)->selector, &json);
-    api_audit_id(x, "capture.stop", id.bytes, status, NULL);
-    if (status == SKEIN_OK)
-        http_reply_json(x, 202, json);
+    if (status != 0)
+        api_audit_id(x, "capture.stop", id.bytes, status < 0 ? status : SKEIN_OK, NULL);
+    if (status >= 0)
+        http_reply_json(x, status > 0 ? 202 : 200, json);
     else
         api_no_change(x, status, "the stop could not be saved");
 }
@@ -229,7 +230,7 @@ void api_captures_delete(void *context, struct http_exchange *x)
         http_reply(x, 204, NULL, NULL, 0);
     else
         api_no_change(x, status,
-                      "the capture's partitions are not all deleted; this is tried again");
+                      "the capture is deleted, its partitions are not yet; this is tried again");
 }
 
 /* ---- its trace ---- */
@@ -311,13 +312,8 @@ void api_captures_trace(void *context, struct http_exchange *x)
     struct trace_stream *stream;
     const char *format = http_query(x, "format");
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes) ||
-        !api_query_id(x, "process", process.bytes, &one_process) ||
-        !api_time(x, "from", 0, &from) || !api_time(x, "to", UINT64_MAX, &to))
+        !api_query_id(x, "process", process.bytes, &one_process) || !api_window(x, &from, &to))
         return;
-    if (from > to) {
-        http_problem(x, 400, "to", "must not be before from");
-        return;
-    }
     bool window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;
     bool export = format != NULL && strcmp(format, "perfetto") == 0;
     if (format != NULL && !export && strcmp(format, "skein") != 0) {

@@ -44,6 +44,12 @@ void api_events(void *context, struct http_exchange *x)
     struct events_watch *watch;
     if (!http_query_known(x, known) || !last_id(x, &query) || !api_selector(x, &selector, text))
         return;
+    if (query.types != NULL && !event_types_known(query.types)) {
+        selector_free(&selector);
+        http_problem(x, 400, "types",
+                     "must be a list of types that there are: capture.finished,rule.*");
+        return;
+    }
     query.selector_text = selector != NULL ? text : NULL;
     selector_free(&selector); /* it was only to be checked */
     int status = events_watch_new(c->events, &query, &watch);

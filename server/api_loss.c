@@ -293,7 +293,7 @@ void api_loss(void *context, struct http_exchange *x)
     struct loss_list list = {.by = BY_PROCESS};
     struct catalog_ledger_query query = {.process = NULL};
     if (!http_query_known(x, known) || !read_by(x, &list.by) || !api_limit(x, &list.limit) ||
-        !api_time(x, "from", 0, &query.from_ns) || !api_time(x, "to", UINT64_MAX, &query.to_ns) ||
+        !api_window(x, &query.from_ns, &query.to_ns) ||
         !api_query_id(x, "cursor", list.after.bytes, &list.after_given) ||
         !api_selector(x, &list.selector, NULL))
         return;

@@ -86,7 +86,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
     bool has_capture, has_process;
     const char *rest = "";
     if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
-        !api_time(x, "from", 0, &q.from_ns) || !api_time(x, "to", UINT64_MAX, &q.to_ns) ||
+        !api_window(x, &q.from_ns, &q.to_ns) ||
         !api_query_id(x, "capture", capture.bytes, &has_capture) ||
         !api_query_id(x, "process", process.bytes, &has_process) ||
         !api_cursor(x, &q.after, &q.after_time, &rest))

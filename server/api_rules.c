@@ -119,8 +119,7 @@ void api_rules_history(void *context, struct http_exchange *x)
     bool given;
     cJSON *items;
     if (!http_query_known(x, known) || !api_limit(x, &q.limit) ||
-        !api_time(x, "from", 0, &q.from_ns) || !api_time(x, "to", UINT64_MAX, &q.to_ns) ||
-        !api_cursor(x, &given, &q.before, &rest))
+        !api_window(x, &q.from_ns, &q.to_ns) || !api_cursor(x, &given, &q.before, &rest))
         return;
     if (!given)
         q.before = UINT64_MAX;

@@ -38,13 +38,24 @@ bool api_limit(struct http_exchange *x, size_t *limit)
     return true;
 }
 
-bool api_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
+/* RFC 3339, or nanoseconds */
+static bool take_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
 {
     const char *text = http_query(x, name);
     *ns = otherwise;
     if (text == NULL || number_parse(text, INT64_MAX, ns) || clock_parse(text, ns) == SKEIN_OK)
         return true;
     http_problem(x, 400, name, "must be a time as 2026-11-21T09:40:00Z, or nanoseconds since 1970");
+    return false;
+}
+
+bool api_window(struct http_exchange *x, uint64_t *from_ns, uint64_t *to_ns)
+{
+    if (!take_time(x, "from", 0, from_ns) || !take_time(x, "to", UINT64_MAX, to_ns))
+        return false;
+    if (*from_ns <= *to_ns)
+        return true;
+    http_problem(x, 400, "to", "must not be before from");
     return false;
 }
 

@@ -200,7 +200,8 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
     fleet_lock(e->fleet);
     struct capture *c = capture_find(e, id);
     int status = allowed(c, within);
-    if (status == SKEIN_OK && c->status == CAPTURE_RUNNING && !c->stopped) {
+    bool news = status == SKEIN_OK && c->status == CAPTURE_RUNNING && !c->stopped;
+    if (news) {
         c->stopped = true;
         end_window(c);
         capture_touch(e, c);
@@ -211,7 +212,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
     if (status == SKEIN_OK)
         *out = capture_json(c, within, true);
     fleet_unlock(e->fleet);
-    return status;
+    return status == SKEIN_OK ? news : status;
 }
 
 /* ---- what is kept ---- */
@@ -308,8 +309,7 @@ static int delete_locked(struct capture_engine *e, struct capture_id *id, const 
 {
     struct capture *c = capture_find(e, id);
     if (c == NULL)
-        return d->within == NULL && idmap_get(&e->purge, id->bytes) != NULL ? SKEIN_OK
-                                                                            : SKEIN_NOT_FOUND;
+        return SKEIN_NOT_FOUND;
     int status = may_go(c, d) ? allowed(c, d->within) : SKEIN_REFUSED;
     if (status != SKEIN_OK)
         return status;

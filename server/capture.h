@@ -101,7 +101,8 @@ bool capture_exists(struct capture_engine *e, struct capture_id *id, const struc
 
 /* Changes are for those who see all targets: where some do not match, SKEIN_DENIED. */
 
-/* The same, SKEIN_IO. The window ends now, and the deadline comes that much earlier. */
+/* The same, SKEIN_IO. The window ends now, and the deadline comes that much earlier. 1: it was
+ * stopped; 0: it had ended or been stopped before. */
 int capture_stop(struct capture_engine *e, const struct capture_id *id,
                  const struct selector *within, cJSON **out);
 

@@ -5,6 +5,7 @@
  */
 #include "events.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,13 @@
 #define KEPT_BYTES_MAX  (UINT64_C(16) << 20)
 #define PENDING_BYTES   (64u << 10)
 #define SIGN_NS         (UINT64_C(15) * 1000000000u)
+
+/* What may be published, and asked for. */
+static const char *const types[] = {"agent.enrolled",    "agent.offline",   "agent.online",
+                                    "capture.created",   "capture.deleted", "capture.finished",
+                                    "rule.changed",      "rule.fired",      "rule.suppressed",
+                                    "retention.deleted", "policy.changed"};
+enum { TYPES = sizeof types / sizeof *types };
 
 struct event {
     char type[48];
@@ -156,6 +164,7 @@ static void wake_all(struct events *e)
 
 void events_publish(struct events *events, const struct event_note *note)
 {
+    assert(event_types_known(note->type));
     if (events != NULL) {
         struct event event = event_make(note);
         pthread_mutex_lock(&events->lock);
@@ -188,17 +197,37 @@ void events_tick(struct events *events, uint64_t now_monotonic_ns)
 
 /* ---- watching ---- */
 
-bool event_type_in(const char *list, const char *type)
+/* Whether one term of a list, n bytes, names this type. */
+static bool names(const char *term, size_t n, const char *type)
+{
+    bool open = n > 0 && term[n - 1] == '*';
+    size_t compare = open ? n - 1 : n;
+    return strncmp(term, type, compare) == 0 && (open || type[compare] == '\0');
+}
+
+static bool event_type_in(const char *list, const char *type)
 {
     while (*list != '\0') {
         size_t n = strcspn(list, ",");
-        bool open = n > 0 && list[n - 1] == '*';
-        size_t compare = open ? n - 1 : n;
-        if (strncmp(list, type, compare) == 0 && (open || type[compare] == '\0'))
+        if (names(list, n, type))
             return true;
         list += n + (list[n] == ',');
     }
     return false;
+}
+
+bool event_types_known(const char *list)
+{
+    for (;;) {
+        size_t n = strcspn(list, ","), i = 0;
+        while (i < TYPES && !names(list, n, types[i]))
+            i++;
+        if (i == TYPES)
+            return false;
+        if (list[n] == '\0')
+            return true;
+        list += n + 1;
+    }
 }
 
 int events_watch_new(struct events *events, const struct events_query *query,

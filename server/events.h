@@ -56,7 +56,7 @@ int64_t events_watch_read(struct events_watch *w, void *out, size_t n);
 void events_watch_live(struct events_watch *w, struct http_live *live);
 void events_watch_free(struct events_watch *w);
 
-/* Whether a list of types ("a.b,c.*") names this one. */
-bool event_type_in(const char *list, const char *type);
+/* Whether each item of a list of types ("a.b,c.*") names one that there is. */
+bool event_types_known(const char *list);
 
 #endif

@@ -21,8 +21,12 @@ bool http_host_in(const char *names, const char *host, size_t n)
 
 size_t http_host_bytes(const char *host)
 {
-    const char *end = host[0] == '[' ? strchr(host, ']') : NULL;
-    return end != NULL ? (size_t)(end + 1 - host) : strcspn(host, ":/");
+    size_t n = strcspn(host, host[0] == '[' ? "]" : ":/");
+    n += host[0] == '[' && host[n] == ']';
+    const char *rest = host + n;
+    if (*rest == ':')
+        rest += 1 + strspn(rest + 1, "0123456789");
+    return *rest == '\0' || *rest == '/' ? n : 0;
 }
 
 const char *http_bearer(const char *authorization)

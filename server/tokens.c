@@ -165,6 +165,27 @@ static int token_valid(const struct token *token, uint64_t now_ns, char *error, 
     return SKEIN_INVALID;
 }
 
+/* Within a transaction. From the first one on every request needs a token: it must be one that can
+ * make others. */
+static int insert(struct tokens *t, const struct token *token, uint64_t now_ns, const char *id,
+                  const uint8_t hash[SECRET_HASH_BYTES])
+{
+    int any = token->scope == HTTP_ADMIN ? 1 : tokens_any(t);
+    if (any <= 0)
+        return any < 0 ? any : SKEIN_INVALID;
+    int status = status_of(db_run(t->db, "DELETE FROM tokens WHERE name=? AND revoked_ns<>0", NULL,
+                                  NULL, "s", token->name));
+    if (status != SKEIN_OK)
+        return status;
+    return status_of(
+        db_run(t->db,
+               "INSERT INTO tokens(id, name, hash, scope, selector, creator, created_ns,"
+               " expires_ns, used_ns, revoked_ns) VALUES(?,?,?,?,?,?,?,?,0,0)",
+               NULL, NULL, "ssbissii", id, token->name, (const void *)hash,
+               (size_t)SECRET_HASH_BYTES, (int64_t)token->scope, token->selector, token->creator,
+               (int64_t)now_ns, (int64_t)token->expires_ns));
+}
+
 int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
                   char text[TOKEN_TEXT_BYTES], char *error, size_t error_bytes)
 {
@@ -183,16 +204,7 @@ int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
     secret_hash(text, strlen(text), hash);
     status = db_begin(t->db);
     if (status == SKEIN_OK) {
-        status = status_of(db_run(t->db, "DELETE FROM tokens WHERE name=? AND revoked_ns<>0", NULL,
-                                  NULL, "s", token->name));
-        if (status == SKEIN_OK)
-            status = status_of(
-                db_run(t->db,
-                       "INSERT INTO tokens(id, name, hash, scope, selector, creator, created_ns,"
-                       " expires_ns, used_ns, revoked_ns) VALUES(?,?,?,?,?,?,?,?,0,0)",
-                       NULL, NULL, "ssbissii", id, token->name, (const void *)hash, sizeof hash,
-                       (int64_t)token->scope, token->selector, token->creator, (int64_t)now_ns,
-                       (int64_t)token->expires_ns));
+        status = insert(t, token, now_ns, id, hash);
         int ended = db_end(t->db, status == SKEIN_OK);
         status = status == SKEIN_OK ? ended : status;
     }
@@ -200,6 +212,11 @@ int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
         seal_wipe(text, TOKEN_TEXT_BYTES);
         if (status == SKEIN_EXISTS)
             snprintf(error, error_bytes, "name: a token %s exists; revoke it first", token->name);
+        else if (status == SKEIN_INVALID)
+            snprintf(
+                error, error_bytes,
+                "scope: the first token must be an admin's: from then on every request needs a "
+                "token");
         else
             snprintf(error, error_bytes, "tokens.db: %s", skein_status_text(status));
     }

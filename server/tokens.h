@@ -32,8 +32,9 @@ void tokens_close(struct tokens **tokens);
 int tokens_any(struct tokens *t);
 
 /* Of name, scope, selector, creator and expires_ns. `text` is the token, never to be had again.
- * SKEIN_OK; SKEIN_INVALID with "member: what is wrong" in error; SKEIN_EXISTS (a token that is not
- * revoked has the name); SKEIN_IO and others of the disk. */
+ * SKEIN_OK; SKEIN_INVALID with "member: what is wrong" in error, also where the first is no
+ * admin's; SKEIN_EXISTS (a token that is not revoked has the name); SKEIN_IO and others of the
+ * disk. */
 int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
                   char text[TOKEN_TEXT_BYTES], char *error, size_t error_bytes);
 /* SKEIN_OK, SKEIN_NOT_FOUND (none, or revoked already), a status of the disk. */

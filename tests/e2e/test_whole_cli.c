@@ -393,6 +393,41 @@ START_TEST(storage_is_shown)
 }
 END_TEST
 
+START_TEST(a_file_that_cannot_be_written_is_told_before_a_capture_is_made)
+{
+    cJSON *before = PRINTED("captures", "-o", "json");
+    EXPECT(1, "snapshot", "-l", "service=shop/front", "-o", "/nonexistent/x.skein");
+    char *text = output();
+    ck_assert_ptr_nonnull(strstr(text, "/nonexistent/x.skein"));
+    free(text);
+    EXPECT(1, "record", "--for", "1s", "-l", "service=shop/front", "-o", "/dev/full");
+    cJSON *after = PRINTED("captures", "-o", "json");
+    ck_assert_int_eq(cJSON_GetArraySize(after), cJSON_GetArraySize(before));
+    ck_assert_uint_eq(files_in(w.folder, "\\.part$"), 0);
+    cJSON_Delete(before);
+    cJSON_Delete(after);
+}
+END_TEST
+
+START_TEST(an_exit_status_says_that_no_address_was_given)
+{
+    static const char *const wrong[] = {"nonsense", "http://", "ftp://h:1", "h:port", "h:0",
+                                        "h:99999",  "a b:1",   "[::1:7462"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        EXPECT(2, "captures", "--collector", wrong[i]);
+    char kept[sizeof collector];
+    memcpy(kept, collector, sizeof kept);
+    (void)snprintf(collector, sizeof collector, "SKEIN_COLLECTOR=nonsense");
+    EXPECT(2, "captures");
+    char *text = output();
+    ck_assert_ptr_nonnull(strstr(text, "SKEIN_COLLECTOR: nonsense"));
+    free(text);
+    (void)snprintf(collector, sizeof collector, "SKEIN_COLLECTOR=127.0.0.1:%u/", w.http);
+    EXPECT(0, "captures");
+    memcpy(collector, kept, sizeof kept);
+}
+END_TEST
+
 START_TEST(an_exit_status_says_that_nobody_answers)
 {
     whole_kill(&w.collector);
@@ -420,6 +455,8 @@ int main(void)
     tcase_add_test(tests, progress_and_colours_are_for_terminals);
     tcase_add_test(tests, agents_are_let_in_revoked_and_forgotten);
     tcase_add_test(tests, rules_are_applied_shown_and_deleted);
+    tcase_add_test(tests, a_file_that_cannot_be_written_is_told_before_a_capture_is_made);
+    tcase_add_test(tests, an_exit_status_says_that_no_address_was_given);
     tcase_add_test(tests, an_exit_status_says_that_nobody_answers);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -122,8 +122,8 @@ START_TEST(token_comes_from_a_file_that_others_cannot_read)
 {
     set_up();
     start_collector();
-    ck_assert_int_eq(RUN(NULL, WHOLE_SKEIND, "token", "create", "--name", "ada", "--scope",
-                         "viewer", "--config", "collector.json"),
+    ck_assert_int_eq(RUN(NULL, WHOLE_SKEIND, "token", "create", "--name", "ada", "--scope", "admin",
+                         "--config", "collector.json"),
                      0);
     char *text = file_read(out, NULL);
     file_write_text(token, text);

@@ -42,10 +42,43 @@ START_TEST(wrong_json_names_the_place)
                  {"\"a\nb\"", "control character"},
                  {"{\"a\":\x01 1}", "control character"},
                  {"[1,]", "not JSON"},
-                 {"{\"a\" 1}", "not JSON"}};
+                 {"{\"a\" 1}", "not JSON"},
+                 {"\xef\xbb\xbf{}", "line 1, column 1: not JSON"},
+                 {"[\xc3\xa9]", "not JSON"},
+                 {"[01]", "column 3: not a number"},
+                 {"[-01]", "not a number"},
+                 {"[1.]", "not a number"},
+                 {"[1.e5]", "not a number"},
+                 {"[1e]", "not a number"},
+                 {"[1e+]", "not a number"},
+                 {"[-]", "not a number"},
+                 {"[1.5.5]", "not a number"},
+                 {"[1-1]", "not a number"},
+                 {"-", "not a number"},
+                 {"{\"a\":1,\"b\":2,\"a\":1}", "a: the key is there twice"},
+                 {"[{\"b\":{\"c\":[1,{\"deep\":1,\"deep\":2}]}}]", "deep: the key is there twice"},
+                 {"{\"a\":1,\"\\u0061\":1}", "a: the key is there twice"}};
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_refused(wrong[i].text, strlen(wrong[i].text), wrong[i].words);
     expect_refused("{}\0{}", 5, "control character");
+}
+END_TEST
+
+START_TEST(keys_may_differ_in_case_and_object_and_be_many)
+{
+    struct buf many = {0};
+    char error[128] = "";
+    cJSON_Delete(parse("{\"a\":{\"a\":1},\"A\":[{\"a\":0},{\"a\":-0.5e-3}]}"));
+    for (int i = 0; i < 1000; i++)
+        buf_printf(&many, "%s\"key%d\":10", i == 0 ? "{" : ",", i);
+    size_t open = many.len;
+    buf_put(&many, "}", 1);
+    cJSON_Delete(json_parse((const char *)many.data, many.len, error, sizeof error));
+    ck_assert_str_eq(error, "");
+    many.len = open;
+    buf_put(&many, ",\"key500\":1}", 12);
+    expect_refused((const char *)many.data, many.len, "key500: the key is there twice");
+    buf_fini(&many);
 }
 END_TEST
 
@@ -246,9 +279,9 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of(
-        "json", wrong_json_names_the_place, an_escaped_backslash_does_not_hide_a_u0000,
-        levels_are_bounded, members_are_read_by_type, failures_name_path_and_expectation,
-        signed_numbers_are_exact_in_both_directions, first_failure_stays,
-        unknown_keys_list_the_known, integers_are_exact_both_ways, text_is_escaped_and_valid_utf8,
-        printing_round_trips, what_json_cannot_say_is_null, NULL));
+        "json", wrong_json_names_the_place, keys_may_differ_in_case_and_object_and_be_many,
+        an_escaped_backslash_does_not_hide_a_u0000, levels_are_bounded, members_are_read_by_type,
+        failures_name_path_and_expectation, signed_numbers_are_exact_in_both_directions,
+        first_failure_stays, unknown_keys_list_the_known, integers_are_exact_both_ways,
+        text_is_escaped_and_valid_utf8, printing_round_trips, what_json_cannot_say_is_null, NULL));
 }

@@ -44,6 +44,11 @@ START_TEST(without_tokens_only_this_machine_asks_and_no_page_of_the_web)
     ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, "Host: evil.example"), 421);
     ck_assert_int_eq(
         status_of_call(&f, "GET", "/api/v1/agents", NULL, "Host: localhost.evil.example"), 421);
+    static const char *const not_ours[] = {"Host: [::1]evil", "Host: [::1].evil.example",
+                                           "Host: [::1", "Host: localhost:1evil", "Host: :7462"};
+    for (size_t i = 0; i < sizeof not_ours / sizeof *not_ours; i++)
+        ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, not_ours[i]), 421);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, "Host: [::1]:7462"), 200);
     ck_assert_int_eq(status_of_call(&f, "POST", "/api/v1/captures", body, "Origin: http://evil.x"),
                      403);
     ck_assert_int_eq(
@@ -60,9 +65,10 @@ START_TEST(from_the_first_token_on_each_request_needs_one)
     static const char body[] = "{\"selector\":\"a=b\"}";
     static const char made[] = "{\"name\":\"new\",\"scope\":\"viewer\"}";
     fixture_start(&f);
+    expect_problem(&f, "POST", "/api/v1/tokens", made, 422, "scope"); /* nobody would be admin */
+    make_token(&f, "a", HTTP_ADMIN, "", admin);
     make_token(&f, "v", HTTP_VIEWER, "", viewer);
     make_token(&f, "o", HTTP_OPERATOR, "", operator);
-    make_token(&f, "a", HTTP_ADMIN, "", admin);
     expect_problem(&f, "GET", "/api/v1/agents", NULL, 401, "Authorization");
     ck_assert_int_eq(status_of_call(&f, "GET", "/healthz", NULL, NULL), 200);
     ck_assert_int_eq(status_of_call(&f, "GET", "/readyz", NULL, NULL), 200);
@@ -148,8 +154,8 @@ START_TEST(changes_and_refusals_are_in_the_audit_log)
                                "\"capture\":{\"pre_ms\":1000,\"post_ms\":0}}";
     fixture_start(&f);
     ck_assert_int_eq(status_of_call(&f, "PUT", "/api/v1/rules/r1", rule, NULL), 201);
-    make_token(&f, "v", HTTP_VIEWER, "", viewer);
     make_token(&f, "a", HTTP_ADMIN, "", admin);
+    make_token(&f, "v", HTTP_VIEWER, "", viewer);
     ck_assert_int_eq(status_of_call(&f, "DELETE", "/api/v1/rules/r1", NULL, viewer), 403);
     ck_assert_int_eq(status_of_call(&f, "DELETE", "/api/v1/rules/r1", NULL, admin), 204);
     ck_assert_int_eq(status_of_call(&f, "DELETE", "/api/v1/rules/r1", NULL, admin), 404);
@@ -240,6 +246,7 @@ static void tenants_start(struct tenants *t)
     snprintf(t->others_process, sizeof t->others_process, "%s", text_at(json, "items.0.process"));
     cJSON_Delete(json);
     wait_for_text(f, "/api/v1/captures?selector=service%3Dmine", "items.0.kind", "snapshot");
+    make_token(f, "root", HTTP_ADMIN, "", t->token);
     make_token(f, "mine", HTTP_OPERATOR, "service=mine", t->token);
 }
 

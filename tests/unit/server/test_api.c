@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "capture_control.h"
 #include "clock.h"
 #include "collector_fixture.h"
 #include "json.h"
@@ -48,6 +49,24 @@ START_TEST(errors_are_problems_with_the_right_status)
     expect_problem(&f, "GET", "/api/v1/partitions?cursor=5-x", NULL, 400, "cursor");
     expect_problem(&f, "GET", "/api/v1/processes?selector=a%20in", NULL, 400, "selector");
     expect_problem(&f, "GET", "/api/v1/agents?page=2", NULL, 400, "page");
+    static const char *const windows[] = {"captures", "partitions", "loss", "audit",
+                                          "rules/r/history"};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        char path[96];
+        snprintf(path, sizeof path, "/api/v1/%s?from=5&to=4", windows[i]);
+        expect_problem(&f, "GET", path, NULL, 400, "to");
+    }
+    static const char *const types[] = {"nope",        "",         "rule.fired,nope",
+                                        "rule.fired,", "nope.*,*", "rule.fir"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char path[96];
+        snprintf(path, sizeof path, "/api/v1/events?types=%s", types[i]);
+        expect_problem(&f, "GET", path, NULL, 400, "types");
+    }
+    expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"a=b\",\"selector\":\"c=d\"}",
+                   400, NULL);
+    expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"a=b\",\"pre_ms\":01}", 400,
+                   NULL);
     expect_problem(&f, "DELETE", "/api/v1/agents", NULL, 405, NULL);
     expect_problem(&f, "GET", "/api/v1/captures/00:stop", NULL, 405, NULL);
     expect_problem(&f, "POST", "/api/v1/captures", "{\"selector\":\"a=b\"}", 422, "selector");
@@ -310,6 +329,20 @@ static void upload_of_host(struct fixture *f, uint32_t process, const char *host
     buf_fini(&bytes);
 }
 
+/* Adds all processes that match to a capture. */
+static void extend(struct fixture *f, const char *capture, const char *text)
+{
+    struct capture_id id;
+    struct selector *selector;
+    char error[256];
+    ck_assert_int_eq(id_parse(capture, id.bytes), SKEIN_OK);
+    ck_assert_int_eq(selector_new(text, &selector, error, sizeof error), SKEIN_OK);
+    fleet_lock(f->collector.fleet);
+    ck_assert_int_gt(capture_extend(f->collector.captures, &id, selector, 0, 0), 0);
+    fleet_unlock(f->collector.fleet);
+    selector_free(&selector);
+}
+
 #define HOSTS_CAPTURE "01a10000000000000000000000000029"
 
 START_TEST(slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time)
@@ -319,8 +352,9 @@ START_TEST(slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time)
     char path[96], error[256];
     const uint64_t at = UINT64_C(1700000000000000000);
     fixture_start(&f);
-    wire_agent_processes(&f.agent, 1, 1, "shop");
-    capture_with(&f, HOSTS_CAPTURE, 1, 0, path); /* at `at`, by a clock that is right */
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    capture_with(&f, HOSTS_CAPTURE, 1, 0, path);
+    extend(&f, HOSTS_CAPTURE, "service=shop"); /* process 1 is at `at`, by a clock that is right */
     upload_of_host(&f, 2, "host-b", at + UINT64_C(5000000000), -INT64_C(5000000000), HOSTS_CAPTURE);
     call(&f, "GET",
          "/api/v1/captures/" HOSTS_CAPTURE "/trace?from=1700000000000000000&to=1700000000100000000",

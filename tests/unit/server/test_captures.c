@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Captures through HTTP and an agent on the real transport, in whatever order things happen. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,9 +241,54 @@ START_TEST(stop_tells_the_agent_and_the_capture_ends_stopped)
     report(&f, wire_target(&f.agent, id, 1, "uploading", 1, 1));
     wire_agent_upload(&f.agent, 1, 0, id, 0);
     wait_for_text(&f, path, "status", "stopped");
+    cJSON_Delete(call_json(&f, "POST", stop, NULL, 200)); /* and is not told as a change */
+    cJSON *audit = call_json(&f, "GET", "/api/v1/audit?action=capture.stop", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(audit, "items")), 1);
+    cJSON_Delete(audit);
     cJSON *json = call_json(&f, "GET", path, NULL, 200);
     ck_assert(cJSON_IsTrue(at_path(json, "verdict.complete")));
     cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+struct deleter {
+    struct fixture *f;
+    const char *path;
+    long status;
+};
+
+static void *delete_it(void *argument)
+{
+    struct deleter *d = argument;
+    struct http_response response;
+    call(d->f, "DELETE", d->path, NULL, NULL, &response);
+    d->status = response.status;
+    http_response_fini(&response);
+    return NULL;
+}
+
+START_TEST(capture_is_deleted_once_by_however_many)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, REQUEST, id, path);
+    struct deleter deleters[4];
+    pthread_t threads[4];
+    int deleted = 0, gone = 0;
+    for (int i = 0; i < 4; i++) {
+        deleters[i] = (struct deleter){&f, path, 0};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, delete_it, &deleters[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        deleted += deleters[i].status == 204;
+        gone += deleters[i].status == 404;
+    }
+    ck_assert_int_eq(deleted, 1);
+    ck_assert_int_eq(gone, 3);
     fixture_stop(&f);
 }
 END_TEST
@@ -368,8 +414,8 @@ int main(void)
         offline_target_is_sent_when_its_agent_returns,
         agent_begins_a_capture_once_however_often_it_reports,
         firing_names_a_process_that_no_list_ever_held,
-        stop_tells_the_agent_and_the_capture_ends_stopped, deleted_capture_does_not_come_back,
-        running_capture_goes_on_after_a_restart,
+        stop_tells_the_agent_and_the_capture_ends_stopped, capture_is_deleted_once_by_however_many,
+        deleted_capture_does_not_come_back, running_capture_goes_on_after_a_restart,
         a_partition_is_kept_out_of_a_capture_without_its_process,
         what_an_agent_sends_before_it_says_why_becomes_its_captures, NULL));
 }

@@ -262,7 +262,8 @@ END_TEST
 START_TEST(confined_token_tries_rules_on_its_own_processes)
 {
     struct fixture f;
-    struct token token = {.name = "t", .scope = HTTP_OPERATOR, .selector = "service=mine"};
+    struct token token = {.name = "t", .scope = HTTP_OPERATOR, .selector = "service=mine"},
+                 first = {.name = "first", .scope = HTTP_ADMIN};
     char text[TOKEN_TEXT_BYTES], error[256], header[160];
     struct http_response response;
     uint64_t from = begin_ns();
@@ -273,6 +274,9 @@ START_TEST(confined_token_tries_rules_on_its_own_processes)
     m = made_new(2, 0, from, "mine", 11);
     add_line(&m, 10 * S, "a");
     store(&f, &m);
+    ck_assert_int_eq(
+        tokens_create(f.collector.tokens, &first, clock_realtime_ns(), text, error, sizeof error),
+        SKEIN_OK);
     ck_assert_int_eq(
         tokens_create(f.collector.tokens, &token, clock_realtime_ns(), text, error, sizeof error),
         SKEIN_OK);

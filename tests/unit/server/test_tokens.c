@@ -36,6 +36,10 @@ START_TEST(token_is_known_until_it_is_revoked_or_expires)
     struct token token;
     struct tokens *t = open_in(folder), *other = open_in(folder);
     ck_assert_int_eq(tokens_any(t), 0);
+    ck_assert_int_eq(make(t, "ci", HTTP_OPERATOR, "", 0, text),
+                     SKEIN_INVALID); /* who made others? */
+    ck_assert_int_eq(tokens_any(t), 0);
+    ck_assert_int_eq(make(t, "root", HTTP_ADMIN, "", 0, text), SKEIN_OK);
     ck_assert_int_eq(make(t, "ci", HTTP_OPERATOR, "service=shop", 0, text), SKEIN_OK);
     ck_assert_int_eq(make(t, "brief", HTTP_VIEWER, "", NOW + 5, brief), SKEIN_OK);
     ck_assert_int_eq(strncmp(text, "skn_o_", 6), 0);
@@ -63,7 +67,7 @@ START_TEST(no_changed_letter_passes)
     char *folder = temp_dir_new(), text[TOKEN_TEXT_BYTES];
     struct token token;
     struct tokens *t = open_in(folder);
-    ck_assert_int_eq(make(t, "a", HTTP_VIEWER, "", 0, text), SKEIN_OK);
+    ck_assert_int_eq(make(t, "a", HTTP_ADMIN, "", 0, text), SKEIN_OK);
     for (size_t i = 0; text[i] != '\0'; i++) {
         char kept = text[i];
         text[i] = kept == 'o' ? 'a' : 'o'; /* also the letter of the scope */
