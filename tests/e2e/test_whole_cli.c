@@ -411,8 +411,8 @@ END_TEST
 
 START_TEST(an_exit_status_says_that_no_address_was_given)
 {
-    static const char *const wrong[] = {"nonsense", "http://", "ftp://h:1", "h:port", "h:0",
-                                        "h:99999",  "a b:1",   "[::1:7462"};
+    static const char *const wrong[] = {"nonsense", "http://", "ftp://h:1", "h:port",
+                                        "h:0",      "h:99999", "a b:1",     "[::1:7462"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         EXPECT(2, "captures", "--collector", wrong[i]);
     char kept[sizeof collector];
