@@ -222,7 +222,7 @@ cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes)
     if (twice_below(json, &twice) && !twice)
         return json;
     if (twice)
-        snprintf(error, error_bytes, "%.64s: the key is there twice", twice);
+        snprintf(error, error_bytes, "%.64s: is given twice", twice);
     else
         snprintf(error, error_bytes, "no memory");
     cJSON_Delete(json);

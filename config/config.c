@@ -193,14 +193,6 @@ static void map_free(struct config_map *map)
     map->count = 0;
 }
 
-static bool is_repeated(const cJSON *item)
-{
-    for (const cJSON *later = item->next; later; later = later->next)
-        if (strcmp(later->string, item->string) == 0)
-            return true;
-    return false;
-}
-
 static int set_map(struct load *l, const struct config_param *p, const cJSON *object)
 {
     struct config_map *map = (struct config_map *)(void *)(l->config + p->offset);
@@ -212,8 +204,6 @@ static int set_map(struct load *l, const struct config_param *p, const cJSON *ob
         struct config_entry *entry = &map->items[map->count];
         char path[PATH_MAX_BYTES];
         snprintf(path, sizeof path, "%s.%s", p->path, item->string);
-        if (is_repeated(item))
-            return fail(l, SKEIN_INVALID, "%s: is given twice", path);
         int status = read_number(l, p, path, item, &entry->number);
         if (status != SKEIN_OK)
             return status;
@@ -274,8 +264,6 @@ static int read_object(struct load *l, const cJSON *object, const char *prefix)
         int n = snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] ? "." : "", item->string);
         if (n < 0 || (size_t)n >= sizeof path)
             return fail(l, SKEIN_INVALID, "%.40s...: unknown key", item->string);
-        if (is_repeated(item))
-            return fail(l, SKEIN_INVALID, "%s: is given twice", path);
         const struct config_param *param =
             strchr(item->string, '.') ? NULL : find_param(l->params, path);
         int status;

@@ -104,7 +104,7 @@ START_TEST(command_line_trusts_the_given_authority_alone_and_sees_a_renewal)
     ck_assert_int_eq(RUN(NULL, SKEIN_PROGRAM, "ps"), 1);
     ck_assert(said("certificate") && said("--ca FILE"));
     ck_assert_int_eq(RUN(NULL, SKEIN_PROGRAM, "ps", "--ca", ca + strlen("SKEIN_CA=")), 0);
-    ck_assert_int_eq(RUN(NULL, SKEIN_PROGRAM, "ps", "--ca", "x", "--collector", "http://h"), 1);
+    ck_assert_int_eq(RUN(NULL, SKEIN_PROGRAM, "ps", "--ca", "x", "--collector", "http://h:1"), 2);
 
     char *copy = whole_path(&w, "two.crt");
     renew(copy);

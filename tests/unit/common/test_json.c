@@ -55,9 +55,9 @@ START_TEST(wrong_json_names_the_place)
                  {"[1.5.5]", "not a number"},
                  {"[1-1]", "not a number"},
                  {"-", "not a number"},
-                 {"{\"a\":1,\"b\":2,\"a\":1}", "a: the key is there twice"},
-                 {"[{\"b\":{\"c\":[1,{\"deep\":1,\"deep\":2}]}}]", "deep: the key is there twice"},
-                 {"{\"a\":1,\"\\u0061\":1}", "a: the key is there twice"}};
+                 {"{\"a\":1,\"b\":2,\"a\":1}", "a: is given twice"},
+                 {"[{\"b\":{\"c\":[1,{\"deep\":1,\"deep\":2}]}}]", "deep: is given twice"},
+                 {"{\"a\":1,\"\\u0061\":1}", "a: is given twice"}};
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_refused(wrong[i].text, strlen(wrong[i].text), wrong[i].words);
     expect_refused("{}\0{}", 5, "control character");
@@ -77,7 +77,7 @@ START_TEST(keys_may_differ_in_case_and_object_and_be_many)
     ck_assert_str_eq(error, "");
     many.len = open;
     buf_put(&many, ",\"key500\":1}", 12);
-    expect_refused((const char *)many.data, many.len, "key500: the key is there twice");
+    expect_refused((const char *)many.data, many.len, "key500: is given twice");
     buf_fini(&many);
 }
 END_TEST

@@ -131,7 +131,7 @@ START_TEST(wrong_files_name_key_and_expectation)
         {"{\"shares\":[]}", "shares: must be an object of names and numbers"},
         {"{\"shares\":{\"a\":0}}",
          "shares.a: must be a whole number from 1 to 18446744073709551615"},
-        {"{\"shares\":{\"a\":1,\"a\":2}}", "shares.a: is given twice"},
+        {"{\"shares\":{\"a\":1,\"a\":2}}", "a: is given twice"},
         {"{\"sokcet\":\"x\"}", "sokcet: unknown key; did you mean socket?"},
         {"{\"max_bytes\":20}", "max_bytes: unknown key; did you mean spool.max_bytes?"},
         {"{\"spool.max_bytes\":20}", "spool.max_bytes: unknown key; did you mean spool.max_bytes?"},
