@@ -56,8 +56,7 @@ int captures_new(const struct captures_settings *settings, struct captures **out
 
 static void target_free(struct target *target)
 {
-    if (target->marks != NULL)
-        cut_marks_free(&target->marks);
+    cut_chain_leave(&target->member); /* where the worker has ended before the capture */
     if (target->process != NULL)
         process_unref(&target->process);
     target_result_fini(&target->result);
@@ -89,13 +88,12 @@ static int post_cut(struct target *target, bool first, bool last)
     job->target = target;
     job->first = first;
     job->last = last;
-    job->from_ns = first ? target->result.from_ns : target->at_ns;
     if (last)
         job->to_ns = now_ns < end_ns ? now_ns : end_ns; /* stopped early: up to now */
     else
         job->to_ns = first ? target->at_ns : now_ns;
-    if (job->to_ns <= job->from_ns)
-        job->to_ns = job->from_ns + 1;
+    if (job->to_ns <= target->result.from_ns)
+        job->to_ns = target->result.from_ns + 1;
     if (last) {
         target->last_posted = true;
         job->death.signal = target->process->death.signal;
@@ -193,6 +191,7 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     target->end_ns = order->at_ns + order->post_ms * MS;
     target->stream_ms = order->stream_ms;
     target->groups = order->groups;
+    target->alone = order->alone;
     if (order->stream_ms != 0 && order->deadline_ns != 0 && order->deadline_ns < target->end_ns)
         target->end_ns = order->deadline_ns;
     target->result.capture = order->capture;
@@ -201,10 +200,6 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     target->result.state = "capturing";
     uint64_t pre_ns = order->pre_ms * MS;
     target->result.from_ns = order->at_ns > pre_ns ? order->at_ns - pre_ns : 0;
-    if (cut_marks_new(process, &target->marks) != SKEIN_OK) {
-        free(target);
-        return SKEIN_NO_MEMORY;
-    }
     target->process = process_ref(process);
     *out = target;
     return SKEIN_OK;

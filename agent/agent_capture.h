@@ -9,7 +9,8 @@
  *                                              +--------------------------------+
  *
  * A stream also cuts, journals what it has so far and uploads it every stream_ms while it waits.
- * One whose list of partitions no longer fits a report ends there, with a gap.
+ * One whose list of partitions no longer fits a report ends there, with a gap, and so does what a
+ * window lists.
  *
  * A final report is in the spool's journal before it is sent, and before the target's partitions
  * are released for upload.
@@ -57,6 +58,7 @@ struct capture_order {
     uint64_t stream_ms;   /* 0: a window */
     uint64_t deadline_ns; /* of a stream, on this host's clock; 0: none but the window's end */
     uint64_t groups;      /* bit n: events of group n are taken; 0: all are */
+    bool alone;           /* shares no partitions of earlier captures */
 };
 
 /* Begins a capture of one process; one that is known already is left alone. Failures are reported

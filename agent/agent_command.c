@@ -79,6 +79,7 @@ static void read_capture(struct json_reader *r, const cJSON *root, struct comman
     command->stream_ms = json_u64(r, root, "", "stream_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     if (command->stream_ms != 0 && command->stream_ms < COMMAND_STREAM_MS_MIN)
         fail(r, "stream_ms: must be 0 or 100 to 3600000");
+    command->alone = !json_bool(r, root, "", "share", true);
     read_processes(r, root, command);
 }
 

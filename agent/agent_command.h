@@ -24,6 +24,7 @@ struct command {
     struct capture_id capture;
     uint64_t at_ns, pre_ms, post_ms, deadline_ns;
     uint64_t stream_ms; /* 0: a window, else how often its past is cut and uploaded */
+    bool alone;         /* no partitions of earlier captures are listed */
     struct process_uid *processes;
     size_t process_count;
     uint64_t generation;

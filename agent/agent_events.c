@@ -264,7 +264,8 @@ static void command_capture(struct agent *agent, const struct command *command)
                                   .at_ns = host_time(agent, command->at_ns),
                                   .pre_ms = command->pre_ms,
                                   .post_ms = command->post_ms,
-                                  .stream_ms = command->stream_ms};
+                                  .stream_ms = command->stream_ms,
+                                  .alone = command->alone};
     if (command->deadline_ns != 0)
         order.deadline_ns = host_time(agent, command->deadline_ns);
     for (size_t i = 0; i < command->process_count; i++) {

@@ -2,6 +2,7 @@
  *
  * The worker's half of a capture: cut, spool, report. Worker thread only.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +23,87 @@ static void add_gap(struct target *target, uint64_t from_ns, uint64_t to_ns, con
         target->failure = SKEIN_NO_MEMORY;
 }
 
-static void take_losses(struct target *target, const struct cut_result *cut)
+static struct target *target_of(struct cut_member *member)
 {
-    for (size_t i = 0; i < sizeof cut->lost / sizeof cut->lost[0]; i++) {
-        target->result.lost[loss_parse(partition_loss_text((uint8_t)i))] += cut->lost[i];
-        target->changed = target->changed || cut->lost[i] != 0;
-    }
-    for (size_t i = 0; i < cut->gap_count; i++)
-        add_gap(target, cut->gaps[i].from_ns, cut->gaps[i].to_ns,
-                partition_loss_text(cut->gaps[i].reason));
+    return (struct target *)(void *)((char *)member - offsetof(struct target, member));
 }
 
-static void take_partition(struct target *target, const struct cut_result *cut)
+/* Of a cut that reaches beyond the window only that part is missing in this capture. */
+static void take_losses(struct target *target, const struct cut_entry *entry)
+{
+    for (size_t i = 0; i < sizeof entry->lost / sizeof entry->lost[0]; i++) {
+        target->result.lost[loss_parse(partition_loss_text((uint8_t)i))] += entry->lost[i];
+        target->changed = target->changed || entry->lost[i] != 0;
+    }
+    const struct cut_member *member = &target->member;
+    for (size_t i = 0; i < entry->gap_count; i++) {
+        const struct cut_gap *gap = &entry->gaps[i];
+        if (gap->from_ns > member->to_ns || gap->to_ns < member->from_ns)
+            continue;
+        add_gap(target, gap->from_ns > member->from_ns ? gap->from_ns : member->from_ns,
+                gap->to_ns < member->to_ns ? gap->to_ns : member->to_ns,
+                partition_loss_text(gap->reason));
+    }
+}
+
+static bool is_full(const struct target *target)
+{
+    return __atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0;
+}
+
+static void set_full(struct target *target)
+{
+    __atomic_store_n(&target->full, 1, __ATOMIC_RELAXED);
+}
+
+/* The cuts of one job are numbered in a row: where the first has room all have. */
+static bool has_room(const struct target *target, const struct partition_key *key)
+{
+    size_t count = target->result.range_count;
+    const struct report_range *last = count > 0 ? &target->result.ranges[count - 1] : NULL;
+    return count < CAPTURE_RANGES_MAX ||
+           (last->epoch == key->epoch && key->sequence > 0 && last->last == key->sequence - 1);
+}
+
+static void take_kept(struct target *target, const struct cut_entry *entry)
+{
+    const struct partition_key *key = &entry->key;
+    struct report_range partition = {key->epoch, key->sequence, key->sequence, entry->events,
+                                     entry->bytes};
+    int status = spool_share(target->captures->settings.spool, &target->capture, &key->process,
+                             key->epoch, key->sequence, key->sequence);
+    if (status == SKEIN_OK)
+        status = target_result_add_range(&target->result, &partition);
+    if (status != SKEIN_OK)
+        target->failure = status;
+    target->result.events += entry->events;
+    target->changed = true;
+}
+
+/* Of its own cuts and of those of others in its window. */
+static void take_entry(struct cut_member *member, const struct cut_entry *entry)
+{
+    struct target *target = target_of(member);
+    if (is_full(target) || !has_room(target, &entry->key)) {
+        set_full(target); /* its last gap tells of that */
+        return;
+    }
+    take_losses(target, entry);
+    if (entry->reason != NULL) {
+        target->result.lost[loss_parse(entry->reason)] += entry->events;
+        add_gap(target, entry->from_ns, entry->to_ns, entry->reason);
+    }
+    if (entry->kept)
+        take_kept(target, entry);
+}
+
+static bool is_lost(struct cut_member *member, const struct partition_key *key)
+{
+    return spool_has_lost(target_of(member)->captures->settings.spool, key);
+}
+
+static void spool_partition(struct target *target, const struct cut_result *cut,
+                            struct cut_entry *entry)
 {
     struct spool_head head = {.capture = target->capture,
                               .key = cut->key,
@@ -42,54 +112,86 @@ static void take_partition(struct target *target, const struct cut_result *cut)
                               .to_ns = cut->to_ns};
     int status =
         spool_put(target->captures->settings.spool, &head, cut->bytes.data, cut->bytes.len);
-    if (status != SKEIN_OK) {
-        enum loss_reason reason = status == SKEIN_FULL ? LOSS_SPOOL_FULL : LOSS_SPOOL_FAILED;
-        target->result.lost[reason] += cut->events;
-        add_gap(target, cut->from_ns, cut->to_ns, loss_text(reason));
-        log_error("capture", "the spool did not take a partition", "reason",
-                  skein_status_text(status), NULL);
+    entry->kept = status == SKEIN_OK;
+    if (entry->kept)
         return;
-    }
-    struct report_range partition = {cut->key.epoch, cut->key.sequence, cut->key.sequence,
-                                     cut->events, cut->bytes.len};
-    target->result.events += cut->events;
-    target->changed = true;
-    if (target_result_add_range(&target->result, &partition) != SKEIN_OK)
-        target->failure = SKEIN_NO_MEMORY;
+    entry->reason = loss_text(status == SKEIN_FULL ? LOSS_SPOOL_FULL : LOSS_SPOOL_FAILED);
+    log_error("capture", "the spool did not take a partition", "reason", skein_status_text(status),
+              NULL);
 }
 
-/* `whole`: what is left behind the bound is lost; else the next cut brings it. */
-static void cut_window(struct target *target, uint64_t from_ns, uint64_t to_ns, bool whole)
+static void take_cut(struct target *target, int status, bool before, struct cut_result *cut)
+{
+    struct cut_entry entry = {.before = before,
+                              .key = cut->key,
+                              .from_ns = cut->from_ns,
+                              .to_ns = cut->to_ns,
+                              .events = cut->events,
+                              .bytes = cut->bytes.len,
+                              .gaps = cut->gaps,
+                              .gap_count = cut->gap_count};
+    memcpy(entry.lost, cut->lost, sizeof entry.lost);
+    cut->gaps = NULL;
+    cut->gap_count = 0;
+    if (status == SKEIN_OK)
+        spool_partition(target, cut, &entry);
+    cut_chain_add(&target->member, &entry);
+}
+
+typedef int cut_fn(struct cut_member *, struct host_page_owner *, struct cut_request *,
+                   struct cut_result *);
+
+static void cut_some(struct target *target, struct cut_request *request, cut_fn *cut_once,
+                     bool last)
+{
+    bool before = cut_once == cut_chain_cut_before, more = true;
+    for (unsigned i = 0; more && i < PARTITIONS_A_CUT; i++) {
+        struct cut_result cut = {0};
+        int status = cut_once(&target->member, target->captures->settings.host_page, request, &cut);
+        more = status == SKEIN_OK && cut.more;
+        if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
+            take_cut(target, status, before, &cut);
+        else
+            target->failure = status;
+        cut_result_fini(&cut);
+    }
+    if (more && last) /* else the next cut brings it */
+        add_gap(target, target->member.from_ns, request->to_ns, loss_text(LOSS_SIZE));
+}
+
+/* The process's chain of cuts, from the first cut on. */
+static int join_chain(struct target *target)
+{
+    struct cut_member *member = &target->member;
+    if (member->chain != NULL)
+        return SKEIN_OK;
+    member->from_ns = target->result.from_ns;
+    member->to_ns = target->end_ns;
+    member->groups = target->groups;
+    member->alone = target->alone;
+    member->is_lost = is_lost;
+    member->take = take_entry;
+    return cut_chain_join(member, target->process);
+}
+
+/* What came since the cut before, whoever made that, and what lies before all of them. */
+static void cut_window(struct target *target, uint64_t to_ns, bool last)
 {
     const struct captures_settings *settings = &target->captures->settings;
-    struct cut_request request = {.process = target->process,
-                                  .from_ns = from_ns,
-                                  .to_ns = to_ns,
-                                  .marks = target->marks,
+    struct cut_request request = {.to_ns = to_ns,
                                   .epoch = settings->epoch,
                                   .clock_offset_ns = uplink_clock_offset(settings->uplink),
                                   .host = settings->host,
-                                  .max_bytes = settings->partition_bytes,
-                                  .groups = target->groups};
-    for (unsigned i = 0;; i++) {
-        struct cut_result cut = {0};
-        int status = partition_cut(settings->host_page, &request, &cut);
-        bool more = status == SKEIN_OK && cut.more;
-        if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
-            take_losses(target, &cut);
-        else
-            target->failure = status;
-        if (status == SKEIN_OK)
-            take_partition(target, &cut);
-        cut_result_fini(&cut);
-        if (!more)
-            return;
-        if (i + 1 == PARTITIONS_A_CUT) {
-            if (whole)
-                add_gap(target, from_ns, to_ns, loss_text(LOSS_SIZE));
-            return;
-        }
+                                  .max_bytes = settings->partition_bytes};
+    int status = join_chain(target);
+    if (status != SKEIN_OK) {
+        target->failure = status;
+        return;
     }
+    if (cut_chain_wants_after(&target->member, to_ns))
+        cut_some(target, &request, cut_chain_cut_after, last);
+    if (cut_chain_wants_before(&target->member))
+        cut_some(target, &request, cut_chain_cut_before, last);
 }
 
 /* After the first cut of a capture that nobody asked for: the past is safe, now it is said why. */
@@ -158,8 +260,6 @@ static void stream_release(struct target *target)
         announce_progress(target);
     spool_release(target->captures->settings.spool, &target->capture, &target->process->uid);
     uplink_wake(target->captures->settings.uplink);
-    if (target->result.range_count >= CAPTURE_RANGES_MAX)
-        __atomic_store_n(&target->full, 1, __ATOMIC_RELAXED);
 }
 
 static void settle_state(struct target *target)
@@ -201,13 +301,6 @@ void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
         uplink_wake(uplink);
 }
 
-/* The rest of a stream that ended before its time. */
-static void add_rest(struct target *target, uint64_t to_ns)
-{
-    if (__atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0 && to_ns < target->end_ns)
-        add_gap(target, to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
-}
-
 static void finish(struct target *target, const struct capture_job *job)
 {
     const struct captures_settings *settings = &target->captures->settings;
@@ -215,8 +308,10 @@ static void finish(struct target *target, const struct capture_job *job)
     target->result.death.status = job->death.status;
     target->result.death.known = job->death.known;
     target->result.clock_offset_ns = uplink_clock_offset(settings->uplink);
+    cut_chain_leave(&target->member);
     take_spool_losses(target);
-    add_rest(target, job->to_ns);
+    if (is_full(target) && target->result.to_ns < target->end_ns)
+        add_gap(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
     settle_state(target);
     capture_finish(settings->spool, settings->uplink, settings->agent, &target->result);
     if (loop_post(settings->loop, capture_done, target) != SKEIN_OK)
@@ -227,8 +322,11 @@ void capture_job_run(void *context)
 {
     struct capture_job *job = context;
     struct target *target = job->target;
-    cut_window(target, job->from_ns, job->to_ns, job->last || target->stream_ms == 0);
-    if (job->to_ns > target->result.to_ns)
+    if (target->result.range_count >= CAPTURE_RANGES_MAX)
+        set_full(target);
+    if (!is_full(target))
+        cut_window(target, job->to_ns, job->last);
+    if (!is_full(target) && job->to_ns > target->result.to_ns)
         target->result.to_ns = job->to_ns;
     if (job->first && target->trigger != TRIGGER_REQUEST)
         announce_fired(target);

@@ -9,8 +9,9 @@
 #include <sys/queue.h>
 
 #include "agent_capture.h"
+#include "cut_chain.h"
 
-/* One process in one capture. `result`, `marks` and `failure` are the worker's; the rest is
+/* One process in one capture. `member`, `result` and `failure` are the worker's; the rest is
  * constant after captures_begin or the loop thread's. */
 struct target {
     TAILQ_ENTRY(target) link;
@@ -22,22 +23,24 @@ struct target {
     uint64_t at_ns, pre_ms, post_ms, end_ns;
     uint64_t stream_ms; /* 0: a window */
     uint64_t groups;    /* 0: all */
+    bool alone;         /* shares nothing that was cut before it */
     /* loop thread */
     struct loop_timer *timer, *stream_timer;
     bool first_posted, last_posted;
     /* atomic */
     uint32_t cutting; /* a cut of the stream waits for the worker or runs */
-    uint32_t full;    /* the report has no room for more ranges: the loop ends the stream */
+    uint32_t full;    /* the report takes no more ranges: no more is cut, the loop ends a stream */
     /* worker */
-    struct cut_marks *marks;
+    struct cut_member member; /* of the cuts that captures of the process share */
     struct target_result result;
     bool changed; /* since the last report of a stream */
     int failure;
 };
 TAILQ_HEAD(target_list, target);
 
-/* Ranges of a stream's report; with the gaps they fill a good half of SPOOL_REPORT_MAX. */
-#define CAPTURE_RANGES_MAX 256
+/* Ranges of a report: of a window that was cut by others, and of its own cuts between which
+ * captures of other chains cut. With the gaps they fill most of SPOOL_REPORT_MAX. */
+#define CAPTURE_RANGES_MAX (CUT_CHAIN_ENTRIES_MAX + 128)
 
 /* What was captured lately, so that a repeated command begins nothing (P-7). */
 #define CAPTURES_REMEMBERED 1024
@@ -56,7 +59,7 @@ struct captures {
 
 struct capture_job {
     struct target *target;
-    uint64_t from_ns, to_ns;
+    uint64_t to_ns;
     bool first, last;
     struct {
         int32_t signal, status;

@@ -74,7 +74,23 @@ static void take_intent(struct leftovers *left, const struct spool_report *repor
         left->status = SKEIN_NO_MEMORY;
 }
 
-static int take_intents(struct spool *spool, struct leftovers *left)
+/* Membership lives in the reports alone: what they list is theirs again. */
+static void share_listed(struct spool *spool, struct leftovers *left,
+                         const struct spool_report *report)
+{
+    struct target_result listed = {.capture = report->capture, .process = report->process};
+    int status = target_result_read(&listed, report->text, report->len);
+    for (size_t i = 0; status == SKEIN_OK && i < listed.range_count; i++)
+        status = spool_share(spool, &report->capture, &report->process, listed.ranges[i].epoch,
+                             listed.ranges[i].first, listed.ranges[i].last);
+    if (status == SKEIN_NO_MEMORY)
+        left->status = status;
+    target_result_fini(&listed);
+    if (report->kind == SPOOL_TARGET)
+        spool_release(spool, &report->capture, &report->process);
+}
+
+static int take_reports(struct spool *spool, struct leftovers *left)
 {
     struct spool_report report;
     uint64_t after = 0;
@@ -83,6 +99,8 @@ static int take_intents(struct spool *spool, struct leftovers *left)
         after = report.revision;
         if (report.kind == SPOOL_INTENT)
             take_intent(left, &report);
+        if (report.kind != SPOOL_FIRED)
+            share_listed(spool, left, &report);
         free(report.text);
     }
     return status == SKEIN_NOT_FOUND ? left->status : status;
@@ -108,7 +126,7 @@ static void end_target(struct spool *spool, uint64_t agent, struct target_result
 int captures_recover(struct spool *spool, uint64_t agent)
 {
     struct leftovers left = {0};
-    int status = take_intents(spool, &left);
+    int status = take_reports(spool, &left);
     spool_visit(spool, take_partition, &left);
     status = status == SKEIN_OK ? left.status : status;
     for (size_t i = 0; i < left.count; i++) {

@@ -23,7 +23,8 @@ int stream_compare(const struct stream_key *a, const struct stream_key *b);
 /* ---- between cuts ---- */
 
 struct chunk_mark {
-    uint32_t epoch, taken;
+    uint32_t epoch;
+    uint32_t taken; /* bytes; 0: none */
 };
 struct stream_mark {
     struct stream_key key;
@@ -40,7 +41,9 @@ struct cut_marks {
     size_t stream_count;
     uint64_t generation, cut_ticks; /* of the cut before; 0: none yet */
     bool windowed;                  /* a cut was tried: */
-    uint64_t window_ticks;          /* and the earliest window began here */
+    uint64_t window_ticks;          /* no record that ends before this was taken, */
+    uint64_t covered_ticks;         /* and all that was there up to this; 0: no cut is whole yet */
+    uint64_t reach_ticks;           /* what lies between this and the window others have taken */
 };
 /* Forgets everything if the process's ring is another one than the marks were made for. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
@@ -124,6 +127,7 @@ void cut_gaps_merge(struct cut_result *result);
 
 /* cut_marks.c, after success */
 int cut_marks_advance(struct cut_work *work);
+void cut_marks_cover(struct cut_work *work); /* also where nothing was found */
 void cut_baseline_advance(struct cut_work *work);
 
 #endif

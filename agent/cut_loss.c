@@ -278,6 +278,6 @@ void cut_losses_find(struct cut_work *work)
         if (work->pieces[i].fate == CUT_WAITING && work->marks == NULL)
             stream_loss(work, &work->pieces[i], PARTITION_LOSS_SIZE, 0,
                         work->pieces[i].ring->head.base_ticks, work->pieces[i].end_ticks);
-    if (!work->result->more)
+    if (!work->result->more && work->request->until == NULL)
         counters_find(work);
 }

@@ -74,15 +74,18 @@ void cut_marks_free(struct cut_marks **pointer)
     free(marks);
 }
 
-int cut_marks_fit(struct cut_marks *marks, const struct process *p)
+bool cut_marks_are_of(const struct cut_marks *marks, const struct process *p)
 {
     uint64_t device, inode;
     ring_identify(p, &device, &inode);
-    if (marks->chunks != NULL && process_uid_equal(&marks->uid, &p->uid) &&
-        marks->device == device && marks->inode == inode && marks->total == p->geometry.total &&
-        marks->mode == p->geometry.mode)
-        return SKEIN_OK;
-    return marks_begin(marks, p);
+    return marks->chunks != NULL && process_uid_equal(&marks->uid, &p->uid) &&
+           marks->device == device && marks->inode == inode && marks->total == p->geometry.total &&
+           marks->mode == p->geometry.mode;
+}
+
+int cut_marks_fit(struct cut_marks *marks, const struct process *p)
+{
+    return cut_marks_are_of(marks, p) ? SKEIN_OK : marks_begin(marks, p);
 }
 
 const struct stream_mark *cut_marks_stream(const struct cut_marks *marks,
@@ -139,6 +142,18 @@ static size_t streams_merge(const struct stream_mark *old, size_t old_count,
  * makes its next chunk be told as a possible gap. */
 #define STREAMS_MAX 262144
 
+/* Those too of which nothing lay in the window, so that the next cut need not look again. */
+static void chunks_advance(struct cut_work *work)
+{
+    for (size_t i = 0; i < work->piece_count; i++) {
+        const struct cut_piece *piece = &work->pieces[i];
+        bool looked_at = piece->fate == CUT_LEFT && piece->skip == 0 && piece->taken > 0;
+        if (piece->fate == CUT_TAKEN || looked_at)
+            work->marks->chunks[piece->ring->index] =
+                (struct chunk_mark){piece->ring->epoch, piece->taken};
+    }
+}
+
 int cut_marks_advance(struct cut_work *work)
 {
     struct cut_marks *marks = work->marks;
@@ -157,15 +172,25 @@ int cut_marks_advance(struct cut_work *work)
     free(marks->streams);
     free(fresh);
     marks->streams = streams;
-    for (size_t i = 0; i < work->piece_count; i++) {
-        const struct cut_piece *piece = &work->pieces[i];
-        if (piece->fate == CUT_TAKEN)
-            marks->chunks[piece->ring->index] =
-                (struct chunk_mark){piece->ring->epoch, piece->taken};
-    }
+    chunks_advance(work);
     marks->generation = work->generation;
     marks->cut_ticks = work->end.ticks;
     return SKEIN_OK;
+}
+
+void cut_marks_reach(struct cut_marks *marks, const struct cut_marks *before)
+{
+    marks->reach_ticks = before->reach_ticks;
+}
+
+void cut_marks_cover(struct cut_work *work)
+{
+    struct cut_marks *marks = work->marks;
+    if (marks == NULL || work->result->more)
+        return;
+    uint64_t to = work->to_ticks < work->end.ticks ? work->to_ticks : work->end.ticks;
+    if (to > marks->covered_ticks)
+        marks->covered_ticks = to;
 }
 
 /* ---- baseline ---- */

@@ -38,18 +38,26 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host)
 }
 
 /* A chunk is taken whole, and an idle thread's may hold records of long ago: those are left out. A
- * later cut of the same capture keeps to the first one's window, for a record of that window may
- * have been committed late. */
+ * later cut by the same marks keeps to the first one's window, for a record of that window may
+ * have been committed late, and goes on where the one before ended. */
 static void keep_set(struct cut_work *work)
 {
+    const struct cut_request *request = work->request;
     struct cut_marks *marks = work->marks;
-    work->keep_ticks = work->request->from_ns == 0 ? 0 : work->from_ticks;
+    work->keep_ticks = request->from_ns == 0 ? 0 : work->from_ticks;
+    if (request->until != NULL)
+        work->to_ticks = request->until->reach_ticks;
     if (marks == NULL)
         return;
-    if (marks->windowed && marks->window_ticks < work->keep_ticks)
-        work->keep_ticks = marks->window_ticks;
+    if (!marks->windowed)
+        marks->window_ticks = marks->reach_ticks = work->keep_ticks;
     marks->windowed = true;
-    marks->window_ticks = work->keep_ticks;
+    work->keep_ticks = marks->window_ticks;
+    if (request->look || marks->covered_ticks == 0)
+        return;
+    work->from_ticks = marks->covered_ticks;
+    if (work->to_ticks < marks->covered_ticks)
+        work->to_ticks = marks->covered_ticks;
 }
 
 static int work_init(struct cut_work *work, struct host_page_owner *host,
@@ -216,6 +224,7 @@ static struct ring_rows piece_rows(const struct cut_work *work, const struct cut
         .generation = ring->head.generation,
         .sequence = ring->head.sequence,
         .from_ticks = work->keep_ticks,
+        .until_ticks = work->request->until != NULL ? work->to_ticks : 0,
         .string_epoch = ring->head.string_epoch,
         .known_after = baseline != NULL ? baseline->ticks : work->process->attached_clock.ticks};
 }
@@ -231,7 +240,7 @@ static void told_note(struct cut_work *work, const struct cut_piece *piece,
 
 /* A thread's last chunk: only its rows tell whether they reach the window, or leave a range open
  * that does. */
-static bool ends_before_window(struct cut_work *work, const struct cut_piece *piece)
+static bool ends_before_window(struct cut_work *work, struct cut_piece *piece)
 {
     if (!piece->last || piece->ring->head.base_ticks >= work->keep_ticks)
         return false;
@@ -241,6 +250,7 @@ static bool ends_before_window(struct cut_work *work, const struct cut_piece *pi
         rows.last_ticks >= work->keep_ticks || rows.open > 0)
         return false;
     told_note(work, piece, &rows);
+    piece->taken = (uint32_t)rows.n;
     return true;
 }
 
@@ -279,7 +289,8 @@ static void piece_decode(struct cut_work *work, struct cut_piece *piece, uint64_
     enum ring_decode stop = ring_decode(&work->decoder, &rows);
     bool spoiled = stop == RING_DECODE_CORRUPT || stop == RING_DECODE_NAMELESS;
     piece->fate = CUT_TAKEN;
-    piece->taken = (uint32_t)(spoiled ? rows.n : rows.taken);
+    /* What lies behind `until` is not left for another cut. */
+    piece->taken = (uint32_t)(spoiled || work->request->until != NULL ? rows.n : rows.taken);
     piece->last_ticks = rows.last_ticks;
     piece->exhausted = spoiled || (stop == RING_DECODE_END && piece->ring->full);
     work->events += rows.events;
@@ -380,7 +391,7 @@ static int partition_account(struct cut_work *work)
     int status = cut_marks_advance(work);
     if (status != SKEIN_OK || work->request->look)
         return status;
-    if (!work->result->more)
+    if (!work->result->more && work->request->until == NULL)
         cut_baseline_advance(work);
     __atomic_fetch_add(&work->process->next_sequence, 1, __ATOMIC_RELAXED);
     return SKEIN_OK;
@@ -398,7 +409,7 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
         status = writer_open(&work, host);
     if (status == SKEIN_OK) {
         pieces_decode(&work);
-        if (!result->more)
+        if (!result->more && request->until == NULL)
             operations_add(&work);
         cut_losses_find(&work);
         cut_gaps_merge(result);
@@ -408,6 +419,8 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
         status = partition_finish(&work);
     if (status == SKEIN_OK)
         status = partition_account(&work);
+    if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
+        cut_marks_cover(&work);
     work_fini(&work);
     return status;
 }

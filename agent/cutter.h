@@ -15,6 +15,10 @@
 struct cut_marks;
 int cut_marks_new(const struct process *p, struct cut_marks **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
 void cut_marks_free(struct cut_marks **marks);
+/* After cuts with `before` until the marks: further ones end where those began. */
+void cut_marks_reach(struct cut_marks *marks, const struct cut_marks *before);
+/* Whether they were made for the process's ring. */
+bool cut_marks_are_of(const struct cut_marks *marks, const struct process *p);
 
 /* What the ring's loss counters said at the cut before, of whatever capture, so that the next one
  * tells only what is new. Made at attach with what an adopted ring brings; without one every
@@ -26,7 +30,8 @@ void cut_baseline_free(struct cut_baseline **baseline);
 struct cut_request {
     struct process *process;
     uint64_t from_ns, to_ns; /* realtime window: records that end before it are left out, those
-                              * behind it that a chunk of it holds come along */
+                              * behind it that a chunk of it holds come along. With marks the second
+                              * and all further cuts begin where the one before ended */
     struct cut_marks *marks; /* updated on SKEIN_OK; those of another ring are begun anew. NULL: one
                               * partition, and what does not fit is lost (SIZE) */
     uint64_t epoch;          /* of this agent run */
@@ -36,6 +41,9 @@ struct cut_request {
     /* Only to look: no generation ends, and neither the process's baseline of losses nor its next
      * sequence moves, so that the cuts of captures are as if this one had not been. */
     bool look;
+    /* Not NULL: only what lies before the window of these, which have been cut by; in place of
+     * to_ns. They stay as they are. */
+    const struct cut_marks *until;
     uint64_t groups; /* bit n: events of group n are taken; 0: all are */
 };
 

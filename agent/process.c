@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cutter.h"
+#include "cut_chain.h"
 #include "ring_memory.h"
 #include "skein_atomic.h"
 
@@ -54,6 +54,7 @@ void process_unref(struct process **pointer)
     descriptor_close(p->ring_fd);
     descriptor_close(p->page_fd);
     cut_baseline_free(&p->baseline);
+    cut_chains_free(p);
     free(p);
 }
 

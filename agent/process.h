@@ -18,7 +18,8 @@
  * otherwise, also a process that runs on but has attached anew (exec, a second skein_start). */
 enum process_state { PROCESS_LIVE = 1, PROCESS_ENDED = 2, PROCESS_CRASHED = 3 };
 
-struct cut_baseline; /* cutter.c's memory of losses that it has told of */
+struct cut_baseline;   /* cutter.c's memory of losses that it has told of */
+struct cut_chain_list; /* cut_chain.c's */
 
 struct process {
     /* constant after attach */
@@ -36,6 +37,7 @@ struct process {
     int ring_fd;
     /* the cutter's, whose calls for one process do not overlap */
     struct cut_baseline *baseline;
+    struct cut_chain_list *chains; /* what was cut lately; NULL: nothing */
     /* shared */
     uint32_t references;    /* atomic */
     uint64_t next_sequence; /* atomic; of partitions in this agent's epoch */

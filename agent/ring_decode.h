@@ -16,8 +16,8 @@
 /* Why a chunk's decoding ended. */
 enum ring_decode {
     RING_DECODE_END,   /* every committed byte was used */
-    RING_DECODE_NEWER, /* a record of a generation that the cut does not hold: the rest is for the
-                          next one */
+    RING_DECODE_NEWER, /* a record of a generation that the cut does not hold, or of a time behind
+                          it: the rest is for another one */
     RING_DECODE_NAMELESS, /* an event type that no table holds, and so the length of its record: the
                              rest is lost */
     RING_DECODE_CORRUPT   /* bytes that are no record: the rest is lost */
@@ -39,10 +39,11 @@ struct ring_rows {
     size_t n, skip; /* skip: taken by a cut before */
     uint64_t base_ticks, generation, sequence;
     uint32_t string_epoch;
-    uint32_t thread;     /* the writer's */
-    uint64_t from_ticks; /* records that end before are not written; 0: all are */
-    bool restate;        /* tell the ranges that are open where it begins */
-    bool restate_bare;   /* and do so where no record of the window follows: nothing else will */
+    uint32_t thread;      /* the writer's */
+    uint64_t from_ticks;  /* records that end before are not written; 0: all are */
+    uint64_t until_ticks; /* decoding ends (NEWER) at a record of then or later; 0: it does not */
+    bool restate;         /* tell the ranges that are open where it begins */
+    bool restate_bare;    /* and do so where no record of the window follows: nothing else will */
     /* out */
     size_t taken;                     /* first byte that was not used */
     uint64_t events;                  /* written, ends included */

@@ -50,6 +50,31 @@ void spool_insert_locked(struct spool *spool, struct spool_item *item)
     spool->counters.bytes += spool_room(item->head.payload_bytes);
 }
 
+const struct capture_id *spool_member(const struct spool_item *item, size_t i)
+{
+    if (i == 0)
+        return &item->head.capture;
+    return i <= item->shared_count ? &item->shared[i - 1] : NULL;
+}
+
+bool spool_has_member(const struct spool_item *item, const struct capture_id *capture,
+                      const struct process_uid *process)
+{
+    if (!process_uid_equal(&item->head.key.process, process))
+        return false;
+    const struct capture_id *member;
+    for (size_t i = 0; (member = spool_member(item, i)) != NULL; i++)
+        if (capture_id_equal(member, capture))
+            return true;
+    return false;
+}
+
+void spool_item_free(struct spool_item *item)
+{
+    free(item->shared);
+    free(item);
+}
+
 void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost)
 {
     TAILQ_REMOVE(&spool->items, item, link);
@@ -59,7 +84,10 @@ void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost
         spool->counters.lost_partitions++;
         spool->counters.lost_events += item->head.events;
     }
-    free(item);
+    const struct capture_id *member;
+    for (size_t i = 0; (member = spool_member(item, i)) != NULL; i++)
+        spool_settle_locked(spool, member, &item->head.key.process);
+    spool_item_free(item);
 }
 
 /* The report is rewritten before the file goes: a kill in between leaves a partition that is
@@ -68,11 +96,9 @@ static void drop_locked(struct spool *spool, struct spool_item *item, const char
 {
     char name[SPOOL_NAME_BYTES];
     spool_file_name(&item->head, name);
-    spool_lose_locked(spool, &item->head, reason);
+    spool_lose_locked(spool, item, reason);
     unlinkat(spool->folder, name, 0);
-    struct spool_head head = item->head;
     spool_remove_locked(spool, item, true);
-    spool_settle_locked(spool, &head.capture, &head.key.process);
 }
 
 static int reserve(struct spool *spool, const struct partition_key *key, uint64_t room)
@@ -148,11 +174,49 @@ void spool_release(struct spool *spool, const struct capture_id *capture,
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link)
     {
-        if (capture_id_equal(&item->head.capture, capture) &&
-            process_uid_equal(&item->head.key.process, process))
+        if (spool_has_member(item, capture, process))
             item->held = false;
     }
     pthread_mutex_unlock(&spool->mutex);
+}
+
+static int share_item(struct spool_item *item, const struct capture_id *capture)
+{
+    if (spool_has_member(item, capture, &item->head.key.process))
+        return SKEIN_OK;
+    struct capture_id *more = realloc(item->shared, (item->shared_count + 1) * sizeof *more);
+    if (more == NULL)
+        return SKEIN_NO_MEMORY;
+    item->shared = more;
+    more[item->shared_count++] = *capture;
+    return SKEIN_OK;
+}
+
+int spool_share(struct spool *spool, const struct capture_id *capture,
+                const struct process_uid *process, uint64_t epoch, uint64_t first, uint64_t last)
+{
+    int status = SKEIN_OK;
+    pthread_mutex_lock(&spool->mutex);
+    struct spool_item *item;
+    TAILQ_FOREACH(item, &spool->items, link)
+    {
+        const struct partition_key *key = &item->head.key;
+        if (status == SKEIN_OK && key->epoch == epoch && key->sequence >= first &&
+            key->sequence <= last && process_uid_equal(&key->process, process))
+            status = share_item(item, capture);
+    }
+    pthread_mutex_unlock(&spool->mutex);
+    return status;
+}
+
+bool spool_has_lost(struct spool *spool, const struct partition_key *key)
+{
+    bool lost = false;
+    pthread_mutex_lock(&spool->mutex);
+    for (size_t i = 0; i < spool->lost_count && i < SPOOL_LOST_REMEMBERED; i++)
+        lost = lost || key_equal(&spool->lost[i], key);
+    pthread_mutex_unlock(&spool->mutex);
+    return lost;
 }
 
 int spool_next(struct spool *spool, uint64_t after, uint64_t *order, struct spool_head *out)
@@ -221,26 +285,21 @@ void spool_done(struct spool *spool, const struct partition_key *key, enum spool
 {
     pthread_mutex_lock(&spool->mutex);
     struct spool_item *item = find_locked(spool, key);
-    if (item != NULL && fate == SPOOL_STORED) {
+    if (item != NULL) {
         char name[SPOOL_NAME_BYTES];
-        struct spool_head head = item->head;
-        spool_file_name(&head, name);
-        unlinkat(spool->folder, name, 0);
-        spool_remove_locked(spool, item, false);
-        spool_settle_locked(spool, &head.capture, &head.key.process);
-    } else if (item != NULL) {
-        char name[SPOOL_NAME_BYTES];
-        struct spool_head head = item->head;
-        spool_file_name(&head, name);
-        spool_lose_locked(
-            spool, &head,
-            loss_text(fate == SPOOL_REJECTED ? LOSS_REJECTED : LOSS_SPOOL_UNREADABLE));
-        make_room_aside(spool);
-        if (durable_move(spool->folder, spool->rejected, name) != SKEIN_OK)
+        spool_file_name(&item->head, name);
+        if (fate == SPOOL_STORED) {
             unlinkat(spool->folder, name, 0);
-        spool->counters.rejected++;
-        spool_remove_locked(spool, item, true);
-        spool_settle_locked(spool, &head.capture, &head.key.process);
+        } else {
+            spool_lose_locked(
+                spool, item,
+                loss_text(fate == SPOOL_REJECTED ? LOSS_REJECTED : LOSS_SPOOL_UNREADABLE));
+            make_room_aside(spool);
+            if (durable_move(spool->folder, spool->rejected, name) != SKEIN_OK)
+                unlinkat(spool->folder, name, 0);
+            spool->counters.rejected++;
+        }
+        spool_remove_locked(spool, item, fate != SPOOL_STORED);
     }
     pthread_mutex_unlock(&spool->mutex);
 }
@@ -314,7 +373,7 @@ void spool_close(struct spool **spool_p)
     struct spool_item *item;
     while ((item = TAILQ_FIRST(&spool->items)) != NULL) {
         TAILQ_REMOVE(&spool->items, item, link);
-        free(item);
+        spool_item_free(item);
     }
     struct spool_entry *entry;
     while ((entry = TAILQ_FIRST(&spool->reports)) != NULL) {

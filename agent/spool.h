@@ -12,8 +12,11 @@
  *                                           |----spool_done(rejected)--> rejected/ (bounded)
  *                                           +----no room---------------> gone, counted, reported
  *
- * A stream releases before its final report: what is lost of it meanwhile is taken out of its
- * intent, and noted for its next report.
+ * Captures may share a partition; then the first release counts, each one's report is rewritten,
+ * and each report stays until the partition is gone.
+ *
+ * What is lost before a target's final report is taken out of its intent, and noted for its next
+ * report.
  *
  * One thread at a time puts (the agent's worker); any thread does the rest.
  */
@@ -49,6 +52,14 @@ void spool_close(struct spool **spool);
 int spool_put(struct spool *spool, const struct spool_head *head, const uint8_t *bytes, size_t n);
 void spool_release(struct spool *spool, const struct capture_id *capture,
                    const struct process_uid *process);
+
+/* Makes the capture share what is here of these partitions, besides the one that each was cut for:
+ * any of them may release them, and a loss is told to all. SKEIN_OK, also where nothing is here any
+ * more; SKEIN_NO_MEMORY. */
+int spool_share(struct spool *spool, const struct capture_id *capture,
+                const struct process_uid *process, uint64_t epoch, uint64_t first, uint64_t last);
+/* Whether the partition was lost lately. */
+bool spool_has_lost(struct spool *spool, const struct partition_key *key);
 
 /* The oldest queued partition behind `after` (0: the oldest of all). `order` is what to pass next.
  * SKEIN_OK or SKEIN_NOT_FOUND. */

@@ -14,9 +14,11 @@
 
 struct spool_item {
     TAILQ_ENTRY(spool_item) link;
-    struct spool_head head;
+    struct spool_head head; /* its capture is the one that it was cut for */
     uint64_t order;
     bool held;
+    struct capture_id *shared; /* by these captures too */
+    size_t shared_count;
 };
 TAILQ_HEAD(spool_items, spool_item);
 
@@ -30,12 +32,16 @@ struct spool_entry { /* a journalled report */
 };
 TAILQ_HEAD(spool_entries, spool_entry);
 
-struct spool_loss { /* of a target whose report is an intent */
+struct spool_loss { /* of a target without a final report */
     TAILQ_ENTRY(spool_loss) link;
     struct spool_head head;
     const char *reason;
 };
 TAILQ_HEAD(spool_losses, spool_loss);
+
+/* Lost partitions, so that no capture begins to share them. One that is forgotten may be listed,
+ * and the collector counts it as not arrived. */
+#define SPOOL_LOST_REMEMBERED 256
 
 /* constant: folder, rejected, settings. By the mutex: the rest. */
 struct spool {
@@ -48,6 +54,8 @@ struct spool {
     struct spool_items items;     /* by order */
     struct spool_entries reports; /* by revision */
     struct spool_losses losses;
+    struct partition_key lost[SPOOL_LOST_REMEMBERED]; /* lately; a ring */
+    size_t lost_count;
     uint64_t next_order, next_revision;
     uint64_t reserved_bytes; /* of puts whose file is being written */
     struct spool_counters counters;
@@ -57,15 +65,22 @@ int spool_recover(struct spool *spool);
 
 uint64_t spool_room(uint64_t payload_bytes); /* what a partition counts for */
 void spool_insert_locked(struct spool *spool, struct spool_item *item);
+/* Takes it out and settles the reports that list it. */
 void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost);
+void spool_item_free(struct spool_item *item);
+
+/* Of the captures that share the partition the i-th, or NULL behind the last. */
+const struct capture_id *spool_member(const struct spool_item *item, size_t i);
+bool spool_has_member(const struct spool_item *item, const struct capture_id *capture,
+                      const struct process_uid *process);
 
 struct spool_entry *spool_entry_new(const struct spool_head *head, const char *text, size_t n);
 void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry);
 void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry);
 
-/* Rewrites the report that lists this partition, and notes the loss where more reports will follow;
- * best effort on a failing disk. `reason` is static text. */
-void spool_lose_locked(struct spool *spool, const struct spool_head *lost, const char *reason);
+/* Rewrites the reports that list this partition, and notes the loss where more will follow; best
+ * effort on a failing disk. `reason` is static text. */
+void spool_lose_locked(struct spool *spool, const struct spool_item *lost, const char *reason);
 /* Removes an acknowledged report whose partitions are all gone. */
 void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
                          const struct process_uid *process);

@@ -158,20 +158,29 @@ int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id
     return status;
 }
 
-void spool_lose_locked(struct spool *spool, const struct spool_head *lost, const char *reason)
+/* Without memory for the note the next report lists a partition that never arrives. */
+static void note_loss_locked(struct spool *spool, const struct spool_head *lost, const char *reason)
 {
-    struct spool_entry *entry = find_target_locked(spool, &lost->capture, &lost->key.process);
-    if (entry == NULL)
+    struct spool_loss *loss = malloc(sizeof *loss);
+    if (loss == NULL)
         return;
-    if (entry->head.kind == SPOOL_INTENT) {
-        /* Without memory for the note the final report lists a partition that never arrives. */
-        struct spool_loss *loss = malloc(sizeof *loss);
-        if (loss != NULL) {
-            *loss = (struct spool_loss){.head = *lost, .reason = reason};
-            TAILQ_INSERT_TAIL(&spool->losses, loss, link);
-        }
+    *loss = (struct spool_loss){.head = *lost, .reason = reason};
+    TAILQ_INSERT_TAIL(&spool->losses, loss, link);
+}
+
+void spool_lose_locked(struct spool *spool, const struct spool_item *lost, const char *reason)
+{
+    spool->lost[spool->lost_count++ % SPOOL_LOST_REMEMBERED] = lost->head.key;
+    const struct capture_id *member;
+    for (size_t i = 0; (member = spool_member(lost, i)) != NULL; i++) {
+        struct spool_head head = lost->head;
+        head.capture = *member;
+        struct spool_entry *entry = find_target_locked(spool, member, &head.key.process);
+        if (entry == NULL || entry->head.kind == SPOOL_INTENT)
+            note_loss_locked(spool, &head, reason);
+        if (entry != NULL)
+            amend_locked(spool, entry, &head, reason);
     }
-    amend_locked(spool, entry, lost, reason);
 }
 
 int spool_loss_take(struct spool *spool, const struct capture_id *capture,
@@ -195,6 +204,7 @@ int spool_loss_take(struct spool *spool, const struct capture_id *capture,
     pthread_mutex_unlock(&spool->mutex);
     return status;
 }
+
 void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
                          const struct process_uid *process)
 {
@@ -204,7 +214,7 @@ void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link)
     {
-        if (same_target(&item->head, capture, process))
+        if (spool_has_member(item, capture, process))
             return;
     }
     unlink_entry(spool, entry);

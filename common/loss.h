@@ -32,7 +32,7 @@ enum loss_place {
     X(SIZE, RING, "size")                       /* more than a cut may hold */                     \
     X(AGENT_FAILED, RING, "agent_failed")       /* the agent could not cut */                      \
     X(AGENT_RESTARTED, RING, "agent_restarted") /* the agent died between two cuts */              \
-    X(REPORT_FULL, RING, "report_full")         /* a stream ended because its report was full */   \
+    X(REPORT_FULL, RING, "report_full")         /* a report takes no more partitions */            \
     X(UNKNOWN, RING, "unknown")                 /* a newer agent says another reason */            \
     X(SPOOL_FULL, SPOOL, "spool_full")                                                             \
     X(SPOOL_FAILED, SPOOL, "spool_failed")         /* its disk refused */                          \

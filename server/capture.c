@@ -324,6 +324,8 @@ static int delete_locked(struct capture_engine *e, struct capture_id *id, const 
         return status;
     for (size_t i = 0; evicted && i < c->target_count; i++)
         metrics_add_at(lost_events_total, LOSS_EVICTED, c->targets[i]->stored_events);
+    uint64_t to_ns = c->finished_ns != 0 ? c->finished_ns : clock_realtime_ns();
+    e->deleted_to_ns = to_ns > e->deleted_to_ns ? to_ns : e->deleted_to_ns;
     fleet_drop_commands(e->fleet, id);
     stop_targets(e, c);
     if (d->why != NULL)

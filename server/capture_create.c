@@ -21,8 +21,8 @@
 
 /* ---- commands ---- */
 
-static cJSON *capture_command(const struct capture *c, const struct capture_id *source,
-                              cJSON *processes)
+static cJSON *capture_command(const struct capture_engine *e, const struct capture *c,
+                              const struct capture_id *source, cJSON *processes)
 {
     char id[ID_TEXT_BYTES];
     cJSON *body = cJSON_CreateObject();
@@ -34,6 +34,8 @@ static cJSON *capture_command(const struct capture *c, const struct capture_id *
     json_add_u64(body, "post_ms", c->post_ms);
     if (c->stream_ms > 0)
         json_add_u64(body, "stream_ms", c->stream_ms);
+    if (c->at_ns < c->pre_ms * 1000000 + e->deleted_to_ns)
+        cJSON_AddBoolToObject(body, "share", false);
     json_add_u64(body, "deadline_ns", c->deadline_ns);
     cJSON_AddItemToObject(body, "processes", processes);
     return body;
@@ -89,7 +91,7 @@ static int send_some(struct capture_engine *e, struct capture *c, struct fleet_a
     *at = t;
     if (*count > 0)
         return fleet_command(e->fleet, agent->id, source, c->deadline_ns,
-                             capture_command(c, source, processes));
+                             capture_command(e, c, source, processes));
     cJSON_Delete(processes);
     return SKEIN_OK;
 }

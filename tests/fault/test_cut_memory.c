@@ -3,6 +3,7 @@
  * memory brings everything, since a failed cut moves neither marks nor sequence. */
 #include "../unit/agent/agent_fixture.h"
 #include "alloc_fail.h"
+#include "cut_chain.h"
 #include "ring_memory.h"
 
 static struct host_page_owner *host;
@@ -87,8 +88,70 @@ START_TEST(making_a_process_and_its_marks_fails_cleanly)
 }
 END_TEST
 
+static uint64_t taken; /* instants that the member was told of */
+
+static void member_take(struct cut_member *member, const struct cut_entry *entry)
+{
+    (void)member;
+    taken += entry->events;
+}
+
+static int member_cut(struct cut_member *member, struct cut_result *cut)
+{
+    struct cut_request request = {.to_ns = UINT64_MAX / 2, .epoch = 1, .host = "test"};
+    int status = cut_chain_cut_after(member, host, &request, cut);
+    struct cut_entry entry = {.kept = status == SKEIN_OK,
+                              .key = cut->key,
+                              .from_ns = cut->from_ns,
+                              .to_ns = cut->to_ns,
+                              .events = cut->events,
+                              .gaps = cut->gaps,
+                              .gap_count = cut->gap_count};
+    if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
+        return status;
+    cut->gaps = NULL; /* the chain's now */
+    cut_chain_add(member, &entry);
+    return status;
+}
+
+/* Two captures of the same window, the second of which shares what the first has had cut. */
+START_TEST(captures_that_share_survive_every_failed_allocation)
+{
+    ck_assert_int_eq(host_page_new(1000, &host), SKEIN_OK);
+    bool failed = true;
+    for (unsigned n = 1; failed; n++) {
+        struct process *p = process_make();
+        struct cut_member members[2] = {{.to_ns = UINT64_MAX / 2, .take = member_take},
+                                        {.to_ns = UINT64_MAX / 2, .take = member_take}};
+        struct cut_result cuts[2] = {0};
+        int status[2];
+        uint64_t told[2];
+        alloc_fail_at(n);
+        for (unsigned i = 0; i < 2; i++) {
+            taken = 0;
+            status[i] = cut_chain_join(&members[i], p);
+            if (status[i] == SKEIN_OK && taken == 0)
+                status[i] = member_cut(&members[i], &cuts[i]);
+            told[i] = taken;
+        }
+        failed = alloc_fail_end();
+        for (unsigned i = 0; i < 2; i++) {
+            ck_assert(status[i] == SKEIN_OK || status[i] == SKEIN_NO_MEMORY);
+            ck_assert_uint_eq(told[i], status[i] == SKEIN_OK ? 2 : 0);
+            cut_result_fini(&cuts[i]);
+        }
+        ck_assert_uint_le(p->next_sequence, failed ? 2 : 1);
+        cut_chain_leave(&members[0]);
+        cut_chain_leave(&members[1]);
+        process_unref(&p);
+    }
+    host_page_free(&host);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("cut_memory", a_cut_survives_every_failed_allocation,
-                              making_a_process_and_its_marks_fails_cleanly, NULL));
+                              making_a_process_and_its_marks_fails_cleanly,
+                              captures_that_share_survive_every_failed_allocation, NULL));
 }

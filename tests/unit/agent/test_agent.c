@@ -209,6 +209,7 @@ static bool log_says(void *context)
 }
 
 static const char capture_a[] = "0123456789abcdef0123456789abcdef";
+static const char capture_b[] = "b123456789abcdef0123456789abcdef";
 
 START_TEST(a_capture_on_command_is_uploaded_and_reported)
 {
@@ -245,6 +246,37 @@ START_TEST(the_first_command_is_by_the_collectors_clock)
     free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\"",
                                       "\"clock_offset_ns\":3")));
     fake_wait_stored(fake, 1);
+}
+END_TEST
+
+static uint64_t sum_of(const cJSON *list, const char *key)
+{
+    uint64_t sum = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) sum += (uint64_t)cJSON_GetObjectItem(item, key)->valuedouble;
+    return sum;
+}
+
+START_TEST(captures_that_overlap_list_the_same_partitions)
+{
+    char id[ID_TEXT_BYTES], why[160];
+    start_subject();
+    wait_attached(id);
+    command_capture(capture_a, id, 0);
+    fake_wait_stored(fake, 1);
+    command_capture(capture_b, id, 0);
+    char *text =
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_b, "\"state\":\"uploading\""));
+    cJSON *root = json_parse(text, strlen(text), why, sizeof why);
+    const cJSON *list = cJSON_GetObjectItem(root, "partitions");
+    ck_assert_uint_eq(sum_of(list, "first"), 0); /* also that of the first capture */
+    struct fake_counters c;
+    unsigned partitions = (unsigned)sum_of(list, "last") + 1;
+    fake_wait_stored(fake, partitions);
+    fake_count(fake, &c);
+    ck_assert_uint_eq(c.stored, partitions);
+    cJSON_Delete(root);
+    free(text);
 }
 END_TEST
 
@@ -759,6 +791,7 @@ int main(void)
     tcase_set_timeout(tc, 110);
     tcase_add_test(tc, a_capture_on_command_is_uploaded_and_reported);
     tcase_add_test(tc, the_first_command_is_by_the_collectors_clock);
+    tcase_add_test(tc, captures_that_overlap_list_the_same_partitions);
     tcase_add_test(tc, an_unknown_process_is_reported_as_failed);
     tcase_add_test(tc, stop_ends_the_post_window_at_once);
     tcase_add_test(tc, a_failing_check_is_captured_without_the_collector);

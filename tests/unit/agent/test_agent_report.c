@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent_command.h"
+#include "capture_job.h"
 #include "json.h"
 #include "support.h"
 
@@ -70,7 +71,7 @@ START_TEST(what_was_journalled_keeps_its_clock)
 }
 END_TEST
 
-START_TEST(very_many_gaps_still_fit_one_message)
+START_TEST(very_many_ranges_and_gaps_still_fit_one_message)
 {
     struct target_result result = {.capture = capture, .process = process, .state = "nothing"};
     for (uint64_t i = 0; i < 100000; i++) {
@@ -83,6 +84,11 @@ START_TEST(very_many_gaps_still_fit_one_message)
     for (size_t i = 0; i < result.gap_count; i++)
         last = result.gaps[i].to_ns > last ? result.gaps[i].to_ns : last;
     ck_assert_uint_eq(last, UINT64_C(1763719200000000000) + 199999); /* none is left out */
+    for (uint64_t i = 0; i < CAPTURE_RANGES_MAX; i++) {
+        struct report_range range = {123456, 123456789 + 2 * i, 123456789 + 2 * i, 1234567890,
+                                     64 << 20};
+        ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
+    }
     struct buf out = {0};
     report_target(1, &result, &out);
     ck_assert_uint_lt(out.len, SPOOL_REPORT_MAX - 1024);
@@ -208,13 +214,14 @@ START_TEST(commands_are_read_with_integers_in_both_forms)
     ck_assert_int_eq(
         parse(
             "{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":\"1763719200000000001\","
-            "\"pre_ms\":5,\"post_ms\":\"6\",\"stream_ms\":250,\"new\":{},\"processes\":[\"02000000000000000000000000000000\"]}",
+            "\"pre_ms\":5,\"post_ms\":\"6\",\"stream_ms\":250,\"share\":false,\"new\":{},\"processes\":[\"02000000000000000000000000000000\"]}",
             &command, &id, error),
         SKEIN_OK);
     ck_assert_uint_eq(command->at_ns, UINT64_C(1763719200000000001));
     ck_assert_uint_eq(command->pre_ms, 5);
     ck_assert_uint_eq(command->post_ms, 6);
     ck_assert_uint_eq(command->stream_ms, 250);
+    ck_assert(command->alone);
     ck_assert(capture_id_equal(&command->capture, &capture));
     ck_assert(process_uid_equal(&command->processes[0], &process));
     command_free(&command);
@@ -263,7 +270,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "agent report", a_target_report_says_what_there_is, what_was_journalled_keeps_its_clock,
-        very_many_gaps_still_fit_one_message, a_lost_partition_is_counted_once,
+        very_many_ranges_and_gaps_still_fit_one_message, a_lost_partition_is_counted_once,
         a_report_that_is_read_again_says_the_same, every_trigger_survives_an_agents_restart,
         neighbours_are_one_range_in_whatever_order_they_come,
         commands_are_read_with_integers_in_both_forms, a_command_that_is_refused_can_be_answered,

@@ -273,6 +273,83 @@ START_TEST(an_acknowledged_report_goes_with_its_last_partition)
 }
 END_TEST
 
+/* ---- partitions that two captures list ---- */
+
+static const struct capture_id other = {{9, 9}};
+
+static void report_other(uint64_t first, uint64_t last)
+{
+    struct target_result result = {.capture = other, .process = process, .state = "uploading"};
+    struct report_range range = {1, first, last, 10 * (last - first + 1), 1000};
+    result.events = range.events;
+    ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
+    struct buf text = {0};
+    report_target(7, &result, &text);
+    ck_assert_int_eq(
+        spool_report_put(spool, SPOOL_TARGET, &other, &process, (const char *)text.data, text.len),
+        SKEIN_OK);
+    buf_fini(&text);
+    target_result_fini(&result);
+}
+
+START_TEST(any_capture_that_shares_a_partition_releases_it)
+{
+    ck_assert_int_eq(put(0, 100), SKEIN_OK);
+    ck_assert_int_eq(put(1, 100), SKEIN_OK);
+    ck_assert_int_eq(spool_share(spool, &other, &process, 1, 1, 5), SKEIN_OK);
+    report_other(1, 1);
+    spool_release(spool, &other, &process);
+    ck_assert_uint_eq(queued(), 1);
+    report("uploading", 0, 1);
+    spool_release(spool, &capture, &process);
+    ck_assert_uint_eq(queued(), 2);
+}
+END_TEST
+
+START_TEST(a_shared_partition_that_is_lost_is_lost_to_each)
+{
+    reopen(8192);
+    ck_assert_int_eq(put(0, 8000), SKEIN_OK);
+    ck_assert_int_eq(spool_share(spool, &other, &process, 1, 0, 0), SKEIN_OK);
+    report("uploading", 0, 0);
+    report_other(0, 0);
+    spool_release(spool, &capture, &process);
+    ck_assert_int_eq(put(1, 8000), SKEIN_OK);
+    struct spool_report next;
+    uint64_t after = 0;
+    unsigned failed = 0;
+    while (spool_report_next(spool, after, &next) == SKEIN_OK) {
+        after = next.revision;
+        failed += strstr(next.text, "\"lost\":{\"spool_full\":10}") != NULL;
+        free(next.text);
+    }
+    ck_assert_uint_eq(failed, 2);
+    struct spool_head zero = head_of(0), one = head_of(1);
+    ck_assert(spool_has_lost(spool, &zero.key));
+    ck_assert(!spool_has_lost(spool, &one.key));
+}
+END_TEST
+
+START_TEST(the_report_of_each_stays_until_the_shared_partition_is_gone)
+{
+    ck_assert_int_eq(put(0, 100), SKEIN_OK);
+    ck_assert_int_eq(spool_share(spool, &other, &process, 1, 0, 0), SKEIN_OK);
+    report("uploading", 0, 0);
+    report_other(0, 0);
+    struct spool_report next;
+    uint64_t after = 0;
+    while (spool_report_next(spool, after, &next) == SKEIN_OK) {
+        after = next.revision;
+        free(next.text);
+        spool_report_acked(spool, after);
+    }
+    ck_assert_uint_eq(counters().reports, 2);
+    struct spool_head zero = head_of(0);
+    spool_done(spool, &zero.key, SPOOL_STORED);
+    ck_assert_uint_eq(counters().reports, 0);
+}
+END_TEST
+
 START_TEST(a_report_that_was_rewritten_is_not_acknowledged_by_its_older_text)
 {
     uint64_t revision = 0;
@@ -398,6 +475,9 @@ int main(void)
     tcase_add_test(tc, held_partitions_are_never_dropped);
     tcase_add_test(tc, the_same_key_is_taken_once);
     tcase_add_test(tc, an_acknowledged_report_goes_with_its_last_partition);
+    tcase_add_test(tc, any_capture_that_shares_a_partition_releases_it);
+    tcase_add_test(tc, a_shared_partition_that_is_lost_is_lost_to_each);
+    tcase_add_test(tc, the_report_of_each_stays_until_the_shared_partition_is_gone);
     tcase_add_test(tc, a_report_that_was_rewritten_is_not_acknowledged_by_its_older_text);
     tcase_add_test(tc, a_final_report_replaces_its_intent_on_disk_too);
     tcase_add_test(tc, the_journal_is_bounded_and_counts_what_it_drops);

@@ -323,6 +323,33 @@ START_TEST(deleted_capture_does_not_come_back)
 }
 END_TEST
 
+static bool next_command_shares(struct fixture *f)
+{
+    cJSON *command = wire_agent_command(&f->agent, "capture", (int)support_deadline_ms());
+    ck_assert_ptr_nonnull(command);
+    bool shares = !cJSON_IsFalse(at_path(command, "share"));
+    wire_agent_ack(&f->agent, command, NULL);
+    cJSON_Delete(command);
+    return shares;
+}
+
+START_TEST(nothing_is_shared_with_what_was_deleted)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    struct http_response response;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, REQUEST, id, path);
+    ck_assert(next_command_shares(&f));
+    call(&f, "DELETE", path, NULL, NULL, &response);
+    http_response_fini(&response);
+    begin(&f, REQUEST, id, path);
+    ck_assert(!next_command_shares(&f));
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(running_capture_goes_on_after_a_restart)
 {
     struct fixture f;
@@ -415,7 +442,8 @@ int main(void)
         agent_begins_a_capture_once_however_often_it_reports,
         firing_names_a_process_that_no_list_ever_held,
         stop_tells_the_agent_and_the_capture_ends_stopped, capture_is_deleted_once_by_however_many,
-        deleted_capture_does_not_come_back, running_capture_goes_on_after_a_restart,
+        deleted_capture_does_not_come_back, nothing_is_shared_with_what_was_deleted,
+        running_capture_goes_on_after_a_restart,
         a_partition_is_kept_out_of_a_capture_without_its_process,
         what_an_agent_sends_before_it_says_why_becomes_its_captures, NULL));
 }

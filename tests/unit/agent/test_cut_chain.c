@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Captures that share cuts: whatever their windows, each holds every record of its own exactly
+ * once. The ring is made by hand in a past of its own, a record every GRID_NS, and windows begin
+ * and end between two records. */
+#include "agent_fixture.h"
+#include "cut_chain.h"
+#include "ring_memory.h"
+
+#define RING_BYTES    (UINT64_C(256) << 10)
+#define GRID_NS       UINT64_C(20000000)
+#define RECORDS       300
+#define THREADS       4
+#define CAPTURES      6
+#define PARTITIONS    2000
+#define EVENT_GROUP_1 (RING_EVENT_FIRST + 1)
+
+static struct host_page_owner *host;
+static struct process *process;
+static unsigned seed;
+
+static unsigned dice(unsigned n)
+{
+    return (unsigned)rand_r(&seed) % n;
+}
+
+/* ---- a ring whose time the test makes ---- */
+
+struct record {
+    uint32_t thread;
+    bool grouped;     /* of group 1 */
+    uint32_t overrun; /* the number of records there were when its chunk was used again; 0: not */
+};
+static struct record records[RECORDS + 1];
+static uint32_t record_count;
+static uint32_t next_chunk, chunk_of[THREADS]; /* UINT32_MAX: none */
+static uint64_t sequence_of[THREADS];
+static uint64_t zero_ns; /* of record 0 */
+static struct clock_snapshot clock_first, clock_last;
+
+static uint64_t ns_at(uint32_t number) /* between this record and the next */
+{
+    return zero_ns + number * GRID_NS + GRID_NS / 2;
+}
+
+static uint64_t ticks_at(uint32_t number)
+{
+    return clock_snapshot_ticks(&clock_first, &clock_last, zero_ns + number * GRID_NS);
+}
+
+static struct ring_chunk *chunk_at(uint32_t index)
+{
+    return (struct ring_chunk *)(void *)(process->ring +
+                                         ring_small_offset(&process->geometry, index));
+}
+
+static void types_put(void)
+{
+    struct buf b = {0};
+    for (uint8_t group = 0; group < 2; group++) {
+        struct buf one = {0};
+        buf_put_uleb(&one, (uint64_t)RING_EVENT_FIRST + group);
+        const uint8_t head[] = {1, group, 1}; /* instant, 1 argument */
+        buf_put(&one, head, sizeof head);
+        buf_put_text(&one, "step", 4);
+        buf_put_text(&one, "", 0);
+        buf_put_text(&one, "a.c", 3);
+        buf_put_uleb(&one, 12);
+        buf_put_u8(&one, SKEIN_T_U64);
+        buf_put_text(&one, "n", 1);
+        buf_put_text(&one, "", 0);
+        buf_put_u8(&b, RING_TABLE_EVENT_TYPE);
+        buf_put_text(&b, (const char *)one.data, one.len);
+        buf_fini(&one);
+    }
+    uint8_t *half = process->ring + process->geometry.table_off[0];
+    const struct ring_table head = {UINT64_C(2) << 32 | b.len, 0};
+    memcpy(half, &head, sizeof(head));
+    memcpy(half + sizeof(head), b.data, b.len);
+    buf_fini(&b);
+}
+
+static void ring_begin(void)
+{
+    ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
+    ck_assert_int_eq(process_new(&process), SKEIN_OK);
+    ck_assert_int_eq(ring_geometry_init(&process->geometry, SKEIN_MODE_CIRCULAR, RING_BYTES),
+                     SKEIN_OK);
+    const struct ring_identity identity = {.pid = 1, .service = "hand"};
+    ck_assert_int_eq(
+        ring_memory_new(&process->geometry, &identity, &process->ring_fd, &process->ring),
+        SKEIN_OK);
+    host_page_first(host, &clock_first);
+    do /* the longer the base, the truer the slope */
+        host_page_snapshot(host, &clock_last);
+    while (clock_last.monotonic_ns - clock_first.monotonic_ns < 2000000);
+    process->attached_clock = clock_first;
+    zero_ns = clock_first.realtime_ns - (RECORDS + 100) * GRID_NS;
+    types_put();
+    memset(records, 0, sizeof records);
+    memset(chunk_of, 0xff, sizeof chunk_of);
+    memset(sequence_of, 0, sizeof sequence_of);
+    record_count = next_chunk = 0;
+}
+
+static void ring_end(void)
+{
+    process_unref(&process);
+    host_page_free(&host);
+}
+
+/* Which records each chunk holds, so that the test knows what goes with it. */
+static struct {
+    uint32_t numbers[64];
+    uint32_t count;
+    uint64_t ticks; /* of the last */
+} held[256];
+
+static void chunk_claim(uint32_t thread, uint32_t number)
+{
+    uint32_t index = next_chunk++ % ring_small_count(&process->geometry);
+    struct ring_chunk *chunk = chunk_at(index);
+    uint32_t epoch = (chunk->state >> RING_CHUNK_EPOCH_SHIFT) + 1;
+    for (uint32_t i = 0; i < held[index].count && epoch > 1; i++)
+        records[held[index].numbers[i]].overrun = number;
+    for (uint32_t t = 0; t < THREADS; t++)
+        if (chunk_of[t] == index)
+            chunk_of[t] = UINT32_MAX;
+    held[index].count = 0;
+    held[index].ticks = ticks_at(number);
+    *chunk = (struct ring_chunk){.state = RING_CHUNK_WRITING | epoch << RING_CHUNK_EPOCH_SHIFT,
+                                 .committed = (uint64_t)epoch << 32,
+                                 .sequence = sequence_of[thread]++,
+                                 .base_ticks = held[index].ticks,
+                                 .string_epoch = 2,
+                                 .slot = thread,
+                                 .tid = thread + 1,
+                                 .incarnation = 1};
+    chunk_of[thread] = index;
+}
+
+/* One record more, by some thread; one thread in four writes seldom. */
+static void record_put(void)
+{
+    uint32_t number = ++record_count;
+    uint32_t thread = dice(20) == 0 ? 3 : dice(3);
+    if (chunk_of[thread] != UINT32_MAX && (held[chunk_of[thread]].count == 60 || dice(8) == 0)) {
+        struct ring_chunk *full = chunk_at(chunk_of[thread]);
+        full->state = (full->state & ~RING_CHUNK_STATE_MASK) | RING_CHUNK_FULL;
+        chunk_of[thread] = UINT32_MAX;
+    }
+    if (chunk_of[thread] == UINT32_MAX)
+        chunk_claim(thread, number);
+    uint32_t index = chunk_of[thread];
+    struct ring_chunk *chunk = chunk_at(index);
+    records[number].grouped = dice(3) == 0;
+    records[number].thread = thread;
+    struct buf row = {0};
+    buf_put_uleb(&row, records[number].grouped ? EVENT_GROUP_1 : RING_EVENT_FIRST);
+    buf_put_uleb(&row, ticks_at(number) - held[index].ticks);
+    buf_put_uleb(&row, number);
+    memcpy((uint8_t *)chunk + RING_CHUNK_HEADER_BYTES + (uint32_t)chunk->committed, row.data,
+           row.len);
+    chunk->committed += row.len;
+    held[index].ticks = ticks_at(number);
+    held[index].numbers[held[index].count++] = number;
+    buf_fini(&row);
+}
+
+/* ---- captures ---- */
+
+struct part { /* what a partition holds */
+    uint32_t *numbers;
+    size_t count;
+};
+static struct part parts[PARTITIONS];
+
+struct capture {
+    struct cut_member member;
+    bool begun, ended;
+    uint32_t from, to; /* its window: records above `from`, up to `to` */
+    uint32_t begun_at; /* records there were */
+    bool lists[PARTITIONS];
+};
+static struct capture captures[CAPTURES];
+
+static void part_read(const struct cut_result *cut)
+{
+    char error[256];
+    struct part *part = &parts[cut->key.sequence];
+    struct partition_reader *reader = NULL;
+    struct trace_event event;
+    ck_assert_uint_lt(cut->key.sequence, PARTITIONS);
+    ck_assert_int_eq(
+        partition_reader_new(cut->bytes.data, cut->bytes.len, &reader, error, sizeof error),
+        SKEIN_OK);
+    part->numbers = calloc(RECORDS + 1, sizeof *part->numbers);
+    while (partition_reader_next(reader, &event) == 1)
+        if (event.kind == TRACE_INSTANT)
+            part->numbers[part->count++] = (uint32_t)event.args[0].u64;
+    partition_reader_free(&reader);
+}
+
+static void capture_take(struct cut_member *member, const struct cut_entry *entry)
+{
+    struct capture *capture = (struct capture *)(void *)member;
+    if (!entry->kept)
+        return;
+    ck_assert(!capture->lists[entry->key.sequence]);
+    capture->lists[entry->key.sequence] = true;
+}
+
+static uint64_t now_or_end(const struct capture *capture)
+{
+    uint64_t now = ns_at(record_count);
+    return now < capture->member.to_ns ? now : capture->member.to_ns;
+}
+
+static void cuts(struct capture *capture, bool before)
+{
+    struct cut_request request = {.to_ns = now_or_end(capture),
+                                  .epoch = 1,
+                                  .host = "test",
+                                  .max_bytes = dice(3) == 0 ? 100 : 0};
+    bool more = true;
+    while (more) {
+        struct cut_result cut;
+        int status = before ? cut_chain_cut_before(&capture->member, host, &request, &cut)
+                            : cut_chain_cut_after(&capture->member, host, &request, &cut);
+        ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
+        more = cut.more;
+        struct cut_entry entry = {.before = before,
+                                  .kept = status == SKEIN_OK,
+                                  .key = cut.key,
+                                  .from_ns = cut.from_ns,
+                                  .to_ns = cut.to_ns,
+                                  .events = cut.events,
+                                  .gaps = cut.gaps,
+                                  .gap_count = cut.gap_count};
+        if (entry.kept)
+            part_read(&cut);
+        cut.gaps = NULL;
+        cut_chain_add(&capture->member, &entry);
+        cut_result_fini(&cut);
+    }
+}
+
+static void capture_cut(struct capture *capture)
+{
+    if (cut_chain_wants_after(&capture->member, now_or_end(capture)))
+        cuts(capture, false);
+    if (cut_chain_wants_before(&capture->member))
+        cuts(capture, true);
+}
+
+static void capture_begin(struct capture *capture)
+{
+    capture->begun = true;
+    capture->begun_at = record_count;
+    capture->from = dice(record_count + 1);
+    if (dice(2) == 0) /* mostly of the near past */
+        capture->from = record_count - dice(record_count < 40 ? record_count + 1 : 40);
+    capture->to = capture->from + dice(80);
+    if (dice(3) == 0) { /* a command that waited for long */
+        capture->to = capture->from / 2;
+        capture->from = dice(capture->to + 1);
+    }
+    capture->member = (struct cut_member){.from_ns = ns_at(capture->from),
+                                          .to_ns = ns_at(capture->to),
+                                          .groups = dice(3) == 0 ? 2 : 0,
+                                          .take = capture_take};
+    ck_assert_int_eq(cut_chain_join(&capture->member, process), SKEIN_OK);
+    capture_cut(capture);
+}
+
+static void capture_end(struct capture *capture)
+{
+    if (capture->begun && !capture->ended) {
+        capture_cut(capture);
+        cut_chain_leave(&capture->member);
+    }
+    capture->ended = true;
+}
+
+/* ---- the property ---- */
+
+static bool part_holds(const struct part *part, uint32_t number)
+{
+    for (size_t i = 0; i < part->count; i++)
+        if (part->numbers[i] == number)
+            return true;
+    return false;
+}
+
+static bool lists(const struct capture *capture, uint32_t number)
+{
+    for (size_t i = 0; i < PARTITIONS; i++)
+        if (capture->lists[i] && part_holds(&parts[i], number))
+            return true;
+    return false;
+}
+
+/* Between two records of a thread none is missing, also outside of the window. */
+static void thread_check(const struct capture *capture, uint32_t thread)
+{
+    uint32_t first = 0, last = 0;
+    for (uint32_t number = 1; number <= RECORDS; number++)
+        if (records[number].thread == thread && lists(capture, number)) {
+            first = first == 0 ? number : first;
+            last = number;
+        }
+    for (uint32_t number = first; number > 0 && number <= last; number++)
+        if (records[number].thread == thread && records[number].overrun == 0 &&
+            (capture->member.groups == 0 || records[number].grouped))
+            ck_assert_msg(lists(capture, number), "%u is missing between %u and %u", number, first,
+                          last);
+}
+
+static void record_check(const struct capture *capture, uint32_t number)
+{
+    unsigned times = 0;
+    for (size_t i = 0; i < PARTITIONS; i++) {
+        const struct part *part = &parts[i];
+        for (size_t k = 0; capture->lists[i] && k < part->count; k++)
+            times += part->numbers[k] == number;
+    }
+    ck_assert_uint_le(times, 1);
+    const struct record *record = &records[number];
+    bool wanted = number > capture->from && number <= capture->to &&
+                  (capture->member.groups == 0 || record->grouped);
+    /* What was overrun before anybody could cut it is not there to be found. */
+    bool excused = record->overrun != 0;
+    if (wanted && !excused)
+        ck_assert_msg(times == 1, "record %u of (%u, %u] is missing, begun at %u", number,
+                      capture->from, capture->to, capture->begun_at);
+    if (wanted && excused && number <= capture->begun_at && record->overrun > capture->begun_at)
+        ck_assert_msg(times == 1, "record %u of (%u, %u] was there", number, capture->from,
+                      capture->to);
+}
+
+static void round_run(void)
+{
+    ring_begin();
+    memset(captures, 0, sizeof captures);
+    unsigned begun = 0;
+    while (record_count < RECORDS) {
+        record_put();
+        if (begun < CAPTURES && dice(30) == 0)
+            capture_begin(&captures[begun++]);
+        for (unsigned i = 0; i < begun; i++) {
+            struct capture *capture = &captures[i];
+            if (!capture->ended && record_count > capture->to + dice(4))
+                capture_end(capture);
+            else if (!capture->ended && dice(25) == 0)
+                capture_cut(capture); /* a stream */
+        }
+    }
+    for (unsigned i = 0; i < begun; i++) {
+        capture_end(&captures[i]);
+        for (uint32_t number = 1; number <= RECORDS; number++)
+            record_check(&captures[i], number);
+        for (uint32_t thread = 0; thread < THREADS; thread++)
+            thread_check(&captures[i], thread);
+    }
+    for (size_t i = 0; i < PARTITIONS; i++) {
+        free(parts[i].numbers);
+        parts[i] = (struct part){0};
+    }
+    ring_end();
+}
+
+START_TEST(every_capture_holds_each_record_of_its_window_once)
+{
+    for (unsigned round = 1; round <= 60; round++) {
+        seed = round * 7919;
+        round_run();
+    }
+}
+END_TEST
+
+/* ---- what is shared ---- */
+
+static bool any_lost;
+
+static bool is_lost(struct cut_member *member, const struct partition_key *key)
+{
+    (void)member;
+    (void)key;
+    return any_lost;
+}
+
+static void captures_clear(void)
+{
+    memset(captures, 0, sizeof captures);
+}
+
+static void begin_window(struct capture *capture, uint32_t from, uint32_t to, uint64_t groups)
+{
+    *capture = (struct capture){.begun = true, .from = from, .to = to};
+    capture->member = (struct cut_member){.from_ns = ns_at(from),
+                                          .to_ns = ns_at(to),
+                                          .groups = groups,
+                                          .is_lost = is_lost,
+                                          .take = capture_take};
+    ck_assert_int_eq(cut_chain_join(&capture->member, process), SKEIN_OK);
+    capture_cut(capture);
+}
+
+static unsigned listed(const struct capture *capture, uint32_t number)
+{
+    for (unsigned i = 0; i < PARTITIONS; i++)
+        if (capture->lists[i] && part_holds(&parts[i], number))
+            return i + 1;
+    return 0;
+}
+
+static void parts_end(void)
+{
+    for (size_t i = 0; i < PARTITIONS; i++) {
+        free(parts[i].numbers);
+        parts[i] = (struct part){0};
+    }
+    ring_end();
+}
+
+START_TEST(windows_that_overlap_list_the_same_partition)
+{
+    seed = 3;
+    ring_begin();
+    captures_clear();
+    while (record_count < 40)
+        record_put();
+    begin_window(&captures[0], 20, 40, 0);
+    capture_end(&captures[0]);
+    begin_window(&captures[1], 10, 40, 0); /* what it shares, and what lies before */
+    capture_end(&captures[1]);
+    ck_assert_uint_ne(listed(&captures[0], 30), 0);
+    ck_assert_uint_eq(listed(&captures[0], 30), listed(&captures[1], 30));
+    ck_assert_uint_eq(listed(&captures[0], 15), 0);
+    ck_assert_uint_ne(listed(&captures[1], 15), 0);
+    parts_end();
+}
+END_TEST
+
+START_TEST(other_groups_and_windows_apart_share_nothing)
+{
+    seed = 3;
+    ring_begin();
+    captures_clear();
+    while (record_count < 40)
+        record_put();
+    begin_window(&captures[0], 20, 40, 0);
+    capture_end(&captures[0]);
+    begin_window(&captures[1], 20, 40, 2);
+    capture_end(&captures[1]);
+    while (record_count < 80)
+        record_put();
+    begin_window(&captures[2], 60, 80, 0);
+    capture_end(&captures[2]);
+    for (unsigned i = 0; i < PARTITIONS; i++)
+        ck_assert_int_le(captures[0].lists[i] + captures[1].lists[i] + captures[2].lists[i], 1);
+    parts_end();
+}
+END_TEST
+
+START_TEST(what_was_lost_since_is_cut_again)
+{
+    seed = 3;
+    ring_begin();
+    captures_clear();
+    while (record_count < 40)
+        record_put();
+    begin_window(&captures[0], 20, 40, 0);
+    capture_end(&captures[0]);
+    any_lost = true;
+    begin_window(&captures[1], 30, 40, 0);
+    capture_end(&captures[1]);
+    any_lost = false;
+    ck_assert_uint_ne(listed(&captures[1], 35), 0);
+    ck_assert_uint_ne(listed(&captures[1], 35), listed(&captures[0], 35));
+    parts_end();
+}
+END_TEST
+
+START_TEST(a_chain_that_others_left_behind_is_joined_again)
+{
+    seed = 3;
+    ring_begin();
+    captures_clear();
+    while (record_count < 80)
+        record_put();
+    begin_window(&captures[0], 60, 80, 0);
+    capture_end(&captures[0]);
+    begin_window(&captures[1], 10, 20, 0); /* apart */
+    capture_end(&captures[1]);
+    begin_window(&captures[2], 70, 80, 0);
+    capture_end(&captures[2]);
+    ck_assert_uint_eq(listed(&captures[1], 50), 0);
+    ck_assert_uint_ne(listed(&captures[2], 75), 0);
+    ck_assert_uint_eq(listed(&captures[2], 75), listed(&captures[0], 75));
+    parts_end();
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of(
+        "cut_chain", every_capture_holds_each_record_of_its_window_once,
+        windows_that_overlap_list_the_same_partition, other_groups_and_windows_apart_share_nothing,
+        what_was_lost_since_is_cut_again, a_chain_that_others_left_behind_is_joined_again, NULL));
+}
