@@ -126,11 +126,12 @@ static void stream_holes_find(struct cut_work *work)
         if (piece->fate == CUT_OVERRUN)
             stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0,
                         piece->skip > 0 ? work->marks->cut_ticks : base, piece->end_ticks);
-        if (piece->fate != CUT_TAKEN || piece->skip > 0)
+        bool behind = piece->fate == CUT_LEFT && base > work->to_ticks; /* the window */
+        if ((piece->fate != CUT_TAKEN && !behind) || piece->skip > 0)
             continue;
         if (hole_before(work, i, &from))
             stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0, from, base);
-        if (piece->ring->head.lost_before > 0) {
+        if (piece->ring->head.lost_before > 0 && !behind) {
             const struct cut_piece *before = piece_before(work, i);
             from = before != NULL && before->fate == CUT_TAKEN ? before->last_ticks : base;
             stream_loss(work, piece, PARTITION_LOSS_RING_FULL, piece->ring->head.lost_before, from,

@@ -173,6 +173,31 @@ START_TEST(a_missing_chunk_is_a_gap_between_its_neighbours)
 }
 END_TEST
 
+START_TEST(a_window_of_which_all_is_overwritten_is_a_gap)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put(
+        (struct chunk_spec){.index = 0,
+                            .state = RING_CHUNK_WRITING,
+                            .head = {.sequence = 5, .base_ticks = process->attached_clock.ticks}});
+    struct cut_result result;
+    const struct cut_request request = {.process = process,
+                                        .from_ns = process->attached_clock.realtime_ns - 2000000,
+                                        .to_ns = process->attached_clock.realtime_ns - 1000000,
+                                        .epoch = 1,
+                                        .host = "test"};
+    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(result.gap_count, 1);
+    ck_assert_int_eq(result.gaps[0].reason, PARTITION_LOSS_OVERWRITTEN);
+    ck_assert_uint_ge(result.gaps[0].from_ns + 1000, request.from_ns);
+    ck_assert_uint_le(result.gaps[0].to_ns, request.to_ns + 1000);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
 START_TEST(a_later_generation_waits_for_the_next_cut)
 {
     ring_begin();
@@ -522,7 +547,8 @@ int main(void)
 {
     return suite_run(suite_of(
         "ring_decode", strings_inline_interned_and_unknown, losses_are_told_where_they_happened,
-        a_missing_chunk_is_a_gap_between_its_neighbours, a_later_generation_waits_for_the_next_cut,
+        a_missing_chunk_is_a_gap_between_its_neighbours,
+        a_window_of_which_all_is_overwritten_is_a_gap, a_later_generation_waits_for_the_next_cut,
         an_unknown_event_type_loses_the_rest_of_its_chunk_only,
         garbage_in_a_chunk_is_a_corrupt_gap_told_once, epochs_that_disagree_hide_the_chunk,
         signal_chunks_are_a_thread_of_their_own, a_window_leaves_out_what_lies_before_it,
