@@ -106,16 +106,19 @@ static bool touches(const struct cut_member *member, const struct cut_entry *ent
     return false;
 }
 
-/* All from the first to the last that touch its window, so that none of its threads has a hole. */
+/* All from the first to the last that touch its window, and where it cuts before or after them all
+ * up to there, so that none of its threads has a hole: a late cut brings much that lies behind. */
 static void earlier_find(const struct cut_chain *chain, const struct cut_member *member,
                          size_t *first, size_t *end)
 {
     *first = 0;
     *end = chain->count;
-    while (*first < *end && !touches(member, &chain->entries[*first]))
-        ++*first;
-    while (*end > *first && !touches(member, &chain->entries[*end - 1]))
-        --*end;
+    if (member->from_ns >= chain->from_ns)
+        while (*first < *end && !touches(member, &chain->entries[*first]))
+            ++*first;
+    if (chain->to_ns >= member->to_ns + LATE_NS)
+        while (*end > *first && !touches(member, &chain->entries[*end - 1]))
+            --*end;
 }
 
 static bool any_is_lost(const struct cut_chain *chain, struct cut_member *member)
@@ -157,6 +160,7 @@ int cut_chain_join(struct cut_member *member, struct process *process)
     TAILQ_INSERT_HEAD(chain->chains, chain, link);
     TAILQ_INSERT_TAIL(&chain->members, member, link);
     member->chain = chain;
+    member->stated = false;
     size_t first, end;
     earlier_find(chain, member, &first, &end);
     for (size_t i = first; i < end; i++)
@@ -206,10 +210,12 @@ int cut_chain_cut_after(struct cut_member *member, struct host_page_owner *host,
     struct cut_chain *chain = member->chain;
     request->marks = chain->marks;
     request->until = NULL;
+    request->restate = !member->stated;
     if (!chain->begun)
         chain->from_ns = chain->to_ns = member->from_ns;
     chain->begun = true;
     int status = cut_once(member, host, request, result);
+    member->stated = member->stated || status == SKEIN_OK || status == SKEIN_NOT_FOUND;
     if (is_whole(status, result) && request->to_ns > chain->to_ns)
         chain->to_ns = request->to_ns;
     if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
@@ -228,6 +234,7 @@ int cut_chain_cut_before(struct cut_member *member, struct host_page_owner *host
     }
     request->marks = chain->row;
     request->until = chain->marks;
+    request->restate = false;
     int status = cut_once(member, host, request, result);
     if (is_whole(status, result)) {
         cut_marks_reach(chain->marks, chain->row);
@@ -278,7 +285,7 @@ void cut_chain_add(struct cut_member *member, struct cut_entry *entry)
     struct cut_member *other;
     TAILQ_FOREACH(other, &chain->members, link)
     {
-        if (other == member || !entry->before || touches(other, entry))
+        if (other == member || !entry->before)
             other->take(other, entry);
     }
     struct cut_entry *place = NULL;

@@ -35,7 +35,8 @@ struct cut_member {
     /* set before cut_chain_join */
     uint64_t from_ns, to_ns; /* its window */
     uint64_t groups;
-    bool alone; /* joins none: it is given nothing that was cut earlier */
+    bool alone;  /* joins none: it is given nothing that was cut earlier */
+    bool stated; /* it knows the ranges that threads were in when it joined; the chain's */
     /* Whether the partition of an earlier cut has been lost since; NULL: none ever is. */
     bool (*is_lost)(struct cut_member *member, const struct partition_key *key);
     void (*take)(struct cut_member *member, const struct cut_entry *entry);
@@ -60,8 +61,8 @@ int cut_chain_cut_before(struct cut_member *member, struct host_page_owner *host
                          struct cut_request *request, struct cut_result *result);
 
 /* Tells all members of a cut, so that none has a hole between two that it was told of; one from
- * before the window of the chain those alone whose window it touches, and the one that made it.
- * Remembers it for those that join later, and takes entry->gaps (malloc). */
+ * before the window of the chain is for the one alone that made it. Remembers it for those that
+ * join later, and takes entry->gaps (malloc). */
 void cut_chain_add(struct cut_member *member, struct cut_entry *entry);
 
 /* With the process. It has no members any more. */

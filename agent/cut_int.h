@@ -78,6 +78,7 @@ struct cut_piece {
     uint64_t end_ticks; /* no record of it is later */
     bool last;          /* of its stream: no chunk that follows bounds it */
     uint32_t skip;      /* bytes taken by a cut before */
+    bool restated;      /* no more than its open ranges are wanted */
     enum cut_fate fate;
     /* after decoding */
     uint32_t taken;

@@ -44,6 +44,8 @@ static void skips_find(struct cut_work *work)
         const struct chunk_mark *mark = &work->marks->chunks[piece->ring->index];
         if (mark->taken > 0 && mark->epoch == piece->ring->epoch)
             piece->skip = mark->taken;
+        piece->restated = work->request->restate && piece->last && piece->skip > 0 &&
+                          piece->ring->committed <= piece->skip;
     }
 }
 
@@ -105,7 +107,7 @@ static bool wanted(const struct cut_work *work, const struct cut_piece *piece)
     const struct ring_piece *ring = piece->ring;
     if (ring->head.generation > work->generation)
         return false;
-    if (piece->skip > 0 && (ring->committed <= piece->skip))
+    if (piece->skip > 0 && ring->committed <= piece->skip && !piece->restated)
         return false;
     return ring->head.base_ticks <= work->to_ticks && piece->end_ticks >= work->from_ticks;
 }
@@ -121,7 +123,8 @@ void cut_choose(struct cut_work *work)
         struct cut_piece *piece = &work->pieces[work->order[i]];
         if (!wanted(work, piece))
             continue;
-        uint64_t bytes = piece->ring->committed - piece->skip;
+        uint64_t bytes =
+            piece->ring->committed > piece->skip ? piece->ring->committed - piece->skip : 0;
         /* One chunk always goes, however small the limit, so that `more` comes to an end. */
         closed = closed || (used > 0 && bytes > max - (used < max ? used : max));
         piece->fate = closed ? CUT_WAITING : CUT_CHOSEN;
@@ -146,7 +149,7 @@ int cut_copy(struct cut_work *work)
         if (piece->fate != CUT_CHOSEN)
             continue;
         enum ring_read read = ring_piece_copy(&work->copy, piece->ring);
-        if (read == RING_READ_MORE && piece->ring->committed > piece->skip)
+        if (read == RING_READ_MORE && (piece->ring->committed > piece->skip || piece->restated))
             piece->fate = CUT_COPIED;
         else
             piece->fate = read == RING_READ_OVERRUN ? CUT_OVERRUN : CUT_LEFT;

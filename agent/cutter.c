@@ -240,14 +240,14 @@ static void told_note(struct cut_work *work, const struct cut_piece *piece,
 
 /* A thread's last chunk: only its rows tell whether they reach the window, or leave a range open
  * that does. */
-static bool ends_before_window(struct cut_work *work, struct cut_piece *piece)
+static bool brings_nothing(struct cut_work *work, struct cut_piece *piece)
 {
-    if (!piece->last || piece->ring->head.base_ticks >= work->keep_ticks)
+    if (!piece->restated && (!piece->last || piece->ring->head.base_ticks >= work->keep_ticks))
         return false;
     struct ring_rows rows = piece_rows(work, piece);
     rows.skip = rows.n; /* writes nothing */
-    if (ring_decode(&work->decoder, &rows) != RING_DECODE_END ||
-        rows.last_ticks >= work->keep_ticks || rows.open > 0)
+    bool sound = ring_decode(&work->decoder, &rows) == RING_DECODE_END;
+    if (rows.open > 0 || (!piece->restated && (!sound || rows.last_ticks >= work->keep_ticks)))
         return false;
     told_note(work, piece, &rows);
     piece->taken = (uint32_t)rows.n;
@@ -284,7 +284,7 @@ static void piece_decode(struct cut_work *work, struct cut_piece *piece, uint64_
         return; /* the writer keeps the failure for its end */
     struct ring_rows rows = piece_rows(work, piece);
     rows.thread = (uint32_t)thread;
-    rows.restate_bare = piece->last && piece->skip == 0;
+    rows.restate_bare = piece->last && (piece->skip == 0 || piece->restated);
     rows.restate = *next_sequence == 0 || rows.sequence != *next_sequence;
     enum ring_decode stop = ring_decode(&work->decoder, &rows);
     bool spoiled = stop == RING_DECODE_CORRUPT || stop == RING_DECODE_NAMELESS;
@@ -311,7 +311,7 @@ static void pieces_decode(struct cut_work *work)
         stream = &piece->key;
         if (piece->fate != CUT_COPIED)
             continue;
-        if (ends_before_window(work, piece))
+        if (brings_nothing(work, piece))
             piece->fate = CUT_LEFT;
         else
             piece_decode(work, piece, &next_sequence);

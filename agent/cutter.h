@@ -44,6 +44,9 @@ struct cut_request {
     /* Not NULL: only what lies before the window of these, which have been cut by; in place of
      * to_ns. They stay as they are. */
     const struct cut_marks *until;
+    /* Tells also the ranges that threads are in of which an earlier cut by the marks has taken all:
+     * for somebody who does not have that one. */
+    bool restate;
     uint64_t groups; /* bit n: events of group n are taken; 0: all are */
 };
 

@@ -72,6 +72,7 @@ static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_
                                         .marks = marks,
                                         .max_bytes = 20000,
                                         .until = until,
+                                        .restate = until == NULL,
                                         .groups = groups};
     int status = partition_cut(host, &request, &result);
     require(status == SKEIN_OK || status == SKEIN_NOT_FOUND);

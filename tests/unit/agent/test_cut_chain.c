@@ -258,7 +258,7 @@ static void capture_begin(struct capture *capture)
     capture->begun_at = record_count;
     capture->from = dice(record_count + 1);
     if (dice(2) == 0) /* mostly of the near past */
-        capture->from = record_count - dice(record_count < 40 ? record_count + 1 : 40);
+        capture->from = record_count - dice(record_count < 120 ? record_count + 1 : 120);
     capture->to = capture->from + dice(80);
     if (dice(3) == 0) { /* a command that waited for long */
         capture->to = capture->from / 2;
@@ -370,7 +370,7 @@ static void round_run(void)
 
 START_TEST(every_capture_holds_each_record_of_its_window_once)
 {
-    for (unsigned round = 1; round <= 60; round++) {
+    for (unsigned round = 1; round <= 40; round++) {
         seed = round * 7919;
         round_run();
     }

@@ -408,6 +408,42 @@ START_TEST(an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more)
 }
 END_TEST
 
+START_TEST(who_joins_is_told_the_ranges_of_threads_that_were_idle_since)
+{
+    ring_begin();
+    table_put(2);
+    for (uint32_t i = 0; i < 2; i++) {
+        if (i == 1)
+            row_later(RING_RECORD_OPEN, 7, RING_EVENT_FIRST);
+        row_step(i, 1);
+        chunk_put((struct chunk_spec){.index = i,
+                                      .state = RING_CHUNK_WRITING,
+                                      .head = {.incarnation = i + 1, .tid = 10 + i}});
+    }
+    struct cut_marks *marks = NULL;
+    struct cut_result result;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    ck_assert_uint_eq(cut(marks, &result).instants, 2);
+    cut_result_fini(&result);
+    struct cut_request request = {
+        .process = process, .to_ns = UINT64_MAX / 2, .marks = marks, .epoch = 1, .host = "test"};
+    for (int restate = 0; restate < 3; restate++) {
+        request.restate = restate == 1;
+        ck_assert_int_eq(partition_cut(host, &request, &result),
+                         request.restate ? SKEIN_OK : SKEIN_NOT_FOUND);
+        if (request.restate) {
+            struct partition_sum sum = partition_sum_get(&result.bytes);
+            ck_assert_uint_eq(sum.opens, 1);
+            ck_assert_uint_eq(sum.instants, 0);
+            ck_assert_uint_eq(sum.losses, 0);
+        }
+        cut_result_fini(&result);
+    }
+    cut_marks_free(&marks);
+    ring_end();
+}
+END_TEST
+
 START_TEST(a_counter_that_no_chunk_tells_of_is_told_once)
 {
     ring_begin();
@@ -554,6 +590,7 @@ int main(void)
         signal_chunks_are_a_thread_of_their_own, a_window_leaves_out_what_lies_before_it,
         a_chunk_that_reaches_the_window_leaves_its_older_records_behind,
         an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more,
+        who_joins_is_told_the_ranges_of_threads_that_were_idle_since,
         a_counter_that_no_chunk_tells_of_is_told_once,
         events_of_other_groups_are_left_out_with_the_ends_of_their_ranges,
         ranges_too_deep_to_follow_are_shown_whole, random_damage_anywhere_never_hurts, NULL));
