@@ -44,7 +44,7 @@ static void note_target(struct capture_engine *e, struct capture *c, struct capt
                         const struct stored_note *note)
 {
     int added =
-        target_count_stored(t, note->key.epoch, note->key.sequence, note->events, note->bytes);
+        target_count_stored(c, t, note->key.epoch, note->key.sequence, note->events, note->bytes);
     if (added < 0)
         log_warn("captures", "out of memory: a stored partition is counted later", NULL);
     if (added != 1)

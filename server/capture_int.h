@@ -51,7 +51,8 @@ struct capture_target {
     cJSON *report; /* the agent's last one with facts, or NULL; owns the text of `facts` */
     struct control_target facts;
     struct stored_set stored; /* of the partitions that facts list */
-    uint64_t stored_count, stored_events, stored_bytes;
+    /* What other targets of the process list too counts for one of them, else as twin_events. */
+    uint64_t stored_count, stored_events, stored_bytes, twin_events;
     uint64_t lost_counted[LOSS_REASONS]; /* by the metric */
     bool refused;      /* its deadline came while the collector had no room for its partitions */
     bool dirty, whole; /* whole: complete, and nothing of it is lost */
@@ -73,8 +74,8 @@ struct capture {
     size_t target_count, target_cap;
     size_t open_count, whole_count;    /* open: not final */
     struct idmap by_process, by_agent; /* heads of the targets' chains */
-    /* To be saved: of it itself, or of the targets in the list. Its listing sums up all targets:
-     * made anew with its own row, or once enough targets have changed (capture_load.c). */
+    /* To be saved: itself, or targets of the list. Its listing sums up all targets: made anew with
+     * its own row, or once enough have changed. */
     bool dirty, row_dirty;
     struct capture_target *dirty_targets;
     uint64_t behind, listed_ns; /* changes of targets that the listing lacks; when it was made */
@@ -127,9 +128,8 @@ struct capture_id capture_resolve(struct capture_engine *e, const struct capture
 int capture_save_aliases(struct capture_engine *e);
 void capture_saved_aliases(struct capture_engine *e);
 
-/* capture.c: a deleted one's partitions, in the next rounds */
+/* A deleted one's partitions, in the next rounds (capture.c). */
 int capture_purge_soon(void *engine, const struct capture_id *id);
-
 /* capture_events.c: "capture.created", "capture.finished", "capture.deleted", "retention.deleted";
  * why may be NULL */
 void capture_publish(struct capture_engine *e, const struct capture *c, const char *type,
@@ -146,10 +146,8 @@ int capture_load_running(struct capture_engine *e);
 /* After the index was made anew: gives all captures again what they share. */
 int capture_share_all(struct capture_engine *e);
 
-/* capture_json.c */
-const char *capture_kind_text(enum capture_kind kind);
-/* As who sees `within`, NULL for everything, may see it: no other target, and nothing that tells of
- * one. */
+const char *capture_kind_text(enum capture_kind kind); /* capture_json.c */
+/* As who sees `within` (NULL: everything) may see it: nothing tells of other targets. */
 cJSON *capture_json(const struct capture *c, const struct selector *within, bool with_targets);
 
 #endif

@@ -81,7 +81,12 @@ int capture_merge(struct capture_engine *e, const struct capture_id *from_id,
     if (from != NULL) {
         if (from->open_count > 0)
             capture_reopen(e, into, from->deadline_ns);
+        size_t first = from->target_count;
+        struct capture_target **moved = from->targets;
         take_targets(e, into, from);
+        for (size_t i = 0; i < first; i++)
+            if (capture_count_anew(e, into, &moved[i]->process) != SKEIN_OK)
+                log_warn("captures", "what is stored is counted later", NULL);
         capture_discard(e, from);
         capture_settle(e, into);
     }

@@ -24,6 +24,7 @@
 
 #include "capture_int.h"
 #include "capture_state.h"
+#include "capture_target.h"
 #include "clock.h"
 #include "log.h"
 #include "metrics.h"
@@ -250,16 +251,40 @@ bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t seque
     return false;
 }
 
-int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
-                        uint64_t events, uint64_t bytes)
+/* The one of two targets of a process for which count the partitions that both list. */
+static bool goes_before(const struct capture_target *a, const struct capture_target *b)
+{
+    return memcmp(a->source.bytes, b->source.bytes, sizeof a->source.bytes) < 0;
+}
+
+static bool is_counted_elsewhere(struct capture *c, const struct capture_target *t, uint64_t epoch,
+                                 uint64_t sequence)
+{
+    for (const struct capture_target *other = capture_targets_of(c, &t->process); other != NULL;
+         other = other->next_of_process)
+        if (other != t && goes_before(other, t) && target_lists(other, epoch, sequence))
+            return true;
+    return false;
+}
+
+int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
+                        uint64_t sequence, uint64_t events, uint64_t bytes)
 {
     int added = target_lists(t, epoch, sequence) ? stored_set_add(&t->stored, epoch, sequence) : 0;
     if (added == 1) {
+        bool twin = is_counted_elsewhere(c, t, epoch, sequence);
         t->stored_count++;
-        t->stored_events += events;
-        t->stored_bytes += bytes;
+        t->stored_events += twin ? 0 : events;
+        t->stored_bytes += twin ? 0 : bytes;
+        t->twin_events += twin ? events : 0;
     }
     return added;
+}
+
+static void uncount_stored(struct capture_target *t)
+{
+    stored_set_fini(&t->stored);
+    t->stored_count = t->stored_events = t->stored_bytes = t->twin_events = 0;
 }
 
 /* Whether each range of the one lies in a range of the other. */
@@ -278,6 +303,7 @@ static bool facts_grow(const struct control_target *from, const struct control_t
 }
 
 struct lookup {
+    struct capture *capture;
     struct capture_target *target;
     int status;
 };
@@ -286,16 +312,17 @@ static int count_row(void *context, const struct partition_key *key, uint64_t ev
                      uint64_t bytes)
 {
     struct lookup *lookup = context;
-    if (target_count_stored(lookup->target, key->epoch, key->sequence, events, bytes) < 0)
+    if (target_count_stored(lookup->capture, lookup->target, key->epoch, key->sequence, events,
+                            bytes) < 0)
         lookup->status = SKEIN_NO_MEMORY;
     return lookup->status != SKEIN_OK;
 }
 
 /* Asks the index for what is listed and not known to be stored, and gives the capture what another
  * one has had sent. */
-static int look_up(struct capture_engine *e, const struct capture *c, struct capture_target *t)
+static int look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
-    struct lookup lookup = {t, SKEIN_OK};
+    struct lookup lookup = {c, t, SKEIN_OK};
     for (size_t i = 0; i < t->facts.partition_count; i++) {
         const struct control_partitions *p = &t->facts.partitions[i];
         uint64_t first = p->first, last = p->last;
@@ -315,6 +342,19 @@ static int look_up(struct capture_engine *e, const struct capture *c, struct cap
     return lookup.status;
 }
 
+int capture_count_anew(struct capture_engine *e, struct capture *c,
+                       const struct process_uid *process)
+{
+    int status = SKEIN_OK;
+    for (struct capture_target *t = capture_targets_of(c, process); t != NULL && status == SKEIN_OK;
+         t = t->next_of_process) {
+        uncount_stored(t);
+        status = look_up(e, c, t);
+        target_touch(e, c, t);
+    }
+    return status;
+}
+
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json)
 {
@@ -326,16 +366,17 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
         return status;
     }
     /* A stream's list grows with every report: what is counted already stays so. */
-    if (!facts_grow(&t->facts, &facts)) {
-        stored_set_fini(&t->stored);
-        t->stored_count = t->stored_events = t->stored_bytes = 0;
-    }
+    if (!facts_grow(&t->facts, &facts))
+        uncount_stored(t);
     cJSON_Delete(t->report);
     control_target_fini(&t->facts);
     t->report = json;
     t->facts = facts;
     target_weigh(c, t);
-    return e->index != NULL ? look_up(e, c, t) : SKEIN_OK;
+    if (e->index == NULL)
+        return SKEIN_OK;
+    bool alone = t->next_of_process == NULL && capture_targets_of(c, &t->process) == t;
+    return alone ? look_up(e, c, t) : capture_count_anew(e, c, &t->process);
 }
 
 static int take_description(void *context, const struct partition_row *row)

@@ -32,8 +32,11 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
                       cJSON *json);
 bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
-int target_count_stored(struct capture_target *t, uint64_t epoch, uint64_t sequence,
-                        uint64_t events, uint64_t bytes);
+int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
+                        uint64_t sequence, uint64_t events, uint64_t bytes);
+/* After targets of the process have come, or list other partitions: which counts for which. */
+int capture_count_anew(struct capture_engine *e, struct capture *c,
+                       const struct process_uid *process);
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
 /* Something of the capture itself, or of one target, is to be saved. */
 void capture_touch(struct capture_engine *e, struct capture *c);

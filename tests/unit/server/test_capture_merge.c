@@ -229,7 +229,7 @@ START_TEST(merging_a_known_capture_moves_its_targets_and_deleting_deletes_both)
 {
     struct fixture f;
     struct capture_id into, from;
-    char path[96];
+    char path[96], text[ID_TEXT_BYTES];
     const char *old = "01a1000000000000000000000000abcd";
     fixture_start(&f);
     wire_agent_processes(&f.agent, 1, 3, "shop");
@@ -243,7 +243,24 @@ START_TEST(merging_a_known_capture_moves_its_targets_and_deleting_deletes_both)
     cJSON *json = call_json(&f, "GET", path, NULL, 200);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 2);
     ck_assert_double_eq(number_at(json, "target_counts.complete"), 1);
+    double events = number_at(json, "ledger.stored");
+    ck_assert_double_gt(events, 0);
     cJSON_Delete(json);
+    /* The other target of the process lists the same partition: it is there once. */
+    id_text(into.bytes, text);
+    report(&f, wire_target(&f.agent, text, 1, "uploading", 1, 1));
+    for (int i = 0; i < 2; i++) {
+        wait_for_text(&f, path, "status", "complete");
+        json = call_json(&f, "GET", path, NULL, 200);
+        ck_assert_double_eq(number_at(json, "target_counts.complete"), 2);
+        ck_assert_double_eq(number_at(json, "ledger.stored"), events);
+        ck_assert_double_eq(number_at(json, "ledger.produced"), events);
+        ck_assert(cJSON_IsTrue(at_path(json, "ledger.complete")));
+        cJSON_Delete(json);
+        if (i == 0)
+            fixture_restart(&f);
+    }
+    cJSON_Delete(wire_agent_hello(&f.agent));
     struct http_response response;
     call(&f, "DELETE", path, NULL, NULL, &response);
     ck_assert_int_eq(response.status, 204);
