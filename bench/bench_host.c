@@ -30,9 +30,14 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return remove(path);
 }
 
+void bench_folder_remove(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void folder_remove(void)
 {
-    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    bench_folder_remove(folder);
 }
 
 const char *bench_folder(void)

@@ -22,6 +22,8 @@ static inline void bench_must(bool fine, const char *what)
 
 /* A new folder below $TMPDIR or /tmp, in static memory; removed at exit. */
 const char *bench_folder(void);
+/* Removes a folder in it with all that it holds. */
+void bench_folder_remove(const char *path);
 uint16_t bench_free_port(void);
 
 /* argv ends with NULL; argv[0] is looked up in PATH. */

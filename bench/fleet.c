@@ -74,7 +74,7 @@ static void say(struct agent *a, uint8_t type, const char *body)
 {
     struct buf frame = {0};
     wire_frame_put(&frame, type, ++a->next_frame, body, strlen(body));
-    link_send(&fleet->links, &a->control, frame.data, frame.len, NULL, 0);
+    link_send(&fleet->links, &a->control, frame.data, frame.len);
     buf_fini(&frame);
     a->said_ns = clock_monotonic_ns();
 }
@@ -133,7 +133,10 @@ static void say_beat(struct agent *a)
 static void upload(struct agent *a)
 {
     struct partition_key key = key_of(a->number + 1, 1, 0);
-    chunk_link_send(&fleet->links, &a->data, &key, &a->capture, &a->partition);
+    struct buf frame = {0};
+    chunk_frame_make(&key, &a->capture, &a->partition, &frame);
+    link_send(&fleet->links, &a->data, frame.data, frame.len);
+    buf_fini(&frame);
     a->said_ns = clock_monotonic_ns();
 }
 
@@ -369,7 +372,7 @@ static struct figures fleet_measure(uint32_t agents, unsigned idle_s)
                        ((double)(clock_monotonic_ns() - idle_begin) / 1e9);
     snapshot_measure(&f, &out);
     out.peak_mib = (double)collector_status_kib(&f.collector, "VmHWM:") / 1024;
-    bench_stop(f.collector.pid);
+    collector_stop(&f.collector);
     fleet_free(&f);
     return out;
 }

@@ -50,16 +50,23 @@ void collector_start(struct bench_collector *f, const char *name)
     f->data_port = bench_free_port();
     f->control_port = bench_free_port();
     f->http_port = bench_free_port();
+    snprintf(f->folder, sizeof f->folder, "%s/%s", bench_folder(), name);
     snprintf(text, sizeof text,
              "{\"listen\":{\"data\":\"tcp://127.0.0.1:%u\",\"control\":\"tcp://127.0.0.1:%u\","
-             "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s/%s\",\"log\":{\"level\":\"error\"},"
+             "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s\",\"log\":{\"level\":\"error\"},"
              "\"agents\":{\"heartbeat_ms\":%d}}",
-             f->data_port, f->control_port, f->http_port, bench_folder(), name, FLEET_HEARTBEAT_MS);
+             f->data_port, f->control_port, f->http_port, f->folder, FLEET_HEARTBEAT_MS);
     snprintf(path, sizeof path, "%s/%s.json", bench_folder(), name);
     FILE *file = fopen(path, "w");
     bench_must(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0, "writing a config");
     f->pid = bench_spawn((const char *const[]){SKEIND, "--config", path, NULL});
     bench_must(answers(f), "the collector does not start");
+}
+
+void collector_stop(struct bench_collector *c)
+{
+    bench_stop(c->pid);
+    bench_folder_remove(c->folder);
 }
 
 uint64_t collector_metric(const struct bench_collector *c, const char *name)
@@ -113,11 +120,9 @@ uint64_t collector_cpu_ticks(const struct bench_collector *c)
     return user + strtoull(at, NULL, 10);
 }
 
-void chunk_link_send(struct links *links, struct link *link, const struct partition_key *key,
-                     const struct capture_id *capture, const struct buf *partition)
+void chunk_frame_make(const struct partition_key *key, const struct capture_id *capture,
+                      const struct buf *partition, struct buf *frame)
 {
-    uint8_t head[WIRE_CHUNK_HEADER_BYTES];
-    struct buf frame = {0}, body = {0};
     struct wire_chunk chunk = {*key,
                                *capture,
                                0,
@@ -126,12 +131,12 @@ void chunk_link_send(struct links *links, struct link *link, const struct partit
                                checksum64(partition->data, partition->len),
                                partition->data,
                                (uint32_t)partition->len};
+    size_t body_bytes = WIRE_CHUNK_HEADER_BYTES + partition->len;
     bench_must(partition->len <= WIRE_CHUNK_MAX, "a partition of one chunk");
-    wire_chunk_put(head, &chunk);
-    buf_put(&body, head, sizeof head);
-    buf_put(&body, partition->data, partition->len);
-    wire_frame_put(&frame, WIRE_CHUNK, key->sequence + 1, body.data, body.len);
-    link_send(links, link, frame.data, frame.len, NULL, 0);
-    buf_fini(&body);
-    buf_fini(&frame);
+    uint8_t *to = buf_reserve(frame, FLEET_CHUNK_AT + partition->len);
+    bench_must(to != NULL, "memory");
+    wire_chunk_put(to + WIRE_HEADER_BYTES, &chunk);
+    memcpy(to + FLEET_CHUNK_AT, partition->data, partition->len);
+    wire_frame_seal(to, WIRE_CHUNK, key->sequence + 1, body_bytes);
+    frame->len += FLEET_CHUNK_AT + partition->len;
 }

@@ -12,6 +12,7 @@
 #include "fleet_link.h"
 #include "partition.h"
 #include "seal.h"
+#include "wire.h"
 
 #define FLEET_DEADLINE_NS  (UINT64_C(120) * 1000000000u)
 #define FLEET_HEARTBEAT_MS 10000
@@ -19,10 +20,13 @@
 struct bench_collector {
     uint16_t data_port, control_port, http_port;
     pid_t pid;
+    char folder[320];
 };
 
 /* Returns when it answers. `name` is of its folder. */
 void collector_start(struct bench_collector *c, const char *name);
+/* Also removes its folder: what is measured next finds memory and disk as it did. */
+void collector_stop(struct bench_collector *c);
 /* The answer's JSON, the caller's to free; NULL for a failure or a status above 399. Any thread. */
 cJSON *collector_call(const struct bench_collector *c, const char *method, const char *path,
                       const char *body);
@@ -30,9 +34,10 @@ uint64_t collector_metric(const struct bench_collector *c, const char *name);
 uint64_t collector_status_kib(const struct bench_collector *c, const char *key); /* "VmRSS:" */
 uint64_t collector_cpu_ticks(const struct bench_collector *c);
 
-/* Sends a partition of one chunk. */
-void chunk_link_send(struct links *links, struct link *link, const struct partition_key *key,
-                     const struct capture_id *capture, const struct buf *partition);
+/* A partition of one chunk as it is sent plain; its bytes are at FLEET_CHUNK_AT. */
+#define FLEET_CHUNK_AT (WIRE_HEADER_BYTES + WIRE_CHUNK_HEADER_BYTES)
+void chunk_frame_make(const struct partition_key *key, const struct capture_id *capture,
+                      const struct buf *partition, struct buf *frame);
 
 /* ---- fleet_seal.c ---- */
 
@@ -45,9 +50,10 @@ void seal_prepare(const char *name, struct bench_token *token);
 /* A session of a new agent; the caller's. */
 struct seal_session *seal_join(const struct bench_collector *c, const struct bench_token *token,
                                uint64_t agent);
-/* As chunk_link_send, sealed. */
+/* Sends a partition of one chunk, sealed. */
 void chunk_link_send_sealed(struct links *links, struct link *link, struct seal_session *session,
-                            const struct partition_key *key, const struct buf *partition);
+                            const struct partition_key *key, const uint8_t *partition,
+                            size_t bytes);
 
 /* ---- fleet_ingest.c ---- */
 

@@ -19,7 +19,7 @@ struct ingest {
     struct links set;
     struct link links[INGEST_LINKS];
     struct seal_session *sessions[INGEST_LINKS]; /* NULL: plain */
-    struct buf *partitions;                      /* count of them */
+    struct buf *frames; /* count of them: each a partition as it is sent plain */
     size_t count, sent[INGEST_LINKS], done, bytes;
 };
 static struct ingest *ingest;
@@ -33,16 +33,16 @@ static struct partition_key ingest_key(size_t at)
 /* Link i sends the partitions i, i + INGEST_LINKS, … */
 static void ingest_send(size_t i)
 {
-    struct capture_id capture = {{0}};
     size_t at = ingest->sent[i]++ * INGEST_LINKS + i;
     if (at >= ingest->count)
         return;
+    const struct buf *frame = &ingest->frames[at];
     struct partition_key key = ingest_key(at);
     if (ingest->sessions[i] != NULL)
         chunk_link_send_sealed(&ingest->set, &ingest->links[i], ingest->sessions[i], &key,
-                               &ingest->partitions[at]);
+                               frame->data + FLEET_CHUNK_AT, frame->len - FLEET_CHUNK_AT);
     else
-        chunk_link_send(&ingest->set, &ingest->links[i], &key, &capture, &ingest->partitions[at]);
+        link_send(&ingest->set, &ingest->links[i], frame->data, frame->len);
 }
 
 static void on_ingest(void *owner, struct link *link, const uint8_t *message, size_t n)
@@ -156,8 +156,9 @@ static double floor_measure(uint64_t commits)
     bench_must(fd >= 0, "opening the floor's file");
     uint64_t begin = clock_monotonic_ns();
     for (size_t i = 0; i < ingest->count; i++) {
-        const struct buf *p = &ingest->partitions[i];
-        bench_must(write(fd, p->data, p->len) == (ssize_t)p->len, "write");
+        const struct buf *frame = &ingest->frames[i];
+        size_t bytes = frame->len - FLEET_CHUNK_AT;
+        bench_must(write(fd, frame->data + FLEET_CHUNK_AT, bytes) == (ssize_t)bytes, "write");
         if (i % group == group - 1 || i + 1 == ingest->count)
             bench_must(fdatasync(fd) == 0, "fdatasync");
     }
@@ -183,7 +184,7 @@ static double ours_measure(bool sealed, unsigned round, uint64_t *commits)
     for (size_t i = 0; i < INGEST_LINKS; i++)
         seal_session_free(&ingest->sessions[i]);
     *commits = collector_metric(&c, "skein_store_commits_total");
-    bench_stop(c.pid);
+    collector_stop(&c);
     return figure;
 }
 
@@ -191,16 +192,19 @@ struct ingest_figures ingest_all(size_t count, size_t noise_bytes)
 {
     double plain[INGEST_ROUNDS], sealed[INGEST_ROUNDS], sink[INGEST_ROUNDS], disk[INGEST_ROUNDS];
     struct ingest_figures out = {.commits = 0};
+    struct capture_id none = {{0}};
+    struct buf partition = {0};
     uint64_t ignored;
     ingest = calloc(1, sizeof *ingest);
     bench_must(ingest != NULL, "memory");
     ingest->count = count;
-    ingest->partitions = calloc(count, sizeof *ingest->partitions);
-    bench_must(ingest->partitions != NULL, "memory");
+    ingest->frames = calloc(count, sizeof *ingest->frames);
+    bench_must(ingest->frames != NULL, "memory");
     for (size_t i = 0; i < ingest->count; i++) {
         struct partition_key key = ingest_key(i);
-        partition_of(&key, noise_bytes, &ingest->partitions[i]);
-        ingest->bytes += ingest->partitions[i].len;
+        partition_of(&key, noise_bytes, &partition);
+        chunk_frame_make(&key, &none, &partition, &ingest->frames[i]);
+        ingest->bytes += partition.len;
     }
     for (unsigned round = 0; round < INGEST_ROUNDS; round++) {
         sink[round] = sink_measure();
@@ -213,8 +217,9 @@ struct ingest_figures ingest_all(size_t count, size_t noise_bytes)
     out.nanomsg = bench_median(sink, INGEST_ROUNDS);
     out.disk = bench_median(disk, INGEST_ROUNDS);
     for (size_t i = 0; i < ingest->count; i++)
-        buf_fini(&ingest->partitions[i]);
-    free(ingest->partitions);
+        buf_fini(&ingest->frames[i]);
+    buf_fini(&partition);
+    free(ingest->frames);
     free(ingest);
     return out;
 }

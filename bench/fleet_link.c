@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "bench_host.h"
@@ -79,20 +80,29 @@ static bool flush(struct link *link)
     return true;
 }
 
-void link_send(struct links *links, struct link *link, const void *head, size_t head_bytes,
-               const void *body, size_t body_bytes)
+/* What the kernel takes at once is copied by it alone; the rest waits in `out`. */
+void link_send(struct links *links, struct link *link, const void *message, size_t bytes)
 {
-    uint8_t size[8 + REQUEST_BYTES] = {0};
-    uint64_t n = head_bytes + body_bytes + REQUEST_BYTES;
-    bool idle = link->out.len == 0;
+    uint8_t head[8 + REQUEST_BYTES] = {0};
+    uint64_t n = bytes + REQUEST_BYTES;
+    size_t sent = 0;
     for (int i = 0; i < 8; i++)
-        size[i] = (uint8_t)(n >> (56 - 8 * i));
-    size[8] = 0x80; /* the last of a path of request ids; any id will do */
-    buf_put(&link->out, size, sizeof size);
-    buf_put(&link->out, head, head_bytes);
-    buf_put(&link->out, body, body_bytes);
+        head[i] = (uint8_t)(n >> (56 - 8 * i));
+    head[8] = 0x80; /* the last of a path of request ids; any id will do */
+    bool idle = link->ready && link->out.len == 0;
+    if (idle) {
+        struct iovec parts[2] = {{head, sizeof head}, {(void *)(uintptr_t)message, bytes}};
+        struct msghdr out = {.msg_iov = parts, .msg_iovlen = 2};
+        ssize_t done = sendmsg(link->fd, &out, MSG_NOSIGNAL);
+        if (done < 0 && errno != EAGAIN)
+            return; /* epoll says so, too */
+        sent = done > 0 ? (size_t)done : 0;
+    }
+    size_t of_head = sent < sizeof head ? sent : sizeof head;
+    buf_put(&link->out, head + of_head, sizeof head - of_head);
+    buf_put(&link->out, (const uint8_t *)message + (sent - of_head), bytes - (sent - of_head));
     bench_must(link->out.status == SKEIN_OK, "memory");
-    if (idle && link->ready && flush(link) && link->out.len > 0)
+    if (idle && link->out.len > 0)
         watch(links, link, EPOLL_CTL_MOD);
 }
 

@@ -38,9 +38,7 @@ void links_free(struct links *links); /* its links are closed */
 /* Connects to 127.0.0.1; what is sent before it is ready waits. */
 void link_open(struct links *links, struct link *link, uint16_t port, void *owner, link_fn *fn);
 void link_close(struct links *links, struct link *link);
-/* Sends header and body as one message. */
-void link_send(struct links *links, struct link *link, const void *head, size_t head_bytes,
-               const void *body, size_t body_bytes);
+void link_send(struct links *links, struct link *link, const void *message, size_t bytes);
 /* Waits at most timeout_ms, then reads and writes what can be. `broken` is called for a link whose
  * peer is gone; it is closed then. */
 void links_poll(struct links *links, int timeout_ms, void (*broken)(struct link *link));

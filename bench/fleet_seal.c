@@ -70,7 +70,7 @@ struct seal_session *seal_join(const struct bench_collector *c, const struct ben
     wire_frame_put(&frame, WIRE_OPEN, 1, body.data, body.len);
     links_new(&set);
     link_open(&set, &link, c->control_port, &j, on_accept);
-    link_send(&set, &link, frame.data, frame.len, NULL, 0);
+    link_send(&set, &link, frame.data, frame.len);
     uint64_t begin = clock_monotonic_ns();
     while (j.session == NULL) {
         links_poll(&set, 100, joining_broken);
@@ -84,22 +84,22 @@ struct seal_session *seal_join(const struct bench_collector *c, const struct ben
 }
 
 void chunk_link_send_sealed(struct links *links, struct link *link, struct seal_session *session,
-                            const struct partition_key *key, const struct buf *partition)
+                            const struct partition_key *key, const uint8_t *partition, size_t bytes)
 {
     struct buf message = {0};
     struct wire_chunk chunk = {.key = *key,
                                .count = 1,
-                               .partition_bytes = partition->len,
-                               .partition_checksum = checksum64(partition->data, partition->len),
-                               .bytes_len = (uint32_t)partition->len};
-    size_t n = WIRE_CHUNK_HEADER_BYTES + partition->len;
+                               .partition_bytes = bytes,
+                               .partition_checksum = checksum64(partition, bytes),
+                               .bytes_len = (uint32_t)bytes};
+    size_t n = WIRE_CHUNK_HEADER_BYTES + bytes;
     uint8_t *to = buf_reserve(&message, SEAL_HEAD_BYTES + n + SEAL_TAG_BYTES);
     bench_must(to != NULL, "memory");
     wire_chunk_put(to + SEAL_HEAD_BYTES, &chunk);
-    memcpy(to + SEAL_HEAD_BYTES + WIRE_CHUNK_HEADER_BYTES, partition->data, partition->len);
+    memcpy(to + SEAL_HEAD_BYTES + WIRE_CHUNK_HEADER_BYTES, partition, bytes);
     bench_must(seal_frame_close(session, SEAL_DATA, to, WIRE_CHUNK, key->sequence + 1, n) ==
                    SKEIN_OK,
                "sealing");
-    link_send(links, link, to, SEAL_HEAD_BYTES + n + SEAL_TAG_BYTES, NULL, 0);
+    link_send(links, link, to, SEAL_HEAD_BYTES + n + SEAL_TAG_BYTES);
     buf_fini(&message);
 }

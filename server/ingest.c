@@ -164,6 +164,7 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     slot->clock_offset_ns = clock_offset_of(bytes, n);
     slot->bytes = bytes;
     slot->len = n;
+    slot->checksum = chunk->partition_checksum; /* was checked */
     slot->assembled = assembled;
     if (message) {
         slot->message = *message;
@@ -320,8 +321,9 @@ static void *thread_run(void *argument)
         thread_wait(in);
         uint64_t now = clock_monotonic_ns();
         struct transport_message message;
-        for (int i = 0;
-             i < BURST_MESSAGES && transport_receive(in->transport, 0, &message) == SKEIN_OK; i++) {
+        for (int i = 0; i < BURST_MESSAGES && !groups_can_move(in, now) &&
+                        transport_receive(in->transport, 0, &message) == SKEIN_OK;
+             i++) {
             message_take(in, &message, now);
             transport_message_free(&message);
         }

@@ -226,9 +226,23 @@ static bool group_finish(struct ingest *in, uint64_t now_ns)
 
 /* ---- the turns ---- */
 
-static bool is_due(const struct ingest *in, const struct group *g, uint64_t now_ns)
+/* When it is to be written, if the writer is free. */
+static uint64_t group_due(const struct ingest *in, const struct group *g)
 {
-    return g->count > 0 && (is_full(g) || now_ns >= g->since_ns + in->commit_wait_ns);
+    bool enough = g->bytes >= GROUP_BYTES_ENOUGH || g->count == GROUP_COUNT_MAX;
+    return g->count == 0 ? UINT64_MAX : enough ? 0 : g->since_ns + in->commit_wait_ns;
+}
+
+static bool is_writing(struct ingest *in)
+{
+    struct group *g = newest(in);
+    return g && g->state == GROUP_WRITING;
+}
+
+bool groups_can_move(struct ingest *in, uint64_t now_ns)
+{
+    const struct group *g = collecting(in);
+    return (is_writing(in) || (g && now_ns >= group_due(in, g))) && writer_is_done(in);
 }
 
 static void group_give(struct ingest *in)
@@ -239,12 +253,6 @@ static void group_give(struct ingest *in)
     writer_give(in, g);
 }
 
-static bool is_writing(struct ingest *in)
-{
-    struct group *g = newest(in);
-    return g && g->state == GROUP_WRITING;
-}
-
 void groups_commit(struct ingest *in, uint64_t now_ns)
 {
     group_take_back(in);
@@ -253,7 +261,7 @@ void groups_commit(struct ingest *in, uint64_t now_ns)
         (void)ingest_reclaim(in); /* what fails is tried again with the next segment */
     }
     struct group *g = collecting(in);
-    if (g && !is_writing(in) && is_due(in, g, now_ns))
+    if (g && !is_writing(in) && now_ns >= group_due(in, g))
         group_give(in); /* first, so that the disk has work while the index has */
     while (group_finish(in, now_ns))
         ;
@@ -271,9 +279,8 @@ uint64_t groups_due(const struct ingest *in)
     }
     for (size_t i = 0; i < 2 && !writing; i++) {
         const struct group *g = &in->groups[i];
-        uint64_t at = is_full(g) ? 0 : g->since_ns + in->commit_wait_ns;
-        if (g->state == GROUP_COLLECTING && g->count > 0 && at < due)
-            due = at;
+        if (g->state == GROUP_COLLECTING && group_due(in, g) < due)
+            due = group_due(in, g);
     }
     return due;
 }

@@ -18,6 +18,9 @@
 
 #define GROUP_BYTES_MAX (UINT64_C(16) << 20) /* a group is committed when it holds this much */
 #define GROUP_COUNT_MAX 512
+/* A group that holds this much is worth a sync of its own: it waits for nobody. So the disk goes on
+ * while what was acknowledged together is followed by the next. */
+#define GROUP_BYTES_ENOUGH (UINT64_C(1) << 20)
 #define RETRY_MEMORY_MS                                                                            \
     500 /* what agents are told to wait: memory is short, or a claim is not saved */
 #define RETRY_INDEX_MS 1000
@@ -52,6 +55,7 @@ struct member {
     int64_t clock_offset_ns;
     const uint8_t *bytes;
     size_t len;
+    uint64_t checksum; /* of the bytes */
     uint8_t *assembled;
     struct transport_message message;
 };
@@ -140,6 +144,8 @@ void member_fini(struct member *member);
 /* Does what is due: gives a group to the writer, adds a durable one to the index and answers
  * everybody who got a result. Never waits for the disk, but once a segment. */
 void groups_commit(struct ingest *in, uint64_t now_ns);
+/* Whether the writer has finished a group, or is free and one is due. */
+bool groups_can_move(struct ingest *in, uint64_t now_ns);
 /* When groups_commit has something to do though nothing arrives and the writer says nothing. */
 uint64_t groups_due(const struct ingest *in);
 /* Waits for the writer and finishes what it was given and is due. True: the index has all that the

@@ -17,7 +17,7 @@ static int group_append(struct ingest *in, struct group *g, size_t *done)
         struct member *m = &g->members[*done];
         if (m->repeat)
             continue;
-        int status = store_append(in->store, &m->record, m->bytes, m->len, &m->place);
+        int status = store_append(in->store, &m->record, m->bytes, m->len, m->checksum, &m->place);
         if (status == SKEIN_IO)
             return status;
         if (status < 0) {

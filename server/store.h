@@ -47,11 +47,12 @@ int store_open(const struct store_settings *settings, struct store **out, char *
                size_t error_bytes);
 void store_close(struct store **store);
 
-/* SKEIN_OK; SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_INVALID (no partition, or too large): nothing was
- * written; SKEIN_IO (the segment is abandoned and a new one begun; what was appended since the last
- * sync must be appended again). */
+/* `checksum` is checksum64 of the partition, as it came with it: what memory damages on the way is
+ * found when it is read. SKEIN_OK; SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_INVALID (no partition, or too
+ * large): nothing was written; SKEIN_IO (the segment is abandoned and a new one begun; what was
+ * appended since the last sync must be appended again). */
 int store_append(struct store *store, const struct store_record *record, const void *partition,
-                 size_t bytes, struct store_place *place);
+                 size_t bytes, uint64_t checksum, struct store_place *place);
 int store_sync(struct store *store);
 
 /* Appends a partition that lies at *place again, its record as it is there, and sets *place to the

@@ -389,15 +389,13 @@ static int record_append(struct store *store, const struct segment_record *recor
 }
 
 int store_append(struct store *store, const struct store_record *record, const void *partition,
-                 size_t bytes, struct store_place *place)
+                 size_t bytes, uint64_t checksum, struct store_place *place)
 {
     assert_state(store);
     if (bytes == 0 || bytes > PARTITION_BYTES_MAX)
         return SKEIN_INVALID;
-    struct segment_record r = {.kind = SEGMENT_PARTITION,
-                               .about = *record,
-                               .length = bytes,
-                               .checksum = checksum64(partition, bytes)};
+    struct segment_record r = {
+        .kind = SEGMENT_PARTITION, .about = *record, .length = bytes, .checksum = checksum};
     uint64_t offset = 0;
     int status = record_append(store, &r, partition, store->min_free_bytes, &offset);
     if (status < 0)

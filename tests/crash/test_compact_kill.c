@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "checksum.h"
 #include "ingest.h"
 #include "partition_make.h"
 #include "support.h"
@@ -77,7 +78,9 @@ static void fill(const char *folder)
                                       .capture = capture_of(capture_of_key(i))};
         struct store_place place;
         partition_of(&record.key, NOISE, &bytes);
-        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
+        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                      checksum64(bytes.data, bytes.len), &place),
+                         SKEIN_OK);
         if (i % 20 == 19)
             ck_assert_int_eq(store_sync(store), SKEIN_OK);
     }

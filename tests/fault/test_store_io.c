@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checksum.h"
 #include "index.h"
 #include "ingest.h"
 #include "metrics.h"
@@ -158,7 +159,8 @@ static bool write_groups(struct store *store, bool durable[KEYS])
                 struct store_place place;
                 partition_of(&record.key, 1500, &bytes);
                 do { /* nothing of it was written: again */
-                    status = store_append(store, &record, bytes.data, bytes.len, &place);
+                    status = store_append(store, &record, bytes.data, bytes.len,
+                                          checksum64(bytes.data, bytes.len), &place);
                     failed |= status < 0;
                 } while (status == SKEIN_FULL);
             }
@@ -330,7 +332,9 @@ static void captures_put(struct store *store, struct index *index, uint64_t coun
         struct partition_row row;
         size_t need;
         partition_of(&record.key, 1500, &bytes);
-        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
+        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                      checksum64(bytes.data, bytes.len), &place),
+                         SKEIN_OK);
         ck_assert_int_eq(store_sync(store), SKEIN_OK);
         ck_assert_int_eq(partition_footer_get(bytes.data, bytes.len, &footer, &need), SKEIN_OK);
         partition_row_make(&row, &record, &place, &footer, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The footer index: overlap queries against a plain loop, pages, deletion, and making it anew. */
+#include "checksum.h"
 #include "index.h"
 
 #include <stdio.h>
@@ -59,7 +60,9 @@ static void put(const struct partition_spec *spec, const struct capture_id *capt
     struct store_record record = {
         .key = spec->key, .capture = *capture, .agent = UINT64_MAX, .received_ns = 7};
     struct store_place place;
-    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
+    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                  checksum64(bytes.data, bytes.len), &place),
+                     SKEIN_OK);
     ck_assert_int_eq(store_sync(store), SKEIN_OK);
     if (add) {
         struct partition_footer footer;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checksum.h"
 #include "index.h"
 #include "partition_make.h"
 #include "support.h"
@@ -67,7 +68,9 @@ static uint64_t put(uint64_t sequence, const char *service, uint32_t capture)
     struct partition_row row;
     size_t need;
     partition_make(&spec, &bytes);
-    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
+    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                  checksum64(bytes.data, bytes.len), &place),
+                     SKEIN_OK);
     ck_assert_int_eq(store_sync(store), SKEIN_OK);
     ck_assert_int_eq(partition_footer_get(bytes.data, bytes.len, &footer, &need), SKEIN_OK);
     partition_row_make(&row, &record, &place, &footer, 0);

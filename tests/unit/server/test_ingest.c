@@ -171,6 +171,28 @@ START_TEST(many_partitions_share_few_commits)
 }
 END_TEST
 
+START_TEST(a_group_that_is_worth_a_sync_waits_for_no_company)
+{
+    collector_open(0, 0, 64 << 20, UINT64_C(3600) * 1000);
+    struct transport *t = dial();
+    struct buf bytes = {0};
+    struct capture_id capture = capture_of(1);
+    for (uint64_t i = 0; i < 8; i++) {
+        struct partition_key key = key_of((uint32_t)i, 1, 1);
+        partition_of(&key, 256 << 10, &bytes);
+        partition_send(t, &key, &capture, &bytes);
+    }
+    for (int i = 0; i < 4; i++) {
+        struct wire_ack ack;
+        ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
+        ck_assert_int_eq(ack.status, WIRE_STORED);
+    }
+    buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
 START_TEST(repeat_inside_a_group_is_stored_once_and_answered_twice)
 {
     collector_open(0, 0, 64 << 20, 200);
@@ -493,6 +515,7 @@ int main(void)
     tcase_set_timeout(c, 110);
     tcase_add_test(c, partitions_of_all_sizes_are_stored_and_acknowledged);
     tcase_add_test(c, many_partitions_share_few_commits);
+    tcase_add_test(c, a_group_that_is_worth_a_sync_waits_for_no_company);
     tcase_add_test(c, repeat_inside_a_group_is_stored_once_and_answered_twice);
     tcase_add_test(c, chunks_of_two_partitions_mixed_reversed_and_repeated_arrive_whole);
     tcase_add_test(c, what_is_no_partition_or_another_ones_is_rejected);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The segment store: what was synced is there after every kind of end, and nothing else is. */
+#include "checksum.h"
 #include "store.h"
 
 #include <fcntl.h>
@@ -57,7 +58,9 @@ static void append_range(struct store *store, uint64_t from, uint64_t to, size_t
         struct store_record record = record_of(&key);
         struct store_place place;
         partition_of(&key, noise, &bytes);
-        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
+        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                      checksum64(bytes.data, bytes.len), &place),
+                         SKEIN_OK);
         if (i < 64)
             ends[i] = place.offset + segment_pad(place.bytes);
     }
@@ -340,7 +343,9 @@ START_TEST(copy_is_the_same_record_and_damage_is_not_copied)
     struct store_place place[2], copy;
     partition_of(&key, 500, &bytes);
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place[i]), SKEIN_OK);
+        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                      checksum64(bytes.data, bytes.len), &place[i]),
+                         SKEIN_OK);
         ck_assert_int_eq(store_sync(store), SKEIN_OK);
     }
     copy = place[0];
@@ -397,7 +402,9 @@ START_TEST(reads_outside_a_partition_are_refused)
     struct store_record record = record_of(&key);
     struct store_place place;
     partition_of(&key, 100, &bytes);
-    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_OK);
+    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                  checksum64(bytes.data, bytes.len), &place),
+                     SKEIN_OK);
     uint8_t out[4];
     ck_assert_int_eq(store_read(store, &place, bytes.len - 4, out, 4), SKEIN_OK);
     ck_assert_int_eq(memcmp(out, bytes.data + bytes.len - 4, 4), 0);
@@ -417,9 +424,9 @@ START_TEST(what_is_no_partition_is_not_appended)
     struct store_place place;
     char junk[300];
     memset(junk, 'x', sizeof junk);
-    ck_assert_int_eq(store_append(store, &record, junk, sizeof junk, &place), SKEIN_INVALID);
-    ck_assert_int_eq(store_append(store, &record, junk, 1, &place), SKEIN_INVALID);
-    ck_assert_int_eq(store_append(store, &record, junk, 0, &place), SKEIN_INVALID);
+    ck_assert_int_eq(store_append(store, &record, junk, sizeof junk, 0, &place), SKEIN_INVALID);
+    ck_assert_int_eq(store_append(store, &record, junk, 1, 0, &place), SKEIN_INVALID);
+    ck_assert_int_eq(store_append(store, &record, junk, 0, 0, &place), SKEIN_INVALID);
     append_range(store, 0, 1, 10);
     ck_assert_int_eq(store_sync(store), SKEIN_OK);
     ck_assert_uint_eq(scan_all(store, 10).partitions, 1);
@@ -438,7 +445,9 @@ START_TEST(append_is_refused_below_the_free_bytes_wanted)
     struct store_record record = record_of(&key);
     struct store_place place;
     partition_of(&key, 100, &bytes);
-    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len, &place), SKEIN_FULL);
+    ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                  checksum64(bytes.data, bytes.len), &place),
+                     SKEIN_FULL);
     buf_fini(&bytes);
     store_close(&store);
 }
