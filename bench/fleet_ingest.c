@@ -30,12 +30,8 @@ static struct partition_key ingest_key(size_t at)
     return key_of(1000000 + 100 * (uint32_t)(at % INGEST_LINKS), 1, at);
 }
 
-/* Link i sends the partitions i, i + INGEST_LINKS, … */
-static void ingest_send(size_t i)
+static void ingest_upload(size_t i, size_t at)
 {
-    size_t at = ingest->sent[i]++ * INGEST_LINKS + i;
-    if (at >= ingest->count)
-        return;
     const struct buf *frame = &ingest->frames[at];
     struct partition_key key = ingest_key(at);
     if (ingest->sessions[i] != NULL)
@@ -43,6 +39,14 @@ static void ingest_send(size_t i)
                                frame->data + FLEET_CHUNK_AT, frame->len - FLEET_CHUNK_AT);
     else
         link_send(&ingest->set, &ingest->links[i], frame->data, frame->len);
+}
+
+/* Link i sends the partitions i, i + INGEST_LINKS, … */
+static void ingest_send(size_t i)
+{
+    size_t at = ingest->sent[i]++ * INGEST_LINKS + i;
+    if (at < ingest->count)
+        ingest_upload(i, at);
 }
 
 static void on_ingest(void *owner, struct link *link, const uint8_t *message, size_t n)
@@ -58,9 +62,12 @@ static void on_ingest(void *owner, struct link *link, const uint8_t *message, si
                      ? seal_frame_open(ingest->sessions[i], SEAL_DATA, copy, n, &frame)
                      : wire_frame_get(copy, n, &frame);
     bench_must(status == SKEIN_OK && frame.type == WIRE_CHUNK_ACK, "an acknowledgement");
-    bench_must(wire_ack_get(frame.body, frame.body_bytes, &ack) == SKEIN_OK &&
-                   ack.status == WIRE_STORED,
-               "a partition was not stored");
+    bench_must(wire_ack_get(frame.body, frame.body_bytes, &ack) == SKEIN_OK, "reading an answer");
+    if (ack.status == WIRE_RETRY) { /* for a moment, until it is saved whose process it is */
+        ingest_upload(i, (size_t)ack.key.sequence);
+        return;
+    }
+    bench_must(ack.status == WIRE_STORED, "a partition was not stored");
     ingest->done++;
     ingest_send(i);
 }
