@@ -50,6 +50,15 @@ static void add_missing(const struct capture *c, const struct capture_target *t,
     }
 }
 
+/* An agent that was restarted ends the target there and then, and says so: what the window still
+ * had before it is missing too. Of a sample each process has a part of its own. */
+static uint64_t gap_end_ns(const struct capture *c, const struct control_gap *gap)
+{
+    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
+    bool rest = loss_parse(gap->reason) == LOSS_AGENT_RESTARTED && c->kind != CAPTURE_SAMPLE;
+    return rest && end_ns > gap->to_ns ? end_ns : gap->to_ns;
+}
+
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
     out->stored += t->stored_events;
@@ -57,7 +66,8 @@ void target_ledger(const struct capture *c, const struct capture_target *t, stru
         ledger_lose(out, loss_parse(t->facts.losses[i].reason), t->facts.losses[i].events);
     for (size_t i = 0; i < t->facts.gap_count; i++) {
         const struct control_gap *gap = &t->facts.gaps[i];
-        ledger_gap(out, &(struct ledger_gap){gap->from_ns, gap->to_ns, loss_parse(gap->reason)});
+        ledger_gap(out,
+                   &(struct ledger_gap){gap->from_ns, gap_end_ns(c, gap), loss_parse(gap->reason)});
     }
     if (target_is_final(t->status))
         add_missing(c, t, out);

@@ -205,6 +205,32 @@ START_TEST(gap_of_an_agent_that_did_not_finish_is_the_whole_window)
 }
 END_TEST
 
+START_TEST(gap_of_an_agent_that_was_restarted_is_the_rest_of_the_window)
+{
+    struct stream s;
+    stream_start(&s, ",\"max_ms\":600000");
+    cJSON *target = wire_target(&s.f.agent, s.id, 1, "uploading", 1, EVENTS);
+    cJSON *gap = cJSON_CreateObject();
+    cJSON *json = call_json(&s.f, "GET", s.path, NULL, 200);
+    char error[256];
+    uint64_t from;
+    ck_assert_int_eq(clock_parse(text_at(json, "window.from"), &from), SKEIN_OK);
+    json_add_u64(gap, "from_ns", from);
+    json_add_u64(gap, "to_ns", from + 1000000);
+    cJSON_AddStringToObject(gap, "reason", "agent_restarted");
+    cJSON_AddItemToArray(cJSON_GetObjectItem(target, "gaps"), gap);
+    ck_assert_msg(wire_agent_report(&s.f.agent, target, error, sizeof error), "%s", error);
+    upload(&s, 0);
+    cJSON_Delete(json);
+    wait_for_text(&s.f, s.path, "targets.0.status", "complete");
+    json = call_json(&s.f, "GET", s.path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "targets.0.ledger.gaps.0.from"), text_at(json, "window.from"));
+    ck_assert_str_eq(text_at(json, "targets.0.ledger.gaps.0.to"), text_at(json, "window.to"));
+    cJSON_Delete(json);
+    stream_fini(&s);
+}
+END_TEST
+
 START_TEST(agent_that_goes_on_with_what_was_deleted_is_told_to_stop)
 {
     struct stream s;
@@ -258,6 +284,7 @@ int main(void)
                  running_stream_gives_what_is_stored_so_far_and_ends_when_it_is_stopped,
                  list_so_far_that_is_stored_whole_is_no_end,
                  gap_of_an_agent_that_did_not_finish_is_the_whole_window,
+                 gap_of_an_agent_that_was_restarted_is_the_rest_of_the_window,
                  agent_that_goes_on_with_what_was_deleted_is_told_to_stop,
                  target_says_when_it_entered_each_state_also_after_a_restart, NULL));
 }
