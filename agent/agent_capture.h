@@ -12,6 +12,8 @@
  * One whose list of partitions no longer fits a report ends there, with a gap, and so does what a
  * window lists.
  *
+ * The worker cuts a partition of each target in turn, so that a large one does not hold up others.
+ *
  * A final report is in the spool's journal before it is sent, and before the target's partitions
  * are released for upload.
  */

@@ -138,27 +138,6 @@ static void take_cut(struct target *target, int status, bool before, struct cut_
     cut_chain_add(&target->member, &entry);
 }
 
-typedef int cut_fn(struct cut_member *, struct host_page_owner *, struct cut_request *,
-                   struct cut_result *);
-
-static void cut_some(struct target *target, struct cut_request *request, cut_fn *cut_once,
-                     bool last)
-{
-    bool before = cut_once == cut_chain_cut_before, more = true;
-    for (unsigned i = 0; more && i < PARTITIONS_A_CUT; i++) {
-        struct cut_result cut = {0};
-        int status = cut_once(&target->member, target->captures->settings.host_page, request, &cut);
-        more = status == SKEIN_OK && cut.more;
-        if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
-            take_cut(target, status, before, &cut);
-        else
-            target->failure = status;
-        cut_result_fini(&cut);
-    }
-    if (more && last) /* else the next cut brings it */
-        add_gap(target, target->member.from_ns, request->to_ns, loss_text(LOSS_SIZE));
-}
-
 /* The process's chain of cuts, from the first cut on. */
 static int join_chain(struct target *target)
 {
@@ -174,24 +153,49 @@ static int join_chain(struct target *target)
     return cut_chain_join(member, target->process);
 }
 
-/* What came since the cut before, whoever made that, and what lies before all of them. */
-static void cut_window(struct target *target, uint64_t to_ns, bool last)
+typedef int cut_fn(struct cut_member *, struct host_page_owner *, struct cut_request *,
+                   struct cut_result *);
+
+/* One partition. Whether there is more. */
+static bool cut_once(struct target *target, struct capture_job *job, cut_fn *fn)
 {
     const struct captures_settings *settings = &target->captures->settings;
-    struct cut_request request = {.to_ns = to_ns,
+    struct cut_request request = {.to_ns = job->to_ns,
                                   .epoch = settings->epoch,
                                   .clock_offset_ns = uplink_clock_offset(settings->uplink),
                                   .host = settings->host,
                                   .max_bytes = settings->partition_bytes};
-    int status = join_chain(target);
-    if (status != SKEIN_OK) {
+    struct cut_result cut = {0};
+    int status = fn(&target->member, settings->host_page, &request, &cut);
+    bool more = status == SKEIN_OK && cut.more;
+    if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
+        take_cut(target, status, fn == cut_chain_cut_before, &cut);
+    else
         target->failure = status;
-        return;
-    }
-    if (cut_chain_wants_after(&target->member, to_ns))
-        cut_some(target, &request, cut_chain_cut_after, last);
-    if (cut_chain_wants_before(&target->member))
-        cut_some(target, &request, cut_chain_cut_before, last);
+    cut_result_fini(&cut);
+    if (!more || ++job->turns < PARTITIONS_A_CUT)
+        return more;
+    if (job->last) /* else the next cut brings it */
+        add_gap(target, target->member.from_ns, job->to_ns, loss_text(LOSS_SIZE));
+    return false;
+}
+
+/* What came since the cut before, whoever made that, and then what lies before all of them: a
+ * partition of it. Whether there is more. */
+static bool cut_turn(struct target *target, struct capture_job *job)
+{
+    if (target->result.range_count >= CAPTURE_RANGES_MAX)
+        set_full(target);
+    int status = is_full(target) ? SKEIN_OK : join_chain(target);
+    if (status != SKEIN_OK)
+        target->failure = status;
+    if (is_full(target) || status != SKEIN_OK)
+        return false;
+    if (!job->caught_up && cut_chain_wants_after(&target->member, job->to_ns) &&
+        cut_once(target, job, cut_chain_cut_after))
+        return true;
+    job->caught_up = true;
+    return cut_chain_wants_before(&target->member) && cut_once(target, job, cut_chain_cut_before);
 }
 
 /* After the first cut of a capture that nobody asked for: the past is safe, now it is said why. */
@@ -318,14 +322,9 @@ static void finish(struct target *target, const struct capture_job *job)
         log_error("capture", "out of memory: a finished target stays in the table", NULL);
 }
 
-void capture_job_run(void *context)
+/* All of it is cut. */
+static void job_end(struct target *target, struct capture_job *job)
 {
-    struct capture_job *job = context;
-    struct target *target = job->target;
-    if (target->result.range_count >= CAPTURE_RANGES_MAX)
-        set_full(target);
-    if (!is_full(target))
-        cut_window(target, job->to_ns, job->last);
     if (!is_full(target) && job->to_ns > target->result.to_ns)
         target->result.to_ns = job->to_ns;
     if (job->first && target->trigger != TRIGGER_REQUEST)
@@ -339,4 +338,36 @@ void capture_job_run(void *context)
     if (!job->first && !job->last)
         __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
     free(job);
+}
+
+/* The rest of the target's job before comes behind this one. */
+static void job_wait(struct target *target, struct capture_job *job)
+{
+    if (job->last) {
+        target->waiting = job;
+        return;
+    }
+    __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE); /* the stream's next one does it */
+    free(job);
+}
+
+void capture_job_run(void *context)
+{
+    struct capture_job *job = context;
+    struct target *target = job->target;
+    if (target->turn != NULL && target->turn != job) {
+        job_wait(target, job);
+        return;
+    }
+    /* Other targets' jobs come between two partitions of a large one. */
+    while (cut_turn(target, job)) {
+        target->turn = job;
+        if (worker_post(target->captures->settings.worker, capture_job_run, job) == SKEIN_OK)
+            return;
+    }
+    struct capture_job *waiting = target->waiting;
+    target->turn = target->waiting = NULL;
+    job_end(target, job);
+    if (waiting != NULL)
+        capture_job_run(waiting);
 }

@@ -35,6 +35,8 @@ struct target {
     struct target_result result;
     bool changed; /* since the last report of a stream */
     int failure;
+    struct capture_job *turn;    /* whose rest is in the worker's queue, or NULL */
+    struct capture_job *waiting; /* the last one, for that; or NULL */
 };
 TAILQ_HEAD(target_list, target);
 
@@ -61,6 +63,8 @@ struct capture_job {
     struct target *target;
     uint64_t to_ns;
     bool first, last;
+    bool caught_up; /* the worker's: all that came since the cut before is cut */
+    unsigned turns; /* and its partitions so far */
     struct {
         int32_t signal, status;
         bool known;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture_job.h"
+#include "ring_memory.h"
 #include "support.h"
 
 static char *folder;
@@ -76,12 +77,110 @@ START_TEST(a_report_that_is_full_says_from_when_on_nothing_is_listed)
 }
 END_TEST
 
+/* ---- many partitions ---- */
+
+/* A ring of n chunks with an event each. */
+static struct process *process_make(uint8_t id, uint32_t n)
+{
+    static const uint8_t row[] = "\4\1\1\0\1\4self\1\1x\7"; /* INLINE: instant, one u64 */
+    struct process *p = NULL;
+    ck_assert_int_eq(process_new(&p), SKEIN_OK);
+    p->uid = (struct process_uid){{id}};
+    ck_assert_int_eq(ring_geometry_init(&p->geometry, SKEIN_MODE_CIRCULAR, RING_BYTES_MIN),
+                     SKEIN_OK);
+    ck_assert_uint_le(n, ring_small_count(&p->geometry));
+    const struct ring_identity identity = {.pid = 1, .service = "hand"};
+    ck_assert_int_eq(ring_memory_new(&p->geometry, &identity, &p->ring_fd, &p->ring), SKEIN_OK);
+    host_page_first(captures.settings.host_page, &p->attached_clock);
+    for (uint32_t i = 0; i < n; i++) {
+        struct ring_chunk head = {.state = RING_CHUNK_FULL | 1u << RING_CHUNK_EPOCH_SHIFT,
+                                  .committed = UINT64_C(1) << 32 | (sizeof row - 1),
+                                  .sequence = i,
+                                  .base_ticks = p->attached_clock.ticks + i,
+                                  .incarnation = 1,
+                                  .tid = 9};
+        uint8_t *at = p->ring + ring_small_offset(&p->geometry, i);
+        memcpy(at, &head, sizeof head);
+        memcpy(at + sizeof head, row, sizeof row - 1);
+    }
+    return p;
+}
+
+static void post_last(struct target *target)
+{
+    struct capture_job *job = calloc(1, sizeof *job);
+    ck_assert_ptr_nonnull(job);
+    *job = (struct capture_job){.target = target, .to_ns = target->end_ns, .last = true};
+    ck_assert_int_eq(worker_post(captures.settings.worker, capture_job_run, job), SKEIN_OK);
+}
+
+struct two {
+    struct target *large, *small;
+};
+
+/* On the worker, so that neither begins before both are there. */
+static void post_both(void *context)
+{
+    struct two *two = context;
+    struct capture_job *job = calloc(1, sizeof *job);
+    ck_assert_ptr_nonnull(job);
+    *job = (struct capture_job){.target = two->large, .to_ns = two->large->end_ns, .first = true};
+    ck_assert_int_eq(worker_post(captures.settings.worker, capture_job_run, job), SKEIN_OK);
+    post_last(two->large); /* stopped at once: it waits for the first one's rest */
+    post_last(two->small);
+}
+
+static struct target target_of(uint8_t id, struct process *p)
+{
+    return (struct target){.captures = &captures,
+                           .process = p,
+                           .capture = {{id}},
+                           .end_ns = UINT64_MAX / 4,
+                           .result = {.capture = {{id}}, .process = p->uid, .from_ns = 1}};
+}
+
+START_TEST(a_large_target_does_not_hold_up_the_others)
+{
+    enum { CHUNKS = 12 };
+    struct host_page_owner *host;
+    ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
+    struct worker *worker;
+    ck_assert_int_eq(worker_new(&worker), SKEIN_OK);
+    captures.settings.worker = worker;
+    captures.settings.host_page = host;
+    captures.settings.partition_bytes = 1; /* a chunk each */
+    struct process *a = process_make(1, CHUNKS), *b = process_make(2, 1);
+    struct target large = target_of(1, a), small = target_of(2, b);
+    struct two two = {&large, &small};
+    ck_assert_int_eq(worker_post(captures.settings.worker, post_both, &two), SKEIN_OK);
+    worker_free(&worker); /* when all is done */
+    ck_assert_uint_eq(large.result.events, CHUNKS);
+    ck_assert_uint_eq(small.result.events, 1);
+    ck_assert_str_eq(large.result.state, "uploading");
+    uint64_t order = 0, place = 0, found = 0;
+    struct spool_head head;
+    while (spool_next(spool, order, &order, &head) == SKEIN_OK) {
+        place++;
+        if (process_uid_equal(&head.key.process, &b->uid))
+            found = place;
+    }
+    ck_assert_uint_eq(place, CHUNKS + 1);
+    ck_assert_uint_eq(found, 2);
+    target_result_fini(&large.result);
+    target_result_fini(&small.result);
+    process_unref(&a);
+    process_unref(&b);
+    host_page_free(&host);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture job");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_report_that_is_full_says_from_when_on_nothing_is_listed);
+    tcase_add_test(tc, a_large_target_does_not_hold_up_the_others);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
