@@ -6,6 +6,7 @@ set_tests_properties(e2e/promtool PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: p
 skein_test(e2e/test_whole_health.c LINK skein_test_whole)
 skein_test(e2e/test_whole_daemons.c LINK skein_test_whole)
 skein_test(e2e/test_whole_stream.c LINK skein_test_whole)
+skein_test(e2e/test_whole_share.c LINK skein_test_whole)
 skein_test(e2e/test_whole_policies.c LINK skein_test_whole)
 skein_test(e2e/test_whole_sealed.c LINK skein_test_whole skein_transport)
 skein_test(e2e/test_whole_neighbours.c LINK skein_test_whole TIMEOUT 300 LABELS long)
