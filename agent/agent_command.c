@@ -80,6 +80,8 @@ static void read_capture(struct json_reader *r, const cJSON *root, struct comman
     if (command->stream_ms != 0 && command->stream_ms < COMMAND_STREAM_MS_MIN)
         fail(r, "stream_ms: must be 0 or 100 to 3600000");
     command->alone = !json_bool(r, root, "", "share", true);
+    command->upload_after_ms =
+        json_u64(r, root, "", "upload_after_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     read_processes(r, root, command);
 }
 

@@ -25,6 +25,8 @@ struct command {
     uint64_t at_ns, pre_ms, post_ms, deadline_ns;
     uint64_t stream_ms; /* 0: a window, else how often its past is cut and uploaded */
     bool alone;         /* no partitions of earlier captures are listed */
+    uint64_t
+        upload_after_ms; /* what is to be uploaded next waits so long, where nothing is under way */
     struct process_uid *processes;
     size_t process_count;
     uint64_t generation;

@@ -96,11 +96,20 @@ static bool upload_begin(struct uplink *uplink, struct upload *slot)
     }
 }
 
-static void begin_uploads(struct uplink *uplink)
+static void begin_uploads(struct uplink *uplink, uint64_t now_ns)
 {
+    bool idle = uplink_data_idle(uplink);
     for (size_t i = 0; i < UPLINK_UPLOADS && in_flight(uplink) < CHUNKS_IN_FLIGHT; i++) {
-        if (!uplink->uploads[i].active && !upload_begin(uplink, &uplink->uploads[i]))
+        struct upload *upload = &uplink->uploads[i];
+        if (upload->active)
+            continue;
+        if (!upload_begin(uplink, upload))
             return;
+        if (idle)
+            uplink->data_after_ns = now_ns + uplink->data_hold_ms * MS;
+        idle = false;
+        uplink->data_hold_ms = 0;
+        upload->not_before_ns = uplink->data_after_ns;
     }
 }
 
@@ -224,7 +233,7 @@ static void dial_or_hang_up(struct uplink *uplink, uint64_t now_ns)
 
 void uplink_data_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
 {
-    begin_uploads(uplink);
+    begin_uploads(uplink, now_ns);
     dial_or_hang_up(uplink, now_ns);
     if (uplink->data == NULL)
         return;

@@ -88,6 +88,8 @@ struct uplink {
     struct transport *data;
     struct upload uploads[UPLINK_UPLOADS];
     uint64_t data_used_ns;     /* last time that there was work */
+    uint64_t data_hold_ms;     /* so long the next upload waits, if nothing is under way then */
+    uint64_t data_after_ns;    /* until when what was begun waits */
     uint64_t data_progress_ns; /* last time that something moved */
 };
 

@@ -30,7 +30,7 @@
 #include "partition_make.h"
 
 #define PARTITION_NOISE (64u << 10)
-#define REPEAT_NS       (UINT64_C(2) * 1000000000u)
+#define REPEAT_NS       (UINT64_C(5) * 1000000000u) /* as agents do */
 #define FLEETS_MAX      8
 
 enum agent_state { CONNECTING, WELCOMED, LISTED, CAPTURING, STORED, REPORTED };
@@ -41,7 +41,7 @@ struct agent {
     struct link control, data;
     struct buf partition;
     struct capture_id capture;
-    uint64_t events, next_frame, said_ns, beat_ns;
+    uint64_t events, next_frame, said_ns, beat_ns, upload_ns;
 };
 
 struct fleet {
@@ -160,6 +160,12 @@ static void on_data(void *owner, struct link *link, const uint8_t *message, size
     say_target(a);
 }
 
+static void upload_begin(struct agent *a)
+{
+    link_open(&fleet->links, &a->data, fleet->collector.data_port, a, on_data);
+    upload(a);
+}
+
 static void on_command(struct agent *a, const cJSON *json)
 {
     char text[256];
@@ -175,8 +181,11 @@ static void on_command(struct agent *a, const cJSON *json)
         id_parse(capture, a->capture.bytes) != SKEIN_OK)
         return;
     reached(a, CAPTURING);
-    link_open(&fleet->links, &a->data, fleet->collector.data_port, a, on_data);
-    upload(a);
+    const cJSON *after = cJSON_GetObjectItemCaseSensitive(json, "upload_after_ms");
+    uint64_t after_ms = cJSON_IsNumber(after) ? (uint64_t)after->valuedouble : 0;
+    a->upload_ns = clock_monotonic_ns() + after_ms * UINT64_C(1000000);
+    if (after_ms == 0)
+        upload_begin(a);
 }
 
 static void on_control(void *owner, struct link *link, const uint8_t *message, size_t n)
@@ -218,6 +227,11 @@ static void agent_tick(struct agent *a, uint64_t now)
     if (a->state >= LISTED && now >= a->beat_ns) {
         a->beat_ns = now + FLEET_HEARTBEAT_MS * UINT64_C(1000000);
         say_beat(a);
+    }
+    if (a->state == CAPTURING && a->data.fd < 0) {
+        if (now >= a->upload_ns)
+            upload_begin(a);
+        return;
     }
     if (now - a->said_ns < REPEAT_NS)
         return;

@@ -18,11 +18,27 @@
 #include "metrics.h"
 
 #define PROCESSES_PER_COMMAND 1000 /* agents take 1024 (docs/protocol.md) */
+#define UPLOADS_AT_ONCE       1000
+#define UPLOADS_A_MS          2
+#define UPLOAD_AFTER_MAX_MS   UINT64_C(3600000) /* that agents take */
 
 /* ---- commands ---- */
 
+/* Each connection holds a message in our memory before anybody reads it. */
+uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent)
+{
+    size_t agents = c->by_agent.count;
+    uint64_t now_ns = clock_realtime_ns();
+    if (agents <= UPLOADS_AT_ONCE || c->deadline_ns <= now_ns)
+        return 0;
+    uint64_t spread_ms = (agents - UPLOADS_AT_ONCE) / UPLOADS_A_MS;
+    uint64_t most_ms = (c->deadline_ns - now_ns) / 1000000 / 4;
+    most_ms = most_ms < UPLOAD_AFTER_MAX_MS ? most_ms : UPLOAD_AFTER_MAX_MS;
+    return agent % ((spread_ms < most_ms ? spread_ms : most_ms) + 1);
+}
+
 static cJSON *capture_command(const struct capture_engine *e, const struct capture *c,
-                              const struct capture_id *source, cJSON *processes)
+                              const struct capture_id *source, uint64_t agent, cJSON *processes)
 {
     char id[ID_TEXT_BYTES];
     cJSON *body = cJSON_CreateObject();
@@ -34,6 +50,9 @@ static cJSON *capture_command(const struct capture_engine *e, const struct captu
     json_add_u64(body, "post_ms", c->post_ms);
     if (c->stream_ms > 0)
         json_add_u64(body, "stream_ms", c->stream_ms);
+    uint64_t after_ms = capture_upload_after_ms(c, agent);
+    if (after_ms > 0)
+        json_add_u64(body, "upload_after_ms", after_ms);
     if (c->at_ns < c->pre_ms * 1000000 + e->deleted_to_ns)
         cJSON_AddBoolToObject(body, "share", false);
     json_add_u64(body, "deadline_ns", c->deadline_ns);
@@ -91,7 +110,7 @@ static int send_some(struct capture_engine *e, struct capture *c, struct fleet_a
     *at = t;
     if (*count > 0)
         return fleet_command(e->fleet, agent->id, source, c->deadline_ns,
-                             capture_command(e, c, source, processes));
+                             capture_command(e, c, source, agent->id, processes));
     cJSON_Delete(processes);
     return SKEIN_OK;
 }

@@ -115,6 +115,9 @@ struct capture_engine {
 
 /* capture_create.c */
 void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent);
+/* What a command says as upload_after_ms: nothing for up to 1,000 agents; of more about two a
+ * millisecond begin to upload, the last by a quarter of the time that the capture has left. */
+uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent);
 void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent);
 /* To one agent, of the capture as it knows it. */
 void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *source,

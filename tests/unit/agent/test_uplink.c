@@ -269,6 +269,43 @@ START_TEST(commands_arrive_and_are_answered)
 }
 END_TEST
 
+/* A CAPTURE command that lets the next upload begin only so much later. */
+static void command_hold(unsigned after_ms)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "{\"command\":\"c3\",\"kind\":\"capture\",\"capture\":"
+             "\"00112233445566778899aabbccddeeff\",\"at_ns\":1,\"upload_after_ms\":%u,"
+             "\"processes\":[\"02000000000000000000000000000000\"]}",
+             after_ms);
+    uint64_t before = counters().command_acks;
+    fake_command(fake, text);
+    FAKE_WAIT(fake, command_acks, before + 1);
+}
+
+START_TEST(a_command_may_hold_uploads_back)
+{
+    FAKE_WAIT(fake, hellos, 1);
+    command_hold(3600000);
+    put(0, 10);
+    uint64_t before = counters().heartbeats;
+    FAKE_WAIT(fake, heartbeats, before + 3);
+    ck_assert_uint_eq(counters().stored, 0);
+    uplink_free(&uplink, 0);
+    start_uplink(RESEND_MS); /* which knows of no command */
+    fake_wait_stored(fake, 1);
+}
+END_TEST
+
+START_TEST(uploads_held_back_go_up_in_time)
+{
+    FAKE_WAIT(fake, hellos, 1);
+    command_hold(150);
+    put(0, 10);
+    fake_wait_stored(fake, 1);
+}
+END_TEST
+
 START_TEST(garbage_from_a_false_collector_changes_nothing)
 {
     FAKE_WAIT(fake, heartbeats, 1);
@@ -352,6 +389,8 @@ int main(void)
     tcase_add_test(tc, a_target_waits_for_its_fired_report);
     tcase_add_test(tc, a_refused_report_is_not_repeated);
     tcase_add_test(tc, commands_arrive_and_are_answered);
+    tcase_add_test(tc, a_command_may_hold_uploads_back);
+    tcase_add_test(tc, uploads_held_back_go_up_in_time);
     tcase_add_test(tc, garbage_from_a_false_collector_changes_nothing);
     tcase_add_test(tc, the_collectors_clock_is_estimated);
     tcase_add_test(tc, a_newer_report_of_the_same_key_replaces_the_older);

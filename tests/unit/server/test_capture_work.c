@@ -156,6 +156,43 @@ START_TEST(change_of_one_target_looks_at_a_bounded_number_of_them)
 }
 END_TEST
 
+/* The longest that one of `agents` is told to wait before it uploads, and how many that are told to
+ * begin at once. */
+static uint64_t longest_wait(uint64_t agents, uint64_t left_ms, uint64_t *at_once)
+{
+    struct engine g;
+    struct capture_id id = {{1}};
+    uint64_t longest = 0;
+    engine_open(&g);
+    struct capture *c = capture_new(g.e, &id);
+    ck_assert_ptr_nonnull(c);
+    c->deadline_ns = clock_realtime_ns() + left_ms * 1000000u;
+    for (uint64_t i = 0; i < agents; i++) {
+        struct fleet_process p = {.uid = process_number((size_t)i), .pid = 1};
+        struct fleet_agent agent = {.id = i + 1, .host = "host"};
+        ck_assert_ptr_nonnull(capture_target_add(c, &p.uid, &id, &p, &agent));
+    }
+    *at_once = 0;
+    for (uint64_t i = 0; i < agents; i++) {
+        uint64_t after_ms = capture_upload_after_ms(c, i + 1);
+        longest = after_ms > longest ? after_ms : longest;
+        *at_once += after_ms == 0;
+    }
+    engine_close(&g);
+    return longest;
+}
+
+START_TEST(uploads_of_more_than_a_thousand_agents_are_spread)
+{
+    uint64_t at_once;
+    ck_assert_uint_eq(longest_wait(1000, 3600000, &at_once), 0);
+    ck_assert_uint_eq(longest_wait(5000, 3600000, &at_once), 2000);
+    ck_assert_uint_le(at_once, 3);
+    ck_assert_uint_le(longest_wait(5000, 4000, &at_once), 1000);
+    ck_assert_uint_eq(longest_wait(5000, 0, &at_once), 0);
+}
+END_TEST
+
 START_TEST(listing_that_lacks_changes_is_made_anew_by_the_clock)
 {
     enum { TARGETS = 1000 };
@@ -180,5 +217,6 @@ int main(void)
 {
     return suite_run(suite_of("capture_work",
                               change_of_one_target_looks_at_a_bounded_number_of_them,
+                              uploads_of_more_than_a_thousand_agents_are_spread,
                               listing_that_lacks_changes_is_made_anew_by_the_clock, NULL));
 }
