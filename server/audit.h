@@ -28,7 +28,7 @@ struct audit_entry {
 };
 
 /* Entries older than keep_ms go (0: none), and the oldest where there are more than max_rows;
- * refusals (auth.refused) may fill a quarter of them. */
+ * refusals (auth.refused) and downloads of each kind may fill a quarter of them. */
 struct audit_settings {
     const char *folder;
     uint64_t keep_ms, max_rows;

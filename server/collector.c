@@ -113,8 +113,9 @@ const struct config_param collector_params[] = {
                100000, "watchers of events at once"),
     CONFIG_U64(struct collector_config, audit_keep_ms, "audit.keep_ms", 90 * DAY_MS, 0,
                3660 * DAY_MS, "how long audit entries are kept; 0: by their number alone"),
-    CONFIG_U64(struct collector_config, audit_max_rows, "audit.max_rows", 200000, 1000, 10000000,
-               "audit entries kept, the newest; refusals are at most a quarter of them"),
+    CONFIG_U64(
+        struct collector_config, audit_max_rows, "audit.max_rows", 200000, 1000, 10000000,
+        "audit entries kept, the newest; refusals, and downloads of a kind, are at most a quarter of them"),
     {0}};
 
 /* ---- hooks: the control thread, locked ---- */

@@ -125,6 +125,26 @@ START_TEST(oldest_go_first_and_ids_are_never_used_again)
 }
 END_TEST
 
+START_TEST(downloads_without_end_leave_changes_listed)
+{
+    char *folder = temp_dir_new();
+    struct audit *a = open_in(folder, 1000);
+    add(a, "ada", "rule.put", "r1");
+    for (unsigned i = 0; i < 3000; i++) {
+        add(a, "eve", "partition.download", "p");
+        if (i % 500 == 0) /* not faster than it is written, or it would not all fit */
+            (void)list(a, (struct audit_query){.limit = 1});
+    }
+    audit_close(&a);
+    a = open_in(folder, 1000);
+    add(a, "ada", "policy.put", "p1"); /* the first one after the start is a moment to look */
+    ck_assert_uint_eq(list(a, (struct audit_query){.action = "rule.*"}).count, 1);
+    ck_assert_uint_eq(list(a, (struct audit_query){.action = "partition.download"}).count, 250);
+    audit_close(&a);
+    temp_dir_free(&folder);
+}
+END_TEST
+
 START_TEST(flood_of_refusals_is_bounded_and_counted)
 {
     char *folder = temp_dir_new();
@@ -147,5 +167,6 @@ int main(void)
     return suite_run(suite_of("audit", what_was_added_is_listed_newest_first_and_filtered,
                               entries_survive_a_restart_and_long_ones_are_cut,
                               oldest_go_first_and_ids_are_never_used_again,
+                              downloads_without_end_leave_changes_listed,
                               flood_of_refusals_is_bounded_and_counted, NULL));
 }
