@@ -12,7 +12,8 @@
 #include "clock.h"
 #include "log.h"
 
-#define MS UINT64_C(1000000)
+#define MS        UINT64_C(1000000)
+#define FOLLOW_MS 50 /* how often it is looked whether a target that waits is to be cut */
 
 static void remember(struct captures *captures, const struct capture_id *capture,
                      const struct process_uid *process)
@@ -115,8 +116,8 @@ static void finish_target(struct target *target)
     struct loop *loop = target->captures->settings.loop;
     if (target->timer != NULL)
         loop_timer_cancel(loop, &target->timer);
-    if (target->stream_timer != NULL)
-        loop_timer_cancel(loop, &target->stream_timer);
+    if (target->follow_timer != NULL)
+        loop_timer_cancel(loop, &target->follow_timer);
     if (target->last_posted)
         return;
     bool first = !target->first_posted;
@@ -133,17 +134,35 @@ static void timer_finish(void *context)
     finish_target(target);
 }
 
-static void timer_stream(void *context)
+/* Of what comes from now on. */
+static void follow_from_here(struct target *target)
+{
+    process_cursors(target->process, &target->cut_at);
+    target->cut_ns = clock_monotonic_ns();
+}
+
+/* A stream is cut every stream_ms, and any target before the ring runs over what it has not had. */
+static bool is_cut_due(const struct target *target)
+{
+    uint64_t since_ns = clock_monotonic_ns() - target->cut_ns;
+    return (target->stream_ms != 0 && since_ns + FOLLOW_MS * MS / 2 >= target->stream_ms * MS) ||
+           process_is_half_over(target->process, &target->cut_at);
+}
+
+static void timer_follow(void *context)
 {
     struct target *target = context;
-    if (__atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0) {
+    bool full = __atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0;
+    if (full && target->stream_ms != 0)
         finish_target(target);
+    if (full || !is_cut_due(target))
         return;
-    }
     /* A worker that is behind takes what came meanwhile with one cut. */
     if (__atomic_exchange_n(&target->cutting, 1, __ATOMIC_ACQUIRE) != 0)
         return;
-    if (post_cut(target, false, false) != SKEIN_OK)
+    if (post_cut(target, false, false) == SKEIN_OK)
+        follow_from_here(target);
+    else
         __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
 }
 
@@ -157,12 +176,13 @@ static void start_target(struct target *target)
         return;
     }
     target->first_posted = true;
+    follow_from_here(target);
     (void)post_cut(target, true, false);
     uint64_t wait_ms = (target->end_ns - now_ns + MS - 1) / MS;
     target->timer = loop_timer_add(loop, wait_ms, 0, timer_finish, target);
-    if (target->stream_ms != 0)
-        target->stream_timer = loop_timer_add(loop, target->stream_ms, 1, timer_stream, target);
-    if (target->timer == NULL || (target->stream_ms != 0 && target->stream_timer == NULL))
+    if (wait_ms > FOLLOW_MS)
+        target->follow_timer = loop_timer_add(loop, FOLLOW_MS, 1, timer_follow, target);
+    if (target->timer == NULL || (wait_ms > FOLLOW_MS && target->follow_timer == NULL))
         finish_target(target);
 }
 
@@ -313,8 +333,8 @@ void captures_free(struct captures **captures_p)
         TAILQ_REMOVE(&captures->targets, target, link);
         if (target->timer != NULL)
             loop_timer_cancel(captures->settings.loop, &target->timer);
-        if (target->stream_timer != NULL)
-            loop_timer_cancel(captures->settings.loop, &target->stream_timer);
+        if (target->follow_timer != NULL)
+            loop_timer_cancel(captures->settings.loop, &target->follow_timer);
         target_free(target);
     }
     free(captures);

@@ -8,7 +8,9 @@
  *                                              |  stop, or the process is gone  ^
  *                                              +--------------------------------+
  *
- * A stream also cuts, journals what it has so far and uploads it every stream_ms while it waits.
+ * While it waits, a target is cut whenever half of the ring has been written anew, so that a window
+ * longer than the ring reaches is whole all the same. A stream is also cut every stream_ms; it
+ * journals what it has so far and uploads it.
  * One whose list of partitions no longer fits a report ends there, with a gap, and so does what a
  * window lists.
  *

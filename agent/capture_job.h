@@ -25,10 +25,12 @@ struct target {
     uint64_t groups;    /* 0: all */
     bool alone;         /* shares nothing that was cut before it */
     /* loop thread */
-    struct loop_timer *timer, *stream_timer;
+    struct loop_timer *timer, *follow_timer;
+    struct process_cursors cut_at; /* when the last cut was posted */
+    uint64_t cut_ns;               /* the same, monotonic */
     bool first_posted, last_posted;
     /* atomic */
-    uint32_t cutting; /* a cut of the stream waits for the worker or runs */
+    uint32_t cutting; /* a cut between first and last waits for the worker or runs */
     uint32_t full;    /* the report takes no more ranges: no more is cut, the loop ends a stream */
     /* worker */
     struct cut_member member; /* of the cuts that captures of the process share */

@@ -87,18 +87,33 @@ static uint32_t chunks_touched(uint64_t cursor, uint32_t count)
     return cursor < count ? (uint32_t)cursor : count;
 }
 
-static void usage_add_chunks(const struct process *p, struct process_usage *out)
+void process_cursors(const struct process *p, struct process_cursors *out)
 {
     const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
+    out->small = skein_load64(&header->small_cursor);
+    out->big = skein_load64(&header->big_cursor);
+}
+
+bool process_is_half_over(const struct process *p, const struct process_cursors *since)
+{
+    struct process_cursors now;
+    process_cursors(p, &now);
+    return now.small - since->small > ring_small_count(&p->geometry) / 2 ||
+           now.big - since->big > ring_big_count(&p->geometry) / 2;
+}
+
+static void usage_add_chunks(const struct process *p, struct process_usage *out)
+{
     const struct ring_geometry *g = &p->geometry;
-    uint64_t small = skein_load64(&header->small_cursor), big = skein_load64(&header->big_cursor);
-    uint32_t small_count = chunks_touched(small, ring_small_count(g));
-    uint32_t big_count = chunks_touched(big, ring_big_count(g));
+    struct process_cursors at;
+    process_cursors(p, &at);
+    uint32_t small_count = chunks_touched(at.small, ring_small_count(g));
+    uint32_t big_count = chunks_touched(at.big, ring_big_count(g));
     for (uint32_t i = 0; i < small_count; i++)
         usage_add_chunk(p, ring_small_offset(g, i), out);
     for (uint32_t i = 0; i < big_count; i++)
         usage_add_chunk(p, ring_big_offset(g, i), out);
-    out->written_bytes = small * RING_SMALL_CHUNK + big * RING_BIG_CHUNK;
+    out->written_bytes = at.small * RING_SMALL_CHUNK + at.big * RING_BIG_CHUNK;
 }
 
 void process_usage(const struct process *p, struct process_usage *out)

@@ -78,6 +78,15 @@ struct process_usage {
 };
 void process_usage(const struct process *p, struct process_usage *out);
 
+/* How far its writers have come; hints, as process_usage. */
+struct process_cursors {
+    uint64_t small, big; /* chunks claimed since the ring was made */
+};
+void process_cursors(const struct process *p, struct process_cursors *out);
+/* Whether they have claimed half of the ring's small chunks, or of its big ones, since then: as
+ * much again, and what was there then is gone. */
+bool process_is_half_over(const struct process *p, const struct process_cursors *since);
+
 struct process *process_ref(struct process *p);
 void process_unref(struct process **p); /* frees and unmaps with the last reference; any thread */
 

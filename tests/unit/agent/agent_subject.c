@@ -2,13 +2,15 @@
  *
  * A service for tests of the agent: traces until it is told to end.
  *
- *   agent_subject SOCKET SERVICE     makes the file SOCKET.traced once its ring holds records;
+ *   agent_subject SOCKET SERVICE [busy]
+ *                                     makes the file SOCKET.traced once its ring holds records;
  *                                     SIGUSR1 asks for a snapshot, SIGUSR2 makes it unwell and, the
  *                                     second time, silent, SIGTERM ends it
  */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "skein/skein.h"
@@ -46,13 +48,18 @@ static void say_traced(const char *socket)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
+    bool busy =
+        argc == 4 && strcmp(argv[3], "busy") == 0; /* more than a small ring holds for long */
+    if (argc != 3 && !busy)
         return 2;
     signal(SIGUSR1, on_usr1);
     signal(SIGUSR2, on_usr2);
     signal(SIGTERM, on_term);
-    struct skein_options options = {
-        .size = sizeof options, .service = argv[2], .agent_socket = argv[1], .labels = "zone=a"};
+    struct skein_options options = {.size = sizeof options,
+                                    .service = argv[2],
+                                    .agent_socket = argv[1],
+                                    .labels = "zone=a",
+                                    .ring_bytes = busy ? 65536 : 0};
     if (skein_start(&options) != SKEIN_OK)
         return 1;
     bool traced = false;
@@ -61,6 +68,8 @@ int main(int argc, char **argv)
         struct timespec pause = {.tv_nsec = 500000};
         SKEIN_INSTANT("tick", (u64, "n", n));
         SKEIN_COUNTER("ticks", n);
+        for (int i = 0; busy && i < 8; i++)
+            SKEIN_INSTANT("busy", (u64, "n", n));
         if (n % 64 == 0)
             SKEIN_LOG(SKEIN_WARN, "still here");
         SKEIN_BEGIN("pause");

@@ -612,6 +612,29 @@ static void check_stream(const char *capture, double n)
     free(text);
 }
 
+/* A record of several times what the busy subject's ring holds. Only what was traced before it may
+ * be overwritten. */
+START_TEST(a_record_longer_than_the_ring_reaches_is_whole)
+{
+    char id[ID_TEXT_BYTES], why[160];
+    (void)unlink(traced_path);
+    subject = spawn((const char *const[]){AGENT_SUBJECT, socket_path, "redis", "busy", NULL}, NULL);
+    wait_attached(id);
+    double at_ns = (double)clock_realtime_ns();
+    command_capture(capture_a, id, 6000);
+    char *text =
+        fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_a, "\"state\":\"uploading\""));
+    cJSON *json = json_parse(text, strlen(text), why, sizeof why);
+    const cJSON *gap;
+    ck_assert_ptr_nonnull(json);
+    cJSON_ArrayForEach(gap, cJSON_GetObjectItem(json, "gaps")) ck_assert_msg(
+        strtod(cJSON_GetStringValue(cJSON_GetObjectItem(gap, "to_ns")), NULL) < at_ns + 1e9, "%s",
+        text);
+    cJSON_Delete(json);
+    free(text);
+}
+END_TEST
+
 START_TEST(a_stream_uploads_while_it_runs_and_ends_when_stopped)
 {
     char id[ID_TEXT_BYTES];
@@ -806,6 +829,7 @@ int main(void)
     tcase_add_test(tc, a_service_can_ask_for_a_snapshot);
     tcase_add_test(tc, killed_in_the_middle_of_uploads_it_loses_and_repeats_nothing);
     tcase_add_test(tc, a_capture_interrupted_between_two_cuts_ends_with_a_gap);
+    tcase_add_test(tc, a_record_longer_than_the_ring_reaches_is_whole);
     tcase_add_test(tc, a_stream_uploads_while_it_runs_and_ends_when_stopped);
     tcase_add_test(tc, a_stream_ends_with_its_process);
     tcase_add_test(tc, a_stream_that_a_killed_agent_left_lists_all_it_brought);
