@@ -55,7 +55,7 @@ static uint64_t add_up(struct cost *c)
     size_t at = 0;
     for (struct stored_part *part; (part = idmap_next(&c->parts, &at)) != NULL; free(part)) {
         double covered = part->covered_ns > least ? part->covered_ns : least;
-        sum += part->bytes * (covered < window ? window / covered : 1);
+        sum += part->bytes * (window / covered); /* less than 1 where partitions overlap */
     }
     idmap_fini(&c->parts);
     return (uint64_t)sum;

@@ -12,8 +12,8 @@
 #include "replay_int.h"
 #include "trace_file.h"
 
-#define HITS_MAX     4096 /* that are sorted together: events of threads are a little apart */
-#define EVENTS_CHECK 4096 /* events between two looks at the clock */
+#define HITS_MAX     65536 /* that are compared: 15 MB */
+#define EVENTS_CHECK 4096  /* events between two looks at the clock */
 
 struct piece {
     struct partition_key key;
@@ -21,17 +21,29 @@ struct piece {
     uint64_t from_ns;
 };
 
+/* An event that matches, and what tells its record apart. */
+struct found {
+    struct scan_hit hit;
+    uint64_t ticks, incarnation;
+    uint32_t tid;
+    size_t piece; /* in which it was found */
+};
+
 struct scan {
     struct replay *replay;
     struct piece *pieces;
     size_t count, cap;
     int status;
-    /* of the process that is read now */
+    /* of the process that is read now, NULL before the first */
+    const struct process_uid *process;
     struct scan_window window;
     uint64_t last_ns;
     bool dead;
-    struct scan_hit *hits;
-    size_t hit_count;
+    uint8_t clock; /* whose ticks are compared */
+    struct found *found;
+    size_t found_count;
+    bool judged; /* some were, up to these ticks */
+    uint64_t judged_ticks;
 };
 
 /* A partition in memory with its reader. */
@@ -80,8 +92,7 @@ static int compare(const void *left, const void *right)
 /* ---- what is met ---- */
 
 /* The cooldown as an agent holds it, so that a condition that is met all the time is no list. */
-static int meet(struct scan *s, const struct process_uid *process, uint64_t at_ns,
-                const char *reason)
+static int meet(struct scan *s, uint64_t at_ns, const char *reason)
 {
     struct replay *p = s->replay;
     if (at_ns < p->request->from_ns || at_ns > p->request->to_ns)
@@ -92,28 +103,74 @@ static int meet(struct scan *s, const struct process_uid *process, uint64_t at_n
         return SKEIN_OK;
     }
     s->last_ns = at_ns;
-    return replay_add(p, at_ns, process, reason);
+    return replay_add(p, at_ns, s->process, reason);
 }
 
-static int take_hits(struct scan *s, const struct process_uid *process)
+static int number_order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int record_order(const struct found *a, const struct found *b)
+{
+    int order = number_order(a->ticks, b->ticks);
+    order = order != 0 ? order : number_order(a->tid, b->tid);
+    return order != 0 ? order : number_order(a->incarnation, b->incarnation);
+}
+
+static int found_order(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    int order = record_order(a, b);
+    return order != 0 ? order : number_order(a->piece, b->piece);
+}
+
+/* Judges the earliest, at least `least` of them and all of the last one's time. A record that
+ * captures have in common lies in several partitions and counts once, as the first of them has it;
+ * two of the same ticks in one partition are two. */
+static int judge_found(struct scan *s, size_t least)
 {
     const struct rule_spec *spec = s->replay->spec;
     int status = SKEIN_OK;
     char reason[256];
-    qsort(s->hits, s->hit_count, sizeof *s->hits, scan_hit_compare);
-    for (size_t i = 0; status == SKEIN_OK && i < s->hit_count; i++) {
-        const struct scan_hit *hit = &s->hits[i];
-        if (!scan_window_add(&s->window, hit->at_ns, spec->event.window_ms * 1000000u))
+    size_t i = 0, first = 0;
+    qsort(s->found, s->found_count, sizeof *s->found, found_order);
+    for (; status == SKEIN_OK && i < s->found_count; i++) {
+        const struct found *f = &s->found[i];
+        if (i >= least && f->ticks != s->judged_ticks)
+            break;
+        s->judged = true;
+        s->judged_ticks = f->ticks;
+        if (record_order(f, &s->found[first]) != 0)
+            first = i;
+        else if (f->piece != s->found[first].piece)
             continue;
-        scan_reason(spec, hit, reason, sizeof reason);
-        status = meet(s, process, hit->at_ns, reason);
+        if (!scan_window_add(&s->window, f->hit.at_ns, spec->event.window_ms * 1000000u))
+            continue;
+        scan_reason(spec, &f->hit, reason, sizeof reason);
+        status = meet(s, f->hit.at_ns, reason);
     }
-    s->hit_count = 0;
+    s->found_count -= i;
+    memmove(s->found, s->found + i, s->found_count * sizeof *s->found);
     return status;
 }
 
-static int take_death(struct scan *s, const struct process_uid *process,
-                      const struct partition_reader *reader)
+/* Takes the event if it matches. Where there are more than can be compared, the earlier half is
+ * judged, and what comes later from before that has been judged or comes too late. */
+static int take_event(struct scan *s, size_t piece, const struct trace_event *event)
+{
+    struct found *f = &s->found[s->found_count];
+    if ((s->judged && event->ticks <= s->judged_ticks) ||
+        !scan_event_matches(s->replay->spec, event, &f->hit))
+        return SKEIN_OK;
+    f->ticks = event->ticks;
+    f->tid = event->thread != NULL ? event->thread->tid : 0;
+    f->incarnation = event->thread != NULL ? event->thread->incarnation : 0;
+    f->piece = piece;
+    return ++s->found_count < HITS_MAX ? SKEIN_OK : judge_found(s, HITS_MAX / 2);
+}
+
+static int take_death(struct scan *s, const struct partition_reader *reader)
 {
     const struct partition_info *info = partition_reader_info(reader);
     char reason[64];
@@ -125,24 +182,30 @@ static int take_death(struct scan *s, const struct process_uid *process,
         snprintf(reason, sizeof reason, "the process died by signal %d", info->death.signal);
     else
         snprintf(reason, sizeof reason, "the process ended with status %d", info->death.status);
-    return meet(s, process, partition_reader_time_ns(reader, info->window_to_ticks), reason);
+    return meet(s, partition_reader_time_ns(reader, info->window_to_ticks), reason);
 }
 
-static int take_events(struct scan *s, const struct process_uid *process,
-                       struct partition_reader *reader)
+/* Judges all that is left, before what cannot be compared with it. */
+static int judge_rest(struct scan *s)
 {
+    int status = judge_found(s, s->found_count);
+    s->judged = false;
+    return status;
+}
+
+static int take_events(struct scan *s, size_t piece, struct partition_reader *reader)
+{
+    uint8_t clock = partition_reader_info(reader)->clock;
     struct trace_event event;
     unsigned events = 0;
-    int status;
-    while ((status = partition_reader_next(reader, &event)) == 1) {
+    int status = clock != s->clock ? judge_rest(s) : SKEIN_OK;
+    s->clock = clock;
+    while (status == SKEIN_OK && (status = partition_reader_next(reader, &event)) == 1) {
         if (++events % EVENTS_CHECK == 0 && replay_is_late(s->replay))
-            break;
-        s->hit_count += scan_event_matches(s->replay->spec, &event, &s->hits[s->hit_count]);
-        if (s->hit_count == HITS_MAX && (status = take_hits(s, process)) != SKEIN_OK)
-            return status;
+            return SKEIN_OK;
+        status = take_event(s, piece, &event);
     }
-    int taken = take_hits(s, process);
-    return status < 0 ? status : taken;
+    return status;
 }
 
 /* ---- reading ---- */
@@ -170,8 +233,13 @@ static int load(struct scan *s, struct piece *piece, struct held *out)
     return status;
 }
 
-static int begin_process(struct scan *s)
+/* Ends the process before. */
+static int begin_process(struct scan *s, const struct process_uid *process)
 {
+    int status = judge_rest(s);
+    if (status != SKEIN_OK)
+        return status;
+    s->process = process;
     scan_window_fini(&s->window);
     s->last_ns = 0;
     s->dead = false;
@@ -184,8 +252,8 @@ static int read_piece(struct scan *s, size_t i, struct held *before, struct held
 {
     struct replay *p = s->replay;
     struct piece *piece = &s->pieces[i];
-    bool same = i > 0 && process_uid_equal(&piece->key.process, &s->pieces[i - 1].key.process);
-    int status = same ? SKEIN_OK : begin_process(s);
+    bool same = s->process != NULL && process_uid_equal(&piece->key.process, s->process);
+    int status = same ? SKEIN_OK : begin_process(s, &piece->key.process);
     held_fini(before);
     *before = *now;
     *now = (struct held){NULL, NULL};
@@ -195,8 +263,8 @@ static int read_piece(struct scan *s, size_t i, struct held *before, struct held
         partition_reader_continue(now->reader, before->reader);
     p->bytes_read += piece->place.bytes;
     if (status == SKEIN_OK)
-        status = p->spec->when == RULE_CRASH ? take_death(s, &piece->key.process, now->reader)
-                                             : take_events(s, &piece->key.process, now->reader);
+        status = p->spec->when == RULE_CRASH ? take_death(s, now->reader)
+                                             : take_events(s, i, now->reader);
     if (status == SKEIN_NO_MEMORY)
         return status;
     p->partitions_read += status == SKEIN_OK;
@@ -219,23 +287,23 @@ static int read_all(struct scan *s)
     }
     held_fini(&before);
     held_fini(&now);
-    return status;
+    return status == SKEIN_OK ? judge_rest(s) : status;
 }
 
 int replay_scan(struct replay *p)
 {
-    struct scan s = {.replay = p, .hits = calloc(HITS_MAX, sizeof *s.hits)};
+    struct scan s = {.replay = p, .found = calloc(HITS_MAX, sizeof *s.found)};
     struct partition_query query = {.selector = p->request->selector,
                                     .from_ns = p->request->from_ns,
                                     .to_ns = p->request->to_ns};
-    int64_t rows = s.hits != NULL ? index_query(p->index, &query, take_row, &s) : SKEIN_NO_MEMORY;
+    int64_t rows = s.found != NULL ? index_query(p->index, &query, take_row, &s) : SKEIN_NO_MEMORY;
     int status = rows < 0 ? (int)rows : s.status;
     if (status == SKEIN_OK && s.count > 0) {
         qsort(s.pieces, s.count, sizeof *s.pieces, compare);
         status = read_all(&s);
     }
     scan_window_fini(&s.window);
-    free(s.hits);
+    free(s.found);
     free(s.pieces);
     return status;
 }

@@ -168,6 +168,69 @@ START_TEST(region_over_two_partitions_is_one)
 }
 END_TEST
 
+static void add_lines(struct made *m, unsigned from_s, unsigned to_s)
+{
+    for (unsigned s = from_s; s <= to_s; s += 10)
+        add_line(m, s * S, "disk full");
+}
+
+START_TEST(record_that_captures_have_in_common_counts_once)
+{
+    struct fixture f;
+    uint64_t from = begin_ns();
+    fixture_start(&f);
+    struct made m = made_new(1, 0, from, "shop", 0);
+    add_lines(&m, 10, 60);
+    store(&f, &m);
+    m = made_new(1, 1, from, "shop", 0);
+    add_lines(&m, 10, 30);
+    store(&f, &m);
+    m = made_new(1, 2, from, "shop", 0);
+    add_lines(&m, 40, 80);
+    add_line(&m, 80 * S, "disk full"); /* another one, of the same time */
+    store(&f, &m);
+    m = made_new(1, 3, from, "shop", 0); /* holds a thread's time that others have lost */
+    add_lines(&m, 0, 0);
+    add_lines(&m, 80, 80);
+    add_line(&m, 80 * S, "disk full");
+    store(&f, &m);
+    cJSON *json = test_rule(&f, TEST, from, RULE("\"when\":{\"log\":{}}"));
+    ck_assert_double_eq(number_at(json, "met"), 10);
+    ck_assert_double_eq(number_at(json, "covered.partitions_read"), 4);
+    cJSON_Delete(json);
+    json = test_rule(&f, TEST, from, RULE("\"when\":{\"log\":{\"count\":10,\"window_ms\":80000}}"));
+    ck_assert_double_eq(number_at(json, "met"), 1);
+    cJSON_Delete(json);
+    json = test_rule(&f, TEST, from, RULE("\"when\":{\"log\":{\"count\":3,\"window_ms\":19999}}"));
+    ck_assert_double_eq(number_at(json, "met"), 1); /* 70, 80, 80 */
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(more_matching_records_than_are_compared_at_a_time_count_once)
+{
+    struct fixture f;
+    uint64_t from = begin_ns();
+    const unsigned lines = 70000, more = 10;
+    double bytes[2];
+    fixture_start(&f);
+    for (unsigned i = 0; i < 2; i++) {
+        struct made m = made_new(1, i, from, "shop", 0);
+        for (unsigned n = 0; n < lines + i * more; n++)
+            add_line(&m, n * (S / 1000), "disk full");
+        store(&f, &m);
+        cJSON *json = test_rule(&f, TEST, from, RULE("\"when\":{\"log\":{}}"));
+        ck_assert_double_eq(number_at(json, "met"), lines + i * more);
+        ck_assert(cJSON_IsTrue(at_path(json, "covered.complete")));
+        bytes[i] = number_at(json, "estimated_bytes");
+        cJSON_Delete(json);
+    }
+    ck_assert_double_lt(bytes[1], bytes[0] * 1.1);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(log_lines_and_deaths_are_found)
 {
     struct fixture f;
@@ -294,10 +357,11 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("rule_replay", stored_records_tell_when_a_rule_would_have_fired,
-                              region_over_two_partitions_is_one, log_lines_and_deaths_are_found,
-                              what_no_trace_shows_is_said_or_taken_from_history,
-                              rule_that_nothing_stored_meets_would_not_have_fired,
-                              wrong_questions_are_named,
-                              confined_token_tries_rules_on_its_own_processes, NULL));
+    return suite_run(
+        suite_of("rule_replay", stored_records_tell_when_a_rule_would_have_fired,
+                 region_over_two_partitions_is_one, record_that_captures_have_in_common_counts_once,
+                 more_matching_records_than_are_compared_at_a_time_count_once,
+                 log_lines_and_deaths_are_found, what_no_trace_shows_is_said_or_taken_from_history,
+                 rule_that_nothing_stored_meets_would_not_have_fired, wrong_questions_are_named,
+                 confined_token_tries_rules_on_its_own_processes, NULL));
 }
