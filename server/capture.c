@@ -183,7 +183,14 @@ static void end_window(struct capture *c)
     if (end_ns <= now_ns)
         return;
     c->deadline_ns -= end_ns - now_ns;
-    c->post_ms = c->at_ns < now_ns ? (now_ns - c->at_ns + 999999u) / 1000000u : 0;
+    if (c->at_ns <= now_ns) {
+        c->post_ms = (now_ns - c->at_ns + 999999u) / 1000000u;
+        return;
+    }
+    uint64_t ahead_ms = (c->at_ns - now_ns + 999999u) / 1000000u;
+    c->at_ns -= ahead_ms * 1000000u;
+    c->pre_ms -= ahead_ms < c->pre_ms ? ahead_ms : c->pre_ms;
+    c->post_ms = 0;
 }
 
 static void stop_targets(struct capture_engine *e, struct capture *c)

@@ -293,6 +293,45 @@ START_TEST(capture_is_deleted_once_by_however_many)
 }
 END_TEST
 
+/* Stops a capture of the time from `from_s` to `to_s` from now; what its window then is. */
+static void stop_window(struct fixture *f, int64_t from_s, int64_t to_s, uint64_t *from_ns,
+                        uint64_t *to_ns)
+{
+    char id[ID_TEXT_BYTES], path[96], stop[112], body[256];
+    char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
+    int64_t now_ns = (int64_t)clock_realtime_ns();
+    clock_text((uint64_t)(now_ns + from_s * 1000000000), from);
+    clock_text((uint64_t)(now_ns + to_s * 1000000000), to);
+    snprintf(body, sizeof body, "{\"selector\":\"service=shop\",\"from\":\"%s\",\"to\":\"%s\"}",
+             from, to);
+    begin(f, body, id, path);
+    snprintf(stop, sizeof stop, "%s:stop", path);
+    cJSON *json = call_json(f, "POST", stop, NULL, 202);
+    ck_assert_int_eq(clock_parse(text_at(json, "window.from"), from_ns), SKEIN_OK);
+    ck_assert_int_eq(clock_parse(text_at(json, "window.to"), to_ns), SKEIN_OK);
+    ck_assert_uint_le(*to_ns, clock_realtime_ns());
+    cJSON_Delete(json);
+    if (from_s < 0) {
+        uint64_t asked_ns = (uint64_t)(now_ns + from_s * 1000000000);
+        ck_assert_uint_le(*from_ns, asked_ns);
+        ck_assert_uint_gt(*from_ns, asked_ns - 2000000);
+    }
+}
+
+START_TEST(stopped_window_claims_no_time_that_was_still_to_come)
+{
+    struct fixture f;
+    uint64_t from_ns, to_ns;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    stop_window(&f, -600, 1800, &from_ns, &to_ns);
+    ck_assert_uint_gt(to_ns, from_ns);
+    stop_window(&f, 600, 1800, &from_ns, &to_ns);
+    ck_assert_uint_eq(from_ns, to_ns);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(deleted_capture_does_not_come_back)
 {
     struct fixture f;
@@ -442,7 +481,8 @@ int main(void)
         agent_begins_a_capture_once_however_often_it_reports,
         firing_names_a_process_that_no_list_ever_held,
         stop_tells_the_agent_and_the_capture_ends_stopped, capture_is_deleted_once_by_however_many,
-        deleted_capture_does_not_come_back, nothing_is_shared_with_what_was_deleted,
+        stopped_window_claims_no_time_that_was_still_to_come, deleted_capture_does_not_come_back,
+        nothing_is_shared_with_what_was_deleted,
         running_capture_goes_on_after_a_restart,
         a_partition_is_kept_out_of_a_capture_without_its_process,
         what_an_agent_sends_before_it_says_why_becomes_its_captures, NULL));
