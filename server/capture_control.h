@@ -29,11 +29,11 @@ bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint6
 int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
                           struct capture_id *id, cJSON **out);
 /* Adds matching processes that are not in the capture yet, with its window, and sends their
- * commands; a capture that has ended runs again. agent 0: of any host. max_targets bounds all
- * targets of the capture, 0: no bound. Returns how many were added; SKEIN_NOT_FOUND,
- * SKEIN_NO_MEMORY. */
+ * commands; a capture that has ended runs again. same_host: only those on hosts of its targets.
+ * max_targets bounds all targets of the capture, 0: no bound. Returns how many were added;
+ * SKEIN_NOT_FOUND, SKEIN_NO_MEMORY. */
 int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
-                       const struct selector *selector, uint64_t agent, uint64_t max_targets);
+                       const struct selector *selector, bool same_host, uint64_t max_targets);
 /* From now on `from`, known or not, stands for `into`: its targets move there, and what agents say
  * of it later counts for `into`. Durable with the next save, before anything that came after it is
  * acknowledged. The window of `into` stays. SKEIN_OK, also where it is done already;

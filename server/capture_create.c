@@ -173,16 +173,17 @@ static int compare_processes(const void *a, const void *b)
     return memcmp((*x)->uid.bytes, (*y)->uid.bytes, sizeof(*x)->uid.bytes);
 }
 
-/* Processes that match and are not gone, of `agent` or (0) of any, by id: of too many the same ones
- * are taken each time. SKEIN_OK, SKEIN_NO_MEMORY; items are the caller's. */
-static int choose(struct capture_engine *e, const struct selector *selector, uint64_t agent,
+/* Processes that match and are not gone, by id: of too many the same ones are taken each time.
+ * beside: on hosts of its targets alone; NULL: on any. SKEIN_OK, SKEIN_NO_MEMORY; items are the
+ * caller's. */
+static int choose(struct capture_engine *e, const struct selector *selector, struct capture *beside,
                   struct choice *out)
 {
     size_t at = 0;
     *out = (struct choice){NULL, 0, 0};
     for (struct fleet_process *p; (p = fleet_process_next(e->fleet, &at)) != NULL;) {
-        if ((agent != 0 && p->agent != agent) || fleet_process_status(e->fleet, p) == FLEET_GONE ||
-            !fleet_process_match(selector, p))
+        if ((beside != NULL && capture_targets_at(beside, p->agent) == NULL) ||
+            fleet_process_status(e->fleet, p) == FLEET_GONE || !fleet_process_match(selector, p))
             continue;
         if (out->count == out->cap) {
             size_t cap = out->cap * 2 + 16;
@@ -224,7 +225,7 @@ static int add_chosen(struct capture_engine *e, struct capture *c,
                       const struct capture_request *request)
 {
     struct choice choice;
-    int status = choose(e, request->selector, 0, &choice);
+    int status = choose(e, request->selector, NULL, &choice);
     uint64_t least = request->min_targets > 0 ? request->min_targets : 1;
     size_t limit = choice.count;
     if (request->matched != NULL)
@@ -354,14 +355,14 @@ int capture_create(struct capture_engine *e, const struct capture_request *reque
 /* ---- extend ---- */
 
 int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
-                       const struct selector *selector, uint64_t agent, uint64_t max_targets)
+                       const struct selector *selector, bool same_host, uint64_t max_targets)
 {
     struct choice choice;
     int64_t added = 0;
     struct capture *c = capture_find(e, id);
     if (c == NULL)
         return SKEIN_NOT_FOUND;
-    int status = choose(e, selector, agent, &choice);
+    int status = choose(e, selector, same_host ? c : NULL, &choice);
     for (size_t i = 0; i < choice.count && status == SKEIN_OK; i++) {
         if (max_targets > 0 && c->target_count >= max_targets)
             break;

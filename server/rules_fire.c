@@ -14,9 +14,9 @@
 #include "log.h"
 #include "ruleset_int.h"
 
-#define HOSTS_MAX    256 /* whose processes a firing of several hosts may add */
-#define SELECTOR_MAX 4096
-#define VALUE_BYTES  256
+#define SELECTORS_MAX 100 /* of one firing: each is a look at the whole fleet under the lock */
+#define SELECTOR_MAX  4096
+#define VALUE_BYTES   256
 
 static const char value_bytes[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
@@ -38,17 +38,17 @@ bool rule_uid_is_group(const struct process_uid *uid)
 /* ---- neighbours ---- */
 
 static void extend(struct rules *r, const struct rule *rule, const struct capture_id *capture,
-                   const struct selector *selector, uint64_t agent)
+                   const struct selector *selector, bool same_host)
 {
-    int64_t added = capture_extend(r->captures, capture, selector, agent, rule->max_targets);
+    int64_t added = capture_extend(r->captures, capture, selector, same_host, rule->max_targets);
     if (added < 0)
-        log_error("rules", "neighbours could not be added", "rule", rule->name, "error",
+        log_error("rules", "processes could not be added", "rule", rule->name, "error",
                   skein_status_text((int)added), NULL);
 }
 
-/* Adds the neighbours of what fired: agents are the hosts on which it did. */
+/* Adds the neighbours of what fired, which are its targets so far. */
 static void add_neighbours(struct rules *r, const struct rule *rule,
-                           const struct capture_id *capture, const uint64_t *agents, size_t count)
+                           const struct capture_id *capture)
 {
     struct selector *selector = NULL;
     char error[160];
@@ -57,10 +57,7 @@ static void add_neighbours(struct rules *r, const struct rule *rule,
     if (selector_new(rule->include != NULL ? rule->include : "", &selector, error, sizeof error) !=
         SKEIN_OK)
         return; /* no memory: rule_check has read it */
-    if (!rule->same_host)
-        extend(r, rule, capture, selector, 0);
-    for (size_t i = 0; rule->same_host && i < count; i++)
-        extend(r, rule, capture, selector, agents[i]);
+    extend(r, rule, capture, selector, rule->same_host);
     selector_free(&selector);
 }
 
@@ -86,7 +83,7 @@ static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
     if (merged && capture_merge(r->captures, &fired->capture, &into) != SKEIN_OK)
         merged = false;
     if (!merged) {
-        add_neighbours(r, rule, &fired->capture, &agent->id, 1);
+        add_neighbours(r, rule, &fired->capture);
         into = fired->capture;
     }
     status = rule_note_fired(r, rule, p, fired->at_ns, merged, &into, fired->reason);
@@ -117,27 +114,13 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct cont
 
 /* ---- firings of the collector ---- */
 
-/* Hosts of the processes that match, each once, at most HOSTS_MAX. */
-static size_t hosts_of(struct rules *r, const struct selector *selector, uint64_t *agents)
-{
-    size_t count = 0, at = 0;
-    for (struct fleet_process *p; (p = fleet_process_next(r->fleet, &at)) != NULL;) {
-        size_t i = 0;
-        if (fleet_process_status(r->fleet, p) != FLEET_LIVE || !fleet_process_match(selector, p))
-            continue;
-        while (i < count && agents[i] != p->agent)
-            i++;
-        if (i == count && count < HOSTS_MAX)
-            agents[count++] = p->agent;
-    }
-    return count;
-}
-
 struct firing {
     const char *trigger, *reason;
     uint64_t at_ns;
     char **selectors; /* the first that matches begins the capture, the others add to it */
     size_t count;
+    bool more;                    /* there are more selectors than are looked at */
+    char without[RULE_WHY_BYTES]; /* why an alert, the last such one, gave no selector */
 };
 
 /* Begins the capture, in memory: it is saved with its neighbours, the cooldown and the notice, so
@@ -145,7 +128,6 @@ struct firing {
 static int begin(struct rules *r, const struct rule *rule, const struct firing *f,
                  struct capture_id *id)
 {
-    uint64_t agents[HOSTS_MAX];
     char error[160];
     int status = SKEIN_NOT_FOUND;
     for (size_t i = 0; i < f->count; i++) {
@@ -168,13 +150,13 @@ static int begin(struct rules *r, const struct rule *rule, const struct firing *
         if (status == SKEIN_NOT_FOUND)
             status = capture_create_locked(r->captures, &q, id, NULL);
         else if (status == SKEIN_OK)
-            extend(r, rule, id, selector, 0);
-        if (status == SKEIN_OK)
-            add_neighbours(r, rule, id, agents, hosts_of(r, selector, agents));
+            extend(r, rule, id, selector, false);
         selector_free(&selector);
         if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
             return status;
     }
+    if (status == SKEIN_OK)
+        add_neighbours(r, rule, id);
     return status;
 }
 
@@ -192,8 +174,10 @@ static int fire(struct rules *r, struct rule *rule, const struct firing *f,
     else if (!rule_held(r, rule, p, now_ns, false, why))
         status = begin(r, rule, f, id);
     if (status == SKEIN_NOT_FOUND) {
-        snprintf(why, RULE_WHY_BYTES, "no live process matches %.160s",
-                 f->count > 0 ? f->selectors[0] : rule->selector);
+        if (f->count > 0)
+            snprintf(why, RULE_WHY_BYTES, "no live process matches %.160s", f->selectors[0]);
+        else
+            memcpy(why, f->without, RULE_WHY_BYTES);
         status = SKEIN_REFUSED;
     }
     if (status == SKEIN_FULL) {
@@ -228,7 +212,8 @@ void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
         return;
     rule->slot = slot;
     struct process_uid group = rule_group_uid("");
-    struct firing f = {"schedule", "schedule", 0, &selector, 1};
+    struct firing f = {
+        .trigger = "schedule", .reason = "schedule", .selectors = &selector, .count = 1};
     int status = fire(r, rule, &f, &group, &id, why);
     if (status != SKEIN_OK && status != SKEIN_REFUSED)
         log_error("rules", "a scheduled capture could not begin", "rule", rule->name, "error",
@@ -248,9 +233,22 @@ static bool append(char *text, const char *more)
     return true;
 }
 
+/* What a selector can say of an alert's label. "web-1:9100" counts as "web-1": an instance is a
+ * host to us. False where no process can have it. */
+static bool label_value(const char *full, char value[VALUE_BYTES])
+{
+    if (strlen(full) >= VALUE_BYTES)
+        return false;
+    snprintf(value, VALUE_BYTES, "%s", full);
+    char *colon = strrchr(value, ':');
+    if (colon != NULL && strspn(colon + 1, "0123456789") == strlen(colon + 1))
+        *colon = '\0';
+    return value[0] != '\0' && strspn(value, value_bytes) == strlen(value);
+}
+
 /* Narrows text by what the alert says. False where the alert lacks a label, or has a value that no
- * process can have. "web-1:9100" counts as "web-1": an instance is a host to us. */
-static bool narrow(char *text, const cJSON *labels, const cJSON *alert)
+ * process can have: why says which. */
+static bool narrow(char *text, const cJSON *labels, const cJSON *alert, char why[RULE_WHY_BYTES])
 {
     const cJSON *map, *of = cJSON_GetObjectItemCaseSensitive(alert, "labels");
     cJSON_ArrayForEach(map, labels)
@@ -258,17 +256,18 @@ static bool narrow(char *text, const cJSON *labels, const cJSON *alert)
         char value[VALUE_BYTES], term[VALUE_BYTES + 80];
         const char *full =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(of, map->valuestring));
-        if (full == NULL || strlen(full) >= sizeof value)
+        if (full == NULL || !label_value(full, value)) {
+            snprintf(why, RULE_WHY_BYTES, "%s label %.63s",
+                     full == NULL ? "an alert has no"
+                                  : "no process can have the value of an alert's",
+                     map->valuestring);
             return false;
-        snprintf(value, sizeof value, "%s", full);
-        char *colon = strrchr(value, ':');
-        if (colon != NULL && strspn(colon + 1, "0123456789") == strlen(colon + 1))
-            *colon = '\0';
-        if (value[0] == '\0' || strspn(value, value_bytes) != strlen(value))
-            return false;
+        }
         snprintf(term, sizeof term, "%s=%s", map->string, value);
-        if (!append(text, term))
+        if (!append(text, term)) {
+            snprintf(why, RULE_WHY_BYTES, "an alert's labels are too long for a selector");
             return false;
+        }
     }
     return true;
 }
@@ -279,27 +278,30 @@ static bool alert_is_firing(const cJSON *alert)
     return status == NULL || strcmp(status, "firing") == 0;
 }
 
-/* The selectors of a trigger: one, or one for each alert that fires, each text once. */
+/* The selectors of a trigger: one, or one for each alert that fires, each text once, up to
+ * SELECTORS_MAX. */
 static int selectors_of(const struct rule *rule, const struct rules_trigger *t, struct firing *f)
 {
     const cJSON *labels = cJSON_GetObjectItemCaseSensitive(rule->webhook, "labels"), *alert;
     size_t alerts = t->alerts != NULL ? (size_t)cJSON_GetArraySize(t->alerts) : 1;
     char text[SELECTOR_MAX] = "";
-    f->selectors = calloc(alerts + 1, sizeof *f->selectors);
+    snprintf(f->without, sizeof f->without, "no alert fires");
+    f->selectors = calloc(SELECTORS_MAX, sizeof *f->selectors);
     if (f->selectors == NULL)
         return SKEIN_NO_MEMORY;
     if (!append(text, rule->selector) || !append(text, t->selector))
         return SKEIN_INVALID;
     size_t base = strlen(text);
     alert = t->alerts != NULL ? t->alerts->child : NULL;
-    for (size_t i = 0; i < alerts; i++, alert = alert != NULL ? alert->next : NULL) {
+    for (size_t i = 0; i < alerts && !f->more; i++, alert = alert != NULL ? alert->next : NULL) {
         size_t same = 0;
         text[base] = '\0';
-        if (alert != NULL && (!alert_is_firing(alert) || !narrow(text, labels, alert)))
+        if (alert != NULL && (!alert_is_firing(alert) || !narrow(text, labels, alert, f->without)))
             continue;
         while (same < f->count && strcmp(f->selectors[same], text) != 0)
             same++;
-        if (same < f->count)
+        f->more = same == SELECTORS_MAX;
+        if (same < f->count || f->more)
             continue;
         f->selectors[f->count] = strdup(text);
         if (f->selectors[f->count++] == NULL)
@@ -324,7 +326,7 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
                           char why[RULE_WHY_BYTES])
 {
     struct process_uid group = rule_group_uid(t->group);
-    struct firing f = {"webhook", t->reason, t->at_ns, NULL, 0};
+    struct firing f = {.trigger = "webhook", .reason = t->reason, .at_ns = t->at_ns};
     if (is_repeat(rule, &group, capture)) {
         *result = RULES_REPEATED;
         return SKEIN_OK;
@@ -332,6 +334,12 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
     int status = selectors_of(rule, t, &f);
     if (status == SKEIN_OK)
         status = fire(r, rule, &f, &group, capture, why);
+    if (status == SKEIN_OK && f.more)
+        snprintf(
+            why, RULE_WHY_BYTES,
+            "the alerts name more than %d different processes or groups; only the first %d are "
+            "captured",
+            SELECTORS_MAX, SELECTORS_MAX);
     if (status == SKEIN_INVALID)
         snprintf(why, RULE_WHY_BYTES, "the selectors together are too long or do not parse");
     for (size_t i = 0; f.selectors != NULL && i < f.count; i++)

@@ -432,7 +432,7 @@ START_TEST(confined_token_captures_its_own_and_changes_what_is_all_its_own)
     /* A neighbour of another tenant makes it everybody's. */
     ck_assert_int_eq(selector_new("service=bankzeta", &others, error, sizeof error), SKEIN_OK);
     fleet_lock(t.f.collector.fleet);
-    ck_assert_int_eq(capture_extend(t.f.collector.captures, &id, others, 0, 0), 1);
+    ck_assert_int_eq(capture_extend(t.f.collector.captures, &id, others, false, 0), 1);
     fleet_unlock(t.f.collector.fleet);
     selector_free(&others);
     cJSON_Delete(ask(&t, "PATCH", path, "{\"pin\":false}", 403));

@@ -47,11 +47,11 @@ static int begin(struct fixture *f, const char *selector_text, uint64_t min, uin
 }
 
 static int64_t extend(struct fixture *f, const struct capture_id *id, const char *selector_text,
-                      uint64_t agent, uint64_t max)
+                      bool same_host, uint64_t max)
 {
     struct selector *selector = selector_of(selector_text);
     fleet_lock(f->collector.fleet);
-    int64_t added = capture_extend(f->collector.captures, id, selector, agent, max);
+    int64_t added = capture_extend(f->collector.captures, id, selector, same_host, max);
     fleet_unlock(f->collector.fleet);
     selector_free(&selector);
     return added;
@@ -130,8 +130,7 @@ START_TEST(extending_sends_the_same_window_to_those_that_are_new)
     wire_agent_processes(&f.agent, 1, 3, "shop");
     ck_assert_int_eq(begin(&f, "service=shop", 0, 1, &id, path), SKEIN_OK);
     take_command(&f, "capture", 1);
-    ck_assert_int_eq(extend(&f, &id, "service=shop", f.agent.id + 1, 0), 0);
-    ck_assert_int_eq(extend(&f, &id, "service=shop", f.agent.id, 2), 1);
+    ck_assert_int_eq(extend(&f, &id, "service=shop", false, 2), 1);
     cJSON *command = wire_agent_command(&f.agent, "capture", (int)support_deadline_ms());
     ck_assert_ptr_nonnull(command);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(command, "processes")), 2);
@@ -139,9 +138,28 @@ START_TEST(extending_sends_the_same_window_to_those_that_are_new)
     wire_agent_ack(&f.agent, command, NULL);
     cJSON_Delete(command);
     ck_assert_int_eq(targets_of(&f, path), 2);
-    ck_assert_int_eq(extend(&f, &id, "service=shop", 0, 2), 0);
+    ck_assert_int_eq(extend(&f, &id, "service=shop", false, 2), 0);
     struct capture_id unknown = capture_id_new();
-    ck_assert_int_eq(extend(&f, &unknown, "service=shop", 0, 0), SKEIN_NOT_FOUND);
+    ck_assert_int_eq(extend(&f, &unknown, "service=shop", false, 0), SKEIN_NOT_FOUND);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(extending_to_the_same_hosts_leaves_others_out)
+{
+    struct fixture f;
+    struct wire_agent other;
+    struct capture_id id;
+    char path[96];
+    fixture_start(&f);
+    wire_agent_open(&other, 8, "host-b", f.control_port, f.data_port);
+    cJSON_Delete(wire_agent_hello(&other));
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    wire_agent_processes(&other, 50, 1, "shop");
+    ck_assert_int_eq(begin(&f, "service=shop", 0, 1, &id, path), SKEIN_OK);
+    ck_assert_int_eq(extend(&f, &id, "service=shop", true, 0), 1);
+    ck_assert_int_eq(extend(&f, &id, "service=shop", false, 0), 1);
+    wire_agent_close(&other);
     fixture_stop(&f);
 }
 END_TEST
@@ -157,7 +175,7 @@ START_TEST(extended_capture_of_an_agent_is_sent_again_when_it_returns)
     id_parse(text, id.bytes);
     snprintf(path, sizeof path, "/api/v1/captures/%s", text);
     report(&f, wire_fired(&f.agent, text, 1, NULL, clock_realtime_ns()));
-    ck_assert_int_eq(extend(&f, &id, "service=shop", 0, 0), 2);
+    ck_assert_int_eq(extend(&f, &id, "service=shop", false, 0), 2);
     take_command(&f, "capture", 2);
     fixture_restart(&f);
     cJSON_Delete(wire_agent_hello(&f.agent));
@@ -179,7 +197,7 @@ START_TEST(ended_capture_runs_again_when_it_is_extended)
     id_text(id.bytes, text);
     report(&f, wire_target(&f.agent, text, 1, "nothing", 0, 0));
     wait_for_text(&f, path, "status", "incomplete");
-    ck_assert_int_eq(extend(&f, &id, "service=shop", 0, 0), 2);
+    ck_assert_int_eq(extend(&f, &id, "service=shop", false, 0), 2);
     wait_for_text(&f, path, "status", "running");
     report(&f, wire_target(&f.agent, text, 2, "nothing", 0, 0));
     report(&f, wire_target(&f.agent, text, 3, "nothing", 0, 0));
@@ -280,6 +298,7 @@ int main(void)
 {
     return suite_run(suite_of("capture_merge", bounds_on_targets_hold_when_a_capture_begins,
                               extending_sends_the_same_window_to_those_that_are_new,
+                              extending_to_the_same_hosts_leaves_others_out,
                               extended_capture_of_an_agent_is_sent_again_when_it_returns,
                               ended_capture_runs_again_when_it_is_extended,
                               merged_capture_takes_what_comes_under_the_old_id,

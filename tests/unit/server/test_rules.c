@@ -380,72 +380,6 @@ START_TEST(neighbours_get_the_same_window)
 }
 END_TEST
 
-#define ALERT(status, instance)                                                                            \
-    "{\"receiver\":\"skein\",\"version\":\"4\",\"groupKey\":\"{}:{x}\",\"status\":\"" status               \
-    "\",\"truncatedAlerts\":0,\"commonLabels\":{\"alertname\":\"Slow\"},\"alerts\":[{\"status\":\"" status \
-    "\",\"labels\":{\"instance\":\"" instance "\"},\"fingerprint\":\"1a\"}]}"
-
-START_TEST(webhook_captures_what_the_alert_names)
-{
-    struct fixture f;
-    fixture_start(&f);
-    wire_agent_processes(&f.agent, 1, 3, "shop");
-    cJSON_Delete(call_json(&f, "PUT", PATH,
-                           "{\"selector\":\"service=shop\",\"when\":{\"webhook\":{\"labels\":{"
-                           "\"pid\":\"instance\"}}},\"retain\":{\"pin\":true}}",
-                           201));
-    cJSON *json =
-        call_json(&f, "POST", "/api/v1/triggers/ping", ALERT("resolved", "102:9100"), 200);
-    ck_assert_str_eq(text_at(json, "result"), "held");
-    cJSON_Delete(json);
-    json = call_json(&f, "POST", "/api/v1/triggers/ping", ALERT("firing", "102:9100"), 202);
-    char capture[ID_TEXT_BYTES], path[96];
-    snprintf(capture, sizeof capture, "%s", text_at(json, "capture"));
-    cJSON_Delete(json);
-    fixture_restart(&f);
-    json = call_json(&f, "POST", "/api/v1/triggers/ping", ALERT("firing", "102:9100"), 200);
-    ck_assert_str_eq(text_at(json, "result"), "repeated");
-    ck_assert_str_eq(text_at(json, "capture"), capture);
-    cJSON_Delete(json);
-    snprintf(path, sizeof path, "/api/v1/captures/%s", capture);
-    json = call_json(&f, "GET", path, NULL, 200);
-    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 1);
-    ck_assert_double_eq(number_at(json, "targets.0.pid"), 102);
-    ck_assert_str_eq(text_at(json, "trigger.type"), "webhook");
-    ck_assert_str_eq(text_at(json, "trigger.rule"), "ping");
-    ck_assert_str_eq(text_at(json, "trigger.reason"), "alert Slow");
-    cJSON_Delete(json);
-    fixture_stop(&f);
-}
-END_TEST
-
-START_TEST(plain_trigger_says_why_nothing_fires)
-{
-    struct fixture f;
-    fixture_start(&f);
-    cJSON_Delete(call_json(&f, "PUT", PATH,
-                           "{\"selector\":\"service=shop\",\"when\":{\"webhook\":{}}}", 201));
-    cJSON *json = call_json(&f, "POST", "/api/v1/triggers/ping", "{}", 200);
-    ck_assert_str_eq(text_at(json, "result"), "held");
-    ck_assert_ptr_nonnull(strstr(text_at(json, "why"), "no live process matches"));
-    cJSON_Delete(json);
-    wire_agent_processes(&f.agent, 1, 3, "shop");
-    json = call_json(&f, "POST", "/api/v1/triggers/ping",
-                     "{\"reason\":\"deploy\",\"selector\":\"pid=103\"}", 202);
-    ck_assert_str_eq(text_at(json, "result"), "fired");
-    cJSON_Delete(json);
-    json = call_json(&f, "GET", PATH, NULL, 200);
-    ck_assert_str_eq(text_at(json, "state.last_fired_why"), "deploy");
-    ck_assert_ptr_nonnull(strstr(text_at(json, "state.last_not_fired_why"), "matches"));
-    cJSON_Delete(json);
-    expect_problem(&f, "POST", "/api/v1/triggers/nope", "{}", 404, NULL);
-    expect_problem(&f, "POST", "/api/v1/triggers/ping", "{\"at\":\"x\"}", 422, "at");
-    expect_problem(&f, "POST", "/api/v1/triggers/ping", "{\"selector\":\"a in\"}", 422, "selector");
-    expect_problem(&f, "POST", "/api/v1/triggers/ping", "{\"groupKey\":\"a\"}", 422, "version");
-    fixture_stop(&f);
-}
-END_TEST
-
 START_TEST(schedule_fires_by_itself)
 {
     struct fixture f;
@@ -558,7 +492,6 @@ int main(void)
         history_tells_what_a_rule_did_and_why, dry_run_tells_who_matches,
         stored_bytes_hold_firings_back, captures_of_agents_are_kept_as_the_rule_says,
         overlapping_firings_become_one_capture, neighbours_get_the_same_window,
-        watchers_hear_of_firings, webhook_captures_what_the_alert_names,
-        plain_trigger_says_why_nothing_fires, schedule_fires_by_itself,
-        set_that_fits_no_message_is_refused, NULL));
+        watchers_hear_of_firings, schedule_fires_by_itself, set_that_fits_no_message_is_refused,
+        NULL));
 }

@@ -32,6 +32,7 @@ skein_test(unit/server/test_http_request.c LINK skein_test_collector LABELS tsan
 skein_test(unit/server/test_api_loss.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_events.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_rules.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_triggers.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_notify.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_policies.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_policy_check.c LINK skein_server_core skein_test_support)
