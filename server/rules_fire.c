@@ -286,6 +286,7 @@ static int selectors_of(const struct rule *rule, const struct rules_trigger *t, 
     size_t alerts = t->alerts != NULL ? (size_t)cJSON_GetArraySize(t->alerts) : 1;
     char text[SELECTOR_MAX] = "";
     snprintf(f->without, sizeof f->without, "no alert fires");
+    f->count = 0;
     f->selectors = calloc(SELECTORS_MAX, sizeof *f->selectors);
     if (f->selectors == NULL)
         return SKEIN_NO_MEMORY;

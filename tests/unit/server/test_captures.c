@@ -482,8 +482,7 @@ int main(void)
         firing_names_a_process_that_no_list_ever_held,
         stop_tells_the_agent_and_the_capture_ends_stopped, capture_is_deleted_once_by_however_many,
         stopped_window_claims_no_time_that_was_still_to_come, deleted_capture_does_not_come_back,
-        nothing_is_shared_with_what_was_deleted,
-        running_capture_goes_on_after_a_restart,
+        nothing_is_shared_with_what_was_deleted, running_capture_goes_on_after_a_restart,
         a_partition_is_kept_out_of_a_capture_without_its_process,
         what_an_agent_sends_before_it_says_why_becomes_its_captures, NULL));
 }
