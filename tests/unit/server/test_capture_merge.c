@@ -247,7 +247,7 @@ START_TEST(merging_a_known_capture_moves_its_targets_and_deleting_deletes_both)
 {
     struct fixture f;
     struct capture_id into, from;
-    char path[96], text[ID_TEXT_BYTES];
+    char path[96], old_path[96], text[ID_TEXT_BYTES];
     const char *old = "01a1000000000000000000000000abcd";
     fixture_start(&f);
     wire_agent_processes(&f.agent, 1, 3, "shop");
@@ -257,6 +257,8 @@ START_TEST(merging_a_known_capture_moves_its_targets_and_deleting_deletes_both)
     report(&f, wire_fired(&f.agent, old, 1, NULL, clock_realtime_ns()));
     report(&f, wire_target(&f.agent, old, 1, "uploading", 1, 1));
     ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, old, 0), WIRE_STORED);
+    snprintf(old_path, sizeof old_path, "/api/v1/captures/%s", old);
+    wait_for_text(&f, old_path, "status", "complete");
     ck_assert_int_eq(merge(&f, &from, &into), SKEIN_OK);
     cJSON *json = call_json(&f, "GET", path, NULL, 200);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 2);
