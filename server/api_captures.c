@@ -11,6 +11,7 @@
 #include "api_handlers.h"
 #include "catalog_capture.h"
 #include "json.h"
+#include "ledger.h"
 #include "process_labels.h"
 #include "trace_stream.h"
 
@@ -61,41 +62,73 @@ static int take_listed(void *context, const struct catalog_capture *row)
     return 0;
 }
 
-struct capture_match {
-    const struct selector *selector;
+/* What a listing asks of a capture's targets. Rows alone are looked at: a listing loads no capture,
+ * and waits for nobody. */
+struct look {
+    const struct selector *selector; /* the listing's */
+    const struct selector *within;   /* what the asker is confined to; NULL: nothing */
     bool matched;
+    cJSON *counts; /* of targets within, and their ledger; where the asker is confined */
+    struct ledger ledger;
 };
 
-static int match_target(void *context, const struct catalog_target *t)
+static int look_at(void *context, const struct catalog_target *t)
 {
-    struct capture_match *m = context;
+    struct look *look = context;
     struct process_labels labels = {t->service, t->host, t->exe,
                                     t->labels,  t->pid,  t->process.bytes};
-    m->matched = process_labels_match(m->selector, &labels);
-    return m->matched;
+    look->matched = look->matched || process_labels_match(look->selector, &labels);
+    if (look->within == NULL)
+        return look->matched;
+    if (process_labels_match(look->within, &labels)) {
+        cJSON *count = cJSON_GetObjectItemCaseSensitive(look->counts, t->status);
+        if (count == NULL)
+            cJSON_AddNumberToObject(look->counts, t->status, 1);
+        else
+            cJSON_SetNumberValue(count, count->valuedouble + 1);
+        ledger_parse(&look->ledger, t->ledger);
+    }
+    return 0;
 }
 
-/* Whether one of the capture's targets matches. */
-static bool capture_matches(struct collector *c, const struct selector *selector,
-                            const struct capture_id *id)
+/* Of a listing what capture_json shows who is confined; the rest tells of all targets. Takes all.
+ */
+static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
 {
-    struct capture_match m = {.selector = selector};
-    if (selector == NULL)
-        return true;
-    catalog_targets(c->catalog, id, match_target, &m);
-    return m.matched;
+    static const char *const shown[] = {"capture",  "kind",     "status", "at",
+                                        "pre_ms",   "post_ms",  "window", "created",
+                                        "deadline", "finished", "expires"};
+    cJSON *json = cJSON_CreateObject();
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(listing, shown[i]);
+        if (member != NULL)
+            cJSON_AddItemToObject(json, shown[i], member);
+    }
+    cJSON_AddItemToObject(json, "target_counts", counts);
+    cJSON_AddItemToObject(json, "ledger", ledger);
+    cJSON_Delete(listing);
+    return json;
 }
 
-/* The capture as its listing has it, or what a confined principal may see of it. NULL where it is
- * gone meanwhile. */
+/* The capture as its listing has it, or what a confined asker may see of it; NULL where no target
+ * matches the selector, NULL for all. */
 static cJSON *listing_json(struct collector *c, const struct http_exchange *x,
-                           const struct listed *l)
+                           const struct selector *selector, const struct listed *l)
 {
-    cJSON *json;
+    struct look look = {.selector = selector, .within = http_principal(x)->selector};
     char error[64];
-    if (http_principal(x)->selector == NULL)
-        return json_parse(l->listing, strlen(l->listing), error, sizeof error);
-    capture_get(c->captures, &l->id, http_principal(x)->selector, false, &json);
+    if (look.within != NULL)
+        look.counts = cJSON_CreateObject();
+    if (selector != NULL)
+        catalog_targets(c->catalog, &l->id, look_at, &look);
+    cJSON *json = NULL;
+    if (selector == NULL || look.matched)
+        json = json_parse(l->listing, strlen(l->listing), error, sizeof error);
+    if (json != NULL && look.within != NULL)
+        json = within_json(json, look.counts, ledger_json(&look.ledger));
+    else
+        cJSON_Delete(look.counts);
+    ledger_fini(&look.ledger);
     return json;
 }
 
@@ -126,10 +159,7 @@ static int list_captures(struct collector *c, struct http_exchange *x,
                 q->before = true;
                 q->before_created_ns = l->created_ns;
                 q->before_id = l->id;
-                if (capture_matches(c, selector, &l->id)) {
-                    cJSON_AddItemToArray(items, listing_json(c, x, l));
-                    found++;
-                }
+                found += cJSON_AddItemToArray(items, listing_json(c, x, selector, l)) != 0;
             } else {
                 *more = true;
             }
@@ -196,7 +226,7 @@ void api_captures_get(void *context, struct http_exchange *x)
     cJSON *json;
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
         return;
-    if (capture_get(c->captures, &id, http_principal(x)->selector, true, &json) == SKEIN_OK)
+    if (capture_get(c->captures, &id, http_principal(x)->selector, &json) == SKEIN_OK)
         http_reply_json(x, 200, json);
     else
         api_no_capture(x);

@@ -104,11 +104,11 @@ static bool seen(const struct capture *c, const struct selector *within)
 }
 
 int capture_get(struct capture_engine *e, const struct capture_id *id,
-                const struct selector *within, bool with_targets, cJSON **out)
+                const struct selector *within, cJSON **out)
 {
     fleet_lock(e->fleet);
     const struct capture *c = capture_find(e, id);
-    *out = seen(c, within) ? capture_json(c, within, with_targets) : NULL;
+    *out = seen(c, within) ? capture_json(c, within, true) : NULL;
     fleet_unlock(e->fleet);
     return *out != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
 }

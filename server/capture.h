@@ -95,7 +95,7 @@ int capture_create(struct capture_engine *e, const struct capture_request *reque
 
 /* SKEIN_OK, SKEIN_NOT_FOUND */
 int capture_get(struct capture_engine *e, const struct capture_id *id,
-                const struct selector *within, bool with_targets, cJSON **out);
+                const struct selector *within, cJSON **out);
 /* Makes *id that of the capture that it was merged into. */
 bool capture_exists(struct capture_engine *e, struct capture_id *id, const struct selector *within);
 

@@ -327,7 +327,9 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
                           char why[RULE_WHY_BYTES])
 {
     struct process_uid group = rule_group_uid(t->group);
-    struct firing f = {.trigger = "webhook", .reason = t->reason, .at_ns = t->at_ns};
+    struct firing f = {.trigger = "webhook",
+                       .reason = t->reason[0] != '\0' ? t->reason : "webhook",
+                       .at_ns = t->at_ns};
     if (is_repeat(rule, &group, capture)) {
         *result = RULES_REPEATED;
         return SKEIN_OK;

@@ -447,6 +447,20 @@ START_TEST(confined_token_captures_its_own_and_changes_what_is_all_its_own)
 }
 END_TEST
 
+START_TEST(confined_listing_waits_for_nobody)
+{
+    struct tenants t;
+    tenants_start(&t);
+    fleet_lock(t.f.collector.fleet);
+    cJSON *json = ask(&t, "GET", "/api/v1/captures", NULL, 200);
+    fleet_unlock(t.f.collector.fleet);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 2);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items.0.target_counts")), 1);
+    cJSON_Delete(json);
+    tenants_stop(&t);
+}
+END_TEST
+
 /* The confined token sees all of the capture's targets, as who is not confined does. */
 static void expect_whole(struct tenants *t, const char *capture, const char *stands_for)
 {
@@ -454,7 +468,7 @@ static void expect_whole(struct tenants *t, const char *capture, const char *sta
     struct capture_id id;
     cJSON *all;
     id_parse(capture, id.bytes);
-    ck_assert_int_eq(capture_get(t->f.collector.captures, &id, NULL, true, &all), SKEIN_OK);
+    ck_assert_int_eq(capture_get(t->f.collector.captures, &id, NULL, &all), SKEIN_OK);
     snprintf(path, sizeof path, "/api/v1/captures/%s", capture);
     cJSON *own = ask(t, "GET", path, NULL, 200);
     static const char *const same[] = {"targets", "target_counts", "ledger", "window"};
@@ -463,6 +477,14 @@ static void expect_whole(struct tenants *t, const char *capture, const char *sta
                       same[i]);
     ck_assert_str_eq(text_at(own, "capture"), stands_for);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(own, "targets")), 2);
+    /* A listing shows the same but for the targets. */
+    cJSON *list = ask(t, "GET", "/api/v1/captures", NULL, 200), *listed;
+    cJSON_DeleteItemFromObject(own, "targets");
+    unsigned found = 0;
+    cJSON_ArrayForEach(listed, at_path(list, "items")) found +=
+        cJSON_Compare(listed, own, true) ? 1 : 0;
+    ck_assert_uint_eq(found, 1);
+    cJSON_Delete(list);
     cJSON_Delete(all);
     cJSON_Delete(own);
 }
@@ -553,6 +575,6 @@ int main(void)
         downloads_are_in_the_audit_log_where_bytes_are_sent,
         confined_token_sees_nothing_of_another_tenant_on_any_route, confined_token_sees_its_own,
         confined_token_captures_its_own_and_changes_what_is_all_its_own,
-        confined_token_sees_each_target_of_a_merged_capture_once,
+        confined_token_sees_each_target_of_a_merged_capture_once, confined_listing_waits_for_nobody,
         confined_token_downloads_its_own_of_captures_and_partitions_that_it_shares, NULL));
 }

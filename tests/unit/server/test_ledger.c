@@ -226,7 +226,7 @@ static void check(struct world *w, const struct model *m)
     cJSON *json;
     if (!m->known)
         return;
-    ck_assert_int_eq(capture_get(w->engine, &m->id, NULL, true, &json), SKEIN_OK);
+    ck_assert_int_eq(capture_get(w->engine, &m->id, NULL, &json), SKEIN_OK);
     const cJSON *target = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "targets"), 0);
     const cJSON *ledger = cJSON_GetObjectItem(target, "ledger");
     const cJSON *reasons = cJSON_GetObjectItem(ledger, "reasons");

@@ -141,6 +141,12 @@ START_TEST(plain_trigger_says_why_nothing_fires)
     ck_assert_str_eq(text_at(json, "state.last_fired_why"), "deploy");
     ck_assert_ptr_nonnull(strstr(text_at(json, "state.last_not_fired_why"), "matches"));
     cJSON_Delete(json);
+    cJSON_Delete(call_json(&f, "PUT", "/api/v1/rules/bare",
+                           "{\"selector\":\"service=shop\",\"when\":{\"webhook\":{}}}", 201));
+    cJSON_Delete(call_json(&f, "POST", "/api/v1/triggers/bare", "{}", 202));
+    json = call_json(&f, "GET", "/api/v1/rules/bare", NULL, 200);
+    ck_assert_str_eq(text_at(json, "state.last_fired_why"), "webhook");
+    cJSON_Delete(json);
     expect_problem(&f, "POST", "/api/v1/triggers/nope", "{}", 404, NULL);
     expect_problem(&f, "POST", "/api/v1/triggers/ping", "{\"at\":\"x\"}", 422, "at");
     expect_problem(&f, "POST", "/api/v1/triggers/ping", "{\"selector\":\"a in\"}", 422, "selector");
