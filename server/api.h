@@ -76,6 +76,11 @@ void api_invalid(struct http_exchange *x, const char *error);
 /* 503 or 500 for a failure that is not the client's. */
 void api_failed(struct http_exchange *x, int status, const char *what);
 
+/* Takes one of the places of what may take long, so that it does not take all threads; false after
+ * a 503. `running` is atomic, `what` is for "4 sums run already". */
+bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, const char *what);
+void api_leave(uint64_t *running);
+
 void api_add_time(cJSON *to, const char *key, uint64_t ns);
 void api_add_id(cJSON *to, const char *key, const uint8_t id[16]);
 void api_add_labels(cJSON *to, const char *key, const char *labels); /* "k=v,…" as an object */

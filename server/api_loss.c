@@ -9,9 +9,13 @@
 #include "api.h"
 #include "api_handlers.h"
 #include "catalog_loss.h"
+#include "clock.h"
 #include "json.h"
 #include "ledger.h"
 #include "process_labels.h"
+
+#define SUMS_AT_ONCE 4
+#define SUM_S        15 /* one may take so long */
 
 /* ---- one process ---- */
 
@@ -127,8 +131,7 @@ enum loss_by { BY_PROCESS, BY_SERVICE, BY_HOST, BY_REASON };
 struct loss_list {
     enum loss_by by;
     struct selector *selector;
-    bool after_given, more;
-    struct process_uid after;
+    bool follows, more; /* follows: a page behind the first one, which is of items alone */
     size_t limit;
     struct process_uid at; /* the process whose accounts come now */
     bool any;
@@ -140,7 +143,8 @@ struct loss_list {
     uint64_t processes;
     struct ledger total;
     cJSON *items;
-    int status;
+    uint64_t until_ns; /* monotonic */
+    int status;        /* SKEIN_BUSY: there is too much of it */
 };
 
 static struct group *group_of(struct loss_list *list, const char *name)
@@ -173,9 +177,7 @@ static struct group *group_of(struct loss_list *list, const char *name)
 
 static void list_process(struct loss_list *list)
 {
-    if (list->after_given && memcmp(list->at.bytes, list->after.bytes, sizeof list->at.bytes) <= 0)
-        return;
-    if ((size_t)cJSON_GetArraySize(list->items) == list->limit) {
+    if (list->more || (size_t)cJSON_GetArraySize(list->items) == list->limit) {
         list->more = true;
         return;
     }
@@ -215,6 +217,10 @@ static int take_loss(void *context, const struct catalog_ledger *row)
 {
     struct loss_list *list = context;
     struct process_labels labels = labels_of(row);
+    if (clock_monotonic_ns() > list->until_ns)
+        list->status = SKEIN_BUSY;
+    if (list->status != SKEIN_OK)
+        return 1;
     if (!process_labels_match(list->selector, &labels))
         return 0;
     if (!list->any || !process_uid_equal(&list->at, &row->process)) {
@@ -228,7 +234,7 @@ static int take_loss(void *context, const struct catalog_ledger *row)
         cJSON_AddNumberToObject(list->item, "pid", row->pid);
     }
     take_account(&list->sum, row);
-    return list->status != SKEIN_OK;
+    return list->status != SKEIN_OK || (list->follows && list->more);
 }
 
 static void list_groups(struct loss_list *list)
@@ -279,11 +285,35 @@ static void loss_reply(struct http_exchange *x, struct loss_list *list)
         list_groups(list);
     cJSON_AddItemToObject(json, "items", list->items);
     list->items = NULL;
-    json_add_u64(json, "processes", list->processes);
-    cJSON_AddItemToObject(json, "total", ledger_json(&list->total));
+    if (!list->follows) {
+        json_add_u64(json, "processes", list->processes);
+        cJSON_AddItemToObject(json, "total", ledger_json(&list->total));
+    }
     if (list->more)
         cJSON_AddStringToObject(json, "next_cursor", list->next);
     http_reply_json(x, 200, json);
+}
+
+static void loss_sum(struct collector *c, struct http_exchange *x,
+                     const struct catalog_ledger_query *query, struct loss_list *list)
+{
+    list->items = cJSON_CreateArray();
+    list->until_ns = clock_monotonic_ns() + SUM_S * UINT64_C(1000000000);
+    int64_t rows = catalog_ledgers(c->catalog, query, take_loss, list);
+    process_end(list);
+    if (rows >= 0 && list->status == SKEIN_BUSY)
+        http_problem(x, 503, NULL, "this takes more than %d s; narrow it by from and to", SUM_S);
+    else if (rows < 0 || list->status != SKEIN_OK)
+        api_failed(x, rows < 0 ? (int)rows : list->status, "the catalog cannot be read");
+    else
+        loss_reply(x, list);
+    for (size_t i = 0; i < list->group_count; i++) {
+        free(list->groups[i].name);
+        ledger_fini(&list->groups[i].ledger);
+    }
+    free(list->groups);
+    ledger_fini(&list->total);
+    cJSON_Delete(list->items);
 }
 
 void api_loss(void *context, struct http_exchange *x)
@@ -292,24 +322,17 @@ void api_loss(void *context, struct http_exchange *x)
     struct collector *c = context;
     struct loss_list list = {.by = BY_PROCESS};
     struct catalog_ledger_query query = {.process = NULL};
+    struct process_uid after;
+    bool given;
     if (!http_query_known(x, known) || !read_by(x, &list.by) || !api_limit(x, &list.limit) ||
         !api_window(x, &query.from_ns, &query.to_ns) ||
-        !api_query_id(x, "cursor", list.after.bytes, &list.after_given) ||
-        !api_selector(x, &list.selector, NULL))
+        !api_query_id(x, "cursor", after.bytes, &given) || !api_selector(x, &list.selector, NULL))
         return;
-    list.items = cJSON_CreateArray();
-    int64_t rows = catalog_ledgers(c->catalog, &query, take_loss, &list);
-    process_end(&list);
-    if (rows < 0 || list.status != SKEIN_OK)
-        api_failed(x, rows < 0 ? (int)rows : list.status, "the catalog cannot be read");
-    else
-        loss_reply(x, &list);
-    for (size_t i = 0; i < list.group_count; i++) {
-        free(list.groups[i].name);
-        ledger_fini(&list.groups[i].ledger);
+    list.follows = given && list.by == BY_PROCESS;
+    query.after = list.follows ? &after : NULL;
+    if (api_enter(x, &c->sums, SUMS_AT_ONCE, "sums of losses")) {
+        loss_sum(c, x, &query, &list);
+        api_leave(&c->sums);
     }
-    free(list.groups);
-    ledger_fini(&list.total);
-    cJSON_Delete(list.items);
     selector_free(&list.selector);
 }

@@ -103,18 +103,15 @@ static void run(struct test *t)
     struct collector *c = t->collector;
     cJSON *json = NULL;
     int status = take_selectors(t);
-    if (__atomic_add_fetch(&c->replays, 1, __ATOMIC_RELAXED) > AT_ONCE) {
-        http_add_header(t->x, "Retry-After", "10");
-        http_problem(t->x, 503, NULL, "%d tests of rules run already", AT_ONCE);
-    } else {
-        if (status == SKEIN_OK)
-            status = rule_replay(c->rules, c->index, &t->request, &json);
-        if (status == SKEIN_OK)
-            http_reply_json(t->x, 200, json);
-        else
-            api_failed(t->x, status, "the rule cannot be tried");
-    }
-    __atomic_sub_fetch(&c->replays, 1, __ATOMIC_RELAXED);
+    if (!api_enter(t->x, &c->replays, AT_ONCE, "tests of rules"))
+        return;
+    if (status == SKEIN_OK)
+        status = rule_replay(c->rules, c->index, &t->request, &json);
+    if (status == SKEIN_OK)
+        http_reply_json(t->x, 200, json);
+    else
+        api_failed(t->x, status, "the rule cannot be tried");
+    api_leave(&c->replays);
 }
 
 static void test_rule(struct collector *c, struct http_exchange *x, const char *name)

@@ -208,6 +208,21 @@ void api_failed(struct http_exchange *x, int status, const char *what)
                  skein_status_text(status));
 }
 
+bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, const char *what)
+{
+    if (__atomic_add_fetch(running, 1, __ATOMIC_RELAXED) <= places)
+        return true;
+    api_leave(running);
+    http_add_header(x, "Retry-After", "10");
+    http_problem(x, 503, NULL, "%u %s run already", places, what);
+    return false;
+}
+
+void api_leave(uint64_t *running)
+{
+    __atomic_sub_fetch(running, 1, __ATOMIC_RELAXED);
+}
+
 void api_add_time(cJSON *to, const char *key, uint64_t ns)
 {
     char text[CLOCK_TEXT_BYTES];

@@ -167,7 +167,10 @@ int catalog_open(const char *folder, struct catalog **out, char *error, size_t e
     if (c == NULL)
         return SKEIN_NO_MEMORY;
     /* Private: it holds what rules send to receivers, passwords among it. */
-    int status = db_open_private(folder, "state.db", &c->db, error, error_bytes);
+    int n = snprintf(c->path, sizeof c->path, "%s/state.db", folder);
+    int status = n < 0 || (size_t)n >= sizeof c->path
+                     ? SKEIN_TOO_LARGE
+                     : db_open_private(folder, "state.db", &c->db, error, error_bytes);
     if (status == SKEIN_OK)
         status = prepare(c, error, error_bytes);
     if (status != SKEIN_OK)

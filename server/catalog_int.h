@@ -8,6 +8,7 @@
 
 struct catalog {
     struct db *db;
+    char path[4096];
     uint64_t collector;
 };
 
@@ -18,6 +19,8 @@ static inline int catalog_status(int64_t rows)
 {
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
+
+extern const char catalog_ledgers_sql[]; /* catalog_loss.c: a page, for a look at its plan */
 
 int catalog_policies_prepare(struct catalog *c); /* catalog_policies.c: its table */
 int catalog_rules_prepare(struct catalog *c);    /* catalog_rules.c: its table */

@@ -11,22 +11,25 @@
 
 #define PAGE_ROWS 1024
 
-/* The accounts of targets, and below the same key those of evicted ones; the ring's has no capture.
- */
-#define LEDGERS                                                                                    \
-    "SELECT * FROM (SELECT t.process, t.capture, t.source, t.agent, t.pid, t.host, t.service,"     \
-    " t.labels, t.exe, t.ledger, 0 AS evicted, 0 AS ring_lost FROM targets t"                      \
-    " JOIN captures c ON c.id=t.capture WHERE (t.process, t.capture, t.source) > (?1, ?2, ?3)"     \
-    " AND t.process BETWEEN ?4 AND ?5 AND c.to_ns>=?6 AND c.from_ns<=?7"                           \
-    " UNION ALL SELECT process, capture, source, agent, pid, host, service, labels, exe, ledger,"  \
-    " capture<>'', ring_lost FROM losses WHERE (process, capture, source) > (?1, ?2, ?3)"          \
-    " AND process BETWEEN ?4 AND ?5 AND ?8)"                                                       \
-    " ORDER BY process, capture, source LIMIT ?9"
+/* The accounts of targets, and of evicted ones and rings (which have no capture) below the same
+ * key. Both sides come in the order of an index and are merged: a page costs a page. Of targets
+ * outside of the time only the index is read. */
+const char catalog_ledgers_sql[] =
+    "SELECT k.process, k.capture, k.source, t.agent, t.pid, t.host, t.service, t.labels, t.exe,"
+    " t.ledger, 0 AS evicted, 0 AS ring_lost FROM targets k CROSS JOIN captures c ON c.id=k.capture"
+    " CROSS JOIN targets t"
+    " ON t.capture=k.capture AND t.process=k.process AND t.source=k.source"
+    " WHERE (k.process, k.capture, k.source) >= (?1, ?2, ?3) AND k.process <= ?4"
+    " AND c.to_ns>=?5 AND c.from_ns<=?6"
+    " UNION ALL SELECT process, capture, source, agent, pid, host, service, labels, exe, ledger,"
+    " capture<>'', ring_lost FROM losses WHERE (process, capture, source) >= (?1, ?2, ?3)"
+    " AND process <= ?4 AND ?7 ORDER BY 1, 2, 3 LIMIT ?8";
 
 struct ledger_walk {
     catalog_ledger_fn *fn;
     void *context;
-    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES], source[ID_TEXT_BYTES]; /* the last row's */
+    /* no row before this one */
+    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES], source[ID_TEXT_BYTES + 1];
     bool stopped;
 };
 
@@ -44,29 +47,48 @@ static int take_ledger(void *context, struct db_row *row)
                                .ring_lost = (uint64_t)db_i64(row, 11)};
     (void)snprintf(walk->process, sizeof walk->process, "%s", db_text(row, 0));
     (void)snprintf(walk->capture, sizeof walk->capture, "%s", db_text(row, 1));
-    (void)snprintf(walk->source, sizeof walk->source, "%s", db_text(row, 2));
+    /* With a blank it is behind this row, and before every other one that is. */
+    (void)snprintf(walk->source, sizeof walk->source, "%s ", db_text(row, 2));
     if (id_parse(walk->process, p.process.bytes) == SKEIN_OK)
         walk->stopped = walk->fn(walk->context, &p) != 0;
     return walk->stopped;
+}
+
+/* Where the walk begins and ends: ids are hex digits, and "g" is behind them. */
+static const char *set_bounds(struct ledger_walk *walk, const struct catalog_ledger_query *q,
+                              char last[ID_TEXT_BYTES])
+{
+    if (q->after != NULL) {
+        id_text(q->after->bytes, walk->process);
+        walk->capture[0] = 'g';
+    }
+    if (q->process == NULL)
+        return "g";
+    id_text(q->process->bytes, walk->process);
+    id_text(q->process->bytes, last);
+    return last;
 }
 
 int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *q,
                         catalog_ledger_fn *fn, void *context)
 {
     struct ledger_walk walk = {.fn = fn, .context = context};
-    char only[ID_TEXT_BYTES] = "";
+    struct db *db;
+    char only[ID_TEXT_BYTES], error[256];
+    const char *last = set_bounds(&walk, q, only);
     int64_t from = q->from_ns > INT64_MAX ? INT64_MAX : I(q->from_ns), all = 0, rows;
     int64_t to = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns);
-    if (q->process != NULL)
-        id_text(q->process->bytes, only);
     bool any_time = q->from_ns == 0 && q->to_ns == UINT64_MAX;
+    int status = db_open(c->path, true, &db, error, sizeof error);
+    if (status != SKEIN_OK)
+        return status;
     do {
-        struct ledger_walk before = walk; /* bound from a copy: rows replace the texts */
-        rows = db_run(c->db, LEDGERS, take_ledger, &walk, "sssssiiii", before.process,
-                      before.capture, before.source, only, q->process != NULL ? only : "g", from,
-                      to, (int64_t)any_time, (int64_t)PAGE_ROWS);
+        rows = db_run(db, catalog_ledgers_sql, take_ledger, &walk, "ssssiiii", walk.process,
+                      walk.capture, walk.source, last, from, to, (int64_t)any_time,
+                      (int64_t)PAGE_ROWS);
         all += rows > 0 ? rows : 0;
     } while (rows == PAGE_ROWS && !walk.stopped);
+    db_close(&db);
     return rows < 0 ? rows : all;
 }
 

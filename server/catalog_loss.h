@@ -25,10 +25,12 @@ typedef int catalog_ledger_fn(void *context, const struct catalog_ledger *row);
 
 struct catalog_ledger_query {
     const struct process_uid *process; /* NULL: all */
+    const struct process_uid *after;   /* NULL, or only processes behind it */
     uint64_t from_ns, to_ns; /* of captures whose windows overlap; 0 and UINT64_MAX: of everything,
                               * captures or not */
 };
-/* By process; writers get a turn every 1024 rows. Rows given, or a status. */
+/* By process, in steps on a connection of its own: nobody waits for it, and there is no one state
+ * of the whole. Rows given, or a status. */
 int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *query,
                         catalog_ledger_fn *fn, void *context);
 

@@ -63,6 +63,7 @@ struct collector {
     struct http_server *http;
     uint64_t exports; /* perfetto downloads now; atomic */
     uint64_t replays; /* tests of rules now; atomic */
+    uint64_t sums;    /* of /loss now; atomic */
     bool draining;    /* atomic */
 };
 

@@ -152,6 +152,8 @@ START_TEST(fleet_is_told_by_process_service_host_and_reason)
     page = call_json(&f, "GET", path, NULL, 200);
     ck_assert_str_eq(text_at(page, "items.0.process"), text_at(all, "items.1.process"));
     ck_assert_ptr_null(at_path(page, "next_cursor"));
+    ck_assert_ptr_null(at_path(page, "total")); /* the first page has told */
+    ck_assert_ptr_null(at_path(page, "processes"));
     cJSON_Delete(page);
     static const char *const groupings[] = {"service", "host"};
     for (int i = 0; i < 2; i++) {
@@ -178,10 +180,24 @@ START_TEST(fleet_is_told_by_process_service_host_and_reason)
 }
 END_TEST
 
+START_TEST(sums_do_not_take_all_threads)
+{
+    struct fixture f;
+    fixture_start(&f);
+    __atomic_store_n(&f.collector.sums, 4, __ATOMIC_RELAXED);
+    expect_problem(&f, "GET", "/api/v1/loss", NULL, 503, NULL);
+    __atomic_store_n(&f.collector.sums, 3, __ATOMIC_RELAXED);
+    cJSON_Delete(call_json(&f, "GET", "/api/v1/loss", NULL, 200));
+    ck_assert_uint_eq(__atomic_load_n(&f.collector.sums, __ATOMIC_RELAXED), 3);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("api_loss",
                               process_adds_up_its_captures_and_its_ring_also_after_a_restart,
                               what_was_evicted_stays_told_and_what_was_deleted_does_not,
-                              fleet_is_told_by_process_service_host_and_reason, NULL));
+                              fleet_is_told_by_process_service_host_and_reason,
+                              sums_do_not_take_all_threads, NULL));
 }
