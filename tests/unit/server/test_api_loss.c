@@ -195,9 +195,8 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("api_loss",
-                              process_adds_up_its_captures_and_its_ring_also_after_a_restart,
-                              what_was_evicted_stays_told_and_what_was_deleted_does_not,
-                              fleet_is_told_by_process_service_host_and_reason,
-                              sums_do_not_take_all_threads, NULL));
+    return suite_run(suite_of(
+        "api_loss", process_adds_up_its_captures_and_its_ring_also_after_a_restart,
+        what_was_evicted_stays_told_and_what_was_deleted_does_not,
+        fleet_is_told_by_process_service_host_and_reason, sums_do_not_take_all_threads, NULL));
 }
