@@ -102,6 +102,8 @@ static void sample_due(void *context)
             !sample->policy->over)
             sample_take(sample);
         sample_plan(sample, (now_ns > sample->begin_ns ? now_ns : sample->begin_ns) + 1);
+    } else if (sampling_is_astray(&spec->plan, sample->begin_ns, now_ns)) {
+        sample_plan(sample, now_ns); /* the clock was set back */
     }
     sample_wait(sample);
 }

@@ -41,6 +41,11 @@ uint64_t sampling_next_ns(const struct sampling_plan *plan, uint32_t slot, uint6
     return begin_ns >= now_ns ? begin_ns : begin_ns + every_ns;
 }
 
+bool sampling_is_astray(const struct sampling_plan *plan, uint64_t begin_ns, uint64_t now_ns)
+{
+    return begin_ns > now_ns && begin_ns - now_ns > 2 * plan->every_ms * MS;
+}
+
 uint64_t sampling_span_ms(const struct sampling_plan *plan)
 {
     return plan->every_ms < SPAN_MS_MAX ? plan->every_ms : SPAN_MS_MAX;

@@ -31,6 +31,9 @@ uint32_t sampling_slot_at(const struct sampling_plan *plan, uint64_t now_ns);
 /* The first begin of the slot at now_ns or later. */
 uint64_t sampling_next_ns(const struct sampling_plan *plan, uint32_t slot, uint64_t now_ns);
 
+/* Whether that begin is one of another clock: farther ahead than any next one can be. */
+bool sampling_is_astray(const struct sampling_plan *plan, uint64_t begin_ns, uint64_t now_ns);
+
 /* What begins within one span is one capture: a period, or a minute where a period is longer, so
  * that a capture of a large fleet stays of a size to work with and ends soon. */
 uint64_t sampling_span_ms(const struct sampling_plan *plan);

@@ -37,6 +37,21 @@ START_TEST(a_slot_begins_once_a_period_and_lasts_until_the_next_begins)
 }
 END_TEST
 
+START_TEST(a_begin_of_a_clock_that_was_set_back_is_known_as_such)
+{
+    const uint64_t hour_ns = UINT64_C(3600000) * MS;
+    uint64_t now_ns = UINT64_C(1700000000000) * MS;
+    for (uint32_t slot = 0; slot < sampling_slots(&plan); slot++) {
+        uint64_t next_ns = sampling_next_ns(&plan, slot, now_ns);
+        uint64_t after_ns = sampling_next_ns(&plan, slot, next_ns + 1);
+        ck_assert(!sampling_is_astray(&plan, next_ns, now_ns));
+        ck_assert(!sampling_is_astray(&plan, after_ns, now_ns));
+        ck_assert(!sampling_is_astray(&plan, next_ns, now_ns + hour_ns));
+        ck_assert(sampling_is_astray(&plan, next_ns, now_ns - hour_ns));
+    }
+}
+END_TEST
+
 START_TEST(samples_of_one_span_are_one_capture)
 {
     const uint64_t minute = 60000 * MS, at = minute * 1000 * 1000;
@@ -71,5 +86,6 @@ int main(void)
 {
     return suite_run(suite_of("sampling", a_plan_is_whole_slots,
                               a_slot_begins_once_a_period_and_lasts_until_the_next_begins,
+                              a_begin_of_a_clock_that_was_set_back_is_known_as_such,
                               samples_of_one_span_are_one_capture, capture_ids_sort_by_time, NULL));
 }
