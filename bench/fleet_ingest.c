@@ -13,14 +13,17 @@
 #include "transport.h"
 
 #define INGEST_WINDOW 8
-#define INGEST_ROUNDS 3
+#define INGEST_ROUNDS 5
 
 struct ingest {
     struct links set;
     struct link links[INGEST_LINKS];
     struct seal_session *sessions[INGEST_LINKS]; /* NULL: plain */
-    struct buf *frames; /* count of them: each a partition as it is sent plain */
-    size_t count, sent[INGEST_LINKS], done, bytes;
+    /* Each a partition as it is sent plain: count that are measured, then one a link that goes
+     * before, so that it is saved whose processes they are. */
+    struct buf *frames;
+    size_t count, bytes;                  /* multiple of INGEST_LINKS; of the count */
+    size_t next[INGEST_LINKS], end, done; /* what is being sent */
 };
 static struct ingest *ingest;
 
@@ -41,11 +44,12 @@ static void ingest_upload(size_t i, size_t at)
         link_send(&ingest->set, &ingest->links[i], frame->data, frame->len);
 }
 
-/* Link i sends the partitions i, i + INGEST_LINKS, … */
+/* Link i sends every INGEST_LINKSth partition. */
 static void ingest_send(size_t i)
 {
-    size_t at = ingest->sent[i]++ * INGEST_LINKS + i;
-    if (at < ingest->count)
+    size_t at = ingest->next[i];
+    ingest->next[i] += INGEST_LINKS;
+    if (at < ingest->end)
         ingest_upload(i, at);
 }
 
@@ -63,7 +67,7 @@ static void on_ingest(void *owner, struct link *link, const uint8_t *message, si
                      : wire_frame_get(copy, n, &frame);
     bench_must(status == SKEIN_OK && frame.type == WIRE_CHUNK_ACK, "an acknowledgement");
     bench_must(wire_ack_get(frame.body, frame.body_bytes, &ack) == SKEIN_OK, "reading an answer");
-    if (ack.status == WIRE_RETRY) { /* for a moment, until it is saved whose process it is */
+    if (ack.status == WIRE_RETRY) { /* until it is saved whose process it is */
         ingest_upload(i, (size_t)ack.key.sequence);
         return;
     }
@@ -78,21 +82,30 @@ static void ingest_broken(struct link *link)
     bench_fail("an uploading connection broke");
 }
 
+/* Sends partitions until all of them are stored; first is a multiple of INGEST_LINKS. */
+static void ingest_run(size_t first, size_t end)
+{
+    uint64_t deadline = clock_monotonic_ns() + FLEET_DEADLINE_NS;
+    ingest->end = end;
+    ingest->done = 0;
+    for (size_t i = 0; i < INGEST_LINKS; i++)
+        ingest->next[i] = first + i;
+    for (size_t i = 0; i < INGEST_LINKS * INGEST_WINDOW; i++)
+        ingest_send(i % INGEST_LINKS);
+    while (ingest->done < end - first) {
+        links_poll(&ingest->set, 100, ingest_broken);
+        bench_must(clock_monotonic_ns() < deadline, "storing takes too long");
+    }
+}
+
 static double ingest_measure(uint16_t port)
 {
     links_new(&ingest->set);
-    ingest->done = 0;
-    for (size_t i = 0; i < INGEST_LINKS; i++) {
-        ingest->sent[i] = 0;
+    for (size_t i = 0; i < INGEST_LINKS; i++)
         link_open(&ingest->set, &ingest->links[i], port, NULL, on_ingest);
-    }
+    ingest_run(ingest->count, ingest->count + INGEST_LINKS);
     uint64_t begin = clock_monotonic_ns();
-    for (size_t i = 0; i < INGEST_LINKS * INGEST_WINDOW; i++)
-        ingest_send(i % INGEST_LINKS);
-    while (ingest->done < ingest->count) {
-        links_poll(&ingest->set, 100, ingest_broken);
-        bench_must(clock_monotonic_ns() - begin < FLEET_DEADLINE_NS, "storing takes too long");
-    }
+    ingest_run(0, ingest->count);
     uint64_t took = clock_monotonic_ns() - begin;
     for (size_t i = 0; i < INGEST_LINKS; i++)
         link_close(&ingest->set, &ingest->links[i]);
@@ -204,14 +217,14 @@ struct ingest_figures ingest_all(size_t count, size_t noise_bytes)
     uint64_t ignored;
     ingest = calloc(1, sizeof *ingest);
     bench_must(ingest != NULL, "memory");
-    ingest->count = count;
-    ingest->frames = calloc(count, sizeof *ingest->frames);
+    ingest->count = count - count % INGEST_LINKS;
+    ingest->frames = calloc(ingest->count + INGEST_LINKS, sizeof *ingest->frames);
     bench_must(ingest->frames != NULL, "memory");
-    for (size_t i = 0; i < ingest->count; i++) {
+    for (size_t i = 0; i < ingest->count + INGEST_LINKS; i++) {
         struct partition_key key = ingest_key(i);
         partition_of(&key, noise_bytes, &partition);
         chunk_frame_make(&key, &none, &partition, &ingest->frames[i]);
-        ingest->bytes += partition.len;
+        ingest->bytes += i < ingest->count ? partition.len : 0;
     }
     for (unsigned round = 0; round < INGEST_ROUNDS; round++) {
         sink[round] = sink_measure();
@@ -223,7 +236,7 @@ struct ingest_figures ingest_all(size_t count, size_t noise_bytes)
     out.sealed = bench_median(sealed, INGEST_ROUNDS);
     out.nanomsg = bench_median(sink, INGEST_ROUNDS);
     out.disk = bench_median(disk, INGEST_ROUNDS);
-    for (size_t i = 0; i < ingest->count; i++)
+    for (size_t i = 0; i < ingest->count + INGEST_LINKS; i++)
         buf_fini(&ingest->frames[i]);
     buf_fini(&partition);
     free(ingest->frames);
