@@ -41,18 +41,11 @@ struct lane {
     uint64_t ns;              /* when its record was made; never goes back */
 };
 
-/* When it begins: without events, when its window does. */
-static uint64_t from_of(const struct partition_footer *footer)
-{
-    return footer->events || footer->to_ns ? footer->from_ns : footer->window_from_ns;
-}
-
 static int order_compare(const void *a, const void *b)
 {
     const struct trace_entry *x = *(const struct trace_entry *const *)a;
     const struct trace_entry *y = *(const struct trace_entry *const *)b;
-    int order = partition_trace_order(&x->footer.key, from_of(&x->footer), &y->footer.key,
-                                      from_of(&y->footer));
+    int order = partition_trace_order(&x->footer.key, x->from_ns, &y->footer.key, y->from_ns);
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 

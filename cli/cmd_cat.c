@@ -101,9 +101,9 @@ static int filter_init(struct filter *filter, const struct options *o,
 {
     uint64_t start = UINT64_MAX, end = 0;
     for (size_t i = 0; i < trace_file_count(file); i++) {
-        const struct partition_footer *footer = &trace_file_entry(file, i)->footer;
-        start = footer->events && footer->from_ns < start ? footer->from_ns : start;
-        end = footer->to_ns > end ? footer->to_ns : end;
+        const struct trace_entry *entry = trace_file_entry(file, i);
+        start = entry->footer.events && entry->from_ns < start ? entry->from_ns : start;
+        end = entry->to_ns > end ? entry->to_ns : end;
     }
     *filter =
         (struct filter){o, 0, UINT64_MAX, number_or_none(o->thread), number_or_none(o->process)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * skein info: what is in a trace file, from its footers alone. One thread.
+ * skein info: what is in a trace file, from its footers and clocks alone. One thread.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,8 +62,9 @@ static cJSON *row_of(cJSON *rows, const char *key, const char *text)
     return row;
 }
 
-static void add_process(cJSON *processes, const struct partition_footer *footer)
+static void add_process(cJSON *processes, const struct trace_entry *entry)
 {
+    const struct partition_footer *footer = &entry->footer;
     char id[ID_TEXT_BYTES];
     id_text(footer->key.process.bytes, id);
     cJSON *row = row_of(processes, "process", id);
@@ -80,19 +81,20 @@ static void add_process(cJSON *processes, const struct partition_footer *footer)
     if (footer->threads > json_u64_at(row, "threads"))
         u64_set(row, "threads", footer->threads);
     if (footer->events)
-        widen(row, footer->from_ns, footer->to_ns);
+        widen(row, entry->from_ns, entry->to_ns);
 }
 
-static void add_footer(cJSON *info, const struct partition_footer *footer)
+static void add_entry(cJSON *info, const struct trace_entry *entry)
 {
+    const struct partition_footer *footer = &entry->footer;
     cJSON *losses = cJSON_GetObjectItemCaseSensitive(info, "losses");
     cJSON *types = cJSON_GetObjectItemCaseSensitive(info, "types");
-    add_process(cJSON_GetObjectItemCaseSensitive(info, "processes"), footer);
+    add_process(cJSON_GetObjectItemCaseSensitive(info, "processes"), entry);
     sum(info, "partitions", 1);
     sum(info, "events", footer->events);
     sum(info, "lost", footer->lost);
     if (footer->events)
-        widen(info, footer->from_ns, footer->to_ns);
+        widen(info, entry->from_ns, entry->to_ns);
     for (size_t i = 0; i < footer->loss_count; i++) {
         cJSON *row = row_of(losses, "reason", partition_loss_text(footer->losses[i].reason));
         sum(row, "times", 1);
@@ -133,7 +135,7 @@ static cJSON *info_of(const char *path)
     for (size_t i = 0; i < trace_file_count(file); i++) {
         const struct trace_entry *entry = trace_file_entry(file, i);
         bytes += entry->bytes;
-        add_footer(info, &entry->footer);
+        add_entry(info, entry);
     }
     json_add_u64(info, "partition_bytes", bytes);
     json_add_u64(info, "torn_bytes", trace_file_torn(file));
@@ -214,7 +216,9 @@ const struct cli_command cmd_info = {
     .name = "info",
     .arguments = "FILE...",
     .summary = "What is in a trace file: time, processes, events, losses",
-    .details = "Reads the footers alone, so that it is quick on large files.\n",
+    .details =
+        "Reads footers and clocks alone, so that it is quick on large files. Times are by the\n"
+        "collector's clock.\n",
     .examples = "  skein info redis.skein\n  skein info redis.skein -o json | jq .events\n",
     .options = options,
     .options_bytes = sizeof(struct options),

@@ -34,6 +34,14 @@ uint64_t clock_monotonic_ns(void)
     return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_shift_ns(uint64_t ns, int64_t offset_ns)
+{
+    uint64_t size = offset_ns < 0 ? -(uint64_t)offset_ns : (uint64_t)offset_ns;
+    if (offset_ns < 0)
+        return ns > size ? ns - size : 0;
+    return size > UINT64_MAX - ns ? UINT64_MAX : ns + size;
+}
+
 uint64_t clock_boottime_ns(void)
 {
     return read_clock(CLOCK_BOOTTIME);

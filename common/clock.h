@@ -11,6 +11,9 @@ uint64_t clock_monotonic_ns(void); /* for durations and deadlines */
 uint64_t clock_boottime_ns(void);
 uint64_t clock_cpu_ns(void); /* that this process has used */
 
+/* A time on another clock that is offset_ns ahead, held inside 0 to 2^64 - 1. */
+uint64_t clock_shift_ns(uint64_t ns, int64_t offset_ns);
+
 /* RFC 3339 in UTC with milliseconds, "2026-11-21T09:40:00.123Z": 24 characters and NUL. */
 #define CLOCK_TEXT_BYTES 32
 void clock_text(uint64_t realtime_ns, char out[CLOCK_TEXT_BYTES]);

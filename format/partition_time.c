@@ -2,6 +2,7 @@
  *
  * Ticks of a partition to UTC (docs/format.md F-16, F-17). Pure functions.
  */
+#include "clock.h"
 #include "partition_int.h"
 
 #define FRACTION_BITS 40
@@ -22,10 +23,7 @@ int tick_scale_init(struct tick_scale *scale, const struct partition_info *info)
 struct tick_scale tick_scale_shift(const struct tick_scale *scale, int64_t offset_ns)
 {
     struct tick_scale shifted = *scale;
-    __int128 anchor = (__int128)scale->anchor_ns + offset_ns;
-    shifted.anchor_ns = anchor < 0                      ? 0
-                        : anchor > (__int128)UINT64_MAX ? UINT64_MAX
-                                                        : (uint64_t)anchor;
+    shifted.anchor_ns = clock_shift_ns(scale->anchor_ns, offset_ns);
     return shifted;
 }
 

@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "partition_int.h"
+#include "partition_slice.h"
 
 enum { SEARCH_BYTES = 64 << 10, MAGIC_BYTES = 8 };
 
@@ -84,12 +86,48 @@ static int footer_read(struct trace_file *file, uint64_t offset, uint64_t length
     }
 }
 
+/* Where a partition lies in the file. */
+struct place {
+    struct trace_file *file;
+    uint64_t offset;
+};
+
+static int source_read(void *context, uint64_t offset, void *out, size_t n)
+{
+    const struct place *place = context;
+    int status = bytes_read(place->file, place->offset + offset, n, &place->file->scratch);
+    if (status == SKEIN_OK)
+        memcpy(out, place->file->scratch.data, n);
+    return status;
+}
+
+static struct trace_entry entry_make(uint64_t offset, const struct partition_footer *footer,
+                                     int64_t clock_offset_ns)
+{
+    bool any = footer->events > 0 || footer->to_ns > 0;
+    uint64_t from_ns = any ? footer->from_ns : footer->window_from_ns;
+    uint64_t to_ns = any ? footer->to_ns : footer->window_to_ns;
+    return (struct trace_entry){.offset = offset,
+                                .bytes = footer->partition_bytes,
+                                .from_ns = clock_shift_ns(from_ns, clock_offset_ns),
+                                .to_ns = clock_shift_ns(to_ns, clock_offset_ns),
+                                .footer = *footer};
+}
+
 static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
 {
     struct partition_footer footer;
+    struct place place = {file, offset};
+    struct partition_source source = {source_read, &place, length};
+    int64_t clock_offset_ns = 0;
     int status = footer_read(file, offset, length, &footer);
     if (status != SKEIN_OK)
         return status;
+    status = partition_clock_offset(&source, &clock_offset_ns);
+    if (status != SKEIN_OK && status != SKEIN_CORRUPT) { /* its reader says what is wrong */
+        partition_footer_free(&footer);
+        return status;
+    }
     if (file->count == file->cap) {
         size_t cap = file->cap ? file->cap * 2 : 16;
         struct trace_entry *entries = realloc(file->entries, cap * sizeof *entries);
@@ -100,7 +138,7 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
         file->entries = entries;
         file->cap = cap;
     }
-    file->entries[file->count++] = (struct trace_entry){offset, length, footer};
+    file->entries[file->count++] = entry_make(offset, &footer, clock_offset_ns);
     return SKEIN_OK;
 }
 

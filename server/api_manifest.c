@@ -28,27 +28,19 @@ struct manifest {
 
 /* ---- rows ---- */
 
-/* A time of the host's in the collector's, as near as times can be. */
-static uint64_t shifted(uint64_t ns, int64_t offset_ns)
-{
-    __int128 sum = (__int128)ns + offset_ns;
-    return sum < 0 ? 0 : sum > (__int128)UINT64_MAX ? UINT64_MAX : (uint64_t)sum;
-}
-
 static cJSON *partition_json(const struct partition_row *row)
 {
-    const int64_t offset_ns = row->clock_offset_ns;
     char key[PARTITION_KEY_TEXT_BYTES], url[PARTITION_KEY_TEXT_BYTES + 32];
     cJSON *json = cJSON_CreateObject();
     partition_key_text(&row->record.key, key);
     snprintf(url, sizeof url, "/api/v1/partitions/%s", key);
     cJSON_AddStringToObject(json, "partition", key);
-    api_add_time(json, "from", shifted(row->from_ns, offset_ns));
-    api_add_time(json, "to", shifted(row->to_ns, offset_ns));
+    api_add_time(json, "from", row->from_ns);
+    api_add_time(json, "to", row->to_ns);
     json_add_u64(json, "events", row->events);
     json_add_u64(json, "lost", row->lost);
     json_add_u64(json, "bytes", row->place.bytes);
-    cJSON_AddNumberToObject(json, "clock_offset_ns", (double)offset_ns);
+    cJSON_AddNumberToObject(json, "clock_offset_ns", (double)row->clock_offset_ns);
     cJSON_AddStringToObject(json, "url", url);
     return json;
 }

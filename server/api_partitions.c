@@ -8,6 +8,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "clock.h"
 #include "json.h"
 #include "partition.h"
 #include "process_labels.h"
@@ -242,7 +243,8 @@ static void add_blocks(cJSON *json, const struct partition_footer *f)
     }
 }
 
-static cJSON *footer_json(const struct partition_footer *f)
+/* Its times by the collector's clock. */
+static cJSON *footer_json(const struct partition_footer *f, int64_t clock_offset_ns)
 {
     char key[PARTITION_KEY_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
@@ -254,11 +256,11 @@ static cJSON *footer_json(const struct partition_footer *f)
     cJSON_AddNumberToObject(json, "pid", f->pid);
     api_add_labels(json, "labels", f->labels);
     cJSON_AddStringToObject(json, "exe", f->exe);
-    api_add_time(json, "from", f->from_ns);
-    api_add_time(json, "to", f->to_ns);
+    api_add_time(json, "from", clock_shift_ns(f->from_ns, clock_offset_ns));
+    api_add_time(json, "to", clock_shift_ns(f->to_ns, clock_offset_ns));
     cJSON *window = cJSON_AddObjectToObject(json, "window");
-    api_add_time(window, "from", f->window_from_ns);
-    api_add_time(window, "to", f->window_to_ns);
+    api_add_time(window, "from", clock_shift_ns(f->window_from_ns, clock_offset_ns));
+    api_add_time(window, "to", clock_shift_ns(f->window_to_ns, clock_offset_ns));
     json_add_u64(json, "bytes", f->partition_bytes);
     json_add_u64(json, "events", f->events);
     json_add_u64(json, "lost", f->lost);
@@ -289,7 +291,7 @@ void api_partitions_footer(void *context, struct http_exchange *x)
         return;
     }
     if (sees_footer(x, &footer))
-        http_reply_json(x, 200, footer_json(&footer));
+        http_reply_json(x, 200, footer_json(&footer, row.clock_offset_ns));
     else
         no_partition(x);
     partition_footer_free(&footer);

@@ -14,9 +14,10 @@
 struct partition_row {
     struct store_record record;
     struct store_place place;
-    uint64_t from_ns, to_ns, events, lost, raw_bytes;
-    uint64_t spans_from_ns, spans_to_ns; /* its records and its window */
-    int64_t clock_offset_ns; /* from the host's time, which all of these are, to the collector's */
+    /* by the collector's clock; spans: its records and its window */
+    uint64_t from_ns, to_ns, spans_from_ns, spans_to_ns;
+    int64_t clock_offset_ns; /* the collector's less the host's, which the partition itself has */
+    uint64_t events, lost, raw_bytes;
     uint32_t pid;
     const char *host, *service, *labels, *exe; /* valid during the callback */
 };

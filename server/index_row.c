@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "clock.h"
 #include "index_int.h"
 
 void index_key_put(const struct partition_key *key, uint8_t out[INDEX_KEY_BYTES])
@@ -56,6 +57,16 @@ void index_row_get(struct db_row *from, struct partition_row *row)
     row->clock_offset_ns = db_i64(from, 19);
 }
 
+/* A liar's footer still has one place in time. */
+static void align(struct partition_row *row)
+{
+    if (row->from_ns > row->to_ns)
+        row->from_ns = row->to_ns;
+    uint64_t *const times[] = {&row->from_ns, &row->to_ns, &row->spans_from_ns, &row->spans_to_ns};
+    for (size_t i = 0; i < 4; i++)
+        *times[i] = clock_shift_ns(*times[i], row->clock_offset_ns);
+}
+
 static uint64_t lower(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -85,8 +96,7 @@ void partition_row_make(struct partition_row *row, const struct store_record *re
         row->from_ns = footer->window_from_ns;
         row->to_ns = footer->window_to_ns;
     }
-    if (row->from_ns > row->to_ns) /* a liar's footer still has one place in time */
-        row->from_ns = row->to_ns;
+    align(row);
     for (size_t i = 0; i < footer->block_count; i++)
         row->raw_bytes += footer->blocks[i].raw_bytes;
 }

@@ -25,7 +25,7 @@
 #include "partition_slice.h"
 #include "segment.h"
 
-#define SCHEMA_VERSION 5
+#define SCHEMA_VERSION 6
 
 static const char *const schema =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"

@@ -56,8 +56,7 @@ struct trace_stream {
 /* What partition_slice_plan would say without a byte of the slice, known without a read. */
 static bool concerns(const struct trace_stream *s, const struct partition_row *row)
 {
-    const __int128 offset = row->clock_offset_ns;
-    return row->spans_from_ns + offset <= s->to_ns && row->spans_to_ns + offset >= s->from_ns;
+    return row->spans_from_ns <= s->to_ns && row->spans_to_ns >= s->from_ns;
 }
 
 static int take_row(void *context, const struct partition_row *row)

@@ -229,6 +229,42 @@ START_TEST(cat_merges_processes_by_the_collectors_clock)
 }
 END_TEST
 
+START_TEST(spans_are_by_the_collectors_clock)
+{
+    static const uint64_t early[] = {4 * S}, behind[] = {1 * S, 2 * S};
+    static const uint64_t all[] = {40, 310, 320}, last[] = {310, 320}, first[] = {40};
+    struct buf file = {0};
+    char *text;
+    notes_put(&file, 0, early, 1);
+    process_byte = 0x11;
+    clock_offset_ns = 30 * (int64_t)S; /* by its host's clock it is the earlier one */
+    notes_put(&file, 0, behind, 2);
+    process_byte = 0x5a;
+    clock_offset_ns = 0;
+    file_write(trace, file.data, file.len);
+    buf_fini(&file);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", trace), 0);
+    check_times(text, all, 3);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", "--from", "-1s", trace), 0);
+    check_times(text, last, 2);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", "--to", "+20s", trace), 0);
+    check_times(text, first, 1);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "info", "-o", "json", trace), 0);
+    cJSON *info = cJSON_Parse(text);
+    ck_assert_ptr_nonnull(info);
+    ck_assert_str_eq(string_at(info, "from"), "2027-01-15T08:00:04.000Z");
+    ck_assert_str_eq(string_at(info, "to"), "2027-01-15T08:00:32.000Z");
+    const cJSON *process = cJSON_GetArrayItem(cJSON_GetObjectItem(info, "processes"), 1);
+    ck_assert_str_eq(string_at(process, "from"), "2027-01-15T08:00:31.000Z");
+    ck_assert_str_eq(string_at(process, "to"), "2027-01-15T08:00:32.000Z");
+    cJSON_Delete(info);
+    free(text);
+}
+END_TEST
+
 START_TEST(cat_json_has_the_promised_members)
 {
     char *text;
@@ -408,6 +444,7 @@ static void add(TCase *all)
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, cat_json_has_the_promised_members);
     tcase_add_test(all, cat_merges_processes_by_the_collectors_clock);
+    tcase_add_test(all, spans_are_by_the_collectors_clock);
     tcase_add_test(all, a_region_over_a_cut_comes_out_whole);
     tcase_add_test(all, cat_filters_by_thread_time_and_count);
     tcase_add_test(all, longest_lists_each_region_once_longest_first);

@@ -123,6 +123,19 @@ START_TEST(durations_are_read_with_their_unit)
 }
 END_TEST
 
+START_TEST(shifted_times_stay_within_bounds)
+{
+    ck_assert_uint_eq(clock_shift_ns(7, 0), 7);
+    ck_assert_uint_eq(clock_shift_ns(7, -5), 2);
+    ck_assert_uint_eq(clock_shift_ns(7, 5), 12);
+    ck_assert_uint_eq(clock_shift_ns(7, -8), 0);
+    ck_assert_uint_eq(clock_shift_ns(7, INT64_MIN), 0);
+    ck_assert_uint_eq(clock_shift_ns(UINT64_MAX, INT64_MIN), INT64_MAX);
+    ck_assert_uint_eq(clock_shift_ns(UINT64_MAX - 3, 4), UINT64_MAX);
+    ck_assert_uint_eq(clock_shift_ns(UINT64_MAX, INT64_MAX), UINT64_MAX);
+}
+END_TEST
+
 START_TEST(clocks_run)
 {
     uint64_t a = clock_monotonic_ns(), b = clock_monotonic_ns();
@@ -136,5 +149,6 @@ int main(void)
 {
     return suite_run(suite_of("clock", known_instants_print_right, text_parses_back,
                               zones_and_fractions_are_read, wrong_times_are_refused,
-                              durations_are_read_with_their_unit, clocks_run, NULL));
+                              durations_are_read_with_their_unit, shifted_times_stay_within_bounds,
+                              clocks_run, NULL));
 }

@@ -401,6 +401,30 @@ START_TEST(slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time)
         http_response_fini(&response);
     }
     cJSON_Delete(json);
+    json = call_json(&f, "GET",
+                     "/api/v1/partitions?capture=" HOSTS_CAPTURE
+                     "&from=1700000000000000000&to=1700000000100000000",
+                     NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 2);
+    for (int i = 0; i < 2; i++) {
+        const cJSON *item = cJSON_GetArrayItem(at_path(json, "items"), i);
+        ck_assert_str_eq(text_at(item, "from"), "2023-11-14T22:13:20.000Z");
+        char footer_path[PARTITION_KEY_TEXT_BYTES + 40];
+        snprintf(footer_path, sizeof footer_path, "/api/v1/partitions/%s/footer",
+                 text_at(item, "partition"));
+        cJSON *footer = call_json(&f, "GET", footer_path, NULL, 200);
+        ck_assert_str_eq(text_at(footer, "from"), text_at(item, "from"));
+        ck_assert_str_eq(text_at(footer, "to"), text_at(item, "to"));
+        ck_assert_str_eq(text_at(footer, "window.from"), "2023-11-14T22:13:20.000Z");
+        cJSON_Delete(footer);
+    }
+    cJSON_Delete(json);
+    json = call_json(&f, "GET",
+                     "/api/v1/partitions?capture=" HOSTS_CAPTURE
+                     "&from=1700000005000000000&to=1700000005900000000",
+                     NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 0);
+    cJSON_Delete(json);
     expect_problem(&f, "GET", "/api/v1/captures/01a1000000000000000000000000ff29/manifest", NULL,
                    404, NULL);
     fixture_stop(&f);

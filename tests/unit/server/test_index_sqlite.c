@@ -665,14 +665,18 @@ END_TEST
 START_TEST(row_made_of_the_store_has_clock_and_span_of_its_partition)
 {
     struct capture_id capture = capture_of(1);
-    struct partition_spec spec = {
-        .key = key_of(1, 1, 1), .from_ns = T0, .to_ns = T0 + SECOND, .clock_offset_ns = -7};
+    struct partition_spec spec = {.key = key_of(1, 1, 1),
+                                  .from_ns = T0,
+                                  .to_ns = T0 + SECOND,
+                                  .clock_offset_ns = -7 * (int64_t)SECOND};
     struct partition_row row;
     open_both(1 << 20);
     put(&spec, &capture, false);
     ck_assert_int_eq(index_follow(index_), SKEIN_OK);
     ck_assert_int_eq(index_find(index_, &spec.key, &row), 1);
-    ck_assert_int_eq(row.clock_offset_ns, -7);
+    ck_assert_int_eq(row.clock_offset_ns, spec.clock_offset_ns);
+    ck_assert_uint_eq(row.from_ns, T0 - 7 * SECOND);
+    ck_assert_uint_eq(row.to_ns, T0 - 6 * SECOND);
     ck_assert_uint_le(row.spans_from_ns, row.from_ns);
     ck_assert_uint_ge(row.spans_to_ns, row.to_ns);
     close_both();

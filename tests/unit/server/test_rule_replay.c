@@ -27,6 +27,9 @@ static const struct partition_event_type line = {
     .nargs = 2,
     .args = {{SKEIN_T_U64, "level", ""}, {SKEIN_T_STR, "text", ""}}};
 
+/* The collector's time less the host's, in what is made. */
+static int64_t clock_offset_ns = 0;
+
 /* One that is being written: 100 s of a process from from_ns on. */
 struct made {
     struct partition_writer *w;
@@ -44,6 +47,7 @@ static struct made made_new(uint32_t process, uint64_t sequence, uint64_t from_n
                                   .clock = PARTITION_CLOCK_MONOTONIC,
                                   .begin = {1000, 1000, 1000, from_ns},
                                   .end = {end, end, end, from_ns + 100 * S},
+                                  .clock_offset_ns = clock_offset_ns,
                                   .window_from_ticks = 1000,
                                   .window_to_ticks = end,
                                   .host = "host-a",
@@ -143,6 +147,26 @@ START_TEST(stored_records_tell_when_a_rule_would_have_fired)
                   RULE(LATENCY ",\"limits\":{\"cooldown_ms\":0},\"capture\":{\"pre_ms\":15000}"));
     ck_assert_double_eq(number_at(json, "fired"), 2);
     ck_assert_double_eq(number_at(json, "merged"), 1);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(records_of_a_host_whose_clock_is_wrong_are_tried_at_the_collectors_time)
+{
+    struct fixture f;
+    uint64_t from = begin_ns();
+    char time[CLOCK_TEXT_BYTES];
+    fixture_start(&f);
+    clock_offset_ns = 3000 * (int64_t)S;
+    struct made m = made_new(1, 0, from - (uint64_t)clock_offset_ns, "shop", 0);
+    clock_offset_ns = 0;
+    add_span(&m, 10 * S, S);
+    store(&f, &m);
+    cJSON *json = test_rule(&f, TEST, from, RULE(LATENCY));
+    ck_assert_double_eq(number_at(json, "fired"), 1);
+    clock_text(from + 10 * S, time);
+    ck_assert_str_eq(text_at(json, "instants.0.time"), time);
     cJSON_Delete(json);
     fixture_stop(&f);
 }
@@ -359,6 +383,7 @@ int main(void)
 {
     return suite_run(
         suite_of("rule_replay", stored_records_tell_when_a_rule_would_have_fired,
+                 records_of_a_host_whose_clock_is_wrong_are_tried_at_the_collectors_time,
                  region_over_two_partitions_is_one, record_that_captures_have_in_common_counts_once,
                  more_matching_records_than_are_compared_at_a_time_count_once,
                  log_lines_and_deaths_are_found, what_no_trace_shows_is_said_or_taken_from_history,
