@@ -201,6 +201,7 @@ static int statement_get(struct db *db, const char *sql, sqlite3_stmt **stmt, si
     return SQLITE_OK;
 }
 
+/* The arguments are the caller's until the run is over. */
 static int arguments_bind(sqlite3_stmt *stmt, const char *types, va_list args)
 {
     int code = SQLITE_OK;
@@ -209,12 +210,12 @@ static int arguments_bind(sqlite3_stmt *stmt, const char *types, va_list args)
             code = sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
         } else if (*types == 's') {
             const char *text = va_arg(args, const char *);
-            code = text ? sqlite3_bind_text(stmt, i, text, -1, SQLITE_TRANSIENT)
+            code = text ? sqlite3_bind_text(stmt, i, text, -1, SQLITE_STATIC)
                         : sqlite3_bind_null(stmt, i);
         } else if (*types == 'b') {
             const void *bytes = va_arg(args, const void *);
             size_t n = va_arg(args, size_t);
-            code = sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_TRANSIENT);
+            code = sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_STATIC);
         } else {
             code = SQLITE_MISUSE;
         }

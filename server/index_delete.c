@@ -31,13 +31,12 @@ static int64_t range_share(struct db *db, const struct capture_id *capture,
 {
     const size_t n = INDEX_KEY_BYTES;
     int64_t stored = 0;
-    int64_t status =
-        db_run(db,
-               "INSERT OR IGNORE INTO member SELECT ?1, to_ns, key, series FROM partitions"
-               " INDEXED BY by_key WHERE key >= ?2 AND key <= ?3 AND NOT EXISTS"
-               " (SELECT 1 FROM deleted WHERE capture = ?1)",
-               NULL, NULL, "bbb", (const void *)capture->bytes, sizeof capture->bytes,
-               (const void *)low, n, (const void *)high, n);
+    int64_t status = db_run(db,
+                            "INSERT OR IGNORE INTO member SELECT ?1, to_ns, key FROM partitions"
+                            " INDEXED BY by_key WHERE key >= ?2 AND key <= ?3 AND NOT EXISTS"
+                            " (SELECT 1 FROM deleted WHERE capture = ?1)",
+                            NULL, NULL, "bbb", (const void *)capture->bytes, sizeof capture->bytes,
+                            (const void *)low, n, (const void *)high, n);
     if (status >= 0)
         status = db_run(db,
                         "SELECT count(*) FROM partitions INDEXED BY by_key WHERE key >= ?2"
@@ -74,7 +73,7 @@ int64_t index_merge(struct index *index, const struct capture_id *from,
     if (status < 0)
         return index_fail(index, status);
     int64_t n = db_run(index->write,
-                       "INSERT OR IGNORE INTO member SELECT ?2, to_ns, key, series FROM member"
+                       "INSERT OR IGNORE INTO member SELECT ?2, to_ns, key FROM member"
                        " WHERE capture = ?1 AND NOT EXISTS"
                        " (SELECT 1 FROM deleted WHERE capture = ?2)",
                        NULL, NULL, "bb", (const void *)from->bytes, sizeof from->bytes,

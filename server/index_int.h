@@ -19,16 +19,17 @@
 #include "ids.h"
 #include "index.h"
 
-/* Long enough that a day's window of many processes is few range scans, short enough that new rows
- * go to few pages. */
-#define INDEX_BUCKET_NS (INT64_C(21600) * 1000000000)
+/* A row is in the bucket of 2 hours that it ends in: long enough that a day's window of many
+ * processes is few range scans, short enough that new rows go to few pages. */
+#define INDEX_BUCKET_NS (INT64_C(7200) * 1000000000)
 /* Partitions longer than this have an index of their own, so that an overlap query is a range scan
  * over the others. */
 #define INDEX_LONG_NS   (INT64_C(3600) * 1000000000)
 #define INDEX_KEY_BYTES 32
 /* A label's value is compared up to here. */
 #define INDEX_VALUE_MAX 1023
-/* A label that more processes have than this narrows nothing: rows are found by time. */
+/* Labels that more series of a bucket have than this narrow nothing: rows are found by time; also
+ * where there are not many more rows than series. */
 #define INDEX_SERIES_MAX 1024
 
 #define INDEX_COLUMNS_OF(table)                                                                    \
@@ -55,6 +56,12 @@ static inline int64_t index_i64(uint64_t v)
     return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
+/* a + b, for b not below 0 */
+static inline int64_t index_sum(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
 void index_key_put(const struct partition_key *key, uint8_t out[INDEX_KEY_BYTES]);
 void index_key_get(const uint8_t bytes[INDEX_KEY_BYTES], struct partition_key *key);
 
@@ -72,34 +79,45 @@ int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t byt
 /* What a tombstone's record says, a capture's or a partition's. Within a transaction. */
 int index_tombstone_apply(struct db *db, const struct store_record *record, uint64_t segment);
 
-/* A second label of l's series, where its name is not empty. */
+/* Whether l's series has one label more in its bucket, or the label's name is empty. */
 #define INDEX_SECOND_LABEL(name, value)                                                            \
-    " AND (" name " = x'' OR EXISTS (SELECT 1 FROM label o WHERE o.name = " name                   \
-    " AND o.value = " value " AND o.series = l.series))"
+    " AND (" name " = x'' OR EXISTS (SELECT 1 FROM label o WHERE o.bucket = l.bucket"              \
+    " AND o.name = " name " AND o.value = " value " AND o.series = l.series))"
 
 /* ---- index_series.c: a series is what one process says of itself ---- */
 
-/* Its number: of process, pid, host, service, labels and exe. Two that share one by chance share
- * postings too, and rows are matched again: nothing is lost but time. */
+/* Its number: of process, pid, host, service, labels and exe; a service's lie together. Two that
+ * share one by chance share postings too, and rows are matched again: nothing is lost but time. */
 int64_t index_series_of(const struct partition_row *row);
-/* Counts a new row of the series. In a transaction. SKEIN_OK or a status. */
+/* Counts a new row of the series and of its bucket. In a transaction. SKEIN_OK or a status. */
 int index_series_add(struct db *db, const struct partition_row *row, int64_t series);
 
-struct series_label {
-    const char *name, *value; /* NULL: none */
+#define INDEX_TERMS_MAX 8 /* that are looked at */
+
+/* A label that what a query asks for must have. name NULL: none. */
+struct series_term {
+    const char *name, *value;
 };
-/* The two labels of a query that the fewest series have which are alive in its window, and what is
- * known of those that have both. Not to be copied. */
-struct series_lead {
-    struct series_label labels[2]; /* the query's, or `process` below; the rarer first */
+/* Those of a query; their order is that in which they are looked up. Not to be copied. */
+struct series_terms {
+    struct series_term terms[INDEX_TERMS_MAX]; /* the query's, or `process` below */
+    size_t count;
     char process[ID_TEXT_BYTES];
-    int64_t series;      /* how many, up to INDEX_SERIES_MAX + 1 */
-    int64_t first, last; /* their buckets */
-    int64_t rows;        /* about, in a bucket */
-    int64_t longest_ns;  /* of their partitions */
 };
-/* SKEIN_OK or a status; labels[0].name is NULL where the query has no such label. */
-int index_series_lead(struct db *db, const struct partition_query *query, struct series_lead *lead);
+void index_series_terms(const struct partition_query *query, struct series_terms *terms);
+
+/* What to look at in a bucket. */
+struct series_lead {
+    int64_t bucket;
+    int64_t low, high;           /* first and last to_ns */
+    bool narrow;                 /* by the series that have `terms`, which are few, else by time */
+    struct series_term terms[2]; /* that the fewest series of the bucket have, the rarer first */
+    int64_t series, rows;        /* narrow: how many have them, and rows of theirs in the bucket */
+};
+/* The next bucket that has rows, of each of the terms, which end at `low` or later and may begin by
+ * `to`, but for those longer than INDEX_LONG_NS. 1, 0: none; or a status. */
+int index_series_next(struct db *db, struct series_terms *terms, int64_t low, int64_t to,
+                      struct series_lead *lead);
 
 /* Forgets a segment that is gone; with_rows: and the rows of what lay in it. In a transaction. */
 int index_segment_forget(struct db *db, uint64_t segment, bool with_rows);

@@ -3,15 +3,12 @@
  * Queries over the footer index. Any thread, on the reading connection; rows are copied in pages
  * and given to the caller outside all locks. Owns nothing between calls; never writes.
  *
- * A query takes one of three ways, each in the order of the answer: by capture; by the series that
- * have its rarest label, slice after slice of time; by time alone, where each of its labels is
- * common and the page is soon full. For the last two it has two parts:
- *
- *   BODY  to_ns from `from` to `to` + INDEX_LONG_NS: every shorter partition that overlaps ends
- * here LONG  to_ns behind that: only partitions longer than INDEX_LONG_NS can still overlap
- *
- * A slice lies within a bucket and holds some SLICE_ROWS rows of the series, because they are
- * sorted.
+ * A query is a row of steps, each a scan of a range of to_ns in the order of the answer. In each
+ * bucket that has all its labels, up to `to` + INDEX_LONG_NS, where every shorter partition that
+ * overlaps ends, it goes by the series that have its two rarest labels, in slices, because rows are
+ * sorted; or, where many series have them and a page is soon full, or where the range has few rows,
+ * by time alone. Then, behind that, by those longer than INDEX_LONG_NS. What a capture has is found
+ * by the series too, where it has much, else by its memberships.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,29 +16,28 @@
 #include "index_int.h"
 #include "process_labels.h"
 
-#define PAGE_ROWS    128
-#define PAGE_SCANNED 4096 /* rows looked at before the connection is given up for others */
-#define SLICE_ROWS   256
+#define PAGE_ROWS   128 /* looked at before the connection is given up for others */
+#define PAGE_LIMIT  " LIMIT 128"
+#define MEMBERS_FEW 256 /* of a capture in a bucket: looked at one by one */
 
-enum query_way { BY_CAPTURE, BY_SERIES, BY_TIME };
-enum query_part { PART_BODY, PART_LONG, PART_END };
+enum query_way { BY_CAPTURE, BY_SERIES, BY_TIME, BY_LONG };
 
 struct page {
     struct partition_row rows[PAGE_ROWS];
     char *texts[PAGE_ROWS];
-    size_t count, scanned;
-    bool no_memory, stopped;
+    size_t count;
+    bool no_memory;
 };
 
 struct run {
     struct index *index;
     const struct partition_query *query;
-    enum query_way way;
-    enum query_part part;
-    struct series_lead lead; /* BY_SERIES */
-    int64_t slice, slice_ns; /* BY_SERIES: where it begins, how long it is at most */
-    int64_t to;              /* latest from_ns that overlaps */
-    int64_t body_end;        /* last to_ns of BODY */
+    struct series_terms terms;
+    struct series_lead lead; /* of the bucket; not BY_CAPTURE */
+    enum query_way way;      /* of this step, and its range of to_ns: */
+    int64_t low, high;
+    bool empty; /* it has given no row so far */
+    int64_t to; /* latest from_ns that overlaps */
     int64_t after_time;
     uint8_t after_key[INDEX_KEY_BYTES];
     struct page page;
@@ -85,17 +81,12 @@ static int page_row(void *context, struct db_row *from)
 {
     struct run *run = context;
     struct page *page = &run->page;
-    if (page->count == PAGE_ROWS || page->scanned == PAGE_SCANNED) {
-        page->stopped = true;
-        return 1;
-    }
     struct partition_row row;
     index_row_get(from, &row);
     if (row_matches(run->query, &row) && !row_keep(page, &row)) {
         page->no_memory = true;
         return 1;
     }
-    page->scanned++;
     run->after_time = index_i64(row.to_ns);
     index_key_put(&row.record.key, run->after_key);
     return 0;
@@ -104,10 +95,7 @@ static int page_row(void *context, struct db_row *from)
 #define OVERLAPPING(table)                                                                         \
     " " table "to_ns >= ?1 AND " table "to_ns <= ?2 AND " table "from_ns <= ?3 AND (" table        \
     "to_ns, " table "key) > (?4, ?5)"
-#define HAS_LABEL(name, value)                                                                     \
-    " AND (" name " = x'' OR EXISTS (SELECT 1 FROM label WHERE name = " name " AND value = " value \
-    " AND series = m.series))"
-#define IN_ORDER(table) " ORDER BY " table "to_ns, " table "key"
+#define IN_ORDER(table) " ORDER BY " table "to_ns, " table "key" PAGE_LIMIT
 #define SELECT_P        "SELECT " INDEX_COLUMNS_OF("p.") " FROM "
 
 /* Rows that end in [?1, ?2], begin by ?3 and lie behind the cursor (?4, ?5). */
@@ -115,30 +103,26 @@ static const char *const by_time =
     SELECT_P "partitions p INDEXED BY by_time WHERE" OVERLAPPING("p.") IN_ORDER("p.");
 static const char *const by_long =
     SELECT_P "partitions p INDEXED BY by_long WHERE long AND" OVERLAPPING("p.") IN_ORDER("p.");
-/* The same of what a capture has, and of two labels: its memberships lead. */
-static const char *const by_capture = SELECT_P
-    "member m CROSS JOIN partitions p INDEXED BY by_key ON p.key = m.key"
-    " WHERE m.capture = ?6 AND p.from_ns <= ?3 AND m.to_ns >= ?1 AND m.to_ns <= ?2"
-    " AND (m.to_ns, m.key) > (?4, ?5)" HAS_LABEL("?7", "?8") HAS_LABEL("?9", "?10") IN_ORDER("m.");
-/* The same of a bucket and the series of two labels that are alive in it. */
+/* The same of what a capture has. */
+static const char *const by_capture =
+    SELECT_P "member m CROSS JOIN partitions p INDEXED BY by_key ON p.key = m.key"
+             " WHERE m.capture = ?6 AND p.from_ns <= ?3 AND m.to_ns >= ?1 AND m.to_ns <= ?2"
+             " AND (m.to_ns, m.key) > (?4, ?5)" IN_ORDER("m.");
+/* The same of a bucket and the series that have two labels in it; of what a capture has, or any. */
 static const char *const by_series = SELECT_P
-    "label l CROSS JOIN series s ON s.id = l.series"
-    " CROSS JOIN partitions p INDEXED BY by_series ON p.bucket = ?6 AND p.series = s.id"
-    " WHERE l.name = ?7 AND l.value = ?8 AND s.first <= ?6 AND s.last >= ?6" INDEX_SECOND_LABEL(
-        "?9", "?10") " AND" OVERLAPPING("p.") IN_ORDER("p.");
+    "label l CROSS JOIN partitions p INDEXED BY by_series"
+    " ON p.bucket = l.bucket AND p.series = l.series WHERE l.bucket = ?7 AND l.name = ?8 AND l.value = ?9" INDEX_SECOND_LABEL(
+        "?10",
+        "?11") " AND" OVERLAPPING("p.") " AND (?6 = x'' OR EXISTS (SELECT 1 FROM member m WHERE m.capture = ?6"
+                                        " AND m.to_ns = p.to_ns AND m.key = p.key))" IN_ORDER("p.");
 
 static const char *run_sql(const struct run *run)
 {
-    if (run->part == PART_LONG)
-        return by_long;
-    return run->way == BY_CAPTURE ? by_capture : run->way == BY_SERIES ? by_series : by_time;
-}
-
-static int64_t slice_end(const struct run *run)
-{
-    int64_t left = INDEX_BUCKET_NS - run->slice % INDEX_BUCKET_NS;
-    int64_t end = run->slice + (left < run->slice_ns ? left : run->slice_ns) - 1;
-    return end < run->body_end ? end : run->body_end;
+    static const char *const ways[] = {[BY_CAPTURE] = by_capture,
+                                       [BY_SERIES] = by_series,
+                                       [BY_TIME] = by_time,
+                                       [BY_LONG] = by_long};
+    return ways[run->way];
 }
 
 /* A label as it is bound. */
@@ -147,7 +131,7 @@ struct label_bytes {
     size_t name_bytes, value_bytes;
 };
 
-static struct label_bytes label_bytes_of(const struct series_label *label)
+static struct label_bytes label_bytes_of(const struct series_term *label)
 {
     if (!label->name)
         return (struct label_bytes){NULL, NULL, 0, 0};
@@ -155,145 +139,190 @@ static struct label_bytes label_bytes_of(const struct series_label *label)
                                 strlen(label->value)};
 }
 
-/* Fills the page with what lies behind the cursor. 1: there may be more; 0: this part or slice is
- * at its end; a status. */
+/* Fills the page with what lies behind the cursor. 1: there may be more; 0: this step is at its
+ * end; a status. */
 static int page_fill(struct run *run)
 {
     struct db *db = run->index->read;
-    const struct partition_query *q = run->query;
-    bool body = run->part == PART_BODY;
-    int64_t low = body ? index_i64(q->from_ns) : run->body_end + 1;
-    int64_t high = body ? run->body_end : INT64_MAX;
-    if (body && run->way == BY_SERIES) {
-        low = run->slice;
-        high = slice_end(run);
-    }
-    if (low < run->after_time)
-        low = run->after_time;
-    const void *key = run->after_key;
-    const size_t n = sizeof run->after_key;
+    const struct capture_id *capture = run->query->capture;
+    const void *key = run->after_key, *of = capture ? capture->bytes : NULL;
+    const size_t n = sizeof run->after_key, of_bytes = capture ? sizeof capture->bytes : 0;
+    int64_t low = run->low < run->after_time ? run->after_time : run->low;
     struct label_bytes l[2];
     for (size_t i = 0; i < 2; i++)
-        l[i] = label_bytes_of(&run->lead.labels[i]);
+        l[i] = label_bytes_of(&run->lead.terms[i]);
     int64_t found;
     if (run->way == BY_CAPTURE)
-        found = db_run(db, run_sql(run), page_row, run, "iiiibbbbbb", low, high, run->to,
-                       run->after_time, key, n, (const void *)q->capture->bytes,
-                       sizeof q->capture->bytes, l[0].name, l[0].name_bytes, l[0].value,
-                       l[0].value_bytes, l[1].name, l[1].name_bytes, l[1].value, l[1].value_bytes);
-    else if (run->way == BY_SERIES && body)
-        found = db_run(db, run_sql(run), page_row, run, "iiiibibbbb", low, high, run->to,
-                       run->after_time, key, n, run->slice / INDEX_BUCKET_NS, l[0].name,
+        found = db_run(db, run_sql(run), page_row, run, "iiiibb", low, run->high, run->to,
+                       run->after_time, key, n, of, of_bytes);
+    else if (run->way == BY_SERIES)
+        found = db_run(db, run_sql(run), page_row, run, "iiiibbibbbb", low, run->high, run->to,
+                       run->after_time, key, n, of, of_bytes, run->lead.bucket, l[0].name,
                        l[0].name_bytes, l[0].value, l[0].value_bytes, l[1].name, l[1].name_bytes,
                        l[1].value, l[1].value_bytes);
     else
-        found = db_run(db, run_sql(run), page_row, run, "iiiib", low, high, run->to,
+        found = db_run(db, run_sql(run), page_row, run, "iiiib", low, run->high, run->to,
                        run->after_time, key, n);
     if (found < 0)
         return index_fail(run->index, found);
-    return run->page.no_memory ? SKEIN_NO_MEMORY : run->page.stopped;
+    run->empty = run->empty && found == 0;
+    return run->page.no_memory ? SKEIN_NO_MEMORY : found == PAGE_ROWS;
 }
 
 static void page_clear(struct page *page)
 {
     for (size_t i = 0; i < page->count; i++)
         free(page->texts[i]);
-    page->count = page->scanned = 0;
-    page->stopped = page->no_memory = false;
+    page->count = 0;
+    page->no_memory = false;
 }
 
-/* ---- the way through the parts ---- */
+/* ---- from step to step ---- */
 
-static int bucket_get(void *context, struct db_row *row)
+/* Says where the step ends that begins at run->low. Each slice is a search for every series: it has
+ * a page of rows, and as many as there are series. */
+static void step_end(struct run *run)
 {
-    int64_t *bucket = context;
-    *bucket = db_i64(row, 0);
+    const struct series_lead *lead = &run->lead;
+    int64_t slices = lead->rows / (PAGE_ROWS + lead->series) + 1;
+    int64_t end = index_sum(run->low, INDEX_BUCKET_NS / slices);
+    run->empty = true;
+    run->high = run->way == BY_SERIES && end < lead->high ? end : lead->high;
+}
+
+static int number_get(void *context, struct db_row *row)
+{
+    *(int64_t *)context = db_i64(row, 0);
     return 1;
 }
 
-/* Moves on to the next bucket that has rows, where the slice begins a bucket. 1; 0 where the series
- * have no more in BODY; a status. */
-static int slice_seek(struct run *run)
+/* Moves run->low to where the capture has more. 1, 0: nowhere; a status. */
+static int members_seek(struct run *run)
 {
-    int64_t bucket = run->slice / INDEX_BUCKET_NS, next = bucket;
-    if (run->slice % INDEX_BUCKET_NS == 0) {
-        int64_t found =
-            db_run(run->index->read,
-                   "SELECT bucket FROM partitions INDEXED BY by_series WHERE bucket >= ?1"
-                   " ORDER BY bucket LIMIT 1",
-                   bucket_get, &next, "i", bucket);
-        if (found < 0)
-            return index_fail(run->index, found);
-        if (found == 0)
-            return 0;
-    }
-    if (next > bucket)
-        run->slice = next * INDEX_BUCKET_NS;
-    return run->slice <= run->body_end && next <= run->lead.last;
+    const struct capture_id *capture = run->query->capture;
+    return (int)db_run(run->index->read,
+                       "SELECT to_ns FROM member WHERE capture = ?1 AND to_ns >= ?2"
+                       " ORDER BY to_ns LIMIT 1",
+                       number_get, &run->low, "bi", (const void *)capture->bytes,
+                       sizeof capture->bytes, run->low);
 }
 
-/* After a part or slice came to its end. 1: go on; 0: the query is done; a status. */
-static int part_next(struct run *run)
+/* 1 where the capture has little of what the lead says, 0, or a status. */
+static int members_few(struct run *run)
 {
-    if (run->part == PART_BODY && run->way == BY_SERIES) {
-        int64_t end = slice_end(run);
-        run->slice = end + (end < INT64_MAX);
-        int more = end < INT64_MAX ? slice_seek(run) : 0;
-        if (more != 0)
+    const struct capture_id *capture = run->query->capture;
+    int64_t count = 0;
+    int64_t n =
+        db_run(run->index->read,
+               "SELECT count(*) FROM (SELECT 1 FROM member WHERE capture = ?1"
+               " AND to_ns >= ?2 AND to_ns <= ?3 LIMIT ?4)",
+               number_get, &count, "biii", (const void *)capture->bytes, sizeof capture->bytes,
+               run->lead.low, run->lead.high, (int64_t)MEMBERS_FEW + 1);
+    return n < 0 ? (int)n : count <= MEMBERS_FEW;
+}
+
+/* How the bucket is gone through. SKEIN_OK or a status. */
+static int way_choose(struct run *run)
+{
+    run->way = run->lead.narrow ? BY_SERIES : BY_TIME;
+    if (!run->query->capture)
+        return SKEIN_OK;
+    int few = run->lead.narrow ? members_few(run) : 1;
+    if (few == 1)
+        run->way = BY_CAPTURE;
+    return few < 0 ? few : SKEIN_OK;
+}
+
+/* The first step in the next bucket that has rows from run->low on. 1, 0: none has; a status. */
+static int bucket_first(struct run *run)
+{
+    const bool captured = run->query->capture != NULL;
+    int more = captured ? members_seek(run) : 1;
+    while (more == 1) {
+        int64_t before = run->low;
+        more = index_series_next(run->index->read, &run->terms, run->low, run->to, &run->lead);
+        if (more != 1)
             return more;
+        run->low = run->lead.low;
+        if (!captured || run->low == before)
+            break;
+        more = members_seek(run); /* the bucket has rows, perhaps none of the capture's */
     }
-    bool may_be_long =
-        run->way == BY_TIME || (run->way == BY_SERIES && run->lead.longest_ns > INDEX_LONG_NS);
-    run->part =
-        run->part == PART_BODY && may_be_long && run->body_end < INT64_MAX ? PART_LONG : PART_END;
-    return run->part != PART_END;
+    if (more != 1)
+        return more;
+    int status = way_choose(run);
+    step_end(run);
+    return status < 0 ? status : 1;
 }
 
-static void slices_init(struct run *run)
+/* The same, in the buckets or behind them. */
+static int step_first(struct run *run)
 {
-    const struct series_lead *lead = &run->lead;
-    int64_t low = index_i64(run->query->from_ns);
-    if (low < run->after_time)
-        low = run->after_time;
-    run->slice = lead->first > low / INDEX_BUCKET_NS ? lead->first * INDEX_BUCKET_NS : low;
-    run->slice_ns = INDEX_BUCKET_NS;
-    if (lead->rows > SLICE_ROWS)
-        run->slice_ns = INDEX_BUCKET_NS / (lead->rows / SLICE_ROWS + 1) + 1;
+    int64_t behind = index_sum(run->to, INDEX_LONG_NS);
+    int more = bucket_first(run);
+    if (more < 0)
+        return index_fail(run->index, more);
+    if (more == 1 || behind == INT64_MAX)
+        return more;
+    run->way = run->query->capture ? BY_CAPTURE : BY_LONG;
+    run->low = behind + 1;
+    run->high = run->lead.high = INT64_MAX;
+    return 1;
 }
 
-/* 1: there is something to look at; 0; a status. */
+/* Moves run->low to where the lead's series have more in the bucket, or behind it. SKEIN_OK or a
+ * status. */
+static int series_seek(struct run *run)
+{
+    const struct label_bytes l = label_bytes_of(&run->lead.terms[0]),
+                             o = label_bytes_of(&run->lead.terms[1]);
+    int64_t n = db_run(
+        run->index->read,
+        "SELECT coalesce(min((SELECT to_ns FROM partitions INDEXED BY by_series"
+        " WHERE bucket = l.bucket AND series = l.series AND to_ns >= ?1"
+        " ORDER BY to_ns LIMIT 1)), ?7) FROM label l"
+        " WHERE l.bucket = ?2 AND l.name = ?3 AND l.value = ?4" INDEX_SECOND_LABEL("?5", "?6"),
+        number_get, &run->low, "iibbbbi", run->low, run->lead.bucket, l.name, l.name_bytes, l.value,
+        l.value_bytes, o.name, o.name_bytes, o.value, o.value_bytes, index_sum(run->lead.high, 1));
+    return n < 0 ? index_fail(run->index, n) : SKEIN_OK;
+}
+
+/* After a step came to its end. 1: go on; 0: the query is done; a status. */
+static int step_next(struct run *run)
+{
+    if (run->high == INT64_MAX)
+        return 0;
+    run->low = run->high + 1;
+    if (run->low <= run->lead.high && run->empty) {
+        int status = series_seek(run);
+        if (status < 0)
+            return status;
+    }
+    if (run->low > run->lead.high) {
+        run->low = index_sum(run->lead.bucket * INDEX_BUCKET_NS, INDEX_BUCKET_NS);
+        return step_first(run);
+    }
+    step_end(run);
+    return 1;
+}
+
+/* The first step. 1; 0: there is none; a status. */
 static int run_init(struct run *run, struct index *index, const struct partition_query *query)
 {
     memset(run, 0, sizeof *run);
     run->index = index;
     run->query = query;
+    run->low = index_i64(query->from_ns);
     run->to = index_i64(query->to_ns);
-    run->body_end = INT64_MAX;
     run->after_time = -1;
     if (query->after) {
         run->after_time = index_i64(query->after_time);
         index_key_put(&query->after_key, run->after_key);
     }
-    int status = index_series_lead(index->read, query, &run->lead);
-    if (status < 0)
-        return index_fail(index, status);
-    if (run->lead.labels[0].name && run->lead.series == 0)
-        return 0;
-    run->way = BY_CAPTURE;
-    if (query->capture)
-        return 1;
-    bool narrow = run->lead.labels[0].name && run->lead.series <= INDEX_SERIES_MAX;
-    run->way = narrow ? BY_SERIES : BY_TIME;
-    int64_t longest = INDEX_LONG_NS;
-    if (narrow && run->lead.longest_ns < longest)
-        longest = run->lead.longest_ns;
-    if (run->to < INT64_MAX - longest)
-        run->body_end = run->to + longest;
-    if (!narrow)
-        return 1;
-    slices_init(run);
-    int more = slice_seek(run);
-    return more == 0 ? part_next(run) : more;
+    if (run->low < run->after_time)
+        run->low = run->after_time;
+    index_series_terms(query, &run->terms);
+    return step_first(run);
 }
 
 static int plan_line(void *context, struct db_row *row)
@@ -340,7 +369,7 @@ int64_t index_query(struct index *index, const struct partition_query *query, pa
         }
         page_clear(&run->page);
         if (more == 0)
-            more = part_next(run);
+            more = step_next(run);
     }
     page_clear(&run->page);
     free(run);

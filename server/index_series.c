@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the index knows of processes: a series is what one process says of itself, and each of its
- * labels has a posting, so that a selector finds its processes before their partitions. Any thread;
- * within the caller's transaction. Rows that go take their series along by a trigger
- * (index_sqlite.c). Never decides whether a row matches: postings only narrow.
+ * labels has a posting in each bucket that has rows of it, so that a selector finds its processes
+ * before their partitions, and among those of its window alone. Any thread; within the caller's
+ * transaction. Rows that go take their series along by triggers (index_sqlite.c). Never decides
+ * whether a row matches: postings only narrow.
  */
 #include <stdio.h>
 
 #include "checksum.h"
 #include "index_int.h"
 
-#define LEAD_TERMS_MAX 8 /* terms looked at for the shortest posting */
+/* More postings of a label and bucket than this are not counted: two such labels narrow nothing. */
+#define POSTINGS_MAX 4096
+/* A row by time costs less than a series by its place by about this. */
+#define ROWS_A_SERIES 4
+/* The low bits of a series' number are the process's, those above are the service's. */
+#define PROCESS_BITS 38
 
 /* ---- adding ---- */
 
@@ -21,21 +27,28 @@ int64_t index_series_of(const struct partition_row *row)
     memcpy(parts + 1, row->record.key.process.bytes, sizeof row->record.key.process.bytes);
     for (size_t i = 0; i < 4; i++)
         parts[3 + i] = checksum64(texts[i], strlen(texts[i]));
-    return (int64_t)(checksum64(parts, sizeof parts) >> 1);
+    uint64_t process = checksum64(parts, sizeof parts) & ((UINT64_C(1) << PROCESS_BITS) - 1);
+    return (int64_t)(parts[4] >> (PROCESS_BITS + 1) << PROCESS_BITS | process);
 }
 
-static int posting_add(struct db *db, int64_t series, const char *name, size_t name_bytes,
-                       const char *value, size_t value_bytes)
+/* A series in a bucket: what its postings are keyed by. */
+struct place {
+    int64_t bucket, series;
+};
+
+static int posting_add(struct db *db, const struct place *place, const char *name,
+                       size_t name_bytes, const char *value, size_t value_bytes)
 {
     if (value_bytes > INDEX_VALUE_MAX)
         value_bytes = INDEX_VALUE_MAX;
-    int64_t n = db_run(db, "INSERT OR IGNORE INTO label VALUES(?1, ?2, ?3)", NULL, NULL, "bbi",
-                       (const void *)name, name_bytes, (const void *)value, value_bytes, series);
+    int64_t n = db_run(db, "INSERT OR IGNORE INTO label VALUES(?1, ?2, ?3, ?4)", NULL, NULL, "ibbi",
+                       place->bucket, (const void *)name, name_bytes, (const void *)value,
+                       value_bytes, place->series);
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
 /* What a selector can ask for; process_labels.c answers the same names. */
-static int postings_add(struct db *db, const struct partition_row *row, int64_t series)
+static int postings_add(struct db *db, const struct partition_row *row, const struct place *place)
 {
     char pid[16], process[ID_TEXT_BYTES];
     (void)snprintf(pid, sizeof pid, "%u", (unsigned)row->pid);
@@ -48,12 +61,11 @@ static int postings_add(struct db *db, const struct partition_row *row, int64_t 
                                   {"process", process}};
     int status = SKEIN_OK;
     for (size_t i = 0; status == SKEIN_OK && i < sizeof own / sizeof *own; i++)
-        status =
-            posting_add(db, series, own[i][0], strlen(own[i][0]), own[i][1], strlen(own[i][1]));
+        status = posting_add(db, place, own[i][0], strlen(own[i][0]), own[i][1], strlen(own[i][1]));
     const char *at = row->labels, *key, *value;
     size_t key_bytes, value_bytes;
     while (status == SKEIN_OK && labels_next(&at, &key, &key_bytes, &value, &value_bytes))
-        status = posting_add(db, series, key, key_bytes, value, value_bytes);
+        status = posting_add(db, place, key, key_bytes, value, value_bytes);
     return status;
 }
 
@@ -63,88 +75,180 @@ static int count_get(void *context, struct db_row *row)
     return 0;
 }
 
+static int bucket_add(struct db *db, int64_t bucket, int64_t longest)
+{
+    int64_t n = db_run(db,
+                       "INSERT INTO bucket VALUES(?1, ?2) ON CONFLICT(number) DO UPDATE"
+                       " SET longest = excluded.longest WHERE longest < excluded.longest",
+                       NULL, NULL, "ii", bucket, longest);
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
 int index_series_add(struct db *db, const struct partition_row *row, int64_t series)
 {
     int64_t rows = 0, from = index_i64(row->from_ns), to = index_i64(row->to_ns);
+    int64_t longest = to - from < INDEX_LONG_NS ? to - from : INDEX_LONG_NS;
+    struct place place = {to / INDEX_BUCKET_NS, series};
     int64_t n = db_run(db,
-                       "INSERT INTO series VALUES(?1, ?2, ?3, 1, ?4) ON CONFLICT(id) DO UPDATE SET"
-                       " first = min(first, excluded.first), last = max(last, excluded.last),"
-                       " rows = rows + 1, longest = max(longest, excluded.longest) RETURNING rows",
-                       count_get, &rows, "iiii", series, from / INDEX_BUCKET_NS,
-                       to / INDEX_BUCKET_NS, to - from);
-    if (n < 0)
-        return (int)n;
-    return rows == 1 ? postings_add(db, row, series) : SKEIN_OK;
+                       "INSERT INTO series VALUES(?1, ?2, 1, ?3) ON CONFLICT(bucket, id) DO UPDATE"
+                       " SET rows = rows + 1, longest = max(longest, excluded.longest)"
+                       " RETURNING rows",
+                       count_get, &rows, "iii", place.bucket, place.series, longest);
+    int status = n < 0 ? (int)n : bucket_add(db, place.bucket, longest);
+    return status < 0 || rows > 1 ? status : postings_add(db, row, &place);
 }
 
 /* ---- finding ---- */
 
-static int lead_get(void *context, struct db_row *row)
+void index_series_terms(const struct partition_query *query, struct series_terms *terms)
 {
-    struct series_lead *lead = context;
-    lead->series = db_i64(row, 0);
-    lead->first = db_i64(row, 1);
-    lead->last = db_i64(row, 2);
-    lead->rows = db_i64(row, 3);
-    lead->longest_ns = db_i64(row, 4);
-    return 0;
+    terms->count = 0;
+    if (query->process) {
+        id_text(query->process->bytes, terms->process);
+        terms->terms[terms->count++] = (struct series_term){"process", terms->process};
+    }
+    struct series_term term;
+    for (size_t i = 0; query->selector && terms->count < INDEX_TERMS_MAX &&
+                       selector_equality(query->selector, i, &term.name, &term.value);
+         i++)
+        if (strlen(term.value) <= INDEX_VALUE_MAX)
+            terms->terms[terms->count++] = term;
 }
 
-/* What the series with found->labels are that are alive in the window. */
-static int labels_look_up(struct db *db, const struct partition_query *query,
-                          struct series_lead *found)
+/* Where partitions of the lead's bucket end that may overlap, none of them longer. */
+static void lead_bound(struct series_lead *lead, int64_t low, int64_t to, int64_t longest)
 {
-    const struct series_label *l = found->labels;
+    int64_t begin = lead->bucket * INDEX_BUCKET_NS, last = index_sum(to, longest);
+    int64_t end = index_sum(begin, INDEX_BUCKET_NS - 1);
+    lead->low = low > begin ? low : begin;
+    lead->high = end < last ? end : last;
+}
+
+/* How many series have the term in a bucket, up to a limit, or a status. */
+static int64_t postings_count(struct db *db, int64_t bucket, const struct series_term *term,
+                              int64_t limit)
+{
+    int64_t count = 0;
+    int64_t n = db_run(db,
+                       "SELECT count(*) FROM (SELECT 1 FROM label WHERE bucket = ?1 AND name = ?2"
+                       " AND value = ?3 LIMIT ?4)",
+                       count_get, &count, "ibbi", bucket, (const void *)term->name,
+                       strlen(term->name), (const void *)term->value, strlen(term->value), limit);
+    return n < 0 ? n : count;
+}
+
+/* Puts the two rarest terms of the lead's bucket into it, and the rarest before the others. How
+ * many series have that one; 0: a term is not there; or a status. */
+static int64_t terms_choose(struct db *db, struct series_terms *terms, struct series_lead *lead)
+{
+    int64_t counts[2] = {INT64_MAX, INT64_MAX};
+    size_t rarest = 0;
+    for (size_t i = 0; i < terms->count; i++) {
+        int64_t limit = counts[0] <= POSTINGS_MAX ? counts[0] : POSTINGS_MAX + 1;
+        int64_t n = postings_count(db, lead->bucket, &terms->terms[i], limit);
+        if (n <= 0)
+            return n;
+        if (n < counts[0]) {
+            rarest = i;
+            counts[1] = counts[0];
+            counts[0] = n;
+            lead->terms[1] = lead->terms[0];
+            lead->terms[0] = terms->terms[i];
+        } else if (n < counts[1]) {
+            counts[1] = n;
+            lead->terms[1] = terms->terms[i];
+        }
+    }
+    terms->terms[rarest] = terms->terms[0];
+    terms->terms[0] = lead->terms[0];
+    return counts[0];
+}
+
+/* How many rows end in what the lead says, up to a limit, or a status. */
+static int64_t rows_count(struct db *db, const struct series_lead *lead, int64_t limit)
+{
+    int64_t count = 0;
+    int64_t n = db_run(db,
+                       "SELECT count(*) FROM (SELECT 1 FROM partitions INDEXED BY by_time"
+                       " WHERE to_ns >= ?1 AND to_ns <= ?2 LIMIT ?3)",
+                       count_get, &count, "iii", lead->low, lead->high, limit);
+    return n < 0 ? n : count;
+}
+
+struct sums {
+    int64_t series, rows, longest;
+};
+
+static int sums_get(void *context, struct db_row *row)
+{
+    *(struct sums *)context = (struct sums){db_i64(row, 0), db_i64(row, 1), db_i64(row, 2)};
+    return 1;
+}
+
+/* What is known of the series that have the lead's terms. SKEIN_OK or a status. */
+static int sums_look_up(struct db *db, const struct series_lead *lead, struct sums *sums)
+{
+    const struct series_term *t = lead->terms;
     int64_t n = db_run(
         db,
-        "SELECT count(*), min(first), max(last), sum(rows / (last - first + 1.0)), max(longest)"
-        " FROM (SELECT s.* FROM label l CROSS JOIN series s ON s.id = l.series"
-        " WHERE l.name = ?1 AND l.value = ?2 AND s.last >= ?5 AND s.first <= ?6" INDEX_SECOND_LABEL(
-            "?3", "?4") " LIMIT ?7)",
-        lead_get, found, "bbbbiii", (const void *)l[0].name, strlen(l[0].name),
-        (const void *)l[0].value, strlen(l[0].value), (const void *)l[1].name,
-        l[1].name ? strlen(l[1].name) : 0, (const void *)l[1].value,
-        l[1].value ? strlen(l[1].value) : 0, index_i64(query->from_ns) / INDEX_BUCKET_NS,
-        index_i64(query->to_ns) / INDEX_BUCKET_NS, (int64_t)INDEX_SERIES_MAX + 1);
+        "SELECT count(*), sum(rows), max(longest) FROM (SELECT s.rows, s.longest FROM label l"
+        " CROSS JOIN series s ON s.bucket = l.bucket AND s.id = l.series"
+        " WHERE l.bucket = ?1 AND l.name = ?2 AND l.value = ?3" INDEX_SECOND_LABEL(
+            "?4", "?5") " LIMIT ?6)",
+        sums_get, sums, "ibbbbi", lead->bucket, (const void *)t[0].name, strlen(t[0].name),
+        (const void *)t[0].value, strlen(t[0].value), (const void *)t[1].name,
+        t[1].name ? strlen(t[1].name) : 0, (const void *)t[1].value,
+        t[1].name ? strlen(t[1].value) : 0, (int64_t)INDEX_SERIES_MAX + 1);
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-/* Looks a label up and puts it among the best two. */
-static int label_try(struct db *db, const struct partition_query *query, const char *name,
-                     const char *value, struct series_lead *best, int64_t *second)
+/* Whether, and how, to look at the lead's bucket. 1, 0 or a status. */
+static int lead_choose(struct db *db, struct series_terms *terms, int64_t low, int64_t to,
+                       struct series_lead *lead)
 {
-    struct series_lead found = {.labels = {{name, value}}};
-    int status = labels_look_up(db, query, &found);
-    if (status < 0)
-        return status;
-    if (best->labels[0].name == NULL || found.series < best->series) {
-        found.labels[1] = best->labels[0];
-        *second = best->series;
-        memcpy(found.process, best->process, sizeof found.process);
-        *best = found;
-    } else if (best->labels[1].name == NULL || found.series < *second) {
-        best->labels[1] = found.labels[0];
-        *second = found.series;
-    }
-    return SKEIN_OK;
+    int64_t series = terms_choose(db, terms, lead);
+    if (series <= 0)
+        return (int)series;
+    int64_t rows = rows_count(db, lead, series * ROWS_A_SERIES + 1);
+    bool few = series <= (lead->terms[1].name ? POSTINGS_MAX : INDEX_SERIES_MAX);
+    if (rows <= series * ROWS_A_SERIES || !few)
+        return rows < 0 ? (int)rows : rows > 0;
+    struct sums sums = {0};
+    int status = sums_look_up(db, lead, &sums);
+    if (status < 0 || sums.series > INDEX_SERIES_MAX)
+        return status < 0 ? status : 1;
+    lead->narrow = true;
+    lead->series = sums.series;
+    lead->rows = sums.rows;
+    lead_bound(lead, low, to, sums.longest);
+    return sums.series > 0 && lead->low <= lead->high;
 }
 
-int index_series_lead(struct db *db, const struct partition_query *query, struct series_lead *lead)
+static int bucket_get(void *context, struct db_row *row)
 {
-    *lead = (struct series_lead){.series = 0};
-    int status = SKEIN_OK;
-    int64_t second = 0;
-    if (query->process) {
-        id_text(query->process->bytes, lead->process);
-        status = label_try(db, query, "process", lead->process, lead, &second);
+    int64_t *bucket = context;
+    bucket[0] = db_i64(row, 0);
+    bucket[1] = db_i64(row, 1);
+    return 1;
+}
+
+int index_series_next(struct db *db, struct series_terms *terms, int64_t low, int64_t to,
+                      struct series_lead *lead)
+{
+    const int64_t last = index_sum(to, INDEX_LONG_NS) / INDEX_BUCKET_NS;
+    int64_t bucket[2]; /* number, longest */
+    int found = 0;
+    for (int64_t from = low / INDEX_BUCKET_NS; found == 0; from = bucket[0] + 1) {
+        int64_t n = db_run(db,
+                           "SELECT number, longest FROM bucket WHERE number >= ?1 AND number <= ?2"
+                           " ORDER BY number LIMIT 1",
+                           bucket_get, bucket, "ii", from, last);
+        if (n <= 0)
+            return (int)n;
+        *lead = (struct series_lead){.bucket = bucket[0]};
+        lead_bound(lead, low, to, bucket[1]);
+        if (lead->low <= lead->high)
+            found = terms->count == 0 ? 1 : lead_choose(db, terms, low, to, lead);
     }
-    const char *key, *value;
-    for (size_t i = 0; status == SKEIN_OK && query->selector && i < LEAD_TERMS_MAX &&
-                       selector_equality(query->selector, i, &key, &value);
-         i++)
-        if (strlen(value) <= INDEX_VALUE_MAX)
-            status = label_try(db, query, key, value, lead, &second);
-    if (status == SKEIN_OK && lead->labels[1].name)
-        status = labels_look_up(db, query, lead);
-    return status;
+    return found;
 }

@@ -6,11 +6,11 @@
  * Holds nothing that the store does not hold: a lost or damaged file is made again from the
  * segments, and a file that is behind is brought up to the store's end at open.
  *
- * Tables: partitions (one row each) · series (one for each process's description: when it was, how
- * many rows) · label (which series have it) · member (which captures have a partition) · segment
- * (what is alive in each) · deleted (captures) · tombstone (deleted partitions) · copy (records of
- * partitions on disk that are not the row's: deleted ones and doubles) · service (what each has,
- * kept by triggers) · meta (how far the store is indexed).
+ * Tables: partitions (one row each) · bucket (2 hours) · series (one for each process's description
+ * and bucket: how many rows) · label (which series of a bucket have it) · member (which captures
+ * have a partition) · segment (what is alive in each) · deleted (captures) · tombstone (deleted
+ * partitions) · copy (records of partitions on disk that are not the row's: deleted ones and
+ * doubles) · service (what each has, kept by triggers) · meta (how far the store is indexed).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,16 +47,19 @@ static const char *const schema =
     "CREATE INDEX by_series ON partitions(bucket, series, to_ns);"
     "CREATE INDEX by_long ON partitions(to_ns) WHERE long;"
     "CREATE INDEX by_segment ON partitions(segment);"
-    "CREATE TABLE series(id INTEGER PRIMARY KEY, first INTEGER, last INTEGER, rows INTEGER,"
-    " longest INTEGER);"
-    "CREATE TABLE label(name BLOB, value BLOB,"
-    " series INTEGER REFERENCES series(id) ON DELETE CASCADE,"
-    " PRIMARY KEY(name, value, series)) WITHOUT ROWID;"
-    "CREATE INDEX label_of ON label(series);"
+    "CREATE TABLE bucket(number INTEGER PRIMARY KEY, longest INTEGER NOT NULL);"
+    "CREATE TABLE series(bucket INTEGER, id INTEGER, rows INTEGER NOT NULL,"
+    " longest INTEGER NOT NULL, PRIMARY KEY(bucket, id)) WITHOUT ROWID;"
+    "CREATE TABLE label(bucket INTEGER, name BLOB, value BLOB, series INTEGER,"
+    " PRIMARY KEY(bucket, name, value, series)) WITHOUT ROWID;"
     "CREATE TRIGGER row_gone AFTER DELETE ON partitions BEGIN"
-    " UPDATE series SET rows = rows - 1 WHERE id = OLD.series;"
-    " DELETE FROM series WHERE id = OLD.series AND rows <= 0; END;"
-    "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB, series INTEGER,"
+    " UPDATE series SET rows = rows - 1 WHERE bucket = old.bucket AND id = old.series;"
+    " DELETE FROM series WHERE bucket = old.bucket AND id = old.series AND rows <= 0; END;"
+    "CREATE TRIGGER series_gone AFTER DELETE ON series"
+    " WHEN NOT EXISTS (SELECT 1 FROM series WHERE bucket = old.bucket) BEGIN"
+    " DELETE FROM label WHERE bucket = old.bucket;"
+    " DELETE FROM bucket WHERE number = old.bucket; END;"
+    "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB,"
     " PRIMARY KEY(capture, to_ns, key)) WITHOUT ROWID;"
     "CREATE INDEX member_of ON member(key);"
     "CREATE TABLE service(name TEXT PRIMARY KEY, bytes INTEGER NOT NULL,"
@@ -70,7 +73,7 @@ static const char *const schema =
     " DELETE FROM service WHERE name = old.service AND partitions = 0; END;"
     "CREATE TRIGGER partitions_changed AFTER UPDATE OF bytes ON partitions BEGIN"
     " UPDATE service SET bytes = bytes - old.bytes + new.bytes WHERE name = new.service; END;"
-    "PRAGMA user_version=5;";
+    "PRAGMA user_version=6;";
 
 int index_fail(struct index *index, int64_t status)
 {
@@ -142,11 +145,10 @@ static int origin_insert(struct db *db, const struct partition_row *row,
     if (capture_id_is_zero(capture))
         return SKEIN_OK;
     int64_t n = db_run(db,
-                       "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3, ?4"
+                       "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3"
                        " WHERE NOT EXISTS (SELECT 1 FROM deleted WHERE capture = ?1)",
-                       NULL, NULL, "bibi", (const void *)capture->bytes, sizeof capture->bytes,
-                       index_i64(row->to_ns), (const void *)key, (size_t)INDEX_KEY_BYTES,
-                       index_series_of(row));
+                       NULL, NULL, "bib", (const void *)capture->bytes, sizeof capture->bytes,
+                       index_i64(row->to_ns), (const void *)key, (size_t)INDEX_KEY_BYTES);
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -391,9 +393,9 @@ static int meta_get(struct db *db, const char *name, uint64_t *value)
 static int rows_clear(struct db *db)
 {
     return db_exec(
-        db, "DELETE FROM series; DELETE FROM partitions; DELETE FROM member; DELETE FROM segment;"
-            "DELETE FROM deleted; DELETE FROM tombstone; DELETE FROM copy;"
-            "DELETE FROM service; DELETE FROM meta;");
+        db, "DELETE FROM label; DELETE FROM series; DELETE FROM bucket; DELETE FROM partitions;"
+            "DELETE FROM member; DELETE FROM segment; DELETE FROM deleted; DELETE FROM tombstone;"
+            "DELETE FROM copy; DELETE FROM service; DELETE FROM meta;");
 }
 
 /* Brings the rows up to the store's end, from where they end or, where that is not in the store,
