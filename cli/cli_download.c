@@ -34,6 +34,7 @@ struct part {
     uint64_t bytes;    /* in the part */
     uint64_t shown_ns; /* when the bar was last drawn */
     uint64_t resumed;  /* bytes there before this request */
+    uint64_t found;    /* bytes that an earlier run left, while they are part of it */
     bool begun;        /* a byte of the answer has come */
     const struct http_response *response;
 };
@@ -158,6 +159,7 @@ static int part_open(struct part *p)
     p->bytes = (uint64_t)about.st_size;
     if (!p->etag[0])
         return part_empty(p);
+    p->found = p->bytes;
     if (lseek(p->fd, 0, SEEK_END) < 0) {
         say_error("%s: %s", text_of(&p->path), strerror(errno));
         return CLI_FAILED;
@@ -180,7 +182,7 @@ static void part_close(struct part *p)
  * before its bytes are, for the run that comes after a kill. */
 static int part_begin(struct part *p, const char *etag)
 {
-    p->resumed = 0;
+    p->resumed = p->found = 0;
     if (part_empty(p) != CLI_OK)
         return CLI_FAILED;
     etag_store(p, etag);
@@ -269,6 +271,20 @@ static enum step request_once(struct part *p)
     return step;
 }
 
+/* What an earlier run left may not be what the collector sent: a power cut leaves zeros. */
+static bool partitions_sound(struct trace_file *trace, char *error, size_t error_bytes)
+{
+    struct buf bytes = {0};
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < trace_file_count(trace) && status == SKEIN_OK; i++) {
+        status = trace_file_read(trace, i, &bytes);
+        if (status == SKEIN_OK)
+            status = partition_check(bytes.data, bytes.len, error, error_bytes);
+    }
+    buf_fini(&bytes);
+    return status == SKEIN_OK && trace_file_torn(trace) == 0;
+}
+
 /* A trace is whole with its closing table, and only then. */
 static bool part_whole(struct part *p)
 {
@@ -277,7 +293,8 @@ static bool part_whole(struct part *p)
     if (strcmp(p->download->format, "skein") != 0)
         return true;
     int status = trace_file_open(text_of(&p->path), &trace, error, sizeof(error));
-    bool whole = status == SKEIN_OK && trace_file_closed(trace);
+    bool whole = status == SKEIN_OK && trace_file_closed(trace) &&
+                 (p->found == 0 || partitions_sound(trace, error, sizeof(error)));
     if (!whole)
         say_error("what came is no whole trace%s%s; it is left in %s, and the same command begins "
                   "anew",

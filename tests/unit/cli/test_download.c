@@ -230,6 +230,26 @@ START_TEST(a_later_run_resumes_what_an_earlier_one_left)
 }
 END_TEST
 
+START_TEST(what_an_earlier_run_left_is_not_believed)
+{
+    static const struct answer answers[] = {{"\"one\"", BODY_BYTES, 0}, {NULL, 0, 0}};
+    char *part = beside(".part"), *etag = beside(".part.etag");
+    uint8_t *wrong = malloc(50000);
+    ck_assert_ptr_nonnull(wrong);
+    memcpy(wrong, body.data, 50000);
+    memset(wrong + 30000, 0, 20000);
+    file_write(part, wrong, 50000);
+    file_write_text(etag, "\"one\"\n");
+    server_start(answers);
+    ck_assert_int_eq(fetch(), 1);
+    server_stop();
+    ck_assert(exists(".part") && !exists(".part.etag") && !exists("")); /* begins anew */
+    free(wrong);
+    free(part);
+    free(etag);
+}
+END_TEST
+
 START_TEST(a_connection_that_keeps_breaking_fails_and_keeps_the_part)
 {
     static const struct answer answers[] = {{"\"one\"", 30000, 0}, {"\"one\"", 0, 0}, {NULL, 0, 0}};
@@ -292,6 +312,7 @@ int main(void)
     tcase_add_test(all, a_broken_connection_is_resumed);
     tcase_add_test(all, other_bytes_under_the_same_name_start_over);
     tcase_add_test(all, a_later_run_resumes_what_an_earlier_one_left);
+    tcase_add_test(all, what_an_earlier_run_left_is_not_believed);
     tcase_add_test(all, a_connection_that_keeps_breaking_fails_and_keeps_the_part);
     tcase_add_test(all, a_problem_is_told_and_leaves_no_file);
     tcase_add_test(all, a_trace_without_its_closing_table_is_no_success);
