@@ -60,7 +60,7 @@ static int open_spool(struct agent *agent, char *error, size_t error_bytes)
     return ended < 0 ? ended : SKEIN_OK;
 }
 
-static int start_uplink(struct agent *agent, char *error, size_t error_bytes)
+static int make_uplink(struct agent *agent, char *error, size_t error_bytes)
 {
     const struct agent_config *config = agent->config;
     struct uplink_seal_settings seal = {&config->public_keys, config->join_token_file,
@@ -109,6 +109,7 @@ static int start_rules(struct agent *agent)
                                             .captures = agent->captures,
                                             .uplink = agent->uplink,
                                             .worker = agent->worker,
+                                            .spool = agent->spool,
                                             .host_page = agent->host_page,
                                             .exec_allow = &agent->config->exec_allow,
                                             .host = agent->host,
@@ -165,7 +166,7 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = worker_new(&agent->worker);
     if (status == SKEIN_OK)
-        status = start_uplink(agent, error, error_bytes);
+        status = make_uplink(agent, error, error_bytes);
     if (status == SKEIN_OK)
         status = start_captures(agent);
     if (status == SKEIN_OK)
@@ -174,6 +175,8 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
         status = start_rules(agent);
     if (status == SKEIN_OK)
         status = start_policies(agent);
+    if (status == SKEIN_OK)
+        status = uplink_start(agent->uplink); /* rules have read the journal */
     if (status == SKEIN_OK)
         status = start_attach(agent, error, error_bytes);
     if (status == SKEIN_OK) {

@@ -90,7 +90,7 @@ const struct config_param agent_params[] = {
     LIVE_BOOL(crash_capture, "crash.capture", true, "capture processes that crash"),
     LIVE_U64(crash_pre_ms, "crash.pre_ms", 30000, 0, DAY, "crash: time before the end"),
     LIVE_U64(crash_cooldown_ms, "crash.cooldown_ms", 10000, 0, DAY,
-             "crash: pause of a service between two"),
+             "crash: pause of a service's program between two"),
     LIVE_STR(log_level, "log.level", "info", "debug, info, warn or error"),
     LIVE_STR(log_form, "log.form", "text", "text or json"),
     {.path = NULL}};

@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "agent_int.h"
-#include "checksum.h"
 #include "clock.h"
 #include "process_report.h"
 
-#define MS            UINT64_C(1000000)
 #define LIST_DELAY_MS 20 /* many processes that start together make one list */
 
 void agent_send_list(void *context)
@@ -129,47 +127,21 @@ static void on_attached(void *context, struct process *process)
     list_changed(agent);
 }
 
-/* Whether `what` may trigger now; counts and remembers. */
-static bool cooled_down(struct agent *agent, const void *what, size_t n, uint64_t cooldown_ms)
-{
-    uint64_t key = checksum64(what, n), now_ns = clock_monotonic_ns();
-    struct cooldown *place = &agent->cooldowns[0];
-    for (size_t i = 0; i < AGENT_COOLDOWNS; i++) {
-        struct cooldown *one = &agent->cooldowns[i];
-        if (one->at_ns != 0 && one->key == key) {
-            place = one;
-            break;
-        }
-        if (one->at_ns < place->at_ns)
-            place = one;
-    }
-    if (place->at_ns != 0 && place->key == key && now_ns < place->at_ns + cooldown_ms * MS) {
-        agent->suppressed++;
-        return false;
-    }
-    *place = (struct cooldown){key, now_ns};
-    return true;
-}
-
 static void on_snapshot(void *context, struct process *process, const char *reason)
 {
     struct agent *agent = context;
     const struct agent_config *config = agent->config;
     if (agent_rules_asked(agent->rules, process, reason))
         return;
-    if (!cooled_down(agent, process->uid.bytes, sizeof process->uid.bytes,
-                     config->snapshot_cooldown_ms)) {
-        log_info("agent", "snapshot within the cooldown: not taken", "service", process->service,
-                 "reason", reason, NULL);
-        return;
-    }
     struct capture_order order = {.capture = capture_id_new(),
                                   .trigger = TRIGGER_APPLICATION,
                                   .reason = reason,
                                   .at_ns = clock_realtime_ns(),
                                   .pre_ms = config->snapshot_pre_ms,
                                   .post_ms = config->snapshot_post_ms};
-    (void)captures_begin(agent->captures, &order, process);
+    if (!agent_rules_capture(agent->rules, &order, process, config->snapshot_cooldown_ms))
+        log_info("agent", "snapshot within the cooldown: not taken", "service", process->service,
+                 "reason", reason, NULL);
 }
 
 static void on_heartbeat(void *context, struct process *process)
@@ -201,18 +173,14 @@ static void capture_crash(struct agent *agent, struct process *process)
     crash_reason(process, reason);
     if (agent_rules_crashed(agent->rules, process, reason) || !agent->config->crash_capture)
         return;
-    if (!cooled_down(agent, process->service, strlen(process->service),
-                     agent->config->crash_cooldown_ms)) {
-        log_warn("agent", "crash within the cooldown: not captured", "service", process->service,
-                 NULL);
-        return;
-    }
     struct capture_order order = {.capture = capture_id_new(),
                                   .trigger = TRIGGER_CRASH,
                                   .reason = reason,
-                                  .at_ns = clock_realtime_ns(),
+                                  .at_ns = process->gone_ns,
                                   .pre_ms = agent->config->crash_pre_ms};
-    (void)captures_begin(agent->captures, &order, process);
+    if (!agent_rules_capture(agent->rules, &order, process, agent->config->crash_cooldown_ms))
+        log_warn("agent", "crash within the cooldown: not captured", "service", process->service,
+                 NULL);
 }
 
 static void on_gone(void *context, struct process *process)

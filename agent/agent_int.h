@@ -14,13 +14,6 @@
 #include "agent_state.h"
 #include "attach.h"
 
-#define AGENT_COOLDOWNS 256
-
-/* When a process or service last triggered a capture of its own; the oldest is forgotten first. */
-struct cooldown {
-    uint64_t key, at_ns; /* checksum of what it is about; monotonic time, 0: unused */
-};
-
 /* A capture of a process that has not attached (again) yet. After a restart of the agent the
  * collector repeats its commands at once, and the services take a moment to come back. */
 #define AGENT_ATTACH_GRACE_MS 5000
@@ -51,9 +44,7 @@ struct agent {
     TAILQ_HEAD(, awaited) awaited;
     size_t awaited_count;
     struct loop_timer *grace_timer; /* while set, unknown processes are awaited */
-    struct cooldown cooldowns[AGENT_COOLDOWNS];
-    uint64_t suppressed; /* snapshots and crashes within their cooldown */
-    bool ended;          /* what is still posted is only to be freed */
+    bool ended;                     /* what is still posted is only to be freed */
 };
 
 /* agent_events.c: what happens to a running agent. */

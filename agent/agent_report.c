@@ -22,6 +22,14 @@ const char *trigger_text(enum trigger_type type)
     return texts[type];
 }
 
+enum trigger_type trigger_parse(const char *text)
+{
+    int type = TRIGGER_REQUEST;
+    while (type < TRIGGER_TYPES && strcmp(text, trigger_text((enum trigger_type)type)) != 0)
+        type++;
+    return (enum trigger_type)type;
+}
+
 void report_add_agent(cJSON *object, uint64_t agent)
 {
     char text[17];
@@ -293,10 +301,9 @@ int target_result_read(struct target_result *result, const char *report, size_t 
         return SKEIN_CORRUPT;
     }
     const char *trigger = json_str(&r, root, "", "trigger", JSON_OPTIONAL, "", 32);
-    for (int type = TRIGGER_REQUEST; type < TRIGGER_TYPES; type++) {
-        if (strcmp(trigger, trigger_text((enum trigger_type)type)) == 0)
-            result->trigger = (enum trigger_type)type;
-    }
+    enum trigger_type type = trigger_parse(trigger);
+    if (type != TRIGGER_TYPES)
+        result->trigger = type;
     read_window(result, root);
     result->clock_offset_ns = json_i64(&r, root, "", "clock_offset_ns", JSON_OPTIONAL, 0);
     int status = SKEIN_OK;

@@ -29,6 +29,7 @@ enum trigger_type {
     TRIGGER_TYPES /* how many there are */
 };
 const char *trigger_text(enum trigger_type type);
+enum trigger_type trigger_parse(const char *text); /* TRIGGER_TYPES: none of them */
 
 /* What is to be added to the report's times, which are the host's, for the collector's. */
 void report_add_clock(cJSON *object, int64_t clock_offset_ns);

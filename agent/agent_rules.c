@@ -220,7 +220,7 @@ bool agent_rules_crashed(struct agent_rules *rules, const struct process *proces
         if (watch->process != process || watch->spec->when != RULE_CRASH)
             continue;
         taken = true;
-        watch_fire(watch, clock_realtime_ns(), reason);
+        watch_fire(watch, process->gone_ns, reason);
     }
     return taken;
 }
@@ -241,6 +241,17 @@ bool agent_rules_asked(struct agent_rules *rules, const struct process *process,
                      watch->spec->name, "service", process->service, "reason", reason, NULL);
     }
     return taken;
+}
+
+bool agent_rules_capture(struct agent_rules *rules, const struct capture_order *order,
+                         struct process *process, uint64_t cooldown_ms)
+{
+    uint64_t key = rule_memory_key(NULL, order->trigger, process);
+    if (!rule_memory_fire(rule_memory_take(rules, key), order->at_ns, cooldown_ms))
+        return false;
+    (void)captures_begin(rules->settings.captures, order, process);
+    rule_memory_save(rules); /* behind the cut: see watch_fire */
+    return true;
 }
 
 static void report_due(void *context)
@@ -273,6 +284,7 @@ int agent_rules_new(const struct agent_rules_settings *settings, struct agent_ru
     if (array != NULL)
         (void)take_set(rules, generation, array, why, sizeof why);
     cJSON_Delete(array);
+    rule_memory_recover(rules);
     *out = rules;
     return SKEIN_OK;
 }

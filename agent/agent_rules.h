@@ -25,6 +25,7 @@ struct agent_rules_settings {
     struct captures *captures;
     struct uplink *uplink;
     struct worker *worker;
+    struct spool *spool; /* whose journal may know of firings that rules-state.json does not */
     struct host_page_owner *host_page;
     const struct config_strs *exec_allow; /* read on the loop thread; may change between calls */
     const char *host;
@@ -59,6 +60,11 @@ bool agent_rules_crashed(struct agent_rules *rules, const struct process *proces
                          const char *reason);
 bool agent_rules_asked(struct agent_rules *rules, const struct process *process,
                        const char *reason);
+
+/* Begins a capture of the agent's own, for a crash or a snapshot for which no rule is in force.
+ * False: held back by the cooldown, which is kept as a rule's is. */
+bool agent_rules_capture(struct agent_rules *rules, const struct capture_order *order,
+                         struct process *process, uint64_t cooldown_ms);
 
 /* Everything is to be reported anew: the collector may have forgotten it. */
 void agent_rules_report(struct agent_rules *rules);

@@ -102,6 +102,28 @@ static bool is_lost(struct cut_member *member, const struct partition_key *key)
     return spool_has_lost(target_of(member)->captures->settings.spool, key);
 }
 
+/* Why a capture began that nobody asked for. */
+static void journal_fired(struct target *target, uint16_t kind)
+{
+    const struct captures_settings *settings = &target->captures->settings;
+    struct buf text = {0};
+    struct fired_report fired = {.capture = target->capture,
+                                 .process = target->process,
+                                 .trigger = target->trigger,
+                                 .rule = target->rule[0] != '\0' ? target->rule : NULL,
+                                 .at_ns = target->at_ns,
+                                 .pre_ms = target->pre_ms,
+                                 .post_ms = target->post_ms,
+                                 .clock_offset_ns = uplink_clock_offset(settings->uplink),
+                                 .reason = target->reason};
+    report_fired(settings->agent, &fired, &text);
+    if (text.status == SKEIN_OK)
+        (void)spool_report_put(settings->spool, kind, &target->capture,
+                               &target->process->uid, (const char *)text.data, text.len);
+    buf_fini(&text);
+    target->begun = true;
+}
+
 static void spool_partition(struct target *target, const struct cut_result *cut,
                             struct cut_entry *entry)
 {
@@ -110,6 +132,9 @@ static void spool_partition(struct target *target, const struct cut_result *cut,
                               .events = cut->events,
                               .from_ns = cut->from_ns,
                               .to_ns = cut->to_ns};
+    /* First, so that a restart which finds the partition knows the firing too. */
+    if (target->trigger != TRIGGER_REQUEST && !target->begun)
+        journal_fired(target, SPOOL_FIRING);
     int status =
         spool_put(target->captures->settings.spool, &head, cut->bytes.data, cut->bytes.len);
     entry->kept = status == SKEIN_OK;
@@ -201,23 +226,8 @@ static bool cut_turn(struct target *target, struct capture_job *job)
 /* After the first cut of a capture that nobody asked for: the past is safe, now it is said why. */
 static void announce_fired(struct target *target)
 {
-    const struct captures_settings *settings = &target->captures->settings;
-    struct buf text = {0};
-    struct fired_report fired = {.capture = target->capture,
-                                 .process = target->process,
-                                 .trigger = target->trigger,
-                                 .rule = target->rule[0] != '\0' ? target->rule : NULL,
-                                 .at_ns = target->at_ns,
-                                 .pre_ms = target->pre_ms,
-                                 .post_ms = target->post_ms,
-                                 .clock_offset_ns = uplink_clock_offset(settings->uplink),
-                                 .reason = target->reason};
-    report_fired(settings->agent, &fired, &text);
-    if (text.status == SKEIN_OK)
-        (void)spool_report_put(settings->spool, SPOOL_FIRED, &target->capture,
-                               &target->process->uid, (const char *)text.data, text.len);
-    buf_fini(&text);
-    uplink_wake(settings->uplink);
+    journal_fired(target, SPOOL_FIRED);
+    uplink_wake(target->captures->settings.uplink);
 }
 
 /* Journals what there is so far, for a restart, and tells the collector. */

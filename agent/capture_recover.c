@@ -6,8 +6,8 @@
  * What the spool may hold of a target without a final report: an intent (the agent died between two
  * cuts; it lists what those before it brought, which a stream may have uploaded already),
  * partitions, or both. Either way the rest of it was in a ring that this run may no longer have, so
- * the target ends here, with what there is and a gap that says why. Only a request of which nothing
- * was taken yet is forgotten: it comes again.
+ * the target ends here, with what there is and a gap that says why. Only what nothing was taken of
+ * yet is forgotten: a request comes again, and a rule fires again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,12 +123,43 @@ static void end_target(struct spool *spool, uint64_t agent, struct target_result
     capture_finish(spool, NULL, agent, result);
 }
 
+static bool is_kept(const struct leftovers *left, const struct spool_report *report)
+{
+    for (size_t i = 0; i < left->count; i++) {
+        const struct target_result *result = &left->results[i];
+        if (capture_id_equal(&result->capture, &report->capture) &&
+            process_uid_equal(&result->process, &report->process))
+            return result->range_count > 0;
+    }
+    return false;
+}
+
+/* A firing whose partitions are there is told; the others have not been. */
+static int settle_firings(struct spool *spool, const struct leftovers *left)
+{
+    struct spool_report report;
+    uint64_t after = 0;
+    int status;
+    while ((status = spool_report_next(spool, after, &report)) == SKEIN_OK) {
+        after = report.revision;
+        if (report.kind == SPOOL_FIRING && is_kept(left, &report))
+            (void)spool_report_put(spool, SPOOL_FIRED, &report.capture, &report.process,
+                                   report.text, report.len);
+        else if (report.kind == SPOOL_FIRING)
+            spool_report_drop(spool, SPOOL_FIRING, &report.capture, &report.process);
+        free(report.text);
+    }
+    return status == SKEIN_NOT_FOUND ? SKEIN_OK : status;
+}
+
 int captures_recover(struct spool *spool, uint64_t agent)
 {
     struct leftovers left = {0};
     int status = take_reports(spool, &left);
     spool_visit(spool, take_partition, &left);
     status = status == SKEIN_OK ? left.status : status;
+    if (status == SKEIN_OK)
+        status = settle_firings(spool, &left);
     for (size_t i = 0; i < left.count; i++) {
         if (status == SKEIN_OK)
             end_target(spool, agent, &left.results[i]);

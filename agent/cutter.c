@@ -34,6 +34,10 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host)
     const struct cut_request *request = work->request;
     work->from_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->from_ns);
     work->to_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->to_ns);
+    /* What a process wrote last counts most: no difference of clocks is to leave it out. */
+    if (process_state(work->process) != PROCESS_LIVE && request->to_ns >= work->process->gone_ns &&
+        work->to_ticks < work->end.ticks)
+        work->to_ticks = work->end.ticks;
     work->start_ticks = clock_snapshot_ticks(&work->begin, &work->end, work->process->start_ns);
 }
 

@@ -43,7 +43,8 @@ struct process {
     uint64_t next_sequence; /* atomic; of partitions in this agent's epoch */
     /* atomic; enum process_state. Leaves LIVE once, by a release store after death is set */
     uint32_t state;
-    /* read after an acquire load of state that is not LIVE */
+    /* these two are read after an acquire load of state that is not LIVE */
+    uint64_t gone_ns; /* realtime; when it was seen to be gone */
     struct {
         int32_t signal, status;
         bool known;

@@ -2,33 +2,51 @@
  *
  * What rules remember over a restart of the agent: when each fired last for whom, and how often.
  * "rules-state.json" beside the rules; a firing is written at once, held-back ones with the next
- * report. Loop thread; the worker writes. A file that is gone or spoiled costs a cooldown, no more.
+ * report. One that was journalled and not yet written here comes from the journal. Loop thread; the
+ * worker writes. A file that is gone or spoiled costs a cooldown, no more.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_report.h"
 #include "checksum.h"
+#include "clock.h"
 #include "durable.h"
 #include "json.h"
 #include "log.h"
 #include "rules_int.h"
 
+#define MS         UINT64_C(1000000)
 #define STATE_FILE "rules-state.json"
 #define STATE_MAX  (1u << 20)
 
-uint64_t rule_memory_key(const struct rule_spec *spec, const struct process *process)
+uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
+                         const struct process *process)
 {
-    /* The whole rule: a changed one begins anew. A process crashes once; its service may again. */
+    /* The whole rule: a changed one begins anew. A process crashes once; its program may again. */
     struct buf text = {0};
-    buf_printf(&text, "%s\n", spec->text);
-    if (spec->when == RULE_CRASH)
-        buf_printf(&text, "%s", process->service);
+    buf_printf(&text, "%s\n", spec != NULL ? spec->text : trigger_text(type));
+    if (type == TRIGGER_CRASH)
+        buf_printf(&text, "%s\n%s", process->service, process->exe);
     else
         buf_put(&text, process->uid.bytes, sizeof process->uid.bytes);
     uint64_t key = text.status == SKEIN_OK ? checksum64(text.data, text.len) : 1;
     buf_fini(&text);
     return key != 0 ? key : 1;
+}
+
+/* A time in the future was left by a clock that has gone back since, and holds nothing up. */
+bool rule_memory_fire(struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms)
+{
+    if (memory->last_fired_ns != 0 && at_ns < memory->last_fired_ns + cooldown_ms * MS &&
+        memory->last_fired_ns <= clock_realtime_ns()) {
+        memory->suppressed++;
+        return false;
+    }
+    memory->last_fired_ns = at_ns;
+    memory->fired++;
+    return true;
 }
 
 const struct rule_memory *rule_memory_find(const struct agent_rules *rules, uint64_t key)
@@ -148,4 +166,59 @@ void rule_memory_load(struct agent_rules *rules)
             SKEIN_OK)
         log_warn("rules", "the kept cooldowns cannot be read", "reason", why, NULL);
     buf_fini(&file);
+}
+
+/* ---- firings that only the journal knows ---- */
+
+static const struct rule_spec *spec_named(const struct agent_rules *rules, const char *name)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        if (strcmp(rules->specs[i]->name, name) == 0)
+            return rules->specs[i];
+    }
+    return NULL;
+}
+
+static void fired_recover(struct agent_rules *rules, const cJSON *report)
+{
+    struct json_reader r = {.error = ""};
+    struct process process = {.pid = 0}; /* who it was, no more */
+    const char *trigger = json_str(&r, report, "", "trigger", JSON_REQUIRED, "", 32);
+    const char *rule = json_str(&r, report, "", "rule", JSON_OPTIONAL, "", 128);
+    const char *uid = json_str(&r, report, "", "process", JSON_REQUIRED, "", ID_TEXT_BYTES);
+    uint64_t at_ns = json_u64(&r, report, "", "at_ns", JSON_REQUIRED, 0, 0, INT64_MAX);
+    snprintf(process.service, sizeof process.service, "%s",
+             json_str(&r, report, "", "service", JSON_OPTIONAL, "", sizeof process.service - 1));
+    snprintf(process.exe, sizeof process.exe, "%s",
+             json_str(&r, report, "", "exe", JSON_OPTIONAL, "", sizeof process.exe - 1));
+    if (r.error[0] != '\0' || id_parse(uid, process.uid.bytes) != SKEIN_OK)
+        return;
+    const struct rule_spec *spec = rule[0] != '\0' ? spec_named(rules, rule) : NULL;
+    enum trigger_type type = trigger_parse(trigger);
+    bool own = type == TRIGGER_CRASH || type == TRIGGER_APPLICATION;
+    if (rule[0] != '\0' ? spec == NULL || rule_trigger(spec) != type : !own)
+        return; /* a rule that is gone or another one now, or a sample */
+    struct rule_memory *memory = rule_memory_take(rules, rule_memory_key(spec, type, &process));
+    if (memory->last_fired_ns >= at_ns)
+        return;
+    memory->last_fired_ns = at_ns;
+    memory->fired++;
+}
+
+void rule_memory_recover(struct agent_rules *rules)
+{
+    struct spool_report report;
+    uint64_t after = 0;
+    char why[160];
+    while (spool_report_next(rules->settings.spool, after, &report) == SKEIN_OK) {
+        after = report.revision;
+        cJSON *json = report.kind == SPOOL_FIRED
+                          ? json_parse(report.text, report.len, why, sizeof why)
+                          : NULL;
+        if (json != NULL)
+            fired_recover(rules, json);
+        cJSON_Delete(json);
+        free(report.text);
+    }
+    rule_memory_save(rules);
 }

@@ -89,7 +89,7 @@ static uint64_t failures_wanted(const struct rule_spec *spec)
     return spec->when == RULE_HEALTH ? spec->failures : 1;
 }
 
-static enum trigger_type trigger_of(const struct rule_spec *spec)
+enum trigger_type rule_trigger(const struct rule_spec *spec)
 {
     static const enum trigger_type triggers[] = {[RULE_HEALTH] = TRIGGER_HEALTH,
                                                  [RULE_LATENCY] = TRIGGER_LATENCY,
@@ -103,38 +103,31 @@ static enum trigger_type trigger_of(const struct rule_spec *spec)
     return triggers[spec->when];
 }
 
-/* A time in the future was left by a clock that has gone back since, and holds nothing up. */
-static bool in_cooldown(const struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ns)
-{
-    return memory->last_fired_ns != 0 && at_ns < memory->last_fired_ns + cooldown_ns &&
-           memory->last_fired_ns <= clock_realtime_ns();
-}
-
 void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
 {
     const struct rule_spec *spec = watch->spec;
     struct rule_memory *memory = rule_memory_take(watch->rules, watch->memory_key);
-    if (in_cooldown(memory, at_ns, spec->cooldown_ms * MS)) {
-        watch->suppressed = ++memory->suppressed;
+    bool fires = rule_memory_fire(memory, at_ns, spec->cooldown_ms);
+    watch->fired = memory->fired;
+    watch->suppressed = memory->suppressed;
+    if (!fires) {
         watch_report(watch);
         return;
     }
-    memory->last_fired_ns = at_ns;
-    watch->fired = ++memory->fired;
     char sentence[384];
     snprintf(sentence, sizeof sentence, "%.250s%s%.127s", reason,
              spec->when == RULE_HEALTH ? "" : "; rule ",
              spec->when == RULE_HEALTH ? "" : spec->name);
     struct capture_order order = {.capture = capture_id_new(),
-                                  .trigger = trigger_of(spec),
+                                  .trigger = rule_trigger(spec),
                                   .rule = spec->name,
                                   .reason = sentence,
                                   .at_ns = at_ns,
                                   .pre_ms = spec->pre_ms,
                                   .post_ms = spec->post_ms};
     (void)captures_begin(watch->rules->settings.captures, &order, watch->process);
-    /* Behind the first cut in the worker's queue: a crash in between costs the cooldown, never the
-     * capture. */
+    /* Behind the first cut in the worker's queue, which must not wait for the disk: should the
+     * agent die in between, its journal has the firing (rule_memory_recover). */
     rule_memory_save(watch->rules);
     watch_report(watch);
 }
@@ -243,7 +236,7 @@ int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct proces
     watch->process = process_ref(process);
     watch->since_ns = clock_realtime_ns();
     TAILQ_INSERT_TAIL(&rules->watches, watch, link);
-    watch->memory_key = rule_memory_key(spec, process);
+    watch->memory_key = rule_memory_key(spec, rule_trigger(spec), process);
     const struct rule_memory *memory = rule_memory_find(rules, watch->memory_key);
     if (memory != NULL) {
         watch->fired = memory->fired;

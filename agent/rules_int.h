@@ -59,6 +59,7 @@ struct agent_rules {
 };
 
 /* rule_watch.c */
+enum trigger_type rule_trigger(const struct rule_spec *spec);
 int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct process *process);
 void watch_start(struct watch_item *watch); /* looks begin, anew where they had */
 void watch_end(struct watch_item *watch);
@@ -81,11 +82,17 @@ void events_start(struct watch_item *watch);
 void events_stop(struct watch_item *watch);
 
 /* rule_memory.c */
-uint64_t rule_memory_key(const struct rule_spec *spec, const struct process *process);
+/* spec NULL: the agent's own captures of that type. */
+uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
+                         const struct process *process);
+/* Whether the cooldown is over; remembers that it fired, or was held back. */
+bool rule_memory_fire(struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms);
 const struct rule_memory *rule_memory_find(const struct agent_rules *rules, uint64_t key);
 struct rule_memory *rule_memory_take(struct agent_rules *rules, uint64_t key); /* never NULL */
 void rule_memory_save(struct agent_rules *rules);
 void rule_memory_load(struct agent_rules *rules);
+/* Takes in what the journal says of firings that were not saved before the agent died. */
+void rule_memory_recover(struct agent_rules *rules);
 /* What a file holds. SKEIN_OK; SKEIN_INVALID with words in error, and nothing in memories. */
 int rule_memories_read(const char *text, size_t n, struct rule_memory memories[RULE_MEMORIES],
                        char *error, size_t error_bytes);

@@ -72,7 +72,7 @@ int spool_open_partition(struct spool *spool, const struct partition_key *key, i
 enum spool_fate { SPOOL_STORED, SPOOL_REJECTED, SPOOL_UNREADABLE };
 void spool_done(struct spool *spool, const struct partition_key *key, enum spool_fate fate);
 
-/* Journals a report (kind FIRED, TARGET or INTENT), replacing the one of the same name.
+/* Journals a report (any kind but PARTITION), replacing the one of the same name.
  * SKEIN_OK, SKEIN_TOO_LARGE, SKEIN_FULL, SKEIN_IO, SKEIN_NO_MEMORY. */
 int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id *capture,
                      const struct process_uid *process, const char *text, size_t n);
@@ -93,14 +93,14 @@ struct spool_report {
     size_t len;
 };
 
-/* The first report with a revision above `after`, intents included. SKEIN_OK, SKEIN_NOT_FOUND,
- * SKEIN_NO_MEMORY. */
+/* The first report with a revision above `after`, intents and firings included. SKEIN_OK,
+ * SKEIN_NOT_FOUND, SKEIN_NO_MEMORY. */
 int spool_report_next(struct spool *spool, uint64_t after, struct spool_report *out);
 
 /* The collector has taken this revision. Goes at once, or with its last partition (P-8). */
 void spool_report_acked(struct spool *spool, uint64_t revision);
 
-/* Forgets an intent, or any report, without an acknowledgement. */
+/* Forgets an intent or a firing, or any report, without an acknowledgement. */
 void spool_report_drop(struct spool *spool, uint16_t kind, const struct capture_id *capture,
                        const struct process_uid *process);
 

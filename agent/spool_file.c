@@ -86,7 +86,7 @@ int spool_head_get(const uint8_t *bytes, size_t n, struct spool_head *head)
     (void)cursor_u32(&c);
     if (cursor_u32(&c) != checksum32(bytes, CHECKED_BYTES) || c.status != SKEIN_OK)
         return SKEIN_CORRUPT;
-    if (read.kind < SPOOL_PARTITION || read.kind > SPOOL_INTENT)
+    if (read.kind < SPOOL_PARTITION || read.kind > SPOOL_FIRING)
         return SKEIN_CORRUPT;
     if (read.payload_bytes > (read.kind == SPOOL_PARTITION ? WIRE_PARTITION_MAX : SPOOL_REPORT_MAX))
         return SKEIN_CORRUPT;
@@ -105,7 +105,7 @@ void spool_file_name(const struct spool_head *head, char out[SPOOL_NAME_BYTES])
     char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
     id_text(head->capture.bytes, capture);
     id_text(head->key.process.bytes, process);
-    snprintf(out, SPOOL_NAME_BYTES, "%c-%s-%s", head->kind == SPOOL_FIRED ? 'f' : 't', capture,
+    snprintf(out, SPOOL_NAME_BYTES, "%c-%s-%s", spool_kind_fired(head->kind) ? 'f' : 't', capture,
              process);
 }
 

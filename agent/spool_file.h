@@ -16,6 +16,8 @@
 #ifndef SPOOL_FILE_H
 #define SPOOL_FILE_H
 
+#include <stdbool.h>
+
 #include "buf.h"
 #include "ids.h"
 
@@ -27,8 +29,13 @@ enum spool_kind {
     SPOOL_FIRED = 2,  /* report: a capture of the agent's own has begun */
     SPOOL_TARGET = 3, /* report: a target's final state */
     SPOOL_INTENT =
-        4 /* a target that is being captured; never sent, tells a restart what was going on */
+        4, /* a target that is being captured; never sent, tells a restart what was going on */
+    SPOOL_FIRING = 5 /* what will be FIRED once a partition is there; never sent as it is */
 };
+static inline bool spool_kind_fired(uint16_t kind)
+{
+    return kind == SPOOL_FIRED || kind == SPOOL_FIRING;
+}
 
 struct spool_head {
     uint16_t kind;
@@ -44,7 +51,8 @@ void spool_head_put(uint8_t out[SPOOL_FILE_HEAD_BYTES], const struct spool_head 
 /* SKEIN_OK; SKEIN_TRUNCATED; SKEIN_VERSION; SKEIN_CORRUPT. *head is unchanged on failure. */
 int spool_head_get(const uint8_t *bytes, size_t n, struct spool_head *head);
 
-/* "p-<key>", "f-<capture>-<process>" or "t-<capture>-<process>": a target replaces its intent. */
+/* "p-<key>", "f-<capture>-<process>" or "t-<capture>-<process>": a target replaces its intent, and
+ * what has fired what is firing. */
 #define SPOOL_NAME_BYTES 96
 void spool_file_name(const struct spool_head *head, char out[SPOOL_NAME_BYTES]);
 

@@ -49,7 +49,7 @@ static struct spool_entry *find_same_file_locked(struct spool *spool, const stru
     struct spool_entry *entry;
     TAILQ_FOREACH(entry, &spool->reports, link)
     {
-        if ((entry->head.kind == SPOOL_FIRED) == (head->kind == SPOOL_FIRED) &&
+        if (spool_kind_fired(entry->head.kind) == spool_kind_fired(head->kind) &&
             same_target(&entry->head, &head->capture, &head->key.process))
             return entry;
     }
@@ -90,7 +90,7 @@ static struct spool_entry *find_target_locked(struct spool *spool, const struct 
     struct spool_entry *entry;
     TAILQ_FOREACH(entry, &spool->reports, link)
     {
-        if (entry->head.kind != SPOOL_FIRED && same_target(&entry->head, capture, process))
+        if (!spool_kind_fired(entry->head.kind) && same_target(&entry->head, capture, process))
             return entry;
     }
     return NULL;
@@ -152,7 +152,7 @@ int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id
     /* A report that the disk refuses is still sent: it is lost only if the agent dies as well. */
     pthread_mutex_lock(&spool->mutex);
     spool_entry_add_locked(spool, entry);
-    if (kind != SPOOL_FIRED)
+    if (!spool_kind_fired(kind))
         amend_noted_locked(spool, capture, process, kind == SPOOL_TARGET);
     pthread_mutex_unlock(&spool->mutex);
     return status;

@@ -263,13 +263,19 @@ int uplink_new(const struct uplink_settings *settings, const struct uplink_hooks
     uplink->random |= 1;
     if (status == SKEIN_OK)
         status = transport_dial(uplink->control_address, WIRE_CONTROL_MAX, &uplink->control);
-    if (status == SKEIN_OK && pthread_create(&uplink->thread, NULL, uplink_run, uplink) != 0)
-        status = SKEIN_NO_MEMORY;
     if (status != SKEIN_OK) {
         release(uplink);
         return status;
     }
     *out = uplink;
+    return SKEIN_OK;
+}
+
+int uplink_start(struct uplink *uplink)
+{
+    if (pthread_create(&uplink->thread, NULL, uplink_run, uplink) != 0)
+        return SKEIN_NO_MEMORY;
+    uplink->started = true;
     return SKEIN_OK;
 }
 
@@ -282,6 +288,7 @@ void uplink_free(struct uplink **uplink_p, uint64_t drain_ms)
     uint64_t stop_by_ns = clock_monotonic_ns() + drain_ms * MS;
     __atomic_store_n(&uplink->stop_by_ns, stop_by_ns, __ATOMIC_RELEASE);
     uplink_wake(uplink);
-    pthread_join(uplink->thread, NULL);
+    if (uplink->started)
+        pthread_join(uplink->thread, NULL);
     release(uplink);
 }

@@ -38,9 +38,13 @@ struct uplink_hooks {
                      uint64_t rules_generation); /* the collector wants to know everything */
 };
 
-/* Starts the thread. SKEIN_OK; SKEIN_INVALID (address), SKEIN_IO, SKEIN_NO_MEMORY. */
+/* SKEIN_OK; SKEIN_INVALID (address), SKEIN_IO, SKEIN_NO_MEMORY. */
 int uplink_new(const struct uplink_settings *settings, const struct uplink_hooks *hooks,
                struct uplink **out);
+
+/* Starts the thread: reports of an earlier run may be acknowledged, and gone, from then on.
+ * SKEIN_OK, SKEIN_NO_MEMORY. */
+int uplink_start(struct uplink *uplink);
 
 /* Goes on for at most drain_ms while the collector answers and something waits for it, then ends
  * the thread. What is left stays in the spool. */

@@ -170,7 +170,7 @@ static void pull_journal(struct uplink *uplink)
         snprintf(key, sizeof key, "%s:%s:%s", report.kind == SPOOL_FIRED ? "fired" : "target",
                  capture, process);
         struct outgoing *out = NULL;
-        if (report.kind != SPOOL_INTENT)
+        if (report.kind != SPOOL_INTENT && report.kind != SPOOL_FIRING)
             out = outgoing_new(WIRE_REPORT, key, report.text, report.len);
         if (out != NULL) {
             out->revision = report.revision;

@@ -58,6 +58,7 @@ struct uplink {
     struct uplink_seal *seal; /* NULL: plain */
     int wake_fd;
     pthread_t thread;
+    bool started;
 
     /* atomic */
     uint64_t rules_generation, policies_generation, processes_version;

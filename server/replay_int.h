@@ -18,7 +18,7 @@
 /* Who a process was. */
 struct replay_process {
     uint32_t pid; /* 0: not known */
-    char service[128], host[256];
+    char service[128], host[256], exe[256];
 };
 
 /* The condition was met. */
@@ -48,7 +48,7 @@ int replay_add(struct replay *p, uint64_t at_ns, const struct process_uid *proce
                const char *reason);
 /* SKEIN_OK, also for one that is known; SKEIN_NO_MEMORY. */
 int replay_note_process(struct replay *p, const struct process_uid *uid, uint32_t pid,
-                        const char *service, const char *host);
+                        const char *service, const char *host, const char *exe);
 /* Whether it has taken too long; noted then. */
 bool replay_is_late(struct replay *p);
 

@@ -78,8 +78,8 @@ static int take_row(void *context, const struct partition_row *row)
         s->cap = cap;
     }
     s->pieces[s->count++] = (struct piece){row->record.key, row->place, row->from_ns};
-    s->status =
-        replay_note_process(s->replay, &row->record.key.process, row->pid, row->service, row->host);
+    s->status = replay_note_process(s->replay, &row->record.key.process, row->pid, row->service,
+                                    row->host, row->exe);
     return s->status != SKEIN_OK;
 }
 

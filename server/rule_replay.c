@@ -46,7 +46,7 @@ int replay_add(struct replay *p, uint64_t at_ns, const struct process_uid *proce
 }
 
 int replay_note_process(struct replay *p, const struct process_uid *uid, uint32_t pid,
-                        const char *service, const char *host)
+                        const char *service, const char *host, const char *exe)
 {
     if (idmap_get(&p->processes, uid->bytes) != NULL)
         return SKEIN_OK;
@@ -58,6 +58,7 @@ int replay_note_process(struct replay *p, const struct process_uid *uid, uint32_
     process->pid = pid;
     snprintf(process->service, sizeof process->service, "%s", service);
     snprintf(process->host, sizeof process->host, "%s", host);
+    snprintf(process->exe, sizeof process->exe, "%s", exe);
     return SKEIN_OK;
 }
 
@@ -110,7 +111,7 @@ static int add_row(struct replay *p, const cJSON *row)
     (void)id_parse(text_of(row, "process"), process.bytes); /* none: of no single process */
     p->met++;
     if (text_of(row, "host")[0] != '\0' &&
-        replay_note_process(p, &process, 0, text_of(row, "service"), text_of(row, "host")) !=
+        replay_note_process(p, &process, 0, text_of(row, "service"), text_of(row, "host"), "") !=
             SKEIN_OK)
         return SKEIN_NO_MEMORY;
     return replay_add(p, at_ns, &process, text_of(row, "why"));
@@ -148,14 +149,14 @@ static int add_history(struct replay *p, struct rules *r, const struct rule *rul
 
 /* ---- limits ---- */
 
-/* Whose cooldown it is: a crash's is its service's on the host. */
+/* Whose cooldown it is: a crash's is its program's, run for the service on the host. */
 static struct process_uid cooldown_of(const struct replay *p, const struct replay_instant *instant)
 {
-    char group[512];
+    char group[1024];
     const struct replay_process *who = idmap_get(&p->processes, instant->process.bytes);
     if (p->spec == NULL || p->spec->when != RULE_CRASH || who == NULL)
         return instant->process;
-    snprintf(group, sizeof group, "%s/%s", who->host, who->service);
+    snprintf(group, sizeof group, "%s/%s/%s", who->host, who->service, who->exe);
     return rule_group_uid(group);
 }
 

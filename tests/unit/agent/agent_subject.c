@@ -2,14 +2,16 @@
  *
  * A service for tests of the agent: traces until it is told to end.
  *
- *   agent_subject SOCKET SERVICE [busy]
+ *   agent_subject SOCKET SERVICE [busy|abort]
  *                                     makes the file SOCKET.traced once its ring holds records;
  *                                     SIGUSR1 asks for a snapshot, SIGUSR2 makes it unwell and, the
- *                                     second time, silent, SIGTERM ends it
+ *                                     second time, silent, SIGTERM ends it; with `abort` it writes a last
+ *                                     record as soon as it is attached, and aborts
  */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -48,9 +50,10 @@ static void say_traced(const char *socket)
 
 int main(int argc, char **argv)
 {
-    bool busy =
-        argc == 4 && strcmp(argv[3], "busy") == 0; /* more than a small ring holds for long */
-    if (argc != 3 && !busy)
+    const char *how = argc == 4 ? argv[3] : "";
+    bool busy = strcmp(how, "busy") == 0; /* more than a small ring holds for long */
+    bool aborts = strcmp(how, "abort") == 0;
+    if (argc != 3 && !busy && !aborts)
         return 2;
     signal(SIGUSR1, on_usr1);
     signal(SIGUSR2, on_usr2);
@@ -66,6 +69,10 @@ int main(int argc, char **argv)
     for (uint64_t n = 0; !ended; n++) {
         bool attached = skein_attached(); /* what is traced before goes nowhere */
         struct timespec pause = {.tv_nsec = 500000};
+        if (aborts && attached) {
+            SKEIN_INSTANT("the end");
+            abort();
+        }
         SKEIN_INSTANT("tick", (u64, "n", n));
         SKEIN_COUNTER("ticks", n);
         for (int i = 0; busy && i < 8; i++)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,6 +50,13 @@ static void start_subject(void)
 {
     (void)unlink(traced_path);
     subject = spawn((const char *const[]){AGENT_SUBJECT, socket_path, "redis", NULL}, NULL);
+}
+
+static char *state_path(const char *name)
+{
+    char *state = path_join(folder, "state"), *path = path_join(state, name);
+    free(state);
+    return path;
 }
 
 static void setup(void)
@@ -206,6 +214,14 @@ static bool log_says(void *context)
     free(text);
     free(log);
     return found;
+}
+
+static char *fired_capture(const char *const words[], char capture[ID_TEXT_BYTES])
+{
+    char *text = fake_wait_report(fake, words), *at = strstr(text, "\"capture\":\"");
+    ck_assert_ptr_nonnull(at);
+    snprintf(capture, ID_TEXT_BYTES, "%s", at + strlen("\"capture\":\""));
+    return text;
 }
 
 static const char capture_a[] = "0123456789abcdef0123456789abcdef";
@@ -382,6 +398,36 @@ START_TEST(memory_over_a_limit_fires_once_also_over_a_restart)
 }
 END_TEST
 
+static bool is_there(void *context)
+{
+    return access(context, F_OK) == 0;
+}
+
+/* Between the journal's entry and the write of its cooldown: there the file is as it was before. */
+START_TEST(killed_before_it_has_saved_the_cooldown_a_rule_has_fired_once)
+{
+    char id[ID_TEXT_BYTES], first[ID_TEXT_BYTES], last[ID_TEXT_BYTES];
+    start_subject();
+    wait_attached(id);
+    fake_drop_reports(fake, UINT32_MAX); /* so that the journal keeps them */
+    push_condition("\"memory\":{\"above_bytes\":4096,\"for_ms\":0}", 7);
+    free(fired_capture(WORDS("\"kind\":\"fired\""), first));
+    char *rules = state_path("rules.json");
+    ck_assert(wait_until(is_there, rules, 0));
+    free(rules);
+    ck_assert_int_eq(spawn_stop(agent, SIGKILL, 0), 128 + SIGKILL);
+    char *saved = state_path("rules-state.json");
+    (void)unlink(saved);
+    free(saved);
+    fake_drop_reports(fake, 0);
+    start_agent();
+    free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"health\":\"failing\"", "\"fired\":1",
+                                      "\"suppressed\":1")));
+    free(fired_capture(WORDS("\"kind\":\"fired\""), last));
+    ck_assert_str_eq(first, last);
+}
+END_TEST
+
 START_TEST(a_rule_for_crashes_takes_the_place_of_the_default)
 {
     char id[ID_TEXT_BYTES];
@@ -445,6 +491,90 @@ START_TEST(a_crash_is_captured_with_the_signal)
         fake, WORDS("\"kind\":\"target\"", "\"state\":\"uploading\"", "\"death\":{\"signal\":9")));
     fake_wait_stored(fake, 1);
     check_partition(0, 1);
+}
+END_TEST
+
+#define CRASHES 4
+
+static bool log_says_often(void *context)
+{
+    char *log = path_join(folder, "agent.log"), *text = file_read(log, NULL);
+    size_t count = 0;
+    for (const char *at = text; at != NULL && (at = strstr(at, context)) != NULL; at++)
+        count++;
+    free(text);
+    free(log);
+    return count >= CRASHES - 1;
+}
+
+static void crash_once(const char *program)
+{
+    const char *const words[] = {program, socket_path, "redis", "abort", NULL};
+    subject = spawn(words, NULL);
+    ck_assert_int_eq(spawn_wait(subject, 0), 128 + SIGABRT);
+    subject = 0;
+}
+
+/* By the program, not by the process; also over a restart of the agent. */
+START_TEST(a_service_that_crashes_again_and_again_is_captured_once)
+{
+    char first[ID_TEXT_BYTES], last[ID_TEXT_BYTES];
+    for (int i = 0; i < CRASHES; i++) {
+        crash_once(AGENT_SUBJECT);
+        if (i == 0)
+            free(fired_capture(WORDS("\"kind\":\"fired\"", "\"trigger\":\"crash\""), first));
+        if (i == CRASHES / 2) {
+            ck_assert_int_eq(spawn_stop(agent, SIGTERM, 0), 0);
+            start_agent();
+        }
+    }
+    ck_assert(wait_until(log_says_often, (char[]){"crash within the cooldown: not captured"}, 0));
+    free(fired_capture(WORDS("\"kind\":\"fired\""), last));
+    ck_assert_str_eq(first, last);
+    /* Another program of the same service is another matter. */
+    char *other = path_join(folder, "other");
+    size_t n;
+    char *bytes = file_read(AGENT_SUBJECT, &n);
+    file_write(other, bytes, n);
+    ck_assert_int_eq(chmod(other, 0700), 0);
+    crash_once(other);
+    free(fired_capture(WORDS("\"kind\":\"fired\"", "/other\""), last));
+    ck_assert_str_ne(first, last);
+    free(bytes);
+    free(other);
+}
+END_TEST
+
+static bool partition_has(size_t n, const char *type)
+{
+    struct partition_key key;
+    struct partition_footer footer;
+    size_t bytes = 0, need;
+    bool found = false;
+    const uint8_t *data = fake_partition(fake, n, &bytes, &key);
+    ck_assert_ptr_nonnull(data);
+    ck_assert_int_eq(partition_footer_get(data, bytes, &footer, &need), SKEIN_OK);
+    for (size_t i = 0; i < footer.type_count; i++)
+        found = found || strcmp(footer.types[i].name, type) == 0;
+    ck_assert_uint_ge(footer.window_to_ns, footer.to_ns);
+    partition_footer_free(&footer);
+    return found;
+}
+
+/* Agents that have just started know their clocks the least. */
+START_TEST(the_last_record_before_an_abort_is_in_the_capture)
+{
+    for (size_t i = 0; i < 12; i++) {
+        if (i % 4 == 0) {
+            FAKE_WAIT(fake, hellos, i / 4 + 1); /* it has begun */
+            ck_assert_int_eq(spawn_stop(agent, SIGTERM, 0), 0);
+            write_config(",\"crash\":{\"cooldown_ms\":0}");
+            start_agent();
+        }
+        crash_once(AGENT_SUBJECT);
+        fake_wait_stored(fake, i + 1);
+        ck_assert_msg(partition_has(i, "the end"), "crash %zu", i);
+    }
 }
 END_TEST
 
@@ -821,10 +951,13 @@ int main(void)
     tcase_add_test(tc, an_exec_check_that_is_too_slow_fails_and_one_that_is_not_allowed_is_not_run);
     tcase_add_test(tc, a_service_that_says_it_is_unwell_or_falls_silent_fires);
     tcase_add_test(tc, memory_over_a_limit_fires_once_also_over_a_restart);
+    tcase_add_test(tc, killed_before_it_has_saved_the_cooldown_a_rule_has_fired_once);
     tcase_add_test(tc, a_rule_for_crashes_takes_the_place_of_the_default);
     tcase_add_test(tc, a_rule_for_snapshots_decides_by_the_reason);
     tcase_add_test(tc, rules_are_in_force_after_a_restart_without_a_collector);
     tcase_add_test(tc, a_crash_is_captured_with_the_signal);
+    tcase_add_test(tc, a_service_that_crashes_again_and_again_is_captured_once);
+    tcase_add_test(tc, the_last_record_before_an_abort_is_in_the_capture);
     tcase_add_test(tc, a_normal_end_is_not_captured);
     tcase_add_test(tc, a_service_can_ask_for_a_snapshot);
     tcase_add_test(tc, killed_in_the_middle_of_uploads_it_loses_and_repeats_nothing);

@@ -52,6 +52,7 @@ static void start_uplink(uint64_t resend_ms)
                                        .spool = spool};
     struct uplink_hooks hooks = {.command = on_command, .welcomed = on_welcome};
     ck_assert_int_eq(uplink_new(&settings, &hooks, &uplink), SKEIN_OK);
+    ck_assert_int_eq(uplink_start(uplink), SKEIN_OK);
 }
 
 static void setup(void)

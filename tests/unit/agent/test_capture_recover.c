@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What an agent that was killed in the middle of a capture of its own left in its spool, and what
+ * the next one makes of it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent_capture.h"
+#include "support.h"
+
+static const struct capture_id kept = {{1}}, nothing = {{2}};
+static const struct process_uid process = {{3}};
+static char *folder;
+static struct spool *spool;
+
+static void open_spool(void)
+{
+    char error[256];
+    struct spool_settings settings = {
+        .folder = folder, .max_bytes = 1 << 20, .amend = report_target_drop};
+    ck_assert_msg(spool_open(&settings, &spool, error, sizeof error) == SKEIN_OK, "%s", error);
+}
+
+static void setup(void)
+{
+    folder = temp_dir_new();
+    open_spool();
+}
+
+static void teardown(void)
+{
+    spool_close(&spool);
+    temp_dir_free(&folder);
+}
+
+static void firing_put(const struct capture_id *capture, const char *text)
+{
+    ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRING, capture, &process, text, strlen(text)),
+                     SKEIN_OK);
+}
+
+static void partition_put(uint64_t sequence)
+{
+    struct spool_head head = {
+        .capture = kept, .key = {process, 1, sequence}, .events = 5, .from_ns = 10, .to_ns = 20};
+    ck_assert_int_eq(spool_put(spool, &head, (const uint8_t *)"bytes", 5), SKEIN_OK);
+}
+
+/* Reports of that kind; the last one's text. */
+static size_t reports_of(uint16_t kind, char text[1024])
+{
+    struct spool_report report;
+    uint64_t after = 0;
+    size_t count = 0;
+    text[0] = '\0';
+    while (spool_report_next(spool, after, &report) == SKEIN_OK) {
+        after = report.revision;
+        if (report.kind == kind)
+            snprintf(text, 1024, "%s", report.text);
+        count += report.kind == kind;
+        free(report.text);
+    }
+    return count;
+}
+
+/* Killed behind the first partition and before it was told: the report is not lost. */
+START_TEST(what_fired_is_told_where_a_partition_is_kept)
+{
+    char text[1024];
+    firing_put(&kept, "{\"kind\":\"fired\"}");
+    partition_put(0);
+    spool_close(&spool);
+    open_spool();
+    ck_assert_int_eq(captures_recover(spool, 7), 1);
+    ck_assert_uint_eq(reports_of(SPOOL_FIRING, text), 0);
+    ck_assert_uint_eq(reports_of(SPOOL_FIRED, text), 1);
+    ck_assert_str_eq(text, "{\"kind\":\"fired\"}");
+    ck_assert_uint_eq(reports_of(SPOOL_TARGET, text), 1);
+    ck_assert_ptr_nonnull(strstr(text, "\"state\":\"uploading\""));
+    ck_assert_int_eq(captures_recover(spool, 7), 0); /* and once */
+}
+END_TEST
+
+/* Killed before the first partition: as if it had not fired. */
+START_TEST(what_fired_and_left_nothing_is_forgotten)
+{
+    char text[1024];
+    firing_put(&nothing, "{}");
+    spool_close(&spool);
+    open_spool();
+    ck_assert_int_eq(captures_recover(spool, 7), 0);
+    struct spool_counters c;
+    spool_count(spool, &c);
+    ck_assert_uint_eq(c.reports, 0);
+    ck_assert_uint_eq(reports_of(SPOOL_FIRED, text), 0);
+}
+END_TEST
+
+/* The report of the capture takes the place of what was journalled before it, on disk too. */
+START_TEST(what_has_fired_replaces_what_is_firing)
+{
+    char text[1024];
+    firing_put(&kept, "{\"n\":1}");
+    ck_assert_int_eq(spool_report_put(spool, SPOOL_FIRED, &kept, &process, "{\"n\":2}", 7),
+                     SKEIN_OK);
+    spool_close(&spool);
+    open_spool();
+    ck_assert_uint_eq(reports_of(SPOOL_FIRING, text), 0);
+    ck_assert_uint_eq(reports_of(SPOOL_FIRED, text), 1);
+    ck_assert_str_eq(text, "{\"n\":2}");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("capture_recover");
+    TCase *tc = tcase_create("all");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, what_fired_is_told_where_a_partition_is_kept);
+    tcase_add_test(tc, what_fired_and_left_nothing_is_forgotten);
+    tcase_add_test(tc, what_has_fired_replaces_what_is_firing);
+    suite_add_tcase(suite, tc);
+    return suite_run(suite);
+}
