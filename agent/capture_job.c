@@ -118,8 +118,8 @@ static void journal_fired(struct target *target, uint16_t kind)
                                  .reason = target->reason};
     report_fired(settings->agent, &fired, &text);
     if (text.status == SKEIN_OK)
-        (void)spool_report_put(settings->spool, kind, &target->capture,
-                               &target->process->uid, (const char *)text.data, text.len);
+        (void)spool_report_put(settings->spool, kind, &target->capture, &target->process->uid,
+                               (const char *)text.data, text.len);
     buf_fini(&text);
     target->begun = true;
 }
