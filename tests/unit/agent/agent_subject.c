@@ -3,10 +3,10 @@
  * A service for tests of the agent: traces until it is told to end.
  *
  *   agent_subject SOCKET SERVICE [busy|abort]
- *                                     makes the file SOCKET.traced once its ring holds records;
- *                                     SIGUSR1 asks for a snapshot, SIGUSR2 makes it unwell and, the
- *                                     second time, silent, SIGTERM ends it; with `abort` it writes a last
- *                                     record as soon as it is attached, and aborts
+ *
+ * Makes the file SOCKET.traced once its ring holds records. SIGUSR1 asks for a snapshot, SIGUSR2
+ * makes it unwell and, the second time, silent, SIGTERM ends it. With `abort` it writes a last
+ * record as soon as it is attached, and aborts.
  */
 #include <signal.h>
 #include <stdbool.h>
