@@ -139,7 +139,7 @@ static const struct pushed_set *pushed(struct collector *c, enum fleet_set set)
 static void agent_joined(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
-    policies_agent_joined(c->policies, agent);
+    policies_agent_changed(c->policies, agent);
     for (size_t i = 0; i < FLEET_SETS; i++)
         pushed_set_joined(pushed(c, (enum fleet_set)i), agent);
     capture_agent_joined(c->captures, agent);
@@ -156,6 +156,7 @@ static void agent_heard(void *context, struct fleet_agent *agent)
 static void agent_lost(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
+    policies_agent_changed(c->policies, agent);
     capture_agent_lost(c->captures, agent);
     publish_agent(c, agent, "agent.offline");
 }

@@ -391,10 +391,10 @@ static void forget_paused(struct policy *policy, uint64_t agent)
     }
 }
 
-void policies_agent_joined(struct policies *p, struct fleet_agent *agent)
+void policies_agent_changed(struct policies *p, struct fleet_agent *agent)
 {
     for (struct policy *policy = p->list; policy != NULL; policy = policy->next)
-        forget_paused(policy, agent->id); /* it says it anew */
+        forget_paused(policy, agent->id);
 }
 
 void policies_on_report(struct policies *p, struct fleet_agent *agent,

@@ -38,7 +38,8 @@ int policies_selector(struct policies *p, const char *name, char **out);
 /* ---- for the control thread; locked ---- */
 
 const struct pushed_set *policies_pushed(struct policies *p);
-void policies_agent_joined(struct policies *p, struct fleet_agent *agent);
+/* It came, or its lease is over: whether it pauses, it says anew. */
+void policies_agent_changed(struct policies *p, struct fleet_agent *agent);
 /* An agent has begun a sample. Of a policy that is gone it is taken all the same: the agent acted
  * on what it was told. SKEIN_OK, SKEIN_AGAIN. */
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,

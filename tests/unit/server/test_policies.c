@@ -230,18 +230,23 @@ START_TEST(a_restart_keeps_policies_budgets_and_running_samples)
 }
 END_TEST
 
+static void report_pause(struct fixture *f, bool paused)
+{
+    cJSON *json = wire_report(&f->agent, "policy");
+    cJSON_AddStringToObject(json, "policy", "all");
+    cJSON_AddBoolToObject(json, "paused", paused);
+    json_add_u64(json, "cpu_percent", 42);
+    report(f, json);
+}
+
 START_TEST(agents_that_pause_are_shown)
 {
     struct fixture f;
     fixture_start(&f);
     cJSON_Delete(call_json(&f, "PUT", PATH, POLICY, 201));
     for (int paused = 1; paused >= 0; paused--) {
-        cJSON *json = wire_report(&f.agent, "policy");
-        cJSON_AddStringToObject(json, "policy", "all");
-        cJSON_AddBoolToObject(json, "paused", paused);
-        json_add_u64(json, "cpu_percent", 42);
-        report(&f, json);
-        json = call_json(&f, "GET", PATH, NULL, 200);
+        report_pause(&f, paused);
+        cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
         ck_assert_int_eq(at_path(json, "state.paused_agents") != NULL, paused);
         if (paused) {
             ck_assert_double_eq(number_at(json, "state.paused_agents.agents"), 1);
@@ -254,11 +259,28 @@ START_TEST(agents_that_pause_are_shown)
 }
 END_TEST
 
+START_TEST(agent_that_is_gone_does_not_pause)
+{
+    struct fixture f;
+    fixture_start(&f);
+    cJSON_Delete(call_json(&f, "PUT", PATH, POLICY, 201));
+    report_pause(&f, true);
+    fleet_lock(f.collector.fleet);
+    fleet_agent_end(f.collector.fleet, fleet_agent_find(f.collector.fleet, f.agent.id));
+    fleet_unlock(f.collector.fleet);
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_ptr_null(at_path(json, "state.paused_agents"));
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
         "policies", policy_is_created_replaced_listed_and_deleted,
         every_agent_is_told_the_policies_and_who_is_not_where_its_hash_is,
         samples_of_one_span_are_one_capture, sample_named_by_a_far_time_ends_now_all_the_same,
-        a_restart_keeps_policies_budgets_and_running_samples, agents_that_pause_are_shown, NULL));
+        a_restart_keeps_policies_budgets_and_running_samples, agents_that_pause_are_shown,
+        agent_that_is_gone_does_not_pause, NULL));
 }
