@@ -124,8 +124,9 @@ static int usage(void)
     return USAGE;
 }
 
-static int run_keygen(const struct admin *a, const char *folder)
+static int run_keygen(const struct admin *a, const struct collector_config *config)
 {
+    const char *folder = config->folder;
     char error[512] = "", text[SEAL_TEXT_BYTES];
     struct seal_pair keys[ENROLL_KEYS];
     struct enroll *e;
@@ -138,6 +139,12 @@ static int run_keygen(const struct admin *a, const char *folder)
                                     error, sizeof error);
     if (status == SKEIN_EXISTS && !a->rotate && !a->retire)
         status = SKEIN_OK; /* printed again */
+    else
+        admin_note(config, folder,
+                   a->rotate   ? "key.rotate"
+                   : a->retire ? "key.retire"
+                               : "key.make",
+                   "collector", status == SKEIN_OK);
     if (status == SKEIN_OK)
         status = enroll_open(folder, &e, error, sizeof error);
     if (status != SKEIN_OK)
@@ -248,7 +255,7 @@ int admin_run(const struct admin *a, const struct collector_config *config)
         return FAILED;
     }
     if (strcmp(a->words[0], "keygen") == 0)
-        return run_keygen(a, folder);
+        return run_keygen(a, config);
     int status = enroll_open(folder, &e, error, sizeof error);
     if (status != SKEIN_OK)
         return say(a->words[0], status, error);

@@ -41,6 +41,7 @@ skein_test(unit/server/test_policy_check.c LINK skein_server_core skein_test_sup
 skein_test(unit/server/test_retention.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_access.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_enrolment.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_audited.c LINK skein_test_collector)
 skein_test(unit/server/test_audit.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_tokens.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_openapi.c LINK skein_server_core skein_test_support)
