@@ -276,9 +276,16 @@ static int mark_deleted(struct capture_engine *e, const struct capture_id *id, b
     return SKEIN_OK;
 }
 
+static void make_room(struct capture_engine *e)
+{
+    if (e->settings.make_room != NULL)
+        e->settings.make_room(e->settings.context);
+}
+
 /* Deletes the partitions and notes that it is done. Not locked: it waits for the ingest thread. */
 static int purge(struct capture_engine *e, const struct capture_id *id)
 {
+    make_room(e);
     int status = e->settings.purge(e->settings.context, id);
     if (status != SKEIN_OK)
         return status;
@@ -347,6 +354,7 @@ static int delete_it(struct capture_engine *e, const struct capture_id *id,
                      const struct deletion *d)
 {
     struct capture_id whole = *id;
+    make_room(e);
     fleet_lock(e->fleet);
     int status = delete_locked(e, &whole, d);
     fleet_unlock(e->fleet);

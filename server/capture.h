@@ -26,6 +26,9 @@ struct capture_settings {
     uint64_t ttl_ms;      /* of captures that say nothing themselves; 0: no bound */
     /* Deletes a capture's partitions for good; waits. Called without the lock. */
     int (*purge)(void *context, const struct capture_id *capture);
+    /* Before a deletion, without the lock: lets it write where the disk is all but full. NULL: it
+     * can. */
+    void (*make_room)(void *context);
     /* Whether the disk is too short for a new capture; NULL: never. */
     bool (*is_full)(void *context);
     void *context;

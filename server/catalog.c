@@ -190,6 +190,11 @@ void catalog_close(struct catalog **catalog)
     *catalog = NULL;
 }
 
+void catalog_trim(struct catalog *c)
+{
+    db_trim(c->db);
+}
+
 int catalog_begin(struct catalog *c)
 {
     return db_begin(c->db);

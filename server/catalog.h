@@ -28,6 +28,7 @@ void catalog_close(struct catalog **catalog);
 /* All writes lie between these two, on one thread. catalog_end: SKEIN_OK when committed, else
  * nothing of it happened. */
 int catalog_begin(struct catalog *c);
+void catalog_trim(struct catalog *c); /* db_trim */
 int catalog_end(struct catalog *c, bool commit);
 
 uint64_t catalog_collector(const struct catalog *c); /* random, made with the database */

@@ -291,6 +291,15 @@ static int purge(void *context, const struct capture_id *capture)
     return c->ingest != NULL ? ingest_delete_capture(c->ingest, capture) : SKEIN_CLOSED;
 }
 
+static void make_room(void *context)
+{
+    struct collector *c = context;
+    if (!store_make_room(c->store))
+        return;
+    index_trim(c->index);
+    catalog_trim(c->catalog);
+}
+
 static bool is_full(void *context)
 {
     struct collector *c = context;
@@ -405,6 +414,7 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct capture_settings captures = {.deadline_ms = g->deadline_ms,
                                         .ttl_ms = g->retention_ttl_ms,
                                         .purge = purge,
+                                        .make_room = make_room,
                                         .is_full = is_full,
                                         .context = c,
                                         .ended = capture_ended,

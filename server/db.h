@@ -26,6 +26,10 @@ int db_open_private(const char *folder, const char *name, struct db **out, char 
 void db_close(struct db **db);
 const char *db_error(const struct db *db);
 
+/* Writes the log's pages back and empties its file, as far as nobody reads; for a disk that is
+ * short. Not within a transaction. */
+void db_trim(struct db *db);
+
 /* Runs one or more statements without parameters (schemas, pragmas). */
 int db_exec(struct db *db, const char *sql);
 

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BUSY_MS 10000
+
 struct statement {
     char *sql;
     sqlite3_stmt *stmt;
@@ -61,10 +63,11 @@ static int status_of(int code)
 static int handle_setup(sqlite3 *handle, bool full)
 {
     sqlite3_extended_result_codes(handle, 1);
-    sqlite3_busy_timeout(handle, 10000);
+    sqlite3_busy_timeout(handle, BUSY_MS);
     static const char *const common = "PRAGMA journal_mode=WAL;"
                                       "PRAGMA foreign_keys=ON;"
                                       "PRAGMA temp_store=MEMORY;"
+                                      "PRAGMA journal_size_limit=4194304;"
                                       "SELECT count(*) FROM sqlite_master;";
     int code = sqlite3_exec(handle, common, NULL, NULL, NULL);
     if (code == SQLITE_OK)
@@ -147,6 +150,15 @@ void db_close(struct db **db)
 const char *db_error(const struct db *db)
 {
     return sqlite3_errmsg(db->handle);
+}
+
+void db_trim(struct db *db)
+{
+    pthread_mutex_lock(&db->lock);
+    sqlite3_busy_timeout(db->handle, 0); /* readers are not waited for */
+    (void)sqlite3_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+    sqlite3_busy_timeout(db->handle, BUSY_MS);
+    pthread_mutex_unlock(&db->lock);
 }
 
 int db_exec(struct db *db, const char *sql)

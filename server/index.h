@@ -149,6 +149,9 @@ int index_protect(struct index *index, const struct capture_id *captures, size_t
 int index_frees(struct index *index, const struct capture_id *capture, const char *service,
                 uint64_t *now, uint64_t *later);
 
+/* Keeps the database's log short, where the disk is. */
+void index_trim(struct index *index);
+
 /* Adds what the store has behind the last added row; what is there already changes nothing. */
 int index_follow(struct index *index);
 

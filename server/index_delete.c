@@ -164,6 +164,11 @@ int index_tombstones_add(struct index *index, const struct store_record *records
     return index_fail(index, status < 0 ? status : ended);
 }
 
+void index_trim(struct index *index)
+{
+    db_trim(index->write);
+}
+
 /* ---- segments ---- */
 
 struct record_list {

@@ -296,6 +296,7 @@ static void space_check(struct ingest *in)
         atomic_store(&in->problem, INGEST_NONE);
     if (!full)
         in->refused_bytes = 0;
+    store_set_aside(in->store);
     metrics_set(store_free_bytes, free_bytes);
     metrics_set(store_full, full);
 }

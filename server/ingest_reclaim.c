@@ -26,6 +26,7 @@
 #include "metrics.h"
 
 #define DELETE_BATCH     1024 /* partitions a sync and transaction */
+#define DELETE_BATCH_MIN 64   /* where the disk is all but full: the index logs less at a time */
 #define COMPACT_ROWS     256
 #define COMPACT_BYTES    (UINT64_C(4) << 20) /* a step's, so that commits wait a moment only */
 #define COMPACT_STEP_NS  UINT64_C(20000000)
@@ -127,6 +128,14 @@ static int rows_compact(struct ingest *in, struct partition_row *rows)
     return status < 0 ? status : 1;
 }
 
+/* Whether what was set aside for deletions may be all that is free. */
+static bool is_tight(struct ingest *in)
+{
+    uint64_t free_bytes, min_free_bytes;
+    return store_space(in->store, &free_bytes, &min_free_bytes) == SKEIN_OK &&
+           free_bytes < min_free_bytes / 2;
+}
+
 /* Whether segments take more than they may, or the disk is short. */
 static bool is_urgent(struct ingest *in)
 {
@@ -178,14 +187,14 @@ void ingest_compact(struct ingest *in, uint64_t now_ns)
     in->compact_ns = now_ns + (status == 1 ? COMPACT_STEP_NS : COMPACT_AGAIN_NS);
 }
 
-/* One turn: tombstones of up to DELETE_BATCH partitions. Their number, or a status. */
-static int64_t partitions_delete(struct ingest *in, const struct capture_id *capture)
+/* One turn: tombstones of up to `batch` partitions. Their number, or a status. */
+static int64_t partitions_delete(struct ingest *in, const struct capture_id *capture, size_t batch)
 {
-    struct partition_key *keys = calloc(DELETE_BATCH, sizeof *keys);
-    struct store_record *records = calloc(DELETE_BATCH, sizeof *records);
+    struct partition_key *keys = calloc(batch, sizeof *keys);
+    struct store_record *records = calloc(batch, sizeof *records);
     int64_t n = SKEIN_NO_MEMORY;
     if (keys && records)
-        n = index_only_of(in->index, capture, keys, DELETE_BATCH);
+        n = index_only_of(in->index, capture, keys, batch);
     for (int64_t i = 0; i < n; i++)
         records[i].key = keys[i];
     if (n > 0) {
@@ -206,10 +215,14 @@ int ingest_delete_now(struct ingest *in, const struct capture_id *capture)
         return SKEIN_BUSY;
     if (ingest_index_follow(in) < 0)
         return SKEIN_BUSY;
+    bool tight = is_tight(in);
+    const size_t batch = tight ? DELETE_BATCH_MIN : DELETE_BATCH;
     int64_t n;
-    do
-        n = partitions_delete(in, capture);
-    while (n == DELETE_BATCH);
+    do {
+        n = partitions_delete(in, capture, batch);
+        if (tight)
+            index_trim(in->index);
+    } while (n == (int64_t)batch);
     if (n < 0)
         return (int)n;
     struct store_record record = {.capture = *capture};

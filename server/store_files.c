@@ -244,6 +244,7 @@ static int store_load(struct store *store, const char **what)
     int status = segment_io_open_folder(store->path, &store->folder);
     if (status < 0)
         return status;
+    store_find_reserve(store);
     *what = "cannot list the folder";
     status = segment_io_list(store->path, segment_list_add, store);
     if (status < 0)

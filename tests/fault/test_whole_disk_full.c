@@ -323,8 +323,79 @@ START_TEST(deleting_makes_room_and_nothing_that_was_kept_is_lost)
 }
 END_TEST
 
+/* To the last byte. */
+static void disk_fill_up(const char *file)
+{
+    static const char zeros[65536];
+    FILE *f = fopen(file, "ae");
+    ck_assert_ptr_nonnull(f);
+    setvbuf(f, NULL, _IONBF, 0);
+    for (size_t n = sizeof zeros; n > 0;)
+        n = fwrite(zeros, 1, n, f) == n ? n : n / 2;
+    fclose(f);
+}
+
+static void delete_old(struct disk *d, const char *id)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    ck_assert_uint_eq(disk_free(d->folder), 0);
+    ck_assert_int_eq(whole_http(&d->w, "DELETE", path, NULL, NULL), 204);
+    ck_assert_int_eq(whole_http(&d->w, "GET", path, NULL, NULL), 404);
+    ck_assert_uint_gt(disk_free(d->folder), 0);
+}
+
+static bool has_reserve(void *folder)
+{
+    struct stat st;
+    char *path = path_join(folder, "reserve");
+    bool has = stat(path, &st) == 0 && st.st_blocks * 512 >= 256 << 10;
+    free(path);
+    return has;
+}
+
+/* Others have filled it, also what the collector leaves free: once, and again. */
+START_TEST(captures_are_deleted_where_not_a_byte_is_free)
+{
+    struct disk d;
+    struct load old;
+    struct load_options fast = {.service = "old", .threads = 4, .burst = 2000, .pause_us = 1000};
+    char ids[3][ID_TEXT_BYTES];
+    disk_begin(&d, "67108864");
+    if (d.mounted) {
+        load_start(&d.w, &fast, &old);
+        whole_wait_live(&d.w, "service%3Dold", 1);
+        for (int i = 0; i < 3; i++) {
+            stream_begin(&d.w, "service=old", ids[i]);
+            wait_stored(&d.w, ids[i], 2 << 20);
+            stream_stop(&d.w, ids[i]);
+            cJSON_Delete(whole_capture_final(&d.w, ids[i]));
+        }
+        load_free(&old);
+        ck_assert(has_reserve(d.folder));
+        for (int i = 0; i < 2; i++) {
+            disk_fill_up(d.filler);
+            delete_old(&d, ids[i]);
+            ck_assert_msg(wait_until(has_reserve, d.folder, 0), "no room is set aside again");
+        }
+        /* It starts on a disk that is full, too. */
+        disk_fill_up(d.filler);
+        whole_stop(&d.w.collector);
+        disk_fill_up(d.filler);
+        whole_collector_start(&d.w);
+        ck_assert_msg(wait_until(has_reserve, d.folder, 0), "no room is set aside again");
+        disk_fill_up(d.filler);
+        delete_old(&d, ids[2]);
+        ck_assert_int_eq(unlink(d.filler), 0);
+        ck_assert_msg(wait_until(is_ready, &d.w, 0), "the collector does not recover");
+    }
+    disk_end(&d);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("whole_disk_full", a_full_disk_is_waited_out_within_the_spools_bound,
-                              deleting_makes_room_and_nothing_that_was_kept_is_lost, NULL));
+                              deleting_makes_room_and_nothing_that_was_kept_is_lost,
+                              captures_are_deleted_where_not_a_byte_is_free, NULL));
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "support.h"
 
@@ -87,6 +88,24 @@ static int row_nested(void *context, struct db_row *row)
     return 1;
 }
 
+START_TEST(log_is_emptied_for_a_disk_that_is_short)
+{
+    struct stat st;
+    char *wal = calloc(1, strlen(path) + 5);
+    ck_assert_ptr_nonnull(wal);
+    memcpy(wal, path, strlen(path));
+    memcpy(wal + strlen(path), "-wal", 4);
+    ck_assert_int_eq(insert(1, "one", "", 0), 1);
+    ck_assert_int_eq(stat(wal, &st), 0);
+    ck_assert_int_gt(st.st_size, 0);
+    db_trim(db);
+    ck_assert_int_eq(stat(wal, &st), 0);
+    ck_assert_int_eq(st.st_size, 0);
+    ck_assert_int_eq(insert(2, "two", "", 0), 1);
+    free(wal);
+}
+END_TEST
+
 START_TEST(callback_may_run_the_same_statement)
 {
     int depth = 0;
@@ -121,6 +140,7 @@ int main(void)
     tcase_add_test(c, values_come_back);
     tcase_add_test(c, constraint_is_exists_and_bad_sql_is_io);
     tcase_add_test(c, rolled_back_rows_are_gone);
+    tcase_add_test(c, log_is_emptied_for_a_disk_that_is_short);
     tcase_add_test(c, callback_may_run_the_same_statement);
     tcase_add_test(c, file_that_is_no_database_is_corrupt);
     suite_add_tcase(suite, c);
