@@ -86,7 +86,8 @@ int store_read(struct store *store, const struct store_place *place, uint64_t fr
 int store_space(struct store *store, uint64_t *free_bytes, uint64_t *min_free_bytes);
 
 /* Room set aside for deletions (store_reserve.c), where min_free_bytes is not 0: makes it, or
- * more of it, again where there is some; gives it up where the disk is all but full: true. Any thread. */
+ * more of it, again where there is some; gives it up where the disk is all but full: true. Any
+ * thread. */
 void store_set_aside(struct store *store);
 bool store_make_room(struct store *store);
 
