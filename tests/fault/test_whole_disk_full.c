@@ -204,8 +204,11 @@ struct disk {
 
 static void disk_begin(struct disk *d, const char *spool)
 {
-    char agent[128];
-    (void)snprintf(agent, sizeof agent, "\"ring\":{\"bytes\":4194304},\"spool\":{\"max_bytes\":%s}",
+    char agent[160];
+    /* A load that is killed leaves no capture of its own, which would share what is deleted. */
+    (void)snprintf(agent, sizeof agent,
+                   "\"ring\":{\"bytes\":4194304},\"spool\":{\"max_bytes\":%s},"
+                   "\"crash\":{\"capture\":false}",
                    spool);
     whole_init(&d->w, "\"store\":{\"min_free_bytes\":16777216,\"segment_bytes\":1048576}", agent);
     d->folder = whole_path(&d->w, "collector");
