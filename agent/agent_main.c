@@ -172,7 +172,7 @@ int main(int argc, char **argv)
         return 1;
     }
     if (options.check) {
-        printf("%s: fine\n", options.config != NULL ? options.config : "defaults");
+        printf("skein-agent: the settings are fine\n");
         agent_config_free(&config);
         return 0;
     }

@@ -194,7 +194,7 @@ static uint64_t sample_begin_ns(const struct capture_id *id)
 static void become_sample(struct capture_engine *e, struct capture *c,
                           const struct control_fired *fired, const struct capture_sample *sample)
 {
-    char *selector = sample->selector[0] != '\0' ? strdup(sample->selector) : NULL;
+    char *selector = sample->selector != NULL ? strdup(sample->selector) : NULL;
     c->kind = CAPTURE_SAMPLE;
     c->at_ns = sample_begin_ns(&c->id);
     c->pre_ms = 0;

@@ -58,7 +58,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
                      const struct control_fired *fired, const struct capture_keep *keep);
 /* The same for a process's part of a sample. SKEIN_DENIED: the id is another capture's. */
 struct capture_sample {
-    const char *selector; /* the policy's; "" where it is gone */
+    const char *selector; /* the policy's; NULL where it is gone */
     uint64_t span_ms;     /* in which parts of it begin */
     uint64_t post_ms;     /* how long each part is, at most */
     uint64_t ttl_ms;

@@ -344,7 +344,7 @@ int policies_on_fired(struct policies *p, struct fleet_agent *agent,
 {
     struct policy *policy = policies_find(p, fired->policy);
     bool news = capture_is_news(p->captures, &fired->capture);
-    struct capture_sample sample = {.selector = policy != NULL ? policy->selector_text : "",
+    struct capture_sample sample = {.selector = policy != NULL ? policy->selector_text : NULL,
                                     .span_ms = policy != NULL ? sampling_span_ms(&policy->plan) : 0,
                                     .post_ms = fired->post_ms,
                                     .ttl_ms = policy != NULL ? policy->ttl_ms : 0,

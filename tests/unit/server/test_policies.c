@@ -190,6 +190,9 @@ START_TEST(sample_named_by_a_far_time_ends_now_all_the_same)
     wire_agent_upload(&f.agent, 1, 0, id, 0);
     (void)snprintf(path, sizeof path, "/api/v1/captures/%s", id);
     wait_for_text(&f, path, "status", "complete");
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "selector"), ""); /* the policy's */
+    cJSON_Delete(json);
     fixture_stop(&f);
 }
 END_TEST
