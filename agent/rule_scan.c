@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Looks at rings for rules, in turns; see rule_scan.h. Owns the scans and their marks. The loop
- * thread has a scan but while its look is under way in the worker; one that is stopped meanwhile is
- * freed when it comes back. A look is a cut that changes nothing (cutter.h), read and thrown away.
+ * Looks at rings for rules, in turns; see rule_scan.h. Owns the looks with their marks, one for
+ * each process, and their scans, one for each rule. The loop thread has all of it but what a look
+ * that is under way in the worker was begun with; a scan that is stopped meanwhile is freed when
+ * that comes back. A look is a cut that changes nothing (cutter.h), read once for all scans and
+ * thrown away.
  */
 #include "rule_scan.h"
 
@@ -15,15 +17,11 @@
 
 struct rule_scan {
     TAILQ_ENTRY(rule_scan) link;
-    struct rule_scanner *scanner;
-    struct host_page_owner *host;
-    struct loop *loop;
+    struct rule_scan *next; /* of those that the look under way is for */
+    struct rule_look *look;
     struct rule_spec *spec;
-    struct process *process; /* a reference */
-    struct cut_marks *marks;
-    uint64_t from_ns;
-    bool stopped;
-    uint64_t round; /* that it was looked at in */
+    uint64_t from_ns; /* what happened before does not count */
+    bool under_way, stopped;
     scan_fn *fn;
     void *context;
     struct scan_hit hits[SCAN_HITS_MAX];
@@ -31,28 +29,62 @@ struct rule_scan {
 };
 TAILQ_HEAD(scan_list, rule_scan);
 
+struct rule_look {
+    TAILQ_ENTRY(rule_look) link;
+    struct rule_scanner *scanner; /* NULL: freed while this was under way */
+    struct host_page_owner *host;
+    struct loop *loop;
+    struct process *process; /* a reference */
+    struct cut_marks *marks;
+    uint64_t from_ns;
+    uint64_t round; /* that it was made in */
+    struct scan_list scans;
+    struct rule_scan *under_way; /* the first; NULL: no look is */
+};
+TAILQ_HEAD(look_list, rule_look);
+
 struct rule_scanner {
     struct loop *loop;
     struct worker *worker;
     struct host_page_owner *host;
     struct loop_timer *timer;
-    struct scan_list scans;
-    struct rule_scan *under_way;
-    uint64_t round;
+    struct look_list looks;
+    struct rule_look *under_way;
+    uint64_t round, looked;
 };
 
 static void scan_free(struct rule_scan *scan)
 {
-    if (scan->marks != NULL)
-        cut_marks_free(&scan->marks);
     rule_spec_free(&scan->spec);
-    process_unref(&scan->process);
     free(scan);
+}
+
+/* Where it is of no use any more. */
+static void look_end(struct rule_look *look)
+{
+    if (look->under_way != NULL || !TAILQ_EMPTY(&look->scans))
+        return;
+    if (look->scanner != NULL)
+        TAILQ_REMOVE(&look->scanner->looks, look, link);
+    cut_marks_free(&look->marks);
+    process_unref(&look->process);
+    free(look);
 }
 
 /* ---- a look, on the worker ---- */
 
-static int events_read(struct rule_scan *scan, const struct buf *bytes)
+static void hit_add(struct rule_scan *scan, const struct trace_event *event)
+{
+    struct scan_hit hit;
+    if (!scan_event_matches(scan->spec, event, &hit) || hit.at_ns < scan->from_ns)
+        return;
+    if (scan->result.hit_count < SCAN_HITS_MAX)
+        scan->hits[scan->result.hit_count++] = hit;
+    else
+        scan->result.hits_dropped++;
+}
+
+static int events_read(struct rule_look *look, const struct buf *bytes)
 {
     struct partition_reader *reader;
     struct trace_event event;
@@ -61,42 +93,48 @@ static int events_read(struct rule_scan *scan, const struct buf *bytes)
     if (status != SKEIN_OK)
         return status;
     while ((status = partition_reader_next(reader, &event)) == 1) {
-        struct scan_hit hit;
-        if (!scan_event_matches(scan->spec, &event, &hit))
-            continue;
-        if (scan->result.hit_count < SCAN_HITS_MAX)
-            scan->hits[scan->result.hit_count++] = hit;
-        else
-            scan->result.hits_dropped++;
+        for (struct rule_scan *scan = look->under_way; scan != NULL; scan = scan->next)
+            hit_add(scan, &event);
     }
     partition_reader_free(&reader);
     return status;
 }
 
-static void scan_look(struct rule_scan *scan)
+/* Until when records were overwritten before they came; 0: none was. Gaps that an earlier look has
+ * told of are told again by the process's counters. */
+static uint64_t unseen_until(struct rule_look *look, const struct cut_result *cut)
 {
-    const struct cut_request request = {.process = scan->process,
-                                        .from_ns = scan->from_ns,
+    uint64_t until_ns = 0;
+    for (size_t i = 0; i < cut->gap_count; i++) {
+        if (cut->gaps[i].reason == PARTITION_LOSS_OVERWRITTEN && cut->gaps[i].to_ns > look->from_ns)
+            until_ns = look->from_ns = cut->gaps[i].to_ns;
+    }
+    return until_ns;
+}
+
+static void look_make(struct rule_look *look)
+{
+    const struct cut_request request = {.process = look->process,
+                                        .from_ns = look->from_ns,
                                         .to_ns = UINT64_MAX / 2,
-                                        .marks = scan->marks,
+                                        .marks = look->marks,
                                         .max_bytes = SCAN_BYTES,
                                         .look = true};
     struct cut_result cut;
-    scan->result = (struct scan_result){.hits = scan->hits, .at_ns = clock_realtime_ns()};
-    int status = partition_cut(scan->host, &request, &cut);
+    uint64_t at_ns = clock_realtime_ns();
+    for (struct rule_scan *scan = look->under_way; scan != NULL; scan = scan->next)
+        scan->result = (struct scan_result){.hits = scan->hits, .at_ns = at_ns};
+    int status = partition_cut(look->host, &request, &cut);
     if (status == SKEIN_OK)
-        status = events_read(scan, &cut.bytes);
+        status = events_read(look, &cut.bytes);
     else if (status == SKEIN_NOT_FOUND)
         status = SKEIN_OK;
-    /* Gaps that an earlier look has told of are told again by the process's counters. */
-    for (size_t i = 0; i < cut.gap_count; i++) {
-        if (cut.gaps[i].reason == PARTITION_LOSS_OVERWRITTEN && cut.gaps[i].to_ns > scan->from_ns) {
-            scan->result.unseen = 1;
-            scan->from_ns = cut.gaps[i].to_ns;
-        }
+    uint64_t unseen_ns = unseen_until(look, &cut);
+    for (struct rule_scan *scan = look->under_way; scan != NULL; scan = scan->next) {
+        scan->result.unseen = unseen_ns > scan->from_ns;
+        scan->result.status = status;
+        qsort(scan->hits, scan->result.hit_count, sizeof scan->hits[0], scan_hit_compare);
     }
-    qsort(scan->hits, scan->result.hit_count, sizeof scan->hits[0], scan_hit_compare);
-    scan->result.status = status;
     cut_result_fini(&cut);
 }
 
@@ -104,44 +142,70 @@ static void scan_look(struct rule_scan *scan)
 
 static void turn_next(struct rule_scanner *scanner);
 
-static void scan_done(void *context)
+static void look_done(void *context)
 {
-    struct rule_scan *scan = context;
-    if (scan->stopped) {
-        struct rule_scanner *scanner = scan->scanner;
-        scan_free(scan);
-        if (scanner != NULL) {
-            scanner->under_way = NULL;
-            turn_next(scanner);
-        }
-        return;
+    struct rule_look *look = context;
+    struct rule_scanner *scanner = look->scanner;
+    struct rule_scan *scan, *next = look->under_way;
+    while ((scan = next) != NULL) {
+        next = scan->next;
+        scan->under_way = false;
+        if (scan->stopped)
+            scan_free(scan);
+        else
+            scan->fn(scan->context, &scan->result); /* may stop any scan */
     }
-    struct rule_scanner *scanner = scan->scanner;
+    look->under_way = NULL;
+    look_end(look);
+    if (scanner == NULL)
+        return;
     scanner->under_way = NULL;
-    scan->fn(scan->context, &scan->result); /* may stop the scan */
     turn_next(scanner);
 }
 
-static void scan_run(void *context)
+static void look_run(void *context)
 {
-    struct rule_scan *scan = context;
-    scan_look(scan);
-    while (loop_post(scan->loop, scan_done, scan) != SKEIN_OK)
-        continue; /* a few bytes; nobody else could give the scan back */
+    struct rule_look *look = context;
+    look_make(look);
+    while (loop_post(look->loop, look_done, look) != SKEIN_OK)
+        continue; /* a few bytes; nobody else could give the look back */
 }
 
-/* The scan that has waited longest is looked at; none is left: the round is over. */
-static void turn_next(struct rule_scanner *scanner)
+static void under_way_set(struct rule_look *look)
 {
     struct rule_scan *scan;
-    TAILQ_FOREACH(scan, &scanner->scans, link)
+    look->under_way = NULL;
+    TAILQ_FOREACH_REVERSE(scan, &look->scans, scan_list, link)
     {
-        if (scan->round == scanner->round)
+        scan->under_way = true;
+        scan->next = look->under_way;
+        look->under_way = scan;
+    }
+}
+
+static void under_way_clear(struct rule_look *look)
+{
+    for (struct rule_scan *scan = look->under_way; scan != NULL; scan = scan->next)
+        scan->under_way = false;
+    look->under_way = NULL;
+}
+
+/* The process that has waited longest is looked at; none is left: the round is over. */
+static void turn_next(struct rule_scanner *scanner)
+{
+    struct rule_look *look;
+    TAILQ_FOREACH(look, &scanner->looks, link)
+    {
+        if (look->round == scanner->round)
             continue;
-        scan->round = scanner->round;
-        if (worker_post(scanner->worker, scan_run, scan) != SKEIN_OK)
+        look->round = scanner->round;
+        under_way_set(look);
+        if (worker_post(scanner->worker, look_run, look) != SKEIN_OK) {
+            under_way_clear(look);
             continue; /* the next round tries again */
-        scanner->under_way = scan;
+        }
+        scanner->under_way = look;
+        scanner->looked++;
         return;
     }
 }
@@ -165,7 +229,7 @@ int rule_scanner_new(struct loop *loop, struct worker *worker, struct host_page_
     if (scanner == NULL)
         return SKEIN_NO_MEMORY;
     *scanner = (struct rule_scanner){.loop = loop, .worker = worker, .host = host};
-    TAILQ_INIT(&scanner->scans);
+    TAILQ_INIT(&scanner->looks);
     scanner->timer = loop_timer_add(loop, SCAN_EVERY_MS, 1, round_begin, scanner);
     if (scanner->timer == NULL) {
         free(scanner);
@@ -182,9 +246,38 @@ void rule_scanner_free(struct rule_scanner **scanner_p)
     if (scanner == NULL)
         return;
     if (scanner->under_way != NULL)
-        scanner->under_way->scanner = NULL; /* it is stopped, and comes back to nobody */
+        scanner->under_way->scanner = NULL; /* its scans are stopped, and it comes back to nobody */
     loop_timer_cancel(scanner->loop, &scanner->timer);
     free(scanner);
+}
+
+uint64_t rule_scanner_looked(const struct rule_scanner *scanner)
+{
+    return scanner->looked;
+}
+
+/* The process's look, a new one where there is none. NULL: no memory. */
+static struct rule_look *look_of(struct rule_scanner *scanner, struct process *process)
+{
+    struct rule_look *look;
+    TAILQ_FOREACH(look, &scanner->looks, link)
+    {
+        if (look->process == process)
+            return look;
+    }
+    look = calloc(1, sizeof *look);
+    if (look == NULL || cut_marks_new(process, &look->marks) != SKEIN_OK) {
+        free(look);
+        return NULL;
+    }
+    look->scanner = scanner;
+    look->host = scanner->host;
+    look->loop = scanner->loop;
+    look->process = process_ref(process);
+    look->from_ns = clock_realtime_ns();
+    TAILQ_INIT(&look->scans);
+    TAILQ_INSERT_TAIL(&scanner->looks, look, link);
+    return look;
 }
 
 int rule_scan_start(struct rule_scanner *scanner, const char *rule, struct process *process,
@@ -198,22 +291,17 @@ int rule_scan_start(struct rule_scanner *scanner, const char *rule, struct proce
                      ? SKEIN_NO_MEMORY
                      : rule_spec_new(json, &scan->spec, error, sizeof error);
     cJSON_Delete(json);
-    if (status == SKEIN_OK)
-        status = cut_marks_new(process, &scan->marks);
+    if (status == SKEIN_OK && (scan->look = look_of(scanner, process)) == NULL)
+        status = SKEIN_NO_MEMORY;
     if (status != SKEIN_OK) {
         if (scan != NULL)
-            rule_spec_free(&scan->spec);
-        free(scan);
+            scan_free(scan);
         return status;
     }
-    scan->scanner = scanner;
-    scan->host = scanner->host;
-    scan->loop = scanner->loop;
-    scan->process = process_ref(process);
     scan->from_ns = clock_realtime_ns();
     scan->fn = fn;
     scan->context = context;
-    TAILQ_INSERT_TAIL(&scanner->scans, scan, link);
+    TAILQ_INSERT_TAIL(&scan->look->scans, scan, link);
     *out = scan;
     return SKEIN_OK;
 }
@@ -224,8 +312,10 @@ void rule_scan_stop(struct rule_scan **scan_p)
     *scan_p = NULL;
     if (scan == NULL)
         return;
-    TAILQ_REMOVE(&scan->scanner->scans, scan, link);
+    struct rule_look *look = scan->look;
+    TAILQ_REMOVE(&look->scans, scan, link);
     scan->stopped = true;
-    if (scan->scanner->under_way != scan)
+    if (!scan->under_way)
         scan_free(scan);
+    look_end(look);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Conditions of rules on the events of a process: latency of a region, log lines, counters. Every
- * second the worker looks at what its ring has got since the look before: with marks of its own, so
- * that no capture misses or repeats anything for it, and at most SCAN_BYTES a look. The loop thread
- * owns the scan; what was found is handed to it.
+ * second the worker looks at what its ring has got since the look before, once for all conditions:
+ * with marks of its own, so that no capture misses or repeats anything for it, and at most
+ * SCAN_BYTES a look. The loop thread owns the scans; what was found is handed to it.
  */
 #ifndef RULE_SCAN_H
 #define RULE_SCAN_H
@@ -35,7 +35,8 @@ struct rule_scanner;
 /* loop, worker and host must outlive it. SKEIN_OK, SKEIN_NO_MEMORY. Loop thread. */
 int rule_scanner_new(struct loop *loop, struct worker *worker, struct host_page_owner *host,
                      struct rule_scanner **out);
-void rule_scanner_free(struct rule_scanner **scanner); /* after its scans were stopped */
+void rule_scanner_free(struct rule_scanner **scanner);            /* after its scans were stopped */
+uint64_t rule_scanner_looked(const struct rule_scanner *scanner); /* looks that were begun */
 
 struct rule_scan;
 /* Begins with what comes from now on. The worker looks with a rule of the scan's own, made from
