@@ -21,7 +21,8 @@ static const struct cli_option options[] = {CLI_OUTPUT(struct options), CLI_OPTI
 
 static const char *class_text(uint8_t klass)
 {
-    static const char *const names[] = {"unknown", "instant", "range", "span", "counter", "log"};
+    /* One word for what people see, however it was recorded (docs/format.md). */
+    static const char *const names[] = {"unknown", "instant", "region", "region", "counter", "log"};
     return klass < sizeof(names) / sizeof(*names) ? names[klass] : names[0];
 }
 
