@@ -257,7 +257,8 @@ START_TEST(a_region_over_several_looks_is_measured_from_its_begin)
 }
 END_TEST
 
-/* Several times the ring, and the needle last. A thread's first chunk is small, and stays longer. */
+/* Several times the ring, and the needle last. A thread's first chunk is small, and stays longer.
+ */
 static void wrap_the_ring(int in, int out)
 {
     child_hear(in);
