@@ -291,6 +291,12 @@ static int purge(void *context, const struct capture_id *capture)
     return c->ingest != NULL ? ingest_delete_capture(c->ingest, capture) : SKEIN_CLOSED;
 }
 
+static int64_t delete_strays(void *context, uint64_t *after, uint64_t before_ns, uint64_t *bytes)
+{
+    struct collector *c = context;
+    return ingest_delete_strays(c->ingest, after, before_ns, bytes);
+}
+
 static void make_room(void *context)
 {
     struct collector *c = context;
@@ -460,7 +466,8 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
                                      g->commit_wait_ms,        c->gate,
                                      g->compact_below_percent, g->retention_max_bytes};
     struct ingest_hooks hooks = {c, on_stored, agent_of, claim, expected, wanted};
-    struct retention_settings retention = {g->retention_max_bytes, &g->retention_services};
+    struct retention_settings retention = {g->retention_max_bytes, &g->retention_services,
+                                           g->keep_gone_ms, delete_strays, c};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,
                                  .max_connections = g->http_connections,

@@ -96,3 +96,47 @@ int index_frees(struct index *index, const struct capture_id *capture, const cha
     *later = not_negative(sums.dead);
     return n < 0 ? index_fail(index, n) : SKEIN_OK;
 }
+
+#define STRAYS_LOOKED_AT 4096 /* rows a call: commits wait for it */
+
+struct strays {
+    uint64_t before_ns, bytes;
+    int64_t last, looked_at; /* the last row's id */
+    struct partition_key *keys;
+    size_t count, room;
+    bool young;
+};
+
+static int stray_row(void *context, struct db_row *row)
+{
+    struct strays *s = context;
+    size_t n;
+    const void *key = db_blob(row, 1, &n);
+    s->young = (uint64_t)db_i64(row, 3) >= s->before_ns;
+    if (s->young)
+        return 1;
+    s->last = db_i64(row, 0);
+    s->looked_at++;
+    if (db_i64(row, 4) == 0 && n == INDEX_KEY_BYTES) {
+        index_key_get(key, &s->keys[s->count++]);
+        s->bytes += (uint64_t)db_i64(row, 2);
+    }
+    return s->count == s->room;
+}
+
+int64_t index_strays(struct index *index, uint64_t *after, uint64_t before_ns,
+                     struct partition_key *keys, size_t room, uint64_t *bytes)
+{
+    struct strays s = {.before_ns = before_ns, .keys = keys, .room = room};
+    int64_t n = db_run(index->write,
+                       "SELECT id, key, bytes, received_ns,"
+                       " EXISTS (SELECT 1 FROM member m WHERE m.key = p.key)"
+                       " FROM partitions p WHERE id > ?1 ORDER BY id LIMIT ?2",
+                       stray_row, &s, "ii", index_i64(*after), (int64_t)STRAYS_LOOKED_AT);
+    if (n < 0)
+        return index_fail(index, n);
+    bool end = s.young || (s.count < room && s.looked_at < STRAYS_LOOKED_AT);
+    *after = end ? 0 : (uint64_t)s.last;
+    *bytes += s.bytes;
+    return (int64_t)s.count;
+}

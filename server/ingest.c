@@ -253,7 +253,8 @@ static void requests_run(struct ingest *in)
     while (list) {
         struct delete_request *request = list;
         list = request->next;
-        int status = ingest_delete_now(in, &request->capture);
+        int64_t status = request->after != NULL ? ingest_strays_now(in, request)
+                                                : ingest_delete_now(in, &request->capture);
         pthread_mutex_lock(&in->lock);
         request->status = status;
         request->done = true; /* from here on it may be gone */
@@ -450,9 +451,8 @@ bool ingest_is_full(struct ingest *ingest)
     return atomic_load(&ingest->problem) == INGEST_FULL;
 }
 
-int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture)
+static int64_t request_wait(struct ingest *ingest, struct delete_request *request)
 {
-    struct delete_request request = {.capture = *capture};
     pthread_mutex_lock(&ingest->lock);
     if (ingest->closed) {
         pthread_mutex_unlock(&ingest->lock);
@@ -461,10 +461,23 @@ int ingest_delete_capture(struct ingest *ingest, const struct capture_id *captur
     struct delete_request **last = &ingest->requests;
     while (*last)
         last = &(*last)->next;
-    *last = &request;
+    *last = request;
     thread_wake(ingest);
-    while (!request.done)
+    while (!request->done)
         pthread_cond_wait(&ingest->done, &ingest->lock);
     pthread_mutex_unlock(&ingest->lock);
-    return request.status;
+    return request->status;
+}
+
+int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture)
+{
+    struct delete_request request = {.capture = *capture};
+    return (int)request_wait(ingest, &request);
+}
+
+int64_t ingest_delete_strays(struct ingest *ingest, uint64_t *after, uint64_t before_ns,
+                             uint64_t *bytes)
+{
+    struct delete_request request = {.after = after, .bytes = bytes, .before_ns = before_ns};
+    return request_wait(ingest, &request);
 }

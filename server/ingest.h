@@ -68,4 +68,9 @@ bool ingest_is_full(struct ingest *ingest);
  * SKEIN_IO; SKEIN_FULL; SKEIN_NO_MEMORY. */
 int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture);
 
+/* Deletes some of the partitions that index_strays gives; the same. Returns how many, or a status.
+ */
+int64_t ingest_delete_strays(struct ingest *ingest, uint64_t *after, uint64_t before_ns,
+                             uint64_t *bytes);
+
 #endif

@@ -81,7 +81,8 @@ struct group {
 
 struct delete_request {
     struct capture_id capture;
-    int status;
+    uint64_t *after, *bytes, before_ns; /* after NULL: of the capture; else strays */
+    int64_t status;
     bool done;
     struct delete_request *next;
 };
@@ -171,5 +172,6 @@ int ingest_reclaim(struct ingest *in);
 void ingest_compact(struct ingest *in, uint64_t now_ns);
 /* On the ingest thread: what ingest_delete_capture asks for. */
 int ingest_delete_now(struct ingest *in, const struct capture_id *capture);
+int64_t ingest_strays_now(struct ingest *in, const struct delete_request *request);
 
 #endif

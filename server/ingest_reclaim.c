@@ -187,23 +187,45 @@ void ingest_compact(struct ingest *in, uint64_t now_ns)
     in->compact_ns = now_ns + (status == 1 ? COMPACT_STEP_NS : COMPACT_AGAIN_NS);
 }
 
+/* Tombstones of partitions, n of them, or a status that is passed on. */
+static int64_t keys_delete(struct ingest *in, const struct partition_key *keys, int64_t n)
+{
+    if (n <= 0)
+        return n;
+    struct store_record *records = calloc((size_t)n, sizeof *records);
+    if (!records)
+        return SKEIN_NO_MEMORY;
+    for (int64_t i = 0; i < n; i++)
+        records[i].key = keys[i];
+    int status = tombstones_put(in, records, (size_t)n);
+    free(records);
+    return status < 0 ? status : n;
+}
+
 /* One turn: tombstones of up to `batch` partitions. Their number, or a status. */
 static int64_t partitions_delete(struct ingest *in, const struct capture_id *capture, size_t batch)
 {
     struct partition_key *keys = calloc(batch, sizeof *keys);
-    struct store_record *records = calloc(batch, sizeof *records);
     int64_t n = SKEIN_NO_MEMORY;
-    if (keys && records)
-        n = index_only_of(in->index, capture, keys, batch);
-    for (int64_t i = 0; i < n; i++)
-        records[i].key = keys[i];
-    if (n > 0) {
-        int status = tombstones_put(in, records, (size_t)n);
-        if (status < 0)
-            n = status;
-    }
-    free(records);
+    if (keys)
+        n = keys_delete(in, keys, index_only_of(in->index, capture, keys, batch));
     free(keys);
+    return n;
+}
+
+int64_t ingest_strays_now(struct ingest *in, const struct delete_request *request)
+{
+    if (!groups_flush(in) || ingest_index_follow(in) < 0)
+        return SKEIN_BUSY;
+    struct partition_key *keys = calloc(DELETE_BATCH_MIN, sizeof *keys);
+    int64_t n = SKEIN_NO_MEMORY;
+    if (keys)
+        n = keys_delete(in, keys,
+                        index_strays(in->index, request->after, request->before_ns, keys,
+                                     DELETE_BATCH_MIN, request->bytes));
+    free(keys);
+    if (n > 0)
+        (void)ingest_reclaim(in);
     return n;
 }
 

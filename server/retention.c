@@ -25,6 +25,7 @@
 #define ROUND_NS     UINT64_C(1000000000)
 #define PAUSE_FACTOR 20 /* a round in vain is not repeated before so many times what it took */
 #define PAGE         64
+#define STRAY_STEPS  64 /* a quota and round */
 
 struct retention {
     struct retention_settings settings;
@@ -33,6 +34,8 @@ struct retention {
     struct catalog *catalog;
     struct capture_engine *captures;
     struct audit *audit;
+
+    uint64_t stray_after; /* index_strays */
 
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
@@ -239,12 +242,51 @@ static int page_retire(struct retention *r, struct quota *quota, const struct pa
     return 0;
 }
 
+static void strays_note(struct retention *r, uint64_t count, uint64_t bytes)
+{
+    char why[160];
+    snprintf(why, sizeof why,
+             "a quota is exceeded: %" PRIu64 " partitions that no capture has listed, %" PRIu64
+             " bytes",
+             count, bytes);
+    struct audit_entry entry = {.actor = "retention",
+                                .action = "retention.delete",
+                                .object = "partitions",
+                                .result = "ok",
+                                .detail = why};
+    audit_add(r->audit, &entry);
+    log_info("retention", "deleted", "why", why, NULL);
+}
+
+/* What nobody can ask for by a capture goes before any capture, the oldest first. As quota_measure.
+ */
+static int strays_retire(struct retention *r, struct quota *quota)
+{
+    uint64_t now_ns = clock_realtime_ns(), age_ns = r->settings.stray_ms * 1000000u;
+    uint64_t count = 0, bytes = 0;
+    int status = 1;
+    for (int step = 0; status > 0 && step < STRAY_STEPS && !is_stopping(r); step++) {
+        int64_t n = r->settings.delete_strays(r->settings.context, &r->stray_after,
+                                              now_ns > age_ns ? now_ns - age_ns : 0, &bytes);
+        count += n > 0 ? (uint64_t)n : 0;
+        if (n != 0)
+            status = n < 0 ? (int)n : quota_measure(r, quota);
+        if (r->stray_after == 0)
+            break;
+    }
+    if (count > 0)
+        strays_note(r, count, bytes);
+    return status;
+}
+
 /* SKEIN_OK; SKEIN_NOT_FOUND: nothing more may be deleted; or a status. */
 static int quota_enforce(struct retention *r, struct quota *quota)
 {
     struct catalog_cursor after = {0};
     struct page page;
     int status = quota_measure(r, quota);
+    if (status > 0)
+        status = strays_retire(r, quota);
     if (status <= 0)
         return status;
     status = protect(r);

@@ -2,7 +2,7 @@
  *
  * What is kept, and for how long: deletes captures whose time is over and, where a quota is
  * exceeded, the oldest; says why of each. Owns one thread. Never deletes by a quota what is pinned
- * or running, and never what would free nothing.
+ * or running, and never what would free nothing. Partitions that no capture lists go first.
  *
  * A quota counts bytes once, however many captures share them. retention.max_bytes is of segments
  * on disk: once they take more, captures go until what is needed of them is an eighth below, and
@@ -20,6 +20,9 @@
 struct retention_settings {
     uint64_t max_bytes;                /* 0: no bound */
     const struct config_map *services; /* bytes that each may have; must outlive retention */
+    uint64_t stray_ms; /* how long what no capture lists is kept, before it goes by a quota */
+    int64_t (*delete_strays)(void *context, uint64_t *after, uint64_t before_ns, uint64_t *bytes);
+    void *context;
 };
 
 struct retention;

@@ -118,6 +118,33 @@ START_TEST(the_oldest_go_until_a_service_has_what_it_may)
 }
 END_TEST
 
+static bool has_no_stray(void *context)
+{
+    cJSON *json = call_json(context, "GET", "/api/v1/partitions", NULL, 200);
+    int left = cJSON_GetArraySize(at_path(json, "items"));
+    cJSON_Delete(json);
+    return left == 2;
+}
+
+START_TEST(what_no_capture_lists_goes_before_any_capture)
+{
+    struct fixture f;
+    fixture_start_with(&f, NULL,
+                       ",\"retention\":{\"services\":{\"svc\":250000}},"
+                       "\"agents\":{\"heartbeat_ms\":200,\"keep_gone_ms\":0}");
+    wire_agent_processes(&f.agent, 1, 5, "shop");
+    struct begun a = complete(&f, 1, "", PART), b = complete(&f, 2, "", PART);
+    for (uint32_t i = 3; i <= 5; i++) /* for the capture of another process */
+        ck_assert_int_eq(wire_agent_upload(&f.agent, i, 0, a.id, PART), WIRE_STORED);
+    ck_assert_msg(wait_until(has_no_stray, &f, 0), "partitions that no capture has are kept");
+    expect_there(&f, &a);
+    expect_there(&f, &b);
+    wait_for_text(&f, "/api/v1/audit?actor=retention&object=partitions", "items.0.action",
+                  "retention.delete");
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(where_all_is_pinned_nothing_goes_and_the_status_says_so)
 {
     struct fixture f;
@@ -254,6 +281,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, the_oldest_go_until_a_service_has_what_it_may);
+    tcase_add_test(c, what_no_capture_lists_goes_before_any_capture);
     tcase_add_test(c, where_all_is_pinned_nothing_goes_and_the_status_says_so);
     tcase_add_test(c, shared_bytes_go_with_their_last_capture_and_none_goes_for_nothing);
     tcase_add_test(c, segments_shrink_to_what_they_may_take);
