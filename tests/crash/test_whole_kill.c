@@ -162,6 +162,14 @@ static void count_kind(const cJSON *capture, unsigned complete[KINDS])
         complete[i] += strcmp(reason, kinds[i].name) == 0;
 }
 
+/* What the programs asked for has its own trigger, and its report was not lost. */
+static void trigger_verify(const struct whole *w, const char *id, const cJSON *capture)
+{
+    const char *reason = whole_str(cJSON_GetObjectItemCaseSensitive(capture, "trigger"), "reason");
+    ck_assert_msg(strstr(reason, "no request is known") == NULL, "%s: %s: see %s", id, reason,
+                  w->folder);
+}
+
 struct counts {
     unsigned complete, incomplete, kinds[KINDS]; /* kinds: of the complete ones */
 };
@@ -172,6 +180,7 @@ static void capture_verify(const struct whole *w, const char *id, const struct k
     cJSON *capture = whole_capture_final(w, id);
     const cJSON *target;
     bool complete = strcmp(whole_str(capture, "status"), "complete") == 0;
+    trigger_verify(w, id, capture);
     *(complete ? &counts->complete : &counts->incomplete) += 1;
     if (complete)
         count_kind(capture, counts->kinds);
