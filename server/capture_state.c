@@ -319,7 +319,8 @@ static int count_row(void *context, const struct partition_key *key, uint64_t ev
 }
 
 /* Asks the index for what is listed and not known to be stored, and gives the capture what another
- * one has had sent. */
+ * one has had sent. In this order: what is stored in between is then the capture's, and counted
+ * when it is noted; the other way it would be counted, and never the capture's. */
 static int look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     struct lookup lookup = {c, t, SKEIN_OK};
@@ -329,10 +330,12 @@ static int look_up(struct capture_engine *e, struct capture *c, struct capture_t
         while (lookup.status == SKEIN_OK &&
                stored_set_missing(&t->stored, p->epoch, &first, &last)) {
             struct partition_key key = {t->process, p->epoch, first};
-            int64_t shared = index_share(e->index, &c->id, &t->process, p->epoch, first, last);
-            if (shared < 0)
-                return (int)shared;
             (void)index_range(e->index, &key, last, count_row, &lookup);
+            int64_t shared = index_share(e->index, &c->id, &t->process, p->epoch, first, last);
+            if (shared < 0) {
+                uncount_stored(t); /* asked for again */
+                return (int)shared;
+            }
             if (last == p->last)
                 break;
             first = last + 1;
