@@ -6,6 +6,7 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "index_usage.h"
 #include "json.h"
 
 struct service_list {

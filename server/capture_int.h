@@ -82,10 +82,6 @@ struct capture {
     uint64_t touched_ns;        /* monotonic; finished captures leave memory some time after */
 };
 
-struct capture_alias {
-    struct capture_id from, into;
-};
-
 struct stored_note {
     struct capture_id capture;
     struct partition_key key;
@@ -124,12 +120,6 @@ void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct ca
                        uint64_t deadline_ns);
 void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
                           enum target_status status, const char *reason);
-
-/* capture_merge.c */
-/* The capture that `id` stands for; `id` where it was not merged. */
-struct capture_id capture_resolve(struct capture_engine *e, const struct capture_id *id);
-int capture_save_aliases(struct capture_engine *e);
-void capture_saved_aliases(struct capture_engine *e);
 
 /* A deleted one's partitions, in the next rounds (capture.c). */
 int capture_purge_soon(void *engine, const struct capture_id *id);

@@ -9,6 +9,7 @@
 #include "capture_control.h"
 #include "capture_int.h"
 #include "capture_ledger.h"
+#include "capture_merge.h"
 #include "capture_state.h"
 #include "capture_target.h"
 #include "catalog_capture.h"

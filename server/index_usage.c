@@ -4,6 +4,7 @@
  * kept with the rows (index_sqlite.c), so that nothing here walks the partitions of more than one
  * capture. Never changes rows; the list of protected captures is the connection's own.
  */
+#include "index_usage.h"
 #include "index_int.h"
 
 struct sums {

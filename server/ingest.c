@@ -18,6 +18,7 @@
 
 #include "checksum.h"
 #include "clock.h"
+#include "ingest_commit.h"
 #include "ingest_int.h"
 #include "metrics.h"
 #include "partition_slice.h"

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "ingest_commit.h"
 #include "ingest_int.h"
 #include "metrics.h"
 

@@ -18,13 +18,12 @@
 
 #define GROUP_BYTES_MAX (UINT64_C(16) << 20) /* a group is committed when it holds this much */
 #define GROUP_COUNT_MAX 512
-/* A group that holds this much is worth a sync of its own: it waits for nobody. So the disk goes on
- * while what was acknowledged together is followed by the next. */
+/* A group that holds this much is worth a sync of its own: it waits for nobody. */
 #define GROUP_BYTES_ENOUGH (UINT64_C(1) << 20)
-#define RETRY_MEMORY_MS                                                                            \
-    500 /* what agents are told to wait: memory is short, or a claim is not saved */
-#define RETRY_INDEX_MS 1000
-#define RETRY_DISK_MS  5000
+/* What agents are told to wait; RETRY_MEMORY_MS also while a claim is not saved. */
+#define RETRY_MEMORY_MS 500
+#define RETRY_INDEX_MS  1000
+#define RETRY_DISK_MS   5000
 
 /* ingest_state's values */
 #define INGEST_PROBLEM_LIST(X)                                                                     \
@@ -117,7 +116,6 @@ struct ingest {
     pthread_cond_t done;
     struct delete_request *requests;
     bool closed;
-
     /* shared with the writer */
     pthread_t writer;
     pthread_mutex_t writer_lock; /* guards job and writer_ends */
@@ -126,34 +124,9 @@ struct ingest {
     bool writer_ends;
 };
 
-/* Sends an acknowledgement; a peer that cannot take it now asks again by sending its chunks again.
- */
+/* Sends an acknowledgement; who cannot take it now asks again by sending the chunks again. */
 void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_status status,
                    uint32_t retry_ms, uint32_t have);
-
-/* Whether a group has this key. */
-bool groups_have(const struct ingest *in, const struct partition_key *key);
-
-/* A free member, zeroed; waits for the writer where both groups are full. NULL while they wait for
- * the index. */
-struct member *group_slot(struct ingest *in);
-
-/* Takes the slot's member into its group. */
-void group_add(struct ingest *in, struct member *member, uint64_t now_ns);
-void member_fini(struct member *member);
-
-/* Does what is due: gives a group to the writer, adds a durable one to the index and answers
- * everybody who got a result. Never waits for the disk, but once a segment. */
-void groups_commit(struct ingest *in, uint64_t now_ns);
-/* Whether the writer has finished a group, or is free and one is due. */
-bool groups_can_move(struct ingest *in, uint64_t now_ns);
-/* When groups_commit has something to do though nothing arrives and the writer says nothing. */
-uint64_t groups_due(const struct ingest *in);
-/* Waits for the writer and finishes what it was given and is due. True: the index has all that the
- * store has, and the store's writing half is this thread's until a group is given again. */
-bool groups_settle(struct ingest *in, uint64_t now_ns);
-/* The same with what is being collected. True: no group has anything. */
-bool groups_flush(struct ingest *in);
 
 /* ---- ingest_writer.c ---- */
 

@@ -22,6 +22,8 @@
  */
 #include <stdlib.h>
 
+#include "index_usage.h"
+#include "ingest_commit.h"
 #include "ingest_int.h"
 #include "metrics.h"
 

@@ -19,6 +19,7 @@
 #include "catalog.h"
 #include "catalog_capture.h"
 #include "clock.h"
+#include "index_usage.h"
 #include "log.h"
 #include "metrics.h"
 
