@@ -177,7 +177,9 @@ static void start_target(struct target *target)
     }
     target->first_posted = true;
     follow_from_here(target);
-    (void)post_cut(target, true, false);
+    __atomic_store_n(&target->cutting, 1, __ATOMIC_RELEASE); /* until the first one is done */
+    if (post_cut(target, true, false) != SKEIN_OK)
+        __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
     uint64_t wait_ms = (target->end_ns - now_ns + MS - 1) / MS;
     target->timer = loop_timer_add(loop, wait_ms, 0, timer_finish, target);
     if (wait_ms > FOLLOW_MS)

@@ -28,17 +28,36 @@ static struct target *target_of(struct cut_member *member)
     return (struct target *)(void *)((char *)member - offsetof(struct target, member));
 }
 
+static bool gap_concerns(const struct target *target, const struct cut_gap *gap)
+{
+    return gap->from_ns <= target->member.to_ns && gap->to_ns >= target->member.from_ns;
+}
+
+/* What was lost at a known time is missing where that is of the window. */
+static bool loss_concerns(const struct target *target, const struct cut_entry *entry, size_t reason)
+{
+    bool known = false, concerns = false;
+    for (size_t i = 0; i < entry->gap_count; i++) {
+        bool same = entry->gaps[i].reason == reason;
+        known = known || same;
+        concerns = concerns || (same && gap_concerns(target, &entry->gaps[i]));
+    }
+    return concerns || !known;
+}
+
 /* Of a cut that reaches beyond the window only that part is missing in this capture. */
 static void take_losses(struct target *target, const struct cut_entry *entry)
 {
     for (size_t i = 0; i < sizeof entry->lost / sizeof entry->lost[0]; i++) {
+        if (entry->lost[i] == 0 || !loss_concerns(target, entry, i))
+            continue;
         target->result.lost[loss_parse(partition_loss_text((uint8_t)i))] += entry->lost[i];
-        target->changed = target->changed || entry->lost[i] != 0;
+        target->changed = true;
     }
     const struct cut_member *member = &target->member;
     for (size_t i = 0; i < entry->gap_count; i++) {
         const struct cut_gap *gap = &entry->gaps[i];
-        if (gap->from_ns > member->to_ns || gap->to_ns < member->from_ns)
+        if (!gap_concerns(target, gap))
             continue;
         add_gap(target, gap->from_ns > member->from_ns ? gap->from_ns : member->from_ns,
                 gap->to_ns < member->to_ns ? gap->to_ns : member->to_ns,
@@ -220,7 +239,12 @@ static bool cut_turn(struct target *target, struct capture_job *job)
         cut_once(target, job, cut_chain_cut_after))
         return true;
     job->caught_up = true;
-    return cut_chain_wants_before(&target->member) && cut_once(target, job, cut_chain_cut_before);
+    if (!cut_chain_wants_before(&target->member))
+        return false;
+    /* The end of what another one had begun is not the end of what this one wants. */
+    bool ended = !cut_once(target, job, cut_chain_cut_before);
+    return !ended || (target->failure == SKEIN_OK && job->turns < PARTITIONS_A_CUT &&
+                      cut_chain_wants_before(&target->member));
 }
 
 /* After the first cut of a capture that nobody asked for: the past is safe, now it is said why. */
@@ -345,7 +369,7 @@ static void job_end(struct target *target, struct capture_job *job)
         finish(target, job); /* gone with this */
     else if (target->stream_ms != 0)
         stream_release(target);
-    if (!job->first && !job->last)
+    if (!job->last)
         __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
     free(job);
 }

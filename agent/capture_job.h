@@ -30,7 +30,7 @@ struct target {
     uint64_t cut_ns;               /* the same, monotonic */
     bool first_posted, last_posted;
     /* atomic */
-    uint32_t cutting; /* a cut between first and last waits for the worker or runs */
+    uint32_t cutting; /* a cut that is not the last waits for the worker or runs */
     uint32_t full;    /* the report takes no more ranges: no more is cut, the loop ends a stream */
     /* worker */
     struct cut_member member; /* of the cuts that captures of the process share */

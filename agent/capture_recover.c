@@ -17,28 +17,33 @@
 #include "clock.h"
 #include "log.h"
 
+struct leftover {
+    struct target_result result;
+    uint64_t told_ns; /* up to here the intent lists all; 0: there is none */
+};
 struct leftovers {
-    struct target_result *results;
+    struct leftover *items;
     size_t count;
     int status;
 };
 
-static struct target_result *result_of(struct leftovers *left, const struct capture_id *capture,
-                                       const struct process_uid *process)
+static struct leftover *leftover_of(struct leftovers *left, const struct capture_id *capture,
+                                    const struct process_uid *process)
 {
     for (size_t i = 0; i < left->count; i++) {
-        if (capture_id_equal(&left->results[i].capture, capture) &&
-            process_uid_equal(&left->results[i].process, process))
-            return &left->results[i];
+        if (capture_id_equal(&left->items[i].result.capture, capture) &&
+            process_uid_equal(&left->items[i].result.process, process))
+            return &left->items[i];
     }
-    struct target_result *more = realloc(left->results, (left->count + 1) * sizeof *more);
+    struct leftover *more = realloc(left->items, (left->count + 1) * sizeof *more);
     if (more == NULL) {
         left->status = SKEIN_NO_MEMORY;
         return NULL;
     }
-    left->results = more;
+    left->items = more;
     more += left->count++;
-    *more = (struct target_result){.capture = *capture, .process = *process, .state = "failed"};
+    *more =
+        (struct leftover){.result = {.capture = *capture, .process = *process, .state = "failed"}};
     return more;
 }
 
@@ -46,10 +51,10 @@ static struct target_result *result_of(struct leftovers *left, const struct capt
 static void take_partition(void *context, const struct spool_head *head, int held)
 {
     struct leftovers *left = context;
-    struct target_result *result =
-        held ? result_of(left, &head->capture, &head->key.process) : NULL;
-    if (result == NULL)
+    struct leftover *item = held ? leftover_of(left, &head->capture, &head->key.process) : NULL;
+    if (item == NULL)
         return;
+    struct target_result *result = &item->result;
     for (size_t i = 0; i < result->range_count; i++) {
         const struct report_range *range = &result->ranges[i];
         if (range->epoch == head->key.epoch && range->first <= head->key.sequence &&
@@ -69,9 +74,12 @@ static void take_partition(void *context, const struct spool_head *head, int hel
 
 static void take_intent(struct leftovers *left, const struct spool_report *report)
 {
-    struct target_result *result = result_of(left, &report->capture, &report->process);
-    if (result != NULL && target_result_read(result, report->text, report->len) == SKEIN_NO_MEMORY)
+    struct leftover *item = leftover_of(left, &report->capture, &report->process);
+    if (item == NULL)
+        return;
+    if (target_result_read(&item->result, report->text, report->len) == SKEIN_NO_MEMORY)
         left->status = SKEIN_NO_MEMORY;
+    item->told_ns = item->result.to_ns;
 }
 
 /* Membership lives in the reports alone: what they list is theirs again. */
@@ -106,15 +114,18 @@ static int take_reports(struct spool *spool, struct leftovers *left)
     return status == SKEIN_NOT_FOUND ? left->status : status;
 }
 
-static void end_target(struct spool *spool, uint64_t agent, struct target_result *result)
+static void end_target(struct spool *spool, uint64_t agent, struct leftover *item)
 {
+    struct target_result *result = &item->result;
     /* Nothing was taken from the ring yet, and the collector repeats its command (P-7). */
     if (result->range_count == 0 && result->trigger == TRIGGER_REQUEST) {
         spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
         return;
     }
+    /* Behind what an intent tells of, it listed cuts of others too, and nobody knows which. */
     uint64_t now_ns = clock_realtime_ns();
-    struct report_gap gap = {result->to_ns != 0 ? result->to_ns : now_ns, now_ns,
+    uint64_t told_ns = item->told_ns != 0 ? item->told_ns : result->to_ns;
+    struct report_gap gap = {told_ns != 0 ? told_ns : now_ns, now_ns,
                              loss_text(LOSS_AGENT_RESTARTED)};
     (void)target_result_add_gap(result, &gap);
     if (result->range_count > 0)
@@ -126,7 +137,7 @@ static void end_target(struct spool *spool, uint64_t agent, struct target_result
 static bool is_kept(const struct leftovers *left, const struct spool_report *report)
 {
     for (size_t i = 0; i < left->count; i++) {
-        const struct target_result *result = &left->results[i];
+        const struct target_result *result = &left->items[i].result;
         if (capture_id_equal(&result->capture, &report->capture) &&
             process_uid_equal(&result->process, &report->process))
             return result->range_count > 0;
@@ -162,9 +173,9 @@ int captures_recover(struct spool *spool, uint64_t agent)
         status = settle_firings(spool, &left);
     for (size_t i = 0; i < left.count; i++) {
         if (status == SKEIN_OK)
-            end_target(spool, agent, &left.results[i]);
-        target_result_fini(&left.results[i]);
+            end_target(spool, agent, &left.items[i]);
+        target_result_fini(&left.items[i].result);
     }
-    free(left.results);
+    free(left.items);
     return status == SKEIN_OK ? (int)left.count : status;
 }

@@ -29,6 +29,7 @@ struct cut_chain {
     size_t count, cap;
     struct cut_marks *row; /* of cuts before the window that are under way: nobody joins; or NULL */
     size_t row_count;      /* entries of it; they are the first */
+    uint64_t row_from_ns, row_to_ns; /* its window, whoever goes on with it */
     TAILQ_HEAD(, cut_member) members;
 };
 TAILQ_HEAD(cut_chain_list, cut_chain);
@@ -195,7 +196,6 @@ static int cut_once(const struct cut_member *member, struct host_page_owner *hos
 {
     request->process = member->chain->process;
     request->groups = member->groups;
-    request->from_ns = member->from_ns;
     return partition_cut(host, request, result);
 }
 
@@ -211,6 +211,7 @@ int cut_chain_cut_after(struct cut_member *member, struct host_page_owner *host,
     request->marks = chain->marks;
     request->until = NULL;
     request->restate = !member->stated;
+    request->from_ns = member->from_ns;
     if (!chain->begun)
         chain->from_ns = chain->to_ns = member->from_ns;
     chain->begun = true;
@@ -229,17 +230,20 @@ int cut_chain_cut_before(struct cut_member *member, struct host_page_owner *host
     struct cut_chain *chain = member->chain;
     if (chain->row == NULL) {
         chain->row_count = 0;
+        chain->row_from_ns = member->from_ns;
+        chain->row_to_ns = chain->from_ns;
         if (cut_marks_new(chain->process, &chain->row) != SKEIN_OK)
             return SKEIN_NO_MEMORY;
     }
     request->marks = chain->row;
     request->until = chain->marks;
     request->restate = false;
+    request->from_ns = chain->row_from_ns;
     int status = cut_once(member, host, request, result);
     if (is_whole(status, result)) {
         cut_marks_reach(chain->marks, chain->row);
         cut_marks_free(&chain->row);
-        chain->from_ns = member->from_ns;
+        chain->from_ns = chain->row_from_ns;
     }
     return status;
 }
@@ -285,7 +289,8 @@ void cut_chain_add(struct cut_member *member, struct cut_entry *entry)
     struct cut_member *other;
     TAILQ_FOREACH(other, &chain->members, link)
     {
-        if (other == member || !entry->before)
+        /* Of a row also to those that had joined before it, and begin before the chain did. */
+        if (other == member || !entry->before || other->from_ns < chain->row_to_ns)
             other->take(other, entry);
     }
     struct cut_entry *place = NULL;

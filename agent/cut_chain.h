@@ -53,16 +53,17 @@ void cut_chain_leave(struct cut_member *member);
 bool cut_chain_wants_after(const struct cut_member *member, uint64_t to_ns);
 bool cut_chain_wants_before(const struct cut_member *member);
 /* Cuts once for a member: up to request->to_ns, or what lies between the begin of its window and
- * the chain's. Sets the request's process, groups, marks, until and from_ns; the rest is the
- * caller's. As partition_cut; after OK and NOT_FOUND the caller calls cut_chain_add. */
+ * the chain's: of another member's row first, where one is under way. Sets the request's process,
+ * groups, marks, until and from_ns; the rest is the caller's. As partition_cut; after OK and
+ * NOT_FOUND the caller calls cut_chain_add. */
 int cut_chain_cut_after(struct cut_member *member, struct host_page_owner *host,
                         struct cut_request *request, struct cut_result *result);
 int cut_chain_cut_before(struct cut_member *member, struct host_page_owner *host,
                          struct cut_request *request, struct cut_result *result);
 
 /* Tells all members of a cut, so that none has a hole between two that it was told of; one from
- * before the window of the chain is for the one alone that made it. Remembers it for those that
- * join later, and takes entry->gaps (malloc). */
+ * before the window of the chain is for those alone whose windows begin there, too. Remembers it
+ * for those that join later, and takes entry->gaps (malloc). */
 void cut_chain_add(struct cut_member *member, struct cut_entry *entry);
 
 /* With the process. It has no members any more. */

@@ -408,7 +408,8 @@ static void take_command(struct uplink *uplink, const struct wire_frame *frame)
     if (status == SKEIN_OK) {
         command->frame_id = frame->id;
         UPLINK_COUNT(uplink, commands);
-        uplink->data_hold_ms = command->upload_after_ms;
+        if (command->kind == COMMAND_CAPTURE)
+            uplink->data_hold_ms = command->upload_after_ms;
         uplink->hooks.command(uplink->hooks.context, command);
         return;
     }

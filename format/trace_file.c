@@ -124,7 +124,7 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
     if (status != SKEIN_OK)
         return status;
     status = partition_clock_offset(&source, &clock_offset_ns);
-    if (status != SKEIN_OK && status != SKEIN_CORRUPT) { /* its reader says what is wrong */
+    if (status == SKEIN_IO || status == SKEIN_NO_MEMORY) { /* of others its reader says */
         partition_footer_free(&footer);
         return status;
     }

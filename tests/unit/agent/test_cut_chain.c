@@ -176,9 +176,9 @@ static struct part parts[PARTITIONS];
 
 struct capture {
     struct cut_member member;
-    bool begun, ended;
+    bool begun, cut, ended;
     uint32_t from, to; /* its window: records above `from`, up to `to` */
-    uint32_t begun_at; /* records there were */
+    uint32_t cut_at;   /* records there were when it was first cut */
     bool lists[PARTITIONS];
 };
 static struct capture captures[CAPTURES];
@@ -215,12 +215,15 @@ static uint64_t now_or_end(const struct capture *capture)
     return now < capture->member.to_ns ? now : capture->member.to_ns;
 }
 
+static void others_turn(const struct capture *capture);
+static bool in_turns; /* small partitions, after each of which others go on */
+
 static void cuts(struct capture *capture, bool before)
 {
     struct cut_request request = {.to_ns = now_or_end(capture),
                                   .epoch = 1,
                                   .host = "test",
-                                  .max_bytes = dice(3) == 0 ? 100 : 0};
+                                  .max_bytes = in_turns || dice(3) == 0 ? 100 : 0};
     bool more = true;
     while (more) {
         struct cut_result cut;
@@ -241,11 +244,29 @@ static void cuts(struct capture *capture, bool before)
         cut.gaps = NULL;
         cut_chain_add(&capture->member, &entry);
         cut_result_fini(&cut);
+        if (before) {
+            others_turn(capture);
+            more = cut_chain_wants_before(&capture->member);
+        }
+    }
+}
+
+/* Between two partitions of a row others of its chain go on with it. */
+static void others_turn(const struct capture *capture)
+{
+    for (size_t i = 0; i < CAPTURES; i++) {
+        struct capture *other = &captures[i];
+        if (other != capture && other->begun && !other->ended && (in_turns || dice(3) == 0) &&
+            other->member.chain != NULL && cut_chain_wants_before(&other->member))
+            cuts(other, true);
     }
 }
 
 static void capture_cut(struct capture *capture)
 {
+    if (!capture->cut)
+        capture->cut_at = record_count;
+    capture->cut = true;
     if (cut_chain_wants_after(&capture->member, now_or_end(capture)))
         cuts(capture, false);
     if (cut_chain_wants_before(&capture->member))
@@ -255,7 +276,6 @@ static void capture_cut(struct capture *capture)
 static void capture_begin(struct capture *capture)
 {
     capture->begun = true;
-    capture->begun_at = record_count;
     capture->from = dice(record_count + 1);
     if (dice(2) == 0) /* mostly of the near past */
         capture->from = record_count - dice(record_count < 120 ? record_count + 1 : 120);
@@ -269,7 +289,8 @@ static void capture_begin(struct capture *capture)
                                           .groups = dice(3) == 0 ? 2 : 0,
                                           .take = capture_take};
     ck_assert_int_eq(cut_chain_join(&capture->member, process), SKEIN_OK);
-    capture_cut(capture);
+    if (dice(3) > 0) /* else others go first */
+        capture_cut(capture);
 }
 
 static void capture_end(struct capture *capture)
@@ -330,9 +351,9 @@ static void record_check(const struct capture *capture, uint32_t number)
     /* What was overrun before anybody could cut it is not there to be found. */
     bool excused = record->overrun != 0;
     if (wanted && !excused)
-        ck_assert_msg(times == 1, "record %u of (%u, %u] is missing, begun at %u", number,
-                      capture->from, capture->to, capture->begun_at);
-    if (wanted && excused && number <= capture->begun_at && record->overrun > capture->begun_at)
+        ck_assert_msg(times == 1, "record %u of (%u, %u] is missing, first cut at %u", number,
+                      capture->from, capture->to, capture->cut_at);
+    if (wanted && excused && number <= capture->cut_at && record->overrun > capture->cut_at)
         ck_assert_msg(times == 1, "record %u of (%u, %u] was there", number, capture->from,
                       capture->to);
 }
@@ -393,7 +414,7 @@ static void captures_clear(void)
     memset(captures, 0, sizeof captures);
 }
 
-static void begin_window(struct capture *capture, uint32_t from, uint32_t to, uint64_t groups)
+static void join_window(struct capture *capture, uint32_t from, uint32_t to, uint64_t groups)
 {
     *capture = (struct capture){.begun = true, .from = from, .to = to};
     capture->member = (struct cut_member){.from_ns = ns_at(from),
@@ -402,6 +423,11 @@ static void begin_window(struct capture *capture, uint32_t from, uint32_t to, ui
                                           .is_lost = is_lost,
                                           .take = capture_take};
     ck_assert_int_eq(cut_chain_join(&capture->member, process), SKEIN_OK);
+}
+
+static void begin_window(struct capture *capture, uint32_t from, uint32_t to, uint64_t groups)
+{
+    join_window(capture, from, to, groups);
     capture_cut(capture);
 }
 
@@ -438,6 +464,37 @@ START_TEST(windows_that_overlap_list_the_same_partition)
     ck_assert_uint_eq(listed(&captures[0], 15), 0);
     ck_assert_uint_ne(listed(&captures[1], 15), 0);
     parts_end();
+}
+END_TEST
+
+/* Two join a chain before either has cut what lies before it; then they cut that in turns. */
+START_TEST(all_that_reach_back_beyond_their_chain_have_what_lies_before)
+{
+    for (unsigned round = 0; round < 20; round++) {
+        seed = 3 + round;
+        in_turns = false;
+        ring_begin();
+        captures_clear();
+        while (record_count < 100)
+            record_put();
+        begin_window(&captures[0], 80, 100, 0);
+        join_window(&captures[1], round % 2 ? 40 : 20, 100, 0);
+        join_window(&captures[2], round % 2 ? 20 : 40, 100, 0);
+        ck_assert_ptr_eq(captures[1].member.chain, captures[2].member.chain);
+        in_turns = round % 4 < 2;
+        capture_cut(&captures[1]);
+        capture_cut(&captures[2]);
+        for (unsigned i = 0; i < 3; i++) {
+            captures[i].cut_at = record_count;
+            for (uint32_t number = 1; number <= record_count; number++)
+                record_check(&captures[i], number);
+            for (uint32_t thread = 0; thread < THREADS; thread++)
+                thread_check(&captures[i], thread);
+            capture_end(&captures[i]);
+        }
+        parts_end();
+    }
+    in_turns = false;
 }
 END_TEST
 
@@ -503,8 +560,10 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "cut_chain", every_capture_holds_each_record_of_its_window_once,
-        windows_that_overlap_list_the_same_partition, other_groups_and_windows_apart_share_nothing,
-        what_was_lost_since_is_cut_again, a_chain_that_others_left_behind_is_joined_again, NULL));
+    return suite_run(suite_of("cut_chain", every_capture_holds_each_record_of_its_window_once,
+                              windows_that_overlap_list_the_same_partition,
+                              all_that_reach_back_beyond_their_chain_have_what_lies_before,
+                              other_groups_and_windows_apart_share_nothing,
+                              what_was_lost_since_is_cut_again,
+                              a_chain_that_others_left_behind_is_joined_again, NULL));
 }
