@@ -61,6 +61,7 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
         int64_t rows = catalog_unpurged(catalog, capture_purge_soon, e);
         status = rows < 0 ? (int)rows : SKEIN_OK;
     }
+    e->deleted_to_ns = catalog_last_deleted_ns(catalog);
     if (status != SKEIN_OK)
         capture_engine_free(out);
     return status;
@@ -318,6 +319,12 @@ static bool may_go(const struct capture *c, const struct deletion *d)
     return c->status != CAPTURE_RUNNING && !c->pin;
 }
 
+/* Agents may hold cuts up to then of which the collector keeps nothing. */
+static void note_deleted(struct capture_engine *e, uint64_t to_ns)
+{
+    e->deleted_to_ns = to_ns > e->deleted_to_ns ? to_ns : e->deleted_to_ns;
+}
+
 /* Marks it deleted, tells watchers, and forgets it; *id becomes the whole one's. Locked. */
 static int delete_locked(struct capture_engine *e, struct capture_id *id, const struct deletion *d)
 {
@@ -338,8 +345,7 @@ static int delete_locked(struct capture_engine *e, struct capture_id *id, const 
         return status;
     for (size_t i = 0; evicted && i < c->target_count; i++)
         metrics_add_at(lost_events_total, LOSS_EVICTED, c->targets[i]->stored_events);
-    uint64_t to_ns = c->finished_ns != 0 ? c->finished_ns : clock_realtime_ns();
-    e->deleted_to_ns = to_ns > e->deleted_to_ns ? to_ns : e->deleted_to_ns;
+    note_deleted(e, c->finished_ns != 0 ? c->finished_ns : clock_realtime_ns());
     fleet_drop_commands(e->fleet, id);
     stop_targets(e, c);
     if (d->why != NULL)
@@ -384,6 +390,7 @@ bool capture_is_purging(struct capture_engine *e)
 void capture_refuse(struct capture_engine *e, const struct capture_id *id)
 {
     struct capture *c = capture_find(e, id);
+    note_deleted(e, clock_realtime_ns());
     if (mark_deleted(e, id, false) == SKEIN_OK && c != NULL)
         capture_discard(e, c);
     else if (!catalog_is_deleted(e->catalog, id))

@@ -40,19 +40,32 @@ void capture_on_stored(struct capture_engine *e, const struct partition_row *row
     fleet_wake(e->fleet);
 }
 
+/* In the next round the index is asked about every target that waits. */
+static void look_again(struct capture_engine *e, const char *why)
+{
+    log_warn("captures", "a stored partition is counted later", "error", why, NULL);
+    pthread_mutex_lock(&e->inbox_lock);
+    e->inbox_overflow = true;
+    pthread_mutex_unlock(&e->inbox_lock);
+}
+
+/* Given to the capture first, then counted: what is counted would not be looked at again. */
 static void note_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
                         const struct stored_note *note)
 {
-    int added =
-        target_count_stored(c, t, note->key.epoch, note->key.sequence, note->events, note->bytes);
-    if (added < 0)
-        log_warn("captures", "out of memory: a stored partition is counted later", NULL);
-    if (added != 1)
+    uint64_t epoch = note->key.epoch, sequence = note->key.sequence;
+    if (!target_lists(t, epoch, sequence))
         return;
     if (!capture_id_equal(&note->capture, &c->id) &&
-        index_share(e->index, &c->id, &t->process, note->key.epoch, note->key.sequence,
-                    note->key.sequence) < 0)
-        log_warn("captures", "the index cannot be written: a partition is shared later", NULL);
+        index_share(e->index, &c->id, &t->process, epoch, sequence, sequence) < 0) {
+        look_again(e, "the index cannot be written");
+        return;
+    }
+    int added = target_count_stored(c, t, epoch, sequence, note->events, note->bytes);
+    if (added < 0)
+        look_again(e, "out of memory");
+    if (added != 1)
+        return;
     t->updated_ns = clock_realtime_ns();
     target_touch(e, c, t);
     target_check_stored(e, c, t);
@@ -97,7 +110,9 @@ bool capture_expects(struct capture_engine *e, const struct process_uid *process
         return true;
     fleet_lock(e->fleet);
     struct capture *c = capture_find(e, capture); /* one that has ended comes into memory */
-    bool expects = c != NULL && capture_target_find(c, process, capture) != NULL;
+    /* What names a deleted one is taken under its id, so that it is deleted too. */
+    bool expects = c != NULL ? capture_target_find(c, process, capture) != NULL
+                             : catalog_is_deleted(e->catalog, capture);
     fleet_unlock(e->fleet);
     return expects;
 }

@@ -96,8 +96,8 @@ struct capture_engine {
     struct idmap loaded;
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
     uint64_t next_purge_ns; /* monotonic */
-    /* Partitions of deleted captures, in this run, may hold time up to this: agents do not list
-     * them for captures that begin before. */
+    /* Partitions of deleted captures may hold time up to this: agents do not list them for captures
+     * that begin before. */
     uint64_t deleted_to_ns;
     struct idmap aliases; /* merged captures that are not saved yet, by the id that was given up */
     struct expected expected;        /* the targets of `loaded` */

@@ -138,10 +138,13 @@ static void catch_up(struct capture_engine *e, struct capture *c)
         struct capture_target *t = c->targets[i];
         cJSON *report = t->report;
         t->report = NULL;
-        if (report != NULL && target_take_facts(e, c, t, report) != SKEIN_OK)
-            log_warn("captures", "a stored report cannot be read", "host", t->host, NULL);
+        int taken = report != NULL ? target_take_facts(e, c, t, report) : SKEIN_OK;
+        if (taken != SKEIN_OK)
+            log_warn("captures", "a stored report cannot be counted", "host", t->host, "error",
+                     skein_status_text(taken), NULL);
         /* A completed target stays so, also where its partitions have been lost since. */
-        if (t->status == TARGET_COMPLETE && t->stored_count < t->facts.listed) {
+        if (taken == SKEIN_OK && t->status == TARGET_COMPLETE &&
+            t->stored_count < t->facts.listed) {
             log_warn("captures", "partitions of a complete target are gone", "host", t->host, NULL);
             target_enter(c, t, TARGET_EXPIRED);
             snprintf(t->reason, sizeof t->reason, "partitions that were stored are gone");

@@ -250,6 +250,19 @@ static int take_found(void *context, struct db_row *row)
     return 1;
 }
 
+static int take_last(void *context, struct db_row *row)
+{
+    *(uint64_t *)context = (uint64_t)db_i64(row, 0);
+    return 1;
+}
+
+uint64_t catalog_last_deleted_ns(struct catalog *c)
+{
+    uint64_t at_ns = 0;
+    db_run(c->db, "SELECT max(at_ns) FROM deleted", take_last, &at_ns, "");
+    return at_ns;
+}
+
 bool catalog_is_deleted(struct catalog *c, const struct capture_id *id)
 {
     char text[ID_TEXT_BYTES];

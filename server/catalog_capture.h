@@ -89,6 +89,7 @@ bool catalog_alias(struct catalog *c, const struct capture_id *id, struct captur
  * back. `purged` is set when its partitions are gone too. */
 int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
 int catalog_set_purged(struct catalog *c, const struct capture_id *id);
+uint64_t catalog_last_deleted_ns(struct catalog *c); /* 0: none was */
 bool catalog_is_deleted(struct catalog *c, const struct capture_id *id);
 int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context);
 

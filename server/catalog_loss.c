@@ -83,8 +83,9 @@ int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *q,
     if (status != SKEIN_OK)
         return status;
     do {
-        rows = db_run(db, catalog_ledgers_sql, take_ledger, &walk, "ssssiiii", walk.process,
-                      walk.capture, walk.source, last, from, to, (int64_t)any_time,
+        struct ledger_walk before = walk; /* what is bound stays as it is while rows come */
+        rows = db_run(db, catalog_ledgers_sql, take_ledger, &walk, "ssssiiii", before.process,
+                      before.capture, before.source, last, from, to, (int64_t)any_time,
                       (int64_t)PAGE_ROWS);
         all += rows > 0 ? rows : 0;
     } while (rows == PAGE_ROWS && !walk.stopped);

@@ -65,8 +65,9 @@ const struct config_param collector_params[] = {
                 "take messages of anybody who reaches the ports, readable by anybody on the way"),
     CONFIG_U64(struct collector_config, max_processes, "agents.max_processes", 10000, 1, 100000,
                "processes of one agent"),
-    CONFIG_U64(struct collector_config, keep_gone_ms, "agents.keep_gone_ms", 3600000, 0, 7 * DAY_MS,
-               "how long a process that is gone stays listed"),
+    CONFIG_U64(
+        struct collector_config, keep_gone_ms, "agents.keep_gone_ms", 3600000, 0, 7 * DAY_MS,
+        "how long a process that is gone stays listed, and a partition that no capture lists is kept"),
     CONFIG_U64(struct collector_config, deadline_ms, "captures.deadline_ms", 30000, 1000, DAY_MS,
                "time for captures that agents begin without a rule"),
     CONFIG_U64(struct collector_config, rule_captures_per_hour, "rules.captures_per_hour", 3600, 0,

@@ -16,7 +16,7 @@
 #include "transport.h"
 #include "wire.h"
 
-#define GROUP_BYTES_MAX (UINT64_C(16) << 20) /* a group is committed when it holds this much */
+#define GROUP_BYTES_MAX (UINT64_C(16) << 20) /* a group takes no more than this */
 #define GROUP_COUNT_MAX 512
 /* A group that holds this much is worth a sync of its own: it waits for nobody. */
 #define GROUP_BYTES_ENOUGH (UINT64_C(1) << 20)

@@ -286,7 +286,7 @@ static int quota_enforce(struct retention *r, struct quota *quota)
     struct catalog_cursor after = {0};
     struct page page;
     int status = quota_measure(r, quota);
-    if (status > 0)
+    if (status > 0 && quota->service == NULL) /* it may be anybody's */
         status = strays_retire(r, quota);
     if (status <= 0)
         return status;

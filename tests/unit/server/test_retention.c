@@ -130,7 +130,7 @@ START_TEST(what_no_capture_lists_goes_before_any_capture)
 {
     struct fixture f;
     fixture_start_with(&f, NULL,
-                       ",\"retention\":{\"services\":{\"svc\":250000}},"
+                       ",\"retention\":{\"max_bytes\":300000},"
                        "\"agents\":{\"heartbeat_ms\":200,\"keep_gone_ms\":0}");
     wire_agent_processes(&f.agent, 1, 5, "shop");
     struct begun a = complete(&f, 1, "", PART), b = complete(&f, 2, "", PART);
