@@ -79,7 +79,8 @@ void capture_done(void *context)
     target_free(target);
 }
 
-/* The worker runs jobs in order, so a last one may be posted while the first still waits. */
+/* A target's jobs are done in order (job_wait), so a last one may be posted while the first still
+ * waits. */
 static int post_cut(struct target *target, bool first, bool last)
 {
     struct capture_job *job = calloc(1, sizeof *job);

@@ -71,6 +71,17 @@ void api_reply_items(struct http_exchange *x, cJSON *items, const char *next_cur
 /* A page of an array of things that have a name and are sorted by it. Takes all. */
 void api_reply_named(struct http_exchange *x, cJSON *all);
 
+/* Answers a PUT, and a DELETE, of a thing with a name, after it was tried, and tells the audit log.
+ * put: status SKEIN_OK with *out, which it takes; SKEIN_INVALID with words in error;
+ * SKEIN_TOO_LARGE. False where a DELETE found nothing, which is not answered. */
+struct api_named {
+    const char *noun, *folder; /* "rule", "rules" */
+    unsigned message_kib;      /* that all of them together may fill */
+};
+void api_reply_put(struct http_exchange *x, const struct api_named *named, int status, bool created,
+                   cJSON *out, const char *error);
+bool api_reply_deleted(struct http_exchange *x, const struct api_named *named, int status);
+
 /* 422 for "path: what is wrong": the path becomes `field`. */
 void api_invalid(struct http_exchange *x, const char *error);
 /* 503 or 500 for a failure that is not the client's. */

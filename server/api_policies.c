@@ -2,11 +2,12 @@
  *
  * /policies. No state; any thread.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "api.h"
 #include "api_handlers.h"
+
+static const struct api_named named = {"policy", "policies", 31};
 
 void api_policies_list(void *context, struct http_exchange *x)
 {
@@ -37,43 +38,22 @@ void api_policies_get(void *context, struct http_exchange *x)
 void api_policies_put(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
-    char error[512] = "", location[128];
-    const char *name = http_part(x, 0);
-    bool created;
-    cJSON *out, *body = http_body_json(x);
+    char error[512] = "";
+    bool created = false;
+    cJSON *out = NULL, *body = http_body_json(x);
     if (body == NULL)
         return;
-    int status = policies_put(c->policies, name, body, &created, &out, error, sizeof error);
+    int status =
+        policies_put(c->policies, http_part(x, 0), body, &created, &out, error, sizeof error);
     cJSON_Delete(body);
-    if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE)
-        api_audit(x, "policy.put", name, api_result(status), NULL);
-    if (status == SKEIN_OK) {
-        snprintf(location, sizeof location, "/api/v1/policies/%.63s", name);
-        if (created)
-            http_add_header(x, "Location", location);
-        http_reply_json(x, created ? 201 : 200, out);
-    } else if (status == SKEIN_INVALID) {
-        api_invalid(x, error);
-    } else if (status == SKEIN_TOO_LARGE) {
-        http_problem(x, 422, NULL,
-                     "all policies together must fit one message to an agent, 31 KiB of JSON: "
-                     "delete or shorten some");
-    } else {
-        api_failed(x, status, "the policy could not be saved");
-    }
+    api_reply_put(x, &named, status, created, out, error);
 }
 
 void api_policies_delete(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
-    int status = policies_delete(c->policies, http_part(x, 0));
-    api_audit(x, "policy.delete", http_part(x, 0), api_result(status), NULL);
-    if (status == SKEIN_OK)
-        http_reply(x, 204, NULL, NULL, 0);
-    else if (status == SKEIN_NOT_FOUND)
+    if (!api_reply_deleted(x, &named, policies_delete(c->policies, http_part(x, 0))))
         no_policy(x);
-    else
-        api_failed(x, status, "the policy could not be deleted");
 }
 
 void api_policies_matches(void *context, struct http_exchange *x)

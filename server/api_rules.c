@@ -10,6 +10,8 @@
 #include "api_handlers.h"
 #include "json.h"
 
+static const struct api_named named = {"rule", "rules", 63};
+
 /* Leaves of an address the server's: with many receivers the path is the password. */
 static void hide_path(cJSON *url)
 {
@@ -71,42 +73,21 @@ void api_rules_get(void *context, struct http_exchange *x)
 void api_rules_put(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
-    char error[512] = "", location[128];
-    bool created;
-    cJSON *out, *body = http_body_json(x);
+    char error[512] = "";
+    bool created = false;
+    cJSON *out = NULL, *body = http_body_json(x);
     if (body == NULL)
         return;
     int status = rules_put(c->rules, http_part(x, 0), body, &created, &out, error, sizeof error);
     cJSON_Delete(body);
-    if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE)
-        api_audit(x, "rule.put", http_part(x, 0), api_result(status), NULL);
-    if (status == SKEIN_OK) {
-        snprintf(location, sizeof location, "/api/v1/rules/%.63s", http_part(x, 0));
-        if (created)
-            http_add_header(x, "Location", location);
-        http_reply_json(x, created ? 201 : 200, out);
-    } else if (status == SKEIN_INVALID) {
-        api_invalid(x, error);
-    } else if (status == SKEIN_TOO_LARGE) {
-        http_problem(x, 422, NULL,
-                     "all rules together must fit one message to an agent, 63 KiB of JSON: "
-                     "delete or shorten some");
-    } else {
-        api_failed(x, status, "the rule could not be saved");
-    }
+    api_reply_put(x, &named, status, created, out, error);
 }
 
 void api_rules_delete(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
-    int status = rules_delete(c->rules, http_part(x, 0));
-    api_audit(x, "rule.delete", http_part(x, 0), api_result(status), NULL);
-    if (status == SKEIN_OK)
-        http_reply(x, 204, NULL, NULL, 0);
-    else if (status == SKEIN_NOT_FOUND)
+    if (!api_reply_deleted(x, &named, rules_delete(c->rules, http_part(x, 0))))
         no_rule(x);
-    else
-        api_failed(x, status, "the rule could not be deleted");
 }
 
 void api_rules_history(void *context, struct http_exchange *x)

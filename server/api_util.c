@@ -201,6 +201,45 @@ void api_invalid(struct http_exchange *x, const char *error)
     http_problem(x, 422, field, "%s", error);
 }
 
+void api_reply_put(struct http_exchange *x, const struct api_named *named, int status, bool created,
+                   cJSON *out, const char *error)
+{
+    const char *name = http_part(x, 0);
+    char words[64], location[128];
+    snprintf(words, sizeof words, "%s.put", named->noun);
+    if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE)
+        api_audit(x, words, name, api_result(status), NULL);
+    if (status == SKEIN_OK) {
+        snprintf(location, sizeof location, "/api/v1/%s/%.63s", named->folder, name);
+        if (created)
+            http_add_header(x, "Location", location);
+        http_reply_json(x, created ? 201 : 200, out);
+    } else if (status == SKEIN_INVALID) {
+        api_invalid(x, error);
+    } else if (status == SKEIN_TOO_LARGE) {
+        http_problem(x, 422, NULL,
+                     "all %s together must fit one message to an agent, %u KiB of JSON: delete or "
+                     "shorten some",
+                     named->folder, named->message_kib);
+    } else {
+        snprintf(words, sizeof words, "the %s could not be saved", named->noun);
+        api_failed(x, status, words);
+    }
+}
+
+bool api_reply_deleted(struct http_exchange *x, const struct api_named *named, int status)
+{
+    char words[64];
+    snprintf(words, sizeof words, "%s.delete", named->noun);
+    api_audit(x, words, http_part(x, 0), api_result(status), NULL);
+    snprintf(words, sizeof words, "the %s could not be deleted", named->noun);
+    if (status == SKEIN_OK)
+        http_reply(x, 204, NULL, NULL, 0);
+    else if (status != SKEIN_NOT_FOUND)
+        api_failed(x, status, words);
+    return status != SKEIN_NOT_FOUND;
+}
+
 void api_failed(struct http_exchange *x, int status, const char *what)
 {
     log_error("http", what, "error", skein_status_text(status), NULL);

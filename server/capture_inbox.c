@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What ingest has stored, from its thread to the control thread. The inbox has a lock of its own,
- * so that ingest never waits for a save, but where it asks who else wants what was sent for a
- * deleted capture; the rest runs under the control lock.
+ * so that ingest waits for a save only where it asks about a capture that is not in memory, or who
+ * else wants what was sent for a deleted one; the rest runs under the control lock.
  */
 #include <stdlib.h>
 #include <string.h>

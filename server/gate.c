@@ -176,7 +176,7 @@ static void look(struct gate *g, uint64_t now_ns);
 
 /* What the OPEN asks for, if the budgets allow to find out. SKEIN_OK; SKEIN_AGAIN: it is dropped
  * unread; or seal_open_read's, where an agent would have proven something. One connection, or many
- * that only send noise, cannot take what others need. */
+ * that stay and send noise, cannot take what others need; who connects anew for each can. */
 static int read_open(struct gate *g, struct visitor *v, const struct wire_frame *frame,
                      const struct seal_pair keys[ENROLL_KEYS], size_t count,
                      struct seal_request *request)

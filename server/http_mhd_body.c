@@ -4,11 +4,10 @@
  * renews the connection's deadline. Entered by the server's threads; one answer, one thread at a
  * time.
  */
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "http_int.h"
+#include "http_mhd_int.h"
 #include "log.h"
 #include "metrics.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The server and the exchange over libmicrohttpd; for http_mhd.c and http_mhd_reply.c alone. */
+ * The server and the exchange over libmicrohttpd; for http_mhd*.c alone. */
 #ifndef HTTP_MHD_INT_H
 #define HTTP_MHD_INT_H
 

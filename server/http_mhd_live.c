@@ -8,11 +8,10 @@
  *   READING ------------------> suspended -----------------> READING
  *      |  wake: noted, so that the next HTTP_LATER reads again
  */
-#include <microhttpd.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "http_int.h"
+#include "http_mhd_int.h"
 
 struct http_live {
     struct http_live *prev, *next;
