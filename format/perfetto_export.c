@@ -27,12 +27,14 @@ void perfetto_export_free(struct perfetto_export **exporter)
     intern_table_fini(&x->tracks);
     intern_table_fini(&x->pids);
     intern_table_fini(&x->tids);
+    intern_table_fini(&x->described);
     intern_table_fini(&x->told);
     for (size_t i = 0; i < x->open_count; i++)
         buf_fini(&x->opens[i].packets);
     free(x->opens);
     free(x->first_host);
     free(x->pid_owner);
+    free(x->sequences);
     free(x->threads);
     buf_fini(&x->packet);
     buf_fini(&x->event);
@@ -69,13 +71,25 @@ static void interned_put(struct perfetto_export *x, unsigned field, uint64_t iid
     pb_message(&x->interned, field, &x->item);
 }
 
-/* Tells a sequence the names of an event type, once. */
-static void names_intern(struct perfetto_export *x, const struct partition_event_type *type,
-                         uint32_t sequence, uint32_t restarts)
+/* Where an event type is in its program's source; numbered like the type. */
+static void place_intern(struct perfetto_export *x, const struct partition_event_type *type)
 {
-    uint64_t key[2] = {(uint64_t)sequence << 32 | restarts, (uint64_t)(type - x->types)};
+    pb_varint(&x->item, INTERNED_IID, name_iid(x, type, 0));
+    pb_text(&x->item, PLACE_FILE, type->file);
+    pb_varint(&x->item, PLACE_LINE, type->line);
+    pb_message(&x->interned, INTERNED_PLACES, &x->item);
+}
+
+/* Tells a track's sequence the names of an event type, once. */
+static void names_intern(struct perfetto_export *x, const struct partition_event_type *type,
+                         uint32_t track)
+{
+    uint64_t key[2] = {(uint64_t)track << 32 | x->sequences[track].restarts,
+                       (uint64_t)(type - x->types)};
     if (!export_is_fresh(x, &x->told, key, sizeof key))
         return;
+    if (type->file[0] != '\0')
+        place_intern(x, type);
     interned_put(x, INTERNED_EVENT_NAMES, name_iid(x, type, 0), type->name, "");
     for (unsigned i = 0; i < type->nargs; i++) {
         bool pair = type->args[i].type == SKEIN_T_SEQ;
@@ -132,49 +146,56 @@ static void annotation_put(struct perfetto_export *x, const struct partition_eve
     pb_message(&x->event, EVENT_ANNOTATIONS, &x->item);
 }
 
-/* Restarts a sequence: what it was told is forgotten, its track is the default (step 3 of the
- * annex). */
-static void sequence_start(struct perfetto_export *x, uint64_t track, bool after_loss)
+/* The track of an event: of its thread, or of the process where it has none. */
+static uint32_t track_of(const struct perfetto_export *x, const struct partition_thread *thread)
 {
+    return thread == NULL ? x->process : x->threads[thread - x->thread_table];
+}
+
+/* Restarts a track's sequence: what it was told is forgotten, its track is the default (step 3 of
+ * the annex). */
+static void sequence_start(struct perfetto_export *x, uint32_t track, bool after_loss)
+{
+    x->sequences[track].started = x->partition;
+    x->sequences[track].restarts++;
     if (after_loss)
         pb_varint(&x->packet, PACKET_PREVIOUS_DROPPED, 1);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_FIRST_TRACK + track);
     pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
-    pb_varint(&x->item, TRACK_EVENT_DEFAULTS_TRACK, track);
+    pb_varint(&x->item, TRACK_EVENT_DEFAULTS_TRACK, export_uuid(track));
     pb_message(&x->part, DEFAULTS_TRACK_EVENT, &x->item);
     pb_varint(&x->part, DEFAULTS_CLOCK, CLOCK_BOOTTIME_ID);
     pb_message(&x->packet, PACKET_DEFAULTS, &x->part);
 }
 
-/* The sequence of the event's thread, started in this partition if need be; the process's where it
- * has none. */
-static void sequence_enter(struct perfetto_export *x, const struct partition_thread *thread,
-                           uint32_t *sequence, uint32_t *restarts)
+/* Begins a packet at this time on the track's sequence, which is started in this partition if need
+ * be. */
+static void packet_begin(struct perfetto_export *x, uint32_t track, uint64_t time_ns)
 {
-    struct export_thread *t = thread == NULL ? NULL : &x->threads[thread - x->thread_table];
-    bool *started = t == NULL ? &x->process_started : &t->started;
-    *sequence = t == NULL ? SEQUENCE_PROCESS : t->sequence;
-    *restarts = t == NULL ? x->process_restarts : t->restarts;
-    if (*started)
-        return;
-    *started = true;
-    pb_varint(&x->packet, PACKET_SEQUENCE, *sequence);
-    sequence_start(x, t == NULL ? x->process : t->uuid, false);
-    export_packet_end(x, x->out);
+    if (x->sequences[track].started != x->partition) {
+        sequence_start(x, track, false);
+        export_packet_end(x, x->out);
+    }
+    pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, time_ns));
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_FIRST_TRACK + track);
+    pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
 }
 
-static void event_name(struct perfetto_export *x, const struct trace_event *event,
-                       uint32_t sequence, uint32_t restarts)
+static void event_name(struct perfetto_export *x, const struct trace_event *event, uint32_t track)
 {
     const struct partition_event_type *type = event->type;
     bool log = event->kind == TRACE_LOG && type->nargs > 1 && type->args[1].type == SKEIN_T_STR;
-    if (type_is_listed(x, type))
-        names_intern(x, type, sequence, restarts);
+    bool listed = type_is_listed(x, type);
+    if (listed)
+        names_intern(x, type, track);
     if (log)
         pb_bytes(&x->event, EVENT_NAME, event->args[1].str.text, event->args[1].str.len);
-    else if (type_is_listed(x, type))
+    else if (listed)
         pb_varint(&x->event, EVENT_NAME_IID, name_iid(x, type, 0));
     else
         pb_text(&x->event, EVENT_NAME, type->name);
+    if (listed && type->file[0] != '\0')
+        pb_varint(&x->event, EVENT_PLACE_IID, name_iid(x, type, 0));
     for (unsigned i = 0; i < type->nargs && !event->begin_clipped; i++)
         annotation_put(x, type, i, &event->args[i]);
 }
@@ -184,27 +205,20 @@ static void event_name(struct perfetto_export *x, const struct trace_event *even
 static void event_put(struct perfetto_export *x, const struct trace_event *event, unsigned kind,
                       uint64_t time_ns)
 {
-    uint32_t sequence, restarts;
-    sequence_enter(x, event->thread, &sequence, &restarts);
-    pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, time_ns));
-    pb_varint(&x->packet, PACKET_SEQUENCE, sequence);
-    pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+    uint32_t track = track_of(x, event->thread);
+    packet_begin(x, track, time_ns);
     pb_varint(&x->event, EVENT_TYPE, kind);
     if (kind != EVENT_END)
-        event_name(x, event, sequence, restarts);
+        event_name(x, event, track);
     pb_message(&x->packet, PACKET_TRACK_EVENT, &x->event);
     export_packet_end(x, x->out);
 }
 
 static void counter_put(struct perfetto_export *x, const struct trace_event *event)
 {
-    uint32_t sequence, restarts;
     const struct partition_event_type *type = event->type;
-    uint64_t uuid = export_counter_track(x, type);
-    sequence_enter(x, event->thread, &sequence, &restarts);
-    pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, event->time_ns));
-    pb_varint(&x->packet, PACKET_SEQUENCE, sequence);
-    pb_varint(&x->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+    uint64_t uuid = export_uuid(export_counter_track(x, type));
+    packet_begin(x, track_of(x, event->thread), event->time_ns);
     pb_varint(&x->event, EVENT_TYPE, EVENT_IS_COUNTER);
     pb_varint(&x->event, EVENT_TRACK, uuid);
     const struct partition_value *value = &event->args[0];
@@ -237,19 +251,9 @@ static void number_annotation(struct perfetto_export *x, const char *name, unsig
  * place. */
 static void loss_put(struct perfetto_export *x, const struct trace_event *event)
 {
-    struct export_thread *t =
-        event->thread == NULL ? NULL : &x->threads[event->thread - x->thread_table];
     x->lost += event->loss->events;
     pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, event->time_ns));
-    pb_varint(&x->packet, PACKET_SEQUENCE, t == NULL ? SEQUENCE_PROCESS : t->sequence);
-    sequence_start(x, t == NULL ? x->process : t->uuid, true);
-    if (t == NULL) {
-        x->process_started = true;
-        x->process_restarts++;
-    } else {
-        t->started = true;
-        t->restarts++;
-    }
+    sequence_start(x, track_of(x, event->thread), true);
     pb_varint(&x->event, EVENT_TYPE, EVENT_INSTANT);
     pb_text(&x->event, EVENT_NAME, "records lost");
     text_annotation(x, "reason", partition_loss_text(event->loss->reason));
@@ -263,11 +267,11 @@ static void loss_put(struct perfetto_export *x, const struct trace_event *event)
  * gone. */
 static void operation_keep(struct perfetto_export *x, const struct trace_event *event)
 {
-    const struct export_thread *t = &x->threads[event->thread - x->thread_table];
+    uint32_t track = track_of(x, event->thread);
     pb_varint(&x->packet, PACKET_TIMESTAMP, export_boot_ns(x, event->time_ns));
-    pb_varint(&x->packet, PACKET_SEQUENCE, t->sequence);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_FIRST_TRACK + track);
     pb_varint(&x->event, EVENT_TYPE, EVENT_BEGIN);
-    pb_varint(&x->event, EVENT_TRACK, t->uuid);
+    pb_varint(&x->event, EVENT_TRACK, export_uuid(track));
     pb_text(&x->event, EVENT_NAME, event->type->name);
     number_annotation(x, event->type->nargs > 0 ? event->type->args[0].name : "detail",
                       ANNOTATION_INT, (uint64_t)event->detail);
@@ -338,7 +342,7 @@ static int partition_begin(struct perfetto_export *x, struct partition_reader *r
     x->threads = calloc(threads + 1, sizeof *x->threads);
     if (x->threads == NULL || export_clock_take(x) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    x->process_started = false;
+    x->partition++;
     export_snapshot(x);
     export_process(x);
     for (size_t i = 0; i < threads && x->status == SKEIN_OK; i++)
@@ -402,7 +406,7 @@ int perfetto_export_finish(struct perfetto_export *x, struct buf *out)
     pb_varint(&x->item, BUFFER_PACKET_LOSS, x->lost);
     pb_message(&x->part, STATS_BUFFER, &x->item);
     pb_message(&x->packet, PACKET_STATS, &x->part);
-    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_TRACE);
     export_packet_end(x, out);
     x->status = export_status(x);
     return x->status;

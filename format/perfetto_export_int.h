@@ -9,33 +9,41 @@
 #include "intern_table.h"
 #include "perfetto_export.h"
 
-enum { SEQUENCE_PROCESS = 1, SEQUENCE_FIRST_THREAD = 2 };
+/* Descriptors, clocks and statistics go over a sequence of their own; each track that has events
+ * has another. */
+enum { SEQUENCE_TRACE = 1, SEQUENCE_FIRST_TRACK = 2 };
 
-/* A thread of the partition at hand. */
-struct export_thread {
-    uint64_t uuid;
-    uint32_t sequence, restarts;
-    bool started;
+/* "Skein" before the track's number, so that traces of other tools can be put behind. */
+#define TRACK_UUID_BASE UINT64_C(0x536b65696e000000)
+
+/* What the packet sequence of a track was told: one for each track, whatever partition names it. */
+struct export_sequence {
+    uint32_t restarts; /* of its state, in all */
+    uint32_t started;  /* number of the partition that it was last started in; 0: none */
 };
 
 /* Operations in progress at the last cut of a process: written at the end, unless a later partition
  * tells how they went on. */
 struct export_open {
-    uint64_t process;
+    uint32_t process; /* track number */
     struct buf packets;
 };
 
 struct perfetto_export {
-    struct intern_table tracks; /* uuids that have been described */
-    struct intern_table pids;   /* pid -> its first process, by entry number */
-    struct intern_table tids;   /* (process, tid) that has a thread track */
-    uint64_t *pid_owner;
+    struct intern_table tracks; /* what a track is of -> its number: that makes uuid and sequence */
+    struct export_sequence *sequences; /* by track number */
+    size_t sequence_cap;
+    struct intern_table pids;      /* pid -> its first process, by entry number */
+    struct intern_table tids;      /* (process, tid) that has a thread track */
+    struct intern_table described; /* track numbers */
+    uint32_t *pid_owner;           /* track numbers */
     size_t pid_owner_cap;
     struct export_open *opens;
     size_t open_count, open_cap;
     uint64_t bytes, packets, lost;
     char *first_host; /* NULL before the first partition */
     uint64_t first_boot_less_utc;
+    uint64_t last_boot_ns, last_monotonic_ns, last_utc_ns; /* of the last snapshot written */
 
     /* the partition at hand */
     const struct partition_reader *reader; /* NULL: between two */
@@ -43,14 +51,13 @@ struct perfetto_export {
     const struct partition_event_type *types;
     size_t type_count;
     const struct partition_thread *thread_table;
-    struct export_thread *threads;
-    struct intern_table told; /* (sequence, restart, type) whose names are interned */
-    uint64_t process;         /* uuid */
-    uint32_t process_restarts;
-    bool process_started;
-    bool foreign;           /* on another host than the first partition */
-    uint64_t boot_less_utc; /* modulo 2^64 */
-    bool plain;             /* the pid belongs to another process: named tracks only */
+    uint32_t partition;       /* counts them */
+    uint32_t *threads;        /* track number of each */
+    struct intern_table told; /* (track, restart, type) whose names are interned */
+    uint32_t process;         /* track number */
+    bool foreign;             /* on another host than the first partition */
+    uint64_t boot_less_utc;   /* modulo 2^64 */
+    bool plain;               /* the pid belongs to another process: named tracks only */
     struct buf packet, event, part, item, interned;
     struct export_open *open;
     struct buf *out;
@@ -72,11 +79,17 @@ int export_clock_take(struct perfetto_export *x);
 /* UTC to the BOOTTIME domain of the first host. */
 uint64_t export_boot_ns(const struct perfetto_export *x, uint64_t time_ns);
 
-/* Packets of the partition at hand: its clocks; its process; its thread i; a counter (its track is
- * returned). */
+static inline uint64_t export_uuid(uint32_t track)
+{
+    return TRACK_UUID_BASE + track + 1;
+}
+
+/* Packets of the partition at hand: its clocks, where they go on from the last snapshot (importers
+ * refuse clocks that go back, and processes are exported one after the other); its process; its
+ * thread i; a counter (its track is returned). */
 void export_snapshot(struct perfetto_export *x);
 void export_process(struct perfetto_export *x);
 void export_thread_track(struct perfetto_export *x, size_t i);
-uint64_t export_counter_track(struct perfetto_export *x, const struct partition_event_type *type);
+uint32_t export_counter_track(struct perfetto_export *x, const struct partition_event_type *type);
 
 #endif

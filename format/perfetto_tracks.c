@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checksum.h"
 #include "perfetto_export_int.h"
 #include "perfetto_fields.h"
 #include "protobuf_put.h"
@@ -64,31 +63,69 @@ void export_snapshot(struct perfetto_export *x)
 {
     const struct clock_snapshot *end = &x->info->end;
     uint64_t utc = end->realtime_ns + (uint64_t)x->info->clock_offset_ns;
-    clock_put(x, CLOCK_BOOTTIME_ID, export_boot_ns(x, utc));
-    if (!x->foreign)
-        clock_put(x, CLOCK_MONOTONIC_ID, end->monotonic_ns);
+    uint64_t boot = export_boot_ns(x, utc);
+    bool first = x->last_boot_ns == 0;
+    if (x->foreign || (!first && (boot <= x->last_boot_ns || utc <= x->last_utc_ns ||
+                                  end->monotonic_ns <= x->last_monotonic_ns)))
+        return;
+    x->last_boot_ns = boot;
+    x->last_monotonic_ns = end->monotonic_ns;
+    x->last_utc_ns = utc;
+    clock_put(x, CLOCK_BOOTTIME_ID, boot);
+    clock_put(x, CLOCK_MONOTONIC_ID, end->monotonic_ns);
     clock_put(x, CLOCK_REALTIME_ID, utc);
     pb_varint(&x->part, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME_ID);
     pb_message(&x->packet, PACKET_CLOCK_SNAPSHOT, &x->part);
-    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_TRACE);
     export_packet_end(x, x->out);
 }
 
 /* ---- tracks ---- */
 
-static uint64_t uuid_of(const struct process_uid *process, uint64_t a, uint64_t b)
+enum track_kind { TRACK_OF_PROCESS, TRACK_OF_THREAD, TRACK_OF_COUNTER };
+
+static bool sequence_room(struct perfetto_export *x, size_t track)
 {
-    struct {
-        struct process_uid process;
-        uint64_t a, b;
-    } key = {*process, a, b};
-    return checksum64(&key, sizeof key) | 1;
+    if (track < x->sequence_cap)
+        return true;
+    size_t cap = x->sequence_cap ? x->sequence_cap * 2 : 64;
+    struct export_sequence *sequences = realloc(x->sequences, cap * sizeof *sequences);
+    if (sequences == NULL)
+        return false;
+    memset(sequences + x->sequence_cap, 0, (cap - x->sequence_cap) * sizeof *sequences);
+    x->sequences = sequences;
+    x->sequence_cap = cap;
+    return true;
+}
+
+/* The number of a track of the process: the same for what is the same, and for nothing else. */
+static uint32_t track_number(struct perfetto_export *x, enum track_kind kind, uint64_t tid,
+                             uint64_t incarnation, const char *name)
+{
+    bool fresh;
+    buf_clear(&x->item);
+    buf_put(&x->item, x->info->key.process.bytes, sizeof x->info->key.process.bytes);
+    buf_put_u8(&x->item, (uint8_t)kind);
+    buf_put_u64(&x->item, tid);
+    buf_put_u64(&x->item, incarnation);
+    buf_put(&x->item, name, strlen(name));
+    int64_t at = intern_table_put(&x->tracks, x->item.data, x->item.len, &fresh);
+    if (x->item.status != SKEIN_OK || at < 0 || !sequence_room(x, (size_t)at))
+        x->status = SKEIN_NO_MEMORY;
+    buf_clear(&x->item);
+    return x->status == SKEIN_OK ? (uint32_t)at : 0;
+}
+
+/* Whether the track is still to be described. */
+static bool track_is_fresh(struct perfetto_export *x, uint32_t track)
+{
+    return x->status == SKEIN_OK && export_is_fresh(x, &x->described, &track, sizeof track);
 }
 
 static void descriptor_end(struct perfetto_export *x)
 {
     pb_message(&x->packet, PACKET_TRACK, &x->part);
-    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_PROCESS);
+    pb_varint(&x->packet, PACKET_SEQUENCE, SEQUENCE_TRACE);
     export_packet_end(x, x->out);
 }
 
@@ -105,7 +142,7 @@ static void pid_claim(struct perfetto_export *x)
     }
     if ((size_t)at >= x->pid_owner_cap) {
         size_t cap = x->pid_owner_cap ? x->pid_owner_cap * 2 : 16;
-        uint64_t *owner = realloc(x->pid_owner, cap * sizeof *owner);
+        uint32_t *owner = realloc(x->pid_owner, cap * sizeof *owner);
         if (owner == NULL) {
             x->status = SKEIN_NO_MEMORY;
             return;
@@ -121,11 +158,11 @@ static void pid_claim(struct perfetto_export *x)
 void export_process(struct perfetto_export *x)
 {
     const struct partition_info *info = x->info;
-    x->process = uuid_of(&info->key.process, 0, 0);
+    x->process = track_number(x, TRACK_OF_PROCESS, 0, 0, "");
     pid_claim(x);
-    if (x->status != SKEIN_OK || !export_is_fresh(x, &x->tracks, &x->process, sizeof x->process))
+    if (!track_is_fresh(x, x->process))
         return;
-    pb_varint(&x->part, TRACK_UUID, x->process);
+    pb_varint(&x->part, TRACK_UUID, export_uuid(x->process));
     if (x->plain) {
         buf_printf(&x->item, "%s on %s [%u]", info->service, info->host, info->pid);
         pb_message(&x->part, TRACK_NAME, &x->item);
@@ -148,45 +185,37 @@ void export_process(struct perfetto_export *x)
 void export_thread_track(struct perfetto_export *x, size_t i)
 {
     const struct partition_thread *thread = &x->thread_table[i];
-    uint64_t tid_key = uuid_of(&x->info->key.process, 1, thread->tid);
-    bool fresh;
-    uint64_t uuid =
-        uuid_of(&x->info->key.process, 2 + checksum64(thread->name, strlen(thread->name)),
-                (uint64_t)thread->tid << 32 ^ thread->incarnation);
-    int64_t at = intern_table_put(&x->tracks, &uuid, sizeof uuid, &fresh);
-    if (at < 0) {
-        x->status = SKEIN_NO_MEMORY;
+    uint32_t tid_key[2] = {x->process, thread->tid};
+    uint32_t track =
+        track_number(x, TRACK_OF_THREAD, thread->tid, thread->incarnation, thread->name);
+    x->threads[i] = track;
+    if (!track_is_fresh(x, track))
         return;
-    }
-    x->threads[i].uuid = uuid;
-    x->threads[i].sequence = SEQUENCE_FIRST_THREAD + (uint32_t)at;
-    if (!fresh)
-        return;
-    pb_varint(&x->part, TRACK_UUID, uuid);
-    if (!x->plain && export_is_fresh(x, &x->tids, &tid_key, sizeof tid_key)) {
+    pb_varint(&x->part, TRACK_UUID, export_uuid(track));
+    if (!x->plain && export_is_fresh(x, &x->tids, tid_key, sizeof tid_key)) {
         pb_varint(&x->item, THREAD_PID, x->info->pid);
         pb_varint(&x->item, THREAD_TID, thread->tid);
         pb_text(&x->item, THREAD_NAME, thread->name);
         pb_message(&x->part, TRACK_THREAD, &x->item);
     } else {
-        pb_varint(&x->part, TRACK_PARENT, x->process);
+        pb_varint(&x->part, TRACK_PARENT, export_uuid(x->process));
         buf_printf(&x->item, "%s %u", thread->name, thread->tid);
         pb_message(&x->part, TRACK_NAME, &x->item);
     }
     descriptor_end(x);
 }
 
-uint64_t export_counter_track(struct perfetto_export *x, const struct partition_event_type *type)
+uint32_t export_counter_track(struct perfetto_export *x, const struct partition_event_type *type)
 {
-    uint64_t uuid = uuid_of(&x->info->key.process, 3, checksum64(type->name, strlen(type->name)));
-    if (!export_is_fresh(x, &x->tracks, &uuid, sizeof uuid))
-        return uuid;
-    pb_varint(&x->part, TRACK_UUID, uuid);
-    pb_varint(&x->part, TRACK_PARENT, x->process);
+    uint32_t track = track_number(x, TRACK_OF_COUNTER, 0, 0, type->name);
+    if (!track_is_fresh(x, track))
+        return track;
+    pb_varint(&x->part, TRACK_UUID, export_uuid(track));
+    pb_varint(&x->part, TRACK_PARENT, export_uuid(x->process));
     pb_text(&x->part, TRACK_NAME, type->name);
     if (type->nargs > 0)
         pb_text(&x->item, COUNTER_UNIT_NAME, type->args[0].unit);
     pb_message(&x->part, TRACK_COUNTER, &x->item);
     descriptor_end(x);
-    return uuid;
+    return track;
 }

@@ -116,6 +116,8 @@ static void interned_import(struct import *im, uint64_t sequence, struct cursor 
 {
     struct field field;
     while (field_next(&interned, &field)) {
+        if (field.number == INTERNED_PLACES)
+            continue;
         ck_assert(field.number == INTERNED_EVENT_NAMES ||
                   field.number == INTERNED_ANNOTATION_NAMES);
         ck_assert_uint_lt(im->name_count, NAMES);
@@ -469,7 +471,7 @@ START_TEST(an_operation_in_progress_is_written_once)
         seen += im->events[i].ts == BOOT_NS(5000) && im->events[i].type == EVENT_BEGIN;
     ck_assert_uint_eq(seen, 1);
     ck_assert_str_eq(event_find(im, "read", EVENT_BEGIN, BOOT_NS(5000))->args, "fd=-9 ");
-    ck_assert_uint_eq(im->snapshots, 3);
+    ck_assert_uint_eq(im->snapshots, 1);   /* importers refuse clocks that stand or go back */
     ck_assert_uint_eq(im->track_count, 4); /* described once */
     free(im);
 }

@@ -6,3 +6,15 @@ skein_test(unit/format/test_partition_writer.c LINK skein_format skein_test_supp
 skein_test(unit/format/test_perfetto_export.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_file.c LINK skein_format skein_test_support)
 skein_test(unit/format/test_trace_json.c LINK skein_format skein_common skein_test_support)
+
+# An export read by another decoder, by Perfetto's own rules.
+find_program(PROTOC protoc)
+find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(PROTOC AND SYSTEM_PYTHON)
+    skein_program(make_perfetto_trace FILES unit/format/make_perfetto_trace.c
+        LINK skein_test_partition)
+    add_test(NAME unit/format/perfetto_rules COMMAND ${SYSTEM_PYTHON}
+        ${CMAKE_SOURCE_DIR}/tests/unit/format/perfetto_rules.py $<TARGET_FILE:skein_cli>
+        $<TARGET_FILE:make_perfetto_trace> ${PROTOC} ${CMAKE_SOURCE_DIR}/tests/unit/format)
+    set_tests_properties(unit/format/perfetto_rules PROPERTIES LABELS unit TIMEOUT 120)
+endif()
