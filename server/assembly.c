@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Chunks to partitions. Owns the buffers of what is being assembled, found by a hash of their
- * claims and listed by the time of their last chunk. One thread; never blocks; never holds more
- * than its bound, but for the one partition that is larger than the bound itself.
+ * Chunks to partitions. Owns the chunks of what is being assembled, found by a hash of their claims
+ * and listed by the time of their last chunk, and what each sender holds. One thread; never blocks;
+ * never holds more than its bound, but for the one partition that is larger than the bound itself.
+ *
+ *   0 ─────────────────────────────────────────────────▶ bound
+ *   │ sender 7 ▓▓▓ ▓▓▓▓▓▓▓▓▓▓▓▓▓ ▓▓▓▓▓ │ sender 3 ▓▓ │ 9 ▓ │  the next chunk of 9 does not fit: 7
+ * is the oldest: safe        goes ◀┘                      beyond its share, and its youngest goes
  */
 #include "assembly.h"
 
@@ -10,25 +14,39 @@
 #include <string.h>
 
 #include "checksum.h"
+#include "metrics.h"
 
 #define SLOTS_MIN 64 /* a power of two */
 #define SLOTS_MAX 65536
 
+/* Who sends. Lives as long as something of it is being assembled. */
+struct sender {
+    uint64_t id, bytes;
+    size_t count;
+    bool has_safe; /* as of eldest_find: the eldest is its, and safe */
+    struct sender *next;
+};
+
 struct assembly {
     struct wire_chunk claims; /* of its first chunk; bytes, bytes_len and index mean nothing */
+    struct sender *sender;    /* of its first chunk */
+    uint64_t begun;           /* the more, the younger */
     uint64_t last_ns;
+    uint64_t held; /* bytes that it counts for */
     uint32_t received;
-    uint8_t *bytes;
-    uint8_t *seen;                  /* one bit a chunk */
+    uint8_t **chunks;               /* by index; NULL: missing */
     struct assembly *next;          /* in its slot */
     struct assembly *older, *newer; /* by last chunk */
 };
 
 struct assembler {
-    uint64_t max_bytes, bytes;
+    uint64_t max_bytes, bytes, begun;
     size_t count, slot_count;
     struct assembly **slots;
     struct assembly *oldest, *newest;
+    struct sender *senders;
+    size_t sender_count;
+    uint64_t eldest, safe_bytes; /* as of eldest_find */
 };
 
 static bool claims_equal(const struct wire_chunk *a, const struct wire_chunk *b)
@@ -51,9 +69,8 @@ int assembler_new(uint64_t max_bytes, struct assembler **out)
     if (!a)
         return SKEIN_NO_MEMORY;
     a->max_bytes = max_bytes;
-    /* Whatever is assembled has two chunks or more, so its number is bounded by the memory too. */
     a->slot_count = SLOTS_MIN;
-    while (a->slot_count < SLOTS_MAX && a->slot_count < max_bytes / WIRE_CHUNK_MAX)
+    while (a->slot_count < SLOTS_MAX && a->slot_count < max_bytes / ASSEMBLY_BYTES_MIN)
         a->slot_count *= 2;
     a->slots = calloc(a->slot_count, sizeof(struct assembly *));
     if (!a->slots) {
@@ -78,11 +95,57 @@ static void list_append(struct assembler *a, struct assembly *x)
     a->newest = x;
 }
 
-static void assembly_free(struct assembly *x)
+/* ---- what is held ---- */
+
+static struct sender *sender_find(const struct assembler *a, uint64_t id)
 {
-    free(x->bytes);
-    free(x->seen);
-    free(x);
+    struct sender *s = a->senders;
+    while (s && s->id != id)
+        s = s->next;
+    return s;
+}
+
+/* For one more assembly; NULL: no memory. */
+static struct sender *sender_take(struct assembler *a, uint64_t id)
+{
+    struct sender *s = sender_find(a, id);
+    if (!s) {
+        s = calloc(1, sizeof *s);
+        if (!s)
+            return NULL;
+        s->id = id;
+        s->next = a->senders;
+        a->senders = s;
+        a->sender_count++;
+    }
+    s->count++;
+    return s;
+}
+
+static void sender_drop(struct assembler *a, struct sender *s)
+{
+    if (--s->count > 0)
+        return;
+    struct sender **at = &a->senders;
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    a->sender_count--;
+    free(s);
+}
+
+static void hold(struct assembler *a, struct assembly *x, uint64_t bytes)
+{
+    x->held += bytes;
+    x->sender->bytes += bytes;
+    a->bytes += bytes;
+}
+
+static void chunks_free(struct assembly *x)
+{
+    for (uint32_t i = 0; x->chunks && i < x->claims.count; i++)
+        free(x->chunks[i]);
+    free(x->chunks);
 }
 
 static void assembly_drop(struct assembler *a, struct assembly *x)
@@ -92,9 +155,12 @@ static void assembly_drop(struct assembler *a, struct assembly *x)
         at = &(*at)->next;
     *at = x->next;
     list_unlink(a, x);
-    a->bytes -= x->claims.partition_bytes;
+    a->bytes -= x->held;
+    x->sender->bytes -= x->held;
+    sender_drop(a, x->sender);
     a->count--;
-    assembly_free(x);
+    chunks_free(x);
+    free(x);
 }
 
 void assembler_free(struct assembler **assembler)
@@ -122,72 +188,168 @@ bool assembler_has(const struct assembler *assembler, const struct wire_chunk *c
     return assembly_find(assembler, chunk) != NULL;
 }
 
-static int assembly_new(struct assembler *a, const struct wire_chunk *chunk, struct assembly **out)
+/* ---- room ---- */
+
+/* Who wants `bytes` of room. */
+struct want {
+    const struct assembly *x; /* what it is for; NULL: one that is to begin */
+    uint64_t sender, begun, bytes;
+};
+
+/* The oldest is safe where it leaves others half of the memory, so that one is always completed. */
+static bool is_safe(const struct assembler *a, const struct assembly *y)
 {
-    uint64_t need = chunk->partition_bytes;
-    if (a->count > 0 && (a->bytes > a->max_bytes || need > a->max_bytes - a->bytes))
-        return SKEIN_FULL;
+    return y->begun == a->eldest && y->claims.partition_bytes <= a->max_bytes / 2;
+}
+
+/* What counts for a sender's share. */
+static uint64_t counted(const struct assembler *a, const struct sender *s)
+{
+    return s->has_safe ? s->bytes - a->safe_bytes : s->bytes;
+}
+
+/* Looks up the oldest, and what it holds. */
+static void eldest_find(struct assembler *a)
+{
+    const struct assembly *eldest = NULL;
+    for (struct assembly *y = a->oldest; y; y = y->newer) {
+        y->sender->has_safe = false;
+        if (!eldest || y->begun < eldest->begun)
+            eldest = y;
+    }
+    a->eldest = eldest ? eldest->begun : UINT64_MAX;
+    a->safe_bytes = 0;
+    if (eldest && is_safe(a, eldest)) {
+        eldest->sender->has_safe = true;
+        a->safe_bytes = eldest->held;
+    }
+}
+
+/* What goes for it: of a sender within its share, the youngest of those who are beyond theirs; of
+ * another, whatever is younger. NULL: nothing may. */
+static struct assembly *victim_find(struct assembler *a, const struct want *w)
+{
+    const struct sender *s = sender_find(a, w->sender);
+    uint64_t share = a->max_bytes / 2 / (a->sender_count + (s ? 0 : 1));
+    bool within = w->bytes <= share && (!s || counted(a, s) <= share - w->bytes);
+    struct assembly *victim = NULL;
+    for (struct assembly *y = a->oldest; y; y = y->newer) {
+        bool may = within ? y->sender != s && counted(a, y->sender) > share : y->begun > w->begun;
+        if (may && y != w->x && !is_safe(a, y) && (!victim || y->begun > victim->begun))
+            victim = y;
+    }
+    return victim;
+}
+
+static int room_make(struct assembler *a, const struct want *w)
+{
+    while (a->bytes > a->max_bytes || w->bytes > a->max_bytes - a->bytes) {
+        eldest_find(a);
+        struct assembly *victim = victim_find(a, w);
+        if (!victim)
+            return a->count == (w->x ? 1u : 0u) ? SKEIN_OK : SKEIN_FULL;
+        assembly_drop(a, victim);
+        metrics_add(ingest_displaced_total, 1);
+    }
+    return SKEIN_OK;
+}
+
+static int assembly_new(struct assembler *a, uint64_t sender, const struct wire_chunk *chunk,
+                        struct assembly **out)
+{
+    struct want want = {NULL, sender, a->begun, ASSEMBLY_BYTES_MIN + chunk->bytes_len};
+    int status = room_make(a, &want);
+    if (status < 0)
+        return status;
     struct assembly *x = calloc(1, sizeof *x);
     if (!x)
         return SKEIN_NO_MEMORY;
     x->claims = *chunk;
-    x->bytes = malloc((size_t)need);
-    x->seen = calloc((chunk->count + 7u) / 8u, 1);
-    if (!x->bytes || !x->seen) {
-        assembly_free(x);
+    x->begun = a->begun++;
+    x->chunks = calloc(chunk->count, sizeof *x->chunks);
+    x->sender = x->chunks ? sender_take(a, sender) : NULL;
+    if (!x->sender) {
+        free(x->chunks);
+        free(x);
         return SKEIN_NO_MEMORY;
     }
     struct assembly **slot = &a->slots[slot_of(a, chunk)];
     x->next = *slot;
     *slot = x;
     list_append(a, x);
-    a->bytes += need;
+    hold(a, x, ASSEMBLY_BYTES_MIN);
     a->count++;
     *out = x;
     return SKEIN_OK;
 }
 
-static bool chunk_seen(const struct assembly *x, uint32_t index)
-{
-    return x->seen[index / 8] & (1u << (index % 8));
-}
-
 static uint32_t chunks_without_gap(const struct assembly *x)
 {
     uint32_t n = 0;
-    while (n < x->claims.count && chunk_seen(x, n))
+    while (n < x->claims.count && x->chunks[n])
         n++;
     return n;
 }
 
-int assembler_add(struct assembler *assembler, const struct wire_chunk *chunk, uint64_t now_ns,
-                  uint8_t **bytes, uint32_t *have)
+static int chunk_keep(struct assembler *a, struct assembly *x, const struct wire_chunk *chunk)
+{
+    if (x->chunks[chunk->index])
+        return SKEIN_OK;
+    struct want want = {x, x->sender->id, x->begun, chunk->bytes_len};
+    int status = room_make(a, &want);
+    uint8_t *copy = status == SKEIN_OK ? malloc(chunk->bytes_len) : NULL;
+    if (!copy)
+        return status < 0 ? status : SKEIN_NO_MEMORY;
+    memcpy(copy, chunk->bytes, chunk->bytes_len); /* wire_chunk_get has checked index and length */
+    x->chunks[chunk->index] = copy;
+    x->received++;
+    hold(a, x, chunk->bytes_len);
+    return SKEIN_OK;
+}
+
+/* All chunks in one piece, each given back as soon as it is copied. NULL: no memory. */
+static uint8_t *chunks_join(struct assembly *x)
+{
+    size_t rest = (size_t)x->claims.partition_bytes, at = 0;
+    uint8_t *bytes = malloc(rest);
+    for (uint32_t i = 0; bytes && i < x->claims.count; i++) {
+        size_t n = rest < WIRE_CHUNK_MAX ? rest : WIRE_CHUNK_MAX;
+        memcpy(bytes + at, x->chunks[i], n);
+        free(x->chunks[i]);
+        x->chunks[i] = NULL;
+        at += n;
+        rest -= n;
+    }
+    return bytes;
+}
+
+int assembler_add(struct assembler *assembler, uint64_t sender, const struct wire_chunk *chunk,
+                  uint64_t now_ns, uint8_t **bytes, uint32_t *have)
 {
     *bytes = NULL;
     *have = 0;
     struct assembly *x = assembly_find(assembler, chunk);
-    if (!x) {
-        int status = assembly_new(assembler, chunk, &x);
-        if (status < 0)
-            return status;
-    }
+    int status = x ? SKEIN_OK : assembly_new(assembler, sender, chunk, &x);
+    if (status < 0)
+        return status;
     x->last_ns = now_ns;
     list_unlink(assembler, x);
     list_append(assembler, x);
-    if (!chunk_seen(x, chunk->index)) { /* wire_chunk_get has checked index and length */
-        memcpy(x->bytes + (size_t)chunk->index * WIRE_CHUNK_MAX, chunk->bytes, chunk->bytes_len);
-        x->seen[chunk->index / 8] |= (uint8_t)(1u << (chunk->index % 8));
-        x->received++;
-    }
+    status = chunk_keep(assembler, x, chunk);
     *have = chunks_without_gap(x);
-    if (x->received < x->claims.count)
-        return 0;
-    int status = 1;
-    if (checksum64(x->bytes, (size_t)x->claims.partition_bytes) != x->claims.partition_checksum) {
+    if (status < 0 || x->received < x->claims.count)
+        return status;
+    uint8_t *whole = chunks_join(x);
+    if (!whole) {
+        status = SKEIN_NO_MEMORY;
+        *have = 0;
+    } else if (checksum64(whole, (size_t)x->claims.partition_bytes) !=
+               x->claims.partition_checksum) {
         status = SKEIN_CORRUPT;
+        free(whole);
     } else {
-        *bytes = x->bytes;
-        x->bytes = NULL;
+        status = 1;
+        *bytes = whole;
     }
     assembly_drop(assembler, x);
     return status;

@@ -174,6 +174,15 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     group_add(in, slot, now_ns);
 }
 
+/* Whose share of the memory it is: what the seal proves, else what is known of the process. */
+static uint64_t sender_of(struct ingest *in, const struct wire_chunk *chunk,
+                          const struct answer_to *to)
+{
+    if (to->peer.agent != 0 || !in->hooks.agent_of)
+        return to->peer.agent;
+    return in->hooks.agent_of(in->hooks.context, &chunk->key.process);
+}
+
 /* A chunk of several. */
 static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
                            const struct answer_to *to, uint64_t now_ns)
@@ -184,7 +193,8 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
         return;
     uint8_t *bytes;
     uint32_t have;
-    int status = assembler_add(in->assembler, chunk, now_ns, &bytes, &have);
+    int status =
+        assembler_add(in->assembler, sender_of(in, chunk, to), chunk, now_ns, &bytes, &have);
     metrics_set(ingest_assembling_bytes, assembler_bytes(in->assembler));
     if (status == SKEIN_CORRUPT) {
         metrics_add(ingest_rejected_total, 1);

@@ -25,6 +25,8 @@
     X(gauge, ingest_assembling_bytes, "Bytes of partitions of which chunks are missing")           \
     X(counter, ingest_abandoned_total,                                                             \
       "Partitions dropped because their missing chunks never came")                                \
+    X(counter, ingest_displaced_total,                                                             \
+      "Partitions begun and dropped because another agent's share needed the room")                \
     X(counter, store_commits_total, "Group commits (one fdatasync each)")                          \
     X(counter, store_errors_total, "Failed writes and syncs")                                      \
     X(gauge, store_bytes, "Bytes of all segments")                                                 \

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "assembly.h"
 #include "metrics.h"
 #include "partition_make.h"
 #include "support.h"
@@ -30,11 +31,12 @@ static void count_stored(void *context, const struct partition_row *rows, size_t
     atomic_fetch_add(&hook_rows, count);
 }
 
-static uint64_t agent_seven(void *context, const struct process_uid *process)
+/* The processes are agent 7's, but for one of a hostile agent. */
+static uint64_t agent_by_process(void *context, const struct process_uid *process)
 {
     (void)context;
-    (void)process;
-    return 7;
+    struct process_uid hostile = process_of(5000);
+    return memcmp(process, &hostile, sizeof hostile) == 0 ? 666 : 7;
 }
 
 static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t assembling,
@@ -47,7 +49,7 @@ static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t a
     ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
     struct ingest_settings settings = {address, assembling, wait_ms, NULL, 50, 0};
-    struct ingest_hooks hooks = {.stored = count_stored, .agent_of = agent_seven};
+    struct ingest_hooks hooks = {.stored = count_stored, .agent_of = agent_by_process};
     ck_assert_msg(ingest_start(&settings, store, index_, &hooks, &ingest, error, sizeof error) ==
                       SKEIN_OK,
                   "%s", error);
@@ -340,7 +342,7 @@ START_TEST(thousands_of_begun_partitions_stay_in_bounded_memory)
             retries += ack.status == WIRE_RETRY;
         ck_assert_uint_le(counter(ingest_assembling_bytes), bound);
     }
-    const unsigned let_in = (unsigned)(bound / (2 * WIRE_CHUNK_MAX + 100));
+    const unsigned let_in = (unsigned)(bound / (ASSEMBLY_BYTES_MIN + 100));
     while (retries < 2000 - let_in) {
         struct wire_ack ack;
         ck_assert(ack_receive(t, (int)support_deadline_ms(), &ack, NULL));
@@ -354,6 +356,35 @@ START_TEST(thousands_of_begun_partitions_stay_in_bounded_memory)
     ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_STORED);
     free(junk);
     buf_fini(&bytes);
+    transport_free(&t);
+    collector_close();
+}
+END_TEST
+
+/* Four small messages, again and again, that announce all the memory that there is, and then real
+ * chunks that fill it. */
+START_TEST(agent_that_announces_much_does_not_keep_another_out)
+{
+    const uint64_t bound = 16 << 20;
+    collector_open(0, 0, bound, 1);
+    struct transport *hostile = dial(), *t = dial();
+    struct capture_id capture = capture_of(1);
+    uint8_t *junk = calloc(4, WIRE_CHUNK_MAX);
+    struct buf bytes = {0};
+    for (uint32_t round = 0; round < 8; round++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            struct partition_key key = key_of(5000, 1, i);
+            chunk_send(hostile, &key, &capture, junk, 3 * WIRE_CHUNK_MAX + 1,
+                       round < 4 ? 3 : round % 3, i);
+        }
+        struct partition_key key = key_of(1, 1, round);
+        partition_of(&key, 3 * WIRE_CHUNK_MAX, &bytes);
+        ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_STORED);
+        ck_assert_uint_le(counter(ingest_assembling_bytes), bound);
+    }
+    free(junk);
+    buf_fini(&bytes);
+    transport_free(&hostile);
     transport_free(&t);
     collector_close();
 }
@@ -521,6 +552,7 @@ int main(void)
     tcase_add_test(c, what_is_no_partition_or_another_ones_is_rejected);
     tcase_add_test(c, ten_thousand_garbage_messages_leave_it_serving);
     tcase_add_test(c, thousands_of_begun_partitions_stay_in_bounded_memory);
+    tcase_add_test(c, agent_that_announces_much_does_not_keep_another_out);
     tcase_add_test(c, disk_nearly_full_is_retry_and_visible);
     tcase_add_test(c, deleted_capture_is_gone_and_is_not_stored_again);
     tcase_add_test(c, sparse_segments_are_compacted_and_their_disk_is_given_back);
