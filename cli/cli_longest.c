@@ -143,7 +143,6 @@ static void args_text(const cJSON *args, struct buf *out)
         else
             json_print(arg, out);
     }
-    buf_put_u8(out, 0);
 }
 
 /* The line with what a table shows added to it. */
@@ -159,6 +158,12 @@ static void row_add(cJSON *rows, const struct kept *kept)
     cJSON_DeleteItemFromObjectCaseSensitive(row, "dur_ns");
     json_add_u64(row, "dur_ns", kept->dur_ns);
     args_text(json_at(row, "args"), &args);
+    if (*json_text_at(row, "file")) {
+        const char *file = json_text_at(row, "file"), *slash = strrchr(file, '/');
+        buf_printf(&args, "%s(%s:%" PRIu64 ")", args.len ? "  " : "", slash ? slash + 1 : file,
+                   json_u64_at(row, "line"));
+    }
+    buf_put_u8(&args, 0);
     cJSON_AddStringToObject(row, "text", args.status == SKEIN_OK ? (const char *)args.data : "");
     buf_fini(&args);
     cJSON_AddItemToArray(rows, row);

@@ -63,7 +63,7 @@ static cJSON *row_of(cJSON *rows, const char *key, const char *text)
     return row;
 }
 
-static void add_process(cJSON *processes, const struct trace_entry *entry)
+static cJSON *add_process(cJSON *processes, const struct trace_entry *entry)
 {
     const struct partition_footer *footer = &entry->footer;
     char id[ID_TEXT_BYTES];
@@ -83,6 +83,7 @@ static void add_process(cJSON *processes, const struct trace_entry *entry)
         u64_set(row, "threads", footer->threads);
     if (footer->events)
         widen(row, entry->from_ns, entry->to_ns);
+    return row;
 }
 
 static void add_entry(cJSON *info, const struct trace_entry *entry)
@@ -90,7 +91,7 @@ static void add_entry(cJSON *info, const struct trace_entry *entry)
     const struct partition_footer *footer = &entry->footer;
     cJSON *losses = cJSON_GetObjectItemCaseSensitive(info, "losses");
     cJSON *types = cJSON_GetObjectItemCaseSensitive(info, "types");
-    add_process(cJSON_GetObjectItemCaseSensitive(info, "processes"), entry);
+    cJSON *process = add_process(cJSON_GetObjectItemCaseSensitive(info, "processes"), entry);
     sum(info, "partitions", 1);
     sum(info, "events", footer->events);
     sum(info, "lost", footer->lost);
@@ -100,6 +101,11 @@ static void add_entry(cJSON *info, const struct trace_entry *entry)
         cJSON *row = row_of(losses, "reason", partition_loss_text(footer->losses[i].reason));
         sum(row, "times", 1);
         sum(row, "events", footer->losses[i].events);
+        if (footer->losses[i].events > 0)
+            continue;
+        sum(row, "uncounted", 1); /* F-31: nobody knows how many events that time */
+        sum(process, "uncounted", 1);
+        sum(info, "uncounted", 1);
     }
     for (size_t i = 0; i < footer->type_count; i++) {
         cJSON *row = row_of(types, "name", footer->types[i].name);
@@ -150,12 +156,62 @@ static cJSON *info_of(const char *path)
 
 /* ---- printing ---- */
 
+/* "12", "at least 12", "unknown": what was overwritten nobody has counted. */
+static void lost_put(struct buf *out, const cJSON *object, const char *key)
+{
+    uint64_t events = json_u64_at(object, key);
+    bool uncounted = json_u64_at(object, "uncounted") > 0;
+    if (uncounted && events == 0)
+        buf_printf(out, "unknown number");
+    else
+        buf_printf(out, "%s%" PRIu64, uncounted ? "at least " : "", events);
+}
+
+/* The rows with lost_put() of each as "missing", for a table; the caller frees. */
+static cJSON *rows_with_missing(const cJSON *rows, const char *key)
+{
+    cJSON *copy = cJSON_Duplicate(rows, true), *row;
+    struct buf text = {0};
+    cJSON_ArrayForEach(row, copy)
+    {
+        buf_clear(&text);
+        lost_put(&text, row, key);
+        cJSON_AddStringToObject(row, "missing", text_of(&text));
+    }
+    buf_fini(&text);
+    return copy;
+}
+
+static void show_head(const cJSON *info)
+{
+    struct buf line = {0};
+    text_put_safe(&line, json_text_at(info, "file"), strlen(json_text_at(info, "file")));
+    buf_printf(&line, ": ");
+    text_put_bytes(&line, json_u64_at(info, "partition_bytes"));
+    buf_printf(&line, ", %" PRIu64 " partitions, %" PRIu64 " events, ",
+               json_u64_at(info, "partitions"), json_u64_at(info, "events"));
+    if (json_u64_at(info, "uncounted") > 0 && json_u64_at(info, "lost") == 0)
+        buf_printf(&line, "an ");
+    lost_put(&line, info, "lost");
+    buf_printf(&line, " lost\n");
+    if (*json_text_at(info, "from")) {
+        buf_printf(&line, "%s to %s: ", json_text_at(info, "from"), json_text_at(info, "to"));
+        text_put_duration(&line, json_u64_at(info, "length_ns"));
+        buf_printf(&line, "\n");
+    }
+    if (json_u64_at(info, "torn_bytes"))
+        buf_printf(&line, "%" PRIu64 " bytes belong to no whole partition\n",
+                   json_u64_at(info, "torn_bytes"));
+    printf("%s\n", text_of(&line));
+    buf_fini(&line);
+}
+
 static int show(const cJSON *info)
 {
     static const struct table_column processes[] = {
         {"SERVICE", "service", TABLE_TEXT},   {"HOST", "host", TABLE_TEXT},
         {"PID", "pid", TABLE_NUMBER},         {"PARTITIONS", "partitions", TABLE_NUMBER},
-        {"EVENTS", "events", TABLE_NUMBER},   {"LOST", "lost", TABLE_NUMBER},
+        {"EVENTS", "events", TABLE_NUMBER},   {"LOST", "missing", TABLE_NUMBER},
         {"THREADS", "threads", TABLE_NUMBER}, {"LENGTH", "length_ns", TABLE_NS},
         {"PROCESS", "process", TABLE_TEXT},   {NULL, NULL, TABLE_TEXT}};
     static const struct table_column types[] = {{"EVENT", "name", TABLE_TEXT},
@@ -164,32 +220,21 @@ static int show(const cJSON *info)
                                                 {NULL, NULL, TABLE_TEXT}};
     static const struct table_column losses[] = {{"LOST BECAUSE", "reason", TABLE_TEXT},
                                                  {"TIMES", "times", TABLE_NUMBER},
-                                                 {"EVENTS", "events", TABLE_NUMBER},
+                                                 {"EVENTS", "missing", TABLE_NUMBER},
                                                  {NULL, NULL, TABLE_TEXT}};
-    struct buf size = {0}, length = {0};
-    text_put_bytes(&size, json_u64_at(info, "partition_bytes"));
-    text_put_duration(&length, json_u64_at(info, "length_ns"));
-    buf_put_u8(&size, 0);
-    buf_put_u8(&length, 0);
-    printf("%s: %s, %" PRIu64 " partitions, %" PRIu64 " events, %" PRIu64 " lost\n",
-           json_text_at(info, "file"), size.data ? (char *)size.data : "",
-           json_u64_at(info, "partitions"), json_u64_at(info, "events"), json_u64_at(info, "lost"));
-    if (*json_text_at(info, "from"))
-        printf("%s to %s: %s\n", json_text_at(info, "from"), json_text_at(info, "to"),
-               length.data ? (char *)length.data : "");
-    if (json_u64_at(info, "torn_bytes"))
-        printf("%" PRIu64 " bytes belong to no whole partition\n", json_u64_at(info, "torn_bytes"));
-    buf_fini(&size);
-    buf_fini(&length);
-    printf("\n");
-    int status = table_print(json_at(info, "processes"), false, processes, "no processes");
+    show_head(info);
+    cJSON *rows = rows_with_missing(json_at(info, "processes"), "lost");
+    int status = table_print(rows, false, processes, "no processes");
+    cJSON_Delete(rows);
     printf("\n");
     if (status == CLI_OK)
         status = table_print(json_at(info, "types"), false, types, "no events");
     const cJSON *lost = json_at(info, "losses");
     if (status == CLI_OK && lost && lost->child) {
         printf("\n");
-        status = table_print(lost, false, losses, "");
+        rows = rows_with_missing(lost, "events");
+        status = table_print(rows, false, losses, "");
+        cJSON_Delete(rows);
     }
     return status;
 }

@@ -56,6 +56,7 @@ static const struct table_column host_columns[] = {{"HOST", "host", TABLE_TEXT},
 static const struct table_column reason_columns[] = {{"LOST IN", "place", TABLE_TEXT},
                                                      {"REASON", "reason", TABLE_TEXT},
                                                      {"EVENTS", "events", TABLE_NUMBER},
+                                                     {"GAPS", "gaps", TABLE_NUMBER},
                                                      {NULL, NULL, TABLE_TEXT}};
 
 static const struct table_column *columns_of(const struct options *o)
@@ -101,9 +102,12 @@ static int show(const cJSON *answer, const struct options *o)
                                                  {"complete", "total.complete", TABLE_TEXT},
                                                  {NULL, NULL, TABLE_TEXT}};
     const struct table_column *columns = columns_of(o);
-    int status =
-        table_print(json_at(answer, "items"), false, columns,
-                    columns == reason_columns ? "nothing was lost" : "nothing is known of them");
+    const char *empty = "nothing is known of them";
+    if (columns == reason_columns && cJSON_IsTrue(json_at(answer, "total.complete")))
+        empty = "nothing was lost";
+    else if (columns == reason_columns)
+        empty = "nothing was lost so far; something is still under way";
+    int status = table_print(json_at(answer, "items"), false, columns, empty);
     printf("\n");
     return status == CLI_OK ? fields_print(answer, fields) : status;
 }
@@ -144,7 +148,8 @@ const struct cli_command cmd_loss = {
     .summary = "Show what of the fleet is stored, what is missing, and where it was lost",
     .details =
         "Every event that was produced is stored, or was lost in a ring, in an agent's spool,\n"
-        "on the wire, or to a quota.\n",
+        "on the wire, or to a quota. A gap is a time of which something is missing: how many\n"
+        "events the ring has overwritten there nobody knows.\n",
     .examples = "  skein loss --by service\n"
                 "  skein loss -l service=redis --from -1h\n"
                 "  skein loss --by reason -o json\n",

@@ -40,22 +40,35 @@ static void put(struct buf *b, const char *text)
     buf_put(b, text, strlen(text));
 }
 
-static void u64_put(struct buf *b, uint64_t v)
+/* Beyond it most readers of JSON round: such numbers are texts, as in the collector's API. */
+#define EXACT_MAX (UINT64_C(1) << 53)
+
+static void integer_put(struct buf *b, bool negative, uint64_t v)
 {
     char digits[24];
     size_t at = sizeof digits;
+    bool text = v > EXACT_MAX;
+    if (text)
+        digits[--at] = '"';
     do {
         digits[--at] = (char)('0' + v % 10);
         v /= 10;
     } while (v != 0);
+    if (negative)
+        digits[--at] = '-';
+    if (text)
+        digits[--at] = '"';
     buf_put(b, digits + at, sizeof digits - at);
+}
+
+static void u64_put(struct buf *b, uint64_t v)
+{
+    integer_put(b, false, v);
 }
 
 static void i64_put(struct buf *b, int64_t v)
 {
-    if (v < 0)
-        buf_put_u8(b, '-');
-    u64_put(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+    integer_put(b, v < 0, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
 static void escape_put(struct buf *b, uint8_t c)
@@ -224,6 +237,12 @@ void trace_json_put(struct buf *b, const struct partition_info *info,
     put(b, ",\"args\":{");
     bool cut = args_put(b, event);
     put(b, "}");
+    if (event->type != NULL && event->type->file[0] != '\0') {
+        put(b, ",\"file\":");
+        trace_json_string(b, event->type->file, strlen(event->type->file));
+        put(b, ",\"line\":");
+        u64_put(b, event->type->line);
+    }
     flags_put(b, event, cut);
     put(b, "}\n");
 }

@@ -111,6 +111,17 @@ static void args_put(struct buf *b, const struct trace_event *event)
     }
 }
 
+/* "  (db.c:17)": the file without its folders, which are those of the machine that built it. */
+static void place_put(struct buf *b, const struct partition_event_type *type)
+{
+    if (type == NULL || type->file[0] == '\0')
+        return;
+    const char *slash = strrchr(type->file, '/'), *name = slash != NULL ? slash + 1 : type->file;
+    buf_printf(b, "  (");
+    text_put(b, name, strlen(name));
+    buf_printf(b, ":%" PRIu32 ")", type->line);
+}
+
 static void time_put(struct buf *b, uint64_t ns)
 {
     char text[CLOCK_TEXT_BYTES];
@@ -147,5 +158,6 @@ void trace_text_put(struct buf *b, const struct partition_info *info,
     }
     buf_put_u8(b, ' ');
     args_put(b, event);
+    place_put(b, event->type);
     buf_put_u8(b, '\n');
 }

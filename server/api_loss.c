@@ -249,16 +249,21 @@ static void list_groups(struct loss_list *list)
     }
 }
 
+/* What nobody could count is a gap without events: it is listed all the same. */
 static void list_reasons(struct loss_list *list)
 {
+    uint64_t gaps[LOSS_REASONS] = {0};
+    for (size_t i = 0; i < list->total.gap_count; i++)
+        gaps[list->total.gaps[i].reason]++;
     for (int i = 0; i < LOSS_REASONS; i++) {
         enum loss_reason reason = (enum loss_reason)i;
-        if (list->total.events[i] == 0 || loss_place(reason) == LOSS_PLACE_KEPT)
+        if ((list->total.events[i] == 0 && gaps[i] == 0) || loss_place(reason) == LOSS_PLACE_KEPT)
             continue;
         cJSON *item = cJSON_CreateObject();
         cJSON_AddStringToObject(item, "place", loss_place_text(loss_place(reason)));
         cJSON_AddStringToObject(item, "reason", loss_text(reason));
         json_add_u64(item, "events", list->total.events[i]);
+        json_add_u64(item, "gaps", gaps[i]);
         cJSON_AddItemToArray(list->items, item);
     }
 }
@@ -279,15 +284,18 @@ static bool read_by(struct http_exchange *x, enum loss_by *by)
 static void loss_reply(struct http_exchange *x, struct loss_list *list)
 {
     cJSON *json = cJSON_CreateObject();
+    cJSON *total = ledger_json(&list->total); /* merges its gaps */
     if (list->by == BY_REASON)
         list_reasons(list);
     else
         list_groups(list);
     cJSON_AddItemToObject(json, "items", list->items);
     list->items = NULL;
-    if (!list->follows) {
+    if (list->follows) {
+        cJSON_Delete(total);
+    } else {
         json_add_u64(json, "processes", list->processes);
-        cJSON_AddItemToObject(json, "total", ledger_json(&list->total));
+        cJSON_AddItemToObject(json, "total", total);
     }
     if (list->more)
         cJSON_AddStringToObject(json, "next_cursor", list->next);

@@ -239,7 +239,11 @@ members='
         text = substr(member(name), 2)
         return substr(text, 1, index(text, "\"") - 1)
     }
-    function number(name) { return member(name) + 0 }'
+    function number(name,   text) {
+        text = member(name)
+        sub(/^"/, "", text) # above 2^53: digits as text
+        return text + 0
+    }'
 
 echo
 say "Findings"

@@ -259,7 +259,7 @@ static uint64_t number_behind(const char *line, const char *key)
 
 static void line_take(struct scene *s, const char *line, uint64_t number, uint64_t *last_ns)
 {
-    uint64_t time_ns = number_behind(line, "\"ts_ns\":");
+    uint64_t time_ns = number_behind(line, "\"ts_ns\":\"");
     int i = instance_of(s, (uint32_t)number_behind(line, "\"pid\":"));
     ck_assert_msg(time_ns >= *last_ns, "line %" PRIu64 " is earlier than the one before", number);
     ck_assert_uint_ge(time_ns, s->from_ns);

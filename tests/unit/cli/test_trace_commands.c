@@ -197,9 +197,9 @@ static void check_times(const char *text, const uint64_t *tenths, size_t count)
 {
     ck_assert_uint_eq(lines_of(text), count);
     for (size_t i = 0; i < count; i++) {
-        const char *ts = strstr(text, "\"ts_ns\":");
+        const char *ts = strstr(text, "\"ts_ns\":\"");
         ck_assert_ptr_nonnull(ts);
-        ck_assert_uint_eq((strtoull(ts + 8, NULL, 10) - START_NS) / (100 * MS), tenths[i]);
+        ck_assert_uint_eq((strtoull(ts + 9, NULL, 10) - START_NS) / (100 * MS), tenths[i]);
         text = strchr(text, '\n') + 1;
     }
 }
@@ -271,7 +271,7 @@ START_TEST(cat_json_has_the_promised_members)
     trace_write();
     ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--name", "sleep", "--min-dur", "1s", trace), 0);
     ck_assert_uint_eq(lines_of(text), 1);
-    ck_assert_ptr_nonnull(strstr(text, "\"ts_ns\":1800000001000000000,"));
+    ck_assert_ptr_nonnull(strstr(text, "\"ts_ns\":\"1800000001000000000\","));
     cJSON *line = line_json(text, 0);
     ck_assert_double_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(line, "dur_ns")), 2e9);
     ck_assert_str_eq(string_at(line, "process"), "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a");
@@ -350,6 +350,29 @@ START_TEST(a_traces_text_cannot_drive_the_terminal)
     ck_assert_int_eq(SKEIN(&text, "cat", trace), 0);
     ck_assert_ptr_nonnull(strstr(text, "hello"));
     ck_assert_ptr_null(strchr(text, '\033'));
+    free(text);
+}
+END_TEST
+
+START_TEST(info_does_not_call_overwritten_records_none)
+{
+    struct buf file = {0};
+    char *text;
+    struct partition_value empty = {.str = {"", 0, false}};
+    struct partition_writer *w = writer(0, 0, 10 * S);
+    partition_writer_batch(w, thread_of(w, 77, "main"), 1, 0, false);
+    partition_writer_event(w, (uint32_t)partition_writer_type(w, &note), 5 * S, 0, &empty);
+    partition_writer_loss(
+        w, &(struct partition_loss){UINT32_MAX, PARTITION_LOSS_OVERWRITTEN, 0, 0, 4 * S});
+    finish(&w, &file);
+    file_write(trace, file.data, file.len);
+    buf_fini(&file);
+    ck_assert_int_eq(SKEIN(&text, "info", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "1 events, an unknown number lost\n"));
+    ck_assert_ptr_null(strstr(text, " 0 lost"));
+    const char *row = strstr(text, "overwritten");
+    ck_assert_ptr_nonnull(row);
+    ck_assert_ptr_nonnull(strstr(row, "unknown number"));
     free(text);
 }
 END_TEST
@@ -450,6 +473,7 @@ static void add(TCase *all)
     tcase_add_test(all, longest_lists_each_region_once_longest_first);
     tcase_add_test(all, a_traces_text_cannot_drive_the_terminal);
     tcase_add_test(all, info_sums_the_footers);
+    tcase_add_test(all, info_does_not_call_overwritten_records_none);
     tcase_add_test(all, check_accepts_sound_and_refuses_damaged_files);
     tcase_add_test(all, cat_shows_what_is_whole_of_a_torn_file_and_fails);
     tcase_add_test(all, export_writes_a_file_or_leaves_nothing);

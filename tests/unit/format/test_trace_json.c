@@ -39,11 +39,12 @@ START_TEST(every_integer_keeps_its_64_bits)
     event.args[4] = sample_seq(UINT64_MAX, UINT64_MAX - 1);
     event.args[5].i64 = INT64_MIN;
     expect_json(&info, &event,
-                "{\"ts_ns\":1795254000000000001," HEAD
+                "{\"ts_ns\":\"1795254000000000001\"," HEAD
                 "\"thread\":\"main\",\"tid\":7,\"type\":\"instant\",\"name\":\"all\",\"args\":{"
                 "\"ratio\":0.10000000000000001,\"hit\":false,\"at\":\"0xffffffffffffffff\","
-                "\"trace_id\":\"x\",\"lock\":{\"resource\":18446744073709551615,"
-                "\"number\":18446744073709551614},\"delta\":-9223372036854775808}}");
+                "\"trace_id\":\"x\",\"lock\":{\"resource\":\"18446744073709551615\","
+                "\"number\":\"18446744073709551614\"},\"delta\":\"-9223372036854775808\"},"
+                "\"file\":\"all.c\",\"line\":1}");
 }
 END_TEST
 
@@ -85,7 +86,7 @@ START_TEST(each_kind_has_its_name_and_members)
     event.args[0].i64 = 5;
     event.args[1].i64 = -11;
     expect_json(&info, &event,
-                "{\"ts_ns\":1795254000000000000,\"dur_ns\":1500000000," HEAD
+                "{\"ts_ns\":\"1795254000000000000\",\"dur_ns\":1500000000," HEAD
                 "\"thread\":\"main\",\"tid\":7,\"type\":\"region\",\"name\":\"read\",\"args\":{"
                 "\"fd\":5,\"result\":-11},\"depth\":2,\"fixed_up\":true}");
     event = (struct trace_event){.kind = TRACE_OPEN,
@@ -110,6 +111,36 @@ START_TEST(each_kind_has_its_name_and_members)
     expect_json(&info, &event,
                 "{\"ts_ns\":9," HEAD
                 "\"thread\":\"main\",\"tid\":7,\"type\":\"end\",\"name\":\"unknown\",\"args\":{}}");
+}
+END_TEST
+
+START_TEST(integers_are_numbers_as_long_as_every_reader_keeps_them)
+{
+    struct partition_info info = sample_info();
+    struct trace_event event = {.kind = TRACE_INSTANT, .time_ns = 9, .type = &sample_read};
+    event.args[0].i64 = -(INT64_C(1) << 53);
+    event.args[1].i64 = (INT64_C(1) << 53) + 1;
+    expect_json(&info, &event,
+                "{\"ts_ns\":9," HEAD
+                "\"thread\":null,\"tid\":null,\"type\":\"instant\",\"name\":\"read\",\"args\":{"
+                "\"fd\":-9007199254740992,\"result\":\"9007199254740993\"}}");
+}
+END_TEST
+
+START_TEST(a_line_says_where_its_event_is_in_the_source)
+{
+    struct partition_info info = sample_info();
+    struct partition_event_type type = sample_query;
+    struct trace_event event = {.kind = TRACE_INSTANT, .time_ns = SAMPLE_EPOCH_NS, .type = &type};
+    event.args[0] = sample_str("x");
+    event.args[1] = sample_u64(2);
+    type.file = "/home/me/shop/src/db\x1b.c";
+    struct buf line = {0};
+    trace_text_put(&line, &info, &event);
+    buf_put_u8(&line, 0);
+    ck_assert_str_eq((char *)line.data, "2026-11-21T09:40:00.000000Z checkout[4711] -  instant  "
+                                        "query  sql=\"x\" rows=2  (db\\x1b.c:17)\n");
+    buf_fini(&line);
 }
 END_TEST
 
@@ -145,5 +176,7 @@ int main(void)
 {
     return suite_run(suite_of("trace_json", every_integer_keeps_its_64_bits,
                               hostile_text_stays_inside_its_string,
-                              each_kind_has_its_name_and_members, a_text_line_reads_well, NULL));
+                              each_kind_has_its_name_and_members, a_text_line_reads_well,
+                              integers_are_numbers_as_long_as_every_reader_keeps_them,
+                              a_line_says_where_its_event_is_in_the_source, NULL));
 }

@@ -30,6 +30,44 @@ static void capture_with_loss(struct fixture *f, const char *id, uint32_t proces
     wait_for_text(f, path, "targets.0.status", "complete");
 }
 
+/* A capture of the process of which the ring has overwritten a second, nobody knows how many
+ * events. */
+static void capture_with_gap(struct fixture *f, const char *id, uint32_t process)
+{
+    char error[256], path[96];
+    uint64_t now_ns = clock_realtime_ns();
+    ck_assert(wire_agent_report(&f->agent, wire_fired(&f->agent, id, process, NULL, now_ns), error,
+                                sizeof error));
+    cJSON *target = wire_target(&f->agent, id, process, "uploading", 1, 1);
+    cJSON *gaps = cJSON_GetObjectItem(target, "gaps");
+    cJSON *gap = cJSON_CreateObject();
+    cJSON_AddItemToArray(gaps, gap);
+    json_add_u64(gap, "from_ns", now_ns - UINT64_C(2000000000));
+    json_add_u64(gap, "to_ns", now_ns - UINT64_C(1000000000));
+    cJSON_AddStringToObject(gap, "reason", "overwritten");
+    ck_assert_msg(wire_agent_report(&f->agent, target, error, sizeof error), "%s", error);
+    ck_assert_int_eq(wire_agent_upload(&f->agent, process, 0, id, 0), WIRE_STORED);
+    snprintf(path, sizeof path, "/api/v1/captures/%s", id);
+    wait_for_text(f, path, "targets.0.status", "complete");
+}
+
+START_TEST(what_nobody_could_count_is_a_reason_too)
+{
+    struct fixture f;
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    capture_with_gap(&f, FIRST, 1);
+    cJSON *page = call_json(&f, "GET", "/api/v1/loss?by=reason", NULL, 200);
+    ck_assert(cJSON_IsFalse(at_path(page, "total.complete")));
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(page, "items")), 1);
+    ck_assert_str_eq(text_at(page, "items.0.reason"), "overwritten");
+    ck_assert_double_eq(number_at(page, "items.0.events"), 0);
+    ck_assert_double_eq(number_at(page, "items.0.gaps"), 1);
+    cJSON_Delete(page);
+    fixture_stop(&f);
+}
+END_TEST
+
 /* Process 1 lists what its ring has lost. */
 static void ring_lost(struct fixture *f, unsigned events)
 {
@@ -198,5 +236,6 @@ int main(void)
     return suite_run(suite_of(
         "api_loss", process_adds_up_its_captures_and_its_ring_also_after_a_restart,
         what_was_evicted_stays_told_and_what_was_deleted_does_not,
-        fleet_is_told_by_process_service_host_and_reason, sums_do_not_take_all_threads, NULL));
+        what_nobody_could_count_is_a_reason_too, fleet_is_told_by_process_service_host_and_reason,
+        sums_do_not_take_all_threads, NULL));
 }
