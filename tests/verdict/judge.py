@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds what a capture says against what the programs wrote down themselves."""
+import calendar
+import collections
+
+from skein_file import Damaged, read_file
+
+MS = 1000000
+SHOWN = 2 * MS      # times in JSON are whole milliseconds
+CLOCK = 5 * MS      # how far a shown time may be from the true one
+BORDER = 20 * MS    # events so near to the window's ends are nobody's proof
+# Reasons that nobody can count; docs/verdict.md.
+UNCOUNTED = {"overwritten", "corrupt", "agent_failed", "agent_restarted", "no_answer", "unknown"}
+
+
+def ns_of(text):
+    """RFC 3339 with milliseconds."""
+    seconds, rest = text.split(".")
+    year, month, day = (int(x) for x in seconds[:10].split("-"))
+    hour, minute, second = (int(x) for x in seconds[11:19].split(":"))
+    whole = calendar.timegm((year, month, day, hour, minute, second))
+    return whole * 1000000000 + int(rest.rstrip("Z").ljust(9, "0"))
+
+
+class Gap:
+    def __init__(self, json, ahead_ns):
+        self.first = ns_of(json["from"]) - ahead_ns
+        self.last = ns_of(json["to"]) - ahead_ns
+        self.reason = json["reason"]
+
+    def holds(self, before, after, slack=SHOWN):
+        return after >= self.first - slack and before <= self.last + slack
+
+
+class Verdict:
+    """What the judge found: a list of sentences, empty where the capture is right."""
+
+    def __init__(self, name):
+        self.name, self.wrong, self.note = name, [], ""
+
+    def say(self, sentence):
+        self.wrong.append(sentence)
+
+
+def stored_events(data, verdict):
+    """{(pid, id): ns} of the trace and the number of its records."""
+    events, records = {}, 0
+    try:
+        partitions = read_file(data) if data else []
+    except Damaged as damage:
+        verdict.say("the file does not decode: %s" % damage)
+        partitions = []
+    for p in partitions:
+        records += len(p.records)
+        for name, ns, value in p.records:
+            if name != "ev":
+                continue
+            if (p.pid, value) in events:
+                verdict.say("event %d of %d is in the file twice" % (value, p.pid))
+                return events, records
+            events[p.pid, value] = ns
+    return events, records
+
+
+def truth_of(subjects):
+    """{(pid, id): (before, after)} of finished events, and the keys of those that were not."""
+    done, open_keys = {}, set()
+    for subject in subjects:
+        for n, (before, after, pid, _thread) in enumerate(subject.truth()):
+            if after:
+                done[pid, n] = (before, after)
+            elif before:
+                open_keys.add((pid, n))
+    return done, open_keys
+
+
+def gaps_of(capture, ahead_ns):
+    """{pid: [Gap]}, and those of the whole capture."""
+    by_pid = collections.defaultdict(list)
+    for target in capture["targets"]:
+        for gap in target.get("ledger", {}).get("gaps", []):
+            by_pid[target["pid"]].append(Gap(gap, ahead_ns))
+    return by_pid, [Gap(g, ahead_ns) for g in capture["ledger"].get("gaps", [])]
+
+
+def check_times(stored, truth, open_keys, ahead_ns, verdict):
+    worst = 0
+    for key, ns in stored.items():
+        if key in open_keys:
+            continue
+        if key not in truth:
+            verdict.say("event %d of %d is in the file and was never written" % (key[1], key[0]))
+            return
+        before, after = truth[key]
+        ns -= ahead_ns
+        off = max(before - ns, ns - after, 0)
+        worst = max(worst, off)
+    if worst > CLOCK:
+        verdict.say("a time is off by %.1f ms" % (worst / MS))
+
+
+def check_gaps(by_pid, missing, capture, window, verdict):
+    """A gap must cover something that is missing. The moments between a program's start and its
+    attach, which no program can account for, are let pass."""
+    for pid, gaps in by_pid.items():
+        lost = [span for key, span in missing.items() if key[0] == pid]
+        for gap in gaps:
+            short = gap.last - gap.first < 150 * MS and gap.reason in ("not_attached", "unknown")
+            outside = gap.last < window[0] - SHOWN or gap.first > window[1] + SHOWN
+            if outside:
+                verdict.say("gap of %s lies outside of the window" % gap.reason)
+            elif not short and not any(gap.holds(*span) for span in lost):
+                verdict.say("gap of %s for %d (%.3f s, to %.3f s before the end) covers nothing that is missing"
+                            % (gap.reason, pid, (gap.last - gap.first) / 1e9,
+                               (window[1] - gap.last) / 1e9))
+
+
+def check_counts(capture, gaps, truth, stored, missing, verdict):
+    lost = capture["ledger"]["lost"]
+    told = sum(lost[place] for place in ("ring", "spool", "wire", "quota"))
+    gone = [span for key, span in truth.items() if key not in stored]
+    possible = sum(1 for span in gone if any(g.holds(*span, slack=BORDER) for g in gaps))
+    if told > possible:
+        verdict.say("%d counted as lost, %d are" % (told, possible))
+    if told < len(missing) and not any(g.reason in UNCOUNTED or g.reason.startswith("not_")
+                                       for g in gaps):
+        verdict.say("%d counted as lost, %d are" % (told, len(missing)))
+
+
+def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None):
+    """One capture, ended, with its trace's bytes. ahead_ns: the collector's clock beside the true
+    one. `lasting`: reasons for which a capture may be incomplete although nothing is missing."""
+    verdict = Verdict(name)
+    truth, open_keys = truth_of(subjects)
+    stored, records = stored_events(trace, verdict)
+    window = (ns_of(capture["window"]["from"]) - ahead_ns, ns_of(capture["window"]["to"]) - ahead_ns)
+    by_pid, all_gaps = gaps_of(capture, ahead_ns)
+    missing = {key: span for key, span in truth.items() if key not in stored and
+               span[0] >= window[0] + SHOWN and span[1] <= window[1] - SHOWN}
+    pids = {t["pid"] for t in capture["targets"]}
+    bare = [(key, span) for key, span in missing.items()
+            if not any(g.holds(*span) for g in (by_pid[key[0]] if key[0] in pids else all_gaps))]
+    says = capture["verdict"]["complete"]
+    inside = sum(1 for span in truth.values() if span[0] >= window[0] and span[1] <= window[1])
+    verdict.note = "%d of %d events in the window missing; %s" % (
+        len(missing), inside, capture["verdict"]["text"])
+    if says and missing:
+        verdict.say("complete, but %d of %d events are missing" % (len(missing), inside))
+    elif bare:
+        ends = [span[1] for _, span in bare]
+        verdict.say("%d missing events are in no gap (%.3f to %.3f s before the end)" % (
+            len(bare), (window[1] - max(ends)) / 1e9, (window[1] - min(ends)) / 1e9))
+    if not says and not missing and not ({g.reason for g in all_gaps} & set(lasting or ())):
+        verdict.say("incomplete, but nothing is missing")
+    check_gaps(by_pid, missing, capture, window, verdict)
+    check_counts(capture, all_gaps, truth, stored, missing, verdict)
+    check_times(stored, truth, open_keys, ahead_ns, verdict)
+    if capture["ledger"]["stored"] != records:
+        verdict.say("stored says %d, the file has %d records" % (capture["ledger"]["stored"], records))
+    return verdict

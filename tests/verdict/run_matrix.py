@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict matrix: captures over every way in which events can be lost, judged by an account that
+the programs keep themselves. Prints the seed, a line for each capture, and ends with
+"N passed, N failed"; exit status 1 where one is judged wrong.
+
+  run_matrix.py                         one round of all cases with a random seed
+  run_matrix.py --seed 7 --only ring    the cases whose name holds "ring", as drawn from seed 7
+  run_matrix.py --captures 200          rounds until so many captures are judged
+  run_matrix.py --short                 a few cases alone, for every build
+"""
+import argparse
+import concurrent.futures
+import os
+import random
+import sys
+import time
+import traceback
+
+from cases import CASES
+from judge import judge
+from world import Failed, World
+
+SHORT = {"steady", "ring_wraps", "ended_threads", "more_threads_than_chunks", "oneshot",
+         "full_before_the_window", "ended_before_the_capture", "attached_late", "idle_neighbour"}
+
+
+class Matrix:
+    """What a case is given: random numbers, worlds, and the judge."""
+
+    def __init__(self, name, seed):
+        self.name, self.seed = name, seed
+        self.rng = random.Random("%s/%s" % (seed, name))
+        self.worlds, self.lines, self.judged, self.failed = [], [], 0, 0
+
+    def world(self, start=True, **options):
+        w = World(**options)
+        self.worlds.append(w)
+        return w.start() if start else w
+
+    def line(self, good, text):
+        self.judged += 1
+        self.failed += not good
+        self.lines.append("%s %-28s %s" % ("ok   " if good else "WRONG", self.name, text))
+
+    def expect(self, what, good, why):
+        self.line(good, what if good else "%s: %s" % (what, why))
+
+    def skip(self, why):
+        self.lines.append("-     %-28s %s" % (self.name, why))
+
+    def judge(self, w, capture, subjects, wait=True, only=None, **how):
+        c = w.final(capture)
+        if wait:
+            c = settled(w, capture, c)
+        status, trace = w.trace(capture)
+        if status not in (200, 404, 409):
+            raise Failed("trace: %d" % status)
+        verdict = judge(self.name, c, trace if status == 200 else b"", subjects, **how)
+        wrong = [s for s in verdict.wrong if only is None or s.startswith(only)]
+        self.line(not wrong, "; ".join(wrong) + (" | " if wrong else "") + verdict.note)
+
+    def run(self, function):
+        started = time.monotonic()
+        try:
+            function(self)
+        except Failed as failed:
+            self.line(False, "could not be carried out: %s" % failed)
+        except Exception:  # pylint: disable=broad-except # told, and counted as failed
+            self.line(False, traceback.format_exc())
+        bad = self.failed > 0
+        for w in self.worlds:
+            if bad:
+                self.lines.append("      daemons' logs are in %s" % w.folder)
+            try:
+                for problem in w.end(keep=bad):
+                    self.line(False, problem)
+            except Exception:  # pylint: disable=broad-except
+                self.line(False, traceback.format_exc())
+        self.lines.append("      %s: %.1f s" % (self.name, time.monotonic() - started))
+        return self
+
+
+def settled(w, capture, c):
+    """What arrives late changes a verdict: the capture once it has stood still for half a second."""
+    end = time.monotonic() + 10
+    still = time.monotonic()
+    while time.monotonic() < end and time.monotonic() - still < 0.5:
+        time.sleep(0.1)
+        now = w.get("/captures/" + capture)
+        if now["ledger"] != c["ledger"] or now["verdict"] != c["verdict"]:
+            c, still = now, time.monotonic()
+    return c
+
+
+def plan(options):
+    chosen = [(n, f, wt) for n, f, wt in CASES
+              if (not options.only or any(o in n for o in options.only)) and
+              (not options.short or n in SHORT)]
+    if not chosen:
+        sys.exit("no such case; there are: " + " ".join(n for n, _, _ in CASES))
+    rounds = 0
+    while True:
+        for name, function, weight in chosen:
+            for i in range(1 if options.short or options.only else weight):
+                yield name, function, "%s.%d.%d" % (options.seed, rounds, i)
+        rounds += 1
+        if not options.captures:
+            return
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
+    parser.add_argument("--captures", type=int, default=0)
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--jobs", type=int, default=max(2, (os.cpu_count() or 2)))
+    options = parser.parse_args()
+    print("verdict matrix: seed %d" % options.seed, flush=True)
+    judged = failed = 0
+    todo = plan(options)
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        running = set()
+        while True:
+            while len(running) < options.jobs and not (options.captures and judged >= options.captures):
+                item = next(todo, None)
+                if item is None:
+                    break
+                running.add(pool.submit(run_one, item[0], item[2]))
+            if not running:
+                break
+            done, running = concurrent.futures.wait(
+                running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                lines, count, bad = future.result()
+                judged += count
+                failed += bad
+                print("\n".join(lines), flush=True)
+    print("seed %d" % options.seed)
+    print("%d passed, %d failed" % (judged - failed, failed))
+    sys.exit(1 if failed or not judged else 0)
+
+
+def run_one(name, seed):
+    function = {n: f for n, f, _ in CASES}[name]
+    m = Matrix(name, seed).run(function)
+    return m.lines, m.judged, m.failed
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A traced program that keeps its own account of what it did: before and after each event it writes
+ * the host's clock into a file that the judge reads. Nothing of that account comes from the ring,
+ * and it survives any kill. Obeys one command a line on its standard input and answers "ok" to
+ * each; main alone reads commands, the threads that they start write events.
+ *
+ *   verdict_subject TRUTH_FILE CAPACITY SERVICE
+ *
+ *   attach BYTES MODE         starts recording (0 0: the agent's defaults; MODE of enum skein_mode)
+ *   hum THREADS RATE          threads that write RATE events a second each until `quiet`
+ *   noisy                     from now on events carry bytes that no packer makes smaller
+ *   quiet                     ends those, and those of `hold`
+ *   burst THREADS COUNT       each writes COUNT events at once and ends; answers when all are done
+ *   hold THREADS COUNT        the same, but the threads stay, idle
+ *   churn EVERY_US LIFE_MS RATE MS   for MS, a new thread every EVERY_US that lives LIFE_MS
+ *   churned                   answers when these have ended
+ *   nest COUNT                signal handlers that interrupt each other while they write events
+ *   child COUNT               a fork child writes COUNT events and ends; answers when it has
+ *   stay COUNT                a fork child writes COUNT events and stays idle until its parent ends
+ *   scribble                  overwrites a part of its own ring
+ *   again                     executes itself anew, with the same account
+ *   exit STATUS | abort | kill
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "skein/skein.h"
+
+struct truth {
+    uint64_t before_ns, after_ns; /* after_ns 0: the event was not finished */
+    uint32_t pid, thread;
+    uint64_t reserved;
+};
+
+struct account {
+    uint64_t magic;
+    _Atomic uint64_t next;
+    uint64_t capacity;
+    uint64_t reserved;
+    struct truth events[];
+};
+
+static struct account *account;
+static const char *service;
+static char **arguments;
+static _Atomic uint32_t quiet, live_holders, live_churn;
+static _Atomic uint32_t thread_number, noisy;
+
+/* Past the C library, where a test may have put another clock. */
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void pause_us(uint64_t us)
+{
+    struct timespec t = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
+    while (nanosleep(&t, &t) && errno == EINTR) {
+    }
+}
+
+static void event(uint32_t thread)
+{
+    uint64_t id = account->next++;
+    if (id >= account->capacity)
+        _exit(99); /* the account is full: the judge must not take less for the truth */
+    struct truth *t = &account->events[id];
+    t->pid = (uint32_t)getpid();
+    t->thread = thread;
+    t->before_ns = now_ns();
+    if (noisy)
+        SKEIN_INSTANT("ev", (u64, "id", id),
+                      (u64, "noise", t->before_ns * UINT64_C(0x9e3779b97f4a7c15)));
+    else
+        SKEIN_INSTANT("ev", (u64, "id", id));
+    t->after_ns = now_ns();
+}
+
+struct job {
+    uint64_t count, rate, life_ms;
+    bool hold, churn;
+};
+
+static void write_events(const struct job *job, uint32_t thread)
+{
+    uint64_t end = job->life_ms ? now_ns() + job->life_ms * 1000000 : UINT64_MAX;
+    for (uint64_t n = 0; n < job->count && !(job->life_ms == 0 && job->rate && quiet); n++) {
+        event(thread);
+        if (job->rate)
+            pause_us(1000000 / job->rate);
+        if (now_ns() >= end)
+            return;
+    }
+}
+
+static void *thread_main(void *context)
+{
+    struct job job = *(struct job *)context;
+    free(context);
+    write_events(&job, ++thread_number);
+    if (job.hold) {
+        live_holders++;
+        while (!quiet)
+            pause_us(10000);
+        live_holders--;
+    }
+    if (job.churn)
+        live_churn--;
+    return NULL;
+}
+
+static pthread_t thread_start(struct job job)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    struct job *copy = malloc(sizeof *copy);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
+    if (!copy || (*copy = job, pthread_create(&thread, &attributes, thread_main, copy)))
+        _exit(98);
+    pthread_attr_destroy(&attributes);
+    return thread;
+}
+
+static pthread_t hums[4096];
+static unsigned hum_count;
+
+static void hum(unsigned threads, struct job job)
+{
+    quiet = 0;
+    for (unsigned i = 0; i < threads && hum_count < 4096; i++)
+        hums[hum_count++] = thread_start(job);
+    if (job.hold)
+        while (live_holders < hum_count)
+            pause_us(1000);
+}
+
+static void hush(void)
+{
+    quiet = 1;
+    while (hum_count)
+        pthread_join(hums[--hum_count], NULL);
+}
+
+static void burst(unsigned threads, uint64_t count)
+{
+    pthread_t all[256];
+    threads = threads < 256 ? threads : 256;
+    for (unsigned i = 0; i < threads; i++)
+        all[i] = thread_start((struct job){.count = count});
+    for (unsigned i = 0; i < threads; i++)
+        pthread_join(all[i], NULL);
+}
+
+static uint64_t churn_every_us, churn_life_ms, churn_rate, churn_ms;
+
+static void *churn_main(void *unused)
+{
+    uint64_t next = now_ns(), end = next + churn_ms * 1000000;
+    while (now_ns() < end) {
+        live_churn++;
+        pthread_detach(thread_start((struct job){
+            .count = UINT64_MAX, .rate = churn_rate, .life_ms = churn_life_ms, .churn = true}));
+        next += churn_every_us * 1000;
+        uint64_t now = now_ns();
+        if (next > now)
+            pause_us((next - now) / 1000);
+    }
+    live_churn--;
+    return unused;
+}
+
+static void churn(uint64_t every_us, uint64_t life_ms, uint64_t rate, uint64_t ms)
+{
+    pthread_t thread;
+    churn_every_us = every_us;
+    churn_life_ms = life_ms;
+    churn_rate = rate;
+    churn_ms = ms;
+    live_churn++;
+    if (pthread_create(&thread, NULL, churn_main, NULL))
+        _exit(98);
+    pthread_detach(thread);
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    event(0);
+}
+
+static void nest(uint64_t count)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_NODEFER};
+    timer_t timers[3];
+    for (int i = 0; i < 3; i++) {
+        struct sigevent how = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + i};
+        struct itimerspec often = {{0, 130000 + 7000 * i}, {0, 1000000}};
+        sigaction(SIGRTMIN + i, &action, NULL);
+        timer_create(CLOCK_MONOTONIC, &how, &timers[i]);
+        timer_settime(timers[i], 0, &often, NULL);
+    }
+    for (uint64_t n = 0; n < count; n++)
+        event(0);
+    for (int i = 0; i < 3; i++)
+        timer_delete(timers[i]);
+}
+
+static void child(uint64_t count, bool stay)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        skein_wait_attached(10000);
+        write_events(&(struct job){.count = count}, ++thread_number);
+        while (stay)
+            pause_us(1000000);
+        exit(0);
+    }
+    if (!stay)
+        waitpid(pid, NULL, 0);
+}
+
+/* The largest shared writable mapping of this process is its ring. */
+static void scribble(void)
+{
+    char line[512];
+    uint8_t *ring = NULL;
+    size_t bytes = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long from, to;
+        char rights[5];
+        if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3 && !strcmp(rights, "rw-s") &&
+            !strstr(line, "truth") && to - from > bytes) {
+            ring = (uint8_t *)from; /* NOLINT(performance-no-int-to-ptr) */
+            bytes = to - from;
+        }
+    }
+    if (maps)
+        fclose(maps);
+    if (!ring)
+        _exit(97);
+    for (size_t at = bytes / 4; at < bytes; at += 4096)
+        memset(ring + at + 200, 0xff, 64);
+}
+
+static void again(void)
+{
+    char flag[] = "--again";
+    char *next[] = {arguments[0], arguments[1], arguments[2], arguments[3], flag, NULL};
+    execv("/proc/self/exe", next);
+    _exit(96);
+}
+
+static bool attach(uint64_t bytes, uint64_t mode)
+{
+    struct skein_options options = {.size = sizeof options,
+                                    .service = service,
+                                    .ring_bytes = bytes,
+                                    .mode = (enum skein_mode)mode};
+    return skein_start(&options) == SKEIN_OK && skein_wait_attached(10000) == SKEIN_OK;
+}
+
+/* False: not a command. */
+static bool obey(const char *name, const uint64_t a[4])
+{
+    if (!strcmp(name, "attach"))
+        return attach(a[0], a[1]);
+    if (!strcmp(name, "hum"))
+        hum((unsigned)a[0], (struct job){.count = UINT64_MAX, .rate = a[1]});
+    else if (!strcmp(name, "hold"))
+        hum((unsigned)a[0], (struct job){.count = a[1], .hold = true});
+    else if (!strcmp(name, "noisy"))
+        noisy = 1;
+    else if (!strcmp(name, "quiet"))
+        hush();
+    else if (!strcmp(name, "burst"))
+        burst((unsigned)a[0], a[1]);
+    else if (!strcmp(name, "churn"))
+        churn(a[0], a[1], a[2], a[3]);
+    else if (!strcmp(name, "churned"))
+        while (live_churn)
+            pause_us(5000);
+    else if (!strcmp(name, "nest"))
+        nest(a[0]);
+    else if (!strcmp(name, "child") || !strcmp(name, "stay"))
+        child(a[0], name[0] == 's');
+    else if (!strcmp(name, "scribble"))
+        scribble();
+    else if (!strcmp(name, "again"))
+        again();
+    else if (!strcmp(name, "exit"))
+        exit((int)a[0]);
+    else if (!strcmp(name, "abort"))
+        abort();
+    else if (!strcmp(name, "kill"))
+        raise(SIGKILL);
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    char line[256], name[32];
+    if (argc < 4)
+        return 2;
+    arguments = argv;
+    service = argv[3];
+    uint64_t capacity = strtoull(argv[2], NULL, 10);
+    size_t bytes = sizeof *account + capacity * sizeof account->events[0];
+    int fd = open(argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, (off_t)bytes))
+        return 1;
+    account = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (account == MAP_FAILED)
+        return 1;
+    close(fd);
+    account->capacity = capacity;
+    if (argc > 4)
+        puts("ok"); /* to `again` */
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        uint64_t a[4] = {0};
+        if (sscanf(line, "%31s %lu %lu %lu %lu", name, &a[0], &a[1], &a[2], &a[3]) < 1)
+            continue;
+        puts(obey(name, a) ? "ok" : "failed");
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The product's programs as a user starts them, and the program whose account is the truth."""
+import json
+import mmap
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+BUILD = os.environ.get("SKEIN_BUILD", "build/release")
+SKEIND = os.path.join(BUILD, "server/skeind")
+AGENT = os.path.join(BUILD, "agent/skein-agent")
+SUBJECT = os.path.join(BUILD, "tests/verdict_subject")
+STEP = os.path.join(BUILD, "tests/libclock_step.so")
+DEADLINE_S = float(os.environ.get("SKEIN_TEST_DEADLINE_MS", "20000")) / 1000
+CAPACITY = 1 << 20
+
+
+class Failed(Exception):
+    """The test itself could not be carried out."""
+
+
+def wait_for(what, check, deadline_s=None):
+    end = time.monotonic() + (deadline_s or DEADLINE_S)
+    while True:
+        value = check()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failed("waited in vain for " + what)
+        time.sleep(0.01)
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def merged(base, more):
+    for key, value in (more or {}).items():
+        if isinstance(value, dict):
+            base[key] = merged(base.get(key, {}), value)
+        else:
+            base[key] = value
+    return base
+
+
+class Daemon:
+    def __init__(self, program, config, log, env=None):
+        self.log = log
+        with open(log, "ab") as out:
+            self.process = subprocess.Popen([program, "--config", config], stdout=out, stderr=out,
+                                            stdin=subprocess.DEVNULL, env=env)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+            try:
+                self.process.wait(DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise Failed("a daemon did not end: see " + self.log) from None
+
+
+class World:
+    """One folder with a collector and an agent. `steps` preloads a clock that steps into both."""
+
+    def __init__(self, collector=None, agent=None, steps=False):
+        self.folder = tempfile.mkdtemp(prefix="skein-verdict-")
+        self.data, self.control, self.http = free_ports(3)
+        self.socket = os.path.join(self.folder, "agent.sock")
+        self.collector_more, self.agent_more = collector or {}, agent or {}
+        self.steps = steps
+        self.collector = self.agent = None
+        self.subjects = []
+        self.configure()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def configure(self):
+        links = {"data": "tcp://127.0.0.1:%d" % self.data,
+                 "control": "tcp://127.0.0.1:%d" % self.control}
+        collector = merged({"listen": dict(links, http="127.0.0.1:%d" % self.http),
+                            "data_dir": self.path("collector"),
+                            "agents": {"heartbeat_ms": 200, "lease_ms": 1500}}, self.collector_more)
+        agent = merged({"collector": dict(links), "socket": self.socket,
+                        "state_dir": self.path("agent"), "heartbeat_ms": 200}, self.agent_more)
+        for name, config in (("collector", collector), ("agent", agent)):
+            with open(self.path(name + ".json"), "w", encoding="utf-8") as f:
+                json.dump(config, f)
+
+    def env(self, who):
+        if not self.steps:
+            return None
+        return dict(os.environ, LD_PRELOAD=os.path.abspath(STEP), SKEIN_TEST_STEP=self.path(who + ".step"))
+
+    def step(self, who, seconds):
+        """The wall clock of `who` is so many seconds ahead from now on."""
+        with open(self.path(who + ".step.new"), "wb") as f:
+            f.write(struct.pack("<q", int(seconds * 1e9)))
+        os.rename(self.path(who + ".step.new"), self.path(who + ".step"))
+
+    def start_collector(self):
+        self.collector = Daemon(SKEIND, self.path("collector.json"), self.path("collector.log"),
+                                self.env("collector"))
+        wait_for("the collector", lambda: self.request("GET", "/readyz")[0])
+
+    def start_agent(self):
+        self.agent = Daemon(AGENT, self.path("agent.json"), self.path("agent.log"),
+                            self.env("agent"))
+
+    def start(self):
+        self.start_collector()
+        self.start_agent()
+        wait_for("the agent", lambda: [a for a in self.get("/agents")["items"]
+                                       if a["status"] == "online"])
+        return self
+
+    def end(self, keep=False):
+        problems = []
+        for subject in self.subjects:
+            subject.end()
+        for daemon in (self.agent, self.collector):
+            try:
+                if daemon:
+                    daemon.stop()
+            except Failed as failed:
+                problems.append(str(failed))
+        if not problems and not keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return problems
+
+    # ---- HTTP ----
+
+    def request(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request("http://127.0.0.1:%d%s" % (self.http, path), data, method=method)
+        if data:
+            request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+        except OSError:
+            return 0, b""
+
+    def get(self, path):
+        status, body = self.request("GET", "/api/v1" + path)
+        if status != 200:
+            raise Failed("GET %s: %d %s" % (path, status, body[:200]))
+        return json.loads(body)
+
+    def capture(self, **request):
+        request.setdefault("selector", "service=truth")
+        request.setdefault("deadline_ms", 8000)
+        status, body = self.request("POST", "/api/v1/captures", request)
+        if status != 202:
+            raise Failed("POST /captures: %d %s" % (status, body[:300]))
+        return json.loads(body)["capture"]
+
+    def final(self, capture):
+        """The capture once it has ended."""
+        def ended():
+            c = self.get("/captures/" + capture)
+            return c if c["status"] != "running" else None
+        return wait_for("the end of a capture", ended, DEADLINE_S + 20)
+
+    def trace(self, capture):
+        status, body = self.request("GET", "/api/v1/captures/%s/trace" % capture)
+        return status, body
+
+    def processes(self, selector="service=truth"):
+        return self.get("/processes?limit=1000&selector=" + urllib.parse.quote(selector))["items"]
+
+    def wait_live(self, count, selector="service=truth"):
+        wait_for("%d live processes" % count,
+                 lambda: len([p for p in self.processes(selector) if p["status"] == "live"]) >= count)
+
+    def wait_drained(self):
+        wait_for("an empty spool", lambda: all(
+            a["status"] == "online" and a.get("spool", {}).get("bytes", 0) == 0
+            for a in self.get("/agents")["items"]))
+
+    def subject(self, service="truth", attach=(0, 0)):
+        s = Subject(self, service)
+        self.subjects.append(s)
+        if attach is not None:
+            s.say("attach %d %d" % attach)
+            wait_for("the collector to know the program",
+                     lambda: any(p["pid"] == s.pid for p in self.processes("service=" + service)))
+        return s
+
+
+class Subject:
+    """verdict_subject.c, and its account."""
+
+    count = 0
+
+    def __init__(self, world, service):
+        Subject.count += 1
+        self.world, self.service = world, service
+        self.file = world.path("truth-%d" % Subject.count)
+        self.process = subprocess.Popen(
+            [SUBJECT, self.file, str(CAPACITY), service], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, bufsize=0,
+            env=dict(os.environ, SKEIN_SOCKET=world.socket, LD_PRELOAD=""))
+        self.pid = self.process.pid
+
+    def tell(self, command):
+        self.process.stdin.write((command + "\n").encode())
+
+    def say(self, command, deadline_s=60):
+        self.tell(command)
+        ready, _, _ = select.select([self.process.stdout], [], [], deadline_s)
+        answer = self.process.stdout.readline() if ready else b"(nothing)"
+        if answer != b"ok\n":
+            raise Failed("subject: %s: %r" % (command, answer))
+
+    def wait(self):
+        self.process.wait(DEADLINE_S)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            pipe.close()
+
+    def truth(self):
+        """[(before_ns, after_ns, pid, thread)] by event id."""
+        with open(self.file, "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ) as m:
+            _magic, used, capacity, _r = struct.unpack_from("<QQQQ", m, 0)
+            used = min(used, capacity)
+            return [e[:4] for e in struct.iter_unpack("<QQIIQ", m[32:32 + 32 * used])]
