@@ -61,6 +61,7 @@ static void target_free(struct target *target)
     if (target->process != NULL)
         process_unref(&target->process);
     target_result_fini(&target->result);
+    free(target->with);
     free(target);
 }
 
@@ -224,6 +225,10 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     uint64_t pre_ns = order->pre_ms * MS;
     target->result.from_ns = order->at_ns > pre_ns ? order->at_ns - pre_ns : 0;
     target->process = process_ref(process);
+    if (order->with_count > 0)
+        target->with = calloc(order->with_count, sizeof *target->with);
+    for (size_t i = 0; target->with != NULL && i < order->with_count; i++)
+        target->with[target->with_count++] = order->with[i]->uid;
     *out = target;
     return SKEIN_OK;
 }

@@ -59,10 +59,12 @@ struct capture_order {
     const char *reason; /* for the person who reads the capture; NULL for requests */
     uint64_t at_ns;     /* on this host's clock */
     uint64_t pre_ms, post_ms;
-    uint64_t stream_ms;   /* 0: a window */
-    uint64_t deadline_ns; /* of a stream, on this host's clock; 0: none but the window's end */
-    uint64_t groups;      /* bit n: events of group n are taken; 0: all are */
-    bool alone;           /* shares no partitions of earlier captures */
+    uint64_t stream_ms;    /* 0: a window */
+    uint64_t deadline_ns;  /* of a stream, on this host's clock; 0: none but the window's end */
+    uint64_t groups;       /* bit n: events of group n are taken; 0: all are */
+    bool alone;            /* shares no partitions of earlier captures */
+    struct process **with; /* others that the same firing captures, each by a call of its own */
+    size_t with_count;
 };
 
 /* Begins a capture of one process; one that is known already is left alone. Failures are reported

@@ -188,6 +188,16 @@ void report_target(uint64_t agent, const struct target_result *result, struct bu
     cJSON_Delete(root);
 }
 
+static void add_with(cJSON *root, const struct fired_report *fired)
+{
+    char id[ID_TEXT_BYTES];
+    cJSON *with = fired->with_count > 0 ? cJSON_AddArrayToObject(root, "with") : NULL;
+    for (size_t i = 0; with != NULL && i < fired->with_count && i < FIRED_WITH_MAX; i++) {
+        id_text(fired->with[i].bytes, id);
+        cJSON_AddItemToArray(with, cJSON_CreateString(id));
+    }
+}
+
 void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *out)
 {
     cJSON *root = cJSON_CreateObject();
@@ -199,6 +209,7 @@ void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *
         cJSON_AddStringToObject(root, fired->trigger == TRIGGER_POLICY ? "policy" : "rule",
                                 fired->rule);
     report_add_id(root, "process", fired->process->uid.bytes);
+    add_with(root, fired);
     json_add_u64(root, "pid", fired->process->pid);
     cJSON_AddStringToObject(root, "service", fired->process->service);
     cJSON_AddStringToObject(root, "labels", fired->process->labels);

@@ -77,10 +77,13 @@ int target_result_drop(struct target_result *result, const struct spool_head *lo
 /* Beyond 256 gaps, those of one reason are merged into one that spans them. */
 int target_result_add_gap(struct target_result *result, const struct report_gap *gap);
 
+#define FIRED_WITH_MAX 512 /* a report fits a message */
 struct fired_report {
     struct capture_id capture;
     const struct process
         *process; /* it may be gone before the collector hears of it: all is said */
+    const struct process_uid *with; /* others that the firing captures; the first FIRED_WITH_MAX */
+    size_t with_count;
     enum trigger_type trigger;
     const char *rule; /* or policy; NULL where none fired */
     uint64_t at_ns, pre_ms, post_ms;

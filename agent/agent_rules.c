@@ -51,12 +51,62 @@ bool process_matches(const struct selector *selector, const struct process *proc
     return selector_match(selector, label_get, &view);
 }
 
+struct process *watch_next_process(const struct watch_item *watch, size_t *at)
+{
+    const struct agent_rules *rules = watch->rules;
+    while (*at < rules->process_count) {
+        struct process *p = rules->processes[(*at)++];
+        if (p == watch->process ||
+            (watch->spec->per_service && strcmp(p->service, watch->process->service) == 0 &&
+             process_matches(watch->spec->selector, p, rules->settings.host)))
+            return p;
+    }
+    return NULL;
+}
+
+static struct watch_item *watch_of_service(struct agent_rules *rules, const struct rule_spec *spec,
+                                           const char *service)
+{
+    struct watch_item *watch;
+    TAILQ_FOREACH(watch, &rules->watches, link)
+    {
+        if (watch->spec == spec && strcmp(watch->process->service, service) == 0)
+            return watch;
+    }
+    return NULL;
+}
+
+static bool is_older(const struct process *p, const struct process *than)
+{
+    return p->start_clock_ticks < than->start_clock_ticks ||
+           (p->start_clock_ticks == than->start_clock_ticks && p->pid < than->pid);
+}
+
 static void watch_where_matching(struct agent_rules *rules, struct rule_spec *spec,
                                  struct process *process)
 {
-    if (spec->enabled && process_matches(spec->selector, process, rules->settings.host) &&
-        watch_begin(rules, spec, process) != SKEIN_OK)
+    if (!spec->enabled || !process_matches(spec->selector, process, rules->settings.host))
+        return;
+    struct watch_item *watch =
+        spec->per_service ? watch_of_service(rules, spec, process->service) : NULL;
+    if (watch != NULL && is_older(process, watch->process))
+        watch_lead(watch, process);
+    else if (watch == NULL && watch_begin(rules, spec, process) != SKEIN_OK)
         log_error("rules", "out of memory: a process is not checked", "rule", spec->name, NULL);
+}
+
+/* The process of a watch is gone: the oldest that is left of its service takes its place. */
+static void watch_without(struct watch_item *watch, const struct process *gone)
+{
+    struct process *oldest = NULL;
+    size_t at = 0;
+    for (struct process *p; (p = watch_next_process(watch, &at)) != NULL;)
+        if (p != gone && (oldest == NULL || is_older(p, oldest)))
+            oldest = p;
+    if (oldest != NULL)
+        watch_lead(watch, oldest);
+    else
+        watch_end(watch);
 }
 
 static struct rule_spec *same_spec(struct rule_spec **specs, size_t count,
@@ -156,6 +206,11 @@ int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON 
 
 void agent_rules_attached(struct agent_rules *rules, struct process *process)
 {
+    if (check_began((pid_t)process->pid)) {
+        log_info("rules", "begun by a check: no rule looks at it", "service", process->service,
+                 "pid", log_fmt("%u", process->pid), NULL);
+        return;
+    }
     struct process **more =
         realloc(rules->processes, (rules->process_count + 1) * sizeof(struct process *));
     if (more == NULL) {
@@ -175,7 +230,7 @@ void agent_rules_gone(struct agent_rules *rules, const struct process *process)
     for (watch = TAILQ_FIRST(&rules->watches); watch != NULL; watch = next) {
         next = TAILQ_NEXT(watch, link);
         if (watch->process == process)
-            watch_end(watch);
+            watch_without(watch, process);
     }
     for (size_t i = 0; i < rules->process_count; i++) {
         if (rules->processes[i] != process)
@@ -207,7 +262,10 @@ void agent_rules_reload(struct agent_rules *rules)
 {
     struct watch_item *watch;
     TAILQ_FOREACH(watch, &rules->watches, link)
-    watch_start(watch);
+    {
+        if (watch->run.now == NULL) /* what runs is waited for: it may be a hung one */
+            watch_start(watch);
+    }
 }
 
 bool agent_rules_crashed(struct agent_rules *rules, const struct process *process,

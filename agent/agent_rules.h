@@ -69,7 +69,7 @@ bool agent_rules_capture(struct agent_rules *rules, const struct capture_order *
 /* Everything is to be reported anew: the collector may have forgotten it. */
 void agent_rules_report(struct agent_rules *rules);
 
-/* After exec_allow has changed: checks are made again. */
+/* After exec_allow has changed: checks are made again, those under way when they are over. */
 void agent_rules_reload(struct agent_rules *rules);
 
 /* Labels of a process as selectors see them: service, host, pid, process, exe and its own. */

@@ -128,6 +128,8 @@ static void journal_fired(struct target *target, uint16_t kind)
     struct buf text = {0};
     struct fired_report fired = {.capture = target->capture,
                                  .process = target->process,
+                                 .with = target->with,
+                                 .with_count = target->with_count,
                                  .trigger = target->trigger,
                                  .rule = target->rule[0] != '\0' ? target->rule : NULL,
                                  .at_ns = target->at_ns,

@@ -20,6 +20,8 @@ struct target {
     struct capture_id capture;
     enum trigger_type trigger;
     char rule[128], reason[256];
+    struct process_uid *with; /* others of the same firing */
+    size_t with_count;
     uint64_t at_ns, pre_ms, post_ms, end_ns;
     uint64_t stream_ms; /* 0: a window */
     uint64_t groups;    /* 0: all */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Checks that run a program: no shell, a process group of its own, nothing inherited but /dev/null,
- * a small environment, an exact deadline. Any thread.
+ * a small environment with a mark, an exact deadline. Any thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +18,13 @@
 
 #include "checks.h"
 #include "clock.h"
+#include "proc_info.h"
 
-#define MS           UINT64_C(1000000)
-#define OUTPUT_MAX   (64u << 10) /* looked through for `expect`; more is read and dropped */
-#define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define MS            UINT64_C(1000000)
+#define OUTPUT_MAX    (64u << 10) /* looked through for `expect`; more is read and dropped */
+#define ANCESTORS_MAX 64          /* looked at */
+#define INTERRUPT_MS  500         /* for a program to end when it is asked to */
+#define PATH_DEFAULT  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static const char *search_path(void)
 {
@@ -44,6 +47,16 @@ char *check_program_path(const char *name)
         dir += *dir == ':';
     }
     return NULL;
+}
+
+bool check_began(pid_t pid)
+{
+    for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+        pid = proc_parent(pid);
+        if (pid == getpid())
+            return true;
+    }
+    return false;
 }
 
 struct child {
@@ -78,8 +91,8 @@ static int spawn_child(const struct check_spec *spec, struct child *child)
         return errno;
     char path[PATH_MAX];
     snprintf(path, sizeof path, "PATH=%s", search_path());
-    char home[] = "HOME=/", language[] = "LANG=C.UTF-8";
-    char *environment[] = {path, home, language, NULL};
+    char home[] = "HOME=/", language[] = "LANG=C.UTF-8", mark[] = CHECK_ENVIRONMENT "=1";
+    char *environment[] = {path, home, language, mark, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     posix_spawn_file_actions_init(&actions);
@@ -123,19 +136,19 @@ static bool read_output(struct child *child)
 enum wait_end { WAIT_EXITED, WAIT_DEADLINE, WAIT_CANCELLED };
 
 /* Until the program has ended: helpers that it leaves behind with its output are not waited for. */
-static enum wait_end wait_child(struct child *child, uint64_t deadline_ns, int cancel_fd)
+static enum wait_end wait_child(struct child *child, const struct check_until *until)
 {
     bool open = true;
     for (;;) {
         uint64_t now_ns = clock_monotonic_ns();
-        if (now_ns >= deadline_ns)
+        if (now_ns >= until->deadline_ns)
             return WAIT_DEADLINE;
-        uint64_t left = deadline_ns - now_ns;
+        uint64_t left = until->deadline_ns - now_ns;
         struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
                                 .tv_nsec = (long)(left % (1000 * MS))};
         struct pollfd fds[3] = {{.fd = child->pidfd, .events = POLLIN},
                                 {.fd = open ? child->output : -1, .events = POLLIN},
-                                {.fd = cancel_fd, .events = POLLIN}};
+                                {.fd = until->cancel_fd, .events = POLLIN}};
         if (ppoll(fds, 3, &wait, NULL) < 0 && errno != EINTR)
             return WAIT_CANCELLED;
         if (fds[2].revents != 0)
@@ -148,6 +161,16 @@ static enum wait_end wait_child(struct child *child, uint64_t deadline_ns, int c
             return WAIT_EXITED;
         }
     }
+}
+
+/* Asks first, as a person at a terminal would: psql and its like then take back what they have
+ * asked their server for. */
+static void interrupt(struct child *child)
+{
+    struct check_until until = {.deadline_ns = clock_monotonic_ns() + INTERRUPT_MS * MS,
+                                .cancel_fd = -1};
+    kill(-child->pid, SIGINT);
+    (void)wait_child(child, &until);
 }
 
 /* Ends the whole group while the child, a zombie at least, still holds its number. */
@@ -190,7 +213,7 @@ static void judge(const struct check_spec *spec, struct child *child, const sigi
     result->passed = true;
 }
 
-static void run_child(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+static void run_child(const struct check_spec *spec, const struct check_until *until,
                       struct child *child, const char *name, struct check_result *result)
 {
     int failed = spawn_child(spec, child);
@@ -200,8 +223,9 @@ static void run_child(const struct check_spec *spec, uint64_t deadline_ns, int c
         return;
     }
     siginfo_t info;
-    enum wait_end end =
-        child->pidfd >= 0 ? wait_child(child, deadline_ns, cancel_fd) : WAIT_CANCELLED;
+    enum wait_end end = child->pidfd >= 0 ? wait_child(child, until) : WAIT_CANCELLED;
+    if (end != WAIT_EXITED && child->pidfd >= 0)
+        interrupt(child);
     reap(child, &info);
     if (end == WAIT_EXITED)
         judge(spec, child, &info, name, result);
@@ -212,7 +236,7 @@ static void run_child(const struct check_spec *spec, uint64_t deadline_ns, int c
         snprintf(result->reason, sizeof result->reason, "check %s was cancelled", name);
 }
 
-void check_exec_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+void check_exec_run(const struct check_spec *spec, const struct check_until *until,
                     struct check_result *result)
 {
     char name[128];
@@ -233,6 +257,6 @@ void check_exec_run(const struct check_spec *spec, uint64_t deadline_ns, int can
         return;
     }
     *child = (struct child){.pid = -1, .pidfd = -1, .output = -1};
-    run_child(spec, deadline_ns, cancel_fd, child, name, result);
+    run_child(spec, until, child, name, result);
     free(child);
 }

@@ -36,16 +36,17 @@ static void fail_late(const struct check_spec *spec, struct check_result *result
 }
 
 /* 0 once fd is ready for `events`; ETIMEDOUT at the deadline; ECANCELED; another errno. */
-static int wait_ready(int fd, short events, uint64_t deadline_ns, int cancel_fd)
+static int wait_ready(int fd, short events, const struct check_until *until)
 {
     for (;;) {
         uint64_t now_ns = clock_monotonic_ns();
-        if (now_ns >= deadline_ns)
+        if (now_ns >= until->deadline_ns)
             return ETIMEDOUT;
-        uint64_t left = deadline_ns - now_ns;
+        uint64_t left = until->deadline_ns - now_ns;
         struct timespec wait = {.tv_sec = (time_t)(left / (1000 * MS)),
                                 .tv_nsec = (long)(left % (1000 * MS))};
-        struct pollfd fds[2] = {{.fd = fd, .events = events}, {.fd = cancel_fd, .events = POLLIN}};
+        struct pollfd fds[2] = {{.fd = fd, .events = events},
+                                {.fd = until->cancel_fd, .events = POLLIN}};
         int n = ppoll(fds, 2, &wait, NULL);
         if (n < 0 && errno != EINTR)
             return errno;
@@ -56,9 +57,9 @@ static int wait_ready(int fd, short events, uint64_t deadline_ns, int cancel_fd)
     }
 }
 
-static int wait_connected(int fd, uint64_t deadline_ns, int cancel_fd)
+static int wait_connected(int fd, const struct check_until *until)
 {
-    int error = wait_ready(fd, POLLOUT, deadline_ns, cancel_fd);
+    int error = wait_ready(fd, POLLOUT, until);
     socklen_t len = sizeof error;
     if (error == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
         error = errno;
@@ -66,14 +67,14 @@ static int wait_connected(int fd, uint64_t deadline_ns, int cancel_fd)
 }
 
 static int try_connect(int family, const struct sockaddr *address, socklen_t len,
-                       uint64_t deadline_ns, int cancel_fd)
+                       const struct check_until *until)
 {
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return errno;
     int error = connect(fd, address, len) == 0 ? 0 : errno;
     if (error == EINPROGRESS)
-        error = wait_connected(fd, deadline_ns, cancel_fd);
+        error = wait_connected(fd, until);
     else if (error == EAGAIN)
         error = ECONNREFUSED; /* a Unix listener whose queue is full */
     close(fd);
@@ -90,7 +91,7 @@ static void judge(const struct check_spec *spec, int error, struct check_result 
         fail(spec, result, strerror(error));
 }
 
-static void run_unix(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+static void run_unix(const struct check_spec *spec, const struct check_until *until,
                      struct check_result *result)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -100,9 +101,7 @@ static void run_unix(const struct check_spec *spec, uint64_t deadline_ns, int ca
         return;
     }
     memcpy(address.sun_path, spec->target, n + 1);
-    judge(spec,
-          try_connect(AF_UNIX, (struct sockaddr *)&address, sizeof address, deadline_ns, cancel_fd),
-          result);
+    judge(spec, try_connect(AF_UNIX, (struct sockaddr *)&address, sizeof address, until), result);
 }
 
 /* Splits "host:port" and "[v6]:port". */
@@ -191,7 +190,7 @@ static struct lookup *lookup_begin(const char *host, const char *port)
 
 /* 0 and a list to free; EAI_AGAIN at the deadline or when cancelled; another code of the
  * resolver's. */
-static int resolve(const char *host, const char *port, uint64_t deadline_ns, int cancel_fd,
+static int resolve(const char *host, const char *port, const struct check_until *until,
                    struct addrinfo **out)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
@@ -202,7 +201,7 @@ static int resolve(const char *host, const char *port, uint64_t deadline_ns, int
     struct lookup *lookup = lookup_begin(host, port);
     if (lookup == NULL)
         return EAI_MEMORY; /* also while too many lookups hang */
-    if (wait_ready(lookup->done_fd, POLLIN, deadline_ns, cancel_fd) != 0) {
+    if (wait_ready(lookup->done_fd, POLLIN, until) != 0) {
         lookup_unref(lookup);
         return EAI_AGAIN;
     }
@@ -215,7 +214,7 @@ static int resolve(const char *host, const char *port, uint64_t deadline_ns, int
     return failed;
 }
 
-static void run_tcp(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+static void run_tcp(const struct check_spec *spec, const struct check_until *until,
                     struct check_result *result)
 {
     char host[256], port[16];
@@ -224,8 +223,8 @@ static void run_tcp(const struct check_spec *spec, uint64_t deadline_ns, int can
         fail(spec, result, "the address must be host:port");
         return;
     }
-    int failed = resolve(host, port, deadline_ns, cancel_fd, &found);
-    if (failed == EAI_AGAIN && clock_monotonic_ns() >= deadline_ns) {
+    int failed = resolve(host, port, until, &found);
+    if (failed == EAI_AGAIN && clock_monotonic_ns() >= until->deadline_ns) {
         fail_late(spec, result);
         return;
     }
@@ -236,16 +235,16 @@ static void run_tcp(const struct check_spec *spec, uint64_t deadline_ns, int can
     int error = ECONNREFUSED;
     for (struct addrinfo *a = found;
          a != NULL && error != 0 && error != ETIMEDOUT && error != ECANCELED; a = a->ai_next)
-        error = try_connect(a->ai_family, a->ai_addr, a->ai_addrlen, deadline_ns, cancel_fd);
+        error = try_connect(a->ai_family, a->ai_addr, a->ai_addrlen, until);
     freeaddrinfo(found);
     judge(spec, error, result);
 }
 
-void check_net_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+void check_net_run(const struct check_spec *spec, const struct check_until *until,
                    struct check_result *result)
 {
     if (spec->kind == CHECK_UNIX)
-        run_unix(spec, deadline_ns, cancel_fd, result);
+        run_unix(spec, until, result);
     else
-        run_tcp(spec, deadline_ns, cancel_fd, result);
+        run_tcp(spec, until, result);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads of health checks; see checks.h. A check is referenced by its thread, by the loop's side
- * until check_stop, and by each result under way between the two.
+ * Threads of health checks; see checks.h. A check is referenced by its thread, which hands that
+ * reference over with the result, and by the loop's side until check_stop.
  */
 #include "checks.h"
 
@@ -19,6 +19,7 @@
 #include "http_client.h"
 
 #define MS          UINT64_C(1000000)
+#define AGAIN_MS    100          /* no memory to hand a result over */
 #define STACK_BYTES (256u << 10) /* libcurl and the resolver want more than the minimum */
 
 struct checks {
@@ -34,17 +35,14 @@ struct check {
     struct checks *checks;
     struct check_spec *spec;
     int cancel_fd;
-    uint32_t references; /* atomic */
+    int cancelled;              /* atomic */
+    uint32_t references;        /* atomic */
+    struct check_result result; /* the thread's until it has been posted */
     /* loop thread */
     bool stopped;
     check_fn *fn;
     void *context;
     struct check *next, **link;
-};
-
-struct outcome {
-    struct check *check;
-    struct check_result result;
 };
 
 void check_spec_free(struct check_spec **spec_p)
@@ -81,13 +79,16 @@ void check_name(const struct check_spec *spec, char *out, size_t out_bytes)
     out[used + 1] = '\0';
 }
 
-static void run_http(const struct check_spec *spec, uint64_t deadline_ns,
+static void run_http(const struct check_spec *spec, const struct check_until *until,
                      struct check_result *result)
 {
     uint64_t now_ns = clock_monotonic_ns();
-    uint64_t left_ms = deadline_ns > now_ns ? (deadline_ns - now_ns + MS - 1) / MS : 1;
-    struct http_request request = {
-        .url = spec->target, .timeout_ms = left_ms, .max_body_bytes = 1u << 20};
+    uint64_t left_ms =
+        until->deadline_ns > now_ns ? (until->deadline_ns - now_ns + MS - 1) / MS : 1;
+    struct http_request request = {.url = spec->target,
+                                   .timeout_ms = left_ms,
+                                   .max_body_bytes = 1u << 20,
+                                   .cancel = until->cancelled};
     struct http_response response;
     char name[128];
     check_name(spec, name, sizeof name);
@@ -107,16 +108,16 @@ static void run_http(const struct check_spec *spec, uint64_t deadline_ns,
     http_response_fini(&response);
 }
 
-void check_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+void check_run(const struct check_spec *spec, const struct check_until *until,
                struct check_result *result)
 {
     *result = (struct check_result){.passed = false};
     if (spec->kind == CHECK_EXEC)
-        check_exec_run(spec, deadline_ns, cancel_fd, result);
+        check_exec_run(spec, until, result);
     else if (spec->kind == CHECK_HTTP)
-        run_http(spec, deadline_ns, result);
+        run_http(spec, until, result);
     else
-        check_net_run(spec, deadline_ns, cancel_fd, result);
+        check_net_run(spec, until, result);
     result->at_ns = clock_realtime_ns();
 }
 
@@ -132,65 +133,33 @@ static void check_unref(struct check *check)
 
 static void deliver(void *context)
 {
-    struct outcome *outcome = context;
-    if (!outcome->check->stopped)
-        outcome->check->fn(outcome->check->context, &outcome->result);
-    check_unref(outcome->check);
-    free(outcome);
+    struct check *check = context;
+    if (!check->stopped)
+        check->fn(check->context, &check->result);
+    check_unref(check);
 }
 
-static void hand_over(struct check *check, const struct check_result *result)
+/* Whether the check has been cancelled, waiting for that at most so long. */
+static bool is_cancelled(const struct check *check, int wait_ms)
 {
-    struct outcome *outcome = malloc(sizeof *outcome);
-    if (outcome == NULL)
-        return; /* the next run reports again */
-    outcome->check = check;
-    outcome->result = *result;
-    __atomic_add_fetch(&check->references, 1, __ATOMIC_RELAXED);
-    if (loop_post(check->checks->loop, deliver, outcome) != SKEIN_OK) {
-        /* Never the last one: the thread that hands over has its own. */
-        __atomic_sub_fetch(&check->references, 1, __ATOMIC_RELAXED);
-        free(outcome);
-    }
-}
-
-/* True when cancelled. */
-static bool pause_until(int cancel_fd, uint64_t until_ns)
-{
-    for (;;) {
-        uint64_t now_ns = clock_monotonic_ns();
-        uint64_t wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-        struct timespec wait = {.tv_sec = (time_t)(wait_ns / (1000 * MS)),
-                                .tv_nsec = (long)(wait_ns % (1000 * MS))};
-        struct pollfd fd = {.fd = cancel_fd, .events = POLLIN};
-        int n = ppoll(&fd, 1, &wait, NULL);
-        if (n > 0)
-            return true;
-        if (n == 0)
-            return false;
-        if (errno != EINTR)
-            return true;
-    }
+    struct pollfd fd = {.fd = check->cancel_fd, .events = POLLIN};
+    return poll(&fd, 1, wait_ms) > 0;
 }
 
 static void *check_thread(void *context)
 {
     struct check *check = context;
     struct checks *checks = check->checks;
-    uint64_t due_ns = clock_monotonic_ns();
-    while (!pause_until(check->cancel_fd, due_ns)) {
-        struct check_result result;
-        check_run(check->spec, clock_monotonic_ns() + check->spec->timeout_ms * MS,
-                  check->cancel_fd, &result);
-        if (pause_until(check->cancel_fd, 0))
-            break;
-        hand_over(check, &result);
-        due_ns += check->spec->every_ms * MS;
-        uint64_t now_ns = clock_monotonic_ns();
-        if (due_ns < now_ns) /* runs that a slow one has missed are not made up for */
-            due_ns = now_ns;
-    }
-    check_unref(check);
+    const struct check_until until = {.deadline_ns = clock_monotonic_ns() +
+                                                     (check->spec->timeout_ms + CHECK_HOLD_MS) * MS,
+                                      .cancel_fd = check->cancel_fd,
+                                      .cancelled = &check->cancelled};
+    check_run(check->spec, &until, &check->result);
+    bool posted = false;
+    for (int wait_ms = 0; !posted && !is_cancelled(check, wait_ms); wait_ms = AGAIN_MS)
+        posted = loop_post(checks->loop, deliver, check) == SKEIN_OK;
+    if (!posted)
+        check_unref(check);
     pthread_mutex_lock(&checks->mutex);
     checks->running--;
     pthread_cond_broadcast(&checks->ended);
@@ -293,6 +262,7 @@ void check_stop(struct check **check_p)
     if (check == NULL)
         return;
     check->stopped = true;
+    __atomic_store_n(&check->cancelled, 1, __ATOMIC_RELAXED);
     *check->link = check->next;
     if (check->next != NULL)
         check->next->link = check->link;

@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Health checks: each runs in a thread of its own, at its own pace, so that a slow one delays
- * nobody. Owns the threads; results are handed to the loop thread. What a failing check means is
- * decided by agent_rules.c.
+ * Runs of health checks, each in a thread of its own, so that a slow one delays nobody. Owns the
+ * threads; the result is handed to the loop thread. When a check runs, and what its failure means,
+ * is decided by the rules (rule_health.c, rule_watch.c).
  */
 #ifndef CHECKS_H
 #define CHECKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "buf.h"
 #include "loop.h"
 #include "rule_spec.h"
 
-/* One check of one process, "{pid}" already replaced. A heartbeat needs no thread and is none of
- * these: see rule_health.c. */
+/* A run that has not answered in time has failed; it is given so much longer before it is ended, as
+ * what it began may go on in the service whatever becomes of the run: a second one would add to it.
+ */
+#define CHECK_HOLD_MS 60000
+
+/* Set for programs of checks and all that they start; the client library then records nothing, so
+ * that no check is ever a service. */
+#define CHECK_ENVIRONMENT "SKEIN_CHECK"
+
+/* One run, "{pid}" already replaced. A heartbeat needs no thread and is none of these: see
+ * rule_health.c. */
 struct check_spec {
     enum check_kind kind;
-    uint64_t every_ms, timeout_ms;
+    uint64_t timeout_ms;
     char **argv;   /* exec: NULL-terminated; argv[0] as the rule names it */
     char *program; /* exec: the path that is run; NULL: not allowed by checks.exec_allow */
     char *expect;  /* exec: text in the output, or NULL */
@@ -34,40 +44,54 @@ struct check_result {
     char reason[256]; /* a sentence where it failed or was not run */
 };
 
-/* One run, blocking, at most until `deadline_ns` (monotonic); returns early, failed, once cancel_fd
- * is readable (but http, which ends with its own time limit). Any thread. */
-void check_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+/* Until when a run may last, and what cancels it: a descriptor that becomes readable, and an atomic
+ * that becomes 1. */
+struct check_until {
+    uint64_t deadline_ns; /* monotonic */
+    int cancel_fd;        /* -1: none */
+    const int *cancelled; /* NULL: none */
+};
+
+/* One run, blocking; failed where it is cancelled. Any thread. */
+void check_run(const struct check_spec *spec, const struct check_until *until,
                struct check_result *result);
 
 /* The kinds, for check_run alone. */
-void check_exec_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+void check_exec_run(const struct check_spec *spec, const struct check_until *until,
                     struct check_result *result);
-void check_net_run(const struct check_spec *spec, uint64_t deadline_ns, int cancel_fd,
+void check_net_run(const struct check_spec *spec, const struct check_until *until,
                    struct check_result *result);
 
 /* What the check is called in sentences: `redis-cli ping`, GET http://..., tcp 127.0.0.1:80. */
 void check_name(const struct check_spec *spec, char *out, size_t out_bytes);
 
+/* Whether a check of this agent began the process: it descends from the agent, as nothing else
+ * does.
+ */
+bool check_began(pid_t pid);
+
 /* Resolves a program by $PATH as exec would: an absolute path to free, or NULL. */
 char *check_program_path(const char *name);
 
 struct checks;
-struct check; /* an instance: a thread */
+struct check; /* one run: a thread */
 
 int checks_new(struct loop *loop, uint32_t max_threads, struct checks **out);
 /* Stops all; waits for their threads at most wait_ms. Those that hang longer are left behind for
  * the end of the process; returns how many. */
 size_t checks_free(struct checks **checks, uint64_t wait_ms);
 
-/* Called on the loop thread after each run, until check_stop. */
+/* Called on the loop thread when the run is over, once, unless check_stop came before. */
 typedef void check_fn(void *context, const struct check_result *result);
 
-/* Takes spec over, also on failure. The first run is at once. SKEIN_OK; SKEIN_FULL (max_threads
- * run); SKEIN_NO_MEMORY. Loop thread. */
+/* Begins a run, which lasts CHECK_HOLD_MS longer than its timeout at most. Takes spec over, also
+ * on failure. SKEIN_OK with *out, which check_stop frees; SKEIN_FULL (max_threads run);
+ * SKEIN_NO_MEMORY. Loop thread. */
 int check_start(struct checks *checks, struct check_spec *spec, check_fn *fn, void *context,
                 struct check **out);
 
-/* No result arrives after this; the thread ends by itself. Loop thread. */
+/* No result arrives after this; a run that is not over is cancelled, and its thread ends by itself.
+ * Loop thread. */
 void check_stop(struct check **check);
 
 #endif

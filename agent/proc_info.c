@@ -78,6 +78,14 @@ static const char *stat_field(const char *fields, int number)
     return fields;
 }
 
+pid_t proc_parent(pid_t pid)
+{
+    char text[1024];
+    const char *fields = stat_fields(pid, text, sizeof(text));
+    const char *field = fields == NULL ? NULL : stat_field(fields, 4);
+    return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
+}
+
 int proc_start_ticks(pid_t pid, uint64_t *ticks)
 {
     char text[1024];

@@ -20,6 +20,9 @@ int text_file_read(const char *path, char *text, size_t bytes);
  */
 int proc_start_ticks(pid_t pid, uint64_t *ticks);
 
+/* Field 4: who began it, or who has taken it over since; 0: nobody that is seen here. */
+pid_t proc_parent(pid_t pid);
+
 /* The realtime instant of such a start time, ns. */
 uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Health rules: the looks at one process's health. Those of kind exec, http, tcp and unix come from
- * a check's thread; a heartbeat has come already or it has not, so a timer looks. Loop thread.
+ * Health rules: when a check runs and what its silence means. A check of kind exec, http, tcp or
+ * unix runs in a thread (checks.c); a heartbeat has come already or it has not, so a timer looks.
+ * Loop thread.
  */
 #include <stdio.h>
+#include <sys/random.h>
 
 #include "clock.h"
 #include "rule_program.h"
@@ -49,45 +51,206 @@ static void heartbeat_look(void *context)
 void health_heard(struct watch_item *watch)
 {
     const struct process *p = watch->process;
+    if (watch->spec->kind != CHECK_HEARTBEAT)
+        return;
     bool news =
         p->heartbeat.ok != (watch->health == HEALTH_PASSING) || watch->health == HEALTH_UNKNOWN;
     if (watch->timer != NULL && news && clock_monotonic_ns() >= watch->looked_ns + HEARD_MS * MS)
         heartbeat_look(watch);
 }
 
-static void check_done(void *context, const struct check_result *result)
+/* ---- checks ----
+ *
+ * A run that has not answered within the rule's timeout has failed, and goes on: what it has begun
+ * in the service may go on, too, and a second one beside it would make the outage worse. For as
+ * long as it does not answer, each `every_ms` is a failure more.
+ *
+ *   due        timeout     every       answers         due
+ *    |------------|----------|------------|-------------|
+ *    | run        fails      fails        | rest: as long as it took, at most 8 * every_ms
+ *
+ * Of a rule's runs on a host, one is under way at most; those whose time comes meanwhile wait, the
+ * longest waiting first. A rule that has failed as often as it wants looks less often: each time
+ * twice as long, up to 8 * every_ms.
+ */
+#define BACKOFF_MAX 3 /* doublings */
+#define FIRST_MAX_MS                                                                               \
+    1000 /* a rule that comes to many hosts at once does not look at once on all                   \
+          */
+
+static void run_due(void *context);
+
+static uint64_t random_below(uint64_t bound)
 {
-    watch_take(context, result);
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
+        number = clock_monotonic_ns();
+    return bound > 0 ? number % bound : 0;
 }
 
-static int check_begin(struct watch_item *watch)
+/* A tenth more or less. */
+static uint64_t jitter(uint64_t ms)
+{
+    return ms - ms / 10 + random_below(ms / 5 + 1);
+}
+
+static void run_at(struct watch_item *watch, uint64_t at_ns)
+{
+    struct loop *loop = watch->rules->settings.loop;
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t wait_ms = at_ns > now_ns ? (at_ns - now_ns + MS - 1) / MS : 0;
+    loop_timer_cancel(loop, &watch->timer);
+    watch->timer = loop_timer_add(loop, wait_ms > 0 ? wait_ms : 1, 0, run_due, watch);
+    if (watch->timer == NULL)
+        watch_hinder(watch, "not checked: the agent is out of memory");
+}
+
+/* Whether a run of the rule is under way; until when the rule rests where none is. */
+static bool rule_runs(const struct watch_item *watch, uint64_t *free_ns)
+{
+    const struct watch_item *other;
+    *free_ns = 0;
+    TAILQ_FOREACH(other, &watch->rules->watches, link)
+    {
+        if (other->spec != watch->spec)
+            continue;
+        if (other->run.now != NULL)
+            return true;
+        if (other->run.free_ns > *free_ns)
+            *free_ns = other->run.free_ns;
+    }
+    return false;
+}
+
+/* No run of the rule is under way any more: the one that waits longest is next. */
+static void rule_next(const struct watch_item *watch)
+{
+    struct watch_item *other, *first = NULL;
+    uint64_t free_ns;
+    if (rule_runs(watch, &free_ns))
+        return;
+    TAILQ_FOREACH(other, &watch->rules->watches, link)
+    {
+        if (other->spec == watch->spec && other->run.waits &&
+            (first == NULL || other->run.due_ns < first->run.due_ns))
+            first = other;
+    }
+    if (first != NULL)
+        run_at(first, free_ns);
+}
+
+static void run_late(void *context)
+{
+    struct watch_item *watch = context;
+    uint64_t took_ms = (clock_monotonic_ns() - watch->run.begun_ns) / MS;
+    struct check_result result = {.at_ns = clock_realtime_ns()};
+    if (!watch->run.late)
+        snprintf(result.reason, sizeof result.reason, "check %s did not answer within %llu ms",
+                 watch->run.name, (unsigned long long)watch->spec->timeout_ms);
+    else
+        snprintf(result.reason, sizeof result.reason, "check %s has not answered for %llu ms",
+                 watch->run.name, (unsigned long long)took_ms);
+    watch->run.late = true;
+    watch->run.late_timer = loop_timer_add(watch->rules->settings.loop, watch->spec->every_ms, 0,
+                                           run_late, watch); /* none: fewer failures are counted */
+    watch_take(watch, &result);
+}
+
+static void run_over(void *context, const struct check_result *result)
+{
+    struct watch_item *watch = context;
+    const struct rule_spec *spec = watch->spec;
+    uint64_t now_ns = clock_monotonic_ns(), took_ns = now_ns - watch->run.begun_ns;
+    uint64_t every_ns = spec->every_ms * MS, rest_ns = every_ns << BACKOFF_MAX;
+    struct check_result copy = *result; /* of what check_stop frees */
+    if (!watch->run.late && !copy.not_run && took_ns > spec->timeout_ms * MS)
+        run_late(watch);
+    check_stop(&watch->run.now);
+    loop_timer_cancel(watch->rules->settings.loop, &watch->run.late_timer);
+    if (!watch->run.late || copy.not_run)
+        watch_take(watch, &copy);
+    uint64_t over =
+        watch->failures_in_row >= spec->failures ? watch->failures_in_row - spec->failures + 1 : 0;
+    uint64_t pause_ns = every_ns << (over < BACKOFF_MAX ? over : BACKOFF_MAX);
+    watch->run.free_ns = now_ns + (took_ns < rest_ns ? took_ns : rest_ns);
+    uint64_t due_ns = watch->run.begun_ns + jitter(pause_ns / MS) * MS;
+    run_at(watch, due_ns > watch->run.free_ns ? due_ns : watch->run.free_ns);
+    rule_next(watch);
+}
+
+static int run_begin(struct watch_item *watch)
 {
     const struct agent_rules_settings *settings = &watch->rules->settings;
     struct check_spec *spec =
         rule_spec_check(watch->spec, watch->process->pid, settings->exec_allow);
-    return spec == NULL ? SKEIN_NO_MEMORY
-                        : check_start(settings->checks, spec, check_done, watch, &watch->check);
+    if (spec == NULL)
+        return SKEIN_NO_MEMORY;
+    check_name(spec, watch->run.name, sizeof watch->run.name);
+    int status = check_start(settings->checks, spec, run_over, watch, &watch->run.now);
+    if (status != SKEIN_OK)
+        return status;
+    watch->run.begun_ns = clock_monotonic_ns();
+    watch->run.late = false;
+    watch->run.late_timer =
+        loop_timer_add(settings->loop, watch->spec->timeout_ms, 0, run_late, watch);
+    return SKEIN_OK;
+}
+
+static void run_due(void *context)
+{
+    struct watch_item *watch = context;
+    uint64_t free_ns, now_ns = clock_monotonic_ns();
+    watch->timer = NULL; /* one-shot: gone with this call */
+    if (!watch->run.waits)
+        watch->run.due_ns = now_ns;
+    watch->run.waits = true;
+    if (rule_runs(watch, &free_ns))
+        return; /* rule_next comes back to it */
+    if (free_ns > now_ns) {
+        run_at(watch, free_ns);
+        return;
+    }
+    watch->run.waits = false;
+    int status = run_begin(watch);
+    if (status == SKEIN_OK)
+        return;
+    watch_hinder(watch, status == SKEIN_FULL
+                            ? "not checked: this agent runs checks.max checks already"
+                            : "not checked: the agent is out of memory");
+    run_at(watch, now_ns + jitter(watch->spec->every_ms) * MS);
+}
+
+/* ---- life ---- */
+
+/* A process of its own check is first looked at when it has lived for one `every_ms`: the server's
+ * side of another check's connection mostly has not. */
+static uint64_t first_ms(const struct rule_spec *spec)
+{
+    if (!spec->per_service)
+        return jitter(spec->every_ms);
+    return random_below(spec->every_ms < FIRST_MAX_MS ? spec->every_ms : FIRST_MAX_MS);
 }
 
 void health_start(struct watch_item *watch)
 {
-    int status = SKEIN_OK;
     health_stop(watch);
-    if (watch->spec->kind == CHECK_HEARTBEAT) {
-        watch->timer = loop_timer_add(watch->rules->settings.loop, watch->spec->every_ms, 1,
-                                      heartbeat_look, watch);
-        status = watch->timer == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
-    } else {
-        status = check_begin(watch);
+    if (watch->spec->kind != CHECK_HEARTBEAT) {
+        run_at(watch, clock_monotonic_ns() + first_ms(watch->spec) * MS);
+        return;
     }
-    if (status != SKEIN_OK)
-        watch_hinder(watch, status == SKEIN_FULL
-                                ? "not checked: this agent runs checks.max checks already"
-                                : "not checked: the agent is out of memory");
+    watch->timer = loop_timer_add(watch->rules->settings.loop, watch->spec->every_ms, 1,
+                                  heartbeat_look, watch);
+    if (watch->timer == NULL)
+        watch_hinder(watch, "not checked: the agent is out of memory");
 }
 
 void health_stop(struct watch_item *watch)
 {
-    check_stop(&watch->check);
+    bool ran = watch->run.now != NULL;
+    check_stop(&watch->run.now);
+    watch->run.waits = false;
+    loop_timer_cancel(watch->rules->settings.loop, &watch->run.late_timer);
     loop_timer_cancel(watch->rules->settings.loop, &watch->timer);
+    if (ran)
+        rule_next(watch);
 }

@@ -29,6 +29,8 @@ uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
     buf_printf(&text, "%s\n", spec != NULL ? spec->text : trigger_text(type));
     if (type == TRIGGER_CRASH)
         buf_printf(&text, "%s\n%s", process->service, process->exe);
+    else if (spec != NULL && spec->per_service)
+        buf_printf(&text, "%s", process->service);
     else
         buf_put(&text, process->uid.bytes, sizeof process->uid.bytes);
     uint64_t key = text.status == SKEIN_OK ? checksum64(text.data, text.len) : 1;

@@ -47,7 +47,6 @@ struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
     if (check == NULL)
         return NULL;
     check->kind = spec->kind;
-    check->every_ms = spec->every_ms;
     check->timeout_ms = spec->timeout_ms;
     check->http_status = spec->http_status;
     size_t count = 0;

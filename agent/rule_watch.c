@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * One rule on one process: what becomes of each look at its condition, its firing, its report. Loop
- * thread.
+ * One rule on one process, or on one service: what becomes of each look at its condition, its
+ * firing, its report. Loop thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ void watch_report(struct watch_item *watch)
     json_add_u64(root, "failures", watch->failures);
     cJSON_AddStringToObject(root, "last_error", watch->last_error);
     json_add_u64(root, "fired", watch->fired);
-    json_add_u64(root, "suppressed", watch->suppressed);
+    json_add_u64(root, "suppressed", watch->suppressed - watch->suppressed_before);
     struct buf text = {0};
     json_print(root, &text);
     cJSON_Delete(root);
@@ -103,6 +103,26 @@ enum trigger_type rule_trigger(const struct rule_spec *spec)
     return triggers[spec->when];
 }
 
+/* Begins the capture of all processes that the watch is about, as one: the first to be reported
+ * names the others. */
+static void capture_begin(struct watch_item *watch, struct capture_order *order)
+{
+    struct captures *captures = watch->rules->settings.captures;
+    size_t at = 0, count = 0;
+    order->with = calloc(watch->rules->process_count + 1, sizeof *order->with);
+    for (struct process *p; order->with != NULL && (p = watch_next_process(watch, &at)) != NULL;)
+        if (p != watch->process)
+            order->with[count++] = p;
+    order->with_count = count;
+    struct process **with = order->with;
+    (void)captures_begin(captures, order, watch->process);
+    order->with = NULL;
+    order->with_count = 0;
+    for (size_t i = 0; i < count; i++)
+        (void)captures_begin(captures, order, with[i]);
+    free(with);
+}
+
 void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
 {
     const struct rule_spec *spec = watch->spec;
@@ -125,7 +145,7 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
                                   .at_ns = at_ns,
                                   .pre_ms = spec->pre_ms,
                                   .post_ms = spec->post_ms};
-    (void)captures_begin(watch->rules->settings.captures, &order, watch->process);
+    capture_begin(watch, &order);
     /* Behind the first cut in the worker's queue, which must not wait for the disk: should the
      * agent die in between, its journal has the firing (rule_memory_recover). */
     rule_memory_save(watch->rules);
@@ -246,11 +266,25 @@ int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct proces
     return SKEIN_OK;
 }
 
-void watch_end(struct watch_item *watch)
+static void forget_report(const struct watch_item *watch)
 {
     char key[192];
     report_key(watch, key);
     uplink_forget(watch->rules->settings.uplink, key);
+}
+
+void watch_lead(struct watch_item *watch, struct process *process)
+{
+    forget_report(watch);
+    process_unref(&watch->process);
+    watch->process = process_ref(process);
+    watch->suppressed_before = watch->suppressed; /* the collector counts by process */
+    watch_report(watch);
+}
+
+void watch_end(struct watch_item *watch)
+{
+    forget_report(watch);
     TAILQ_REMOVE(&watch->rules->watches, watch, link);
     health_stop(watch);
     events_stop(watch);

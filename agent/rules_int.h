@@ -14,19 +14,30 @@
 
 enum health { HEALTH_UNKNOWN, HEALTH_PASSING, HEALTH_FAILING };
 
-/* One rule on one process. */
+/* One rule on one process, or (spec->per_service) on all processes of a service: `process` is then
+ * the oldest of them. */
 struct watch_item {
     TAILQ_ENTRY(watch_item) link;
     struct agent_rules *rules;
     struct rule_spec *spec;   /* of the rule's list entry, which outlives this */
     struct process *process;  /* a reference */
-    struct check *check;      /* NULL: a heartbeat, or no thread was to be had */
-    struct loop_timer *timer; /* of a heartbeat or a condition on the system */
+    struct loop_timer *timer; /* of a heartbeat, a condition on the system, or the next check */
     uint64_t looked_ns;       /* monotonic; at the heartbeat */
+    /* health, but heartbeats; monotonic times */
+    struct {
+        struct check *now;             /* the run that is under way, or NULL */
+        struct loop_timer *late_timer; /* while one is: when it has not answered in time, and on */
+        bool late;                     /* that has been told */
+        bool waits;                    /* its time has come, and another run of the rule is on */
+        uint64_t due_ns, begun_ns;
+        uint64_t free_ns; /* no run of the rule before this */
+        char name[128];   /* of what runs */
+    } run;
     enum health health;
     bool fired_now, passed_once; /* fired_now: no second time before it has passed */
     uint64_t since_ns, failures_in_row;
     uint64_t checks, failures, fired, suppressed;
+    uint64_t suppressed_before; /* told of another process of the service */
     uint64_t memory_key;
     struct system_state system;
     struct rule_scan *scan; /* of a condition on events */
@@ -63,6 +74,8 @@ enum trigger_type rule_trigger(const struct rule_spec *spec);
 int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct process *process);
 void watch_start(struct watch_item *watch); /* looks begin, anew where they had */
 void watch_end(struct watch_item *watch);
+/* From now on `process` is the oldest of the service. */
+void watch_lead(struct watch_item *watch, struct process *process);
 void watch_report(struct watch_item *watch);
 void watch_take(struct watch_item *watch, const struct check_result *result);
 /* Fires, unless it has lately. */
@@ -71,6 +84,10 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason);
 void watch_set_health(struct watch_item *watch, enum health health, uint64_t at_ns);
 /* What keeps it from being looked at: told, without a change of its health. */
 void watch_hinder(struct watch_item *watch, const char *why);
+
+/* agent_rules.c: the first process from rules->processes[*at] on that the watch is about, and *at
+ * behind it; NULL: no more. */
+struct process *watch_next_process(const struct watch_item *watch, size_t *at);
 
 /* rule_health.c: looks by a check's thread or, for heartbeats, by a timer. */
 void health_start(struct watch_item *watch); /* anew where it has been started */

@@ -94,6 +94,19 @@ static void read_heartbeat(struct json_reader *r, const cJSON *object, struct ru
         json_u64(r, object, "when.health.heartbeat", "silent_ms", JSON_OPTIONAL, 10000, 10, DAY_MS);
 }
 
+/* A heartbeat is a process's own word. */
+static void read_per(struct json_reader *r, const cJSON *health, struct rule_spec *spec)
+{
+    const char *process = "process", *service = "service";
+    const char *otherwise = spec->kind == CHECK_HEARTBEAT ? process : service;
+    const char *per = json_str(r, health, "when.health", "per", JSON_OPTIONAL, otherwise, 32);
+    spec->per_service = strcmp(per, service) == 0;
+    if (!spec->per_service && strcmp(per, process) != 0)
+        rule_spec_fail(r, "when.health.per: is none that this agent knows");
+    if (spec->per_service && spec->kind == CHECK_HEARTBEAT)
+        rule_spec_fail(r, "when.health.per: a heartbeat is a process's own");
+}
+
 static void read_health(struct json_reader *r, const cJSON *health, struct rule_spec *spec)
 {
     static const char path[] = "when.health";
@@ -121,6 +134,7 @@ static void read_health(struct json_reader *r, const cJSON *health, struct rule_
     }
     if (found != 1)
         rule_spec_fail(r, "when.health: must hold one of exec, http, tcp, unix, heartbeat");
+    read_per(r, health, spec);
 }
 
 static void read_when(struct json_reader *r, const cJSON *when, struct rule_spec *spec)

@@ -45,6 +45,7 @@ struct rule_spec {
     bool enabled;
     enum rule_when when;
     /* health */
+    bool per_service; /* one check for all processes of a service on the host, not one for each */
     uint64_t every_ms, timeout_ms, failures;
     enum check_kind kind;
     char **argv; /* exec */

@@ -140,6 +140,35 @@ static void keep_as(struct capture_engine *e, struct capture *c, const struct ca
     capture_set_expiry(c);
 }
 
+/* Whether the agent has begun the capture, so that it says who else is in it. */
+static bool began(struct capture *c, const struct fleet_agent *agent)
+{
+    const struct capture_target *t = capture_targets_at(c, agent->id);
+    while (t != NULL && !(t->own && capture_id_equal(&t->source, &c->id)))
+        t = t->next_of_agent;
+    return c->own && t != NULL;
+}
+
+/* All targets of a firing are there from its first word on, so that it is not complete before all
+ * are. One that cannot be taken comes with its own report. */
+static void join_with(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
+                      const struct control_fired *fired)
+{
+    struct process_uid uid;
+    const cJSON *id;
+    size_t count = 0;
+    cJSON_ArrayForEach(id, fired->with)
+    {
+        if (++count > CONTROL_WITH_MAX || !cJSON_IsString(id) ||
+            id_parse(id->valuestring, uid.bytes) != SKEIN_OK)
+            return;
+        const struct fleet_process *p = fleet_process_find(e->fleet, &uid);
+        if (p != NULL && p->agent == agent->id &&
+            capture_target_find(c, &uid, &fired->capture) == NULL)
+            (void)join(e, c, agent, &fired->capture, &uid);
+    }
+}
+
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
                      const struct control_fired *fired, const struct capture_keep *keep)
 {
@@ -151,14 +180,14 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     if (c == NULL)
         return SKEIN_AGAIN;
     struct capture_target *t = capture_target_find(c, &fired->process, &fired->capture);
-    if (!capture_id_equal(&c->id, &fired->capture)) {
-        if (t == NULL && (t = join(e, c, agent, &fired->capture, &fired->process)) == NULL)
-            return SKEIN_AGAIN;
+    bool merged = !capture_id_equal(&c->id, &fired->capture);
+    if (t == NULL && (merged || began(c, agent)) &&
+        (t = join(e, c, agent, &fired->capture, &fired->process)) == NULL)
+        return SKEIN_AGAIN;
+    if (merged || !waits_for_fired(c)) { /* merged, a repeat, or another of the firing */
         describe_fired(e, c, t, fired);
         return SKEIN_OK;
     }
-    if (!waits_for_fired(c))
-        return SKEIN_OK; /* a repeat */
     if (t == NULL || t->agent != agent->id)
         return SKEIN_DENIED; /* its target's agent has begun it, and nobody else */
     snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
@@ -168,6 +197,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     if (fired->at_ns != 0)
         c->at_ns = fired->at_ns;
     describe_fired(e, c, t, fired);
+    join_with(e, c, agent, fired);
     c->pre_ms = fired->pre_ms;
     c->post_ms = fired->post_ms;
     keep_as(e, c, keep);
@@ -305,7 +335,8 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     if (c == NULL)
         return SKEIN_AGAIN;
     struct capture_target *t = capture_target_find(c, &report->process, &report->capture);
-    bool joins = c->kind == CAPTURE_SAMPLE || !capture_id_equal(&c->id, &report->capture);
+    bool joins =
+        c->kind == CAPTURE_SAMPLE || !capture_id_equal(&c->id, &report->capture) || began(c, agent);
     if (t == NULL && joins && (t = join(e, c, agent, &report->capture, &report->process)) == NULL)
         return SKEIN_AGAIN;
     if (t == NULL || t->agent != agent->id)

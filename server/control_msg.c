@@ -219,6 +219,7 @@ static void fired_get(struct json_reader *r, const cJSON *json, struct control_f
 {
     id_get(r, json, "", "capture", out->capture.bytes);
     id_get(r, json, "", "process", out->process.bytes);
+    out->with = json_array(r, json, "", "with", JSON_OPTIONAL);
     out->trigger = json_str(r, json, "", "trigger", JSON_REQUIRED, "", 15);
     out->rule = json_str(r, json, "", "rule", JSON_OPTIONAL, "", 63);
     out->policy = json_str(r, json, "", "policy", JSON_OPTIONAL, "", 63);

@@ -47,9 +47,11 @@ struct control_processes {
     size_t count;
 };
 
+#define CONTROL_WITH_MAX 512
 struct control_fired {
     struct capture_id capture;
     struct process_uid process;
+    const cJSON *with; /* ids of others that the firing captures; NULL: none */
     const char *trigger, *rule, *policy, *reason; /* rule, policy: "" where none */
     uint32_t pid;                                 /* 0: the agent does not say who it is */
     const char *service, *labels, *exe;

@@ -149,10 +149,19 @@ static void check_heartbeat(struct json_reader *r, const cJSON *from, const char
     rule_copy_number(r, from, path, "silent_ms", 10000, 10, DAY_MS, to);
 }
 
+/* A heartbeat is a process's own word: there is none of a service. */
+static void check_per(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+{
+    static const char *const service_first[] = {"service", "process", NULL};
+    static const char *const process_only[] = {"process", NULL};
+    bool heartbeat = cJSON_GetObjectItemCaseSensitive(from, "heartbeat") != NULL;
+    copy_word(r, from, path, "per", JSON_OPTIONAL, heartbeat ? process_only : service_first, to);
+}
+
 static void check_health(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
-    static const char *const known[] = {"every_ms", "timeout_ms", "failures",  "exec", "http",
-                                        "tcp",      "unix",       "heartbeat", NULL};
+    static const char *const known[] = {"per",  "every_ms", "timeout_ms", "failures",  "exec",
+                                        "http", "tcp",      "unix",       "heartbeat", NULL};
     static const struct {
         const char *name, *path;
         check_fn *check;
@@ -163,6 +172,7 @@ static void check_health(struct json_reader *r, const cJSON *from, const char *p
                  {"heartbeat", "when.health.heartbeat", check_heartbeat}};
     unsigned found = 0;
     json_known(r, from, path, known);
+    check_per(r, from, path, to);
     rule_copy_number(r, from, path, "every_ms", 1000, 100, DAY_MS, to);
     rule_copy_number(r, from, path, "timeout_ms", 500, 10, HOUR_MS, to);
     rule_copy_number(r, from, path, "failures", 1, 1, 1000, to);

@@ -95,7 +95,9 @@ struct skein_options {
 /* Starts recording as soon as an agent can be reached, now or later; one helper thread ("skein")
  * looks after the connection. A second call is a no-op.
  * Returns SKEIN_OK; SKEIN_INVALID (a name too long or a malformed label); SKEIN_NO_MEMORY;
- * SKEIN_AGAIN (the helper thread could not be started). On failure the process runs untraced.
+ * SKEIN_AGAIN (the helper thread could not be started); SKEIN_REFUSED ($SKEIN_CHECK is set: an
+ * agent's health check runs this program, which must not become a service that is checked). On
+ * failure the process runs untraced.
  * Any thread; does not block; not signal-safe. */
 int skein_start(const struct skein_options *options);
 

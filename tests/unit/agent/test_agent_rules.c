@@ -3,10 +3,12 @@
  * What skein-agent captures by itself, as a process: failing checks, rules, crashes, requests of
  * the service.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -64,6 +66,15 @@ static void push_health_rule(unsigned post_ms)
     push_rule(check, post_ms);
 }
 
+static bool answers(void *context)
+{
+    const uint16_t *port = context;
+    int fd = tcp_connect(*port);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 static char *fired_capture(const char *const words[], char capture[ID_TEXT_BYTES])
 {
     char *text = fake_wait_report(fake, words), *at = strstr(text, "\"capture\":\"");
@@ -93,6 +104,68 @@ START_TEST(a_failing_check_is_captured_without_the_collector)
                           WORDS("\"kind\":\"rule\"", "\"health\":\"failing\"", "\"fired\":1")));
     fake_wait_stored(fake, 1);
     check_partition(0, 1);
+}
+END_TEST
+
+/* Processes that serve a connection of a forking service: now, the most at once, all so far. */
+static const uint32_t *start_forker(uint16_t port)
+{
+    char text[16], *path = path_join(folder, "counts");
+    snprintf(text, sizeof text, "%u", port);
+    subject =
+        spawn((const char *const[]){AGENT_FORKER, socket_path, "redis", text, folder, NULL}, NULL);
+    ck_assert(wait_until(answers, &port, 0));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    const uint32_t *counts = mmap(NULL, 3 * sizeof *counts, PROT_READ, MAP_SHARED, fd, 0);
+    ck_assert(counts != MAP_FAILED);
+    close(fd);
+    free(path);
+    return counts;
+}
+
+static bool is_zero(void *context)
+{
+    return __atomic_load_n((const uint32_t *)context, __ATOMIC_RELAXED) == 0;
+}
+
+/* A service that forks a process for each connection, and for two seconds answers nobody. */
+static void hang_a_forking_service(const char *per, const char *with)
+{
+    char text[1024], *lock = path_join(folder, "lock");
+    uint16_t port = free_port();
+    const uint32_t *counts = start_forker(port);
+    free(fake_wait_report(
+        fake, WORDS("\"kind\":\"processes\"", "\"service\":\"redis\"", "\"state\":\"live\"")));
+    ck_assert(wait_until(is_zero, (void *)(uintptr_t)counts, 0));
+    snprintf(
+        text, sizeof text,
+        "{\"command\":\"rules-1\",\"kind\":\"rules\",\"generation\":4,\"rules\":[{\"name\":\"alive\",\"selector\":\"\","
+        "\"when\":{\"health\":{\"per\":\"%s\",\"every_ms\":20,\"timeout_ms\":200,\"failures\":100,"
+        "\"http\":{\"url\":\"http://127.0.0.1:%u/\"}}},\"capture\":{\"pre_ms\":5000}}]}",
+        per, port);
+    ck_assert_uint_ne(fake_command(fake, text), 0);
+    free(fake_wait_report(fake, WORDS("\"kind\":\"rule\"", "\"health\":\"passing\"")));
+    file_write_text(lock, "");
+    char *fired = fake_wait_report(fake, WORDS("\"kind\":\"fired\"", "has not answered for", with));
+    free(fired);
+    ck_assert_uint_eq(__atomic_load_n(&counts[1], __ATOMIC_RELAXED), 1);
+    ck_assert_int_eq(unlink(lock), 0);
+    free(fake_wait_report(fake,
+                          WORDS("\"kind\":\"rule\"", "\"health\":\"passing\"", "\"fired\":1")));
+    ck_assert_uint_eq(__atomic_load_n(&counts[1], __ATOMIC_RELAXED), 1);
+    free(lock);
+}
+
+START_TEST(a_check_of_a_service_that_forks_and_hangs_is_one_connection)
+{
+    hang_a_forking_service("service", "\"with\":[\"");
+}
+END_TEST
+
+START_TEST(checks_of_each_process_of_it_are_one_connection_at_a_time)
+{
+    hang_a_forking_service("process", "\"rule\":\"alive\"");
 }
 END_TEST
 
@@ -359,6 +432,8 @@ int main(void)
     tcase_add_checked_fixture(tc, agent_setup, agent_teardown);
     tcase_set_timeout(tc, 110);
     tcase_add_test(tc, a_failing_check_is_captured_without_the_collector);
+    tcase_add_test(tc, a_check_of_a_service_that_forks_and_hangs_is_one_connection);
+    tcase_add_test(tc, checks_of_each_process_of_it_are_one_connection_at_a_time);
     tcase_add_test(tc, an_exec_check_that_is_too_slow_fails_and_one_that_is_not_allowed_is_not_run);
     tcase_add_test(tc, a_service_that_says_it_is_unwell_or_falls_silent_fires);
     tcase_add_test(tc, memory_over_a_limit_fires_once_also_over_a_restart);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -60,7 +61,9 @@ static struct check_spec *check_of(const char *health, uint64_t timeout_ms,
 static struct check_result run_for(struct check_spec *spec, uint64_t timeout_ms, int cancel_fd)
 {
     struct check_result result;
-    check_run(spec, clock_monotonic_ns() + timeout_ms * 1000000, cancel_fd, &result);
+    struct check_until until = {.deadline_ns = clock_monotonic_ns() + timeout_ms * 1000000,
+                                .cancel_fd = cancel_fd};
+    check_run(spec, &until, &result);
     check_spec_free(&spec);
     return result;
 }
@@ -249,6 +252,41 @@ START_TEST(unix_sockets_are_connected_to)
 }
 END_TEST
 
+/* psql and its like take back what they have asked for when they are interrupted. */
+START_TEST(a_slow_program_is_asked_to_end_before_it_is_killed)
+{
+    char *script = path_join(folder, "polite"), *told = path_join(folder, "told"), *text = NULL;
+    char line[512], health[512];
+    snprintf(line, sizeof line,
+             "#!/bin/sh\ntrap 'echo interrupted >%s; exit 1' INT\n"
+             "while :; do read -r x <%s/never; done\n",
+             told, folder);
+    file_write_text(script, line);
+    snprintf(line, sizeof line, "%s/never", folder);
+    ck_assert_int_eq(mkfifo(line, 0600), 0);
+    snprintf(health, sizeof health, "\"exec\":{\"command\":[\"sh\",\"%s\"]}", script);
+    FAILS(run_for(check_of(health, 1000, ALLOW("sh")), 1000, -1), "did not answer within 1000 ms");
+    size_t n;
+    text = file_read(told, &n);
+    ck_assert_ptr_nonnull(text);
+    free(text);
+    free(told);
+    free(script);
+}
+END_TEST
+
+START_TEST(what_a_check_starts_bears_its_mark)
+{
+    ck_assert(
+        run("\"exec\":{\"command\":[\"env\"],\"expect\":\"SKEIN_CHECK=1\"}", ALLOW("env")).passed);
+    ck_assert(!check_began(getpid()));
+    ck_assert(!check_began(1));
+    pid_t child = spawn((const char *const[]){"sleep", "1000", NULL}, NULL);
+    ck_assert(check_began(child)); /* of this process, as a check is of the agent */
+    spawn_stop(child, SIGKILL, 0);
+}
+END_TEST
+
 struct seen {
     struct loop *loop;
     unsigned results;
@@ -258,8 +296,8 @@ static void on_result(void *context, const struct check_result *result)
 {
     struct seen *seen = context;
     ck_assert(result->passed);
-    if (++seen->results == 3)
-        loop_stop(seen->loop);
+    seen->results++;
+    loop_stop(seen->loop);
 }
 
 static void stop_loop(void *context)
@@ -267,28 +305,26 @@ static void stop_loop(void *context)
     loop_stop(context);
 }
 
-START_TEST(a_check_runs_again_and_again_and_a_slow_one_delays_nobody)
+START_TEST(a_slow_run_delays_no_other_and_gives_its_place_back)
 {
     struct seen seen = {0}, never = {0};
     struct checks *checks;
     struct check *fast, *slow, *third;
+    static const char sleeps[] = "\"exec\":{\"command\":[\"sleep\",\"1000\"]}";
+    static const char passes[] = "\"exec\":{\"command\":[\"true\"]}";
     ck_assert_int_eq(loop_new(&seen.loop), SKEIN_OK);
     ck_assert_int_eq(checks_new(seen.loop, 2, &checks), SKEIN_OK);
-    ck_assert_int_eq(check_start(checks,
-                                 check_of("\"exec\":{\"command\":[\"sleep\",\"1000\"]}", 3000000,
-                                          ALLOW("sleep")),
-                                 on_result, &never, &slow),
-                     SKEIN_OK);
     ck_assert_int_eq(
-        check_start(checks, check_of("\"exec\":{\"command\":[\"true\"]}", 20000, ALLOW("true")),
-                    on_result, &seen, &fast),
+        check_start(checks, check_of(sleeps, 3000000, ALLOW("sleep")), on_result, &never, &slow),
         SKEIN_OK);
     ck_assert_int_eq(
-        check_start(checks, check_of("\"exec\":{\"command\":[\"true\"]}", 20000, ALLOW("true")),
-                    on_result, &seen, &third),
+        check_start(checks, check_of(passes, 20000, ALLOW("true")), on_result, &seen, &fast),
+        SKEIN_OK);
+    ck_assert_int_eq(
+        check_start(checks, check_of(passes, 20000, ALLOW("true")), on_result, &seen, &third),
         SKEIN_FULL);
     ck_assert_int_eq(loop_run(seen.loop), SKEIN_OK);
-    ck_assert_uint_ge(seen.results, 3);
+    ck_assert_uint_eq(seen.results, 1);
     ck_assert_uint_eq(never.results, 0);
     check_stop(&fast);
     ck_assert_uint_eq(checks_free(&checks, support_deadline_ms()), 0);
@@ -317,6 +353,10 @@ START_TEST(rules_that_are_wrong_are_refused_with_the_path)
          "one of"},
         {"{\"name\":\"x\",\"when\":{\"health\":{\"every_ms\":0,\"tcp\":{\"address\":\"a:1\"}}}}",
          "when.health.every_ms"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{\"per\":\"host\",\"tcp\":{\"address\":\"a:1\"}}}}",
+         "when.health.per"},
+        {"{\"name\":\"x\",\"when\":{\"health\":{\"per\":\"service\",\"heartbeat\":{}}}}",
+         "when.health.per"},
         {"{\"name\":\"x\",\"selector\":\"==\",\"when\":{\"health\":{\"tcp\":{\"address\":\"a:1\"}}}}",
          "selector"}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -349,7 +389,9 @@ int main(void)
     tcase_add_test(tc, tcp_passes_while_somebody_listens);
     tcase_add_test(tc, http_compares_the_status_and_keeps_the_time);
     tcase_add_test(tc, unix_sockets_are_connected_to);
-    tcase_add_test(tc, a_check_runs_again_and_again_and_a_slow_one_delays_nobody);
+    tcase_add_test(tc, a_slow_run_delays_no_other_and_gives_its_place_back);
+    tcase_add_test(tc, a_slow_program_is_asked_to_end_before_it_is_killed);
+    tcase_add_test(tc, what_a_check_starts_bears_its_mark);
     tcase_add_test(tc, rules_that_are_wrong_are_refused_with_the_path);
     suite_add_tcase(suite, tc);
     return suite_run(suite);

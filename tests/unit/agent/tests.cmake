@@ -17,15 +17,18 @@ skein_test(unit/agent/test_rule_condition.c LINK skein_agent_up skein_test_suppo
 skein_test(unit/agent/test_proc_load.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_checks.c LINK skein_agent_up skein_test_support LABELS tsan)
 # The agent as a process, with a service of its own.
-add_executable(agent_subject ${CMAKE_CURRENT_LIST_DIR}/agent_subject.c)
-target_link_libraries(agent_subject PRIVATE skein_flags skein_static)
+foreach(service agent_subject agent_forker)
+    add_executable(${service} ${CMAKE_CURRENT_LIST_DIR}/${service}.c)
+    target_link_libraries(${service} PRIVATE skein_flags skein_static)
+endforeach()
 add_library(skein_test_agent STATIC ${CMAKE_CURRENT_LIST_DIR}/agent_daemon.c)
 target_compile_options(skein_test_agent PRIVATE -Wno-format-nonliteral)
 target_include_directories(skein_test_agent PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_compile_definitions(skein_test_agent PUBLIC
-    SKEIN_AGENT="$<TARGET_FILE:skein-agent>" AGENT_SUBJECT="$<TARGET_FILE:agent_subject>")
+    SKEIN_AGENT="$<TARGET_FILE:skein-agent>" AGENT_SUBJECT="$<TARGET_FILE:agent_subject>"
+    AGENT_FORKER="$<TARGET_FILE:agent_forker>")
 target_link_libraries(skein_test_agent PRIVATE skein_flags PUBLIC skein_format skein_fake_collector)
-add_dependencies(skein_test_agent skein-agent agent_subject)
+add_dependencies(skein_test_agent skein-agent agent_subject agent_forker)
 skein_test(unit/agent/test_agent.c LINK skein_agent_up skein_test_agent)
 skein_test(unit/agent/test_agent_rules.c LINK skein_test_agent)
 

@@ -173,6 +173,17 @@ START_TEST(an_agent_of_the_first_version_is_sent_no_heartbeat)
 }
 END_TEST
 
+START_TEST(a_program_that_a_check_runs_records_nothing)
+{
+    struct skein_options options = {
+        .size = sizeof options, .service = "shop", .agent_socket = path};
+    setenv("SKEIN_CHECK", "1", 1);
+    ck_assert_int_eq(skein_start(&options), SKEIN_REFUSED);
+    unsetenv("SKEIN_CHECK");
+    start();
+}
+END_TEST
+
 START_TEST(attaches_when_an_agent_appears_later)
 {
     setup_path();
@@ -404,12 +415,13 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_of(
-        "attach_client", attaches_says_hello_and_goodbye,
-        a_heartbeat_reaches_the_agent_and_repetitions_are_held_back,
-        an_agent_of_the_first_version_is_sent_no_heartbeat, attaches_when_an_agent_appears_later,
-        a_ring_survives_its_agent, an_agent_that_wants_no_old_ring_gives_a_new_one,
-        a_fork_child_that_does_not_trace_stays_unknown, wrong_options_are_refused, NULL);
+    Suite *suite =
+        suite_of("attach_client", attaches_says_hello_and_goodbye,
+                 a_heartbeat_reaches_the_agent_and_repetitions_are_held_back,
+                 an_agent_of_the_first_version_is_sent_no_heartbeat,
+                 a_program_that_a_check_runs_records_nothing, attaches_when_an_agent_appears_later,
+                 a_ring_survives_its_agent, an_agent_that_wants_no_old_ring_gives_a_new_one,
+                 a_fork_child_that_does_not_trace_stays_unknown, wrong_options_are_refused, NULL);
     if (!SKEIN_UNDER_TSAN) { /* which starts no thread in a fork child, and makes vfork a fork */
         TCase *forks = tcase_create("forks");
         tcase_add_test(forks, a_fork_child_that_traces_registers_as_its_own_process);

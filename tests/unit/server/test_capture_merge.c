@@ -185,6 +185,60 @@ START_TEST(extended_capture_of_an_agent_is_sent_again_when_it_returns)
 }
 END_TEST
 
+/* A service's check has failed: all its processes are one firing. */
+START_TEST(firing_is_not_over_before_all_that_it_names_have_reported)
+{
+    struct fixture f;
+    char path[96], id[ID_TEXT_BYTES];
+    struct process_uid uid = process_of(2);
+    const char *text = "01a1000000000000000000000000abcd";
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    snprintf(path, sizeof path, "/api/v1/captures/%s", text);
+    cJSON *fired = wire_fired(&f.agent, text, 1, NULL, clock_realtime_ns());
+    cJSON *with = cJSON_AddArrayToObject(fired, "with");
+    id_text(uid.bytes, id);
+    cJSON_AddItemToArray(with, cJSON_CreateString(id));
+    cJSON_AddItemToArray(with, cJSON_CreateString("00000000000000000000000000000099"));
+    report(&f, fired);
+    ck_assert_int_eq(targets_of(&f, path), 2); /* none of a process that nobody knows */
+    report(&f, wire_target(&f.agent, text, 1, "nothing", 0, 0));
+    wait_for_text(&f, path, "status", "running");
+    /* One that was not named joins all the same: it is of the agent that has begun the capture. */
+    report(&f, wire_fired(&f.agent, text, 3, NULL, clock_realtime_ns()));
+    report(&f, wire_fired(&f.agent, text, 2, NULL, clock_realtime_ns()));
+    ck_assert_int_eq(targets_of(&f, path), 3);
+    report(&f, wire_target(&f.agent, text, 2, "nothing", 0, 0));
+    wait_for_text(&f, path, "status", "running");
+    report(&f, wire_target(&f.agent, text, 3, "nothing", 0, 0));
+    wait_for_text(&f, path, "status", "incomplete");
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(nobody_joins_a_capture_that_another_agent_has_begun)
+{
+    struct fixture f;
+    struct wire_agent other;
+    char error[256], path[96];
+    const char *text = "01a1000000000000000000000000abcd";
+    fixture_start(&f);
+    wire_agent_open(&other, 8, "host-b", f.control_port, f.data_port);
+    cJSON_Delete(wire_agent_hello(&other));
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    wire_agent_processes(&other, 50, 1, "shop");
+    snprintf(path, sizeof path, "/api/v1/captures/%s", text);
+    report(&f, wire_fired(&f.agent, text, 1, NULL, clock_realtime_ns()));
+    (void)wire_agent_report(&other, wire_fired(&other, text, 50, NULL, clock_realtime_ns()), error,
+                            sizeof error);
+    ck_assert(!wire_agent_report(&other, wire_target(&other, text, 50, "nothing", 0, 0), error,
+                                 sizeof error));
+    ck_assert_int_eq(targets_of(&f, path), 1);
+    wire_agent_close(&other);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(ended_capture_runs_again_when_it_is_extended)
 {
     struct fixture f;
@@ -302,6 +356,8 @@ int main(void)
                               extending_sends_the_same_window_to_those_that_are_new,
                               extending_to_the_same_hosts_leaves_others_out,
                               extended_capture_of_an_agent_is_sent_again_when_it_returns,
+                              firing_is_not_over_before_all_that_it_names_have_reported,
+                              nobody_joins_a_capture_that_another_agent_has_begun,
                               ended_capture_runs_again_when_it_is_extended,
                               merged_capture_takes_what_comes_under_the_old_id,
                               merging_a_known_capture_moves_its_targets_and_deleting_deletes_both,

@@ -36,13 +36,14 @@ START_TEST(rule_is_completed_with_defaults)
     ck_assert_msg(rule != NULL, "%s", error);
     json_print(rule, &text);
     buf_put_u8(&text, 0);
-    ck_assert_str_eq((char *)text.data,
-                     "{\"name\":\"r\",\"description\":\"\",\"selector\":\"a=b\",\"enabled\":true,"
-                     "\"when\":{\"health\":{\"every_ms\":1000,\"timeout_ms\":500,\"failures\":1,"
-                     "\"exec\":{\"command\":[\"true\"]}}},"
-                     "\"capture\":{\"pre_ms\":10000,\"post_ms\":0,\"same_host\":false,"
-                     "\"deadline_ms\":30000},"
-                     "\"limits\":{\"cooldown_ms\":60000}}");
+    ck_assert_str_eq(
+        (char *)text.data,
+        "{\"name\":\"r\",\"description\":\"\",\"selector\":\"a=b\",\"enabled\":true,"
+        "\"when\":{\"health\":{\"per\":\"service\",\"every_ms\":1000,\"timeout_ms\":500,\"failures\":1,"
+        "\"exec\":{\"command\":[\"true\"]}}},"
+        "\"capture\":{\"pre_ms\":10000,\"post_ms\":0,\"same_host\":false,"
+        "\"deadline_ms\":30000},"
+        "\"limits\":{\"cooldown_ms\":60000}}");
     buf_fini(&text);
     cJSON_Delete(rule);
 }
@@ -113,9 +114,10 @@ static void expect_when(const char *when, const char *full)
 
 START_TEST(each_condition_is_completed)
 {
-    expect_when("{\"health\":{\"heartbeat\":{}}}",
-                "{\"health\":{\"every_ms\":1000,\"timeout_ms\":500,\"failures\":1,"
-                "\"heartbeat\":{\"silent_ms\":10000}}}");
+    expect_when(
+        "{\"health\":{\"heartbeat\":{}}}",
+        "{\"health\":{\"per\":\"process\",\"every_ms\":1000,\"timeout_ms\":500,\"failures\":1,"
+        "\"heartbeat\":{\"silent_ms\":10000}}}");
     expect_when("{\"latency\":{\"region\":\"pay\",\"over_us\":5000}}",
                 "{\"latency\":{\"region\":\"pay\",\"over_us\":5000,\"count\":1,"
                 "\"window_ms\":60000}}");
@@ -165,7 +167,9 @@ START_TEST(wrong_condition_is_named_by_its_path)
         {"{\"memory\":{\"above_percent\":101}}", "when.memory.above_percent"},
         {"{\"pressure\":{\"above_percent\":5}}", "when.pressure.resource"},
         {"{\"pressure\":{\"resource\":\"io\",\"above_percent\":0}}", "when.pressure.above_percent"},
-        {"{\"health\":{\"heartbeat\":{\"silent_ms\":1}}}", "when.health.heartbeat.silent_ms"}};
+        {"{\"health\":{\"heartbeat\":{\"silent_ms\":1}}}", "when.health.heartbeat.silent_ms"},
+        {"{\"health\":{\"per\":\"service\",\"heartbeat\":{}}}", "when.health.per"},
+        {"{\"health\":{\"per\":\"host\",\"tcp\":{\"address\":\"a:1\"}}}", "when.health.per"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char json[512];
         snprintf(json, sizeof json, "{\"selector\":\"\",\"when\":%s}", wrong[i][0]);
