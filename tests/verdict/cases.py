@@ -7,7 +7,7 @@ import os
 import signal
 import time
 
-from world import Failed, wait_for
+from world import Failed, settled, wait_for
 
 KIB, MIB = 1 << 10, 1 << 20
 ONESHOT = 1  # enum skein_mode
@@ -425,23 +425,16 @@ def damaged_on_disk(m):
                       for f in files if f.endswith(".seg"))
     if status != 200 or not segments:
         raise Failed("no segments in " + folder)
-    hit = m.rng.choice([0.3, 0.5, 0.7])
-    with open(segments[0], "r+b") as f:
-        # somewhere inside of the first partition's bytes
+    with open(segments[0], "rb") as f:
         whole = f.read()
-        start = whole.find(b"skein\r\n\x1a")
-        length = int.from_bytes(whole[start + 16:start + 24], "little")
-        place = start + int(length * hit)
-        f.seek(place)
-        f.write(bytes([whole[place] ^ 0x5A]))
+    start = whole.find(b"skein\r\n\x1a")
+    length = int.from_bytes(whole[start + 16:start + 24], "little")
+    flip(segments[0], (start + length * m.rng.choice([0.3, 0.5, 0.7])) / len(whole))
     status, again = w.trace(capture)
-    now = w.get("/captures/" + capture)
     m.expect("damage", status != 200 or len(again) < len(trace),
              "damaged bytes were served with %d" % status)
-    wait_for("a verdict that knows", lambda: not w.get("/captures/" + capture)["verdict"]["complete"]
-             or None, 3) if now["verdict"]["complete"] else None
-    m.expect("damage is told", not w.get("/captures/" + capture)["verdict"]["complete"],
-             "the verdict stays complete")
+    c = settled(w, capture, w.get("/captures/" + capture))
+    m.expect("damage is told", not c["verdict"]["complete"], "the verdict stays complete")
 
 
 # ---- clocks ----
@@ -484,3 +477,170 @@ def host_is_off(m):
     s.say("hum 3 100")
     time.sleep(1.5)
     shots(m, w, [s], 3, 1200)
+
+
+# ---- what the agent had, and could not keep or send ----
+
+@case(1)
+def agent_never_comes_back(m):
+    """Listed, or not even that, and then its host is gone."""
+    w = m.world()
+    s = w.subject(attach=(4 * MIB, 0))
+    s.say("noisy")
+    s.say("burst 3 50000")
+    capture = w.capture(pre_ms=5000, deadline_ms=2000)
+    time.sleep(m.rng.uniform(0, 0.15))
+    w.agent.kill()
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def damaged_in_the_spool(m):
+    """The agent's disk changes a byte of what waits for the collector."""
+    w = m.world(agent={"capture": {"partition_bytes": 64 * KIB}})
+    s = w.subject(attach=(4 * MIB, 0))
+    s.say("noisy")
+    s.say("burst 2 40000")
+    capture = w.capture(pre_ms=5000, post_ms=200, deadline_ms=6000)
+    time.sleep(0.05)
+    w.collector.kill()
+    folder = w.path("agent")
+    wait_for("partitions in the spool", lambda: len(spooled(folder)) > 2)
+    w.agent.kill()
+    files = spooled(folder)
+    for path in m.rng.sample(files, min(2, len(files))):
+        flip(path, 0.6)
+    w.start_collector()
+    w.start_agent()
+    w.final(capture)
+    w.wait_drained()
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def disk_of_the_agent_is_full(m):
+    with m.small_disk() as disk:
+        if disk is None:
+            m.skip("no right to mount a small disk")
+            return
+        w = m.world(agent={"state_dir": disk, "capture": {"partition_bytes": 64 * KIB}})
+        s = w.subject(attach=(8 * MIB, 0))
+        s.say("noisy")
+        s.say("burst 4 %d" % m.rng.randrange(60000, 110000))
+        os.kill(w.collector.process.pid, signal.SIGSTOP)
+        time.sleep(0.2)
+        os.kill(w.collector.process.pid, signal.SIGCONT)
+        capture = w.capture(pre_ms=20000, deadline_ms=6000)
+        w.final(capture)
+        w.wait_drained()
+        m.judge(w, capture, [s])
+
+
+@case(1)
+def disk_of_the_collector_is_full(m):
+    with m.small_disk(40) as disk:
+        if disk is None:
+            m.skip("no right to mount a small disk")
+            return
+        w = m.world(collector={"data_dir": disk, "store": {"min_free_bytes": 2 * MIB, "segment_bytes": MIB}})
+        s = w.subject(attach=(8 * MIB, 0))
+        s.say("noisy")
+        s.say("burst 4 %d" % m.rng.randrange(60000, 110000))
+        capture = w.capture(pre_ms=20000, deadline_ms=3000)
+        fill(os.path.join(disk, "ballast"), m.rng.choice([0, MIB]))
+        w.final(capture)
+        m.judge(w, capture, [s])
+        os.unlink(os.path.join(disk, "ballast"))
+        w.wait_drained()
+        m.judge(w, capture, [s])
+
+
+@case(1)
+def stream_while_things_die(m):
+    w = m.world()
+    s = w.subject(attach=(256 * KIB, 0))
+    s.say("hum 4 400")
+    capture = w.capture(kind="stream", max_ms=6000, deadline_ms=4000)
+    time.sleep(m.rng.uniform(0.5, 2))
+    victim = m.rng.choice(["agent", "collector", "none"])
+    if victim == "agent":
+        w.agent.kill()
+        w.start_agent()
+    elif victim == "collector":
+        w.collector.kill()
+        time.sleep(m.rng.uniform(0, 1))
+        w.start_collector()
+    time.sleep(1)
+    w.request("POST", "/api/v1/captures/%s:stop" % capture, {})
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def agent_stands_still(m):
+    """The agent is stopped for a while (a host that swaps) while the ring runs over the window."""
+    w = m.world()
+    s = w.subject(attach=(128 * KIB, 0))
+    s.say("hum 3 %d" % m.rng.randrange(500, 3000))
+    time.sleep(0.5)
+    os.kill(w.agent.process.pid, signal.SIGSTOP)
+    capture = w.capture(pre_ms=400, post_ms=m.rng.choice([0, 500]), deadline_ms=9000)
+    time.sleep(m.rng.uniform(0.5, 4))
+    os.kill(w.agent.process.pid, signal.SIGCONT)
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def window_in_the_past_and_future(m):
+    """Absolute windows: one that is over, and one that begins before the program and ends later."""
+    w = m.world()
+    began = time.time()
+    time.sleep(0.5)
+    s = w.subject()
+    s.say("hum 3 150")
+    time.sleep(1.5)
+    now = time.time()
+    m.judge(w, w.capture(**{"from": rfc3339(now - 1.0), "to": rfc3339(now - 0.3)}), [s])
+    m.judge(w, w.capture(**{"from": rfc3339(began), "to": rfc3339(now + 0.5)}), [s])
+
+
+# ---- helpers of the cases ----
+
+def rfc3339(seconds):
+    whole = int(seconds)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + ".%03dZ" % ((seconds - whole) * 1000)
+
+
+def spooled(folder):
+    """Files that hold partitions."""
+    found = []
+    for d, _, files in os.walk(folder):
+        for name in files:
+            path = os.path.join(d, name)
+            try:
+                with open(path, "rb") as f:
+                    if b"skein\r\n\x1a" in f.read(4096):
+                        found.append(path)
+            except FileNotFoundError:
+                pass
+    return sorted(found)
+
+
+def flip(path, place):
+    with open(path, "r+b") as f:
+        whole = f.read()
+        at = int(len(whole) * place)
+        f.seek(at)
+        f.write(bytes([whole[at] ^ 0x5A]))
+
+
+def fill(path, leave):
+    """Takes all room of the disk but `leave` bytes."""
+    room = os.statvfs(os.path.dirname(path))
+    left = room.f_bavail * room.f_frsize - leave
+    with open(path, "wb") as f:
+        try:
+            while left > 0:
+                left -= f.write(b"\0" * min(left, 1 << 16))
+            f.flush()
+        except OSError:
+            pass

@@ -11,15 +11,18 @@ the programs keep themselves. Prints the seed, a line for each capture, and ends
 """
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import random
+import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
 from cases import CASES
 from judge import judge
-from world import Failed, World
+from world import Failed, World, settled
 
 SHORT = {"steady", "ring_wraps", "ended_threads", "more_threads_than_chunks", "oneshot",
          "full_before_the_window", "ended_before_the_capture", "attached_late", "idle_neighbour"}
@@ -32,11 +35,42 @@ class Matrix:
         self.name, self.seed = name, seed
         self.rng = random.Random("%s/%s" % (seed, name))
         self.worlds, self.lines, self.judged, self.failed = [], [], 0, 0
+        self.broken = False
 
     def world(self, start=True, **options):
         w = World(**options)
         self.worlds.append(w)
         return w.start() if start else w
+
+    @contextlib.contextmanager
+    def small_disk(self, mebibytes=2):
+        """A folder on a disk of its own; None where we may not mount one."""
+        folder = tempfile.mkdtemp(prefix="skein-disk-")
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dm" % mebibytes, "tmpfs", folder],
+                                 capture_output=True, check=False).returncode == 0
+        try:
+            yield folder if mounted else None
+        except BaseException:
+            self.broken = True
+            raise
+        finally:
+            if mounted:
+                self.end()
+                subprocess.run(["umount", folder], check=False)
+            os.rmdir(folder)
+
+    def end(self):
+        """Ends the worlds; what did not end well counts as failed."""
+        worlds, self.worlds = self.worlds, []
+        keep = self.broken or self.failed > 0
+        for w in worlds:
+            if keep:
+                self.lines.append("      daemons' logs are in %s" % w.folder)
+            try:
+                for problem in w.end(keep=keep):
+                    self.line(False, problem)
+            except Exception:  # pylint: disable=broad-except # told, and counted as failed
+                self.line(False, traceback.format_exc())
 
     def line(self, good, text):
         self.judged += 1
@@ -68,29 +102,9 @@ class Matrix:
             self.line(False, "could not be carried out: %s" % failed)
         except Exception:  # pylint: disable=broad-except # told, and counted as failed
             self.line(False, traceback.format_exc())
-        bad = self.failed > 0
-        for w in self.worlds:
-            if bad:
-                self.lines.append("      daemons' logs are in %s" % w.folder)
-            try:
-                for problem in w.end(keep=bad):
-                    self.line(False, problem)
-            except Exception:  # pylint: disable=broad-except
-                self.line(False, traceback.format_exc())
+        self.end()
         self.lines.append("      %s: %.1f s" % (self.name, time.monotonic() - started))
         return self
-
-
-def settled(w, capture, c):
-    """What arrives late changes a verdict: the capture once it has stood still for half a second."""
-    end = time.monotonic() + 10
-    still = time.monotonic()
-    while time.monotonic() < end and time.monotonic() - still < 0.5:
-        time.sleep(0.1)
-        now = w.get("/captures/" + capture)
-        if now["ledger"] != c["ledger"] or now["verdict"] != c["verdict"]:
-            c, still = now, time.monotonic()
-    return c
 
 
 def plan(options):

@@ -255,8 +255,8 @@ static void scribble(void)
         fclose(maps);
     if (!ring)
         _exit(97);
-    for (size_t at = bytes / 4; at < bytes; at += 4096)
-        memset(ring + at + 200, 0xff, 64);
+    for (size_t at = bytes / 16; at + 64 < bytes; at += 1000)
+        memset(ring + at, 0xff, 64);
 }
 
 static void again(void)

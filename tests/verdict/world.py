@@ -80,6 +80,18 @@ class Daemon:
                 raise Failed("a daemon did not end: see " + self.log) from None
 
 
+def settled(w, capture, c):
+    """What arrives late changes a verdict: the capture once it has stood still for half a second."""
+    end = time.monotonic() + 10
+    still = time.monotonic()
+    while time.monotonic() < end and time.monotonic() - still < 0.5:
+        time.sleep(0.1)
+        now = w.get("/captures/" + capture)
+        if now["ledger"] != c["ledger"] or now["verdict"] != c["verdict"]:
+            c, still = now, time.monotonic()
+    return c
+
+
 class World:
     """One folder with a collector and an agent. `steps` preloads a clock that steps into both."""
 
