@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "check_place.h"
 #include "checks.h"
 #include "clock.h"
 
@@ -94,14 +95,18 @@ static void judge(const struct check_spec *spec, int error, struct check_result 
 static void run_unix(const struct check_spec *spec, const struct check_until *until,
                      struct check_result *result)
 {
+    /* By the descriptor: the path is the service's, and may be long. */
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t n = strlen(spec->target);
-    if (n >= sizeof address.sun_path) {
-        fail(spec, result, "the path is too long for a Unix socket");
+    int fd = check_place_socket(spec, result);
+    if (result->not_run)
         return;
-    }
-    memcpy(address.sun_path, spec->target, n + 1);
-    judge(spec, try_connect(AF_UNIX, (struct sockaddr *)&address, sizeof address, until), result);
+    int error = fd < 0 ? errno : 0;
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", fd);
+    if (error == 0)
+        error = try_connect(AF_UNIX, (struct sockaddr *)&address, sizeof address, until);
+    if (fd >= 0)
+        close(fd);
+    judge(spec, error, result);
 }
 
 /* Splits "host:port" and "[v6]:port". */

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "check_place.h"
 #include "clock.h"
 #include "http_client.h"
 
@@ -108,16 +109,20 @@ static void run_http(const struct check_spec *spec, const struct check_until *un
     http_response_fini(&response);
 }
 
-void check_run(const struct check_spec *spec, const struct check_until *until,
+void check_run(struct check_spec *spec, const struct check_until *until,
                struct check_result *result)
 {
     *result = (struct check_result){.passed = false};
-    if (spec->kind == CHECK_EXEC)
-        check_exec_run(spec, until, result);
-    else if (spec->kind == CHECK_HTTP)
-        run_http(spec, until, result);
-    else
-        check_net_run(spec, until, result);
+    int back = -1;
+    if (check_place_fill(spec, result)) {
+        if (spec->kind == CHECK_EXEC)
+            check_exec_run(spec, until, result);
+        else if (spec->kind == CHECK_UNIX)
+            check_net_run(spec, until, result);
+        else if (check_place_enter(spec, &back, result))
+            (spec->kind == CHECK_HTTP ? run_http : check_net_run)(spec, until, result);
+    }
+    check_place_leave(&back);
     result->at_ns = clock_realtime_ns();
 }
 

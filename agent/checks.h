@@ -24,10 +24,12 @@
  * that no check is ever a service. */
 #define CHECK_ENVIRONMENT "SKEIN_CHECK"
 
-/* One run, "{pid}" already replaced. A heartbeat needs no thread and is none of these: see
- * rule_health.c. */
+/* One run, "{pid}" already replaced ("{ip}" is by check_run). A heartbeat needs no thread and is
+ * none of these: see rule_health.c. */
 struct check_spec {
     enum check_kind kind;
+    uint32_t pid;   /* of the service; 0: of none */
+    bool from_here; /* not from the service's network: its address is in the text */
     uint64_t timeout_ms;
     char **argv;   /* exec: NULL-terminated; argv[0] as the rule names it */
     char *program; /* exec: the path that is run; NULL: not allowed by checks.exec_allow */
@@ -52,8 +54,9 @@ struct check_until {
     const int *cancelled; /* NULL: none */
 };
 
-/* One run, blocking; failed where it is cancelled. Any thread. */
-void check_run(const struct check_spec *spec, const struct check_until *until,
+/* One run, blocking; failed where it is cancelled. Connects from where the service is
+ * (check_place.h). Any thread. */
+void check_run(struct check_spec *spec, const struct check_until *until,
                struct check_result *result);
 
 /* The kinds, for check_run alone. */

@@ -4,27 +4,11 @@
  */
 #include "rule_program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy with every "{pid}" replaced; NULL when out of memory. */
-static char *with_pid(const char *text, uint32_t pid)
-{
-    struct buf out = {0};
-    for (const char *pos = text; *pos != '\0';) {
-        if (strncmp(pos, "{pid}", 5) == 0) {
-            buf_printf(&out, "%u", pid);
-            pos += 5;
-        } else {
-            buf_put_u8(&out, (uint8_t)*pos++);
-        }
-    }
-    buf_put_u8(&out, 0);
-    if (out.status == SKEIN_OK)
-        return (char *)out.data;
-    buf_fini(&out);
-    return NULL;
-}
+#include "check_place.h"
 
 char *rule_program_allowed(const char *program, const struct config_strs *allow)
 {
@@ -46,7 +30,10 @@ struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
     struct check_spec *check = calloc(1, sizeof *check);
     if (check == NULL)
         return NULL;
+    char number[16];
+    snprintf(number, sizeof number, "%u", pid);
     check->kind = spec->kind;
+    check->pid = pid;
     check->timeout_ms = spec->timeout_ms;
     check->http_status = spec->http_status;
     size_t count = 0;
@@ -55,9 +42,9 @@ struct check_spec *rule_spec_check(const struct rule_spec *spec, uint32_t pid,
     check->argv = calloc(count + 1, sizeof *check->argv);
     bool copied = check->argv != NULL;
     for (size_t i = 0; i < count && copied; i++)
-        copied = (check->argv[i] = with_pid(spec->argv[i], pid)) != NULL;
+        copied = (check->argv[i] = check_text_fill(spec->argv[i], "{pid}", number)) != NULL;
     if (spec->target != NULL && copied)
-        copied = (check->target = with_pid(spec->target, pid)) != NULL;
+        copied = (check->target = check_text_fill(spec->target, "{pid}", number)) != NULL;
     if (spec->expect != NULL && copied)
         copied = (check->expect = strdup(spec->expect)) != NULL;
     if (!copied)

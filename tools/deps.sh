@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 packages="gcc g++ make cmake ninja-build pkg-config
     libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
     libxxhash-dev libsodium-dev check openssl redis-server redis-tools
-    protobuf-compiler python3 python3-lz4 python3-protobuf"
+    protobuf-compiler python3 python3-lz4 python3-protobuf iproute2"
 
 for group in "$@"; do
     case $group in

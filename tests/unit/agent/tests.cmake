@@ -16,6 +16,7 @@ skein_test(unit/agent/test_policy_spec.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_rule_condition.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_proc_load.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_checks.c LINK skein_agent_up skein_test_support LABELS tsan)
+skein_test(unit/agent/test_check_place.c LINK skein_agent_up skein_test_support)
 # The agent as a process, with a service of its own.
 foreach(service agent_subject agent_forker)
     add_executable(${service} ${CMAKE_CURRENT_LIST_DIR}/${service}.c)
