@@ -3,7 +3,18 @@
  * Locks, semaphores and condition variables. An uncontended lock costs one try and no clock read;
  * a wait begins only where the try found the lock taken. Any thread.
  */
+#include <sys/single_threaded.h>
+
 #include "preload_wait.h"
+
+/* While the program has one thread, glibc takes a free mutex without an atomic instruction, which
+ * the try does not; and nobody here can take it between the look and the lock. */
+static inline bool is_ours_alone_pthread_mutex_lock(const pthread_mutex_t *object)
+{
+    return __libc_single_threaded && __atomic_load_n(&object->__data.__lock, __ATOMIC_RELAXED) == 0;
+}
+#define is_ours_alone_pthread_rwlock_rdlock(object) false
+#define is_ours_alone_pthread_rwlock_wrlock(object) false
 
 /* Lock, try to, event, type. EBUSY is the one answer of the try that the lock itself may not give.
  */
@@ -12,14 +23,19 @@
     X(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, rwlock_rdlock, pthread_rwlock_t)            \
     X(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, rwlock_wrlock, pthread_rwlock_t)
 
+/* The wait is a function of its own, so that a free lock pays for none of its frame. */
 #define X(lock, try, event, type)                                                                  \
+    static __attribute__((noinline)) int lock##_taken(type *object, const void *caller)            \
+    {                                                                                              \
+        WAIT_FROM(event, ADDRESS(object), caller);                                                 \
+        return wait_error(&wait, REAL(lock)(object));                                              \
+    }                                                                                              \
     EXPORT int lock(type *object)                                                                  \
     {                                                                                              \
+        if (is_ours_alone_##lock(object))                                                          \
+            return REAL(lock)(object);                                                             \
         int error = REAL(try)(object);                                                             \
-        if (error != EBUSY)                                                                        \
-            return error;                                                                          \
-        WAIT(event, ADDRESS(object));                                                              \
-        return wait_error(&wait, REAL(lock)(object));                                              \
+        return error == EBUSY ? lock##_taken(object, CALLER) : error;                              \
     }
 LOCK_LIST(X)
 #undef X

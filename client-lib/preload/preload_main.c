@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libskein-preload.so's beginning: looks up the real functions, reads the environment and starts
- * recording. Runs once in the program's first thread, before main(); wrappers that are called
- * earlier pass straight on. Never prints, never exits: where recording cannot start, the program
- * runs untraced.
+ * libskein-preload.so's beginning: reads the environment and starts recording. Runs once in the
+ * program's first thread, before main(); wrappers that are called earlier pass straight on. Never
+ * prints, never exits: where recording cannot start, the program runs untraced.
  *
  * SKEIN_SERVICE, SKEIN_LABELS and SKEIN_SOCKET are read by the client library;
  * SKEIN_IO_THRESHOLD_US is the shortest I/O that is recorded where the agent has set no threshold.
@@ -28,7 +27,6 @@ static void read_io_threshold(void)
 __attribute__((constructor)) static void preload_begin(void)
 {
     int saved = errno;
-    real_find_all();
     read_io_threshold();
     pthread_atfork(NULL, NULL, wait_forked);
     if (skein_start(&(struct skein_options){.size = sizeof(struct skein_options)}) == SKEIN_OK)

@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owns the table of real functions. Any thread may look up at any time, also while libraries are
- * still being initialised; lookups race harmlessly because they all find the same address.
- * Never allocates, never locks.
+ * Owns the table of real functions. Each is looked up when it is first called: a process of a
+ * millisecond calls few of them. Any thread may look up at any time, also in a signal handler, or
+ * while another thread loads a library and holds the dynamic linker's lock; lookups race harmlessly
+ * because they all find the same address. Never allocates, never locks.
+ *
+ * dlsym(RTLD_NEXT) would take that lock: a library's constructor that waits for a thread which
+ * makes its first call would wait for ever. So the libraries that were loaded with the program are
+ * walked here, in the order that dlsym() would, from the one after this. They stay loaded as long
+ * as the program runs, and what is loaded later comes after them.
  */
 #include "preload_real.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdbool.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 32
+#define VERSION_HIDDEN                                                                             \
+    0x8000 /* of a symbol's version: an old one, for programs that ask for it                      \
+            */
 
 void *real_table[REAL_COUNT];
 
-static const char *const names[REAL_COUNT] = {
+/* Bytes, not pointers: these would have to be relocated in each process. */
+static const char names[REAL_COUNT][NAME_MAX_BYTES] = {
 #define X(name) [REAL_##name] = #name,
     REAL_LIST(X)
 #undef X
 };
-
-/* Set while this thread is inside dlsym(), which may lock or allocate through our wrappers. */
-static __thread bool resolving;
 
 static long missing(void)
 {
@@ -27,44 +38,126 @@ static long missing(void)
     return -1;
 }
 
-#ifdef __x86_64__
-/* Old programs have an incompatible condition variable under the same names; without a version
- * some C libraries give that one. */
-static const char *version_of(enum real_index index)
-{
-    if (index == REAL_pthread_cond_wait || index == REAL_pthread_cond_timedwait)
-        return "GLIBC_2.3.2";
-    return NULL;
-}
-#else
-static const char *version_of(enum real_index index)
-{
-    (void)index;
-    return NULL;
-}
-#endif
+/* What a library exports, by its dynamic section. */
+struct exports {
+    ElfW(Addr) base;
+    const uint32_t *hash; /* DT_GNU_HASH */
+    const ElfW(Sym) * symbols;
+    const char *texts;
+    const ElfW(Half) * versions; /* NULL: none */
+};
 
-void *real_find(enum real_index index)
+/* The dynamic linker relocates these in place, except where the section is read-only. */
+static const void *at(const struct link_map *library, ElfW(Addr) value)
+{
+    return (const void *)(value < library->l_addr ? library->l_addr + value : value);
+}
+
+static bool exports_of(const struct link_map *library, struct exports *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->base = library->l_addr;
+    for (const ElfW(Dyn) *entry = library->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_GNU_HASH)
+            out->hash = at(library, entry->d_un.d_ptr);
+        else if (entry->d_tag == DT_SYMTAB)
+            out->symbols = at(library, entry->d_un.d_ptr);
+        else if (entry->d_tag == DT_STRTAB)
+            out->texts = at(library, entry->d_un.d_ptr);
+        else if (entry->d_tag == DT_VERSYM)
+            out->versions = at(library, entry->d_un.d_ptr);
+    }
+    return out->hash && out->symbols && out->texts;
+}
+
+static bool is_wanted(const struct exports *e, uint32_t i, const char *name)
+{
+    const ElfW(Sym) *symbol = &e->symbols[i];
+    return symbol->st_shndx != SHN_UNDEF && !(e->versions && e->versions[i] & VERSION_HIDDEN) &&
+           strcmp(e->texts + symbol->st_name, name) == 0;
+}
+
+/* The symbol's place in the table of symbols; 0: not there. The layout is the linker's: counts of
+ * buckets, of the first symbol, and of words of a filter, its shift; filter, buckets, chains. */
+static uint32_t symbol_find(const struct exports *e, const char *name, uint32_t hash)
+{
+    const uint32_t *head = e->hash;
+    const ElfW(Addr) *filter = (const void *)(head + 4);
+    const uint32_t *buckets = (const void *)(filter + head[2]), *chains = buckets + head[0];
+    const unsigned bits = 8 * sizeof(*filter);
+    if (head[0] == 0 || head[2] == 0)
+        return 0;
+    ElfW(Addr) word = filter[hash / bits % head[2]];
+    if (!(word >> hash % bits & word >> (hash >> head[3]) % bits & 1))
+        return 0;
+    uint32_t i = buckets[hash % head[0]];
+    if (i < head[1])
+        return 0;
+    for (;; i++) {
+        uint32_t other = chains[i - head[1]];
+        if ((other | 1) == (hash | 1) && is_wanted(e, i, name))
+            return i;
+        if (other & 1) /* the last of its bucket */
+            return 0;
+    }
+}
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (uint8_t)*name;
+    return hash;
+}
+
+/* NULL: none has it, or in a form that only the dynamic linker can judge. */
+static void *walk(const char *name)
+{
+    const struct link_map *library = _r_debug.r_map;
+    uint32_t hash = hash_of(name);
+    while (library && library->l_ld != _DYNAMIC)
+        library = library->l_next;
+    for (library = library ? library->l_next : NULL; library; library = library->l_next) {
+        struct exports e;
+        if (!exports_of(library, &e))
+            return NULL; /* without this hash: it may have the function all the same */
+        uint32_t i = symbol_find(&e, name, hash);
+        if (i == 0)
+            continue;
+        if ((e.symbols[i].st_info & 0xf) != STT_FUNC)
+            return NULL;
+        return (void *)(e.base + e.symbols[i].st_value);
+    }
+    return NULL;
+}
+
+/* Set while this thread is inside dlsym(), which may lock or allocate through our wrappers. */
+static __thread bool resolving;
+
+static void *ask_linker(const char *name)
 {
     if (resolving)
         return (void *)missing;
     int saved = errno;
     resolving = true;
-    const char *version = version_of(index);
-    void *address = version ? dlvsym(RTLD_NEXT, names[index], version) : NULL;
+    void *address = dlsym(RTLD_NEXT, name);
     if (!address)
-        address = dlsym(RTLD_NEXT, names[index]);
+        dlerror(); /* what this libc lacks must not show up in the program's own dlerror() */
     resolving = false;
     errno = saved;
+    return address;
+}
+
+void *real_find(enum real_index index)
+{
+    void *address = walk(names[index]);
+    if (!address) {
+        address = ask_linker(names[index]);
+        if (resolving)
+            return address; /* not remembered: it only answers who asks from within dlsym() */
+    }
     if (!address)
         address = (void *)missing;
     __atomic_store_n(&real_table[index], address, __ATOMIC_RELAXED);
     return address;
-}
-
-void real_find_all(void)
-{
-    for (unsigned i = 0; i < REAL_COUNT; i++)
-        real_address((enum real_index)i);
-    dlerror(); /* a function that this libc lacks must not show up in the program's own dlerror() */
 }

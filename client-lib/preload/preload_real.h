@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The functions behind the wrappers: what the program would have called without this library.
- * Found with dlsym(RTLD_NEXT), so that other interposers (allocators, sanitizers) keep their place.
+ * Found as dlsym(RTLD_NEXT) would, so that other interposers (allocators, sanitizers) keep their
+ * place.
  * Included by the preload library's files only. Any thread, also before the constructor has run.
  */
 #ifndef PRELOAD_REAL_H
@@ -62,9 +63,6 @@ extern void *real_table[REAL_COUNT];
 /* Looks one function up and remembers it. Never NULL: a function that libc lacks, or one that is
  * called by dlsym() itself, becomes one that fails with ENOSYS. Keeps errno. */
 void *real_find(enum real_index index);
-
-/* Looks all of them up, so that no later call has to. */
-void real_find_all(void);
 
 static inline void *real_address(enum real_index index)
 {

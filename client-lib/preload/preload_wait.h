@@ -92,9 +92,10 @@ void names_changed(void);
 
 #define CALLER __builtin_return_address(0)
 
-#define WAIT(name, detail)                                                                         \
+#define WAIT_FROM(name, detail, caller)                                                            \
     struct wait wait __attribute__((cleanup(wait_end)));                                           \
-    wait_begin(&wait, &site_##name, (int64_t)(detail), CALLER)
+    wait_begin(&wait, &site_##name, (int64_t)(detail), caller)
+#define WAIT(name, detail) WAIT_FROM(name, detail, CALLER)
 
 #define ADDRESS(pointer) ((int64_t)(uintptr_t)(pointer))
 

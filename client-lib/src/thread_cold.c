@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a traced thread has beside its lane: owns the mapping of its cold half, its slot in the
+ * What a traced thread has beside its lane: owns the pool of cold halves, a thread's slot in the
  * ring, and its end. Entered by the thread itself only, with the main lane held. Never uses malloc:
- * the first event of a thread may come from a signal handler.
+ * the first event of a thread may come from a signal handler. The pool has room for 64 threads at
+ * once before it maps more, so that a thread that lives for a millisecond costs no mapping, and
+ * none is needed where the program has given up mmap().
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +24,76 @@ __thread struct skein_lane skein_lane_tls
 
 static pthread_key_t exit_key;
 static bool exit_key_made;
+
+/* Cold halves and who has one. Slabs are added, never given back: a program that once had a
+ * thousand threads at a time will have them again. Signal-safe, also while another thread is
+ * between any two steps. */
+#define SLAB_COLDS 64
+struct slab {
+    void *next;     /* POOL; a struct slab */
+    uint64_t taken; /* POOL; bit n: colds[n] is some thread's */
+    struct thread_cold colds[SLAB_COLDS];
+};
+static struct slab first_slab;
+
+/* A free one of the slab; NULL: none. */
+static struct thread_cold *slab_claim(struct slab *slab)
+{
+    uint64_t taken = skein_load64(&slab->taken);
+    while (~taken) {
+        unsigned i = (unsigned)__builtin_ctzll(~taken);
+        if (skein_pool_take(&slab->taken, &taken, UINT64_C(1) << i))
+            return &slab->colds[i];
+    }
+    return NULL;
+}
+
+/* Zeroed. NULL without memory. */
+static struct thread_cold *cold_claim(void)
+{
+    struct slab *slab = &first_slab, *next;
+    struct thread_cold *cold;
+    while (!(cold = slab_claim(slab)) && (next = skein_pool_next(&slab->next)))
+        slab = next;
+    if (cold) {
+        memset(cold, 0, sizeof *cold);
+        return cold;
+    }
+    void *pages =
+        mmap(NULL, sizeof *slab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return NULL;
+    SKEIN_TEST_POINT("slab_mapped");
+    struct slab *made = pages;
+    made->taken = 1;
+    /* Behind the last: another thread, or a handler on this one, may be adding one too. */
+    while (!skein_pool_append(&slab->next, made))
+        slab = skein_pool_next(&slab->next);
+    return &made->colds[0];
+}
+
+static struct slab *slab_of(const struct thread_cold *cold)
+{
+    struct slab *slab = &first_slab;
+    while (slab && (cold < slab->colds || cold >= slab->colds + SLAB_COLDS))
+        slab = skein_pool_next(&slab->next);
+    return slab;
+}
+
+static void cold_release(struct thread_cold *cold)
+{
+    struct slab *slab = slab_of(cold);
+    skein_pool_leave(&slab->taken, UINT64_C(1) << (cold - slab->colds));
+}
+
+/* In a fork child: the parent's other threads are not here. */
+static void cold_release_others(const struct thread_cold *own)
+{
+    for (struct slab *slab = &first_slab; slab; slab = skein_pool_next(&slab->next)) {
+        bool has = own >= slab->colds && own < slab->colds + SLAB_COLDS;
+        skein_store64(&slab->taken, has ? UINT64_C(1) << (own - slab->colds) : 0);
+    }
+}
 
 /* Name words one by one, so that a reader in another thread races with no plain store. */
 static void slot_name(struct ring_slot *slot, const char name[32])
@@ -59,28 +130,34 @@ static void lane_leave(struct session *session, struct skein_lane *lane,
     if (lane_cold->session != session)
         return; /* an old ring's chunk, or the parent's: not ours to touch */
     chunk_retire(lane, lane_cold);
-    lost_leave(session, lane_cold);
 }
 
-/* Key destructor. Signals stay away, because a handler that traces would use what goes away here.
- */
+/* Key destructor. A handler that comes here finds both lanes held and its event is counted as lost;
+ * one that comes after, like a later destructor, makes itself a new cold half. */
 static void thread_leave(void *context)
 {
     struct thread_cold *cold = context;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     struct skein_lane *main = &skein_lane_tls;
+    lane_take(main, frame);
+    lane_take(&cold->signal_lane, frame);
     struct session *session = session_current();
     if (session) {
         lane_leave(session, main, &cold->lanes[LANE_MAIN]);
         lane_leave(session, &cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
         slot_leave(cold, session);
     }
-    *main = (struct skein_lane){.gate = SKEIN_GATE_CLOSED};
-    munmap(cold, sizeof *cold);
+    main->cold = NULL; /* from here on handlers count in the ring's header */
+    skein_signal_fence();
+    if (session) {
+        lost_leave(session, &cold->lanes[LANE_MAIN]);
+        lost_leave(session, &cold->lanes[LANE_SIGNAL]);
+    }
+    cold_release(cold);
+    main->open = NULL;
+    main->depth = 0;
     SKEIN_TEST_POINT("thread_left");
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    lane_drop(main);
 }
 
 int thread_cold_init(void)
@@ -98,11 +175,9 @@ struct thread_cold *thread_cold_get(void)
     struct skein_lane *main = &skein_lane_tls;
     if (main->cold)
         return main->cold;
-    void *page = mmap(NULL, sizeof(struct thread_cold), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
+    struct thread_cold *cold = cold_claim();
+    if (!cold)
         return NULL;
-    struct thread_cold *cold = page;
     cold->tid = (uint32_t)syscall(SYS_gettid);
     prctl(PR_GET_NAME, cold->name);
     cold->lanes[LANE_SIGNAL].flags = RING_CHUNK_SIGNAL;
@@ -171,6 +246,7 @@ void thread_child_reset(void)
 {
     struct thread_cold *cold = skein_lane_tls.cold;
     skein_lane_tls.gate = SKEIN_GATE_CLOSED;
+    cold_release_others(cold);
     if (!cold)
         return;
     cold->tid = (uint32_t)syscall(SYS_gettid);

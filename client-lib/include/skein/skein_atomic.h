@@ -15,6 +15,7 @@
  *   GEN       host_page.generation (agent)           the same (writer)
  *   SLOT      slot.state, .op_start (writer)         the same (reader)
  *   LOCK      table lock release (writer)            table lock try (writer)
+ *   POOL      slab.taken bit off, slab.next (writer) bit on, slab.next (any thread of the writer)
  */
 #ifndef SKEIN_ATOMIC_H
 #define SKEIN_ATOMIC_H
@@ -209,6 +210,28 @@ static inline bool skein_lock_try(uint32_t *lock)
 static inline void skein_lock_release(uint32_t *lock)
 {
     __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+/* POOL. A thread's last use of its cold half comes before the next thread's first; a slab is filled
+ * in when the others find it. */
+static inline bool skein_pool_take(uint64_t *taken, uint64_t *expected, uint64_t bit)
+{
+    return __atomic_compare_exchange_n(taken, expected, *expected | bit, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+static inline void skein_pool_leave(uint64_t *taken, uint64_t bit)
+{
+    __atomic_fetch_and(taken, ~bit, __ATOMIC_RELEASE);
+}
+static inline void *skein_pool_next(void *const *next)
+{
+    return __atomic_load_n(next, __ATOMIC_ACQUIRE);
+}
+static inline bool skein_pool_append(void **next, void *slab)
+{
+    void *none = 0;
+    return __atomic_compare_exchange_n(next, &none, slab, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
 }
 
 #endif

@@ -126,6 +126,41 @@ START_TEST(more_threads_than_slots_still_trace)
 }
 END_TEST
 
+static unsigned slabs_mapped;
+
+static void crowd_run(uint32_t count)
+{
+    static pthread_t threads[256];
+    struct crowd crowd;
+    pthread_barrier_init(&crowd.all_traced, NULL, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, crowd_member, &crowd), 0);
+    pthread_barrier_wait(&crowd.all_traced);
+    for (uint32_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&crowd.all_traced);
+}
+
+START_TEST(threads_use_again_what_ended_threads_had)
+{
+    char name[] = "short";
+    attach(32 << 20);
+    SKEIN_INSTANT("main");
+    for (unsigned i = 0; i < 200; i++)
+        run_thread(named_thread, name);
+    crowd_run(60);
+    ck_assert_uint_eq(slabs_mapped, 0);
+    crowd_run(150); /* beyond the first 64, and beyond the next */
+    ck_assert_uint_ge(slabs_mapped, 2);
+    unsigned before = slabs_mapped;
+    crowd_run(150);
+    ck_assert_uint_eq(slabs_mapped, before);
+    decode();
+    ck_assert_uint_eq(decoded.lost, 0);
+    ck_assert_uint_eq(decoded_count(&decoded, "in the crowd"), 60 + 150 + 150);
+}
+END_TEST
+
 /* ---- operations ---- */
 
 static struct skein_site op_site =
@@ -178,6 +213,8 @@ static bool jump;
 
 void skein_test_point(const char *name)
 {
+    if (strcmp(name, "slab_mapped") == 0)
+        __atomic_fetch_add(&slabs_mapped, 1, __ATOMIC_RELAXED);
     if (strikes_left && strcmp(name, strike_at) == 0) {
         strikes_left--;
         raise(SIGUSR1);
@@ -246,6 +283,32 @@ START_TEST(a_handler_may_trace_wherever_it_strikes)
 }
 END_TEST
 
+static const char *const end_points[] = {"chunk_retired", "slot_retired", "thread_left"};
+
+/* Loop test: a handler strikes while its thread leaves; what it writes is there or counted. */
+START_TEST(a_handler_may_trace_while_its_thread_ends)
+{
+    char name[] = "struck";
+    attach(32 << 20);
+    handle(false);
+    SKEIN_INSTANT("main");
+    strike_at = end_points[_i];
+    strikes_left = 1;
+    run_thread(named_thread, name);
+    ck_assert_uint_eq(strikes_left, 0);
+    ck_assert_uint_eq(struck, 1);
+    for (int i = 0; i < 100; i++)
+        run_thread(named_thread, name);
+    decode();
+    uint64_t told = decoded_count(&decoded, "handled") + decoded_count(&decoded, "in handler") +
+                    decoded.lost +
+                    skein_load64(&((struct ring_header *)(void *)ring.ring)->num_records_dropped);
+    ck_assert_uint_ge(told, 2); /* two begins or instants; an end that is lost counts too */
+    ck_assert_uint_eq(decoded_count(&decoded, "alive"), 101);
+    ck_assert_uint_eq(slabs_mapped, 0);
+}
+END_TEST
+
 START_TEST(a_jump_out_of_a_handler_does_not_end_tracing)
 {
     attach(1 << 20);
@@ -303,11 +366,14 @@ int main(void)
     Suite *suite =
         suite_of("thread_cold", a_thread_that_ends_retires_its_slot_and_chunk,
                  slots_are_reused_with_a_new_incarnation, more_threads_than_slots_still_trace,
-                 an_operation_is_visible_while_it_lasts, a_short_operation_leaves_no_record, NULL);
+                 threads_use_again_what_ended_threads_had, an_operation_is_visible_while_it_lasts,
+                 a_short_operation_leaves_no_record, NULL);
     if (!SKEIN_UNDER_TSAN) { /* which delivers signals later, not where they strike */
         TCase *signals = tcase_create("signals");
         tcase_add_test(signals, a_handler_within_a_handler_is_counted);
         tcase_add_loop_test(signals, a_handler_may_trace_wherever_it_strikes, 0, 2 * (int)POINTS);
+        tcase_add_loop_test(signals, a_handler_may_trace_while_its_thread_ends, 0,
+                            (int)(sizeof end_points / sizeof *end_points));
         tcase_add_loop_test(signals, a_jump_out_of_a_handler_does_not_end_tracing, 0, 2);
         suite_add_tcase(suite, signals);
     }

@@ -4,6 +4,7 @@
  * prints what came back and errno. It knows nothing of Skein: its output must be the same with and
  * without the library. Nothing it prints depends on time.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -430,6 +431,8 @@ __attribute__((destructor)) static void after_main(void)
 
 int main(int argc, char **argv)
 {
+    if (argc > 2)
+        return dlopen(argv[2], RTLD_NOW) ? 0 : 1;
     if (argc > 1) {
         TELL(usleep(100));
         return 9;

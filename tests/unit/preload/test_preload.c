@@ -123,6 +123,21 @@ START_TEST(bad_environment_changes_nothing)
 }
 END_TEST
 
+START_TEST(a_first_call_needs_no_lock_of_the_dynamic_linker)
+{
+    same_with_and_without((const char *[]){SUBJECT, "plugin", PLUGIN, NULL});
+}
+END_TEST
+
+START_TEST(nothing_is_loaded_beside_the_library)
+{
+    static struct outcome traced;
+    run((const char *[]){"cat", "/proc/self/maps", NULL}, PRELOAD, &traced);
+    ck_assert_ptr_nonnull(strstr(traced.output, PRELOAD));
+    ck_assert_ptr_null(strstr(traced.output, "libgcc_s"));
+}
+END_TEST
+
 START_TEST(shell_pipelines_work)
 {
     same_with_and_without((const char *[]){
@@ -183,6 +198,8 @@ int main(void)
     tcase_add_test(all, every_wrapped_call_gives_the_same_result_and_errno);
     tcase_add_test(all, checked_variants_give_the_same_result_and_errno);
     tcase_add_test(all, bad_environment_changes_nothing);
+    tcase_add_test(all, a_first_call_needs_no_lock_of_the_dynamic_linker);
+    tcase_add_test(all, nothing_is_loaded_beside_the_library);
     tcase_add_test(all, shell_pipelines_work);
     tcase_add_test(all, python_with_threads_and_sqlite_works);
     tcase_add_test(all, redis_serves);
