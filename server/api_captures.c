@@ -318,7 +318,7 @@ static void send_trace(struct collector *c, struct http_exchange *x, struct trac
         return;
     }
     *d = (struct download){c, stream, export};
-    struct http_source source = {d, read_download, end_download};
+    struct http_source source = {d, read_download, end_download, NULL};
     bool sent;
     name_download(x, id, export ? "pftrace" : "skein");
     if (export)

@@ -61,7 +61,7 @@ void api_events(void *context, struct http_exchange *x)
         api_failed(x, status, "the events cannot be watched");
         return;
     }
-    struct http_source source = {watch, read_events, close_events};
+    struct http_source source = {watch, read_events, close_events, ":\n\n"};
     http_add_header(x, "X-Accel-Buffering", "no");
     struct http_live *live = http_reply_live(x, "text/event-stream", &source);
     if (live != NULL)

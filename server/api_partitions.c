@@ -186,7 +186,7 @@ void api_partitions_get(void *context, struct http_exchange *x)
         status = trace_stream_open(c->index, &query, &stream);
     }
     if (status == SKEIN_OK) {
-        struct http_source source = {stream, read_stream, end_stream};
+        struct http_source source = {stream, read_stream, end_stream, NULL};
         if (http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
                               trace_stream_etag(stream), &source))
             api_audit(x, "partition.download", http_part(x, 0), "ok", NULL);

@@ -37,6 +37,10 @@ struct http_route {
 typedef bool http_authorize(void *context, struct http_exchange *x, const struct http_route *route,
                             struct principal *who, struct selector **selector);
 
+/* Whether who listens to an answer that goes on (http_reply_live) may still do so; asked four times
+ * a second. */
+typedef bool http_still(void *context, const struct principal *who);
+
 struct http_settings {
     const char *address; /* "127.0.0.1:7462", "[::1]:7462", "*:7462" (all) */
     uint64_t max_body_bytes, max_connections, max_connections_per_ip, threads;
@@ -47,6 +51,7 @@ struct http_settings {
     const char *tls_certificate, *tls_key; /* PEM files, for HTTPS alone; both NULL: plain HTTP */
     /* asked for each request with the server's context; NULL: everybody is "local", an admin */
     http_authorize *authorize;
+    http_still *still; /* NULL: everybody may */
 };
 
 /* Serves routes until http_stop. SKEIN_OK; SKEIN_INVALID (address), SKEIN_BUSY (port in use),
@@ -101,6 +106,9 @@ struct http_source {
     int64_t (*read)(void *context, uint64_t offset, void *out, size_t n);
     /* frees context; called once, also when the answer could not be given */
     void (*done)(void *context);
+    /* of a live answer: bytes that mean nothing, to find out whether the client is there; or NULL
+     */
+    const char *sign;
 };
 #define HTTP_SIZE_UNKNOWN UINT64_MAX
 /* Whether bytes of it are sent: none are for HEAD. */
@@ -109,8 +117,8 @@ bool http_reply_source(struct http_exchange *x, unsigned status, const char *typ
 
 /* An answer that goes on until the client leaves or the server stops (server-sent events). Where
  * `read` has nothing to send it returns HTTP_LATER, and the connection is set aside, at no cost to
- * others, until http_live_wake. Returns what to wake, valid until `done` is called, or NULL: the
- * answer could not be given and `done` has been called. */
+ * others, until http_live_wake. Returns what to wake, valid until `done` is called, or NULL:
+ * nothing is ever sent, because the answer could not be given or is to HEAD. */
 #define HTTP_LATER INT64_MIN
 struct http_live;
 struct http_live *http_reply_live(struct http_exchange *x, const char *type,

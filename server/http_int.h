@@ -21,7 +21,12 @@ void http_lives_free(struct http_lives **lives);
 /* From here on every read of a live answer ends it. */
 void http_lives_stop(struct http_lives *lives);
 
-struct http_live *http_live_new(struct http_lives *lives, struct MHD_Connection *connection);
+/* To `who`, whose selector is not looked at, by fd. */
+struct http_live *http_live_new(struct http_lives *lives, struct MHD_Connection *connection, int fd,
+                                const struct principal *who);
+/* Ends the answers to who may no longer listen (still may be NULL), and finds out who is no longer
+ * there. */
+void http_lives_look(struct http_lives *lives, http_still *still, void *context);
 void http_live_free(struct http_live *live);
 /* Reads from the source; 0: the connection is set aside; HTTP_LIVE_END: the server stops. */
 #define HTTP_LIVE_END INT64_MAX
@@ -64,7 +69,8 @@ struct MHD_Response *http_body_response(struct http_watch *watch, struct http_li
 
 /* ---- http_watch.c: deadlines of connections; any thread ---- */
 
-struct http_watch *http_watch_start(void); /* NULL: no memory or thread */
+/* `look` is called by its thread four times a second. NULL: no memory or thread. */
+struct http_watch *http_watch_start(void (*look)(void *context), void *context);
 void http_watch_stop(struct http_watch **watch);
 
 /* fd is shut down (not closed) when the deadline, from now, is over. NULL when out of memory. */

@@ -29,6 +29,21 @@
 
 /* ---- connections ---- */
 
+static struct http_peer *peer_new(struct http_server *s, int fd)
+{
+    struct http_peer *peer = calloc(1, sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    peer->door.fd = fd;
+    peer->door.tls = s->tls != NULL;
+    peer->link = http_watch_add(s->watch, fd, s->settings.receive_ms * 1000000u);
+    if (peer->link != NULL && http_door_open(&peer->door))
+        return peer;
+    http_watch_remove(s->watch, peer->link);
+    free(peer);
+    return NULL;
+}
+
 static void on_connection(void *context, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -36,14 +51,15 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        /* Without a link the request is refused when it comes. */
-        *socket_context = info != NULL ? http_watch_add(s->watch, info->connect_fd,
-                                                        s->settings.receive_ms * 1000000u)
-                                       : NULL;
-    } else {
+        /* Without a peer the request is refused when it comes. */
+        *socket_context = info != NULL ? peer_new(s, info->connect_fd) : NULL;
+    } else if (*socket_context != NULL) {
         /* libmicrohttpd calls this before it closes the descriptor, so the watchdog never shuts
-         * down a descriptor that has become somebody else's. */
-        http_watch_remove(s->watch, *socket_context);
+         * down a descriptor that has become somebody else's, and the door never filters it. */
+        struct http_peer *peer = *socket_context;
+        http_door_close(&peer->door);
+        http_watch_remove(s->watch, peer->link);
+        free(peer);
         *socket_context = NULL;
     }
 }
@@ -148,6 +164,26 @@ cJSON *http_body_json(struct http_exchange *x)
 
 /* ---- from request to answer ---- */
 
+/* Whether this is the request at which the framing filter has brought the connection to its end. */
+static bool is_cut(const struct http_exchange *x)
+{
+    const struct http_framing *f = &x->peer->door.framing;
+    return f->cut && f->request == x->number;
+}
+
+/* False after an answer to a request whose end, or whose sender, is a matter of opinion. */
+static bool is_plain(struct http_exchange *x)
+{
+    const char *wrong = is_cut(x) ? x->peer->door.framing.wrong : NULL;
+    if (wrong == NULL && x->nul_in_uri)
+        wrong = "its address holds a NUL";
+    if (wrong == NULL)
+        return true;
+    metrics_add(http_ambiguous_total, 1);
+    http_problem(x, 400, NULL, "ambiguous request: %s", wrong);
+    return false;
+}
+
 static enum MHD_Result send_answer(struct http_exchange *x)
 {
     if (x->response == NULL)
@@ -159,6 +195,9 @@ static enum MHD_Result send_answer(struct http_exchange *x)
     http_access_log(&access);
     http_watch_deadline(x->server->watch, x->link, ANSWER_STEP_NS);
     http_watch_answering(x->server->watch, x->link, true);
+    /* Nothing behind it is believed. */
+    if (is_cut(x) || x->nul_in_uri)
+        MHD_add_response_header(x->response, MHD_HTTP_HEADER_CONNECTION, "close");
     return MHD_queue_response(x->connection, x->status, x->response);
 }
 
@@ -167,6 +206,8 @@ static void dispatch(struct http_exchange *x)
     x->dispatched = true;
     /* It is here: the time to arrive is over, that to answer begins. */
     http_watch_deadline(x->server->watch, x->link, ANSWER_STEP_NS);
+    if (!is_plain(x)) /* its body; the head has been looked at */
+        return;
     if (x->body_too_large)
         http_problem(x, 413, NULL, "the body is above the limit of %llu bytes",
                      (unsigned long long)x->server->settings.max_body_bytes);
@@ -194,44 +235,6 @@ static bool authorize(struct http_exchange *x)
     return true;
 }
 
-/* What another server on the way might read in another way than this one. */
-struct ambiguity {
-    unsigned hosts, lengths, codings, authorizations;
-    const char *field; /* the first that is wrong; NULL: none */
-};
-
-static enum MHD_Result take_field(void *context, enum MHD_ValueKind kind, const char *key,
-                                  const char *value)
-{
-    struct ambiguity *a = context;
-    (void)kind;
-    if (strcasecmp(key, "Host") == 0 && ++a->hosts > 1)
-        a->field = "Host";
-    else if (strcasecmp(key, "Authorization") == 0 && ++a->authorizations > 1)
-        a->field = "Authorization";
-    else if (strcasecmp(key, "Content-Length") == 0 && ++a->lengths + a->codings > 1)
-        a->field = "Content-Length";
-    else if (strcasecmp(key, "Transfer-Encoding") == 0 &&
-             (a->lengths + ++a->codings > 1 || value == NULL || strcasecmp(value, "chunked") != 0))
-        a->field = "Transfer-Encoding";
-    return a->field == NULL ? MHD_YES : MHD_NO;
-}
-
-/* False after an answer to a request whose end, or whose sender, is a matter of opinion. Nothing
- * behind it is believed: the connection closes. */
-static bool is_plain(struct http_exchange *x)
-{
-    struct ambiguity a = {0};
-    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, take_field, &a);
-    if (a.field == NULL && x->nul_in_uri)
-        a.field = "the address: it holds a NUL";
-    if (a.field == NULL)
-        return true;
-    http_add_header(x, "Connection", "close");
-    http_problem(x, 400, NULL, "ambiguous request: %s", a.field);
-    return false;
-}
-
 /* False after an answer to a request that is larger than any that is meant. */
 static bool has_bounds(struct http_exchange *x)
 {
@@ -244,6 +247,8 @@ static bool has_bounds(struct http_exchange *x)
     else if (MHD_get_connection_values(x->connection, MHD_HEADER_KIND, NULL, NULL) >
              (int)HEADERS_MAX)
         http_problem(x, 431, NULL, "the header has more than %u lines", HEADERS_MAX);
+    else if (is_cut(x) && x->peer->door.framing.wrong == NULL)
+        http_problem(x, 431, NULL, "the header is longer than %u bytes", HEADER_BYTES_MAX);
     else
         return true;
     return false;
@@ -280,10 +285,21 @@ static void begin_exchange(struct http_exchange *x, struct MHD_Connection *conne
     x->path = path;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    x->link = info != NULL ? info->socket_context : NULL;
+    x->peer = info != NULL ? info->socket_context : NULL;
+    x->link = x->peer != NULL ? x->peer->link : NULL;
+    x->number = x->peer != NULL ? ++x->peer->requests : 0;
     info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     http_address_text(info != NULL ? info->client_addr : NULL, x->address);
     http_request_id_make(http_header(x, "X-Request-Id"), x->request_id);
+}
+
+/* What the library read past the filter, in whatever way it has learnt to, is not believed. */
+static bool came_by_door(const struct http_exchange *x)
+{
+    if (x->peer->door.framing.request >= x->number)
+        return true;
+    log_error("http", "a request came past the framing filter and is refused", NULL);
+    return false;
 }
 
 /* One step of a request: its head, a part of its body, or the end of that. */
@@ -292,7 +308,7 @@ static enum MHD_Result go_on(struct http_exchange *x, const char *path, const ch
 {
     if (!x->begun) {
         x->begun = true;
-        if (x->link == NULL)
+        if (x->link == NULL || !came_by_door(x))
             return MHD_NO;
         http_watch_deadline(x->server->watch, x->link, x->server->settings.receive_ms * 1000000u);
         refuse_early(x, path);
@@ -393,6 +409,12 @@ static void daemon_start(struct http_server *s)
         MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_retrieve(), MHD_OPTION_END);
 }
 
+static void look(void *context)
+{
+    struct http_server *s = context;
+    http_lives_look(s->lives, s->settings.still, s->context);
+}
+
 int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,
                struct http_server **out, char *error, size_t error_bytes)
 {
@@ -413,7 +435,7 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     if (status == SKEIN_OK && (s->lives = http_lives_new()) == NULL) {
         snprintf(error, error_bytes, "%s", skein_status_text(SKEIN_NO_MEMORY));
         status = SKEIN_NO_MEMORY;
-    } else if (status == SKEIN_OK && (s->watch = http_watch_start()) == NULL) {
+    } else if (status == SKEIN_OK && (s->watch = http_watch_start(look, s)) == NULL) {
         snprintf(error, error_bytes, "no thread for the HTTP watchdog");
         status = SKEIN_IO;
     } else if (status == SKEIN_OK) {

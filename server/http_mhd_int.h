@@ -5,6 +5,7 @@
 
 #include <microhttpd.h>
 
+#include "http_door.h"
 #include "http_int.h"
 
 #define EXTRA_HEADERS_MAX 8
@@ -22,10 +23,19 @@ struct http_server {
     bool stopping; /* atomic */
 };
 
+/* One connection. */
+struct http_peer {
+    struct http_door door;
+    struct http_link *link; /* its deadline */
+    uint64_t requests;      /* that have begun */
+};
+
 struct http_exchange {
     struct http_server *server;
     struct MHD_Connection *connection;
+    struct http_peer *peer;
     struct http_link *link;
+    uint64_t number;           /* of the request on its connection, from 1 */
     const char *method, *path; /* libmicrohttpd's, as long as the request lives */
     char request_id[HTTP_REQUEST_ID_BYTES], address[HTTP_ADDRESS_BYTES];
     struct principal principal;

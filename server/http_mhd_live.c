@@ -7,22 +7,38 @@
  *            read: HTTP_LATER                      wake
  *   READING ------------------> suspended -----------------> READING
  *      |  wake: noted, so that the next HTTP_LATER reads again
+ *
+ * libmicrohttpd does not look at a connection that is set aside. The watchdog does: it asks whether
+ * who listens may still do so, and whether anybody is there. A client that has closed its half of
+ * the connection may still read; a few bytes that mean nothing tell, for they are answered with a
+ * reset where nobody is.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "clock.h"
 #include "http_mhd_int.h"
+
+#define PROBE_NS UINT64_C(1000000000) /* to who has closed its half, at most so often */
 
 struct http_live {
     struct http_live *prev, *next;
     struct http_lives *lives;
     struct MHD_Connection *connection;
-    bool suspended, woken;
+    int fd;
+    uint64_t number; /* of all that have ever been */
+    struct principal who;
+    bool suspended, woken, probe, ended;
+    uint64_t probed_ns;
 };
 
 struct http_lives {
     pthread_mutex_t lock; /* guards all of it, and all their live answers */
     struct http_live *list;
+    size_t count;
+    uint64_t numbers;
     bool stopping;
 };
 
@@ -62,18 +78,24 @@ void http_lives_stop(struct http_lives *lives)
     pthread_mutex_unlock(&lives->lock);
 }
 
-struct http_live *http_live_new(struct http_lives *lives, struct MHD_Connection *connection)
+struct http_live *http_live_new(struct http_lives *lives, struct MHD_Connection *connection, int fd,
+                                const struct principal *who)
 {
     struct http_live *live = calloc(1, sizeof *live);
     if (live == NULL)
         return NULL;
     live->lives = lives;
     live->connection = connection;
+    live->fd = fd;
+    live->who = *who;
+    live->who.selector = NULL; /* the exchange's */
     pthread_mutex_lock(&lives->lock);
+    live->number = ++lives->numbers;
     live->next = lives->list;
     if (live->next != NULL)
         live->next->prev = live;
     lives->list = live;
+    lives->count++;
     pthread_mutex_unlock(&lives->lock);
     return live;
 }
@@ -89,6 +111,7 @@ void http_live_free(struct http_live *live)
         live->lives->list = live->next;
     if (live->next != NULL)
         live->next->prev = live->prev;
+    live->lives->count--;
     pthread_mutex_unlock(&live->lives->lock);
     free(live);
 }
@@ -100,6 +123,64 @@ void http_live_wake(struct http_live *live)
     pthread_mutex_unlock(&live->lives->lock);
 }
 
+/* ---- the watchdog's look ---- */
+
+struct listener {
+    uint64_t number;
+    struct principal who;
+    bool ends;
+};
+
+/* Of those who may no longer listen. The permission is asked without the lock: it may take time,
+ * and who publishes must not wait for it. */
+static void end_forbidden(struct http_lives *lives, http_still *still, void *context)
+{
+    pthread_mutex_lock(&lives->lock);
+    size_t count = 0, room = lives->count;
+    struct listener *list = room > 0 ? calloc(room, sizeof *list) : NULL;
+    for (struct http_live *live = lives->list; list != NULL && live != NULL; live = live->next)
+        list[count++] = (struct listener){live->number, live->who, false};
+    pthread_mutex_unlock(&lives->lock);
+    for (size_t i = 0; i < count; i++)
+        list[i].ends = !still(context, &list[i].who);
+    pthread_mutex_lock(&lives->lock);
+    for (struct http_live *live = lives->list; live != NULL; live = live->next) {
+        for (size_t i = 0; i < count; i++)
+            live->ended |= list[i].ends && list[i].number == live->number;
+        if (live->ended)
+            wake_locked(live);
+    }
+    pthread_mutex_unlock(&lives->lock);
+    free(list);
+}
+
+/* Locked. */
+static void probe(struct http_live *live, uint64_t now_ns)
+{
+    struct pollfd p = {.fd = live->fd, .events = POLLRDHUP};
+    if (!live->suspended || poll(&p, 1, 0) <= 0)
+        return;
+    bool gone = (p.revents & (POLLHUP | POLLERR)) != 0;
+    if (!gone && now_ns - live->probed_ns < PROBE_NS)
+        return;
+    live->probed_ns = now_ns;
+    live->probe = true;
+    wake_locked(live);
+}
+
+void http_lives_look(struct http_lives *lives, http_still *still, void *context)
+{
+    if (still != NULL)
+        end_forbidden(lives, still, context);
+    uint64_t now_ns = clock_monotonic_ns();
+    pthread_mutex_lock(&lives->lock);
+    for (struct http_live *live = lives->list; live != NULL; live = live->next)
+        probe(live, now_ns);
+    pthread_mutex_unlock(&lives->lock);
+}
+
+/* ---- reading ---- */
+
 int64_t http_live_read(struct http_live *live, const struct http_source *source, void *out,
                        size_t n)
 {
@@ -108,17 +189,23 @@ int64_t http_live_read(struct http_live *live, const struct http_source *source,
         /* Before the read: what is published after it wakes us once more. */
         pthread_mutex_lock(&lives->lock);
         live->woken = false;
-        bool stopping = lives->stopping;
+        bool ends = lives->stopping || live->ended, probed = live->probe;
+        live->probe = false;
         pthread_mutex_unlock(&lives->lock);
-        if (stopping)
+        if (ends)
             return HTTP_LIVE_END;
         int64_t got = source->read(source->context, 0, out, n);
         if (got == 0)
             return HTTP_LIVE_END;
+        if (got == HTTP_LATER && probed && source->sign != NULL) {
+            size_t sign = strlen(source->sign) < n ? strlen(source->sign) : n;
+            memcpy(out, source->sign, sign);
+            return (int64_t)sign;
+        }
         if (got != HTTP_LATER)
             return got;
         pthread_mutex_lock(&lives->lock);
-        bool wait = !live->woken && !lives->stopping;
+        bool wait = !live->woken && !lives->stopping && !live->ended;
         if (wait) {
             live->suspended = true;
             MHD_suspend_connection(live->connection);

@@ -91,13 +91,21 @@ void http_problem(struct http_exchange *x, unsigned status, const char *field, c
 
 /* ---- bodies made while they are sent ---- */
 
+static bool is_head(const struct http_exchange *x)
+{
+    return strcmp(x->method, "HEAD") == 0;
+}
+
 static bool reply_part(struct http_exchange *x, unsigned status, const char *type, uint64_t base,
                        uint64_t length, const struct http_source *source)
 {
-    set_response(
-        x, status, type,
-        http_body_response(x->server->watch, x->link, source, base, length, NULL, x->request_id));
-    return strcmp(x->method, "HEAD") != 0;
+    struct MHD_Response *response =
+        http_body_response(x->server->watch, x->link, source, base, length, NULL, x->request_id);
+    /* Else libmicrohttpd ends the chunks of a body that has none, in the midst of what follows. */
+    if (response != NULL && length == HTTP_SIZE_UNKNOWN && is_head(x))
+        MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+    set_response(x, status, type, response);
+    return !is_head(x);
 }
 
 bool http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
@@ -109,8 +117,14 @@ bool http_reply_source(struct http_exchange *x, unsigned status, const char *typ
 struct http_live *http_reply_live(struct http_exchange *x, const char *type,
                                   const struct http_source *source)
 {
-    struct http_live *live =
-        x->response == NULL ? http_live_new(x->server->lives, x->connection) : NULL;
+    if (is_head(x)) {
+        http_add_header(x, "Cache-Control", "no-store");
+        reply_part(x, 200, type, 0, HTTP_SIZE_UNKNOWN, source);
+        return NULL;
+    }
+    struct http_live *live = x->response == NULL ? http_live_new(x->server->lives, x->connection,
+                                                                 x->peer->door.fd, &x->principal)
+                                                 : NULL;
     if (live == NULL) {
         source->done(source->context);
         return NULL;
@@ -120,6 +134,7 @@ struct http_live *http_reply_live(struct http_exchange *x, const char *type,
     if (response == NULL)
         return NULL;
     http_add_header(x, "Cache-Control", "no-store");
+    http_add_header(x, "Connection", "close"); /* its end is the connection's */
     set_response(x, 200, type, response);
     return live;
 }
@@ -131,8 +146,8 @@ bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size,
     http_add_header(x, "ETag", etag);
     http_add_header(x, "Accept-Ranges", "bytes");
     if (http_etag_in(http_header(x, "If-None-Match"), etag)) {
-        source->done(source->context);
-        http_reply(x, 304, NULL, NULL, 0);
+        /* The length is that of the body that is not sent. */
+        reply_part(x, 304, NULL, 0, size, source);
         return false;
     }
     /* If-Range: the rest is only worth having if the first part was of the same bytes. */

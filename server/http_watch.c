@@ -24,6 +24,8 @@ struct http_link {
 
 struct http_watch {
     pthread_t thread;
+    void (*look)(void *context);
+    void *context;
     pthread_mutex_t lock; /* guards what follows, and all links */
     pthread_cond_t changed;
     struct http_link *links;
@@ -52,16 +54,21 @@ static void *run(void *context)
         }
         struct timespec until = at_time(now + STEP_NS);
         pthread_cond_timedwait(&w->changed, &w->lock, &until);
+        pthread_mutex_unlock(&w->lock);
+        w->look(w->context);
+        pthread_mutex_lock(&w->lock);
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
-struct http_watch *http_watch_start(void)
+struct http_watch *http_watch_start(void (*look)(void *context), void *context)
 {
     struct http_watch *w = calloc(1, sizeof *w);
     if (w == NULL)
         return NULL;
+    w->look = look;
+    w->context = context;
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

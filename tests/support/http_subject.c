@@ -38,7 +38,7 @@ static void done(void *context)
 
 static void big(void *context, struct http_exchange *x)
 {
-    struct http_source source = {context, read_big, done};
+    struct http_source source = {context, read_big, done, NULL};
     http_reply_ranged(x, "application/octet-stream", SUBJECT_BIG_BYTES, "\"big\"", &source);
 }
 
@@ -68,7 +68,7 @@ static void end_live(void *context)
 
 static void begin_live(void *context, struct http_exchange *x)
 {
-    struct http_source source = {context, read_live, end_live};
+    struct http_source source = {context, read_live, end_live, ":\n\n"};
     pthread_mutex_lock(&live_lock);
     live = http_reply_live(x, "text/event-stream", &source);
     pthread_mutex_unlock(&live_lock);
@@ -81,6 +81,14 @@ void subject_tick(void)
     if (live != NULL)
         http_live_wake(live);
     pthread_mutex_unlock(&live_lock);
+}
+
+bool subject_is_heard(void)
+{
+    pthread_mutex_lock(&live_lock);
+    bool heard = live != NULL;
+    pthread_mutex_unlock(&live_lock);
+    return heard;
 }
 
 static void echo(void *context, struct http_exchange *x)

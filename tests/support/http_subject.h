@@ -21,5 +21,7 @@ struct http_settings subject_settings(void);
 
 /* The streams of /live get "tick" once more, the one that asks first. */
 void subject_tick(void);
+/* Whether anybody listens to /live, as far as the server knows. */
+bool subject_is_heard(void);
 
 #endif

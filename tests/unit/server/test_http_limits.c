@@ -108,37 +108,6 @@ START_TEST(too_large_a_header_or_address_is_answered_with_a_problem)
 }
 END_TEST
 
-/* ---- ambiguous ---- */
-
-/* A second request comes behind each, which must not be answered. */
-START_TEST(request_that_two_servers_might_read_differently_ends_the_connection)
-{
-    static const char *const lines[] = {
-        "Host: 127.0.0.1\r\n",
-        "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n",
-        "Content-Length: 0\r\nContent-Length: 5\r\n",
-        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
-        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
-        "Transfer-Encoding: xchunked\r\n",
-        "Transfer-Encoding: gzip, chunked\r\n",
-    };
-    struct http_settings settings = subject_settings();
-    struct http_server *server = serve(&settings);
-    struct buf request = {0};
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        buf_clear(&request);
-        buf_printf(&request, "POST /small HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n", lines[i]);
-        buf_printf(&request, "0\r\n\r\nGET /small HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-        expect_problem(server, &request, "HTTP/1.1 400 ");
-    }
-    buf_clear(&request);
-    buf_printf(&request, "GET /small%%00x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-    expect_problem(server, &request, "HTTP/1.1 400 ");
-    buf_fini(&request);
-    http_stop(&server);
-}
-END_TEST
-
 /* ---- slow ---- */
 
 START_TEST(slow_clients_do_not_keep_others_waiting)
@@ -283,7 +252,6 @@ int main(void)
 {
     return suite_run(
         suite_of("http_limits", too_large_a_header_or_address_is_answered_with_a_problem,
-                 request_that_two_servers_might_read_differently_ends_the_connection,
                  slow_clients_do_not_keep_others_waiting, request_that_trickles_is_cut_off,
                  answer_may_take_longer_to_make_than_its_request_to_come,
                  many_connections_of_one_address_leave_room_for_others, NULL));

@@ -206,6 +206,45 @@ START_TEST(versions_before_1_2_are_refused)
 }
 END_TEST
 
+/* ---- framing ---- */
+
+/* Sends what printf makes of `format`; what came until the server has closed. */
+static char *talk(const struct fixture *f, const char *format)
+{
+    char command[600];
+    size_t n;
+    char *file = path_join(f->folder, "answer");
+    struct spawn_options options = {.out_file = "/dev/null"};
+    snprintf(command, sizeof command,
+             "printf '%s' | openssl s_client -connect 127.0.0.1:%u -quiet >%s 2>/dev/null", format,
+             http_port(f->server), file);
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    ck_assert_int_ge(spawn_wait(spawn(argv, &options), 0), 0);
+    char *text = file_read(file, &n);
+    ck_assert_ptr_nonnull(text);
+    free(file);
+    return text;
+}
+
+START_TEST(doubts_are_refused_behind_the_encryption_too)
+{
+    struct fixture f;
+    fixture_start(&f);
+    char *text = talk(&f, "POST /echo HTTP/1.1\\r\\nHost: h\\r\\nContent-Length: 0\\r\\n"
+                          "Transfer-Encoding : chunked\\r\\n\\r\\n"
+                          "GET /small HTTP/1.1\\r\\nHost: h\\r\\n\\r\\n");
+    ck_assert_msg(strncmp(text, "HTTP/1.1 400 ", 13) == 0, "%s", text);
+    ck_assert_ptr_null(strstr(text, "HTTP/1.1 200 "));
+    free(text);
+    text = talk(&f, "POST /echo HTTP/1.1\\r\\nHost: h\\r\\nContent-Type: application/json\\r\\n"
+                    "Transfer-Encoding: chunked\\r\\nConnection: close\\r\\n\\r\\n"
+                    "2;x\\r\\n{}\\r\\n0\\r\\n\\r\\n");
+    ck_assert_msg(strncmp(text, "HTTP/1.1 200 ", 13) == 0, "%s", text);
+    free(text);
+    fixture_stop(&f);
+}
+END_TEST
+
 /* ---- a certificate that is replaced ---- */
 
 struct watcher {
@@ -300,6 +339,8 @@ int main(void)
 {
     return suite_run(suite_of("http_tls", files_that_do_not_do_are_refused_with_words,
                               only_who_trusts_the_certificate_is_answered_and_plain_http_is_not,
-                              long_download_comes_whole, versions_before_1_2_are_refused,
+                              long_download_comes_whole,
+                              doubts_are_refused_behind_the_encryption_too,
+                              versions_before_1_2_are_refused,
                               new_connections_see_a_new_certificate_and_old_ones_go_on, NULL));
 }

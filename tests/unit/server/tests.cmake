@@ -53,6 +53,8 @@ target_link_libraries(skein_test_http
     PRIVATE skein_flags PUBLIC skein_server_core skein_http_client skein_test_support)
 skein_test(unit/server/test_http_tls.c LINK skein_test_http)
 skein_test(unit/server/test_http_limits.c LINK skein_test_http LABELS tsan)
+skein_test(unit/server/test_http_framing.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_http_doubts.c LINK skein_test_http LABELS tsan)
 skein_test(unit/server/test_idmap.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_replay.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_support)
