@@ -90,10 +90,11 @@ const struct config_param collector_params[] = {
                "further names, with commas, under which HTTP is asked while there is no token"),
     CONFIG_STR(struct collector_config, http_metrics_public, "http.metrics_public", "auto",
                "whether /metrics needs no token: yes, no, or auto (where HTTP is on loopback)"),
-    CONFIG_U64(struct collector_config, http_bad_tokens, "http.max_bad_tokens", 20, 1, 100000,
-               "wrong tokens from one address within a minute until it is locked out"),
+    CONFIG_U64(
+        struct collector_config, http_bad_tokens, "http.max_bad_tokens", 20, 1, 100000,
+        "wrong tokens from one address within a minute until further wrong ones are answered 429"),
     CONFIG_U64(struct collector_config, http_lockout_ms, "http.lockout_ms", 60000, 1000, DAY_MS,
-               "how long an address is locked out"),
+               "how long wrong tokens from such an address are answered 429"),
     CONFIG_U64(struct collector_config, http_threads, "http.threads", 8, 1, 64,
                "threads that answer"),
     CONFIG_U64(struct collector_config, http_connections, "http.max_connections", 1024, 16, 100000,
@@ -477,7 +478,8 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
                                  .receive_ms = g->http_receive_ms,
                                  .idle_ms = g->http_idle_ms,
                                  .drain_ms = g->http_drain_ms,
-                                 .authorize = api_authorize};
+                                 .authorize = api_authorize,
+                                 .still = api_still};
     if (g->http_tls_certificate[0] != '\0') {
         http.tls_certificate = g->http_tls_certificate;
         http.tls_key = g->http_tls_key;

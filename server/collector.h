@@ -77,5 +77,6 @@ void collector_stop(struct collector *c);
 /* The API's route table (api_routes.c); handlers get the struct collector as their context. */
 extern const struct http_route api_routes[];
 http_authorize api_authorize; /* api_access.c; the same context */
+http_still api_still;
 
 #endif

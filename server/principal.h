@@ -14,9 +14,11 @@ enum http_scope { HTTP_PUBLIC = 1, HTTP_VIEWER, HTTP_OPERATOR, HTTP_ADMIN };
 
 #define PRINCIPAL_NAME_BYTES     64
 #define PRINCIPAL_SELECTOR_BYTES 1024
+#define PRINCIPAL_TOKEN_BYTES    13
 
 struct principal {
     char name[PRINCIPAL_NAME_BYTES];
+    char token[PRINCIPAL_TOKEN_BYTES]; /* the id of who has one (tokens.h); "" */
     enum http_scope scope;
     const struct selector *selector;              /* NULL: all processes */
     char selector_text[PRINCIPAL_SELECTOR_BYTES]; /* the same; "" for all */

@@ -14,7 +14,7 @@
 #include "secret.h"
 
 #define PREFIX_BYTES  6 /* "skn_v_" */
-#define ID_LETTERS    12
+#define ID_LETTERS    (PRINCIPAL_TOKEN_BYTES - 1)
 #define USED_STEP_NS  (UINT64_C(60) * 1000000000u) /* how fine "last used" is */
 #define SCHEMA_NUMBER 1
 
@@ -189,7 +189,7 @@ static int insert(struct tokens *t, const struct token *token, uint64_t now_ns, 
 int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
                   char text[TOKEN_TEXT_BYTES], char *error, size_t error_bytes)
 {
-    char letters[SEAL_TEXT_BYTES], id[ID_LETTERS + 1];
+    char letters[SEAL_TEXT_BYTES], id[PRINCIPAL_TOKEN_BYTES];
     uint8_t random[SEAL_KEY_BYTES], hash[SECRET_HASH_BYTES];
     int status = token_valid(token, now_ns, error, error_bytes);
     if (status != SKEIN_OK)
@@ -268,9 +268,26 @@ static int take_token(void *context, struct db_row *row)
     return walk->fn != NULL ? walk->fn(walk->context, out) : 1;
 }
 
+/* Whether the row was found and its token is neither revoked nor expired. */
+static bool is_good(const struct walk *walk, uint64_t now_ns)
+{
+    const struct token *k = &walk->token;
+    return walk->found && k->revoked_ns == 0 && scope_text(k->scope)[0] != '\0' &&
+           (k->expires_ns == 0 || k->expires_ns > now_ns);
+}
+
+int tokens_still(struct tokens *t, const char *id, uint64_t now_ns)
+{
+    struct walk walk = {.found = false};
+    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", take_token, &walk, "s", id));
+    if (status != SKEIN_OK)
+        return status;
+    return is_good(&walk, now_ns) ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
 int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct token *out)
 {
-    char id[ID_LETTERS + 1] = "";
+    char id[PRINCIPAL_TOKEN_BYTES] = "";
     uint8_t hash[SECRET_HASH_BYTES];
     struct walk walk = {.found = false};
     if (strlen(text) == PREFIX_BYTES + SEAL_TEXT_BYTES - 1)
@@ -281,14 +298,14 @@ int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct tok
     secret_hash(text, strlen(text), hash);
     bool same = secret_equal(hash, walk.hash, sizeof hash);
     const struct token *k = &walk.token;
-    if (!walk.found || !same || k->revoked_ns != 0 || scope_text(k->scope)[0] == '\0' ||
-        (k->expires_ns != 0 && k->expires_ns <= now_ns))
+    if (!is_good(&walk, now_ns) || !same)
         return SKEIN_NOT_FOUND;
     /* Only to be shown: if it cannot be written, the token is as good. */
     if (now_ns > k->used_ns && now_ns - k->used_ns >= USED_STEP_NS)
         (void)db_run(t->db, "UPDATE tokens SET used_ns=? WHERE id=?", NULL, NULL, "is",
                      (int64_t)now_ns, id);
     *out = *k;
+    memcpy(out->id, id, sizeof out->id);
     return SKEIN_OK;
 }
 

@@ -17,6 +17,7 @@ struct tokens;
 #define TOKEN_TEXT_BYTES     64 /* a token's text and NUL */
 
 struct token {
+    char id[PRINCIPAL_TOKEN_BYTES];  /* of tokens_check: its first letters, which are no secret */
     char name[PRINCIPAL_NAME_BYTES]; /* [A-Za-z0-9][A-Za-z0-9._-]* */
     enum http_scope scope;
     char selector[TOKEN_SELECTOR_BYTES]; /* what it is confined to; "": nothing */
@@ -43,6 +44,9 @@ int tokens_revoke(struct tokens *t, const char *name, uint64_t now_ns);
 /* Whose token it is. SKEIN_OK; SKEIN_NOT_FOUND: unknown, expired or revoked; a status of the disk:
  * nobody can say. */
 int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct token *out);
+
+/* Whether the token with this id is good, as above. */
+int tokens_still(struct tokens *t, const char *id, uint64_t now_ns);
 
 /* By name. The number of tokens given, or a status. */
 typedef int token_fn(void *context, const struct token *token);

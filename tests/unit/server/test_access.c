@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "capture_control.h"
 #include "clock.h"
@@ -88,18 +90,81 @@ START_TEST(from_the_first_token_on_each_request_needs_one)
 }
 END_TEST
 
-START_TEST(address_that_guesses_is_locked_out)
+START_TEST(address_that_guesses_is_answered_shortly_and_right_tokens_go_on)
 {
     struct fixture f;
+    static const char wrong[] = "Authorization: Bearer skn_a_x";
     char admin[128];
     fixture_start(&f);
     make_token(&f, "a", HTTP_ADMIN, "", admin);
     for (uint64_t i = 0; i < f.collector.config.http_bad_tokens; i++)
-        ck_assert_int_eq(
-            status_of_call(&f, "GET", "/api/v1/agents", NULL, "Authorization: Bearer skn_a_x"),
-            401);
-    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, admin), 429);
+        ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, wrong), 401);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, wrong), 429);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, admin), 200);
+    ck_assert_int_eq(status_of_call(&f, "GET", "/api/v1/agents", NULL, wrong), 429);
     ck_assert_int_eq(status_of_call(&f, "GET", "/healthz", NULL, NULL), 200);
+    fixture_stop(&f);
+}
+END_TEST
+
+/* ---- event streams ---- */
+
+/* Listens with this token (a header), until the first event is here. */
+static int listen_as(const struct fixture *f, const char *header)
+{
+    char text[4096];
+    size_t n = 0;
+    int fd = tcp_connect(f->http_port);
+    ck_assert_int_ge(fd, 0);
+    int len =
+        snprintf(text, sizeof text, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n%s%s\r\n",
+                 header, header[0] != '\0' ? "\r\n" : "");
+    ck_assert_int_eq(send(fd, text, (size_t)len, MSG_NOSIGNAL), len);
+    text[0] = '\0';
+    while (strstr(text, "event: ready") == NULL) {
+        ssize_t got = recv(fd, text + n, sizeof text - 1 - n, 0);
+        ck_assert_msg(got > 0, "%s", text);
+        n += (size_t)got;
+        text[n] = '\0';
+    }
+    return fd;
+}
+
+static bool has_ended(void *context)
+{
+    char text[4096];
+    ssize_t got;
+    while ((got = recv(*(int *)context, text, sizeof text, MSG_DONTWAIT)) > 0)
+        continue;
+    return got == 0;
+}
+
+START_TEST(stream_ends_with_its_token)
+{
+    struct fixture f;
+    char admin[128], revoked[128];
+    fixture_start(&f);
+    int local = listen_as(&f, "");
+    make_token(&f, "a", HTTP_ADMIN, "", admin);
+    ck_assert(wait_until(has_ended, &local, 0)); /* from now on each needs a token */
+    make_token(&f, "v", HTTP_VIEWER, "", revoked);
+    struct token expires = {.name = "e",
+                            .scope = HTTP_VIEWER,
+                            .expires_ns = clock_realtime_ns() + UINT64_C(3000000000)};
+    char text[TOKEN_TEXT_BYTES], header[128], error[256] = "";
+    ck_assert_int_eq(
+        tokens_create(f.collector.tokens, &expires, clock_realtime_ns(), text, error, sizeof error),
+        SKEIN_OK);
+    snprintf(header, sizeof header, "Authorization: Bearer %s", text);
+    int stays = listen_as(&f, admin), leaves = listen_as(&f, revoked), ends = listen_as(&f, header);
+    ck_assert_int_eq(tokens_revoke(f.collector.tokens, "v", clock_realtime_ns()), SKEIN_OK);
+    ck_assert(wait_until(has_ended, &leaves, 0));
+    ck_assert(wait_until(has_ended, &ends, 0));
+    ck_assert(!has_ended(&stays));
+    close(local);
+    close(stays);
+    close(leaves);
+    close(ends);
     fixture_stop(&f);
 }
 END_TEST
@@ -570,7 +635,8 @@ int main(void)
 {
     return suite_run(suite_of(
         "access", without_tokens_only_this_machine_asks_and_no_page_of_the_web,
-        from_the_first_token_on_each_request_needs_one, address_that_guesses_is_locked_out,
+        from_the_first_token_on_each_request_needs_one,
+        address_that_guesses_is_answered_shortly_and_right_tokens_go_on, stream_ends_with_its_token,
         network_address_needs_a_certificate, changes_and_refusals_are_in_the_audit_log,
         downloads_are_in_the_audit_log_where_bytes_are_sent,
         confined_token_sees_nothing_of_another_tenant_on_any_route, confined_token_sees_its_own,
