@@ -18,15 +18,6 @@
 #define ASK_FIRST_NS UINT64_C(20000000)
 #define ASK_MOST_NS  UINT64_C(500000000)
 
-bool capture_id_valid(const char *text)
-{
-    uint8_t bytes[16];
-    if (id_parse(text, bytes) == SKEIN_OK)
-        return true;
-    say_error("'%s' is no capture id: 32 hex digits, as `skein captures` lists them", text);
-    return false;
-}
-
 int capture_get(const struct api *api, const char *id, cJSON **capture)
 {
     struct buf path = {0};

@@ -10,9 +10,6 @@
 /* For the collector to say that a deadline is over. */
 #define CAPTURE_GRACE_NS UINT64_C(10000000000)
 
-/* Whether text is a capture id; tells the user where it is not. */
-bool capture_id_valid(const char *text);
-
 /* GET; CLI_OK with *capture. */
 int capture_get(const struct api *api, const char *id, cJSON **capture);
 

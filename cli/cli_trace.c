@@ -11,6 +11,7 @@
 
 #include "cli.h"
 #include "cli_out.h"
+#include "clock.h"
 
 /* One partition in memory. */
 struct loaded {
@@ -68,6 +69,32 @@ struct trace_file *trace_open(const char *path)
     else
         say_error("%s: %s", path, skein_status_text(status));
     return NULL;
+}
+
+struct trace_bounds trace_bounds_of(const struct trace_file *file)
+{
+    struct trace_bounds bounds = {UINT64_MAX, 0};
+    for (size_t i = 0; i < trace_file_count(file); i++) {
+        const struct trace_entry *entry = trace_file_entry(file, i);
+        if (entry->footer.events && entry->from_ns < bounds.from_ns)
+            bounds.from_ns = entry->from_ns;
+        bounds.to_ns = entry->to_ns > bounds.to_ns ? entry->to_ns : bounds.to_ns;
+    }
+    return bounds;
+}
+
+int trace_time_parse(const char *text, const struct trace_bounds *bounds, uint64_t *ns)
+{
+    uint64_t by;
+    if (text[0] != '-' && text[0] != '+')
+        return clock_parse(text, ns);
+    if (cli_duration_parse(text + 1, &by) != SKEIN_OK)
+        return SKEIN_INVALID;
+    if (text[0] == '-')
+        *ns = by < bounds->to_ns ? bounds->to_ns - by : 0;
+    else
+        *ns = by < UINT64_MAX - bounds->from_ns ? bounds->from_ns + by : UINT64_MAX;
+    return SKEIN_OK;
 }
 
 int trace_walk_new(const char *path, struct trace_walk **out)

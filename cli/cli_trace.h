@@ -15,6 +15,17 @@ struct trace_walk;
 /* Opens a trace file; NULL after telling why it cannot be read. */
 struct trace_file *trace_open(const char *path);
 
+/* From the first record to the last; to_ns 0 where there is none. */
+struct trace_bounds {
+    uint64_t from_ns, to_ns;
+};
+struct trace_bounds trace_bounds_of(const struct trace_file *file);
+
+/* A time as people give it for a trace. SKEIN_OK or SKEIN_INVALID. */
+#define TRACE_TIME_WANTED                                                                          \
+    "a time such as 2026-11-21T09:40:00Z, -5s before the end of the trace, or +2s after its start"
+int trace_time_parse(const char *text, const struct trace_bounds *bounds, uint64_t *ns);
+
 struct trace_step {
     const struct trace_entry *entry;
     struct partition_reader *reader; /* the walk's; until the next step */

@@ -2,6 +2,7 @@
  *
  * skein agents: the agents that the collector knows, and whether they are let in. One thread.
  */
+#include "cli_id.h"
 #include "cli_resource.h"
 #include "cmd.h"
 
@@ -55,7 +56,10 @@ static int show_one(const struct api *api, const struct resource *r, const char 
         {"starts", "epoch", TABLE_NUMBER},
         {NULL, NULL, TABLE_TEXT}};
     cJSON *agent = NULL;
-    int status = resource_get(api, r, name, "", &agent);
+    char id[CLI_ID_BYTES];
+    int status = agent_id_find(api, name, id);
+    if (status == CLI_OK)
+        status = resource_get(api, r, id, "", &agent);
     if (status == CLI_OK)
         status = json ? json_show(agent) : fields_print(agent, fields);
     cJSON_Delete(agent);
@@ -71,13 +75,13 @@ static int show(const void *values, int count, char **arguments)
 static int revoke_one(const struct api *api, const struct resource *r, const char *name, bool json)
 {
     struct buf path = {0};
-    buf_printf(&path, "%s/", r->folder);
-    api_segment(&path, name);
-    buf_printf(&path, ":revoke");
-    buf_put_u8(&path, 0);
-    int status = api_call(api, "POST", (const char *)path.data, NULL, NULL);
+    char id[CLI_ID_BYTES];
+    int status = agent_id_find(api, name, id);
+    buf_printf(&path, "%s/%s:revoke", r->folder, id);
+    if (status == CLI_OK)
+        status = api_call(api, "POST", text_of(&path), NULL, NULL);
     buf_fini(&path);
-    return status == CLI_OK ? resource_said(r, name, "revoked", json) : status;
+    return status == CLI_OK ? resource_said(r, id, "revoked", json) : status;
 }
 
 static int revoke(const void *values, int count, char **arguments)
@@ -88,7 +92,9 @@ static int revoke(const void *values, int count, char **arguments)
 
 static int forget_one(const struct api *api, const struct resource *r, const char *name, bool json)
 {
-    return resource_remove(api, r, name, "forgotten", json);
+    char id[CLI_ID_BYTES];
+    int status = agent_id_find(api, name, id);
+    return status == CLI_OK ? resource_remove(api, r, id, "forgotten", json) : status;
 }
 
 static int forget(const void *values, int count, char **arguments)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli_capture.h"
+#include "cli_id.h"
 #include "cli_resource.h"
 #include "cmd.h"
 #include "json.h"
@@ -67,12 +68,13 @@ static int call(const struct options *o, const char *id, const char *method, con
     struct api api;
     struct buf path = {0};
     cJSON *capture = NULL;
-    if (!capture_id_valid(id))
-        return CLI_USAGE;
+    char whole[CLI_ID_BYTES];
     int status = api_init(&api, o->collector);
+    if (status == CLI_OK)
+        status = capture_id_find(&api, id, whole);
     if (status != CLI_OK)
         return status;
-    buf_printf(&path, "/captures/%s%s", id, rest);
+    buf_printf(&path, "/captures/%s%s", whole, rest);
     status = api_call(&api, method, text_of(&path), body, &capture);
     buf_fini(&path);
     return status == CLI_OK ? present(&api, o, capture) : status;
@@ -117,13 +119,17 @@ static int update(const void *values, int count, char **arguments)
     return status;
 }
 
+static int drop_one(const struct api *api, const struct resource *r, const char *id, bool json)
+{
+    char whole[CLI_ID_BYTES];
+    int status = capture_id_find(api, id, whole);
+    return status == CLI_OK ? resource_delete(api, r, whole, json) : status;
+}
+
 static int drop(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    for (int i = 0; i < count; i++)
-        if (!capture_id_valid(arguments[i]))
-            return CLI_USAGE;
-    return resource_each(&captures, o->collector, o->json, resource_delete, count, arguments);
+    return resource_each(&captures, o->collector, o->json, drop_one, count, arguments);
 }
 
 /* ---- the table ---- */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "cli_id.h"
 #include "cli_longest.h"
 #include "cli_out.h"
 #include "cli_trace.h"
@@ -60,7 +61,8 @@ static const struct cli_option options[] = {
 struct filter {
     const struct options *options;
     uint64_t from_ns, to_ns;
-    long tid, pid; /* -1: none */
+    long tid, pid;              /* -1: none */
+    char process[CLI_ID_BYTES]; /* whole id; "": none */
 };
 
 struct output {
@@ -72,21 +74,6 @@ struct output {
 
 /* ---- filters ---- */
 
-/* An absolute time, or one relative to the bounds of the trace. */
-static int time_of(const char *text, uint64_t start_ns, uint64_t end_ns, uint64_t *ns)
-{
-    uint64_t by;
-    if (text[0] != '-' && text[0] != '+')
-        return clock_parse(text, ns);
-    if (cli_duration_parse(text + 1, &by) != SKEIN_OK)
-        return SKEIN_INVALID;
-    if (text[0] == '-')
-        *ns = by < end_ns ? end_ns - by : 0;
-    else
-        *ns = by < UINT64_MAX - start_ns ? start_ns + by : UINT64_MAX;
-    return SKEIN_OK;
-}
-
 static long number_or_none(const char *text)
 {
     char *end;
@@ -96,27 +83,44 @@ static long number_or_none(const char *text)
     return *end ? -1 : number;
 }
 
+/* A pid that is in the file, else an id or its beginning. */
+static int process_find(struct filter *filter, const struct trace_file *file)
+{
+    const char *text = filter->options->process;
+    cJSON *ids = cJSON_CreateArray();
+    bool pid_is_there = false;
+    for (size_t i = 0; i < trace_file_count(file); i++) {
+        const struct partition_footer *footer = &trace_file_entry(file, i)->footer;
+        char id[ID_TEXT_BYTES];
+        cJSON *item = cJSON_CreateObject();
+        id_text(footer->key.process.bytes, id);
+        cJSON_AddStringToObject(item, "process", id);
+        cJSON_AddItemToArray(ids, item);
+        pid_is_there |= filter->pid >= 0 && (uint32_t)filter->pid == footer->pid;
+    }
+    int status = CLI_OK;
+    if (!pid_is_there && id_begins(text, 32))
+        status = id_find_in(ids, "process", "process of the trace", text, filter->process);
+    cJSON_Delete(ids);
+    return status;
+}
+
 static int filter_init(struct filter *filter, const struct options *o,
                        const struct trace_file *file)
 {
-    uint64_t start = UINT64_MAX, end = 0;
-    for (size_t i = 0; i < trace_file_count(file); i++) {
-        const struct trace_entry *entry = trace_file_entry(file, i);
-        start = entry->footer.events && entry->from_ns < start ? entry->from_ns : start;
-        end = entry->to_ns > end ? entry->to_ns : end;
-    }
-    *filter =
-        (struct filter){o, 0, UINT64_MAX, number_or_none(o->thread), number_or_none(o->process)};
+    const struct trace_bounds bounds = trace_bounds_of(file);
+    *filter = (struct filter){.options = o,
+                              .to_ns = UINT64_MAX,
+                              .tid = number_or_none(o->thread),
+                              .pid = number_or_none(o->process)};
     const char *bad = NULL;
-    if (o->from && time_of(o->from, start, end, &filter->from_ns) != SKEIN_OK)
+    if (o->from && trace_time_parse(o->from, &bounds, &filter->from_ns) != SKEIN_OK)
         bad = o->from;
-    if (o->to && time_of(o->to, start, end, &filter->to_ns) != SKEIN_OK)
+    if (o->to && trace_time_parse(o->to, &bounds, &filter->to_ns) != SKEIN_OK)
         bad = o->to;
     if (!bad)
-        return CLI_OK;
-    say_error("cat: %s: must be a time such as 2026-11-21T09:40:00Z, -5s before the end of the "
-              "trace, or +2s after its start",
-              bad);
+        return o->process ? process_find(filter, file) : CLI_OK;
+    say_error("cat: %s: must be " TRACE_TIME_WANTED, bad);
     return CLI_USAGE;
 }
 
@@ -127,7 +131,8 @@ static bool process_passes(const void *filter, const struct partition_footer *fo
     if (!f->options->process)
         return true;
     id_text(footer->key.process.bytes, id);
-    return strcmp(id, f->options->process) == 0 || (f->pid >= 0 && (uint32_t)f->pid == footer->pid);
+    return f->process[0] ? strcmp(id, f->process) == 0
+                         : f->pid >= 0 && (uint32_t)f->pid == footer->pid;
 }
 
 static bool thread_passes(const struct filter *f, const struct partition_thread *thread)

@@ -10,6 +10,7 @@
 
 #include "cli_capture.h"
 #include "cli_download.h"
+#include "cli_id.h"
 #include "cli_out.h"
 #include "cmd.h"
 
@@ -73,7 +74,7 @@ static int fetch_target(const struct api *api, const struct options *o, const ch
 {
     struct buf path = {0};
     const char *process = json_text_at(target, "process");
-    if (o->process && strcmp(o->process, process) != 0)
+    if (o->process && strncasecmp(o->process, process, strlen(o->process)) != 0)
         return CLI_OK;
     if (o->result.file)
         buf_printf(&path, "%s/", o->result.file);
@@ -88,18 +89,40 @@ static int fetch_target(const struct api *api, const struct options *o, const ch
     return status;
 }
 
-static int fetch_split(const struct api *api, const struct options *o, const char *id)
+static int manifest_get(const struct api *api, const char *id, cJSON **manifest)
 {
     struct buf path = {0};
+    buf_printf(&path, "/captures/%s/manifest", id);
+    int status = api_call(api, "GET", text_of(&path), NULL, manifest);
+    buf_fini(&path);
+    return status;
+}
+
+/* The target whose id begins so; a whole id is taken as it is. */
+static int target_find(const struct api *api, const char *id, const char *text,
+                       char process[CLI_ID_BYTES])
+{
+    cJSON *manifest = NULL;
+    snprintf(process, CLI_ID_BYTES, "%s", text);
+    if (strlen(text) >= CLI_ID_BYTES - 1)
+        return CLI_OK;
+    int status = manifest_get(api, id, &manifest);
+    if (status == CLI_OK)
+        status =
+            id_find_in(json_at(manifest, "targets"), "process", "target's process", text, process);
+    cJSON_Delete(manifest);
+    return status;
+}
+
+static int fetch_split(const struct api *api, const struct options *o, const char *id)
+{
     cJSON *manifest = NULL;
     const cJSON *target;
     if (o->result.file && mkdir(o->result.file, 0777) < 0 && errno != EEXIST) {
         say_error("%s: %s", o->result.file, strerror(errno));
         return CLI_FAILED;
     }
-    buf_printf(&path, "/captures/%s/manifest", id);
-    int status = api_call(api, "GET", text_of(&path), NULL, &manifest);
-    buf_fini(&path);
+    int status = manifest_get(api, id, &manifest);
     cJSON_ArrayForEach(target, json_at(manifest, "targets"))
     {
         int one = fetch_target(api, o, id, target);
@@ -113,21 +136,25 @@ static int run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
     struct api api;
-    char name[64];
+    char name[64], id[CLI_ID_BYTES], process[CLI_ID_BYTES];
     (void)count;
     if (o->from.given && o->to.given && o->from.value > o->to.value) {
         say_error("fetch: --to is before --from");
         return CLI_USAGE;
     }
-    if (!capture_id_valid(arguments[0]))
-        return CLI_USAGE;
     int status = api_init(&api, o->collector);
+    if (status == CLI_OK)
+        status = capture_id_find(&api, arguments[0], id);
     if (status != CLI_OK)
         return status;
     if (o->split)
-        return fetch_split(&api, o, arguments[0]);
-    snprintf(name, sizeof(name), "%s.%s", arguments[0], suffix_of(o));
-    return fetch(&api, o, arguments[0], o->process, o->result.file ? o->result.file : name);
+        return fetch_split(&api, o, id);
+    if (o->process)
+        status = target_find(&api, id, o->process, process);
+    snprintf(name, sizeof(name), "%s.%s", id, suffix_of(o));
+    return status != CLI_OK ? status
+                            : fetch(&api, o, id, o->process ? process : NULL,
+                                    o->result.file ? o->result.file : name);
 }
 
 const struct cli_command cmd_fetch = {

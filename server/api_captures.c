@@ -172,8 +172,8 @@ static int list_captures(struct collector *c, struct http_exchange *x,
 
 static bool list_query(struct http_exchange *x, struct catalog_capture_query *q, size_t *limit)
 {
-    static const char *const known[] = {"selector", "from",  "to", "status",
-                                        "cursor",   "limit", NULL};
+    static const char *const known[] = {"selector", "from",   "to",    "status",
+                                        "id",       "cursor", "limit", NULL};
     static const char *const states[] = {"running", "complete", "incomplete", "stopped"};
     const char *rest;
     bool valid = false;
@@ -183,6 +183,12 @@ static bool list_query(struct http_exchange *x, struct catalog_capture_query *q,
         return false;
     if (q->before && id_parse(rest, q->before_id.bytes) != SKEIN_OK) {
         api_bad_cursor(x);
+        return false;
+    }
+    q->id_begins = http_query(x, "id");
+    if (q->id_begins != NULL && (strlen(q->id_begins) > 32 || q->id_begins[0] == '\0' ||
+                                 q->id_begins[strspn(q->id_begins, "0123456789abcdef")] != '\0')) {
+        http_problem(x, 400, "id", "must be 1 to 32 hex digits, lower case");
         return false;
     }
     q->status = http_query(x, "status");

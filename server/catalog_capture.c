@@ -99,8 +99,10 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
                          catalog_capture_fn *fn, void *context)
 {
     struct capture_walk walk = {fn, context};
-    char before[ID_TEXT_BYTES];
+    char before[ID_TEXT_BYTES], id_until[ID_TEXT_BYTES + 1];
+    const char *id_from = q->id_begins != NULL ? q->id_begins : "";
     id_text(q->before_id.bytes, before);
+    snprintf(id_until, sizeof id_until, "%sg", id_from); /* behind every digit */
     int64_t from = q->from_ns > INT64_MAX ? INT64_MAX : I(q->from_ns);
     int64_t to = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns);
     int64_t created = q->before ? I(q->before_created_ns) : INT64_MAX;
@@ -108,14 +110,16 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
     if (q->status != NULL)
         return db_run(c->db,
                       CAPTURE_COLUMNS
-                      "WHERE status=? AND (created_ns, id) < (?, ?) AND to_ns>=? AND from_ns<=?"
-                      " ORDER BY created_ns DESC, id DESC LIMIT ?",
-                      take_capture, &walk, "sisiii", q->status, created, q->before ? before : "g",
-                      from, to, limit);
+                      "WHERE status=? AND (created_ns, id) < (?, ?) AND id>=? AND id<?"
+                      " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
+                      take_capture, &walk, "sisssiii", q->status, created, q->before ? before : "g",
+                      id_from, id_until, from, to, limit);
     return db_run(c->db,
-                  CAPTURE_COLUMNS "WHERE (created_ns, id) < (?, ?) AND to_ns>=? AND from_ns<=?"
-                                  " ORDER BY created_ns DESC, id DESC LIMIT ?",
-                  take_capture, &walk, "isiii", created, q->before ? before : "g", from, to, limit);
+                  CAPTURE_COLUMNS
+                  "WHERE (created_ns, id) < (?, ?) AND id>=? AND id<?"
+                  " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
+                  take_capture, &walk, "isssiii", created, q->before ? before : "g", id_from,
+                  id_until, from, to, limit);
 }
 
 int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn,

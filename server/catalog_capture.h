@@ -31,6 +31,7 @@ struct catalog_target {
 };
 struct catalog_capture_query {
     const char *status;      /* NULL: any */
+    const char *id_begins;   /* with these digits, lower case; NULL: any */
     uint64_t from_ns, to_ns; /* windows that overlap; 0 and UINT64_MAX for all */
     bool before;             /* cursor: captures older than these two */
     uint64_t before_created_ns;

@@ -46,6 +46,8 @@ START_TEST(errors_are_problems_with_the_right_status)
     expect_problem(&f, "GET", "/api/v1/captures?from=yesterday", NULL, 400, "from");
     expect_problem(&f, "GET", "/api/v1/captures?status=done", NULL, 400, "status");
     expect_problem(&f, "GET", "/api/v1/captures?cursor=x", NULL, 400, "cursor");
+    expect_problem(&f, "GET", "/api/v1/captures?id=", NULL, 400, "id");
+    expect_problem(&f, "GET", "/api/v1/captures?id=01A1", NULL, 400, "id");
     expect_problem(&f, "GET", "/api/v1/partitions?cursor=5-x", NULL, 400, "cursor");
     expect_problem(&f, "GET", "/api/v1/processes?selector=a%20in", NULL, 400, "selector");
     expect_problem(&f, "GET", "/api/v1/agents?page=2", NULL, 400, "page");
