@@ -209,98 +209,28 @@ say "Fetched over HTTP: $SKEIN_COLLECTOR/api/v1/captures/$capture/trace"
 say "Checked, and exported for ui.perfetto.dev:"
 say "$out/redis.skein and redis.pftrace"
 
-# ---- the findings ----
+# ---- the findings, and what this demo claims, verified ----
 
-# The instant of the failure, the start of what is known, and the longest region of the main thread: all
-# from the capture and the file.
+echo
+say "Findings: skein what $capture"
+echo
+"$skein" what "$capture" | sed 's/^/  /'
+echo
+
+# The longest region of the main thread, and what of the record lies before it.
 failed_ns=$(date -d "$(json_member at <"$state/capture.json")" +%s%N)
-"$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" >"$state/main.jsonl"
-# Its first record, not the file's: an idle thread's newest record may be from long before.
-from_ns=$(json_member ts_ns <"$state/main.jsonl")
-stall=$("$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" --longest 1)
+regions() { "$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" "$@"; }
+from_ns=$(regions --limit 1 2>/dev/null | json_member ts_ns)
+stall=$(regions --longest 1)
 stall_ns=$(json_member ts_ns <<<"$stall")
 stall_dur=$(json_member dur_ns <<<"$stall")
-stall_name=$(json_member name <<<"$stall")
-stall_thread=$(json_member thread <<<"$stall")
-
-seconds() { awk -v ns="$1" 'BEGIN { printf "%.1f s", ns / 1e9 }'; }
-
 # utc NS: as an option of `skein cat` takes it.
 utc() { date -u -d "@$(($1 / 1000000000)).$(printf %09d $(($1 % 1000000000)))" +%FT%T.%NZ; }
 
-# Members of a line of `skein cat --json`, for awk.
-# shellcheck disable=SC2016 # its $0 is awk's
-members='
-    function member(name,   at) {
-        at = index($0, "\"" name "\":")
-        return substr($0, at + length(name) + 3)
-    }
-    function word(name,   text) {
-        text = substr(member(name), 2)
-        return substr(text, 1, index(text, "\"") - 1)
-    }
-    function number(name,   text) {
-        text = member(name)
-        sub(/^"/, "", text) # above 2^53: digits as text
-        return text + 0
-    }'
-
-echo
-say "Findings"
-echo
-if [ -z "$from_ns" ] || [ -z "$stall_dur" ]; then
-    fail "the trace has no region of Redis's main thread"
-fi
-echo "  The record of Redis's main thread begins $(seconds $((failed_ns - from_ns))) before the check failed."
-echo "  What the main thread ($stall_thread) did, by second before and after the failure:"
-echo
-awk -v failed="$failed_ns" "$members"'
-    {
-        name = word("name"); dur = number("dur_ns")
-        second = int((number("ts_ns") - failed) / 1e9 + 1000) - 1000
-        if (second < -10 || second > 3) next
-        count[second, name]++; busy[second, name] += dur
-        if (dur > longest[second]) { longest[second] = dur; which[second] = name }
-        names[name] += dur; seen[second] = 1
-    }
-    END {
-        for (s = -10; s <= 3; s++) {
-            if (!(s in seen)) continue
-            line = ""
-            for (n in names)
-                if ((s, n) in count)
-                    line = line sprintf("%s%d %s (%.0f ms)", line == "" ? "" : ", ", count[s, n], n, busy[s, n] / 1e6)
-            printf "    %+3d s  longest %s %.1f ms; %s\n", s, which[s], longest[s] / 1e6, line
-        }
-    }' "$state/main.jsonl"
-echo
-echo "  At the failure, threads were inside of:"
-echo
-"$skein" cat "$out/redis.skein" --json --from "$(utc "$failed_ns")" --to "$(utc "$failed_ns")" \
-    --type region --min-dur 100ms | awk -v failed="$failed_ns" "$members"'
-    {
-        printf "    %s/%d: %s, for %.3f s already, %.3f s in all\n", word("thread"), number("tid"),
-               word("name"), (failed - number("ts_ns")) / 1e9, number("dur_ns") / 1e9
-    }'
-echo
-echo "  The longest regions:"
-echo
-"$skein" cat "$out/redis.skein" --longest 8 --thread "$redis_pid" | sed 's/^/    /'
-echo
-# What fills the longest region: the shortest region inside of it that is nearly as long.
-inner_name=$("$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" \
-    --min-dur "$((stall_dur * 9 / 10))ns" --from "$(utc "$stall_ns")" --to "$(utc $((stall_ns + stall_dur)))" |
-    awk "$members"'
-        least == 0 || number("dur_ns") < least { least = number("dur_ns"); name = word("name") }
-        END { print name }')
-before=$("$skein" cat "$out/redis.skein" --json --type region --thread "$redis_pid" --name loop \
-    --to "$(utc $((stall_ns - 1000000)))" | wc -l)
-echo "  The cause: thread $stall_thread was in one $stall_name for $(seconds "$stall_dur"), nearly all of it in"
-echo "  $inner_name. Before that it had worked through $before ordinary batches of requests."
-echo
-
-# ---- what this demo claims, verified ----
-
+[ -n "$from_ns$stall_dur" ] || fail "the trace has no region of Redis's main thread"
+before=$(regions --name loop --to "$(utc $((stall_ns - 1000000)))" | wc -l)
+"$skein" what "$capture" -o json >"$state/what.json"
+grep -q 'loop > sleep' "$state/what.json" || fail "Redis was not found inside of the stall"
 [ "$status" = complete ] || fail "the capture is $status, not complete"
 [ $((failed_ns - from_ns)) -ge 5000000000 ] || fail "the trace begins less than 5 s before the failure"
 [ "$stall_dur" -ge 1500000000 ] || fail "no region of 1.5 s or more is in Redis's main thread"
@@ -317,6 +247,7 @@ cat <<TEXT
 
     export SKEIN_COLLECTOR=$SKEIN_COLLECTOR PATH=$build/cli:\$PATH
     skein ps
+    skein what $capture --at -1s
     skein snapshot -l service=redis --pre 5s -o now.skein
     skein cat now.skein --longest 10
     skein cat $out/redis.skein --from -8s --min-dur 1ms

@@ -95,6 +95,46 @@ static void snapshot_id(char *id)
     cJSON_Delete(capture);
 }
 
+/* As many digits of an id as tell it from the other. */
+static const char *enough_of(const char *id, const char *other)
+{
+    static char text[33];
+    size_t n = 0;
+    while (id[n] == other[n])
+        n++;
+    (void)snprintf(text, sizeof text, "%.*s", (int)(n + 1 < 4 ? 4 : n + 1), id);
+    return text;
+}
+
+START_TEST(the_first_digits_of_an_id_are_enough)
+{
+    char id[33], other[33], both[5], agent[17];
+    snapshot_id(id);
+    snapshot_id(other);
+    cJSON *capture = PRINTED("capture", "show", enough_of(id, other), "-o", "json");
+    ck_assert_str_eq(whole_str(capture, "capture"), id);
+    cJSON_Delete(capture);
+    EXPECT(0, "fetch", enough_of(other, id), "-o", "other.skein");
+    EXPECT(0, "what", enough_of(other, id));
+    (void)snprintf(both, sizeof both, "%.4s", id); /* of the same weeks */
+    EXPECT(2, "capture", "show", both);
+    char *text = output();
+    ck_assert_ptr_nonnull(strstr(text, "several capture ids begin with"));
+    ck_assert_ptr_nonnull(strstr(text, id));
+    free(text);
+    EXPECT(2, "capture", "delete", both);
+    EXPECT(1, "capture", "show", "ffff");
+    EXPECT(2, "capture", "show", "01a"); /* too little */
+    EXPECT(0, "capture", "delete", enough_of(id, other));
+    EXPECT(0, "capture", "show", other);
+    cJSON *agents = PRINTED("agents", "-o", "json");
+    (void)snprintf(agent, sizeof agent, "%.5s", whole_str(agents->child, "agent"));
+    EXPECT(0, "agents", "show", agent);
+    EXPECT(1, "agents", "show", "ffff0");
+    cJSON_Delete(agents);
+}
+END_TEST
+
 static size_t files_in(const char *folder, const char *pattern)
 {
     char command[4096];
@@ -445,6 +485,7 @@ int main(void)
     tcase_set_timeout(tests, 0);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, a_snapshot_is_taken_fetched_changed_and_deleted);
+    tcase_add_test(tests, the_first_digits_of_an_id_are_enough);
     tcase_add_test(tests, a_killed_download_goes_on_and_begins_anew_for_another_trace);
     tcase_add_test(tests, a_stream_ends_with_an_interrupt_and_is_fetched);
     tcase_add_test(tests, a_watch_goes_on_where_a_lost_connection_ended);

@@ -324,6 +324,55 @@ START_TEST(cat_filters_by_thread_time_and_count)
 }
 END_TEST
 
+START_TEST(what_tells_of_the_moment_and_of_the_longest_waits)
+{
+    char *text;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "what", trace, "--at", "+1s"), 0); /* 2 s: inside of the nap */
+    ck_assert_ptr_nonnull(strstr(text, "main/77"));
+    ck_assert_ptr_nonnull(strstr(text, "sleep of 2.000 s in main/77"));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "what", trace, "--at", "+1s", "-o", "json"), 0);
+    cJSON *what = cJSON_Parse(text);
+    const cJSON *inside = cJSON_GetArrayItem(cJSON_GetObjectItem(what, "inside"), 0);
+    ck_assert_str_eq(string_at(inside, "inside"), "sleep");
+    ck_assert_double_eq(cJSON_GetNumberValue(cJSON_GetObjectItem(inside, "dur_ns")), 2e9);
+    const cJSON *nap_of_2_s = cJSON_GetArrayItem(cJSON_GetObjectItem(what, "unusual"), 1);
+    ck_assert_str_eq(string_at(nap_of_2_s, "ts_ns"), "1800000001000000000");
+    cJSON_Delete(what);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "what", trace, "--at", "soon"), 2);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "what", "no-such-file"), 1);
+    ck_assert_ptr_nonnull(strstr(text, "no-such-file"));
+    free(text);
+}
+END_TEST
+
+START_TEST(the_beginning_of_a_process_id_is_enough)
+{
+    static const uint64_t one[] = {1 * S}, other[] = {2 * S};
+    struct buf file = {0};
+    char *text;
+    notes_put(&file, 0, one, 1);
+    process_byte = 0x5b;
+    notes_put(&file, 0, other, 1);
+    process_byte = 0x5a;
+    file_write(trace, file.data, file.len);
+    buf_fini(&file);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", "-p", "5B5b", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 1);
+    ck_assert_ptr_nonnull(strstr(text, "\"process\":\"5b5b"));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", "-p", "77", trace), 0); /* a pid, of both */
+    ck_assert_uint_eq(lines_of(text), 2);
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "-j", "-p", "1234", trace), 1);
+    ck_assert_ptr_nonnull(strstr(text, "no process of the trace has an id that begins with 1234"));
+    free(text);
+}
+END_TEST
+
 START_TEST(longest_lists_each_region_once_longest_first)
 {
     char *text;
@@ -470,6 +519,8 @@ static void add(TCase *all)
     tcase_add_test(all, spans_are_by_the_collectors_clock);
     tcase_add_test(all, a_region_over_a_cut_comes_out_whole);
     tcase_add_test(all, cat_filters_by_thread_time_and_count);
+    tcase_add_test(all, what_tells_of_the_moment_and_of_the_longest_waits);
+    tcase_add_test(all, the_beginning_of_a_process_id_is_enough);
     tcase_add_test(all, longest_lists_each_region_once_longest_first);
     tcase_add_test(all, a_traces_text_cannot_drive_the_terminal);
     tcase_add_test(all, info_sums_the_footers);

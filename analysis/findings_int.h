@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The inside of the findings: what is gathered (findings.c) and judged (findings_list.c). Included
+ * by these two alone.
+ */
+#ifndef FINDINGS_INT_H
+#define FINDINGS_INT_H
+
+#include "findings.h"
+#include "intern_table.h"
+
+#define TOP         2                   /* longest of a name that a thread keeps */
+#define LEVELS      64                  /* of the histogram: powers of two nanoseconds */
+#define UNUSUAL     10                  /* times as long as what is usual */
+#define UNUSUAL_NS  UINT64_C(10000000)  /* shorter ones are of no interest */
+#define RARE_NS     UINT64_C(100000000) /* the same where there is little to compare with */
+#define COMPARE_MIN 20                  /* others, before "usual" means anything */
+#define RHYTHM_MIN  3                   /* waits of a thread, before they are its rhythm */
+
+/* A name of events: what it says, and what kind of wait it is. */
+struct label {
+    char *text;
+    uint8_t group;
+    bool wait, for_anything, for_lock;
+    bool own_time; /* the thread waits for its turn, or for time: no reply is awaited */
+    bool rhythmic;
+};
+
+struct stat { /* of one name on one thread */
+    size_t label;
+    uint64_t count;
+    uint32_t levels[LEVELS];
+    struct finding_span top[TOP]; /* the longest first */
+};
+
+struct process {
+    char *service, *host;
+    uint32_t pid;
+    bool dead;
+    uint64_t from_ns, to_ns; /* of the times at which its records were made */
+};
+
+struct thread {
+    size_t process;
+    uint32_t tid;
+    char *name;
+    struct stat *stats;
+    size_t stat_count;
+    struct finding_span inside[FINDINGS_INSIDE_MAX]; /* the earliest first */
+    size_t inside_label[FINDINGS_INSIDE_MAX];
+    size_t inside_count;
+};
+
+struct findings {
+    uint64_t at_ns;
+    struct intern_table label_keys, thread_keys, process_keys;
+    struct label *labels;
+    struct thread *threads;
+    struct process *processes;
+    size_t label_count, label_cap, thread_count, thread_cap, process_count, process_cap;
+    struct findings_list list;
+};
+
+/* Room for one more; the array, with zeros behind what it had, or NULL. */
+void *findings_room(void *array, size_t *cap, size_t count, size_t size);
+
+#endif

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein what: what stands out of a trace around the moment that it was taken for. One thread; the
+ * memory of two partitions, and some numbers for each thread.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli_capture.h"
+#include "cli_download.h"
+#include "cli_id.h"
+#include "cli_out.h"
+#include "cli_trace.h"
+#include "clock.h"
+#include "cmd.h"
+#include "findings.h"
+#include "json.h"
+
+#define MOST       8  /* waits, and unusual ones */
+#define INSIDE_MAX 20 /* threads in the table */
+
+struct options {
+    struct cli_collector collector;
+    const char *at;
+    bool json;
+};
+
+static const struct cli_option options[] = {
+    CLI_OPTION(CLI_TEXT, 0, "at", "TIME", struct options, at,
+               "around then: 2026-11-21T09:40:00Z, -5s (before the end), +2s (after the start)"),
+    CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+
+/* What is asked about. */
+struct subject {
+    cJSON *capture;   /* NULL: a file */
+    const char *file; /* with the trace */
+    char folder[64];  /* that it was fetched into; "": none */
+    char fetched[96];
+    uint64_t at_ns;
+    bool at_end; /* nobody said when: the end of the trace */
+};
+
+/* ---- the trace ---- */
+
+static int capture_fetch(struct subject *s, const struct options *o, const char *text)
+{
+    struct api api;
+    char id[CLI_ID_BYTES];
+    uint64_t bytes;
+    int status = api_init(&api, o->collector);
+    if (status == CLI_OK)
+        status = capture_id_find(&api, text, id);
+    if (status == CLI_OK)
+        status = capture_get(&api, id, &s->capture);
+    if (status != CLI_OK)
+        return status;
+    if (json_u64_at(s->capture, "ledger.stored") == 0) {
+        say_error("capture %s has no events%s", id,
+                  capture_running(s->capture) ? " yet; it still runs" : "");
+        return CLI_FAILED;
+    }
+    const char *folder = getenv("TMPDIR");
+    snprintf(s->folder, sizeof(s->folder), "%.40s/skein.XXXXXX",
+             folder && *folder && strlen(folder) <= 40 ? folder : "/tmp");
+    if (!mkdtemp(s->folder)) {
+        say_error("%s: %s", s->folder, strerror(errno));
+        s->folder[0] = 0;
+        return CLI_FAILED;
+    }
+    snprintf(s->fetched, sizeof(s->fetched), "%s/trace.skein", s->folder);
+    s->file = s->fetched;
+    return download_run(&api, &(struct download){.capture = id, .format = "skein", .file = s->file},
+                        &bytes);
+}
+
+static void subject_fini(struct subject *s)
+{
+    if (s->folder[0]) {
+        unlink(s->fetched);
+        rmdir(s->folder);
+    }
+    cJSON_Delete(s->capture);
+}
+
+/* The moment: as asked for, else the capture's, else the end of the trace. */
+static int moment_find(struct subject *s, const struct options *o, const struct trace_file *file)
+{
+    struct trace_bounds bounds = trace_bounds_of(file);
+    s->at_ns = bounds.to_ns;
+    s->at_end = true;
+    if (o->at) {
+        s->at_end = false;
+        if (trace_time_parse(o->at, &bounds, &s->at_ns) == SKEIN_OK)
+            return CLI_OK;
+        say_error("what: --at %s: must be " TRACE_TIME_WANTED, o->at);
+        return CLI_USAGE;
+    }
+    if (s->capture && clock_parse(json_text_at(s->capture, "at"), &s->at_ns) == SKEIN_OK)
+        s->at_end = false;
+    return CLI_OK;
+}
+
+static int trace_read(struct trace_walk *walk, struct findings *findings)
+{
+    struct trace_step step;
+    struct trace_event event;
+    int status = SKEIN_OK;
+    while (status == SKEIN_OK && trace_walk_next(walk, &step))
+        while (status == SKEIN_OK && trace_walk_event(walk, &event))
+            status = findings_add(findings, partition_reader_info(step.reader), &event,
+                                  step.last_of_process);
+    return status;
+}
+
+/* ---- as JSON; the text is made from it ---- */
+
+static void add_time(cJSON *to, const char *key, uint64_t ns)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_text(ns, text);
+    cJSON_AddStringToObject(to, key, text);
+}
+
+static cJSON *thread_json(const struct finding_thread *thread)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "service", thread->service);
+    cJSON_AddStringToObject(json, "host", thread->host);
+    cJSON_AddNumberToObject(json, "pid", thread->pid);
+    cJSON_AddStringToObject(json, "thread", thread->name);
+    cJSON_AddNumberToObject(json, "tid", thread->tid);
+    return json;
+}
+
+static void span_add(cJSON *to, const struct finding_span *span)
+{
+    cJSON_AddStringToObject(to, "name", span->name);
+    json_add_u64(to, "ts_ns", span->time_ns);
+    json_add_u64(to, "dur_ns", span->dur_ns);
+    if (span->open)
+        cJSON_AddTrueToObject(to, "open");
+    if (span->clipped)
+        cJSON_AddTrueToObject(to, "clipped");
+}
+
+static cJSON *inside_json(const struct finding_inside *inside, uint64_t at_ns)
+{
+    cJSON *json = thread_json(&inside->thread), *spans = cJSON_CreateArray();
+    struct buf path = {0};
+    for (size_t i = 0; i < inside->count; i++) {
+        cJSON *span = cJSON_CreateObject();
+        span_add(span, &inside->spans[i]);
+        cJSON_AddItemToArray(spans, span);
+        buf_printf(&path, "%s%s", i > 0 ? " > " : "", inside->spans[i].name);
+    }
+    const struct finding_span *last = &inside->spans[inside->count - 1];
+    cJSON_AddStringToObject(json, "inside", text_of(&path));
+    json_add_u64(json, "for_ns", at_ns - last->time_ns);
+    json_add_u64(json, "dur_ns", last->dur_ns);
+    if (last->open)
+        cJSON_AddTrueToObject(json, "open");
+    cJSON_AddItemToObject(json, "spans", spans);
+    buf_fini(&path);
+    return json;
+}
+
+static cJSON *unusual_json(const struct finding_unusual *unusual)
+{
+    cJSON *json = thread_json(&unusual->thread);
+    span_add(json, &unusual->span);
+    json_add_u64(json, "more", unusual->more);
+    json_add_u64(json, "usual_count", unusual->usual_count);
+    json_add_u64(json, "usual_ns", unusual->usual_ns);
+    return json;
+}
+
+static void deaths_add(cJSON *what, const struct findings_list *list)
+{
+    cJSON *deaths = cJSON_AddArrayToObject(what, "ended");
+    for (size_t i = 0; i < list->death_count; i++) {
+        const struct finding_death *death = &list->deaths[i];
+        cJSON *json = cJSON_CreateObject();
+        cJSON_AddStringToObject(json, "service", death->service);
+        cJSON_AddStringToObject(json, "host", death->host);
+        cJSON_AddNumberToObject(json, "pid", death->pid);
+        if (death->signal != 0)
+            cJSON_AddNumberToObject(json, "signal", death->signal);
+        else
+            cJSON_AddNumberToObject(json, "status", death->status);
+        cJSON_AddItemToArray(deaths, json);
+    }
+}
+
+static cJSON *what_json(const struct subject *s, const struct findings_list *list)
+{
+    cJSON *what = cJSON_CreateObject(), *to;
+    static const char *const members[] = {"capture", "reason", "verdict"};
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+        if (json_at(s->capture, members[i]))
+            cJSON_AddItemToObject(what, members[i],
+                                  cJSON_Duplicate(json_at(s->capture, members[i]), true));
+    if (!s->capture)
+        cJSON_AddStringToObject(what, "file", s->file);
+    const char *reason = json_text_at(s->capture, "trigger.reason");
+    if (*reason)
+        cJSON_AddStringToObject(what, "trigger", reason);
+    add_time(what, "at", s->at_ns);
+    add_time(what, "from", list->from_ns);
+    add_time(what, "to", list->to_ns);
+    json_add_u64(what, "threads", list->threads);
+    deaths_add(what, list);
+    to = cJSON_AddArrayToObject(what, "inside");
+    for (size_t i = 0; i < list->inside_count; i++)
+        cJSON_AddItemToArray(to, inside_json(&list->inside[i], s->at_ns));
+    to = cJSON_AddArrayToObject(what, "idle");
+    for (size_t i = 0; i < list->idle_count; i++) {
+        cJSON *idle = cJSON_CreateObject();
+        cJSON_AddStringToObject(idle, "name", list->idle[i].name);
+        json_add_u64(idle, "threads", list->idle[i].threads);
+        cJSON_AddItemToArray(to, idle);
+    }
+    to = cJSON_AddArrayToObject(what, "waits");
+    for (size_t i = 0; i < list->wait_count; i++) {
+        cJSON *wait = thread_json(&list->waits[i].thread);
+        span_add(wait, &list->waits[i].span);
+        cJSON_AddItemToArray(to, wait);
+    }
+    to = cJSON_AddArrayToObject(what, "unusual");
+    for (size_t i = 0; i < list->unusual_count; i++)
+        cJSON_AddItemToArray(to, unusual_json(&list->unusual[i]));
+    return what;
+}
+
+/* ---- as text ---- */
+
+/* "0.796 s before", "1.2 ms after" */
+static void put_when(struct buf *out, uint64_t ns, uint64_t at_ns)
+{
+    text_put_duration(out, ns < at_ns ? at_ns - ns : ns - at_ns);
+    buf_printf(out, "%s", ns <= at_ns ? " before" : " after");
+}
+
+static void put_json_text(struct buf *out, const cJSON *json, const char *path)
+{
+    text_put_safe(out, json_text_at(json, path), strlen(json_text_at(json, path)));
+}
+
+static void put_head(struct buf *out, const struct subject *s, const cJSON *what)
+{
+    char text[CLOCK_TEXT_BYTES];
+    uint64_t from_ns = 0, to_ns = 0;
+    clock_text(s->at_ns, text);
+    if (s->capture) {
+        buf_printf(out, "capture %s", json_text_at(what, "capture"));
+        buf_printf(out, "%s", *json_text_at(what, "trigger") ? ": " : "");
+        put_json_text(out, what, "trigger");
+        buf_printf(out, "\n");
+        put_json_text(out, what, "verdict.text");
+        buf_printf(out, "\n");
+    }
+    buf_printf(out, "the moment: %s%s\n", text,
+               s->at_end ? ", the end of the trace (--at TIME: another one)" : "");
+    if (clock_parse(json_text_at(what, "from"), &from_ns) == SKEIN_OK &&
+        clock_parse(json_text_at(what, "to"), &to_ns) == SKEIN_OK) {
+        buf_printf(out, "the record: from ");
+        put_when(out, from_ns, s->at_ns);
+        buf_printf(out, " to ");
+        put_when(out, to_ns, s->at_ns);
+        buf_printf(out, ", %" PRIu64 " threads\n", json_u64_at(what, "threads"));
+    }
+    const cJSON *death;
+    cJSON_ArrayForEach(death, json_at(what, "ended"))
+    {
+        put_json_text(out, death, "service");
+        buf_printf(out, "[%" PRIu64 "] on ", json_u64_at(death, "pid"));
+        put_json_text(out, death, "host");
+        if (json_at(death, "signal"))
+            buf_printf(out, " was ended by signal %" PRIu64 " (%s)\n", json_u64_at(death, "signal"),
+                       strsignal((int)json_u64_at(death, "signal")));
+        else
+            buf_printf(out, " ended with status %" PRIu64 "\n", json_u64_at(death, "status"));
+    }
+}
+
+static void put_thread(struct buf *out, const cJSON *row)
+{
+    put_json_text(out, row, "thread");
+    buf_printf(out, "/%" PRIu64, json_u64_at(row, "tid"));
+}
+
+/* Rows with texts for a table: who, since when, how long. */
+static cJSON *rows_of(const cJSON *items, uint64_t at_ns, size_t most)
+{
+    cJSON *rows = cJSON_CreateArray();
+    const cJSON *item;
+    cJSON_ArrayForEach(item, items)
+    {
+        struct buf text = {0};
+        if ((size_t)cJSON_GetArraySize(rows) == most)
+            break;
+        cJSON *row = cJSON_Duplicate(item, true);
+        put_thread(&text, row);
+        cJSON_AddStringToObject(row, "who", text_of(&text));
+        buf_clear(&text);
+        put_when(&text, json_u64_at(row, "ts_ns"), at_ns);
+        cJSON_AddStringToObject(row, "began", text_of(&text));
+        buf_clear(&text);
+        bool least = cJSON_IsTrue(json_at(row, "clipped")) || cJSON_IsTrue(json_at(row, "open"));
+        buf_printf(&text, "%s", least ? "at least " : "");
+        text_put_duration(&text, json_u64_at(row, "dur_ns"));
+        cJSON_AddStringToObject(row, "took", text_of(&text));
+        buf_fini(&text);
+        cJSON_AddItemToArray(rows, row);
+    }
+    return rows;
+}
+
+static int table_of(const char *title, const cJSON *items, uint64_t at_ns, size_t most,
+                    const struct table_column *columns, const char *empty)
+{
+    int all = cJSON_GetArraySize(items);
+    printf("\n%s%s%s\n", colour_on(stdout, COLOUR_BOLD), title, colour_off(stdout));
+    cJSON *rows = rows_of(items, at_ns, most);
+    int status = table_print(rows, false, columns, empty);
+    cJSON_Delete(rows);
+    if (all > (int)most)
+        printf("and %d more (-o json lists all)\n", all - (int)most);
+    return status;
+}
+
+static void idle_print(const cJSON *what)
+{
+    const cJSON *idle;
+    struct buf out = {0};
+    uint64_t all = 0;
+    cJSON_ArrayForEach(idle, json_at(what, "idle"))
+    {
+        all += json_u64_at(idle, "threads");
+        buf_printf(&out, "%s%" PRIu64 " in ", out.len ? ", " : "", json_u64_at(idle, "threads"));
+        put_json_text(&out, idle, "name");
+    }
+    if (all > 0)
+        printf("idle and left out: %" PRIu64 " threads (%s)\n", all, text_of(&out));
+    buf_fini(&out);
+}
+
+static void unusual_print(const cJSON *what, uint64_t at_ns)
+{
+    const cJSON *row;
+    struct buf out = {0};
+    printf("\n%sUnusual%s\n", colour_on(stdout, COLOUR_BOLD), colour_off(stdout));
+    cJSON_ArrayForEach(row, json_at(what, "unusual"))
+    {
+        uint64_t usual = json_u64_at(row, "usual_count"), more = json_u64_at(row, "more");
+        put_json_text(&out, row, "service");
+        buf_printf(&out, ": ");
+        put_json_text(&out, row, "name");
+        buf_printf(&out, " of ");
+        text_put_duration(&out, json_u64_at(row, "dur_ns"));
+        buf_printf(&out, " in ");
+        put_thread(&out, row);
+        buf_printf(&out, ", begun ");
+        put_when(&out, json_u64_at(row, "ts_ns"), at_ns);
+        if (more > 0)
+            buf_printf(&out, "; %" PRIu64 " more like it", more);
+        if (usual == 0) {
+            buf_printf(&out, "; there is no other\n");
+            continue;
+        }
+        buf_printf(&out, "; %s%" PRIu64 " others took less than ", usual > 1 ? "nearly all " : "",
+                   usual);
+        text_put_duration(&out, json_u64_at(row, "usual_ns"));
+        buf_printf(&out, "\n");
+    }
+    printf("%s", out.len ? text_of(&out) : "nothing took far longer than it usually does\n");
+    buf_fini(&out);
+}
+
+static int show(const struct subject *s, const cJSON *what)
+{
+    static const struct table_column inside[] = {
+        {"THREAD", "who", TABLE_TEXT}, {"SERVICE", "service", TABLE_TEXT},
+        {"HOST", "host", TABLE_TEXT},  {"INSIDE OF", "inside", TABLE_TEXT},
+        {"FOR", "for_ns", TABLE_NS},   {"IN ALL", "took", TABLE_TEXT},
+        {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column waits[] = {{"TOOK", "took", TABLE_TEXT},
+                                                {"BEGAN", "began", TABLE_TEXT},
+                                                {"IN", "name", TABLE_TEXT},
+                                                {"THREAD", "who", TABLE_TEXT},
+                                                {"SERVICE", "service", TABLE_TEXT},
+                                                {"HOST", "host", TABLE_TEXT},
+                                                {NULL, NULL, TABLE_TEXT}};
+    struct buf head = {0};
+    put_head(&head, s, what);
+    bool written = out_write(&head);
+    buf_fini(&head);
+    if (!written)
+        return CLI_FAILED;
+    int status = table_of("Inside of something at that moment", json_at(what, "inside"), s->at_ns,
+                          INSIDE_MAX, inside, "no thread, as far as is recorded");
+    idle_print(what);
+    if (status == CLI_OK)
+        status = table_of("Longest waits", json_at(what, "waits"), s->at_ns, MOST, waits, "none");
+    unusual_print(what, s->at_ns);
+    return status == CLI_OK ? out_close() : status;
+}
+
+/* ---- */
+
+static int what(struct subject *s, const struct options *o)
+{
+    struct trace_walk *walk = NULL;
+    struct findings *findings = NULL;
+    const struct findings_list *list = NULL;
+    if (trace_walk_new(s->file, &walk) != CLI_OK)
+        return CLI_FAILED;
+    int status = moment_find(s, o, trace_walk_file(walk));
+    int read = status == CLI_OK ? findings_new(s->at_ns, &findings) : SKEIN_OK;
+    if (status == CLI_OK && read == SKEIN_OK)
+        read = trace_read(walk, findings);
+    if (status == CLI_OK && read == SKEIN_OK)
+        read = findings_end(findings, MOST, &list);
+    if (read != SKEIN_OK) {
+        say_error("out of memory");
+        status = CLI_FAILED;
+    }
+    if (status == CLI_OK) {
+        cJSON *json = what_json(s, list);
+        status = o->json ? json_show(json) : show(s, json);
+        cJSON_Delete(json);
+    }
+    if (status == CLI_OK && !trace_walk_sound(walk))
+        status = CLI_FAILED;
+    findings_free(&findings);
+    trace_walk_free(&walk);
+    return status;
+}
+
+static int run(const void *values, int count, char **arguments)
+{
+    const struct options *o = values;
+    struct subject s = {.file = arguments[0]};
+    (void)count;
+    bool is_file = access(arguments[0], F_OK) == 0 || !id_begins(arguments[0], CLI_ID_BYTES - 1);
+    int status = is_file ? CLI_OK : capture_fetch(&s, o, arguments[0]);
+    if (status == CLI_OK)
+        status = what(&s, o);
+    subject_fini(&s);
+    return status;
+}
+
+const struct cli_command cmd_what = {
+    .name = "what",
+    .arguments = "FILE|CAPTURE",
+    .summary = "What stands out: threads at the failure, longest waits, what is unusual",
+    .details =
+        "Of a capture the moment is that of its trigger, of a file its end, or --at. Idle threads\n"
+        "are left out: those that wait for whatever comes, or as long as they usually do. Unusual\n"
+        "is what took ten times longer than 99 in 100 of its name in its service.\n",
+    .examples = "  skein what 0193a5c0\n"
+                "  skein what redis.skein --at -3s\n"
+                "  skein what redis.skein -o json | jq '.waits[0]'\n",
+    .options = options,
+    .options_bytes = sizeof(struct options),
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run = run,
+};

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_test(unit/analysis/test_findings.c LINK skein_analysis skein_test_support)
