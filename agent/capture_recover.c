@@ -122,11 +122,10 @@ static void end_target(struct spool *spool, uint64_t agent, struct leftover *ite
         spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
         return;
     }
-    /* Behind what an intent tells of, it listed cuts of others too, and nobody knows which. */
-    uint64_t now_ns = clock_realtime_ns();
-    uint64_t told_ns = item->told_ns != 0 ? item->told_ns : result->to_ns;
-    struct report_gap gap = {told_ns != 0 ? told_ns : now_ns, now_ns,
-                             loss_text(LOSS_AGENT_RESTARTED)};
+    /* Behind what an intent tells of, it listed cuts of others too, and nobody knows which. Without
+     * one the partitions that are here may be any part of the window: a cut takes chunks by the
+     * times at which they begin, and what it had not reached may lie between their records. */
+    struct report_gap gap = {item->told_ns, clock_realtime_ns(), loss_text(LOSS_AGENT_RESTARTED)};
     (void)target_result_add_gap(result, &gap);
     if (result->range_count > 0)
         result->state = "uploading";

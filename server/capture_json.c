@@ -101,7 +101,7 @@ static void say_who(struct verdict *v, const struct capture_target *t)
                    t->pid, t->host);
 }
 
-static void say_target(struct verdict *v, const struct capture_target *t)
+static void say_target(struct verdict *v, const struct capture *c, const struct capture_target *t)
 {
     if (t->status != TARGET_COMPLETE && finding_begin(v)) {
         say_who(v, t);
@@ -112,8 +112,9 @@ static void say_target(struct verdict *v, const struct capture_target *t)
         char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
         if (!finding_begin(v))
             continue;
-        clock_text(t->facts.gaps[i].from_ns, from);
-        clock_text(t->facts.gaps[i].to_ns, to);
+        struct ledger_gap gap = target_gap(c, t, &t->facts.gaps[i]);
+        clock_text(gap.from_ns, from);
+        clock_text(gap.to_ns, to);
         say_who(v, t);
         buf_printf(&v->text, "gap from %s to %s, %s", from, to, t->facts.gaps[i].reason);
     }
@@ -138,7 +139,7 @@ static cJSON *verdict_json(const struct capture *c)
     buf_printf(&v.text, "%s: %llu of %zu targets, %llu events", capture_status_text(c->status),
                (unsigned long long)complete, c->target_count, (unsigned long long)events);
     for (size_t i = 0; i < c->target_count; i++)
-        say_target(&v, c->targets[i]);
+        say_target(&v, c, c->targets[i]);
     if (v.findings == 0 && c->status == CAPTURE_COMPLETE)
         buf_printf(&v.text, ", nothing lost in the window");
     if (v.findings > v.named)

@@ -51,12 +51,25 @@ static void add_missing(const struct capture *c, const struct capture_target *t,
 }
 
 /* An agent that was restarted ends the target there and then, and says so: what the window still
- * had before it is missing too. Of a sample each process has a part of its own. */
-static uint64_t gap_end_ns(const struct capture *c, const struct control_gap *gap)
+ * had before it is missing too, and where the agent had told of nothing yet, it does not know where
+ * the window began. Of a sample each process has a part of its own. */
+struct ledger_gap target_gap(const struct capture *c, const struct capture_target *t,
+                             const struct control_gap *told)
 {
-    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
-    bool rest = loss_parse(gap->reason) == LOSS_AGENT_RESTARTED && c->kind != CAPTURE_SAMPLE;
-    return rest && end_ns > gap->to_ns ? end_ns : gap->to_ns;
+    struct ledger_gap gap = {told->from_ns, told->to_ns, loss_parse(told->reason)};
+    if (gap.reason != LOSS_AGENT_RESTARTED)
+        return gap;
+    if (c->kind == CAPTURE_SAMPLE) {
+        struct ledger_gap window;
+        window_of(c, t, &window);
+        gap.from_ns = gap.from_ns != 0 ? gap.from_ns : window.from_ns;
+        return gap;
+    }
+    uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
+    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    gap.to_ns = end_ns > gap.to_ns ? end_ns : gap.to_ns;
+    gap.from_ns = from_ns > gap.from_ns ? from_ns : gap.from_ns;
+    return gap;
 }
 
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out)
@@ -65,9 +78,8 @@ void target_ledger(const struct capture *c, const struct capture_target *t, stru
     for (size_t i = 0; i < t->facts.loss_count; i++)
         ledger_lose(out, loss_parse(t->facts.losses[i].reason), t->facts.losses[i].events);
     for (size_t i = 0; i < t->facts.gap_count; i++) {
-        const struct control_gap *gap = &t->facts.gaps[i];
-        ledger_gap(out,
-                   &(struct ledger_gap){gap->from_ns, gap_end_ns(c, gap), loss_parse(gap->reason)});
+        struct ledger_gap gap = target_gap(c, t, &t->facts.gaps[i]);
+        ledger_gap(out, &gap);
     }
     if (target_is_final(t->status))
         add_missing(c, t, out);

@@ -82,6 +82,25 @@ START_TEST(what_fired_is_told_where_a_partition_is_kept)
 }
 END_TEST
 
+/* A cut takes chunks by the times at which they begin: what had not been cut when the agent died
+ * may lie in front of what had. So nothing of the window is proven, and the report does not say
+ * from where on something is missing. */
+START_TEST(nothing_of_a_window_is_proven_where_the_first_cut_was_interrupted)
+{
+    char text[1024];
+    firing_put(&kept, "{\"kind\":\"fired\"}");
+    partition_put(0);
+    spool_close(&spool);
+    open_spool();
+    ck_assert_int_eq(captures_recover(spool, 7), 1);
+    ck_assert_uint_eq(reports_of(SPOOL_TARGET, text), 1);
+    const char *gap = strstr(text, "\"gaps\":[{\"from_ns\":");
+    ck_assert_ptr_nonnull(gap);
+    ck_assert_ptr_nonnull(strstr(gap, "\"gaps\":[{\"from_ns\":0,"));
+    ck_assert_ptr_nonnull(strstr(gap, "agent_restarted"));
+}
+END_TEST
+
 /* Killed before the first partition: as if it had not fired. */
 START_TEST(what_fired_and_left_nothing_is_forgotten)
 {
@@ -119,6 +138,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, what_fired_is_told_where_a_partition_is_kept);
+    tcase_add_test(tc, nothing_of_a_window_is_proven_where_the_first_cut_was_interrupted);
     tcase_add_test(tc, what_fired_and_left_nothing_is_forgotten);
     tcase_add_test(tc, what_has_fired_replaces_what_is_firing);
     suite_add_tcase(suite, tc);
