@@ -102,7 +102,7 @@ int capture_show(const cJSON *capture)
                                                   {"STATUS", "status", TABLE_STATUS},
                                                   {"EVENTS", "events", TABLE_NUMBER},
                                                   {"BYTES", "bytes", TABLE_BYTES},
-                                                  {"PROCESS", "process", TABLE_TEXT},
+                                                  {"PROCESS", "process", TABLE_ID},
                                                   {"REASON", "reason", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
     struct buf out = {0};

@@ -172,11 +172,11 @@ static void row_add(cJSON *rows, const struct kept *kept)
 int longest_print(struct longest *longest)
 {
     static const struct table_column columns[] = {{"TOOK", "dur_ns", TABLE_NS},
-                                                  {"BEGAN", "began", TABLE_TEXT},
-                                                  {"SERVICE", "service", TABLE_TEXT},
+                                                  {"BEGAN", "began", TABLE_TIME},
+                                                  {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
                                                   {"THREAD", "thread", TABLE_TEXT},
-                                                  {"TID", "tid", TABLE_NUMBER},
-                                                  {"TYPE", "type", TABLE_TEXT},
+                                                  {"TID", "tid", TABLE_NUMBER | TABLE_SPARE},
+                                                  {"TYPE", "type", TABLE_TEXT | TABLE_SPARE},
                                                   {"NAME", "name", TABLE_TEXT},
                                                   {"ARGUMENTS", "text", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -105,6 +106,18 @@ bool out_write(const struct buf *b)
     if (errno != EPIPE) /* whoever reads our output has seen enough */
         say_error("cannot write to standard output: %s", strerror(errno));
     return false;
+}
+
+size_t out_columns(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size = {0};
+    if (!isatty(STDOUT_FILENO))
+        return 0;
+    unsigned long wanted = columns ? strtoul(columns, NULL, 10) : 0;
+    if (wanted > 0)
+        return wanted;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 int out_close(void)

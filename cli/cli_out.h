@@ -32,6 +32,10 @@ const char *text_of(struct buf *b);
 /* Writes a buffer's bytes to standard output; false after a failure, which has been told. */
 bool out_write(const struct buf *b);
 
+/* Columns of the terminal that standard output is ($COLUMNS, or as the terminal says); 0: it is
+ * none, or nobody knows. */
+size_t out_columns(void);
+
 /* Flushes standard output; CLI_OK, or CLI_FAILED after telling why (a full disk, say). */
 int out_close(void);
 
@@ -46,16 +50,22 @@ enum table_kind {
     TABLE_BYTES,
     TABLE_MS, /* a duration */
     TABLE_NS,
-    TABLE_LABELS /* an object: k=v,k2=v2 */
+    TABLE_LABELS, /* an object: k=v,k2=v2 */
+    TABLE_TIME,   /* a text that is never cut */
+    TABLE_ID,     /* hex digits: the first few tell things apart */
+    TABLE_SPARE =
+        16 /* or this to a kind: the last of these goes first where a terminal is narrow */
 };
 struct table_column {
     const char *title, *path; /* "verdict.text": member of a member; a space joins several paths */
-    enum table_kind kind;
+    int kind;                 /* enum table_kind */
 };
 #define TABLE_COLUMNS_MAX 16
 
 /* Prints an array of objects: the array itself as JSON, or the columns aligned (title NULL ends
- * them). `empty` is what a table without rows says. CLI_OK or CLI_FAILED. */
+ * them). `empty` is what a table without rows says. On a terminal the lines fit: ids are shortened
+ * to what tells them apart, spare columns left out and named, long texts cut ("…"); elsewhere all
+ * is whole. CLI_OK or CLI_FAILED. */
 int table_print(const cJSON *items, bool json, const struct table_column *columns,
                 const char *empty);
 

@@ -85,7 +85,7 @@ int resource_matches(const struct api *api, const struct resource *r, const char
     static const struct table_column columns[] = {
         {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
         {"PID", "pid", TABLE_NUMBER},       {"STATUS", "status", TABLE_STATUS},
-        {"PROCESS", "process", TABLE_TEXT}, {NULL, NULL, TABLE_TEXT}};
+        {"PROCESS", "process", TABLE_ID},   {NULL, NULL, TABLE_TEXT}};
     cJSON *answer = NULL;
     int status = resource_get(api, r, name, "/matches", &answer);
     if (status == CLI_OK && json) {

@@ -63,18 +63,23 @@ static void put_labels(struct buf *out, const cJSON *labels)
     }
 }
 
+static enum table_kind kind_of(const struct table_column *column)
+{
+    return (enum table_kind)(column->kind & ~TABLE_SPARE);
+}
+
 static void put_cell(struct buf *out, const cJSON *item, const struct table_column *column)
 {
     const cJSON *value = json_at(item, column->path);
     if (!value || cJSON_IsNull(value)) {
         buf_printf(out, "-");
-    } else if (column->kind == TABLE_BYTES) {
+    } else if (kind_of(column) == TABLE_BYTES) {
         text_put_bytes(out, json_u64_at(item, column->path));
-    } else if (column->kind == TABLE_MS) {
+    } else if (kind_of(column) == TABLE_MS) {
         text_put_duration(out, json_u64_at(item, column->path) * 1000000);
-    } else if (column->kind == TABLE_NS) {
+    } else if (kind_of(column) == TABLE_NS) {
         text_put_duration(out, json_u64_at(item, column->path));
-    } else if (column->kind == TABLE_LABELS) {
+    } else if (kind_of(column) == TABLE_LABELS) {
         put_labels(out, value);
     } else if (cJSON_IsString(value)) {
         text_put_safe(out, value->valuestring, strlen(value->valuestring));
@@ -96,8 +101,8 @@ static size_t width_of(const struct buf *cell)
 
 static bool right_aligned(const struct table_column *column)
 {
-    return column->kind == TABLE_NUMBER || column->kind == TABLE_BYTES ||
-           column->kind == TABLE_MS || column->kind == TABLE_NS;
+    return kind_of(column) == TABLE_NUMBER || kind_of(column) == TABLE_BYTES ||
+           kind_of(column) == TABLE_MS || kind_of(column) == TABLE_NS;
 }
 
 static enum colour colour_of(const struct table_column *column, const struct buf *cell)
@@ -113,56 +118,184 @@ static enum colour colour_of(const struct table_column *column, const struct buf
         {"armed", COLOUR_GREEN},      {"active", COLOUR_GREEN},     {"firing", COLOUR_RED},
         {"throttled", COLOUR_YELLOW}, {"suspended", COLOUR_YELLOW}, {"paused", COLOUR_YELLOW},
         {"full", COLOUR_RED},         {"exceeded", COLOUR_RED},     {"fired", COLOUR_YELLOW}};
-    for (size_t i = 0; column->kind == TABLE_STATUS && i < sizeof(words) / sizeof(*words); i++)
+    for (size_t i = 0; kind_of(column) == TABLE_STATUS && i < sizeof(words) / sizeof(*words); i++)
         if (strlen(words[i].word) == cell->len && memcmp(words[i].word, cell->data, cell->len) == 0)
             return words[i].colour;
     return COLOUR_PLAIN;
 }
 
-/* One line; `widths` of all columns are known. */
-static void put_line(struct buf *out, const struct buf *cells, const struct table_column *columns,
-                     size_t count, const size_t *widths, bool heading)
+/* How wide each column of a table is shown; 0: it is left out. */
+struct layout {
+    size_t count, widths[TABLE_COLUMNS_MAX];
+};
+
+/* The cell's first columns, with "…" for what is cut of a text; of an id nothing marks it. */
+static void put_cut(struct buf *out, const struct buf *cell, size_t width, bool mark)
 {
-    for (size_t c = 0; c < count; c++) {
-        size_t gap = widths[c] - width_of(&cells[c]);
-        bool right = right_aligned(&columns[c]);
-        enum colour colour = heading ? COLOUR_BOLD : colour_of(&columns[c], &cells[c]);
-        if (right)
-            buf_printf(out, "%*s", (int)gap, "");
-        if (colour != COLOUR_PLAIN)
-            buf_printf(out, "%s", colour_on(stdout, colour));
-        buf_put(out, cells[c].data, cells[c].len);
-        if (colour != COLOUR_PLAIN)
-            buf_printf(out, "%s", colour_off(stdout));
-        if (!right && c + 1 < count)
-            buf_printf(out, "%*s", (int)gap, "");
-        buf_printf(out, "%s", c + 1 < count ? "  " : "\n");
+    size_t shown = 0, at = 0;
+    for (; at < cell->len; at++) {
+        if ((cell->data[at] & 0xc0) != 0x80 && shown++ == width - (mark ? 1 : 0))
+            break;
     }
+    buf_put(out, cell->data, at);
+    if (mark)
+        buf_printf(out, "\xe2\x80\xa6");
 }
 
-/* Calls visit() for the heading and for each item with its cells. */
-static void each_line(const cJSON *items, const struct table_column *columns, size_t count,
-                      struct buf *out, size_t *widths)
+static void put_line(struct buf *out, const struct buf *cells, const struct table_column *columns,
+                     const struct layout *layout, bool heading)
+{
+    bool first = true;
+    size_t gap = 0; /* not written yet: nothing stands behind a line's last cell */
+    for (size_t c = 0; c < layout->count; c++) {
+        size_t width = layout->widths[c], own = width_of(&cells[c]);
+        if (width == 0)
+            continue;
+        gap += first ? 0 : 2;
+        first = false;
+        size_t fill = own < width ? width - own : 0;
+        bool right = right_aligned(&columns[c]);
+        enum colour colour = heading ? COLOUR_BOLD : colour_of(&columns[c], &cells[c]);
+        buf_printf(out, "%*s", (int)(gap + (right ? fill : 0)), "");
+        if (colour != COLOUR_PLAIN)
+            buf_printf(out, "%s", colour_on(stdout, colour));
+        if (own > width)
+            put_cut(out, &cells[c], width, heading || kind_of(&columns[c]) != TABLE_ID);
+        else
+            buf_put(out, cells[c].data, cells[c].len);
+        if (colour != COLOUR_PLAIN)
+            buf_printf(out, "%s", colour_off(stdout));
+        gap = right ? 0 : fill;
+    }
+    buf_printf(out, "\n");
+}
+
+/* Measures all lines where `out` is NULL, else writes them. */
+static void each_line(const cJSON *items, const struct table_column *columns, struct layout *layout,
+                      struct buf *out)
 {
     struct buf cells[TABLE_COLUMNS_MAX] = {{0}};
     const cJSON *item = NULL;
     do {
-        for (size_t c = 0; c < count; c++) {
+        for (size_t c = 0; c < layout->count; c++) {
             buf_clear(&cells[c]);
             if (item)
                 put_cell(&cells[c], item, &columns[c]);
             else
                 buf_printf(&cells[c], "%s", columns[c].title);
             size_t width = width_of(&cells[c]);
-            if (!out && width > widths[c])
-                widths[c] = width;
+            if (!out && width > layout->widths[c])
+                layout->widths[c] = width;
         }
         if (out)
-            put_line(out, cells, columns, count, widths, item == NULL);
+            put_line(out, cells, columns, layout, item == NULL);
         item = item ? item->next : items->child;
     } while (item);
-    for (size_t c = 0; c < count; c++)
+    for (size_t c = 0; c < layout->count; c++)
         buf_fini(&cells[c]);
+}
+
+/* ---- fitting a terminal ---- */
+
+#define ID_LEAST    8  /* digits of an id that are shown */
+#define TEXT_LEAST  8  /* columns of a text that is cut */
+#define TEXT_ENOUGH 24 /* of a text, before a spare column goes */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Digits that tell the ids of a column apart, and never less than ID_LEAST. */
+static size_t digits_enough(const cJSON *items, const char *path, size_t all)
+{
+    size_t count = 0, most = ID_LEAST;
+    const cJSON *item;
+    const char **ids = calloc((size_t)cJSON_GetArraySize(items) + 1, sizeof(*ids));
+    if (!ids)
+        return all;
+    cJSON_ArrayForEach(item, items) ids[count++] = json_text_at(item, path);
+    qsort(ids, count, sizeof(*ids), compare_texts);
+    for (size_t i = 1; i < count; i++) {
+        size_t same = 0;
+        while (ids[i][same] && ids[i][same] == ids[i - 1][same])
+            same++;
+        if (ids[i][same] && same + 1 > most)
+            most = same + 1;
+    }
+    free(ids);
+    return most < all ? most : all;
+}
+
+static bool can_be_cut(const struct table_column *column)
+{
+    return kind_of(column) == TABLE_TEXT || kind_of(column) == TABLE_LABELS;
+}
+
+/* Columns of a line, texts counted as at most `text`. */
+static size_t line_width(const struct layout *l, const struct table_column *columns, size_t text)
+{
+    size_t sum = 0;
+    for (size_t c = 0; c < l->count; c++) {
+        if (l->widths[c] == 0)
+            continue;
+        bool cut = can_be_cut(&columns[c]) && l->widths[c] > text;
+        sum += (cut ? text : l->widths[c]) + (sum > 0 ? 2 : 0);
+    }
+    return sum;
+}
+
+/* The rightmost spare column goes. */
+static bool spare_drop(struct layout *l, const struct table_column *columns)
+{
+    for (size_t c = l->count; c-- > 0;)
+        if (l->widths[c] > 0 && (columns[c].kind & TABLE_SPARE)) {
+            l->widths[c] = 0;
+            return true;
+        }
+    return false;
+}
+
+/* The widest text gets a column narrower. */
+static bool text_shrink(struct layout *l, const struct table_column *columns)
+{
+    size_t widest = TABLE_COLUMNS_MAX;
+    for (size_t c = 0; c < l->count; c++)
+        if (can_be_cut(&columns[c]) && l->widths[c] > TEXT_LEAST &&
+            (widest == TABLE_COLUMNS_MAX || l->widths[c] >= l->widths[widest]))
+            widest = c;
+    if (widest == TABLE_COLUMNS_MAX)
+        return false;
+    l->widths[widest]--;
+    return true;
+}
+
+static void layout_fit(struct layout *l, const cJSON *items, const struct table_column *columns,
+                       size_t room)
+{
+    if (room == 0 || line_width(l, columns, SIZE_MAX) <= room)
+        return;
+    for (size_t c = 0; c < l->count; c++)
+        if (kind_of(&columns[c]) == TABLE_ID)
+            l->widths[c] = digits_enough(items, columns[c].path, l->widths[c]);
+    while (line_width(l, columns, TEXT_ENOUGH) > room && spare_drop(l, columns)) {
+    }
+    while (line_width(l, columns, SIZE_MAX) > room && text_shrink(l, columns)) {
+    }
+}
+
+static void put_left_out(struct buf *out, const struct table_column *columns,
+                         const struct layout *l)
+{
+    bool any = false;
+    for (size_t c = 0; c < l->count; c++)
+        if (l->widths[c] == 0) {
+            buf_printf(out, "%s%s%s", any ? ", " : colour_on(stdout, COLOUR_DIM),
+                       any ? "" : "narrow terminal, left out: ", columns[c].title);
+            any = true;
+        }
+    if (any)
+        buf_printf(out, "%s\n", colour_off(stdout));
 }
 
 int json_show(const cJSON *json)
@@ -180,8 +313,7 @@ int json_show(const cJSON *json)
 int table_print(const cJSON *items, bool json, const struct table_column *columns,
                 const char *empty)
 {
-    size_t widths[TABLE_COLUMNS_MAX] = {0};
-    size_t count = 0;
+    struct layout layout = {0};
     struct buf out = {0};
     if (json)
         return json_show(items);
@@ -189,10 +321,12 @@ int table_print(const cJSON *items, bool json, const struct table_column *column
         printf("%s\n", empty);
         return out_close();
     }
-    while (count < TABLE_COLUMNS_MAX && columns[count].title)
-        count++;
-    each_line(items, columns, count, NULL, widths);
-    each_line(items, columns, count, &out, widths);
+    while (layout.count < TABLE_COLUMNS_MAX && columns[layout.count].title)
+        layout.count++;
+    each_line(items, columns, &layout, NULL);
+    layout_fit(&layout, items, columns, out_columns());
+    each_line(items, columns, &layout, &out);
+    put_left_out(&out, columns, &layout);
     bool written = out_write(&out);
     buf_fini(&out);
     return written ? out_close() : CLI_FAILED;

@@ -18,16 +18,17 @@ static const struct resource agents = {"agent", "/agents"};
 
 static int list(const void *values, int count, char **arguments)
 {
-    static const struct table_column columns[] = {{"HOST", "host", TABLE_TEXT},
-                                                  {"STATUS", "status", TABLE_STATUS},
-                                                  {"LAST SEEN", "last_seen", TABLE_TEXT},
-                                                  {"PROCESSES", "processes", TABLE_NUMBER},
-                                                  {"CPU", "cpu_ms", TABLE_MS},
-                                                  {"SPOOL", "spool.bytes", TABLE_BYTES},
-                                                  {"LOST", "lost.spool_events", TABLE_NUMBER},
-                                                  {"VERSION", "version", TABLE_TEXT},
-                                                  {"AGENT", "agent", TABLE_TEXT},
-                                                  {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column columns[] = {
+        {"HOST", "host", TABLE_TEXT},
+        {"STATUS", "status", TABLE_STATUS},
+        {"LAST SEEN", "last_seen", TABLE_TIME},
+        {"PROCESSES", "processes", TABLE_NUMBER},
+        {"CPU", "cpu_ms", TABLE_MS | TABLE_SPARE},
+        {"SPOOL", "spool.bytes", TABLE_BYTES | TABLE_SPARE},
+        {"LOST", "lost.spool_events", TABLE_NUMBER},
+        {"VERSION", "version", TABLE_TEXT | TABLE_SPARE},
+        {"AGENT", "agent", TABLE_ID},
+        {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
     (void)count;
     (void)arguments;
@@ -41,7 +42,7 @@ static int show_one(const struct api *api, const struct resource *r, const char 
         {"agent", "agent", TABLE_TEXT},
         {"host", "host", TABLE_TEXT},
         {"status", "status", TABLE_STATUS},
-        {"last seen", "last_seen", TABLE_TEXT},
+        {"last seen", "last_seen", TABLE_TIME},
         {"version", "version", TABLE_TEXT},
         {"labels", "labels", TABLE_LABELS},
         {"processes", "processes", TABLE_NUMBER},
@@ -49,8 +50,8 @@ static int show_one(const struct api *api, const struct resource *r, const char 
         {"spool", "spool.bytes", TABLE_BYTES},
         {"spooled partitions", "spool.partitions", TABLE_NUMBER},
         {"lost in the spool", "lost.spool_events", TABLE_NUMBER},
-        {"enrolled", "enrolled", TABLE_TEXT},
-        {"revoked", "revoked", TABLE_TEXT},
+        {"enrolled", "enrolled", TABLE_TIME},
+        {"revoked", "revoked", TABLE_TIME},
         {"clock offset (ns)", "clock_offset_ns", TABLE_NUMBER},
         {"rules generation", "rules_generation", TABLE_NUMBER},
         {"starts", "epoch", TABLE_NUMBER},

@@ -29,7 +29,7 @@ static const struct cli_option options[] = {
     CLI_OPTIONS_END};
 
 static const struct table_column columns[] = {
-    {"TIME", "time", TABLE_TEXT},       {"ACTOR", "actor", TABLE_TEXT},
+    {"TIME", "time", TABLE_TIME},       {"ACTOR", "actor", TABLE_TEXT},
     {"ADDRESS", "address", TABLE_TEXT}, {"ACTION", "action", TABLE_TEXT},
     {"OBJECT", "object", TABLE_TEXT},   {"RESULT", "result", TABLE_STATUS},
     {"DETAIL", "detail", TABLE_TEXT},   {NULL, NULL, TABLE_TEXT}};

@@ -27,12 +27,16 @@ static const struct cli_option options[] = {
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
-static const struct table_column columns[] = {
-    {"CREATED", "created", TABLE_TEXT},        {"KIND", "kind", TABLE_TEXT},
-    {"STATUS", "status", TABLE_STATUS},        {"TRIGGER", "trigger.type", TABLE_TEXT},
-    {"RULE", "trigger.rule", TABLE_TEXT},      {"SELECTOR", "selector", TABLE_TEXT},
-    {"EVENTS", "ledger.stored", TABLE_NUMBER}, {"CAPTURE", "capture", TABLE_TEXT},
-    {"VERDICT", "verdict.text", TABLE_TEXT},   {NULL, NULL, TABLE_TEXT}};
+static const struct table_column columns[] = {{"CREATED", "created", TABLE_TIME},
+                                              {"KIND", "kind", TABLE_TEXT | TABLE_SPARE},
+                                              {"STATUS", "status", TABLE_STATUS},
+                                              {"TRIGGER", "trigger.type", TABLE_TEXT},
+                                              {"RULE", "trigger.rule", TABLE_TEXT | TABLE_SPARE},
+                                              {"SELECTOR", "selector", TABLE_TEXT | TABLE_SPARE},
+                                              {"EVENTS", "ledger.stored", TABLE_NUMBER},
+                                              {"CAPTURE", "capture", TABLE_ID},
+                                              {"VERDICT", "verdict.text", TABLE_TEXT | TABLE_SPARE},
+                                              {NULL, NULL, TABLE_TEXT}};
 
 static int run(const void *values, int count, char **arguments)
 {

@@ -20,15 +20,16 @@ static const struct cli_option options[] = {CLI_OUTPUT(struct options),
 static const struct table_column check_columns[] = {
     {"CHECK", "check", TABLE_TEXT}, {"RESULT", "result", TABLE_STATUS}, {NULL, NULL, TABLE_TEXT}};
 
-static const struct table_column agent_columns[] = {{"HOST", "host", TABLE_TEXT},
-                                                    {"STATUS", "status", TABLE_STATUS},
-                                                    {"LAST SEEN", "last_seen", TABLE_TEXT},
-                                                    {"PROCESSES", "processes", TABLE_NUMBER},
-                                                    {"SPOOL", "spool.bytes", TABLE_BYTES},
-                                                    {"LOST", "lost.spool_events", TABLE_NUMBER},
-                                                    {"VERSION", "version", TABLE_TEXT},
-                                                    {"AGENT", "agent", TABLE_TEXT},
-                                                    {NULL, NULL, TABLE_TEXT}};
+static const struct table_column agent_columns[] = {
+    {"HOST", "host", TABLE_TEXT},
+    {"STATUS", "status", TABLE_STATUS},
+    {"LAST SEEN", "last_seen", TABLE_TIME},
+    {"PROCESSES", "processes", TABLE_NUMBER},
+    {"SPOOL", "spool.bytes", TABLE_BYTES | TABLE_SPARE},
+    {"LOST", "lost.spool_events", TABLE_NUMBER},
+    {"VERSION", "version", TABLE_TEXT | TABLE_SPARE},
+    {"AGENT", "agent", TABLE_ID},
+    {NULL, NULL, TABLE_TEXT}};
 
 /* {"store":"ok"} to [{"check":"store","result":"ok"}] */
 static cJSON *checks_rows(const cJSON *ready)

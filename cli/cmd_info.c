@@ -209,11 +209,16 @@ static void show_head(const cJSON *info)
 static int show(const cJSON *info)
 {
     static const struct table_column processes[] = {
-        {"SERVICE", "service", TABLE_TEXT},   {"HOST", "host", TABLE_TEXT},
-        {"PID", "pid", TABLE_NUMBER},         {"PARTITIONS", "partitions", TABLE_NUMBER},
-        {"EVENTS", "events", TABLE_NUMBER},   {"LOST", "missing", TABLE_NUMBER},
-        {"THREADS", "threads", TABLE_NUMBER}, {"LENGTH", "length_ns", TABLE_NS},
-        {"PROCESS", "process", TABLE_TEXT},   {NULL, NULL, TABLE_TEXT}};
+        {"SERVICE", "service", TABLE_TEXT},
+        {"HOST", "host", TABLE_TEXT},
+        {"PID", "pid", TABLE_NUMBER},
+        {"PARTITIONS", "partitions", TABLE_NUMBER | TABLE_SPARE},
+        {"EVENTS", "events", TABLE_NUMBER},
+        {"LOST", "missing", TABLE_NUMBER},
+        {"THREADS", "threads", TABLE_NUMBER | TABLE_SPARE},
+        {"LENGTH", "length_ns", TABLE_NS},
+        {"PROCESS", "process", TABLE_ID},
+        {NULL, NULL, TABLE_TEXT}};
     static const struct table_column types[] = {{"EVENT", "name", TABLE_TEXT},
                                                 {"CLASS", "class", TABLE_TEXT},
                                                 {"EVENTS", "events", TABLE_NUMBER},

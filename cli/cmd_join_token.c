@@ -27,8 +27,8 @@ static int list(const void *values, int count, char **arguments)
 {
     static const struct table_column columns[] = {{"ID", "id", TABLE_TEXT},
                                                   {"STATE", "state", TABLE_TEXT},
-                                                  {"CREATED", "created", TABLE_TEXT},
-                                                  {"EXPIRES", "expires", TABLE_TEXT},
+                                                  {"CREATED", "created", TABLE_TIME},
+                                                  {"EXPIRES", "expires", TABLE_TIME},
                                                   {"USES LEFT", "uses_left", TABLE_NUMBER},
                                                   {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;

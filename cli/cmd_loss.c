@@ -44,15 +44,17 @@ static const struct cli_option options[] = {
 static const struct table_column process_columns[] = {
     {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
     {"PID", "pid", TABLE_NUMBER},       LEDGER_COLUMNS,
-    {"PROCESS", "process", TABLE_TEXT}, {NULL, NULL, TABLE_TEXT}};
-static const struct table_column service_columns[] = {{"SERVICE", "service", TABLE_TEXT},
-                                                      {"PROCESSES", "processes", TABLE_NUMBER},
-                                                      LEDGER_COLUMNS,
-                                                      {NULL, NULL, TABLE_TEXT}};
-static const struct table_column host_columns[] = {{"HOST", "host", TABLE_TEXT},
-                                                   {"PROCESSES", "processes", TABLE_NUMBER},
-                                                   LEDGER_COLUMNS,
-                                                   {NULL, NULL, TABLE_TEXT}};
+    {"PROCESS", "process", TABLE_ID},   {NULL, NULL, TABLE_TEXT}};
+static const struct table_column service_columns[] = {
+    {"SERVICE", "service", TABLE_TEXT},
+    {"PROCESSES", "processes", TABLE_NUMBER | TABLE_SPARE},
+    LEDGER_COLUMNS,
+    {NULL, NULL, TABLE_TEXT}};
+static const struct table_column host_columns[] = {
+    {"HOST", "host", TABLE_TEXT},
+    {"PROCESSES", "processes", TABLE_NUMBER | TABLE_SPARE},
+    LEDGER_COLUMNS,
+    {NULL, NULL, TABLE_TEXT}};
 static const struct table_column reason_columns[] = {{"LOST IN", "place", TABLE_TEXT},
                                                      {"REASON", "reason", TABLE_TEXT},
                                                      {"EVENTS", "events", TABLE_NUMBER},

@@ -15,14 +15,20 @@ static const struct cli_option options[] = {CLI_SELECTOR(struct options),
                                             CLI_OUTPUT(struct options),
                                             CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
-static const struct table_column columns[] = {
-    {"SERVICE", "service", TABLE_TEXT},    {"HOST", "host", TABLE_TEXT},
-    {"PID", "pid", TABLE_NUMBER},          {"STATUS", "status", TABLE_STATUS},
-    {"MODE", "mode", TABLE_TEXT},          {"RING", "ring_bytes", TABLE_BYTES},
-    {"USED", "used_bytes", TABLE_BYTES},   {"A SECOND", "bytes_per_s", TABLE_BYTES},
-    {"REACHES", "reach_ms", TABLE_MS},     {"WRAPPED", "wrapped", TABLE_NUMBER},
-    {"LOST", "events_lost", TABLE_NUMBER}, {"LABELS", "labels", TABLE_LABELS},
-    {"PROCESS", "process", TABLE_TEXT},    {NULL, NULL, TABLE_TEXT}};
+static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
+                                              {"HOST", "host", TABLE_TEXT},
+                                              {"PID", "pid", TABLE_NUMBER},
+                                              {"STATUS", "status", TABLE_STATUS},
+                                              {"MODE", "mode", TABLE_TEXT | TABLE_SPARE},
+                                              {"RING", "ring_bytes", TABLE_BYTES | TABLE_SPARE},
+                                              {"USED", "used_bytes", TABLE_BYTES | TABLE_SPARE},
+                                              {"A SECOND", "bytes_per_s", TABLE_BYTES},
+                                              {"REACHES", "reach_ms", TABLE_MS},
+                                              {"WRAPPED", "wrapped", TABLE_NUMBER | TABLE_SPARE},
+                                              {"LOST", "events_lost", TABLE_NUMBER},
+                                              {"LABELS", "labels", TABLE_LABELS | TABLE_SPARE},
+                                              {"PROCESS", "process", TABLE_ID},
+                                              {NULL, NULL, TABLE_TEXT}};
 
 static int run(const void *values, int count, char **arguments)
 {

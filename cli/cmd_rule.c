@@ -128,11 +128,11 @@ static int show(const void *values, int count, char **arguments)
 
 static int history(const void *values, int count, char **arguments)
 {
-    static const struct table_column columns[] = {{"TIME", "time", TABLE_TEXT},
+    static const struct table_column columns[] = {{"TIME", "time", TABLE_TIME},
                                                   {"WHAT", "what", TABLE_STATUS},
                                                   {"SERVICE", "service", TABLE_TEXT},
                                                   {"HOST", "host", TABLE_TEXT},
-                                                  {"CAPTURE", "capture", TABLE_TEXT},
+                                                  {"CAPTURE", "capture", TABLE_ID},
                                                   {"WHY", "why", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
@@ -180,7 +180,7 @@ static int show_test(const cJSON *tried)
                                                  {"processes", "covered.processes", TABLE_NUMBER},
                                                  {NULL, NULL, TABLE_TEXT}};
     static const struct table_column columns[] = {
-        {"TIME", "time", TABLE_TEXT},       {"RESULT", "result", TABLE_STATUS},
+        {"TIME", "time", TABLE_TIME},       {"RESULT", "result", TABLE_STATUS},
         {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
         {"PID", "pid", TABLE_NUMBER},       {"REASON", "reason", TABLE_TEXT},
         {"WHY", "why", TABLE_TEXT},         {NULL, NULL, TABLE_TEXT}};

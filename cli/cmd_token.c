@@ -36,10 +36,10 @@ static int list(const void *values, int count, char **arguments)
                                                   {"SCOPE", "scope", TABLE_TEXT},
                                                   {"SELECTOR", "selector", TABLE_TEXT},
                                                   {"CREATOR", "creator", TABLE_TEXT},
-                                                  {"CREATED", "created", TABLE_TEXT},
-                                                  {"EXPIRES", "expires", TABLE_TEXT},
-                                                  {"LAST USED", "last_used", TABLE_TEXT},
-                                                  {"REVOKED", "revoked", TABLE_TEXT},
+                                                  {"CREATED", "created", TABLE_TIME},
+                                                  {"EXPIRES", "expires", TABLE_TIME},
+                                                  {"LAST USED", "last_used", TABLE_TIME},
+                                                  {"REVOKED", "revoked", TABLE_TIME},
                                                   {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
     (void)count;

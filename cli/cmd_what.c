@@ -382,17 +382,19 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
 
 static int show(const struct subject *s, const cJSON *what)
 {
-    static const struct table_column inside[] = {
-        {"THREAD", "who", TABLE_TEXT}, {"SERVICE", "service", TABLE_TEXT},
-        {"HOST", "host", TABLE_TEXT},  {"INSIDE OF", "inside", TABLE_TEXT},
-        {"FOR", "for_ns", TABLE_NS},   {"IN ALL", "took", TABLE_TEXT},
-        {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column inside[] = {{"THREAD", "who", TABLE_TEXT},
+                                                 {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
+                                                 {"HOST", "host", TABLE_TEXT | TABLE_SPARE},
+                                                 {"INSIDE OF", "inside", TABLE_TEXT},
+                                                 {"FOR", "for_ns", TABLE_NS},
+                                                 {"IN ALL", "took", TABLE_TEXT},
+                                                 {NULL, NULL, TABLE_TEXT}};
     static const struct table_column waits[] = {{"TOOK", "took", TABLE_TEXT},
                                                 {"BEGAN", "began", TABLE_TEXT},
                                                 {"IN", "name", TABLE_TEXT},
                                                 {"THREAD", "who", TABLE_TEXT},
-                                                {"SERVICE", "service", TABLE_TEXT},
-                                                {"HOST", "host", TABLE_TEXT},
+                                                {"SERVICE", "service", TABLE_TEXT | TABLE_SPARE},
+                                                {"HOST", "host", TABLE_TEXT | TABLE_SPARE},
                                                 {NULL, NULL, TABLE_TEXT}};
     struct buf head = {0};
     put_head(&head, s, what);

@@ -3,6 +3,7 @@
  * Tables and paths into JSON. Standard output goes to a file. One thread.
  */
 #include <fcntl.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,70 @@ START_TEST(columns_align_and_absent_values_show)
     ck_assert_str_eq(text, "NAME       SIZE  LABELS\n"
                            "a       2.0 KiB  x=1,y=2\n"
                            "longer        -  -\n");
+    free(text);
+}
+END_TEST
+
+/* The same on a terminal of so many columns; freed by the caller. */
+static char *on_terminal(const struct table_column *of, const char *items, unsigned short columns_)
+{
+    struct winsize size = {.ws_row = 25, .ws_col = columns_};
+    static char text[4096];
+    int terminal, end;
+    ck_assert_int_eq(openpty(&terminal, &end, NULL, NULL, &size), 0);
+    cJSON *array = cJSON_Parse(items);
+    ck_assert_ptr_nonnull(array);
+    fflush(stdout);
+    int saved = dup(STDOUT_FILENO);
+    dup2(end, STDOUT_FILENO);
+    int status = table_print(array, false, of, "nothing here");
+    fflush(stdout);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    ck_assert_int_eq(status, CLI_OK);
+    cJSON_Delete(array);
+    ssize_t n = read(terminal, text, sizeof text - 1);
+    ck_assert_int_gt(n, 0);
+    text[n] = 0;
+    close(end);
+    close(terminal);
+    char *out = calloc(1, sizeof text), *to = out; /* a terminal's lines end in \r\n */
+    for (const char *c = text; *c; c++)
+        if (*c != '\r')
+            *to++ = *c;
+    return out;
+}
+
+START_TEST(lines_fit_the_terminal)
+{
+    static const struct table_column wide[] = {{"SERVICE", "service", TABLE_TEXT},
+                                               {"MODE", "mode", TABLE_TEXT | TABLE_SPARE},
+                                               {"BYTES", "bytes", TABLE_BYTES | TABLE_SPARE},
+                                               {"REASON", "reason", TABLE_TEXT},
+                                               {"PROCESS", "process", TABLE_ID},
+                                               {NULL, NULL, TABLE_TEXT}};
+    const char *items =
+        "[{\"service\":\"shop\",\"mode\":\"circular\",\"bytes\":1,\"reason\":\"all good\","
+        "\"process\":\"0123456789abcdef0123456789abcdef\"},"
+        "{\"service\":\"till\",\"mode\":\"circular\",\"bytes\":2,\"reason\":"
+        "\"na\u00efve and much longer than there is room for\","
+        "\"process\":\"0123456789aa0000000000000000ffff\"}]";
+    setenv("TERM", "dumb", 1); /* no colours */
+    unsetenv("COLUMNS");
+    char *text = on_terminal(wide, items, 200);
+    ck_assert_ptr_nonnull(strstr(text, "0123456789abcdef0123456789abcdef"));
+    free(text);
+    text = on_terminal(wide, items, 50);
+    ck_assert_str_eq(text, "SERVICE  REASON                       PROCESS\n"
+                           "shop     all good                     0123456789ab\n"
+                           "till     na\xc3\xafve and much longer than\xe2\x80\xa6  0123456789aa\n"
+                           "narrow terminal, left out: MODE, BYTES\n");
+    free(text);
+    setenv("COLUMNS", "42", 1); /* goes before what the terminal says */
+    text = on_terminal(wide, items, 200);
+    ck_assert_ptr_nonnull(strstr(text, "left out: MODE, BYTES\n"));
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+        ck_assert_uint_le(strcspn(line, "\n"), 42 + 4); /* bytes of UTF-8 */
     free(text);
 }
 END_TEST
@@ -103,8 +168,8 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("cli_table", columns_align_and_absent_values_show,
-                              an_empty_table_says_so_and_empty_json_is_an_array,
-                              hostile_text_cannot_drive_the_terminal, paths_reach_into_objects,
-                              quantities_read_well, NULL));
+    return suite_run(suite_of(
+        "cli_table", columns_align_and_absent_values_show, lines_fit_the_terminal,
+        an_empty_table_says_so_and_empty_json_is_an_array, hostile_text_cannot_drive_the_terminal,
+        paths_reach_into_objects, quantities_read_well, NULL));
 }
