@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_clock.h"
 #include "capture_job.h"
 #include "clock.h"
 #include "log.h"
@@ -87,7 +88,7 @@ static int post_cut(struct target *target, bool first, bool last)
     struct capture_job *job = calloc(1, sizeof *job);
     if (job == NULL)
         return SKEIN_NO_MEMORY;
-    uint64_t now_ns = clock_realtime_ns(), end_ns = target->end_ns;
+    uint64_t now_ns = agent_clock_ns(), end_ns = target->end_ns;
     job->target = target;
     job->first = first;
     job->last = last;
@@ -172,7 +173,7 @@ static void timer_follow(void *context)
 static void start_target(struct target *target)
 {
     struct loop *loop = target->captures->settings.loop;
-    uint64_t now_ns = clock_realtime_ns();
+    uint64_t now_ns = agent_clock_ns();
     if (target->end_ns <= now_ns) {
         finish_target(target);
         return;
@@ -220,6 +221,8 @@ static int new_target(struct captures *captures, const struct capture_order *ord
         target->end_ns = order->deadline_ns;
     target->result.capture = order->capture;
     target->result.process = process->uid;
+    target->result.map = order->map;
+    target_place(target);
     target->result.trigger = order->trigger;
     target->result.state = "capturing";
     uint64_t pre_ns = order->pre_ms * MS;
@@ -256,7 +259,7 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
     log_info("capture", "begun", "capture", capture, "trigger", trigger_text(order->trigger),
              "service", process->service, "pid", log_fmt("%u", process->pid), "reason",
              target->reason, NULL);
-    uint64_t now_ns = clock_realtime_ns();
+    uint64_t now_ns = agent_clock_ns();
     if (order->at_ns > now_ns && process_state(process) == PROCESS_LIVE)
         target->timer = loop_timer_add(
             captures->settings.loop, (order->at_ns - now_ns + MS - 1) / MS, 0, timer_start, target);

@@ -57,12 +57,13 @@ struct capture_order {
     enum trigger_type trigger;
     const char *rule;   /* or policy; NULL where none fired */
     const char *reason; /* for the person who reads the capture; NULL for requests */
-    uint64_t at_ns;     /* on this host's clock */
+    uint64_t at_ns;     /* on the agent's line of time, as all here */
     uint64_t pre_ms, post_ms;
     uint64_t stream_ms;    /* 0: a window */
-    uint64_t deadline_ns;  /* of a stream, on this host's clock; 0: none but the window's end */
+    uint64_t deadline_ns;  /* of a stream, 0: none but the window's end */
     uint64_t groups;       /* bit n: events of group n are taken; 0: all are */
     bool alone;            /* shares no partitions of earlier captures */
+    struct clock_map map;  /* that its times were placed by; not known: the newest is taken */
     struct process **with; /* others that the same firing captures, each by a call of its own */
     size_t with_count;
 };

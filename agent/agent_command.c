@@ -82,6 +82,8 @@ static void read_capture(struct json_reader *r, const cJSON *root, struct comman
     command->alone = !json_bool(r, root, "", "share", true);
     command->upload_after_ms =
         json_u64(r, root, "", "upload_after_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
+    command->clock = json_u64(r, root, "", "clock", JSON_OPTIONAL, 0, 0, INT64_MAX);
+    command->sent_ns = json_u64(r, root, "", "sent_ns", JSON_OPTIONAL, 0, 0, INT64_MAX);
     read_processes(r, root, command);
 }
 
@@ -165,6 +167,7 @@ int welcome_parse(const void *body, size_t n, struct welcome *out, char *error, 
     out->rules_generation =
         json_u64(&r, root, "", "rules_generation", JSON_OPTIONAL, 0, 0, INT64_MAX);
     out->received_ns = json_u64(&r, root, "", "received_ns", JSON_OPTIONAL, 0, 0, INT64_MAX);
+    out->clock = json_u64(&r, root, "", "clock", JSON_OPTIONAL, 0, 0, INT64_MAX);
     return finish(root, &r, error, error_bytes);
 }
 
@@ -176,6 +179,7 @@ int heartbeat_ack_parse(const void *body, size_t n, struct heartbeat_ack *out, c
         return SKEIN_INVALID;
     struct json_reader r = {.error = ""};
     out->received_ns = json_u64(&r, root, "", "received_ns", JSON_OPTIONAL, 0, 0, INT64_MAX);
+    out->clock = json_u64(&r, root, "", "clock", JSON_OPTIONAL, 0, 0, INT64_MAX);
     out->rules_generation =
         json_u64(&r, root, "", "rules_generation", JSON_OPTIONAL, 0, 0, INT64_MAX);
     out->hello = json_bool(&r, root, "", "hello", false);

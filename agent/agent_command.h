@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "ids.h"
+#include "uplink_clock.h"
 
 #define COMMAND_STREAM_MS_MIN 100
 #define COMMAND_PROCESSES_MAX 1024 /* what fits one message (P-5) */
@@ -23,8 +24,11 @@ struct command {
     cJSON *id;         /* "command" as it came: echoed */
     struct capture_id capture;
     uint64_t at_ns, pre_ms, post_ms, deadline_ns;
-    uint64_t stream_ms; /* 0: a window, else how often its past is cut and uploaded */
-    bool alone;         /* no partitions of earlier captures are listed */
+    uint64_t clock, sent_ns; /* which setting of the collector's clock its times are of; when it
+                              * was sent; 0: it does not say */
+    struct clock_map map;    /* for these times, by the uplink */
+    uint64_t stream_ms;      /* 0: a window, else how often its past is cut and uploaded */
+    bool alone;              /* no partitions of earlier captures are listed */
     uint64_t
         upload_after_ms; /* what is to be uploaded next waits so long, where nothing is under way */
     struct process_uid *processes;
@@ -42,11 +46,12 @@ void command_free(struct command **command);
 struct welcome {
     uint64_t lease_ms, heartbeat_ms, rules_generation;
     uint64_t received_ns; /* when HELLO came, on the collector's clock; 0: it does not say */
+    uint64_t clock;       /* the number of that clock's setting */
 };
 int welcome_parse(const void *body, size_t n, struct welcome *out, char *error, size_t error_bytes);
 
 struct heartbeat_ack {
-    uint64_t received_ns, rules_generation;
+    uint64_t received_ns, clock, rules_generation;
     bool hello;
 };
 int heartbeat_ack_parse(const void *body, size_t n, struct heartbeat_ack *out, char *error,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_clock.h"
 #include "agent_int.h"
 #include "clock.h"
 #include "process_report.h"
@@ -136,7 +137,7 @@ static void on_snapshot(void *context, struct process *process, const char *reas
     struct capture_order order = {.capture = capture_id_new(),
                                   .trigger = TRIGGER_APPLICATION,
                                   .reason = reason,
-                                  .at_ns = clock_realtime_ns(),
+                                  .at_ns = agent_clock_ns(),
                                   .pre_ms = config->snapshot_pre_ms,
                                   .post_ms = config->snapshot_post_ms};
     if (!agent_rules_capture(agent->rules, &order, process, config->snapshot_cooldown_ms))
@@ -216,26 +217,24 @@ static struct process *find_process(struct agent *agent, const struct process_ui
     return NULL;
 }
 
-/* The collector's instant on this host's clock. */
-static uint64_t host_time(const struct agent *agent, uint64_t collector_ns)
+/* The collector's instant on the agent's line. */
+static uint64_t line_time(const struct command *command, uint64_t collector_ns)
 {
-    int64_t offset = uplink_clock_offset(agent->uplink);
-    if (offset > 0 && (uint64_t)offset > collector_ns)
-        return 0;
-    return collector_ns - (uint64_t)offset;
+    return clock_shift_ns(collector_ns, -command->map.offset_ns);
 }
 
 static void command_capture(struct agent *agent, const struct command *command)
 {
     struct capture_order order = {.capture = command->capture,
                                   .trigger = TRIGGER_REQUEST,
-                                  .at_ns = host_time(agent, command->at_ns),
+                                  .at_ns = line_time(command, command->at_ns),
                                   .pre_ms = command->pre_ms,
                                   .post_ms = command->post_ms,
                                   .stream_ms = command->stream_ms,
-                                  .alone = command->alone};
+                                  .alone = command->alone,
+                                  .map = command->map};
     if (command->deadline_ns != 0)
-        order.deadline_ns = host_time(agent, command->deadline_ns);
+        order.deadline_ns = line_time(command, command->deadline_ns);
     for (size_t i = 0; i < command->process_count; i++) {
         const struct process_uid *uid = &command->processes[i];
         if (captures_know(agent->captures, &command->capture, uid))

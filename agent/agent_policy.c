@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "agent_clock.h"
 #include "agent_rules.h"
 #include "clock.h"
 #include "json.h"
@@ -52,7 +53,7 @@ struct agent_policies {
 
 static uint64_t collector_now_ns(const struct agent_policies *policies)
 {
-    return clock_realtime_ns() + (uint64_t)uplink_clock_offset(policies->settings.uplink);
+    return agent_clock_ns() + (uint64_t)uplink_clock_offset(policies->settings.uplink);
 }
 
 static void sample_due(void *context);
@@ -84,7 +85,7 @@ static void sample_take(const struct sample *sample)
         .trigger = TRIGGER_POLICY,
         .rule = spec->name,
         .reason = "a sample",
-        .at_ns = clock_realtime_ns(),
+        .at_ns = agent_clock_ns(),
         .post_ms = spec->plan.record_ms,
         .groups = spec->groups};
     (void)captures_begin(sample->policies->settings.captures, &order, sample->process);

@@ -156,10 +156,12 @@ static void add_lists(cJSON *root, const struct target_result *result)
     }
 }
 
-void report_add_clock(cJSON *object, int64_t clock_offset_ns)
+void report_add_clock(cJSON *object, const struct clock_map *map)
 {
-    if (clock_offset_ns != 0)
-        json_add_i64(object, "clock_offset_ns", clock_offset_ns);
+    if (map->offset_ns != 0)
+        json_add_i64(object, "clock_offset_ns", map->offset_ns);
+    if (map->clock != 0)
+        json_add_u64(object, "clock", map->clock);
 }
 
 void report_target(uint64_t agent, const struct target_result *result, struct buf *out)
@@ -176,7 +178,7 @@ void report_target(uint64_t agent, const struct target_result *result, struct bu
         cJSON_AddStringToObject(root, "reason", result->reason);
     if (result->to_ns != 0)
         add_window(cJSON_AddObjectToObject(root, "window"), result->from_ns, result->to_ns);
-    report_add_clock(root, result->clock_offset_ns);
+    report_add_clock(root, &result->map);
     add_lists(root, result);
     add_ledger(root, result);
     if (result->death.known) {
@@ -215,7 +217,7 @@ void report_fired(uint64_t agent, const struct fired_report *fired, struct buf *
     cJSON_AddStringToObject(root, "labels", fired->process->labels);
     cJSON_AddStringToObject(root, "exe", fired->process->exe);
     json_add_u64(root, "at_ns", fired->at_ns);
-    report_add_clock(root, fired->clock_offset_ns);
+    report_add_clock(root, &fired->map);
     cJSON_AddStringToObject(root, "reason", fired->reason);
     json_add_u64(root, "pre_ms", fired->pre_ms);
     json_add_u64(root, "post_ms", fired->post_ms);
@@ -316,7 +318,9 @@ int target_result_read(struct target_result *result, const char *report, size_t 
     if (type != TRIGGER_TYPES)
         result->trigger = type;
     read_window(result, root);
-    result->clock_offset_ns = json_i64(&r, root, "", "clock_offset_ns", JSON_OPTIONAL, 0);
+    result->map.offset_ns = json_i64(&r, root, "", "clock_offset_ns", JSON_OPTIONAL, 0);
+    result->map.clock = json_u64(&r, root, "", "clock", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+    result->map.known = result->map.offset_ns != 0 || result->map.clock != 0;
     int status = SKEIN_OK;
     const cJSON *item, *lost = member(member(root, "ledger"), "lost");
     cJSON_ArrayForEach(item, member(root, "partitions"))

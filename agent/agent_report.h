@@ -13,6 +13,7 @@
 #include "ids.h"
 #include "loss.h"
 #include "spool.h"
+#include "uplink_clock.h"
 
 enum trigger_type {
     TRIGGER_REQUEST,
@@ -31,8 +32,9 @@ enum trigger_type {
 const char *trigger_text(enum trigger_type type);
 enum trigger_type trigger_parse(const char *text); /* TRIGGER_TYPES: none of them */
 
-/* What is to be added to the report's times, which are the host's, for the collector's. */
-void report_add_clock(cJSON *object, int64_t clock_offset_ns);
+/* What is to be added to the report's times, which are on the agent's line, for the collector's
+ * clock, and which setting of that (P-28). */
+void report_add_clock(cJSON *object, const struct clock_map *map);
 
 /* Adds "key": 16 hex digits of an agent id, or 32 of a process or capture. */
 void report_add_agent(cJSON *object, uint64_t agent);
@@ -56,7 +58,7 @@ struct target_result {
     const char *state;         /* "capturing", "uploading", "nothing", "failed" */
     char reason[256];          /* "" where there is none */
     uint64_t from_ns, to_ns;
-    int64_t clock_offset_ns;
+    struct clock_map map;        /* of all its times to the collector's clock */
     struct report_range *ranges; /* by epoch and sequence, apart from each other */
     size_t range_count;
     uint64_t events, lost[LOSS_REASONS];
@@ -87,7 +89,7 @@ struct fired_report {
     enum trigger_type trigger;
     const char *rule; /* or policy; NULL where none fired */
     uint64_t at_ns, pre_ms, post_ms;
-    int64_t clock_offset_ns;
+    struct clock_map map;
     const char *reason;
 };
 

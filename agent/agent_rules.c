@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "agent_clock.h"
 #include "log.h"
 #include "rules_int.h"
 #include "set_store.h"
@@ -293,7 +293,7 @@ bool agent_rules_asked(struct agent_rules *rules, const struct process *process,
             continue;
         taken = true;
         if (rule_spec_matches(watch->spec, reason))
-            watch_fire(watch, clock_realtime_ns(), reason);
+            watch_fire(watch, agent_clock_ns(), reason);
         else
             log_info("rules", "snapshot not taken: its reason matches no rule", "rule",
                      watch->spec->name, "service", process->service, "reason", reason, NULL);

@@ -15,6 +15,12 @@
 /* A process that writes as fast as it is cut must not keep the worker for ever. */
 #define PARTITIONS_A_CUT 256
 
+void target_place(struct target *target)
+{
+    if (!target->result.map.known && target->captures->settings.uplink != NULL)
+        target->result.map = uplink_clock_map(target->captures->settings.uplink);
+}
+
 static void add_gap(struct target *target, uint64_t from_ns, uint64_t to_ns, const char *reason)
 {
     struct report_gap gap = {from_ns, to_ns, reason};
@@ -124,6 +130,7 @@ static bool is_lost(struct cut_member *member, const struct partition_key *key)
 /* Why a capture began that nobody asked for. */
 static void journal_fired(struct target *target, uint16_t kind)
 {
+    target_place(target);
     const struct captures_settings *settings = &target->captures->settings;
     struct buf text = {0};
     struct fired_report fired = {.capture = target->capture,
@@ -135,7 +142,7 @@ static void journal_fired(struct target *target, uint16_t kind)
                                  .at_ns = target->at_ns,
                                  .pre_ms = target->pre_ms,
                                  .post_ms = target->post_ms,
-                                 .clock_offset_ns = uplink_clock_offset(settings->uplink),
+                                 .map = target->result.map,
                                  .reason = target->reason};
     report_fired(settings->agent, &fired, &text);
     if (text.status == SKEIN_OK)
@@ -205,10 +212,11 @@ typedef int cut_fn(struct cut_member *, struct host_page_owner *, struct cut_req
 /* One partition. Whether there is more. */
 static bool cut_once(struct target *target, struct capture_job *job, cut_fn *fn)
 {
+    target_place(target);
     const struct captures_settings *settings = &target->captures->settings;
     struct cut_request request = {.to_ns = job->to_ns,
                                   .epoch = settings->epoch,
-                                  .clock_offset_ns = uplink_clock_offset(settings->uplink),
+                                  .clock_offset_ns = target->result.map.offset_ns,
                                   .host = settings->host,
                                   .max_bytes = settings->partition_bytes};
     struct cut_result cut = {0};
@@ -263,7 +271,7 @@ static void announce_progress(struct target *target)
     char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES], key[128];
     struct buf text = {0};
     target->result.state = "capturing";
-    target->result.clock_offset_ns = uplink_clock_offset(settings->uplink);
+    target_place(target);
     report_target(settings->agent, &target->result, &text);
     if (text.status == SKEIN_OK) {
         id_text(target->capture.bytes, capture);
@@ -347,7 +355,7 @@ static void finish(struct target *target, const struct capture_job *job)
     target->result.death.signal = job->death.signal;
     target->result.death.status = job->death.status;
     target->result.death.known = job->death.known;
-    target->result.clock_offset_ns = uplink_clock_offset(settings->uplink);
+    target_place(target);
     cut_chain_leave(&target->member);
     take_spool_losses(target);
     if (is_full(target) && target->result.to_ns < target->end_ns)

@@ -80,6 +80,10 @@ void capture_job_run(
     void *job); /* worker_fn; frees the job and posts capture_done for the last one */
 void capture_done(void *target); /* loop_fn */
 
+/* What was placed by one map stays with it: the window that is reported is the one that was asked
+ * for, also where a clock is set meanwhile. Until the collector is known there is none. */
+void target_place(struct target *target);
+
 /* Journals the final report, lets the partitions go, wakes the uplink (NULL before it runs). */
 void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
                     const struct target_result *result);

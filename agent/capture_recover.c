@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_clock.h"
 #include "capture_job.h"
-#include "clock.h"
 #include "log.h"
 
 struct leftover {
@@ -125,7 +125,7 @@ static void end_target(struct spool *spool, uint64_t agent, struct leftover *ite
     /* Behind what an intent tells of, it listed cuts of others too, and nobody knows which. Without
      * one the partitions that are here may be any part of the window: a cut takes chunks by the
      * times at which they begin, and what it had not reached may lie between their records. */
-    struct report_gap gap = {item->told_ns, clock_realtime_ns(), loss_text(LOSS_AGENT_RESTARTED)};
+    struct report_gap gap = {item->told_ns, agent_clock_ns(), loss_text(LOSS_AGENT_RESTARTED)};
     (void)target_result_add_gap(result, &gap);
     if (result->range_count > 0)
         result->state = "uploading";

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent_clock.h"
 #include "check_place.h"
 #include "clock.h"
 #include "http_client.h"
@@ -123,7 +124,7 @@ void check_run(struct check_spec *spec, const struct check_until *until,
             (spec->kind == CHECK_HTTP ? run_http : check_net_run)(spec, until, result);
     }
     check_place_leave(&back);
-    result->at_ns = clock_realtime_ns();
+    result->at_ns = agent_clock_ns();
 }
 
 static void check_unref(struct check *check)

@@ -15,7 +15,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "clock.h"
+#include "agent_clock.h"
 #include "proc_info.h"
 #include "ring_memory.h"
 
@@ -58,13 +58,13 @@ static void snapshot_take(uint8_t clock, uint8_t shift, struct clock_snapshot *o
     for (int i = 0; i < 5; i++) {
         struct clock_snapshot s;
         uint64_t before = clock == RING_CLOCK_TSC ? tsc_read() : ns_of(CLOCK_MONOTONIC);
-        s.realtime_ns = ns_of(CLOCK_REALTIME);
         s.monotonic_ns = ns_of(CLOCK_MONOTONIC);
         s.boottime_ns = ns_of(CLOCK_BOOTTIME);
         uint64_t after = clock == RING_CLOCK_TSC ? tsc_read() : ns_of(CLOCK_MONOTONIC);
         if (after - before >= best && i > 0)
             continue;
         best = after - before;
+        s.realtime_ns = agent_clock_at(s.monotonic_ns);
         s.ticks =
             (clock == RING_CLOCK_TSC ? before + (after - before) / 2 : s.monotonic_ns) >> shift;
         *out = s;

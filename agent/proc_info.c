@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent_clock.h"
 #include "clock.h"
 
 #ifndef SO_PEERPIDFD
@@ -105,7 +106,7 @@ uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks)
     uint64_t per_s = hz > 0 ? (uint64_t)hz : 100;
     uint64_t since_boot =
         start_clock_ticks / per_s * 1000000000u + start_clock_ticks % per_s * (1000000000u / per_s);
-    return clock_realtime_ns() - clock_boottime_ns() + since_boot;
+    return agent_clock_ns() - clock_boottime_ns() + since_boot;
 }
 
 void proc_exe(pid_t pid, char *text, size_t bytes)

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "agent_clock.h"
 #include "cut_chain.h"
 #include "ring_memory.h"
 #include "skein_atomic.h"
@@ -61,7 +61,7 @@ void process_unref(struct process **pointer)
 
 void process_set_gone(struct process *p, enum process_state state)
 {
-    p->gone_ns = clock_realtime_ns();
+    p->gone_ns = agent_clock_ns();
     __atomic_store_n(&p->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+#include "agent_clock.h"
 #include "clock.h"
 #include "rule_program.h"
 #include "rules_int.h"
@@ -21,7 +22,7 @@ static void heartbeat_judge(const struct watch_item *watch, uint64_t now_ns,
 {
     const struct process *p = watch->process;
     uint64_t limit_ms = watch->spec->silent_ms;
-    uint64_t wall_ns = clock_realtime_ns();
+    uint64_t wall_ns = agent_clock_ns();
     uint64_t since_attach_ns = wall_ns > p->attached_ns ? wall_ns - p->attached_ns : 0;
     uint64_t silent_ms = (p->heartbeat.came ? now_ns - p->heartbeat.at_ns : since_attach_ns) / MS;
     result->at_ns = wall_ns;
@@ -143,7 +144,7 @@ static void run_late(void *context)
 {
     struct watch_item *watch = context;
     uint64_t took_ms = (clock_monotonic_ns() - watch->run.begun_ns) / MS;
-    struct check_result result = {.at_ns = clock_realtime_ns()};
+    struct check_result result = {.at_ns = agent_clock_ns()};
     if (!watch->run.late)
         snprintf(result.reason, sizeof result.reason, "check %s did not answer within %llu ms",
                  watch->run.name, (unsigned long long)watch->spec->timeout_ms);

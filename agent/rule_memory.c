@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_clock.h"
 #include "agent_report.h"
 #include "checksum.h"
-#include "clock.h"
 #include "durable.h"
 #include "json.h"
 #include "log.h"
@@ -42,7 +42,7 @@ uint64_t rule_memory_key(const struct rule_spec *spec, enum trigger_type type,
 bool rule_memory_fire(struct rule_memory *memory, uint64_t at_ns, uint64_t cooldown_ms)
 {
     if (memory->last_fired_ns != 0 && at_ns < memory->last_fired_ns + cooldown_ms * MS &&
-        memory->last_fired_ns <= clock_realtime_ns()) {
+        memory->last_fired_ns <= agent_clock_ns()) {
         memory->suppressed++;
         return false;
     }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-#include "clock.h"
+#include "agent_clock.h"
 #include "cutter.h"
 #include "partition_reader.h"
 
@@ -121,7 +121,7 @@ static void look_make(struct rule_look *look)
                                         .max_bytes = SCAN_BYTES,
                                         .look = true};
     struct cut_result cut;
-    uint64_t at_ns = clock_realtime_ns();
+    uint64_t at_ns = agent_clock_ns();
     for (struct rule_scan *scan = look->under_way; scan != NULL; scan = scan->next)
         scan->result = (struct scan_result){.hits = scan->hits, .at_ns = at_ns};
     int status = partition_cut(look->host, &request, &cut);
@@ -274,7 +274,7 @@ static struct rule_look *look_of(struct rule_scanner *scanner, struct process *p
     look->host = scanner->host;
     look->loop = scanner->loop;
     look->process = process_ref(process);
-    look->from_ns = clock_realtime_ns();
+    look->from_ns = agent_clock_ns();
     TAILQ_INIT(&look->scans);
     TAILQ_INSERT_TAIL(&scanner->looks, look, link);
     return look;
@@ -298,7 +298,7 @@ int rule_scan_start(struct rule_scanner *scanner, const char *rule, struct proce
             scan_free(scan);
         return status;
     }
-    scan->from_ns = clock_realtime_ns();
+    scan->from_ns = agent_clock_ns();
     scan->fn = fn;
     scan->context = context;
     TAILQ_INSERT_TAIL(&scan->look->scans, scan, link);

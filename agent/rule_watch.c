@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_clock.h"
 #include "agent_report.h"
 #include "clock.h"
 #include "json.h"
@@ -33,7 +34,8 @@ void watch_report(struct watch_item *watch)
     report_add_id(root, "process", watch->process->uid.bytes);
     cJSON_AddStringToObject(root, "health", words[watch->health]);
     json_add_u64(root, "since_ns", watch->since_ns);
-    report_add_clock(root, uplink_clock_offset(rules->settings.uplink));
+    struct clock_map map = uplink_clock_map(rules->settings.uplink);
+    report_add_clock(root, &map);
     json_add_u64(root, "checks", watch->checks);
     json_add_u64(root, "failures", watch->failures);
     cJSON_AddStringToObject(root, "last_error", watch->last_error);
@@ -197,7 +199,7 @@ static void system_look(void *context)
         .cgroup = settings->cgroup_folder != NULL ? settings->cgroup_folder : "/sys/fs/cgroup",
         .pid = watch->process->pid,
         .start_ticks = watch->process->start_clock_ticks};
-    struct check_result result = {.at_ns = clock_realtime_ns()};
+    struct check_result result = {.at_ns = agent_clock_ns()};
     uint64_t now_ns = clock_monotonic_ns();
     double measured = 0;
     int status = system_measure(watch->spec, &source, now_ns, &watch->system, &measured,
@@ -254,7 +256,7 @@ int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct proces
     watch->rules = rules;
     watch->spec = spec;
     watch->process = process_ref(process);
-    watch->since_ns = clock_realtime_ns();
+    watch->since_ns = agent_clock_ns();
     TAILQ_INSERT_TAIL(&rules->watches, watch, link);
     watch->memory_key = rule_memory_key(spec, rule_trigger(spec), process);
     const struct rule_memory *memory = rule_memory_find(rules, watch->memory_key);

@@ -131,9 +131,17 @@ void uplink_set_processes_version(struct uplink *uplink, uint64_t version)
     __atomic_store_n(&uplink->processes_version, version, __ATOMIC_RELAXED);
 }
 
-int64_t uplink_clock_offset(const struct uplink *uplink)
+struct clock_map uplink_clock_map(struct uplink *uplink)
 {
-    return __atomic_load_n(&uplink->clock_offset_ns, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&uplink->mutex);
+    struct clock_map map = uplink->map;
+    pthread_mutex_unlock(&uplink->mutex);
+    return map;
+}
+
+int64_t uplink_clock_offset(struct uplink *uplink)
+{
+    return uplink_clock_map(uplink).offset_ns;
 }
 
 void uplink_set_attach(struct uplink *uplink, const struct agent_counters *counters)
@@ -208,6 +216,8 @@ static void release(struct uplink *uplink)
         TAILQ_REMOVE(&uplink->list, out, link);
         free(out);
     }
+    while (uplink->held_count > 0)
+        command_free(&uplink->held[--uplink->held_count]);
     uplink_data_close(uplink);
     transport_free(&uplink->control);
     if (uplink->wake_fd >= 0)

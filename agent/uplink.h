@@ -15,6 +15,7 @@
 #include "agent_command.h"
 #include "agent_counters.h"
 #include "spool.h"
+#include "uplink_clock.h"
 #include "uplink_seal.h"
 
 struct uplink;
@@ -70,8 +71,9 @@ void uplink_set_rules_generation(struct uplink *uplink, uint64_t generation);
 void uplink_set_policies_generation(struct uplink *uplink, uint64_t generation);
 void uplink_set_processes_version(struct uplink *uplink, uint64_t version);
 
-/* The collector's realtime minus this host's; 0 while unknown or smaller than its own error. */
-int64_t uplink_clock_offset(const struct uplink *uplink);
+/* From this agent's line of time to the collector's clock, as of now. */
+struct clock_map uplink_clock_map(struct uplink *uplink);
+int64_t uplink_clock_offset(struct uplink *uplink); /* the map's; 0 while it is not known */
 
 /* What the next heartbeats say of attaching: the attach_… members. */
 void uplink_set_attach(struct uplink *uplink, const struct agent_counters *counters);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_clock.h"
 #include "agent_report.h"
 #include "clock.h"
 #include "json.h"
@@ -22,6 +23,7 @@
 #define NOT_CONNECTED_WAIT_NS (50 * MS)
 #define HELLOS_BEFORE_REDIAL  10
 #define BEATS_BEFORE_REDIAL   3
+#define CLOCK_STEP_NS         (10 * (int64_t)MS)
 
 static void wake_by(uint64_t *wake_ns, uint64_t at_ns)
 {
@@ -99,7 +101,7 @@ static uint64_t say_hello(struct uplink *uplink)
     cJSON_AddStringToObject(root, "labels", uplink->labels);
     json_add_u64(root, "heartbeat_ms", uplink->heartbeat_ns / MS);
     cJSON_AddNullToObject(root, "seal");
-    struct clock_sample sample = {++uplink->next_id, clock_monotonic_ns(), clock_realtime_ns()};
+    struct clock_sample sample = {++uplink->next_id, agent_clock_ns()};
     uplink->hello = sample;
     if (send_json(uplink, WIRE_HELLO, sample.id, root) != SKEIN_OK)
         return NOT_CONNECTED_WAIT_NS;
@@ -124,6 +126,8 @@ static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
     cJSON *root = cJSON_CreateObject();
     report_add_agent(root, uplink->agent);
     json_add_u64(root, "sent_ns", sent_ns);
+    if (uplink->map.known) /* of the host's clock, which may be another than the line */
+        json_add_i64(root, "clock_offset_ns", uplink->map.offset_ns - uplink->host_ahead_ns);
     json_add_u64(root, "rules_generation",
                  __atomic_load_n(&uplink->rules_generation, __ATOMIC_RELAXED));
     json_add_u64(root, "policies_generation",
@@ -141,14 +145,27 @@ static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
     return root;
 }
 
+/* Nothing of the agent follows it, but whoever reads the host's own logs wants to know. */
+static void look_at_host_clock(struct uplink *uplink)
+{
+    int64_t ahead_ns = agent_clock_host_ahead_ns(), step_ns = ahead_ns - uplink->host_ahead_ns;
+    if (step_ns < CLOCK_STEP_NS && step_ns > -CLOCK_STEP_NS)
+        return;
+    uplink->host_ahead_ns = ahead_ns;
+    UPLINK_COUNT(uplink, clock_steps);
+    log_warn("uplink", "the host's clock was set", "by_ms",
+             log_fmt("%lld", (long long)(step_ns / (int64_t)MS)), NULL);
+}
+
 static void beat(struct uplink *uplink, uint64_t now_ns)
 {
     if (uplink->beats_unanswered >= BEATS_BEFORE_REDIAL) { /* P-10 */
         redial(uplink);
         uplink->beats_unanswered = 0;
     }
-    struct clock_sample sample = {++uplink->next_id, clock_monotonic_ns(), clock_realtime_ns()};
-    cJSON *root = heartbeat_body(uplink, sample.sent_realtime_ns);
+    look_at_host_clock(uplink);
+    struct clock_sample sample = {++uplink->next_id, agent_clock_ns()};
+    cJSON *root = heartbeat_body(uplink, clock_realtime_ns());
     (void)send_json(uplink, WIRE_HEARTBEAT, sample.id, root);
     uplink->beats[sample.id % 4] = sample;
     uplink->beats_unanswered++;
@@ -285,35 +302,66 @@ static void malformed(struct uplink *uplink, const char *what, const char *why)
     log_debug("uplink", "dropped a message from the collector", "type", what, "reason", why, NULL);
 }
 
+static void drop_held(struct uplink *uplink)
+{
+    while (uplink->held_count > 0)
+        command_free(&uplink->held[--uplink->held_count]);
+}
+
 static void go_hello(struct uplink *uplink)
 {
     uplink->up = false;
     uplink->hello_first_id = uplink->next_id + 1;
     uplink->hellos_unanswered = 0;
     uplink->next_beat_ns = 0;
+    drop_held(uplink); /* the collector starts over (P-7) */
 }
 
-/* Of the last samples the one with the shortest round trip counts; its error is half of that. */
-static void estimate_offset(struct uplink *uplink, const struct clock_sample *sample,
-                            uint64_t received_ns)
+static void pass_on(struct uplink *uplink, struct command *command)
 {
-    uint64_t round_trip = clock_monotonic_ns() - sample->sent_monotonic_ns;
-    uint64_t middle = sample->sent_realtime_ns + round_trip / 2;
-    uint32_t slot = uplink->offset_count++ % UPLINK_OFFSET_SAMPLES;
-    uplink->offsets[slot].round_trip_ns = round_trip;
-    uplink->offsets[slot].offset_ns = (int64_t)(received_ns - middle);
-    uint32_t known =
-        uplink->offset_count < UPLINK_OFFSET_SAMPLES ? uplink->offset_count : UPLINK_OFFSET_SAMPLES;
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < known; i++) {
-        if (uplink->offsets[i].round_trip_ns < uplink->offsets[best].round_trip_ns)
-            best = i;
+    command->map = uplink_clock_of(&uplink->clock, command->clock);
+    if (command->kind == COMMAND_CAPTURE)
+        uplink->data_hold_ms = command->upload_after_ms;
+    uplink->hooks.command(uplink->hooks.context, command);
+}
+
+/* Whether its times can be put on the agent's line: by a sample of the clock that they were read
+ * from, and not by one that an agent took before it was stopped for a while. */
+static bool is_placed(const struct uplink *uplink, const struct command *command)
+{
+    return command->kind != COMMAND_CAPTURE ||
+           uplink_clock_allows(&uplink->clock, command->clock, command->sent_ns, agent_clock_ns());
+}
+
+/* What cannot be placed by the sample that just came was sent before the clock was set: the
+ * collector sends it anew (P-7). */
+static void release_held(struct uplink *uplink)
+{
+    size_t count = uplink->held_count;
+    uplink->held_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_placed(uplink, uplink->held[i]))
+            pass_on(uplink, uplink->held[i]);
+        else
+            command_free(&uplink->held[i]);
     }
-    int64_t offset = uplink->offsets[best].offset_ns;
-    uint64_t size = offset < 0 ? (uint64_t)-offset : (uint64_t)offset;
-    if (size <= uplink->offsets[best].round_trip_ns)
-        offset = 0;
-    __atomic_store_n(&uplink->clock_offset_ns, offset, __ATOMIC_RELAXED);
+}
+
+/* A sample of the collector's clock, before the first command that speaks of it. */
+static void take_sample(struct uplink *uplink, const struct clock_sample *sample, uint64_t number,
+                        uint64_t received_ns)
+{
+    int64_t step_ns;
+    const struct clock_trip trip = {sample->sent_ns, agent_clock_ns(), received_ns};
+    bool stepped = uplink_clock_take(&uplink->clock, number, &trip, &step_ns);
+    pthread_mutex_lock(&uplink->mutex);
+    uplink->map = uplink_clock_newest(&uplink->clock);
+    uplink->counters.clock_steps += stepped;
+    pthread_mutex_unlock(&uplink->mutex);
+    if (stepped)
+        log_warn("uplink", "the collector's clock was set", "by_ms",
+                 log_fmt("%lld", (long long)(step_ns / (int64_t)MS)), NULL);
+    release_held(uplink);
 }
 
 static void take_welcome(struct uplink *uplink, const struct wire_frame *frame)
@@ -331,9 +379,8 @@ static void take_welcome(struct uplink *uplink, const struct wire_frame *frame)
     uplink->up = true;
     uplink->beats_unanswered = 0;
     uplink->next_beat_ns = 0;
-    /* Before the first command, whose times are the collector's. */
     if (welcome.received_ns != 0 && frame->id == uplink->hello.id)
-        estimate_offset(uplink, &uplink->hello, welcome.received_ns);
+        take_sample(uplink, &uplink->hello, welcome.clock, welcome.received_ns);
     pthread_mutex_lock(&uplink->mutex);
     uplink->counters.welcomes++;
     struct outgoing *out;
@@ -358,7 +405,7 @@ static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *f
         return;
     uplink->beats_unanswered = 0;
     if (ack.received_ns != 0)
-        estimate_offset(uplink, sample, ack.received_ns);
+        take_sample(uplink, sample, ack.clock, ack.received_ns);
     if (ack.hello) {
         log_info("uplink", "the collector asks who we are", NULL);
         go_hello(uplink);
@@ -399,6 +446,16 @@ static void take_report_ack(struct uplink *uplink, const struct wire_frame *fram
         log_warn("uplink", "the collector refused a report", "report", key, "reason", why, NULL);
 }
 
+/* Until a sample of the clock that it speaks of, for which a heartbeat goes at once. */
+static void hold(struct uplink *uplink, struct command *command)
+{
+    uplink->next_beat_ns = 0;
+    if (uplink->held_count < UPLINK_HELD)
+        uplink->held[uplink->held_count++] = command;
+    else
+        command_free(&command); /* it comes again (P-7) */
+}
+
 static void take_command(struct uplink *uplink, const struct wire_frame *frame)
 {
     char why[256] = "";
@@ -408,9 +465,10 @@ static void take_command(struct uplink *uplink, const struct wire_frame *frame)
     if (status == SKEIN_OK) {
         command->frame_id = frame->id;
         UPLINK_COUNT(uplink, commands);
-        if (command->kind == COMMAND_CAPTURE)
-            uplink->data_hold_ms = command->upload_after_ms;
-        uplink->hooks.command(uplink->hooks.context, command);
+        if (is_placed(uplink, command))
+            pass_on(uplink, command);
+        else
+            hold(uplink, command);
         return;
     }
     malformed(uplink, "command", why);

@@ -14,8 +14,8 @@
 #include "uplink.h"
 #include "wire.h"
 
-#define UPLINK_UPLOADS        8 /* partitions with chunks under way; also the window of chunks (P-11) */
-#define UPLINK_OFFSET_SAMPLES 8
+#define UPLINK_UPLOADS 8  /* partitions with chunks under way; also the window of chunks (P-11) */
+#define UPLINK_HELD    64 /* commands that wait for a sample of the clock they speak of */
 
 /* A message on control that waits to be sent, or for its answer. */
 struct outgoing {
@@ -46,7 +46,7 @@ struct upload {
 
 /* When HELLO or a heartbeat went, to compare with when the collector had it. */
 struct clock_sample {
-    uint64_t id, sent_monotonic_ns, sent_realtime_ns;
+    uint64_t id, sent_ns; /* on the agent's line */
 };
 
 struct uplink {
@@ -62,12 +62,12 @@ struct uplink {
 
     /* atomic */
     uint64_t rules_generation, policies_generation, processes_version;
-    int64_t clock_offset_ns;
     uint64_t stop_by_ns; /* 0: run */
 
-    pthread_mutex_t mutex; /* guards the list and the counters */
+    pthread_mutex_t mutex; /* guards the list, the counters and the map */
     struct outgoing_list list;
     struct agent_counters counters;
+    struct clock_map map; /* of the collector's newest clock */
 
     /* uplink thread: control */
     struct transport *control;
@@ -78,11 +78,10 @@ struct uplink {
     uint32_t beats_unanswered;
     uint64_t last_answer_ns;
     struct clock_sample hello, beats[4];
-    struct {
-        uint64_t round_trip_ns;
-        int64_t offset_ns;
-    } offsets[UPLINK_OFFSET_SAMPLES];
-    uint32_t offset_count;
+    struct uplink_clock clock;
+    int64_t host_ahead_ns; /* the host's clock less the agent's line, at the beat before */
+    struct command *held[UPLINK_HELD];
+    size_t held_count;
     uint64_t spool_revision; /* of the journal, taken over so far */
 
     /* uplink thread: data */

@@ -18,6 +18,7 @@
     X(welcomes, "sessions with the collector")                                                     \
     X(heartbeats, "heartbeats sent")                                                               \
     X(redials, "connections dialled anew because nobody answered")                                 \
+    X(clock_steps, "times that the host's clock or the collector's was set")                       \
     X(malformed, "messages of the collector that could not be read")                               \
     X(commands, "commands received")                                                               \
     X(reports_acked, "reports acknowledged")                                                       \

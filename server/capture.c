@@ -16,6 +16,7 @@
 #include "catalog_capture.h"
 #include "catalog_loss.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
@@ -52,6 +53,7 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->fleet = fleet;
     e->catalog = catalog;
     e->index = index;
+    e->clock = clock_setting(NULL);
     pthread_mutex_init(&e->inbox_lock, NULL);
     expected_init(&e->expected);
     int status = capture_load_running(e);
@@ -455,9 +457,33 @@ static void forget_finished(struct capture_engine *e)
         capture_discard(e, old[i]);
 }
 
+/* Nobody has waited longer because somebody set the clock; what agents were told is told anew in
+ * the clock's new times. */
+static void follow_clock(struct capture_engine *e)
+{
+    uint64_t clock = clock_setting(NULL);
+    int64_t shift_ns = clock_setting_shift(e->clock, clock);
+    size_t at = 0;
+    if (clock == e->clock)
+        return;
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
+        if (c->status != CAPTURE_RUNNING)
+            continue;
+        c->deadline_ns = clock_shift_ns(c->deadline_ns, shift_ns);
+        capture_touch(e, c);
+        fleet_drop_commands(e->fleet, &c->id);
+    }
+    e->clock = clock;
+    at = 0;
+    for (struct fleet_agent *a; (a = fleet_agent_next(e->fleet, &at)) != NULL;)
+        if (a->online)
+            capture_agent_joined(e, a);
+}
+
 void capture_tick(struct capture_engine *e, uint64_t now_ns)
 {
     uint64_t running = 0;
+    follow_clock(e);
     size_t at = 0;
     capture_take_inbox(e);
     uint64_t listed_before_ns = clock_monotonic_ns() - LISTING_NS;

@@ -13,6 +13,7 @@
 #include "capture_target.h"
 #include "catalog_capture.h"
 #include "clock.h"
+#include "clock_steps.h"
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
@@ -45,7 +46,11 @@ static cJSON *capture_command(const struct capture_engine *e, const struct captu
     id_text(source->bytes, id);
     cJSON_AddStringToObject(body, "kind", "capture");
     cJSON_AddStringToObject(body, "capture", id);
-    json_add_u64(body, "at_ns", c->at_ns);
+    uint64_t sent_ns, clock = clock_setting(&sent_ns);
+    int64_t shift_ns = clock_setting_shift(c->clock, clock);
+    json_add_u64(body, "clock", clock);
+    json_add_u64(body, "sent_ns", sent_ns);
+    json_add_u64(body, "at_ns", clock_shift_ns(c->at_ns, shift_ns));
     json_add_u64(body, "pre_ms", c->pre_ms);
     json_add_u64(body, "post_ms", c->post_ms);
     if (c->stream_ms > 0)

@@ -62,6 +62,7 @@ struct capture_target {
 struct capture {
     struct capture_id id;
     struct expected *expected; /* the engine's */
+    uint64_t clock; /* the setting of our clock that its times are of, the deadline's apart */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
     bool stopped, pin, own; /* own: begun by an agent */
@@ -96,6 +97,7 @@ struct capture_engine {
     struct idmap loaded;
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
     uint64_t next_purge_ns; /* monotonic */
+    uint64_t clock;         /* the setting of our clock at the tick before */
     /* Partitions of deleted captures may hold time up to this: agents do not list them for captures
      * that begin before. */
     uint64_t deleted_to_ns;

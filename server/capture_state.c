@@ -26,6 +26,8 @@
 #include "capture_state.h"
 #include "capture_target.h"
 #include "clock.h"
+#include "clock_steps.h"
+#include "json.h"
 #include "log.h"
 #include "metrics.h"
 
@@ -358,9 +360,24 @@ int capture_count_anew(struct capture_engine *e, struct capture *c,
     return status;
 }
 
+/* The report's times are of one setting of our clock (P-28), the capture's of another where it was
+ * set in between. */
+static void align_clock(const struct capture *c, cJSON *json)
+{
+    struct json_reader r = {.error = ""};
+    uint64_t clock = json_u64(&r, json, "", "clock", JSON_OPTIONAL, 0, 0, UINT64_MAX);
+    int64_t offset_ns = json_i64(&r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0);
+    int64_t shift_ns = clock_setting_shift(clock, c->clock);
+    if (shift_ns == 0)
+        return;
+    cJSON_DeleteItemFromObjectCaseSensitive(json, "clock_offset_ns");
+    json_add_i64(json, "clock_offset_ns", offset_ns + shift_ns);
+}
+
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json)
 {
+    align_clock(c, json);
     struct control_target facts;
     char error[256];
     int status = control_target_get(json, &facts, error, sizeof error);

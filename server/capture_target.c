@@ -11,6 +11,7 @@
 #include "capture_state.h"
 #include "capture_target.h"
 #include "clock.h"
+#include "clock_steps.h"
 
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
                                            const struct capture_id *source)
@@ -149,6 +150,7 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
     }
     c->id = *id;
     c->expected = &e->expected;
+    c->clock = clock_setting(NULL);
     c->ttl_ms = e->settings.ttl_ms;
     c->touched_ns = clock_monotonic_ns();
     return c;

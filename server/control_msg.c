@@ -113,6 +113,8 @@ int control_heartbeat_get(const cJSON *json, struct control_heartbeat *out, char
     struct json_reader r = {{0}};
     struct control_heartbeat h = {.agent = agent_get(&r, json)};
     h.sent_ns = time_ns(&r, json, "", "sent_ns");
+    h.knows_offset = cJSON_GetObjectItemCaseSensitive(json, "clock_offset_ns") != NULL;
+    h.clock_offset_ns = json_i64(&r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0);
     h.rules_generation = number(&r, json, "", "rules_generation");
     h.policies_generation = number(&r, json, "", "policies_generation");
     h.processes_version = number(&r, json, "", "processes_version");
@@ -229,6 +231,7 @@ static void fired_get(struct json_reader *r, const cJSON *json, struct control_f
     out->labels = labels_of(r, json, "");
     out->exe = json_str(r, json, "", "exe", JSON_OPTIONAL, "", CONTROL_NAME_MAX);
     out->at_ns = host_time_ns(r, json, json, "", "at_ns");
+    out->clock = number(r, json, "", "clock");
     out->pre_ms = json_u64(r, json, "", "pre_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     out->post_ms = json_u64(r, json, "", "post_ms", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     bool sample = strcmp(out->trigger, "policy") == 0;

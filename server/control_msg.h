@@ -22,6 +22,8 @@ struct control_hello {
 };
 
 struct control_heartbeat {
+    bool knows_offset;
+    int64_t clock_offset_ns; /* our clock less the host's, as the agent has measured it */
     uint64_t agent, sent_ns, rules_generation, policies_generation, processes_version, cpu_ms;
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events;
     struct agent_counters counters;
@@ -56,6 +58,7 @@ struct control_fired {
     uint32_t pid;                                 /* 0: the agent does not say who it is */
     const char *service, *labels, *exe;
     uint64_t at_ns, pre_ms, post_ms;
+    uint64_t clock; /* the setting of our clock that at_ns is of */
 };
 
 #define CONTROL_LISTED_MAX (UINT64_C(1) << 40) /* partitions of a target */

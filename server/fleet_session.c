@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "clock_steps.h"
 #include "fleet_int.h"
 #include "json.h"
 #include "log.h"
@@ -153,7 +154,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
 {
     struct control_hello hello;
     char error[256], collector[AGENT_TEXT_BYTES], id[AGENT_TEXT_BYTES];
-    uint64_t received_ns = clock_realtime_ns();
+    uint64_t received_ns, clock = clock_setting(&received_ns);
     if (control_hello_get(json, &hello, error, sizeof error) != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         fleet_answer_error(f, peer, WIRE_ERROR, frame->id, error);
@@ -190,6 +191,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
                                 ? (double)f->hooks.rules_generation(f->hooks.context)
                                 : 0);
     json_add_u64(welcome, "received_ns", received_ns);
+    json_add_u64(welcome, "clock", clock);
     cJSON_AddNullToObject(welcome, "seal");
     fleet_answer(f, peer, WIRE_WELCOME, frame->id, welcome);
     fleet_drop_agent_commands(f, agent); /* P-7 */
@@ -234,7 +236,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
 {
     struct control_heartbeat beat;
     char error[256];
-    uint64_t received_ns = clock_realtime_ns();
+    uint64_t received_ns, clock = clock_setting(&received_ns);
     if (control_heartbeat_get(json, &beat, error, sizeof error) != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         fleet_answer_error(f, peer, WIRE_ERROR, frame->id, error);
@@ -245,6 +247,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     char received[24];
     snprintf(received, sizeof received, "%llu", (unsigned long long)received_ns);
     cJSON_AddStringToObject(answer, "received_ns", received);
+    json_add_u64(answer, "clock", clock);
     cJSON_AddNumberToObject(answer, "rules_generation",
                             f->hooks.rules_generation != NULL
                                 ? (double)f->hooks.rules_generation(f->hooks.context)
@@ -256,7 +259,10 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     if (hello)
         return;
     agent_seen(f, agent, peer);
-    estimate_offset(agent, beat.sent_ns, received_ns);
+    if (beat.knows_offset)
+        agent->clock_offset_ns = beat.clock_offset_ns;
+    else
+        estimate_offset(agent, beat.sent_ns, received_ns);
     agent->sets[FLEET_RULES].generation = beat.rules_generation;
     agent->sets[FLEET_POLICIES].generation = beat.policies_generation;
     agent->spool_bytes = beat.spool_bytes;
@@ -304,6 +310,13 @@ static int on_other(struct fleet *f, struct fleet_agent *agent, const struct tra
                : f->hooks.report(f->hooks.context, agent, report, json, error, error_bytes);
 }
 
+/* Whoever hears of it compares it with our clock as it is set now. */
+static void align_fired(struct control_fired *fired)
+{
+    fired->at_ns =
+        clock_shift_ns(fired->at_ns, clock_setting_shift(fired->clock, clock_setting(NULL)));
+}
+
 void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                      const struct transport_peer *peer)
 {
@@ -315,6 +328,8 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
         fleet_answer_error(f, peer, WIRE_REPORT_ACK, frame->id, error);
         return;
     }
+    if (report.kind == CONTROL_FIRED)
+        align_fired(&report.fired);
     struct fleet_agent *agent = fleet_agent_find(f, report.agent);
     /* Not answered where the agent is a stranger: it says HELLO first and then reports again. */
     status = SKEIN_AGAIN;

@@ -44,6 +44,7 @@
     X(gauge, agents_online, "Agents heard from within their lease")                                \
     X(gauge, agents_known, "Agents ever seen")                                                     \
     X(gauge, processes_live, "Processes that are traced now")                                      \
+    X(counter, clock_steps_total, "Times that the collector's clock was set")                      \
     X(counter, control_messages_total, "Well-formed messages on the control port")                 \
     X(counter, control_malformed_total, "Messages on the control port that are no frame or body")  \
     X(counter, control_unsent_total, "Answers and commands dropped because no room was left")      \

@@ -4,6 +4,7 @@ skein_test(e2e/test_whole_garbage.c LINK skein_test_whole TIMEOUT 300 LABELS lon
 skein_test(e2e/test_promtool.c LINK skein_test_whole)
 set_tests_properties(e2e/promtool PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: promtool")
 skein_test(e2e/test_whole_health.c LINK skein_test_whole)
+skein_test(e2e/test_whole_clocks.c LINK skein_test_whole)
 skein_test(e2e/test_whole_daemons.c LINK skein_test_whole)
 skein_test(e2e/test_whole_stream.c LINK skein_test_whole)
 skein_test(e2e/test_whole_share.c LINK skein_test_whole)

@@ -97,9 +97,39 @@ static bool collector_answers(void *context)
     return whole_http(context, "GET", "/readyz", NULL, NULL) > 0;
 }
 
+/* A daemon whose wall clock is not this machine's. */
+static pid_t skewed_spawn(const struct whole *w, const char *program, const char *daemon,
+                          long skew_s)
+{
+    char skew[64], file[256], asan[256], config[32], log[32];
+    const char *given = getenv("ASAN_OPTIONS");
+    (void)snprintf(skew, sizeof skew, "SKEIN_TEST_SKEW_S=%ld", skew_s);
+    (void)snprintf(file, sizeof file, "SKEIN_TEST_SKEW_FILE=%s/%s.clock", w->folder, daemon);
+    (void)snprintf(config, sizeof config, "%s.json", daemon);
+    (void)snprintf(log, sizeof log, "%s.log", daemon);
+    /* What is preloaded comes before the sanitizer, which does not like that. */
+    (void)snprintf(asan, sizeof asan, "ASAN_OPTIONS=%s%sverify_asan_link_order=0",
+                   given ? given : "", given ? ":" : "");
+    const char *const env[] = {"LD_PRELOAD=" WHOLE_SKEW, skew, file, asan, NULL};
+    return daemon_spawn(w, program, config, log, skew_s != 0 || w->own_clocks ? env : NULL);
+}
+
+void whole_clock_set(const struct whole *w, const char *daemon, long ahead_s)
+{
+    char from[256], to[256];
+    ck_assert(w->own_clocks);
+    (void)snprintf(from, sizeof from, "%s/%s.clock.new", w->folder, daemon);
+    (void)snprintf(to, sizeof to, "%s/%s.clock", w->folder, daemon);
+    FILE *f = fopen(from, "we");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_gt(fprintf(f, "%ld\n", ahead_s), 0);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(rename(from, to), 0);
+}
+
 void whole_collector_start(struct whole *w)
 {
-    w->collector = daemon_spawn(w, WHOLE_SKEIND, "collector.json", "collector.log", NULL);
+    w->collector = skewed_spawn(w, WHOLE_SKEIND, "collector", 0);
     ck_assert_msg(wait_until(collector_answers, w, 0), "no collector: see %s", w->folder);
 }
 
@@ -114,14 +144,7 @@ static bool agent_answers(void *context)
 
 void whole_agent_spawn(struct whole *w)
 {
-    char skew[64], asan[256];
-    const char *given = getenv("ASAN_OPTIONS");
-    (void)snprintf(skew, sizeof skew, "SKEIN_TEST_SKEW_S=%ld", w->skew_s);
-    /* What is preloaded comes before the sanitizer, which does not like that. */
-    (void)snprintf(asan, sizeof asan, "ASAN_OPTIONS=%s%sverify_asan_link_order=0",
-                   given ? given : "", given ? ":" : "");
-    const char *const env[] = {"LD_PRELOAD=" WHOLE_SKEW, skew, asan, NULL};
-    w->agent = daemon_spawn(w, WHOLE_AGENT, "agent.json", "agent.log", w->skew_s ? env : NULL);
+    w->agent = skewed_spawn(w, WHOLE_AGENT, "agent", w->skew_s);
 }
 
 void whole_agent_start(struct whole *w)

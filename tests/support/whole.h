@@ -21,7 +21,8 @@ struct whole {
     const char *collector_more, *agent_more; /* members added to the daemons' config, or NULL */
     /* and to its objects "agents" and "collector"; whole_configure puts them in */
     const char *agents_more, *pins_more;
-    long skew_s; /* what the agent's wall clock is ahead; 0: none */
+    long skew_s;     /* what the agent's wall clock is ahead; 0: none */
+    bool own_clocks; /* the daemons' wall clocks can be set: whole_clock_set */
 };
 
 /* A folder, ports that nobody else is given, and both config files; nothing runs yet. The members
@@ -31,6 +32,10 @@ void whole_init(struct whole *w, const char *collector_more, const char *agent_m
 /* A folder with another agent of the same collector, whose wall clock goes skew_s seconds ahead;
  * w->collector stays the other's to start and end. whole_fini before the other's. */
 void whole_join(struct whole *w, const struct whole *other, long skew_s);
+
+/* Sets the wall clock of "collector" or "agent" this far ahead of the test's, while they run.
+ * own_clocks must have been set before they started. */
+void whole_clock_set(const struct whole *w, const char *daemon, long ahead_s);
 
 /* Writes the config files anew: after a change of …_more. */
 void whole_configure(struct whole *w);

@@ -57,13 +57,15 @@ START_TEST(what_was_journalled_keeps_its_clock)
                                    .state = "capturing",
                                    .from_ns = 10,
                                    .to_ns = 20,
-                                   .clock_offset_ns = -600000000000};
+                                   .map = {true, 42, -600000000000}};
     struct target_result read = {.state = "failed"};
     struct buf out = {0};
     report_target(1, &result, &out);
     ck_assert_int_eq(target_result_read(&read, (const char *)out.data, out.len), SKEIN_OK);
     ck_assert_ptr_nonnull(strstr(text_of(&out), "\"clock_offset_ns\":-600000000000"));
-    ck_assert_int_eq(read.clock_offset_ns, result.clock_offset_ns);
+    ck_assert_int_eq(read.map.offset_ns, result.map.offset_ns);
+    ck_assert_uint_eq(read.map.clock, 42);
+    ck_assert(read.map.known);
     ck_assert_uint_eq(read.to_ns, 20);
     buf_fini(&out);
     target_result_fini(&read);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Samples of the collector's clock; see uplink_clock.h.
+ */
+#include "uplink_clock.h"
+
+#include <stddef.h>
+
+/* Clocks that are slewed run apart by a thousandth at most. */
+#define DRIFT_DIVISOR 1000
+
+static uint64_t round_trip_ns(const struct clock_trip *trip)
+{
+    return trip->answered_ns - trip->sent_ns;
+}
+
+static int64_t offset_ns(const struct clock_trip *trip)
+{
+    return (int64_t)(trip->received_ns - (trip->sent_ns + round_trip_ns(trip) / 2));
+}
+
+static uint64_t distance(int64_t a, int64_t b)
+{
+    return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
+}
+
+static uint32_t known(const struct clock_setting *setting)
+{
+    return setting->count < UPLINK_CLOCK_SAMPLES ? setting->count : UPLINK_CLOCK_SAMPLES;
+}
+
+static const struct clock_trip *best(const struct clock_setting *setting)
+{
+    const struct clock_trip *least = &setting->trips[0];
+    for (uint32_t i = 1; i < known(setting); i++)
+        if (round_trip_ns(&setting->trips[i]) < round_trip_ns(least))
+            least = &setting->trips[i];
+    return least;
+}
+
+static const struct clock_setting *find(const struct uplink_clock *clock, uint64_t number)
+{
+    for (uint32_t i = 0; i < UPLINK_CLOCK_SETTINGS; i++) {
+        const struct clock_setting *setting = &clock->settings[i];
+        if (setting->count > 0 && setting->clock == number)
+            return setting;
+    }
+    return NULL;
+}
+
+/* Each sample says where the offset lies, give or take half of its round trip. */
+static bool contradict(const struct clock_trip *a, const struct clock_trip *b)
+{
+    uint64_t age = b->answered_ns - a->answered_ns;
+    uint64_t room = round_trip_ns(a) / 2 + round_trip_ns(b) / 2 + age / DRIFT_DIVISOR;
+    return distance(offset_ns(a), offset_ns(b)) > room;
+}
+
+bool uplink_clock_take(struct uplink_clock *clock, uint64_t number, const struct clock_trip *trip,
+                       int64_t *step_ns)
+{
+    struct clock_setting *newest = &clock->settings[clock->newest];
+    bool first = newest->count == 0, stepped = false;
+    *step_ns = first ? 0 : offset_ns(trip) - offset_ns(best(newest));
+    if (!first && newest->clock != number) {
+        clock->newest = (clock->newest + 1) % UPLINK_CLOCK_SETTINGS;
+        newest = &clock->settings[clock->newest];
+        newest->count = 0;
+        stepped = true;
+    } else if (!first && contradict(best(newest), trip)) {
+        newest->count = 0;
+        stepped = true;
+    }
+    newest->clock = number;
+    newest->trips[newest->count % UPLINK_CLOCK_SAMPLES] = *trip;
+    newest->count++;
+    return stepped;
+}
+
+static struct clock_map map_of(const struct clock_setting *setting)
+{
+    if (setting == NULL || setting->count == 0)
+        return (struct clock_map){.known = false};
+    const struct clock_trip *trip = best(setting);
+    struct clock_map map = {true, setting->clock, offset_ns(trip)};
+    if (distance(map.offset_ns, 0) <= round_trip_ns(trip))
+        map.offset_ns = 0;
+    return map;
+}
+
+struct clock_map uplink_clock_of(const struct uplink_clock *clock, uint64_t number)
+{
+    return map_of(find(clock, number));
+}
+
+struct clock_map uplink_clock_newest(const struct uplink_clock *clock)
+{
+    return map_of(&clock->settings[clock->newest]);
+}
+
+bool uplink_clock_allows(const struct uplink_clock *clock, uint64_t number, uint64_t sent_ns,
+                         uint64_t now_ns)
+{
+    const struct clock_setting *setting = find(clock, number);
+    if (setting == NULL)
+        return false;
+    const struct clock_trip *trip = best(setting);
+    uint64_t drift = (now_ns - trip->answered_ns) / DRIFT_DIVISOR;
+    uint64_t latest = now_ns + (uint64_t)offset_ns(trip) + round_trip_ns(trip) / 2 + drift;
+    return sent_ns == 0 || (int64_t)(latest - sent_ns) >= 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the collector's clock is ahead of the agent's line of time (agent_clock.h), from the round
+ * trips of HELLO and heartbeats. The collector numbers the settings of its clock ("clock" in its
+ * messages, P-28): samples of one number say nothing of another, and the last numbers are kept, so
+ * that a time is put where the clock stood that it was read from. One thread; pure.
+ *
+ *   the agent's line   sent |----- round trip -----| answered
+ *   the collector's             ^ received_ns: its offset is that less the middle, give or take
+ * half of the round trip
+ */
+#ifndef UPLINK_CLOCK_H
+#define UPLINK_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define UPLINK_CLOCK_SAMPLES  8
+#define UPLINK_CLOCK_SETTINGS 4
+
+/* From the agent's line to the collector's clock of one number. */
+struct clock_map {
+    bool known;
+    uint64_t clock;    /* the number; 0: of a collector that numbers nothing */
+    int64_t offset_ns; /* to be added; 0 where that is not more than its own error */
+};
+
+struct clock_trip {
+    uint64_t sent_ns, answered_ns; /* on the agent's line */
+    uint64_t received_ns;          /* on the collector's clock */
+};
+
+struct clock_setting {
+    uint64_t clock;
+    struct clock_trip trips[UPLINK_CLOCK_SAMPLES];
+    uint32_t count; /* of all so far; 0: the place is free */
+};
+struct uplink_clock {
+    struct clock_setting settings[UPLINK_CLOCK_SETTINGS]; /* a ring; `newest` is its last */
+    uint32_t newest;
+};
+
+/* Takes a sample in. True where it shows that the collector's clock was set: by a number that is
+ * new, or because no offset fits both this sample and those before, which are dropped. *step_ns is
+ * by how much, as far as known. */
+bool uplink_clock_take(struct uplink_clock *clock, uint64_t number, const struct clock_trip *trip,
+                       int64_t *step_ns);
+
+/* By the sample with the shortest round trip; not known where there is none of that number. */
+struct clock_map uplink_clock_of(const struct uplink_clock *clock, uint64_t number);
+struct clock_map uplink_clock_newest(const struct uplink_clock *clock);
+
+/* Whether the map can be true of a message that the collector sent at sent_ns and that is here at
+ * now_ns: it was sent before it came. */
+bool uplink_clock_allows(const struct uplink_clock *clock, uint64_t number, uint64_t sent_ns,
+                         uint64_t now_ns);
+
+#endif

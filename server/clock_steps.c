@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The settings of the collector's clock; see clock_steps.h. Owns those of this process, under a
+ * mutex of its own.
+ */
+#include "clock_steps.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "log.h"
+#include "metrics.h"
+
+/* What two readings of both clocks may differ by without anybody having set one. */
+#define STEP_NS INT64_C(1000000)
+
+static uint64_t newest(const struct clock_steps *steps)
+{
+    return steps->settings[(steps->count - 1) % CLOCK_STEPS_KEPT].number;
+}
+
+uint64_t clock_steps_take(struct clock_steps *steps, uint64_t realtime_ns, uint64_t monotonic_ns,
+                          uint64_t error_ns)
+{
+    int64_t ahead_ns = (int64_t)(realtime_ns - monotonic_ns);
+    if (steps->count > 0) {
+        int64_t before_ns = steps->settings[(steps->count - 1) % CLOCK_STEPS_KEPT].ahead_ns;
+        if (llabs(ahead_ns - before_ns) <= STEP_NS + (int64_t)error_ns)
+            return newest(steps);
+    }
+    /* Above that of an earlier run, as long as the clock is not set back by more than it ran. */
+    uint64_t number = realtime_ns / 1000;
+    if (steps->count > 0 && number <= newest(steps))
+        number = newest(steps) + 1;
+    size_t at = steps->count++ % CLOCK_STEPS_KEPT;
+    steps->settings[at].number = number;
+    steps->settings[at].ahead_ns = ahead_ns;
+    return number;
+}
+
+static bool find(const struct clock_steps *steps, uint64_t number, int64_t *ahead_ns)
+{
+    for (size_t i = 0; i < CLOCK_STEPS_KEPT && i < steps->count; i++) {
+        if (steps->settings[i].number == number) {
+            *ahead_ns = steps->settings[i].ahead_ns;
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t clock_steps_between(const struct clock_steps *steps, uint64_t from, uint64_t to)
+{
+    int64_t from_ns, to_ns;
+    if (from == to || !find(steps, from, &from_ns) || !find(steps, to, &to_ns))
+        return 0;
+    return to_ns - from_ns;
+}
+
+/* ---- of this process ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct clock_steps ours;
+
+uint64_t clock_setting(uint64_t *realtime_ns)
+{
+    uint64_t real = 0, mono = 0, took = UINT64_MAX;
+    for (int i = 0; i < 5 && took > (uint64_t)STEP_NS; i++) {
+        mono = clock_monotonic_ns();
+        real = clock_realtime_ns();
+        took = clock_monotonic_ns() - mono;
+    }
+    pthread_mutex_lock(&lock);
+    size_t before = ours.count;
+    uint64_t was = before > 0 ? newest(&ours) : 0;
+    uint64_t number = clock_steps_take(&ours, real, mono, took);
+    int64_t step_ns = clock_steps_between(&ours, was, number);
+    bool set = before > 0 && ours.count != before;
+    pthread_mutex_unlock(&lock);
+    if (set) {
+        metrics_add(clock_steps_total, 1);
+        log_warn("collector", "the clock was set", "by_ms",
+                 log_fmt("%lld", (long long)(step_ns / 1000000)), NULL);
+    }
+    if (realtime_ns != NULL)
+        *realtime_ns = real;
+    return number;
+}
+
+int64_t clock_setting_shift(uint64_t from, uint64_t to)
+{
+    pthread_mutex_lock(&lock);
+    int64_t shift_ns = clock_steps_between(&ours, from, to);
+    pthread_mutex_unlock(&lock);
+    return shift_ns;
+}
