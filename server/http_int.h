@@ -57,6 +57,8 @@ struct MHD_Response;
 struct http_watch;
 struct http_link;
 
+#define HTTP_BLOCK_BYTES  (128u << 10) /* of a body that is made while it is sent */
+#define ANSWER_STEP_BYTES (1u << 20)
 #define ANSWER_STEP_NS                                                                             \
     (UINT64_C(120) * 1000000000u) /* for a small answer, or 1 MiB of a large one */
 /* A response that reads `length` bytes (HTTP_SIZE_UNKNOWN: until it ends) of the source from `base`

@@ -7,6 +7,7 @@
  * time, and an answer must keep moving. A handler never sees a request before its body is whole and
  * within its limit.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -415,6 +416,14 @@ static void look(void *context)
     http_lives_look(s->lives, s->settings.still, s->context);
 }
 
+/* Of the whole process: blocks of downloads, and partitions in memory, go back to the system when
+ * they are freed. By itself the C library keeps blocks of a size that it has once seen freed. */
+static void keep_memory_low(void)
+{
+    mallopt(M_MMAP_THRESHOLD, (int)HTTP_BLOCK_BYTES);
+    mallopt(M_TRIM_THRESHOLD, (int)HTTP_BLOCK_BYTES);
+}
+
 int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,
                struct http_server **out, char *error, size_t error_bytes)
 {
@@ -426,6 +435,7 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     s->routes = routes;
     s->context = context;
     s->listen_fd = -1;
+    keep_memory_low();
     int status = SKEIN_OK;
     if (settings->tls_certificate != NULL)
         status =

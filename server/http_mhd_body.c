@@ -11,7 +11,9 @@
 #include "log.h"
 #include "metrics.h"
 
-#define SOURCE_BLOCK_BYTES (1u << 20)
+/* Each answer that is under way holds one. Larger ones are hardly faster, and a thousand downloads
+ * should not take the machine's memory. */
+#define SOURCE_BLOCK_BYTES HTTP_BLOCK_BYTES
 #define LIVE_BLOCK_BYTES   (16u << 10)
 
 struct body {
@@ -20,13 +22,18 @@ struct body {
     struct http_source source;
     uint64_t base, length;  /* of the source; length HTTP_SIZE_UNKNOWN: until it ends */
     struct http_live *live; /* or NULL */
+    uint64_t renewed;       /* the position at which the deadline was set last */
     char request_id[HTTP_REQUEST_ID_BYTES];
 };
 
 static ssize_t body_read(void *context, uint64_t position, char *out, size_t max)
 {
     struct body *body = context;
-    http_watch_deadline(body->watch, body->link, ANSWER_STEP_NS);
+    /* The clock of the deadline is set once for each of its steps. */
+    if (position - body->renewed >= ANSWER_STEP_BYTES || position == 0) {
+        body->renewed = position;
+        http_watch_deadline(body->watch, body->link, ANSWER_STEP_NS);
+    }
     if (body->length != HTTP_SIZE_UNKNOWN) {
         if (position >= body->length)
             return MHD_CONTENT_READER_END_OF_STREAM;
@@ -81,7 +88,12 @@ struct MHD_Response *http_body_response(struct http_watch *watch, struct http_li
         http_live_free(live);
         return NULL;
     }
-    *body = (struct body){watch, link, *source, base, length, live, ""};
+    *body = (struct body){.watch = watch,
+                          .link = link,
+                          .source = *source,
+                          .base = base,
+                          .length = length,
+                          .live = live};
     snprintf(body->request_id, sizeof body->request_id, "%s", request_id);
     struct MHD_Response *response = MHD_create_response_from_callback(
         length == HTTP_SIZE_UNKNOWN ? MHD_SIZE_UNKNOWN : length,

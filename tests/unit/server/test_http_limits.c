@@ -248,11 +248,56 @@ START_TEST(many_connections_of_one_address_leave_room_for_others)
 }
 END_TEST
 
+/* ---- memory ---- */
+
+#define DOWNLOADS 200
+
+static uint64_t resident_bytes(void)
+{
+    unsigned long long all = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fscanf(f, "%llu %llu", &all, &resident), 2);
+    fclose(f);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool is_given_back(void *context)
+{
+    return resident_bytes() < *(uint64_t *)context + (8 << 20);
+}
+
+START_TEST(many_downloads_take_little_memory_and_give_it_back)
+{
+    static const char big[] = "GET /big HTTP/1.1\r\nHost: a\r\n\r\n";
+    struct http_settings settings = subject_settings();
+    struct http_server *server = serve(&settings);
+    int fds[DOWNLOADS];
+    char first;
+    ck_assert(answers(server));
+    uint64_t before = resident_bytes();
+    for (int i = 0; i < DOWNLOADS; i++) {
+        fds[i] = dial(server);
+        say(fds[i], big, sizeof big - 1);
+        ck_assert_int_eq(recv(fds[i], &first, 1, 0), 1);
+    }
+    ck_assert_uint_lt(resident_bytes() - before, DOWNLOADS * (256u << 10));
+    for (int i = 0; i < DOWNLOADS; i++)
+        close(fds[i]);
+    ck_assert(wait_until(is_given_back, &before, 0));
+    http_stop(&server);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
         suite_of("http_limits", too_large_a_header_or_address_is_answered_with_a_problem,
                  slow_clients_do_not_keep_others_waiting, request_that_trickles_is_cut_off,
                  answer_may_take_longer_to_make_than_its_request_to_come,
-                 many_connections_of_one_address_leave_room_for_others, NULL));
+                 many_connections_of_one_address_leave_room_for_others,
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+                 many_downloads_take_little_memory_and_give_it_back,
+#endif
+                 NULL));
 }
