@@ -50,19 +50,21 @@ static bool authorize_local(struct collector *c, struct http_exchange *x,
     if (change && origin != NULL && !is_ours(c, scheme != NULL ? scheme + 3 : "")) {
         metrics_add(http_forbidden_total, 1);
         audit_refusal(c, x, "local", "forbidden", "Origin");
-        http_problem(x, 403, "Origin", "pages of other places change nothing here without a token");
+        http_problem_of(x, PROBLEM_ORIGIN, "Origin",
+                        "pages of other places change nothing here without a token");
         return false;
     }
     *who = (struct principal){.name = "local", .scope = HTTP_ADMIN};
     return true;
 }
 
-static void challenge(struct collector *c, struct http_exchange *x, const char *detail)
+static void challenge(struct collector *c, struct http_exchange *x, enum problem kind,
+                      const char *detail)
 {
     audit_refusal(c, x, "", "unauthorized", detail);
     metrics_add(http_unauthorized_total, 1);
     http_add_header(x, "WWW-Authenticate", CHALLENGE);
-    http_problem(x, 401, "Authorization", "%s", detail);
+    http_problem_of(x, kind, "Authorization", "%s", detail);
 }
 
 /* An address that has sent many wrong ones gets a short answer: no line in the audit log for each.
@@ -75,7 +77,7 @@ static void refuse_token(struct collector *c, struct http_exchange *x)
     metrics_add(http_bad_tokens_total, 1);
     if (left == 0) {
         lockout_bad(c->lockout, http_address(x), clock_monotonic_ns());
-        challenge(c, x, "this token is unknown, expired or revoked");
+        challenge(c, x, PROBLEM_TOKEN_REFUSED, "this token is unknown, expired or revoked");
         return;
     }
     metrics_add(http_locked_out_total, 1);
@@ -148,11 +150,11 @@ static void forbid(struct collector *c, struct http_exchange *x, const struct ht
     metrics_add(http_forbidden_total, 1);
     audit_refusal(c, x, who->name, "forbidden", route->method);
     if (who->scope < route->scope)
-        http_problem(x, 403, NULL, "the token %s has the scope %s; this needs %s", who->name,
-                     scope_text(who->scope), scope_text(route->scope));
+        http_problem_of(x, PROBLEM_SCOPE, NULL, "the token %s has the scope %s; this needs %s",
+                        who->name, scope_text(who->scope), scope_text(route->scope));
     else
-        http_problem(x, 403, NULL, "the token %s is confined to some processes; this is of all",
-                     who->name);
+        http_problem_of(x, PROBLEM_CONFINED, NULL,
+                        "the token %s is confined to some processes; this is of all", who->name);
 }
 
 bool api_authorize(void *context, struct http_exchange *x, const struct http_route *route,
@@ -172,7 +174,7 @@ bool api_authorize(void *context, struct http_exchange *x, const struct http_rou
     if (any == 0)
         return authorize_local(c, x, route, who);
     if (text == NULL) {
-        challenge(c, x,
+        challenge(c, x, PROBLEM_UNAUTHORIZED,
                   "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create "
                   "makes one");
         return false;

@@ -369,15 +369,17 @@ void api_captures_trace(void *context, struct http_exchange *x)
                                        .format = export ? TRACE_PERFETTO : TRACE_SKEIN};
     int status = trace_stream_open(c->index, &query, &stream);
     if (status == SKEIN_NOT_FOUND) {
-        http_problem(x, 404, NULL, "nothing of this capture%s%s is stored (yet); GET %s says why",
-                     one_process ? " and process" : "", window ? " and window" : "",
-                     "/api/v1/captures/{capture}");
+        http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
+                        "nothing of this capture%s%s is stored (yet); GET %s says why",
+                        one_process ? " and process" : "", window ? " and window" : "",
+                        "/api/v1/captures/{capture}");
     } else if (status != SKEIN_OK) {
         api_failed(x, status, "the trace cannot be read");
     } else if (export && !begin_export(c)) {
         trace_stream_free(&stream);
-        http_problem(x, 503, NULL, "%llu exports run already; format=skein has no such limit",
-                     (unsigned long long)c->config.http_exports);
+        http_problem_of(x, PROBLEM_BUSY, NULL,
+                        "%llu exports run already; format=skein has no such limit",
+                        (unsigned long long)c->config.http_exports);
     } else {
         send_trace(c, x, stream, &id, export);
     }

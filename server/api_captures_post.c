@@ -126,14 +126,15 @@ static void check_request(struct json_reader *r, const cJSON *body, struct captu
 static void too_few(struct http_exchange *x, const struct capture_request *q)
 {
     if (*q->matched == 0)
-        http_problem(x, 422, "selector",
-                     "selector: no live process matches \"%s\"; GET /api/v1/processes lists them",
-                     q->selector_text);
+        http_problem_of(
+            x, PROBLEM_NO_MATCH, "selector",
+            "selector: no live process matches \"%s\"; GET /api/v1/processes lists them",
+            q->selector_text);
     else
-        http_problem(x, 422, "min_targets",
-                     "min_targets: %llu processes match \"%s\", and %llu are asked for",
-                     (unsigned long long)*q->matched, q->selector_text,
-                     (unsigned long long)q->min_targets);
+        http_problem_of(x, PROBLEM_NO_MATCH, "min_targets",
+                        "min_targets: %llu processes match \"%s\", and %llu are asked for",
+                        (unsigned long long)*q->matched, q->selector_text,
+                        (unsigned long long)q->min_targets);
 }
 
 static void create(struct collector *c, struct http_exchange *x, struct capture_request *q)

@@ -54,7 +54,8 @@ void api_events(void *context, struct http_exchange *x)
     selector_free(&selector); /* it was only to be checked */
     int status = events_watch_new(c->events, &query, &watch);
     if (status == SKEIN_FULL) {
-        http_problem(x, 503, NULL, "as many watchers as http.max_event_streams allows are here");
+        http_problem_of(x, PROBLEM_BUSY, NULL,
+                        "as many watchers as http.max_event_streams allows are here");
         return;
     }
     if (status != SKEIN_OK) {

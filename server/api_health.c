@@ -53,7 +53,7 @@ void api_readyz(void *context, struct http_exchange *x)
     http_add_header(x, "Retry-After", "5");
     cJSON_AddStringToObject(json, "detail",
                             "the collector is not ready; checks says what is wrong");
-    cJSON_AddStringToObject(json, "type", "about:blank");
+    cJSON_AddStringToObject(json, "type", PROBLEM_URN "unavailable");
     cJSON_AddStringToObject(json, "title", "Service Unavailable");
     cJSON_AddNumberToObject(json, "status", 503);
     http_reply_json(x, 503, json);

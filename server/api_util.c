@@ -124,11 +124,12 @@ bool api_once(struct http_exchange *x, const cJSON *body, const char *what,
 bool api_once_refused(struct http_exchange *x, int status)
 {
     if (status == SKEIN_EXISTS)
-        http_problem(x, 422, "Idempotency-Key",
-                     "Idempotency-Key: it came with another request within the last 24 hours");
+        http_problem_of(x, PROBLEM_KEY_REUSED, "Idempotency-Key",
+                        "Idempotency-Key: it came with another request within the last 24 hours");
     else if (status == SKEIN_CLOSED)
-        http_problem(x, 409, "Idempotency-Key",
-                     "Idempotency-Key: the capture that it began has been deleted; use a new key");
+        http_problem_of(
+            x, PROBLEM_KEY_ENDED, "Idempotency-Key",
+            "Idempotency-Key: the capture that it began has been deleted; use a new key");
     return status == SKEIN_EXISTS || status == SKEIN_CLOSED;
 }
 
@@ -253,7 +254,7 @@ bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, cons
         return true;
     api_leave(running);
     http_add_header(x, "Retry-After", "10");
-    http_problem(x, 503, NULL, "%u %s run already", places, what);
+    http_problem_of(x, PROBLEM_BUSY, NULL, "%u %s run already", places, what);
     return false;
 }
 

@@ -17,6 +17,7 @@
 
 #include "buf.h"
 #include "principal.h"
+#include "problem.h"
 
 struct http_server;
 struct http_exchange;
@@ -97,6 +98,9 @@ void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json);
 /* field: NULL or the path of the wrong member or parameter */
 void http_problem(struct http_exchange *x, unsigned status, const char *field, const char *format,
                   ...) __attribute__((format(printf, 4, 5)));
+/* The same where the status alone does not tell what is wrong. */
+void http_problem_of(struct http_exchange *x, enum problem kind, const char *field,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* A body that is produced while it is sent. `read` fills at most n bytes and returns how many, 0 at
  * the end, or a status below 0 (the connection is cut, so that the client sees that the body is not

@@ -181,7 +181,7 @@ static bool is_plain(struct http_exchange *x)
     if (wrong == NULL)
         return true;
     metrics_add(http_ambiguous_total, 1);
-    http_problem(x, 400, NULL, "ambiguous request: %s", wrong);
+    http_problem_of(x, PROBLEM_AMBIGUOUS, NULL, "ambiguous request: %s", wrong);
     return false;
 }
 
@@ -230,7 +230,7 @@ static bool authorize(struct http_exchange *x)
     }
     x->principal.selector = x->selector;
     if (route->scope < HTTP_PUBLIC || x->principal.scope < route->scope) {
-        http_problem(x, 403, NULL, "this needs a token of a larger scope");
+        http_problem_of(x, PROBLEM_SCOPE, NULL, "this needs a token of a larger scope");
         return false;
     }
     return true;
@@ -263,7 +263,7 @@ static void refuse_early(struct http_exchange *x, const char *path)
         return;
     http_route_find(x->server->routes, x->method, path, &x->match);
     if (x->match.allow[0] == '\0') {
-        http_problem(x, 404, NULL, "no such path: %.200s", path);
+        http_problem_of(x, PROBLEM_NO_PATH, NULL, "no such path: %.200s", path);
     } else if (x->match.route == NULL) {
         http_add_header(x, "Allow", x->match.allow);
         http_problem(x, 405, NULL, "this path answers %s", x->match.allow);

@@ -76,17 +76,33 @@ void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json)
     buf_fini(&text); /* out of memory: no answer given, which becomes a 500 */
 }
 
+static void reply_problem(struct http_exchange *x, enum problem kind, const char *field,
+                          const char *format, va_list args)
+{
+    char detail[1024];
+    unsigned status = problem_status(kind);
+    vsnprintf(detail, sizeof detail, format, args);
+    if (status == 503)
+        http_add_header(x, "Retry-After", "5");
+    http_reply_json(x, status, problem_new(kind, field, detail));
+}
+
 void http_problem(struct http_exchange *x, unsigned status, const char *field, const char *format,
                   ...)
 {
-    char detail[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(detail, sizeof detail, format, args);
+    reply_problem(x, problem_of_status(status), field, format, args);
     va_end(args);
-    if (status == 503)
-        http_add_header(x, "Retry-After", "5");
-    http_reply_json(x, status, problem_new(status, field, detail));
+}
+
+void http_problem_of(struct http_exchange *x, enum problem kind, const char *field,
+                     const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    reply_problem(x, kind, field, format, args);
+    va_end(args);
 }
 
 /* ---- bodies made while they are sent ---- */

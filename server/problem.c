@@ -1,50 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Builds problem documents. Owns the table of the statuses that the API uses; any thread.
+ * Builds problem documents. No state; any thread.
  */
 #include "problem.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 static const struct {
     unsigned status;
-    const char *title;
-} titles[] = {
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {409, "Conflict"},
-    {413, "Content Too Large"},
-    {414, "URI Too Long"},
-    {415, "Unsupported Media Type"},
-    {416, "Range Not Satisfiable"},
-    {421, "Misdirected Request"},
-    {422, "Unprocessable Content"},
-    {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
-    {503, "Service Unavailable"},
-    {507, "Insufficient Storage"},
+    const char *name, *title;
+} problems[] = {
+#define X(kind, status, name, title) {status, name, title},
+    PROBLEM_LIST(X)
+#undef X
 };
 
-const char *problem_title(unsigned status)
+enum problem problem_of_status(unsigned status)
 {
-    for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        if (titles[i].status == status)
-            return titles[i].title;
-    return "Error";
+    for (int i = 0; i < PROBLEMS; i++)
+        if (problems[i].status == status)
+            return (enum problem)i;
+    return PROBLEM_INTERNAL;
 }
 
-cJSON *problem_new(unsigned status, const char *field, const char *detail)
+unsigned problem_status(enum problem kind)
 {
+    return problems[kind].status;
+}
+
+const char *problem_name(enum problem kind)
+{
+    return problems[kind].name;
+}
+
+cJSON *problem_new(enum problem kind, const char *field, const char *detail)
+{
+    char type[PROBLEM_URN_SIZE];
     cJSON *json = cJSON_CreateObject();
     if (json == NULL)
         return NULL;
-    cJSON_AddStringToObject(json, "type", "about:blank");
-    cJSON_AddStringToObject(json, "title", problem_title(status));
-    cJSON_AddNumberToObject(json, "status", (double)status);
+    snprintf(type, sizeof type, PROBLEM_URN "%s", problems[kind].name);
+    cJSON_AddStringToObject(json, "type", type);
+    cJSON_AddStringToObject(json, "title", problems[kind].title);
+    cJSON_AddNumberToObject(json, "status", (double)problems[kind].status);
     cJSON_AddStringToObject(json, "detail", detail);
     if (field != NULL)
         cJSON_AddStringToObject(json, "field", field);

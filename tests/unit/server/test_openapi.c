@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "collector_fixture.h"
 #include "support.h"
 
 static cJSON *document;
@@ -99,6 +100,136 @@ START_TEST(what_needs_no_token_says_so)
 }
 END_TEST
 
+/* ---- problems ---- */
+
+static bool has_text(const cJSON *list, const char *text)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (strcmp(item->valuestring, text) == 0) return true;
+    return false;
+}
+
+START_TEST(types_of_problems_are_in_the_document_and_in_the_docs)
+{
+    size_t n;
+    char type[PROBLEM_URN_SIZE], row[80];
+    char *docs = file_read(API_MD, &n);
+    ck_assert_ptr_nonnull(docs);
+    const cJSON *at = document, *path;
+    static const char *const names[] = {"components", "schemas", "Problem",
+                                        "properties", "type",    "examples"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        at = cJSON_GetObjectItem(at, names[i]);
+    path = at;
+    ck_assert_int_eq(cJSON_GetArraySize(path), PROBLEMS);
+    for (int i = 0; i < PROBLEMS; i++) {
+        snprintf(type, sizeof type, PROBLEM_URN "%s", problem_name((enum problem)i));
+        ck_assert_msg(has_text(path, type), "%s", type);
+        snprintf(row, sizeof row, "| `%s` | %u |", problem_name((enum problem)i),
+                 problem_status((enum problem)i));
+        ck_assert_msg(strstr(docs, row) != NULL, "%s", row);
+    }
+    free(docs);
+}
+END_TEST
+
+/* ---- what generators make of it ---- */
+
+/* A property with the keyword "default" is one that generated clients demand: what holds where it
+ * is absent stands in its description. */
+static void expect_no_default(const cJSON *at, const char *name)
+{
+    const cJSON *item, *property;
+    cJSON_ArrayForEach(property, cJSON_GetObjectItem(at, "properties")) ck_assert_msg(
+        cJSON_GetObjectItem(property, "default") == NULL, "%s: %s", name, property->string);
+    cJSON_ArrayForEach(item, at)
+    {
+        if (cJSON_IsObject(item) || cJSON_IsArray(item))
+            expect_no_default(item, item->string != NULL ? item->string : name);
+    }
+}
+
+START_TEST(no_member_with_a_default_is_demanded)
+{
+    const cJSON *components = cJSON_GetObjectItem(document, "components");
+    expect_no_default(cJSON_GetObjectItem(components, "schemas"), "schemas");
+}
+END_TEST
+
+START_TEST(each_body_has_an_example)
+{
+    const cJSON *path, *operation, *media;
+    cJSON_ArrayForEach(path, cJSON_GetObjectItem(document, "paths"))
+    {
+        cJSON_ArrayForEach(operation, path)
+        {
+            const cJSON *content =
+                cJSON_GetObjectItem(cJSON_GetObjectItem(operation, "requestBody"), "content");
+            cJSON_ArrayForEach(media, content)
+            {
+                ck_assert_msg(cJSON_GetObjectItem(media, "example") != NULL ||
+                                  cJSON_GetObjectItem(media, "examples") != NULL,
+                              "%s %s", operation->string, path->string);
+            }
+        }
+    }
+}
+END_TEST
+
+/* The first of the examples that are told apart by name. */
+static const cJSON *example_of(const cJSON *operation)
+{
+    const cJSON *media = cJSON_GetObjectItem(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(operation, "requestBody"), "content"),
+        "application/json");
+    const cJSON *examples = cJSON_GetObjectItem(media, "examples");
+    return examples != NULL ? cJSON_GetObjectItem(examples->child, "value")
+                            : cJSON_GetObjectItem(media, "example");
+}
+
+/* Taken, or refused because nothing is there that it is about. */
+static void expect_fit(const struct fixture *f, const char *method, const char *pattern,
+                       const cJSON *example)
+{
+    struct http_response response;
+    char path[256], *text = cJSON_PrintUnformatted(example);
+    const char *at = strstr(pattern, "{");
+    snprintf(path, sizeof path, "%.*s%s%s", at != NULL ? (int)(at - pattern) : 256, pattern,
+             at != NULL ? "example" : "", at != NULL ? strstr(pattern, "}") + 1 : "");
+    call(f, method, path, text, NULL, &response);
+    buf_put_u8(&response.body, 0);
+    const char *answer = (const char *)response.body.data;
+    ck_assert_msg(response.status < 400 || strstr(answer, "no-match") != NULL ||
+                      strstr(answer, "not-found") != NULL,
+                  "%s %s: %s", method, path, answer);
+    http_response_fini(&response);
+    free(text);
+}
+
+START_TEST(examples_are_taken)
+{
+    static const char *const methods[] = {"put", "post", "patch"};
+    struct fixture f;
+    const cJSON *path;
+    fixture_start(&f);
+    cJSON_ArrayForEach(path, cJSON_GetObjectItem(document, "paths"))
+    {
+        for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+            static const char *const names[] = {"PUT", "POST", "PATCH"};
+            const cJSON *example = example_of(cJSON_GetObjectItem(path, methods[i]));
+            /* From the first token on, others would need it. */
+            if (example != NULL && strcmp(path->string, "/api/v1/tokens") != 0)
+                expect_fit(&f, names[i], path->string, example);
+        }
+    }
+    expect_fit(&f, "POST", "/api/v1/tokens",
+               example_of(cJSON_GetObjectItem(
+                   cJSON_GetObjectItem(cJSON_GetObjectItem(document, "paths"), "/api/v1/tokens"),
+                   "post")));
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("openapi");
@@ -107,6 +238,10 @@ int main(void)
     tcase_add_test(tests, every_route_is_in_the_document);
     tcase_add_test(tests, every_operation_of_the_document_is_a_route);
     tcase_add_test(tests, what_needs_no_token_says_so);
+    tcase_add_test(tests, types_of_problems_are_in_the_document_and_in_the_docs);
+    tcase_add_test(tests, no_member_with_a_default_is_demanded);
+    tcase_add_test(tests, each_body_has_an_example);
+    tcase_add_test(tests, examples_are_taken);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
