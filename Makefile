@@ -9,7 +9,7 @@ export CMAKE_C_COMPILER_LAUNCHER ?= ccache
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 endif
 
-.PHONY: help deps build demo test bench install clean
+.PHONY: help deps build demo test bench install uninstall clean
 
 help:
 	@echo "make demo     start collector, agent and a Redis, and watch a stall being captured"
@@ -17,6 +17,7 @@ help:
 	@echo "make test     build and run all tests"
 	@echo "make bench    build and run the benches, each figure beside its peer"
 	@echo "make install  into PREFIX ($(PREFIX)), below DESTDIR where given"
+	@echo "make uninstall  take away what make install has put there"
 	@echo "make deps     install what is missing (the targets above do it by themselves)"
 	@echo "make clean    remove build/ and demo-out/"
 
@@ -38,10 +39,15 @@ bench: build
 	@cmake --preset release >/dev/null && cmake --build --preset release --parallel $(JOBS)
 	@tools/bench.sh
 
-install: deps
-	@cmake --preset release -DCMAKE_INSTALL_PREFIX="$(PREFIX)" >/dev/null
-	@cmake --build --preset release --parallel $(JOBS)
-	@cmake --install build/release
+# Libraries and programs alone, in a folder of their own: needs nothing that only tests need.
+install:
+	@tools/deps.sh --build
+	@cmake --preset install -DCMAKE_INSTALL_PREFIX="$(PREFIX)" --log-level=WARNING >/dev/null
+	@cmake --build --preset install --parallel $(JOBS)
+	@cmake --install build/install
+
+uninstall:
+	@tools/uninstall.sh build/install/install_manifest.txt "$(DESTDIR)"
 
 clean:
 	rm -rf build demo-out

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "config_page.h"
 #include "loop.h"
 
 struct options {
@@ -28,44 +29,45 @@ struct signals {
     const char *config;
 };
 
-static void print_help(void)
-{
-    puts(
-        "usage: skein-agent [--config FILE]\n"
-        "\n"
+static const struct config_option page_options[] = {
+    {"-c, --config FILE", "parameters as JSON; without it, the defaults below"},
+    {"--check-config", "read the parameters, say what is wrong, and end"},
+    {"--print-markdown, --print-schema", "the parameters as docs or JSON Schema"},
+    {"--print-man", "this text as a man page"},
+    {"-V, --version", "the version"},
+    {"-h, --help", "this text"},
+    {NULL, NULL}};
+
+static const struct config_page page = {
+    .name = "skein-agent",
+    .summary = "keeps the recent past of every traced process of a host",
+    .synopsis = "[OPTION]...\n",
+    .about =
         "Keeps the recent past of every traced process of this host, and captures it when the collector\n"
-        "asks, by its rules and policies, when the service asks (skein_snapshot) or a process crashes.\n"
-        "\n"
-        "  -c, --config FILE     parameters as JSON; without it, the defaults below\n"
-        "      --check-config    read the parameters, say what is wrong, and end\n"
-        "  -V, --version\n"
-        "  -h, --help\n"
-        "\n"
-        "examples:\n"
-        "  skein-agent --config /etc/skein/agent.json\n"
-        "  skein-agent --config agent.json --check-config\n"
+        "asks, by its rules and policies, when the service asks (skein_snapshot) or a process crashes.\n",
+    .options = page_options,
+    .examples =
+        "skein-agent --config /etc/skein/agent.json\n"
+        "skein-agent --config agent.json --check-config\n"
         "\n"
         "A file with a collector elsewhere, and one program that checks may run:\n"
-        "  {\"collector\":{\"control\":\"tcp://10.0.0.5:7461\",\"data\":\"tcp://10.0.0.5:7460\"},\n"
-        "   \"checks\":{\"exec_allow\":[\"redis-cli\"]}}\n"
-        "\n"
+        "{\"collector\":{\"control\":\"tcp://10.0.0.5:7461\",\"data\":\"tcp://10.0.0.5:7460\"},\n"
+        " \"checks\":{\"exec_allow\":[\"redis-cli\"]}}\n",
+    .more =
         "SIGTERM ends captures with what there is, waits for uploads (drain_ms), and ends. SIGHUP reads the\n"
-        "file again.\n"
-        "\n"
-        "parameters:");
-    config_print_help(agent_params, stdout);
-}
+        "file again.\n",
+    .see = ".BR skein (1),\n.BR skein\\-run (1),\n.BR skeind (8)",
+    .params = agent_params,
+};
 
 /* The exit status, or -1 to go on. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option known[] = {{"config", required_argument, NULL, 'c'},
-                                          {"check-config", no_argument, NULL, 'k'},
-                                          {"print-markdown", no_argument, NULL, 'm'},
-                                          {"print-schema", no_argument, NULL, 's'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option known[] = {
+        {"config", required_argument, NULL, 'c'},   {"check-config", no_argument, NULL, 'k'},
+        {"print-markdown", no_argument, NULL, 'm'}, {"print-schema", no_argument, NULL, 's'},
+        {"print-man", no_argument, NULL, 'p'},      {"version", no_argument, NULL, 'V'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "c:hV", known, NULL)) != -1;) {
         switch (c) {
         case 'c':
@@ -79,11 +81,14 @@ static int parse_options(int argc, char **argv, struct options *options)
             return 0;
         case 's':
             return config_print_schema(agent_params, "skein-agent", stdout) == SKEIN_OK ? 0 : 1;
+        case 'p':
+            config_page_man(&page, stdout);
+            return 0;
         case 'V':
             puts("skein-agent " SKEIN_VERSION_TEXT);
             return 0;
         case 'h':
-            print_help();
+            config_page_help(&page, stdout);
             return 0;
         default:
             fputs("skein-agent: try --help\n", stderr);

@@ -12,7 +12,12 @@ pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET gnutls)
 pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
-pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET check)
+if(SKEIN_TESTS)
+    pkg_check_modules(CHECK REQUIRED IMPORTED_TARGET check)
+endif()
+
+# The date of the man pages; SOURCE_DATE_EPOCH, where it is set.
+string(TIMESTAMP SKEIN_DATE "%Y-%m-%d" UTC)
 
 add_library(skein_flags INTERFACE)
 target_compile_definitions(skein_flags INTERFACE _GNU_SOURCE SKEIN_VERSION_TEXT="${PROJECT_VERSION}")
@@ -49,6 +54,14 @@ function(skein_program name)
     if(A_INSTALL)
         install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     endif()
+endfunction()
+
+# skein_daemon_page(name): the man page of a daemon, made from the tables that its --help is made of.
+function(skein_daemon_page name)
+    set(page ${CMAKE_CURRENT_BINARY_DIR}/${name}.8)
+    add_custom_command(OUTPUT ${page} COMMAND ${name} --print-man > ${page} DEPENDS ${name} VERBATIM)
+    add_custom_target(${name}_page ALL DEPENDS ${page})
+    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 endfunction()
 
 # skein_test(path/test_x.c [LINK lib...] [LABELS l...] [TIMEOUT s]): a check program below tests/.

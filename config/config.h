@@ -83,6 +83,9 @@ void config_free(const struct config_param *params, void *config);
 /* Whether the parameter's value is another one in the second config. */
 bool config_differs(const struct config_param *param, const void *a, const void *b);
 
+/* "number, default 5, 1 to 10", without an end of the line. */
+void config_print_facts(const struct config_param *param, FILE *out);
+
 /* The parameters as a table for --help, and as Markdown for the docs. */
 void config_print_help(const struct config_param *params, FILE *out);
 void config_print_markdown(const struct config_param *params, FILE *out);

@@ -60,18 +60,24 @@ static void range_text(const struct config_param *p, char out[RANGE_BYTES])
         snprintf(out, RANGE_BYTES, "at least %" PRIu64, p->min);
 }
 
+void config_print_facts(const struct config_param *p, FILE *out)
+{
+    char value[VALUE_BYTES], range[RANGE_BYTES];
+    default_text(p, value);
+    range_text(p, range);
+    fprintf(out, "%s, default %s%s%s%s", type_name(p->type), value, range[0] ? ", " : "", range,
+            p->live ? ", read again on SIGHUP" : "");
+}
+
 void config_print_help(const struct config_param *params, FILE *out)
 {
     int width = 0;
     for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
         width = (int)strlen(p->path) > width ? (int)strlen(p->path) : width;
     for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++) {
-        char value[VALUE_BYTES], range[RANGE_BYTES];
-        default_text(p, value);
-        range_text(p, range);
-        fprintf(out, "  %-*s  %s\n", width, p->path, p->help);
-        fprintf(out, "  %-*s  %s, default %s%s%s%s\n", width, "", type_name(p->type), value,
-                range[0] ? ", " : "", range, p->live ? ", read again on SIGHUP" : "");
+        fprintf(out, "  %-*s  %s\n  %-*s  ", width, p->path, p->help, width, "");
+        config_print_facts(p, out);
+        fprintf(out, "\n");
     }
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "config_page.h"
 #include "log.h"
 #include "skeind_admin.h"
 #include "skeind_token.h"
@@ -26,38 +27,51 @@ struct options {
     bool check, rebuild;
 };
 
-static void print_help(void)
-{
-    printf(
-        "Usage: skeind [OPTION]...\n"
-        "       skeind token create|list|revoke [OPTION]...   (see skeind token --help)\n"
-        "The collector of Skein: takes partitions from agents, stores them, runs captures and rules,\n"
-        "answers over HTTP.\n\n"
-        "  -c, --config FILE   settings as JSON (default " DEFAULT_CONFIG " where it exists)\n"
-        "      --check-config  check the settings and exit\n"
-        "      --rebuild-index make the index anew from the segments and exit\n"
-        "      --print-markdown, --print-schema   the settings as docs or JSON Schema\n"
-        "  keygen, join-token, agent   who may talk to it sealed; skeind keygen --help\n"
-        "  -h, --help          this text\n"
-        "  -V, --version       the version\n\n"
-        "Examples:\n"
-        "  skeind --config /etc/skein/collector.json\n"
-        "  skeind --config ./collector.json --check-config\n"
-        "  curl http://127.0.0.1:7462/readyz\n\n"
+static const struct config_option page_options[] = {
+    {"-c, --config FILE", "settings as JSON (default " DEFAULT_CONFIG " where it exists)"},
+    {"--check-config", "check the settings and exit"},
+    {"--rebuild-index", "make the index anew from the segments and exit"},
+    {"--print-markdown, --print-schema", "the settings as docs or JSON Schema"},
+    {"--print-man", "this text as a man page"},
+    {"-h, --help", "this text"},
+    {"-V, --version", "the version"},
+    {NULL, NULL}};
+
+static const struct config_page page = {
+    .name = "skeind",
+    .summary = "the collector of Skein, a flight recorder for fleets",
+    .synopsis = "[OPTION]...\n"
+                "token create|list|revoke [OPTION]...\n"
+                "join-token create|list|revoke [OPTION]...\n"
+                "agent list|revoke|forget [OPTION]...\n"
+                "keygen [OPTION]...\n",
+    .about =
+        "Takes partitions from agents, stores them, runs captures and rules, answers over HTTP.\n"
+        "Its commands let in people (token) and agents (keygen, join-token, agent); each has a\n"
+        "--help of its own.\n",
+    .options = page_options,
+    .examples = "skeind --config /etc/skein/collector.json\n"
+                "skeind --config ./collector.json --check-config\n"
+                "curl http://127.0.0.1:7462/readyz\n",
+    .more =
         "SIGTERM and SIGINT stop it after running downloads and uploads have finished; SIGHUP reads\n"
-        "the settings again. Exit status: 0 ok, 1 failed, 2 usage.\n\n"
-        "Settings:\n");
-    config_print_help(collector_params, stdout);
-}
+        "the settings again. Exit status: 0 ok, 1 failed, 2 usage.\n",
+    .see = ".BR skein (1),\n.BR skein\\-agent (8)",
+    .params = collector_params,
+};
 
 /* 0 to go on, 1 when all is done, EXIT_USAGE + 1 on a wrong command line. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-    static const struct option longs[] = {
-        {"config", required_argument, NULL, 'c'},   {"check-config", no_argument, NULL, 'k'},
-        {"rebuild-index", no_argument, NULL, 'r'},  {"help", no_argument, NULL, 'h'},
-        {"print-markdown", no_argument, NULL, 'm'}, {"print-schema", no_argument, NULL, 's'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          {"check-config", no_argument, NULL, 'k'},
+                                          {"rebuild-index", no_argument, NULL, 'r'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"print-markdown", no_argument, NULL, 'm'},
+                                          {"print-schema", no_argument, NULL, 's'},
+                                          {"print-man", no_argument, NULL, 'p'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {NULL, 0, NULL, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "c:hV", longs, NULL)) != -1) {
         switch (option) {
@@ -71,13 +85,16 @@ static int read_options(int argc, char **argv, struct options *o)
             o->rebuild = true;
             break;
         case 'h':
-            print_help();
+            config_page_help(&page, stdout);
             return 1;
         case 'm':
             config_print_markdown(collector_params, stdout);
             return 1;
         case 's':
             (void)config_print_schema(collector_params, "skeind", stdout);
+            return 1;
+        case 'p':
+            config_page_man(&page, stdout);
             return 1;
         case 'V':
             printf("skeind %s\n", SKEIN_VERSION_TEXT);

@@ -2,16 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing on Debian 12, and the contract tests' packages of npm into their folder:
 # nothing is said, asked or fetched where nothing is.
-#   tools/deps.sh            to build, test and run the demo
+#   tools/deps.sh --build    to build and install libraries and programs, and nothing else
+#   tools/deps.sh            that, and to test and run the demo
 #   tools/deps.sh --bench    and to compare with LTTng
 #   tools/deps.sh --ci       and for .ci/run: clang and its tools
 set -eu
 cd "$(dirname "$0")/.."
 
-packages="gcc g++ make cmake ninja-build pkg-config
+packages="gcc make cmake ninja-build pkg-config libc6-dev
     libmicrohttpd-dev libgnutls28-dev libnanomsg-dev liblz4-dev libcjson-dev libsqlite3-dev libcurl4-openssl-dev
-    libxxhash-dev libsodium-dev check openssl redis-server redis-tools
-    protobuf-compiler python3 python3-lz4 python3-protobuf iproute2"
+    libxxhash-dev libsodium-dev"
+tests="g++ check openssl redis-server redis-tools protobuf-compiler python3 python3-protobuf"
+npm=yes
+
+if [ "${1:-}" = --build ] && [ $# -eq 1 ]; then
+    npm=
+    set --
+else
+    packages="$packages $tests"
+fi
 
 for group in "$@"; do
     case $group in
@@ -19,7 +28,7 @@ for group in "$@"; do
     --ci) packages="$packages git ccache clang clang-format clang-tidy clang-tools
         libclang-rt-14-dev shellcheck prometheus-alertmanager prometheus groff-base mandoc" ;;
     *)
-        echo "usage: tools/deps.sh [--bench] [--ci]" >&2
+        echo "usage: tools/deps.sh [--build | [--bench] [--ci]]" >&2
         exit 2
         ;;
     esac
@@ -28,6 +37,7 @@ done
 # What package-lock.json names, into node_modules beside it.
 install_npm()
 {
+    [ -n "$npm" ] || return 0
     ! cmp -s tests/contract/package-lock.json tests/contract/node_modules/installed.json || return 0
     log=$(mktemp)
     if ! npm ci --prefix tests/contract --no-audit --no-fund --loglevel=error >"$log" 2>&1; then
@@ -47,7 +57,7 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     exit 0
 fi
 
-command -v npm >/dev/null || packages="$packages nodejs npm"
+[ -z "$npm" ] || command -v npm >/dev/null || packages="$packages nodejs npm"
 
 missing=
 for package in $packages; do

@@ -19,3 +19,20 @@ if(SYSTEMD_ANALYZE)
         set_tests_properties(unit/config/${name}_unit PROPERTIES LABELS unit TIMEOUT 60)
     endforeach()
 endif()
+
+# The daemons' man pages, read by whichever linters there are.
+find_program(GROFF groff)
+find_program(MANDOC mandoc)
+foreach(daemon skeind skein-agent)
+    foreach(linter groff mandoc)
+        string(TOUPPER ${linter} found)
+        set(groff_options -man -ww -z -Tutf8)
+        set(mandoc_options -T lint -W warning)
+        if(${found})
+            add_test(NAME unit/config/page_${daemon}_${linter} COMMAND
+                ${CMAKE_SOURCE_DIR}/tests/unit/config/page.sh $<TARGET_FILE:${daemon}> ${${found}}
+                ${${linter}_options})
+            set_tests_properties(unit/config/page_${daemon}_${linter} PROPERTIES LABELS unit TIMEOUT 120)
+        endif()
+    endforeach()
+endforeach()
