@@ -11,6 +11,7 @@ page=$folder/$(basename "$program").8
 "$program" --print-man >"$page"
 found=$("$@" "$page" 2>&1 || true)
 [ -z "$found" ] || { printf '%s\n' "$found" >&2; exit 1; }
+# shellcheck disable=SC2016 # backticks of Markdown
 "$program" --print-markdown | sed -n 's/^| `\([^`]*\)`.*/\1/p' >"$folder/settings"
 [ -s "$folder/settings" ]
 while read -r setting; do
