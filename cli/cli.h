@@ -75,8 +75,8 @@ const char *cli_nearest(const char *text, const char *const *names, size_t count
 /* Parses and runs one command without actions; argv[0] is its name. Returns the exit status. */
 int cli_command_run(const struct cli_command *command, int argc, char **argv);
 
-/* "20us", "500ms", "10s", "5m", "2h", "1d"; a bare number is milliseconds. SKEIN_OK or
- * SKEIN_INVALID. */
+/* "20us", "500ms", "1.5s", "5m", "2h", "7d" (common/units.h). SKEIN_OK; SKEIN_INVALID;
+ * SKEIN_TRUNCATED: a number without a unit. */
 int cli_duration_parse(const char *text, uint64_t *ns);
 
 /* ---- cli_help.c, cli_man.c, cli_complete.c: to standard output ---- */

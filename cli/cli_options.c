@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "clock.h"
+#include "units.h"
 
 #define OPTIONS_MAX 24
 #define SHORT_BYTES (2 * OPTIONS_MAX + 4)
@@ -21,25 +22,13 @@
 
 int cli_duration_parse(const char *text, uint64_t *ns)
 {
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"ns", 1},   {"us", 1e3},   {"ms", 1e6},    {"s", 1e9},
-                 {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}, {"", 1e6}};
-    char *end;
-    if (*text < '0' || *text > '9')
+    uint64_t value;
+    int status = unit_parse(text, UNIT_NS, &value);
+    if (status == SKEIN_OK && value > INT64_MAX)
         return SKEIN_INVALID;
-    double value = strtod(text, &end);
-    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-        if (strcmp(end, units[i].unit) != 0)
-            continue;
-        double result = value * units[i].ns;
-        if (!(result < 9e18))
-            return SKEIN_INVALID;
-        *ns = (uint64_t)result;
-        return SKEIN_OK;
-    }
-    return SKEIN_INVALID;
+    if (status == SKEIN_OK)
+        *ns = value;
+    return status;
 }
 
 static int number_parse(const char *text, uint64_t max, uint64_t *value)
@@ -210,6 +199,19 @@ static const struct cli_option *option_of(const struct cli_command *command, int
     return NULL;
 }
 
+static void say_wrong(const struct cli_command *command, const struct cli_option *option,
+                      int status)
+{
+    struct buf words = {0};
+    if (option->type == CLI_DURATION && status == SKEIN_TRUNCATED)
+        say_error("%s: --%s %s: has no unit; %ss? %sms?", command->name, option->name, optarg,
+                  optarg, optarg);
+    else
+        say_error("%s: --%s %s: must be %s", command->name, option->name, optarg,
+                  wanted(option, &words));
+    buf_fini(&words);
+}
+
 /* Fills options. -1: go on; else the exit status. */
 static int parse(const struct cli_command *command, int argc, char **argv, void *options)
 {
@@ -233,11 +235,9 @@ static int parse(const struct cli_command *command, int argc, char **argv, void 
             say_unknown(command, &p, argv);
             return CLI_USAGE;
         }
-        if (value_set(option, optarg, options) != SKEIN_OK) {
-            struct buf words = {0};
-            say_error("%s: --%s %s: must be %s", command->name, option->name, optarg,
-                      wanted(option, &words));
-            buf_fini(&words);
+        int status = value_set(option, optarg, options);
+        if (status != SKEIN_OK) {
+            say_wrong(command, option, status);
             return CLI_USAGE;
         }
     }

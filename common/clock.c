@@ -169,30 +169,3 @@ int clock_parse(const char *text, uint64_t *realtime_ns)
     *realtime_ns = (uint64_t)seconds * NS_PER_S + ns;
     return SKEIN_OK;
 }
-
-int duration_parse_ms(const char *text, uint64_t *ms)
-{
-    static const struct {
-        const char *suffix;
-        uint64_t ms;
-    } units[] = {{"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-    uint64_t v = 0;
-    const char *p = text;
-    if (!isdigit((unsigned char)*p))
-        return SKEIN_INVALID;
-    for (; isdigit((unsigned char)*p); p++) {
-        unsigned digit = (unsigned)(*p - '0');
-        if (v > (UINT64_MAX - digit) / 10)
-            return SKEIN_INVALID;
-        v = v * 10 + digit;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(p, units[i].suffix) != 0)
-            continue;
-        if (v > UINT64_MAX / units[i].ms)
-            return SKEIN_INVALID;
-        *ms = v * units[i].ms;
-        return SKEIN_OK;
-    }
-    return SKEIN_INVALID;
-}

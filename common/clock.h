@@ -22,7 +22,4 @@ void clock_text(uint64_t realtime_ns, char out[CLOCK_TEXT_BYTES]);
  * SKEIN_INVALID. */
 int clock_parse(const char *text, uint64_t *realtime_ns);
 
-/* "500ms", "10s", "5m", "2h", "1d", or a bare number of milliseconds. SKEIN_OK or SKEIN_INVALID. */
-int duration_parse_ms(const char *text, uint64_t *ms);
-
 #endif

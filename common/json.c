@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "units.h"
+
 #define EXACT_MAX (UINT64_C(1) << 53)
 enum { LEVELS_MAX = 64 };
 
@@ -293,10 +295,15 @@ static bool digits_value(const char *text, uint64_t *out)
     return p > text && !*p;
 }
 
-static bool item_value(const cJSON *item, uint64_t *out)
+/* A text is digits that a number does not hold exactly or, where the member has a unit, a number
+ * with a unit: digits without one may mean either, and are refused. */
+static bool item_value(const cJSON *item, enum unit unit, uint64_t *out)
 {
+    if (cJSON_IsString(item) && unit != UNIT_NONE &&
+        unit_parse(item->valuestring, unit, out) == SKEIN_OK)
+        return true;
     if (cJSON_IsString(item))
-        return digits_value(item->valuestring, out);
+        return digits_value(item->valuestring, out) && (unit == UNIT_NONE || *out > EXACT_MAX);
     if (!cJSON_IsNumber(item))
         return false;
     double d = item->valuedouble;
@@ -313,12 +320,21 @@ uint64_t json_u64(struct json_reader *r, const cJSON *object, const char *path, 
     if (!item)
         return otherwise;
     uint64_t v;
-    if (item_value(item, &v) && v >= min && v <= max)
+    enum unit unit = unit_of_name(key);
+    if (item_value(item, unit, &v) && v >= min && v <= max)
         return v;
     if (cJSON_IsNumber(item) && item->valuedouble > (double)EXACT_MAX && max > EXACT_MAX)
         fail(r, path, key, "a number above 2^53 must be written as a string of digits");
-    else
+    else if (unit == UNIT_NONE)
         fail(r, path, key, "must be a whole number from %" PRIu64 " to %" PRIu64, min, max);
+    else if (cJSON_IsString(item) && unit_parse(item->valuestring, unit, &v) == SKEIN_TRUNCATED)
+        fail(r, path, key, "\"%.20s\" has no unit: write the number alone for %s, or \"%.20s%s\"",
+             item->valuestring, unit_words(unit), item->valuestring, unit_likely(unit));
+    else
+        fail(r, path, key,
+             "must be a whole number from %" PRIu64 " to %" PRIu64
+             " (%s), or text with a unit such as \"%s\"",
+             min, max, unit_words(unit), unit_example(unit));
     return otherwise;
 }
 
@@ -334,7 +350,7 @@ int64_t json_i64(struct json_reader *r, const cJSON *object, const char *path, c
     if (cJSON_IsString(item) && negative)
         size.valuestring++;
     uint64_t v;
-    if (item_value(&size, &v) && v <= INT64_MAX)
+    if (item_value(&size, UNIT_NONE, &v) && v <= INT64_MAX)
         return negative ? -(int64_t)v : (int64_t)v;
     fail(r, path, key, "must be a whole number of at most 63 bits, above 2^53 as a string");
     return otherwise;

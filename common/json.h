@@ -34,6 +34,8 @@ cJSON *json_parse(const char *text, size_t n, char *error, size_t error_bytes);
  * the object's own path, for messages ("" for the root). */
 const char *json_str(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                      bool required, const char *otherwise, size_t max_bytes);
+/* A member whose name ends in a unit ("pre_ms", "max_bytes": units.h) may be text with a unit, too
+ * ("10s", "64MiB"); text without one is refused there. */
 uint64_t json_u64(struct json_reader *r, const cJSON *object, const char *path, const char *key,
                   bool required, uint64_t otherwise, uint64_t min, uint64_t max);
 int64_t json_i64(struct json_reader *r, const cJSON *object, const char *path, const char *key,

@@ -164,22 +164,31 @@ static int set_texts(struct load *l, const struct config_param *p, const cJSON *
     return SKEIN_OK;
 }
 
+const char *config_leaf(const struct config_param *p)
+{
+    const char *dot = strrchr(p->path, '.');
+    if (p->type == CONFIG_TYPE_MAP)
+        return "bytes"; /* the keys are the operator's */
+    return dot ? dot + 1 : p->path;
+}
+
 /* `path` is the item's in the file. */
 static int read_number(struct load *l, const struct config_param *p, const char *path,
                        const cJSON *item, uint64_t *number)
 {
-    /* The reader of numbers looks them up in an object by name; this one's is the item's. */
+    /* The reader of numbers looks them up in an object by name, which also says their unit. */
+    const char *name = config_leaf(p);
+    char key[PATH_MAX_BYTES];
+    snprintf(key, sizeof key, "%s", name);
     cJSON holder = {.type = cJSON_Object};
     cJSON copy = *item;
+    copy.string = key;
     copy.next = copy.prev = NULL;
     holder.child = &copy;
     struct json_reader r = {""};
-    uint64_t v = json_u64(&r, &holder, "", item->string, JSON_REQUIRED, 0, p->min, p->max);
-    if (r.error[0] && cJSON_IsNumber(item) && item->valuedouble > 0x1p53)
-        return fail(l, SKEIN_INVALID, "%s: a number above 2^53 must be a string of digits", path);
+    uint64_t v = json_u64(&r, &holder, "", name, JSON_REQUIRED, 0, p->min, p->max);
     if (r.error[0])
-        return fail(l, SKEIN_INVALID, "%s: must be a whole number from %" PRIu64 " to %" PRIu64,
-                    path, p->min, p->max);
+        return fail(l, SKEIN_INVALID, "%s%s", path, r.error + strlen(name));
     *number = v;
     return SKEIN_OK;
 }
@@ -235,7 +244,7 @@ static int set_value(struct load *l, const struct config_param *p, const cJSON *
         return set_texts(l, p, item);
     case CONFIG_TYPE_MAP:
         if (!cJSON_IsObject(item))
-            return fail(l, SKEIN_INVALID, "%s: must be an object of names and numbers", p->path);
+            return fail(l, SKEIN_INVALID, "%s: must be an object of names and sizes", p->path);
         return set_map(l, p, item);
     case CONFIG_TYPE_NONE:
         break;

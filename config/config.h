@@ -33,7 +33,7 @@ struct config_strs {
     size_t count;
 };
 
-/* Names and numbers: an object of the file whose keys are the operator's. */
+/* Names and sizes: an object of the file whose keys are the operator's. */
 struct config_map {
     struct config_entry {
         char *name;
@@ -85,6 +85,9 @@ bool config_differs(const struct config_param *param, const void *a, const void 
 
 /* "number, default 5, 1 to 10", without an end of the line. */
 void config_print_facts(const struct config_param *param, FILE *out);
+
+/* The parameter's last name, which says the unit of a number (common/units.h). */
+const char *config_leaf(const struct config_param *param);
 
 /* The parameters as a table for --help, and as Markdown for the docs. */
 void config_print_help(const struct config_param *params, FILE *out);

@@ -8,22 +8,40 @@
 #include <string.h>
 
 #include "config.h"
+#include "units.h"
 
 enum { VALUE_BYTES = 64, RANGE_BYTES = 96 };
 
-static const char *type_name(enum config_type type)
+static const char *number_name(const struct config_param *p)
 {
-    switch (type) {
+    switch (unit_of_name(config_leaf(p))) {
+    case UNIT_BYTES:
+        return "size in bytes, or \"64MiB\"";
+    case UNIT_MS:
+        return "time in ms, or \"10s\"";
+    case UNIT_US:
+        return "time in us, or \"20ms\"";
+    case UNIT_NS:
+        return "time in ns, or \"20us\"";
+    case UNIT_NONE:
+        break;
+    }
+    return "number";
+}
+
+static const char *type_name(const struct config_param *p)
+{
+    switch (p->type) {
     case CONFIG_TYPE_STR:
         return "text";
     case CONFIG_TYPE_U64:
-        return "number";
+        return number_name(p);
     case CONFIG_TYPE_BOOL:
         return "true/false";
     case CONFIG_TYPE_STRS:
         return "list of texts";
     case CONFIG_TYPE_MAP:
-        return "object of numbers";
+        return "object of sizes";
     case CONFIG_TYPE_NONE:
         break;
     }
@@ -65,7 +83,7 @@ void config_print_facts(const struct config_param *p, FILE *out)
     char value[VALUE_BYTES], range[RANGE_BYTES];
     default_text(p, value);
     range_text(p, range);
-    fprintf(out, "%s, default %s%s%s%s", type_name(p->type), value, range[0] ? ", " : "", range,
+    fprintf(out, "%s, default %s%s%s%s", type_name(p), value, range[0] ? ", " : "", range,
             p->live ? ", read again on SIGHUP" : "");
 }
 
@@ -96,7 +114,7 @@ void config_print_markdown(const struct config_param *params, FILE *out)
         char value[VALUE_BYTES], range[RANGE_BYTES];
         default_text(p, value);
         range_text(p, range);
-        fprintf(out, "| `%s` | %s | `", p->path, type_name(p->type));
+        fprintf(out, "| `%s` | %s | `", p->path, type_name(p));
         put_cell(value, out);
         fprintf(out, "` | %s | %s | ", range, p->live ? "read again" : "restart");
         put_cell(p->help, out);

@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "json.h"
+#include "units.h"
 
 enum { SECTION_BYTES = 64 };
 
@@ -30,10 +31,17 @@ static cJSON *object_properties(cJSON *schema)
     return child_object(schema, "properties");
 }
 
-/* A number may be written as digits in a string: that is how those above 2^53 must be. */
+/* A number may be text: with a unit where its name has one, and as digits, which those above 2^53
+ * must be. */
 static bool add_number(cJSON *schema, const struct config_param *p)
 {
-    char pattern[] = "^[0-9]+$";
+    static const char *const patterns[] = {
+        [UNIT_NONE] = "^[0-9]+$",
+        [UNIT_NS] = "^([0-9]{16,20}|0|[0-9]+([.][0-9]+)?(ns|us|ms|s|m|h|d|w))$",
+        [UNIT_US] = "^([0-9]{16,20}|0|[0-9]+([.][0-9]+)?(ns|us|ms|s|m|h|d|w))$",
+        [UNIT_MS] = "^([0-9]{16,20}|0|[0-9]+([.][0-9]+)?(ns|us|ms|s|m|h|d|w))$",
+        [UNIT_BYTES] = "^([0-9]{16,20}|0|[0-9]+([.][0-9]+)?([kMGT]?B|[KMGT]iB))$"};
+    const char *pattern = patterns[unit_of_name(config_leaf(p))];
     cJSON *forms = cJSON_AddArrayToObject(schema, "anyOf");
     cJSON *number = cJSON_CreateObject(), *digits = cJSON_CreateObject();
     if (!forms || !cJSON_AddItemToArray(forms, number) || !cJSON_AddItemToArray(forms, digits))

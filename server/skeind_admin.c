@@ -16,6 +16,7 @@
 #include "audit.h"
 #include "clock.h"
 #include "enroll.h"
+#include "units.h"
 
 enum { FAILED = 1, USAGE = 2 };
 
@@ -176,7 +177,7 @@ static int create_token(const struct admin *a, const struct collector_config *co
 {
     char text[ENROLL_TOKEN_BYTES], id[ENROLL_ID_BYTES] = "", *end = NULL;
     uint64_t ms = 0, uses = 1, now = clock_realtime_ns();
-    if (duration_parse_ms(a->expires != NULL ? a->expires : "1h", &ms) != SKEIN_OK || ms == 0 ||
+    if (unit_parse(a->expires != NULL ? a->expires : "1h", UNIT_MS, &ms) != SKEIN_OK || ms == 0 ||
         ms > ENROLL_TOKEN_NS_MAX / 1000000) {
         fprintf(stderr, "skeind: --expires: must be a time of at most 366 days, like 30m or 1h\n");
         return USAGE;

@@ -14,6 +14,7 @@
 #include "collector.h"
 #include "seal.h"
 #include "skeind_admin.h"
+#include "units.h"
 
 #define DEFAULT_CONFIG "/etc/skein/collector.json"
 
@@ -74,7 +75,7 @@ static bool expiry(const char *text, uint64_t now_ns, uint64_t *out)
     *out = 0;
     if (text == NULL || clock_parse(text, out) == SKEIN_OK)
         return true;
-    if (duration_parse_ms(text, &ms) != SKEIN_OK || ms > (INT64_MAX - now_ns) / 1000000u)
+    if (unit_parse(text, UNIT_MS, &ms) != SKEIN_OK || ms > (INT64_MAX - now_ns) / 1000000u)
         return false;
     *out = now_ns + ms * 1000000u;
     return true;

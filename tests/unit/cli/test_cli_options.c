@@ -109,7 +109,7 @@ START_TEST(durations_have_units)
         const char *text;
         uint64_t ns;
     } good[] = {
-        {"20us", 20000}, {"500ms", 500000000}, {"1.5s", 1500000000}, {"7", 7000000},
+        {"20us", 20000}, {"500ms", 500000000}, {"1.5s", 1500000000}, {"7d", 604800000000000},
         {"0", 0},        {"3ns", 3},           {"2m", 120000000000}, {"1d", 86400000000000}};
     static const char *const bad[] = {"", "s", "-1s", "1x", "1 s", "1e30d", "nan"};
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
@@ -118,6 +118,7 @@ START_TEST(durations_have_units)
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         ck_assert_int_eq(cli_duration_parse(bad[i], &ns), SKEIN_INVALID);
+    ck_assert_int_eq(cli_duration_parse("7", &ns), SKEIN_TRUNCATED);
 }
 END_TEST
 

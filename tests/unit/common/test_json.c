@@ -129,6 +129,30 @@ END_TEST
         ck_assert_str_eq(r.error, words);                                                          \
     } while (0)
 
+START_TEST(members_with_a_unit_take_text_with_one_and_none_without)
+{
+    cJSON *o =
+        parse("{\"a_ms\":\"1.5s\",\"b_ms\":\"1\",\"c_bytes\":\"64MiB\",\"d_ms\":7,"
+              "\"e_ns\":\"18446744073709551615\",\"f_ms\":\"1us\",\"bytes_per_hour\":\"1GB\"}");
+    struct json_reader good = {""};
+    ck_assert_uint_eq(json_u64(&good, o, "", "a_ms", true, 0, 0, 9999), 1500);
+    ck_assert_uint_eq(json_u64(&good, o, "", "c_bytes", true, 0, 0, UINT64_MAX), 64 << 20);
+    ck_assert_uint_eq(json_u64(&good, o, "", "d_ms", true, 0, 0, 9), 7);
+    ck_assert(json_u64(&good, o, "", "e_ns", true, 0, 0, UINT64_MAX) == UINT64_MAX);
+    ck_assert_uint_eq(json_u64(&good, o, "", "bytes_per_hour", true, 0, 0, UINT64_MAX), 1000000000);
+    ck_assert_str_eq(good.error, "");
+    expect_error("b_ms: \"1\" has no unit: write the number alone for milliseconds, or \"1s\"",
+                 json_u64(&r, o, "", "b_ms", true, 0, 0, 9));
+    expect_error("a_ms: must be a whole number from 0 to 9 (milliseconds), or text with a unit "
+                 "such as \"10s\"",
+                 json_u64(&r, o, "", "a_ms", true, 0, 0, 9));
+    expect_error("f_ms: must be a whole number from 0 to 9 (milliseconds), or text with a unit "
+                 "such as \"10s\"",
+                 json_u64(&r, o, "", "f_ms", true, 0, 0, 9));
+    cJSON_Delete(o);
+}
+END_TEST
+
 START_TEST(failures_name_path_and_expectation)
 {
     cJSON *o = parse("{\"s\":\"xyz\",\"n\":1.5,\"m\":-1,\"big\":1e300,\"t\":\"12x\"}");
@@ -281,7 +305,8 @@ int main(void)
     return suite_run(suite_of(
         "json", wrong_json_names_the_place, keys_may_differ_in_case_and_object_and_be_many,
         an_escaped_backslash_does_not_hide_a_u0000, levels_are_bounded, members_are_read_by_type,
-        failures_name_path_and_expectation, signed_numbers_are_exact_in_both_directions,
-        first_failure_stays, unknown_keys_list_the_known, integers_are_exact_both_ways,
-        text_is_escaped_and_valid_utf8, printing_round_trips, what_json_cannot_say_is_null, NULL));
+        members_with_a_unit_take_text_with_one_and_none_without, failures_name_path_and_expectation,
+        signed_numbers_are_exact_in_both_directions, first_failure_stays,
+        unknown_keys_list_the_known, integers_are_exact_both_ways, text_is_escaped_and_valid_utf8,
+        printing_round_trips, what_json_cannot_say_is_null, NULL));
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_test(unit/common/test_buf.c LINK skein_common skein_test_support)
+skein_test(unit/common/test_units.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_clock.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_http_client_curl.c LINK skein_http_client skein_test_support)
 skein_test(unit/common/test_ids.c LINK skein_common skein_test_support)

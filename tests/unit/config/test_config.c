@@ -63,13 +63,13 @@ START_TEST(file_replaces_defaults)
 {
     struct sample s;
     char error[256] = "";
-    int status = load("{\"socket\":\"/a\",\"spool\":{\"max_bytes\":\"17\",\"deep\":{\"any\":"
+    int status = load("{\"socket\":\"/a\",\"spool\":{\"max_bytes\":\"1KiB\",\"deep\":{\"any\":"
                       "\"18446744073709551615\"}},\"log\":{\"json\":false},\"hosts\":[\"a\",\"b\"],"
                       "\"shares\":{\"a.b\":7,\"c\":\"18446744073709551615\"}}",
                       &s, error, sizeof error);
     ck_assert_msg(status == SKEIN_OK, "%s", error);
     ck_assert_str_eq(s.socket, "/a");
-    ck_assert_uint_eq(s.spool_bytes, 17);
+    ck_assert_uint_eq(s.spool_bytes, 1024);
     ck_assert(s.any == UINT64_MAX);
     ck_assert(!s.json);
     ck_assert_uint_eq(s.hosts.count, 2);
@@ -119,18 +119,23 @@ START_TEST(wrong_files_name_key_and_expectation)
         {"[]", "must be a JSON object"},
         {"{\"socket\":1}", "socket: must be text"},
         {"{\"spool\":{\"max_bytes\":15}}",
-         "spool.max_bytes: must be a whole number from 16 to 4096"},
+         "spool.max_bytes: must be a whole number from 16 to 4096 (bytes), or text with a unit "
+         "such as \"64MiB\""},
         {"{\"spool\":{\"max_bytes\":1.5}}",
-         "spool.max_bytes: must be a whole number from 16 to 4096"},
+         "spool.max_bytes: must be a whole number from 16 to 4096 (bytes), or text with a unit "
+         "such as \"64MiB\""},
+        {"{\"spool\":{\"max_bytes\":\"17\"}}",
+         "spool.max_bytes: \"17\" has no unit: write the number alone for bytes, or \"17MiB\""},
         {"{\"spool\":{\"deep\":{\"any\":1e19}}}",
-         "spool.deep.any: a number above 2^53 must be a string of digits"},
+         "spool.deep.any: a number above 2^53 must be written as a string of digits"},
         {"{\"spool\":5}", "spool: must be an object"},
         {"{\"log\":{\"json\":1}}", "log.json: must be true or false"},
         {"{\"hosts\":\"a\"}", "hosts: must be a list of texts"},
         {"{\"hosts\":[\"a\",1]}", "hosts[1]: must be text"},
-        {"{\"shares\":[]}", "shares: must be an object of names and numbers"},
+        {"{\"shares\":[]}", "shares: must be an object of names and sizes"},
         {"{\"shares\":{\"a\":0}}",
-         "shares.a: must be a whole number from 1 to 18446744073709551615"},
+         "shares.a: must be a whole number from 1 to 18446744073709551615 (bytes), or text with "
+         "a unit such as \"64MiB\""},
         {"{\"shares\":{\"a\":1,\"a\":2}}", "a: is given twice"},
         {"{\"sokcet\":\"x\"}", "sokcet: unknown key; did you mean socket?"},
         {"{\"max_bytes\":20}", "max_bytes: unknown key; did you mean spool.max_bytes?"},
@@ -205,7 +210,7 @@ START_TEST(help_and_markdown_have_a_row_for_each_parameter)
         ck_assert_ptr_nonnull(strstr(help, p->path));
         ck_assert_ptr_nonnull(strstr(markdown, p->path));
     }
-    ck_assert_ptr_nonnull(strstr(help, "number, default 1024, 16 to 4096"));
+    ck_assert_ptr_nonnull(strstr(help, "size in bytes, or \"64MiB\", default 1024, 16 to 4096"));
     ck_assert_ptr_nonnull(strstr(markdown, "Any number \\| at all"));
     free(help);
     free(markdown);

@@ -118,6 +118,8 @@ START_TEST(wrong_requests_are_refused_with_the_member_that_is_wrong)
     expect_wrong(&f, "\"min_targets\":3", "min_targets");
     expect_wrong(&f, "\"min_targets\":2,\"max_targets\":1", "max_targets");
     expect_wrong(&f, "\"ttl_ms\":5", "ttl_ms");
+    expect_wrong(&f, "\"pre_ms\":\"1\"", "pre_ms");
+    expect_wrong(&f, "\"pre_ms\":\"1 s\"", "pre_ms");
     expect_wrong(&f, "\"pin\":1", "pin");
     cJSON *json = call_json(&f, "GET", CAPTURES, NULL, 200);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 0);

@@ -11,7 +11,7 @@
 #include "metrics.h"
 #include "support.h"
 
-#define REQUEST "{\"selector\":\"service=shop\",\"pre_ms\":5000,\"deadline_ms\":20000}"
+#define REQUEST "{\"selector\":\"service=shop\",\"pre_ms\":\"5s\",\"deadline_ms\":20000}"
 
 /* Begins a capture of the fixture's processes; its id goes to `id`, its path to `path`. */
 static void begin(struct fixture *f, const char *request, char id[ID_TEXT_BYTES], char path[96])

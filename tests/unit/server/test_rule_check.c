@@ -140,6 +140,29 @@ START_TEST(each_condition_is_completed)
 }
 END_TEST
 
+START_TEST(times_and_sizes_may_have_units)
+{
+    char error[256];
+    cJSON *rule = check("r",
+                        "{\"selector\":\"\",\"when\":{\"latency\":{\"region\":\"a\",\"over_us\":"
+                        "\"20ms\",\"window_ms\":\"5m\"}},\"capture\":{\"pre_ms\":\"10s\"},"
+                        "\"limits\":{\"bytes_per_hour\":\"1GiB\"},\"retain\":{\"ttl_ms\":\"7d\"}}",
+                        error);
+    ck_assert_msg(rule != NULL, "%s", error);
+    struct buf text = {0};
+    json_print(rule, &text);
+    buf_put_u8(&text, 0);
+    static const char *const full[] = {"\"over_us\":20000,", "\"window_ms\":300000}",
+                                       "\"pre_ms\":10000,", "\"bytes_per_hour\":1073741824}",
+                                       "\"ttl_ms\":604800000,"};
+    for (size_t i = 0; i < sizeof full / sizeof full[0]; i++)
+        ck_assert_msg(strstr((char *)text.data, full[i]) != NULL, "%s in %s", full[i], text.data);
+    buf_fini(&text);
+    cJSON_Delete(rule);
+    expect_error("{\"selector\":\"\",\"capture\":{\"pre_ms\":\"1\"}," EXEC "}", "capture.pre_ms");
+}
+END_TEST
+
 START_TEST(wrong_condition_is_named_by_its_path)
 {
     static const char *const wrong[][2] = {
@@ -221,9 +244,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("rule_check", rule_is_completed_with_defaults,
-                              answer_can_be_sent_back,
-                              receiver_is_of_http_and_sets_headers_of_its_own,
-                              wrong_key_is_named_by_its_path, each_condition_is_completed,
-                              wrong_condition_is_named_by_its_path, name_is_short_and_plain, NULL));
+    return suite_run(
+        suite_of("rule_check", rule_is_completed_with_defaults, answer_can_be_sent_back,
+                 receiver_is_of_http_and_sets_headers_of_its_own, wrong_key_is_named_by_its_path,
+                 each_condition_is_completed, times_and_sizes_may_have_units,
+                 wrong_condition_is_named_by_its_path, name_is_short_and_plain, NULL));
 }
