@@ -96,21 +96,35 @@ int target_result_add_range(struct target_result *result, const struct report_ra
     return SKEIN_OK;
 }
 
+/* Whether they are of one reason and touch, or are to be one for want of room. */
+static bool gaps_join(const struct target_result *result, const struct report_gap *a,
+                      const struct report_gap *b)
+{
+    if (strcmp(a->reason, b->reason) != 0)
+        return false;
+    return result->gap_count >= GAPS_MAX || (a->from_ns <= b->to_ns && b->from_ns <= a->to_ns);
+}
+
+/* What overlaps is told as one: a gap that joins two of the list takes both. */
 int target_result_add_gap(struct target_result *result, const struct report_gap *gap)
 {
-    for (size_t i = 0; i < result->gap_count && result->gap_count >= GAPS_MAX; i++) {
-        struct report_gap *same = &result->gaps[i];
-        if (strcmp(same->reason, gap->reason) != 0)
+    struct report_gap whole = *gap;
+    for (size_t i = 0; i < result->gap_count;) {
+        const struct report_gap *other = &result->gaps[i];
+        if (!gaps_join(result, other, &whole)) {
+            i++;
             continue;
-        same->from_ns = gap->from_ns < same->from_ns ? gap->from_ns : same->from_ns;
-        same->to_ns = gap->to_ns > same->to_ns ? gap->to_ns : same->to_ns;
-        return SKEIN_OK;
+        }
+        whole.from_ns = other->from_ns < whole.from_ns ? other->from_ns : whole.from_ns;
+        whole.to_ns = other->to_ns > whole.to_ns ? other->to_ns : whole.to_ns;
+        result->gaps[i] = result->gaps[--result->gap_count];
+        i = 0;
     }
     struct report_gap *more = realloc(result->gaps, (result->gap_count + 1) * sizeof *more);
     if (more == NULL)
         return SKEIN_NO_MEMORY;
     result->gaps = more;
-    more[result->gap_count++] = *gap;
+    more[result->gap_count++] = whole;
     return SKEIN_OK;
 }
 

@@ -24,12 +24,18 @@ int stream_compare(const struct stream_key *a, const struct stream_key *b);
 
 struct chunk_mark {
     uint32_t epoch;
-    uint32_t taken; /* bytes; 0: none */
+    uint32_t taken;      /* bytes; 0: none */
+    uint64_t last_ticks; /* of them */
 };
 struct stream_mark {
     struct stream_key key;
     uint64_t sequence, ticks; /* of the last chunk taken: its number, and its last record */
     bool complete;            /* it was full and all of it was taken */
+};
+struct waiting_mark { /* a chunk that was there and is the next cut's: the size, or a later time */
+    struct stream_key key;
+    uint32_t index, epoch;
+    uint64_t base_ticks, end_ticks;
 };
 struct cut_marks {
     struct process_uid uid;
@@ -39,11 +45,15 @@ struct cut_marks {
     struct chunk_mark *chunks;   /* by chunk index */
     struct stream_mark *streams; /* sorted by key */
     size_t stream_count;
-    uint64_t generation, cut_ticks; /* of the cut before; 0: none yet */
-    bool windowed;                  /* a cut was tried: */
-    uint64_t window_ticks;          /* no record that ends before this was taken, */
-    uint64_t covered_ticks;         /* and all that was there up to this; 0: no cut is whole yet */
-    uint64_t reach_ticks;           /* what lies between this and the window others have taken */
+    struct waiting_mark *waiting;
+    size_t waiting_count;
+    uint32_t *states;       /* of all chunks when the cut before looked; NULL: none has */
+    uint64_t generation;    /* of the cut before; 0: none yet */
+    bool windowed;          /* a cut was tried: */
+    uint64_t window_ticks;  /* no record that ends before this was taken, */
+    uint64_t covered_ticks; /* and all that was there up to this; 0: no cut is whole yet */
+    uint64_t covered_ns;    /* the same as it was asked for */
+    uint64_t reach_ticks;   /* what lies between this and the window others have taken */
 };
 /* Forgets everything if the process's ring is another one than the marks were made for. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
@@ -128,7 +138,7 @@ void cut_gaps_merge(struct cut_result *result);
 
 /* cut_marks.c, after success */
 int cut_marks_advance(struct cut_work *work);
-void cut_marks_cover(struct cut_work *work); /* also where nothing was found */
+int cut_marks_cover(struct cut_work *work); /* also where nothing was found */
 void cut_baseline_advance(struct cut_work *work);
 
 #endif

@@ -118,19 +118,37 @@ static bool hole_before(const struct cut_work *work, size_t i, uint64_t *from)
     return mark->sequence + 1 != sequence || !mark->complete;
 }
 
+/* Whether the window reaches beyond what an earlier cut by the marks has covered. In what was asked
+ * for: the same time is other ticks in another cut, by a few. */
+static bool is_new(const struct cut_work *work)
+{
+    const struct cut_request *request = work->request;
+    return request->until != NULL || work->marks == NULL ||
+           request->to_ns > work->marks->covered_ns;
+}
+
+/* No more than what the horizon admits: what is later than it was never overwritten. */
+static void hole_tell(struct cut_work *work, const struct cut_piece *piece, uint64_t from,
+                      uint64_t to, uint64_t horizon)
+{
+    to = to < horizon ? to : horizon;
+    if (from < to && is_new(work))
+        stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0, from, to);
+}
+
 static void stream_holes_find(struct cut_work *work)
 {
     for (size_t i = 0; i < work->piece_count; i++) {
         const struct cut_piece *piece = &work->pieces[i];
         uint64_t base = piece->ring->head.base_ticks, from = 0;
         if (piece->fate == CUT_OVERRUN)
-            stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0,
-                        piece->skip > 0 ? work->marks->cut_ticks : base, piece->end_ticks);
+            hole_tell(work, piece, piece->skip > 0 ? work->from_ticks : base, piece->end_ticks,
+                      work->copy.horizon_copied);
         bool behind = piece->fate == CUT_LEFT && base > work->to_ticks; /* the window */
         if ((piece->fate != CUT_TAKEN && !behind) || piece->skip > 0)
             continue;
         if (hole_before(work, i, &from))
-            stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0, from, base);
+            hole_tell(work, piece, from, base, work->copy.horizon_surveyed);
         if (piece->ring->head.lost_before > 0 && !behind) {
             const struct cut_piece *before = piece_before(work, i);
             from = before != NULL && before->fate == CUT_TAKEN ? before->last_ticks : base;
@@ -140,63 +158,69 @@ static void stream_holes_find(struct cut_work *work)
     }
 }
 
-/* ---- threads of which nothing is left ---- */
+/* ---- what no thread can be named for ---- */
 
-/* How far back everything is there that was ever written to the chunks of one kind: to the start of
- * the oldest full one, if any was used twice. */
-static uint64_t pool_horizon(const struct cut_work *work, bool big)
+/* Whether a chunk was used again since the cut before, with records in it that this one did not
+ * see: another owner has come and gone between, or its owner was writing and went on. */
+static bool chunk_is_unseen(const struct cut_work *work, uint32_t i)
 {
-    const struct ring_geometry *g = &work->process->geometry;
-    uint32_t small = ring_small_count(g);
-    uint32_t count = big ? ring_big_count(g) : small;
-    uint32_t next = big ? work->copy.big_next : work->copy.small_next;
-    uint64_t horizon = 0;
-    uint32_t nearest = UINT32_MAX;
-    bool reused = false;
-    for (size_t i = 0; i < work->piece_count; i++) {
-        const struct ring_piece *ring = work->pieces[i].ring;
-        if ((ring->index >= small) != big)
-            continue;
-        reused = reused || ring->epoch > 1;
-        uint32_t place = ring->index - (big ? small : 0);
-        uint32_t distance = (place + count - next) % count;
-        if (ring->full && distance < nearest) {
-            nearest = distance;
-            horizon = ring->head.base_ticks;
-        }
-    }
-    return reused ? horizon : 0;
+    const struct chunk_mark *mark = &work->marks->chunks[i];
+    uint32_t then = work->marks->states[i], now = work->copy.states[i];
+    uint32_t epoch = then >> RING_CHUNK_EPOCH_SHIFT;
+    uint32_t claims = (now >> RING_CHUNK_EPOCH_SHIFT) - epoch; /* 24 bits, the carry falls off */
+    bool writing = (then & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING;
+    uint64_t seen = mark->taken > 0 && mark->epoch == epoch ? mark->last_ticks : 0;
+    if ((claims & 0xffffff) == 1 && writing)
+        return work->copy.horizon_surveyed > seen;
+    return (claims & 0xffffff) > 1;
 }
 
-/* Whether a thread had a slot and no chunk of it is left. */
-static bool threads_missing(const struct cut_work *work)
+static bool is_unseen(const struct cut_work *work)
 {
-    const struct ring_geometry *g = &work->process->geometry;
-    size_t i = 0;
-    for (uint32_t slot = 0; slot < g->slots; slot++) {
-        uint32_t seen = 0, last = 0;
-        while (i < work->piece_count && work->pieces[i].key.slot < slot)
-            i++;
-        for (; i < work->piece_count && work->pieces[i].key.slot == slot; i++) {
-            uint32_t incarnation = work->pieces[i].key.incarnation;
-            seen += incarnation != last;
-            last = incarnation;
-        }
-        if (seen < work->copy.slots[slot].incarnation)
+    if (work->marks == NULL || work->marks->states == NULL)
+        return true;
+    for (uint32_t i = 0; i < work->marks->chunk_count; i++)
+        if (chunk_is_unseen(work, i))
             return true;
-    }
     return false;
 }
 
-static void missing_threads_find(struct cut_work *work)
+/* docs/verdict.md: what is later than the horizon is there, what is older may not be. The last
+ * record at the horizon itself is gone for certain, so a gap up to it is never empty. What was
+ * overwritten since a cut before by these marks concerns only what that one has not seen. */
+static void horizon_tell(struct cut_work *work)
 {
-    if (work->process->geometry.mode != SKEIN_MODE_CIRCULAR || !threads_missing(work))
-        return;
-    uint64_t small = pool_horizon(work, false), big = pool_horizon(work, true);
-    uint64_t horizon = small > big ? small : big;
-    uint64_t from = work->marks != NULL ? work->marks->cut_ticks : 0;
-    if (horizon > work->from_ticks && horizon > from)
+    uint64_t covered = work->marks != NULL ? work->marks->covered_ticks : 0;
+    uint64_t from = work->from_ticks > covered ? work->from_ticks : covered;
+    uint64_t horizon = work->copy.horizon_surveyed;
+    if (horizon > work->end.ticks) /* a hostile one, or clocks of cores that differ a little */
+        horizon = work->end.ticks;
+    if (horizon > from && horizon >= work->start_ticks && is_new(work) && is_unseen(work))
         cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_OVERWRITTEN, 0, from, horizon);
+}
+
+static int index_compare(const void *key, const void *element)
+{
+    uint32_t index = *(const uint32_t *)key;
+    const struct ring_piece *piece = element;
+    return index < piece->index ? -1 : index > piece->index;
+}
+
+/* Chunks that the cut before left to this one, and are gone. */
+static void waiting_tell(struct cut_work *work)
+{
+    const struct cut_marks *marks = work->marks;
+    for (size_t i = 0; marks != NULL && i < marks->waiting_count; i++) {
+        const struct waiting_mark *waiting = &marks->waiting[i];
+        const struct ring_piece *piece =
+            bsearch(&waiting->index, work->copy.pieces, work->copy.piece_count,
+                    sizeof(*work->copy.pieces), index_compare);
+        if (piece != NULL && piece->epoch == waiting->epoch)
+            continue;
+        const struct cut_piece gone = {.key = waiting->key};
+        hole_tell(work, &gone, waiting->base_ticks, waiting->end_ticks,
+                  work->copy.horizon_surveyed);
+    }
 }
 
 /* ---- counters that no chunk speaks for ---- */
@@ -271,7 +295,8 @@ static void counters_find(struct cut_work *work)
 void cut_losses_find(struct cut_work *work)
 {
     stream_holes_find(work);
-    missing_threads_find(work);
+    horizon_tell(work);
+    waiting_tell(work);
     if (work->copy.abandoned > 0)
         cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_CORRUPT, 0, work->from_ticks,
                      work->end.ticks);

@@ -39,6 +39,8 @@ static int marks_begin(struct cut_marks *marks, const struct process *p)
 {
     free(marks->chunks);
     free(marks->streams);
+    free(marks->waiting);
+    free(marks->states);
     *marks = (struct cut_marks){.uid = p->uid,
                                 .total = p->geometry.total,
                                 .mode = p->geometry.mode,
@@ -71,6 +73,8 @@ void cut_marks_free(struct cut_marks **pointer)
         return;
     free(marks->chunks);
     free(marks->streams);
+    free(marks->waiting);
+    free(marks->states);
     free(marks);
 }
 
@@ -150,7 +154,7 @@ static void chunks_advance(struct cut_work *work)
         bool looked_at = piece->fate == CUT_LEFT && piece->skip == 0 && piece->taken > 0;
         if (piece->fate == CUT_TAKEN || looked_at)
             work->marks->chunks[piece->ring->index] =
-                (struct chunk_mark){piece->ring->epoch, piece->taken};
+                (struct chunk_mark){piece->ring->epoch, piece->taken, piece->last_ticks};
     }
 }
 
@@ -174,7 +178,6 @@ int cut_marks_advance(struct cut_work *work)
     marks->streams = streams;
     chunks_advance(work);
     marks->generation = work->generation;
-    marks->cut_ticks = work->end.ticks;
     return SKEIN_OK;
 }
 
@@ -183,14 +186,44 @@ void cut_marks_reach(struct cut_marks *marks, const struct cut_marks *before)
     marks->reach_ticks = before->reach_ticks;
 }
 
-void cut_marks_cover(struct cut_work *work)
+/* What was there and was not looked at, and is not of before the window either. */
+static bool is_waiting(const struct cut_work *work, const struct cut_piece *piece)
+{
+    return piece->fate == CUT_WAITING ||
+           (piece->fate == CUT_LEFT && piece->skip == 0 && piece->taken == 0 &&
+            (piece->ring->head.base_ticks > work->to_ticks ||
+             piece->ring->head.generation > work->generation));
+}
+
+int cut_marks_cover(struct cut_work *work)
 {
     struct cut_marks *marks = work->marks;
-    if (marks == NULL || work->result->more)
-        return;
+    if (marks == NULL)
+        return SKEIN_OK;
+    struct waiting_mark *waiting = calloc(work->piece_count + 1, sizeof(*waiting));
+    if (waiting == NULL)
+        return SKEIN_NO_MEMORY;
+    free(marks->waiting);
+    marks->waiting = waiting;
+    marks->waiting_count = 0;
+    for (size_t i = 0; i < work->piece_count; i++) {
+        const struct cut_piece *piece = &work->pieces[i];
+        if (is_waiting(work, piece))
+            waiting[marks->waiting_count++] =
+                (struct waiting_mark){piece->key, piece->ring->index, piece->ring->epoch,
+                                      piece->ring->head.base_ticks, piece->end_ticks};
+    }
+    free(marks->states);
+    marks->states = work->copy.states;
+    work->copy.states = NULL;
     uint64_t to = work->to_ticks < work->end.ticks ? work->to_ticks : work->end.ticks;
-    if (to > marks->covered_ticks)
+    uint64_t to_ns =
+        work->to_ticks < work->end.ticks ? work->request->to_ns : work->end.realtime_ns;
+    if (!work->result->more && to > marks->covered_ticks)
         marks->covered_ticks = to;
+    if (!work->result->more && to_ns > marks->covered_ns)
+        marks->covered_ns = to_ns;
+    return SKEIN_OK;
 }
 
 /* ---- baseline ---- */

@@ -255,6 +255,7 @@ static bool brings_nothing(struct cut_work *work, struct cut_piece *piece)
         return false;
     told_note(work, piece, &rows);
     piece->taken = (uint32_t)rows.n;
+    piece->last_ticks = rows.last_ticks;
     return true;
 }
 
@@ -423,8 +424,8 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
         status = partition_finish(&work);
     if (status == SKEIN_OK)
         status = partition_account(&work);
-    if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
-        cut_marks_cover(&work);
+    if ((status == SKEIN_OK || status == SKEIN_NOT_FOUND) && cut_marks_cover(&work) != SKEIN_OK)
+        status = SKEIN_NO_MEMORY;
     work_fini(&work);
     return status;
 }

@@ -26,6 +26,7 @@ void ring_copy_fini(struct ring_copy *copy)
     for (size_t i = 0; i < copy->table_count; i++)
         free(copy->tables[i].records);
     free(copy->pieces);
+    free(copy->states);
     free(copy->slots);
     free(copy->arena);
     *copy = (struct ring_copy){0};
@@ -74,20 +75,20 @@ static bool extent_holds(struct extent *extent, uint64_t offset)
 
 /* ---- pins ---- */
 
-/* Pins the chunk. MORE: *state is its word before. `epoch` not UINT32_MAX: only if it still has it.
+/* Pins the chunk. *state is its word before. `epoch` not UINT32_MAX: only if it still has it.
  */
 static enum ring_read chunk_pin(struct ring_chunk *chunk, uint32_t epoch, uint32_t *state)
 {
     uint32_t word = skein_chunk_load(&chunk->state);
     for (int tries = 0; tries < PIN_TRIES; tries++) {
         uint32_t kind = word & RING_CHUNK_STATE_MASK;
+        *state = word;
         if (kind == RING_CHUNK_FREE)
             return epoch == UINT32_MAX ? RING_READ_END : RING_READ_OVERRUN;
         if (kind > RING_CHUNK_FULL || (word & RING_CHUNK_PIN) != 0)
             return RING_READ_ABANDONED;
         if (epoch != UINT32_MAX && word >> RING_CHUNK_EPOCH_SHIFT != epoch)
             return RING_READ_OVERRUN;
-        *state = word;
         if (skein_chunk_cas(&chunk->state, &word, word | RING_CHUNK_PIN))
             return RING_READ_MORE;
     }
@@ -120,6 +121,7 @@ static enum ring_read chunk_survey(struct ring_copy *copy, uint32_t index)
     struct ring_chunk *chunk = chunk_at(copy, index);
     uint32_t state = 0;
     enum ring_read read = chunk_pin(chunk, UINT32_MAX, &state);
+    copy->states[index] = state;
     if (read != RING_READ_MORE)
         return read;
     uint64_t bytes = chunk_committed(chunk, state, ring_chunk_room(copy->geometry, index));
@@ -139,13 +141,22 @@ static enum ring_read chunk_survey(struct ring_copy *copy, uint32_t index)
     return bytes > 0 ? RING_READ_MORE : RING_READ_END;
 }
 
+/* HORIZON: behind the looks at the chunks' states, so that whatever they did not find is told. */
+static uint64_t horizon_load(const struct ring_copy *copy)
+{
+    const struct ring_header *header = (const struct ring_header *)(const void *)copy->ring;
+    return skein_horizon_load(&header->overwritten_ticks);
+}
+
 int ring_survey(struct ring_copy *copy)
 {
     const struct ring_geometry *g = copy->geometry;
     uint32_t count = ring_small_count(g) + ring_big_count(g);
     if (copy->pieces == NULL)
         copy->pieces = calloc(count, sizeof(*copy->pieces));
-    if (copy->pieces == NULL)
+    if (copy->states == NULL)
+        copy->states = calloc(count, sizeof(*copy->states));
+    if (copy->pieces == NULL || copy->states == NULL)
         return SKEIN_NO_MEMORY;
     copy->piece_count = 0;
     struct extent extent = {copy->fd, 0, 0};
@@ -156,6 +167,7 @@ int ring_survey(struct ring_copy *copy)
             chunk_survey(copy, i) == RING_READ_ABANDONED)
             copy->abandoned++;
     }
+    copy->horizon_surveyed = horizon_load(copy);
     return SKEIN_OK;
 }
 
@@ -176,6 +188,7 @@ enum ring_read ring_piece_copy(struct ring_copy *copy, struct ring_piece *piece)
     struct ring_chunk *chunk = chunk_at(copy, piece->index);
     uint32_t state = 0;
     enum ring_read read = chunk_pin(chunk, piece->epoch, &state);
+    copy->horizon_copied = horizon_load(copy);
     if (read != RING_READ_MORE) {
         copy->abandoned += read == RING_READ_ABANDONED;
         return read;
@@ -294,9 +307,6 @@ int ring_slots_copy(struct ring_copy *copy)
     const struct ring_header *header = (const struct ring_header *)(const void *)copy->ring;
     copy->dropped = skein_load64(&header->num_records_dropped);
     copy->wrapped = skein_load32(&header->wrapped_count);
-    uint32_t small = ring_small_count(g), big = ring_big_count(g);
-    copy->small_next = small > 0 ? (uint32_t)(skein_load64(&header->small_cursor) % small) : 0;
-    copy->big_next = big > 0 ? (uint32_t)(skein_load64(&header->big_cursor) % big) : 0;
     if (copy->slots == NULL)
         copy->slots = calloc(g->slots, sizeof(*copy->slots));
     if (copy->slots == NULL)

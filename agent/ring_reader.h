@@ -53,14 +53,16 @@ struct ring_copy {
     int fd; /* of the ring, or -1: then all of it counts as data */
     struct ring_piece *pieces;
     size_t piece_count;
+    uint32_t *states;             /* of every chunk, as the survey found it; 0: never touched */
     struct ring_slot_copy *slots; /* geometry->slots of them */
     struct ring_table_copy tables[RING_TABLE_COPIES];
     size_t table_count;
     uint64_t dropped; /* header: records lost that no chunk accounts for */
     uint32_t wrapped;
-    uint32_t small_next, big_next; /* where the next claims go: the oldest chunk of each kind */
-    uint64_t abandoned;            /* chunks whose state was nonsense */
-    uint8_t *arena;                /* of the copies */
+    uint64_t horizon_surveyed; /* of what was gone when the survey ended, */
+    uint64_t horizon_copied;   /* and when the last chunk was copied */
+    uint64_t abandoned;        /* chunks whose state was nonsense */
+    uint8_t *arena;            /* of the copies */
     size_t arena_used, arena_bytes;
 };
 

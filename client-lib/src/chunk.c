@@ -8,8 +8,10 @@
 
 #include "writer_int.h"
 
-#define PROBES_MAX 64 /* of one claim in one pool: bounds a claim's time; the cursor goes on */
-#define OPEN_NEED  16 /* bytes of one open range: type, delta, id */
+#define PROBES_MAX  64 /* of one claim in one pool: bounds a claim's time; the cursor goes on */
+#define CLAIM_TRIES 8  /* where others are faster */
+#define OLD_SHARE   16 /* of the time that the ring reaches back */
+#define OPEN_NEED   16 /* bytes of one open range: type, delta, id */
 
 struct pool {
     uint64_t *cursor;
@@ -47,40 +49,108 @@ static void data_end_raise(const struct session *session, const struct pool *poo
                       end); /* a hint: races may lower it */
 }
 
-/* one CAS on a chunk that is free or, in circular mode, full and not pinned. */
-static bool chunk_claim(const struct session *session, struct ring_chunk *chunk)
+/* What a claim of a chunk would take: the state word that was seen, and the time of the last record
+ * that would go; 0: none. */
+struct candidate {
+    struct ring_chunk *chunk;
+    uint32_t index, state;
+    uint64_t end;
+};
+
+/* a chunk that is free or, in circular mode, full and not pinned. */
+static bool chunk_look(const struct session *session, struct ring_chunk *chunk,
+                       struct candidate *out)
 {
     uint32_t state = skein_chunk_load(&chunk->state);
     uint32_t kind = state & RING_CHUNK_STATE_MASK;
-    bool usable = kind == RING_CHUNK_FREE ||
-                  (kind == RING_CHUNK_FULL && session->geometry.mode == SKEIN_MODE_CIRCULAR);
-    if (!usable || (state & RING_CHUNK_PIN))
+    if (state & RING_CHUNK_PIN)
         return false;
+    out->chunk = chunk;
+    out->state = state;
+    out->end = 0;
+    if (kind == RING_CHUNK_FREE)
+        return true;
+    if (kind != RING_CHUNK_FULL || session->geometry.mode != SKEIN_MODE_CIRCULAR)
+        return false;
+    out->end = skein_load64(&chunk->end_ticks);
+    return skein_chunk_load(&chunk->state) == state; /* else it may be another one's */
+}
+
+/* R-28, then R-7: one CAS. */
+static bool chunk_claim(const struct session *session, const struct candidate *candidate)
+{
+    uint32_t state = candidate->state;
     uint32_t epoch = (state >> RING_CHUNK_EPOCH_SHIFT) + 1; /* 24 bits: the shift drops the carry */
-    return skein_chunk_cas(&chunk->state, &state,
+    skein_horizon_raise(&session->header->overwritten_ticks, candidate->end);
+    SKEIN_TEST_POINT("horizon_raised");
+    return skein_chunk_cas(&candidate->chunk->state, &state,
                            epoch << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_WRITING);
 }
 
-static struct ring_chunk *pool_claim(const struct session *session, const struct pool *pool)
+/* A chunk whose records end before this may go: hardly younger than what is gone already. */
+static uint64_t old_enough(const struct session *session, uint64_t now)
+{
+    uint64_t horizon = skein_horizon_load(&session->header->overwritten_ticks);
+    return horizon && now > horizon ? horizon + (now - horizon) / OLD_SHARE : horizon;
+}
+
+/* The first chunk behind the cursor that is old, else the oldest of the next ones: where threads
+ * end in another order than they began, the next one may hold records of just now, while others
+ * hold none but old ones. Returns how many were passed, up to it. */
+static uint32_t pool_look(const struct session *session, const struct pool *pool, uint64_t at,
+                          uint64_t old, struct candidate *best)
+{
+    uint32_t probes = pool->count < PROBES_MAX ? pool->count : PROBES_MAX, passed = probes;
+    best->chunk = NULL;
+    for (uint32_t n = 0; n < probes; n++) {
+        struct candidate next;
+        next.index = (uint32_t)((at + n) % pool->count);
+        if (!chunk_look(session, pool_chunk(session, pool, next.index), &next) ||
+            (best->chunk && next.end >= best->end))
+            continue;
+        *best = next;
+        passed = n + 1;
+        if (next.end <= old)
+            break;
+    }
+    return passed;
+}
+
+/* What was passed is younger than what was taken, and for the next lap. Of several that claim at
+ * once one moves the cursor. */
+static void cursor_move(const struct session *session, const struct pool *pool, uint64_t at,
+                        uint32_t passed)
 {
     bool leading = pool->big || ring_big_count(&session->geometry) == 0;
-    uint32_t probes = pool->count < PROBES_MAX ? pool->count : PROBES_MAX;
-    for (uint32_t n = 0; n < probes; n++) {
-        uint64_t ticket = skein_add64(pool->cursor, 1);
-        uint32_t i = (uint32_t)(ticket % pool->count);
-        if (leading && i == 0 && ticket)
-            skein_add32(&session->header->wrapped_count, 1);
-        struct ring_chunk *chunk = pool_chunk(session, pool, i);
-        if (chunk_claim(session, chunk)) {
+    if (!skein_cursor_cas(pool->cursor, at, at + passed) || !leading)
+        return;
+    if ((at + passed - 1) / pool->count > (at ? (at - 1) / pool->count : 0))
+        skein_add32(&session->header->wrapped_count, 1);
+}
+
+static struct ring_chunk *pool_claim(const struct session *session, const struct pool *pool,
+                                     uint64_t now)
+{
+    for (int turn = 0; turn < CLAIM_TRIES; turn++) {
+        struct candidate best;
+        uint64_t at = skein_load64(pool->cursor);
+        uint32_t passed = pool_look(session, pool, at, old_enough(session, now), &best);
+        bool claimed = best.chunk && chunk_claim(session, &best);
+        if (claimed || !best.chunk)
+            cursor_move(session, pool, at, passed);
+        if (claimed) {
             SKEIN_TEST_POINT("chunk_claimed");
-            data_end_raise(session, pool, i);
-            return chunk;
+            data_end_raise(session, pool, best.index);
+            return best.chunk;
         }
+        if (!best.chunk)
+            break;
     }
     return NULL;
 }
 
-/* Oneshot: each chunk is offered once, so cursors past both ends mean that none is left. */
+/* Oneshot: the cursors pass only what is taken, so cursors past both ends mean that none is left.
+ */
 static void note_exhausted(struct session *session)
 {
     struct pool small = pool_of(session, false), big = pool_of(session, true);
@@ -93,11 +163,14 @@ void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
     struct ring_chunk *chunk = lane_cold->chunk;
     lane_cold->chunk = NULL;
+    bool used = chunk && lane->write > (uint8_t *)chunk + sizeof *chunk;
     lane->write = lane->limit = lane->soft_limit = NULL;
     lane->committed = NULL;
     skein_signal_fence();
     if (!chunk)
         return;
+    skein_store64(&chunk->end_ticks, used ? lane->last : 0);
+    SKEIN_TEST_POINT("end_written");
     /* a CAS, because the agent may set PIN at any time; it changes nothing else here. */
     uint32_t state = skein_chunk_load(&chunk->state);
     while (!skein_chunk_cas(&chunk->state, &state,
@@ -156,8 +229,9 @@ static void chunk_start(const struct session *session, const struct thread_cold 
 bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_lane *lane,
                 struct lane_cold *lane_cold, const struct skein_view *view, size_t need)
 {
+    uint64_t now = ticks_now(view);
     if (lane_cold->chunk)
-        lane_cold->filled = ticks_now(view) - lane_cold->chunk->base_ticks < view->ticks_per_s;
+        lane_cold->filled = now - lane_cold->chunk->base_ticks < view->ticks_per_s;
     chunk_retire(lane, lane_cold);
     if (skein_load32(&session->exhausted))
         return false;
@@ -168,7 +242,7 @@ bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_
     for (int i = 0; i < 2; i++) {
         struct ring_chunk *chunk = NULL;
         if (pools[i].count && room <= pools[i].bytes - sizeof *chunk)
-            chunk = pool_claim(session, &pools[i]);
+            chunk = pool_claim(session, &pools[i], now);
         if (!chunk)
             continue;
         lane_cold->chunk = chunk;

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC         UINT64_C(0x312d676e6972736b) /* "skring-1" */
-#define RING_VERSION       1
+#define RING_VERSION       2
 #define HOST_PAGE_MAGIC    UINT64_C(0x312d74736f68736b) /* "skhost-1" */
 #define PROCESS_PAGE_MAGIC UINT64_C(0x312d636f7270736b) /* "skproc-1" */
 
@@ -65,7 +65,7 @@ struct process_page {
 /* off 0 magic u64 | 8 version u16 | 10 buffering_mode u8 | 11 reserved1 u8 | 12 wrapped_count u32 |
  * 16 total_size u64 | 24 durable_buffer_size u64 | 32 rolling_buffer_size u64 |
  * 40 durable_data_end u64 | 48 rolling_data_end u64[2] | 64 num_records_dropped u64 |
- * 72 reserved u64[7], of which Skein uses three and keeps four zero */
+ * 72 reserved u64[7], of which Skein uses four and keeps three zero */
 struct ring_header {
     uint64_t magic;
     uint16_t version;
@@ -81,7 +81,8 @@ struct ring_header {
     uint64_t small_cursor;        /* atomic; next small chunk to try; runs free */
     uint64_t big_cursor;          /* atomic; next big chunk to try; runs free */
     uint64_t string_epoch;        /* atomic; current epoch e; its table is half e % 2 */
-    uint64_t reserved[4];
+    uint64_t overwritten_ticks;   /* atomic; no record that was ever overwritten is later: R-28 */
+    uint64_t reserved[3];
 };
 
 /* ---- durable: process record, thread slots, tables ---- */
@@ -140,11 +141,12 @@ enum ring_chunk_state { RING_CHUNK_FREE = 0, RING_CHUNK_WRITING = 1, RING_CHUNK_
 
 #define RING_CHUNK_SIGNAL 1u /* flags: written by signal handlers that interrupted the tracer */
 
-#define RING_CHUNK_HEADER_BYTES 96
+#define RING_CHUNK_HEADER_BYTES 104
 struct ring_chunk {
     uint32_t state;     /* atomic; see above */
     uint32_t flags;     /* RING_CHUNK_SIGNAL */
     uint64_t committed; /* atomic; {epoch:32, bytes:32}; payload bytes after this header */
+    uint64_t end_ticks; /* atomic; of the last record, written before FULL; 0: it holds none */
     uint64_t sequence;  /* nth chunk of its thread incarnation, from 0; signal chunks count apart */
     uint64_t generation;   /* host generation at the first record */
     uint64_t base_ticks;   /* absolute time that the first delta counts from */
@@ -200,6 +202,7 @@ _Static_assert(sizeof(struct ring_header) == RING_HEADER_BYTES, "R-1: the header
 _Static_assert(offsetof(struct ring_header, total_size) == 16, "R-1");
 _Static_assert(offsetof(struct ring_header, durable_data_end) == 40, "R-1");
 _Static_assert(offsetof(struct ring_header, num_records_dropped) == 64, "R-1");
+_Static_assert(offsetof(struct ring_header, overwritten_ticks) == 96, "R-28");
 _Static_assert(sizeof(struct ring_process_record) == RING_PROCESS_RECORD_BYTES, "R-3");
 _Static_assert(sizeof(struct ring_slot) == 128, "R-4");
 _Static_assert(sizeof(struct ring_chunk) == RING_CHUNK_HEADER_BYTES, "R-6");

@@ -8,6 +8,7 @@
  *   label     release side (who)                     acquire side (who)
  *   COMMIT    chunk.committed (writer)               chunk.committed (reader)
  *   CHUNK     state FREE or FULL, PIN off            state claimed, PIN on (writer, reader)
+ *   HORIZON   overwritten_ticks before a CHUNK claim overwritten_ticks after a CHUNK load (reader)
  *   TABLE     table.committed (writer)               table.committed (reader)
  *   EPOCH     string_epoch, sequentially consistent  chunk claim + string_epoch (writer)
  *   SITE      site.id, string.id (writer)            site.id, string.id (any thread of the writer)
@@ -61,6 +62,13 @@ static inline uint32_t skein_add32(uint32_t *p, uint32_t n)
     return __atomic_fetch_add(p, n, __ATOMIC_RELAXED);
 }
 
+/* Moves a shared cursor, unless somebody has. */
+static inline bool skein_cursor_cas(uint64_t *cursor, uint64_t expected, uint64_t desired)
+{
+    return __atomic_compare_exchange_n(cursor, &expected, desired, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
 /* Keeps the compiler from moving accesses across; for a thread and the signal handlers on it. */
 static inline void skein_signal_fence(void)
 {
@@ -89,6 +97,22 @@ static inline bool skein_chunk_cas(uint32_t *state, uint32_t *expected, uint32_t
 static inline uint32_t skein_chunk_load(const uint32_t *state)
 {
     return __atomic_load_n(state, __ATOMIC_SEQ_CST);
+}
+
+/* HORIZON. Who claims a chunk that holds records raises the horizon to the last of them, then
+ * claims (CHUNK). Who sees the claim sees the horizon: a reader that finds a chunk used again, and
+ * loads the horizon after that, is told of what is gone. Raised after the claim, a writer that is
+ * stopped between the two would hide it. Relaxed, because CHUNK orders it on both sides. */
+static inline void skein_horizon_raise(uint64_t *horizon, uint64_t ticks)
+{
+    uint64_t seen = __atomic_load_n(horizon, __ATOMIC_RELAXED);
+    while (seen < ticks && !__atomic_compare_exchange_n(horizon, &seen, ticks, true,
+                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+static inline uint64_t skein_horizon_load(const uint64_t *horizon)
+{
+    return __atomic_load_n(horizon, __ATOMIC_RELAXED);
 }
 
 /* TABLE. As COMMIT, for the records of a table half. */

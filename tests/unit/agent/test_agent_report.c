@@ -73,6 +73,26 @@ START_TEST(what_was_journalled_keeps_its_clock)
 }
 END_TEST
 
+START_TEST(gaps_that_touch_are_told_as_one)
+{
+    static const struct report_gap gaps[] = {{10, 20, "overwritten"}, {30, 40, "overwritten"},
+                                             {15, 18, "ring_full"},   {20, 30, "overwritten"},
+                                             {35, 50, "overwritten"}, {60, 70, "overwritten"}};
+    struct target_result result = {0};
+    for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++)
+        ck_assert_int_eq(target_result_add_gap(&result, &gaps[i]), SKEIN_OK);
+    uint64_t whole = 0, apart = 0;
+    for (size_t i = 0; i < result.gap_count; i++) {
+        whole += result.gaps[i].from_ns == 10 && result.gaps[i].to_ns == 50;
+        apart += result.gaps[i].from_ns == 15 || result.gaps[i].from_ns == 60;
+    }
+    ck_assert_uint_eq(result.gap_count, 3);
+    ck_assert_uint_eq(whole, 1);
+    ck_assert_uint_eq(apart, 2);
+    target_result_fini(&result);
+}
+END_TEST
+
 START_TEST(very_many_ranges_and_gaps_still_fit_one_message)
 {
     struct target_result result = {.capture = capture, .process = process, .state = "nothing"};
@@ -273,8 +293,9 @@ int main(void)
 {
     return suite_run(suite_of(
         "agent report", a_target_report_says_what_there_is, what_was_journalled_keeps_its_clock,
-        very_many_ranges_and_gaps_still_fit_one_message, a_lost_partition_is_counted_once,
-        a_report_that_is_read_again_says_the_same, every_trigger_survives_an_agents_restart,
+        very_many_ranges_and_gaps_still_fit_one_message, gaps_that_touch_are_told_as_one,
+        a_lost_partition_is_counted_once, a_report_that_is_read_again_says_the_same,
+        every_trigger_survives_an_agents_restart,
         neighbours_are_one_range_in_whatever_order_they_come,
         commands_are_read_with_integers_in_both_forms, a_command_that_is_refused_can_be_answered,
         acknowledgements_say_yes_or_why_not, NULL));

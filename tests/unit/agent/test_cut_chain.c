@@ -12,6 +12,7 @@
 #define THREADS       4
 #define CAPTURES      6
 #define PARTITIONS    2000
+#define GAPS          100
 #define EVENT_GROUP_1 (RING_EVENT_FIRST + 1)
 
 static struct host_page_owner *host;
@@ -118,13 +119,15 @@ static struct {
 static void chunk_claim(uint32_t thread, uint32_t number)
 {
     uint32_t index = next_chunk++ % ring_small_count(&process->geometry);
+    while ((chunk_at(index)->state & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING)
+        index = next_chunk++ % ring_small_count(&process->geometry);
     struct ring_chunk *chunk = chunk_at(index);
     uint32_t epoch = (chunk->state >> RING_CHUNK_EPOCH_SHIFT) + 1;
     for (uint32_t i = 0; i < held[index].count && epoch > 1; i++)
         records[held[index].numbers[i]].overrun = number;
-    for (uint32_t t = 0; t < THREADS; t++)
-        if (chunk_of[t] == index)
-            chunk_of[t] = UINT32_MAX;
+    struct ring_header *header = (struct ring_header *)(void *)process->ring;
+    if (held[index].count > 0 && epoch > 1 && header->overwritten_ticks < held[index].ticks)
+        header->overwritten_ticks = held[index].ticks;
     held[index].count = 0;
     held[index].ticks = ticks_at(number);
     *chunk = (struct ring_chunk){.state = RING_CHUNK_WRITING | epoch << RING_CHUNK_EPOCH_SHIFT,
@@ -143,11 +146,6 @@ static void record_put(void)
 {
     uint32_t number = ++record_count;
     uint32_t thread = dice(20) == 0 ? 3 : dice(3);
-    if (chunk_of[thread] != UINT32_MAX && (held[chunk_of[thread]].count == 60 || dice(8) == 0)) {
-        struct ring_chunk *full = chunk_at(chunk_of[thread]);
-        full->state = (full->state & ~RING_CHUNK_STATE_MASK) | RING_CHUNK_FULL;
-        chunk_of[thread] = UINT32_MAX;
-    }
     if (chunk_of[thread] == UINT32_MAX)
         chunk_claim(thread, number);
     uint32_t index = chunk_of[thread];
@@ -164,6 +162,10 @@ static void record_put(void)
     held[index].ticks = ticks_at(number);
     held[index].numbers[held[index].count++] = number;
     buf_fini(&row);
+    if (held[index].count == 60 || dice(8) == 0) {
+        chunk->state = (chunk->state & ~RING_CHUNK_STATE_MASK) | RING_CHUNK_FULL;
+        chunk_of[thread] = UINT32_MAX;
+    }
 }
 
 /* ---- captures ---- */
@@ -180,6 +182,8 @@ struct capture {
     uint32_t from, to; /* its window: records above `from`, up to `to` */
     uint32_t cut_at;   /* records there were when it was first cut */
     bool lists[PARTITIONS];
+    struct cut_gap gaps[GAPS];
+    size_t gap_count;
 };
 static struct capture captures[CAPTURES];
 
@@ -200,9 +204,30 @@ static void part_read(const struct cut_result *cut)
     partition_reader_free(&reader);
 }
 
+/* What overlaps is one, as in a report. */
+static void gap_take(struct capture *capture, const struct cut_gap *gap)
+{
+    struct cut_gap whole = *gap;
+    for (size_t i = 0; i < capture->gap_count;) {
+        const struct cut_gap *other = &capture->gaps[i];
+        if (other->from_ns > whole.to_ns || other->to_ns < whole.from_ns) {
+            i++;
+            continue;
+        }
+        whole.from_ns = other->from_ns < whole.from_ns ? other->from_ns : whole.from_ns;
+        whole.to_ns = other->to_ns > whole.to_ns ? other->to_ns : whole.to_ns;
+        capture->gaps[i] = capture->gaps[--capture->gap_count];
+        i = 0;
+    }
+    ck_assert_uint_lt(capture->gap_count, GAPS);
+    capture->gaps[capture->gap_count++] = whole;
+}
+
 static void capture_take(struct cut_member *member, const struct cut_entry *entry)
 {
     struct capture *capture = (struct capture *)(void *)member;
+    for (size_t i = 0; i < entry->gap_count; i++)
+        gap_take(capture, &entry->gaps[i]);
     if (!entry->kept)
         return;
     ck_assert(!capture->lists[entry->key.sequence]);
@@ -358,6 +383,44 @@ static void record_check(const struct capture *capture, uint32_t number)
                       capture->to);
 }
 
+/* ---- the verdict ---- */
+
+static bool gap_holds(const struct cut_gap *gap, uint32_t number)
+{
+    uint64_t at = zero_ns + number * GRID_NS;
+    return at + GRID_NS / 4 >= gap->from_ns && at <= gap->to_ns + GRID_NS / 4;
+}
+
+static bool is_missing(const struct capture *capture, uint32_t number)
+{
+    return number > capture->from && number <= capture->to && !lists(capture, number) &&
+           (capture->member.groups == 0 || records[number].grouped);
+}
+
+/* What is missing of the window lies in a gap, and a gap that ends within the window holds
+ * something that is missing; of other groups too, as nobody knows what group was overwritten. Of a
+ * window that lies before the horizon nobody can say that. */
+static void gaps_check(const struct capture *capture)
+{
+    for (uint32_t number = 1; number <= RECORDS; number++) {
+        bool told = !is_missing(capture, number);
+        for (size_t i = 0; i < capture->gap_count && !told; i++)
+            told = gap_holds(&capture->gaps[i], number);
+        ck_assert_msg(told, "record %u of (%u, %u] is missing and in no gap", number, capture->from,
+                      capture->to);
+    }
+    for (size_t i = 0; i < capture->gap_count && capture->from < capture->to; i++) {
+        const struct cut_gap *gap = &capture->gaps[i];
+        bool holds = gap->to_ns + GRID_NS / 4 >= capture->member.to_ns;
+        for (uint32_t number = 1; number <= RECORDS && !holds; number++)
+            holds = gap_holds(gap, number) && !lists(capture, number);
+        ck_assert_msg(
+            holds, "nothing is missing in a gap of (%u, %u]: %.1f to %.1f, first cut at %u",
+            capture->from, capture->to, ((double)gap->from_ns - (double)zero_ns) / GRID_NS,
+            ((double)gap->to_ns - (double)zero_ns) / GRID_NS, capture->cut_at);
+    }
+}
+
 static void round_run(void)
 {
     ring_begin();
@@ -381,6 +444,7 @@ static void round_run(void)
             record_check(&captures[i], number);
         for (uint32_t thread = 0; thread < THREADS; thread++)
             thread_check(&captures[i], thread);
+        gaps_check(&captures[i]);
     }
     for (size_t i = 0; i < PARTITIONS; i++) {
         free(parts[i].numbers);

@@ -100,6 +100,12 @@ static void chunk_put(struct chunk_spec spec)
     buf_clear(&rows);
 }
 
+/* As a writer does before it claims a chunk again. */
+static void horizon_put(uint64_t ticks)
+{
+    ((struct ring_header *)(void *)process->ring)->overwritten_ticks = ticks;
+}
+
 static struct partition_sum cut(struct cut_marks *marks, struct cut_result *result)
 {
     ck_assert_int_eq(fixture_cut(host, process, marks, 0, result), SKEIN_OK);
@@ -163,8 +169,9 @@ START_TEST(a_missing_chunk_is_a_gap_between_its_neighbours)
         .index = 1,
         .state = RING_CHUNK_WRITING,
         .head = {.sequence = 5, .base_ticks = process->attached_clock.ticks + 100}});
+    horizon_put(process->attached_clock.ticks + 90);
     struct cut_result result;
-    cut(NULL, &result);
+    ck_assert_uint_eq(cut(NULL, &result).losses, 2); /* the thread's, and the process's */
     ck_assert_uint_eq(result.gap_count, 1);
     ck_assert_int_eq(result.gaps[0].reason, PARTITION_LOSS_OVERWRITTEN);
     ck_assert_uint_lt(result.gaps[0].from_ns, result.gaps[0].to_ns);
@@ -182,6 +189,7 @@ START_TEST(a_window_of_which_all_is_overwritten_is_a_gap)
         (struct chunk_spec){.index = 0,
                             .state = RING_CHUNK_WRITING,
                             .head = {.sequence = 5, .base_ticks = process->attached_clock.ticks}});
+    horizon_put(process->attached_clock.ticks);
     struct cut_result result;
     const struct cut_request request = {.process = process,
                                         .from_ns = process->attached_clock.realtime_ns - 2000000,
@@ -468,6 +476,89 @@ START_TEST(a_counter_that_no_chunk_tells_of_is_told_once)
 }
 END_TEST
 
+/* What was overwritten is told up to the horizon; a window that begins behind it is whole. */
+START_TEST(nothing_is_missing_behind_the_horizon)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL, .head = {.sequence = 3}});
+    horizon_put(process->attached_clock.ticks - LONG_AGO);
+    struct cut_request request = {.process = process,
+                                  .from_ns = process->attached_clock.realtime_ns - 1000000,
+                                  .to_ns = UINT64_MAX / 2,
+                                  .epoch = 1,
+                                  .host = "test"};
+    struct cut_result result;
+    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    request.from_ns = 0;
+    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
+    ck_assert_uint_eq(result.gap_count, 1);
+    ck_assert_uint_lt(result.gaps[0].to_ns, process->attached_clock.realtime_ns - 1000000);
+    cut_result_fini(&result);
+    horizon_put(UINT64_MAX); /* a hostile one */
+    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
+    ck_assert_uint_eq(result.gap_count, 1);
+    ck_assert_uint_le(result.gaps[0].to_ns, process->attached_clock.realtime_ns + 60000000000u);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
+/* A chunk that waited for the second partition is used again before that is cut, by a thread that
+ * leaves nothing else; what the first one took may go. */
+static void chunks_go(unsigned gone)
+{
+    ring_begin();
+    table_put(2);
+    const uint64_t t = process->attached_clock.ticks - LONG_AGO;
+    for (uint32_t i = 0; i < 2; i++) {
+        for (uint64_t n = 0; n < 20; n++)
+            row_step(n, 1);
+        chunk_put((struct chunk_spec){
+            .index = i,
+            .state = RING_CHUNK_FULL,
+            .head = {.incarnation = i + 1, .tid = i + 1, .base_ticks = t + 1000 * i}});
+    }
+    struct cut_marks *marks = NULL;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    const struct cut_request request = {.process = process,
+                                        .to_ns = UINT64_MAX / 2,
+                                        .marks = marks,
+                                        .epoch = 1,
+                                        .host = "test",
+                                        .max_bytes = 10};
+    struct cut_result result;
+    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
+    ck_assert(result.more);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    for (uint32_t i = 0; i < 1 + gone; i++) {
+        horizon_put(t + 1000 * i + 200);
+        uint8_t *at = process->ring + ring_small_offset(&process->geometry, i);
+        ((struct ring_chunk *)(void *)at)->state =
+            2u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_WRITING;
+    }
+    int status = partition_cut(host, &request, &result);
+    ck_assert_int_eq(status, gone == 0 ? SKEIN_OK : SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(result.gap_count, gone);
+    cut_result_fini(&result);
+    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    cut_marks_free(&marks);
+    ring_end();
+}
+
+START_TEST(a_chunk_that_waited_and_is_gone_is_a_gap)
+{
+    chunks_go(0);
+    chunks_go(1);
+}
+END_TEST
+
 /* An event of a group, with its description in the record. */
 static void row_inline(unsigned klass, unsigned group)
 {
@@ -584,7 +675,8 @@ int main(void)
     return suite_run(suite_of(
         "ring_decode", strings_inline_interned_and_unknown, losses_are_told_where_they_happened,
         a_missing_chunk_is_a_gap_between_its_neighbours,
-        a_window_of_which_all_is_overwritten_is_a_gap, a_later_generation_waits_for_the_next_cut,
+        a_window_of_which_all_is_overwritten_is_a_gap, nothing_is_missing_behind_the_horizon,
+        a_chunk_that_waited_and_is_gone_is_a_gap, a_later_generation_waits_for_the_next_cut,
         an_unknown_event_type_loses_the_rest_of_its_chunk_only,
         garbage_in_a_chunk_is_a_corrupt_gap_told_once, epochs_that_disagree_hide_the_chunk,
         signal_chunks_are_a_thread_of_their_own, a_window_leaves_out_what_lies_before_it,

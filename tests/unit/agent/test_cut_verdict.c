@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a cut says is missing, against what the program itself counted: a child with the real
+ * library writes numbered events and notes in shared memory when; whatever of a window is not in
+ * the partition must lie in a gap, and a gap that ends within the window must hold something that
+ * is missing. Time is made of the events themselves: nobody sleeps.
+ */
+#include <sys/mman.h>
+#include <time.h>
+
+#include "agent_child.h"
+
+#define EVENTS_MAX 400000
+#define SLACK_NS   200000 /* of two clocks */
+
+/* What the child did. Number n was written between began[n] and ended[n], in real time. */
+struct truth {
+    uint64_t count; /* atomic */
+    uint64_t mark;  /* real time, of the child's choice */
+    uint64_t began[EVENTS_MAX], ended[EVENTS_MAX];
+};
+static struct truth *truth;
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void event_write(void)
+{
+    uint64_t n = __atomic_fetch_add(&truth->count, 1, __ATOMIC_RELAXED);
+    if (n >= EVENTS_MAX)
+        return;
+    truth->began[n] = now_ns();
+    SKEIN_INSTANT("numbered", (u64, "n", n));
+    __atomic_store_n(&truth->ended[n], now_ns(), __ATOMIC_RELEASE);
+}
+
+static void events_write(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        event_write();
+}
+
+/* ---- the judge ---- */
+
+static uint8_t present[EVENTS_MAX];
+
+static void present_find(const struct buf *bytes)
+{
+    char error[256] = "";
+    struct partition_reader *reader = NULL;
+    struct trace_event event;
+    ck_assert_msg(partition_reader_new(bytes->data, bytes->len, &reader, error, sizeof(error)) ==
+                      SKEIN_OK,
+                  "%s", error);
+    while (partition_reader_next(reader, &event) == 1)
+        if (event.kind == TRACE_INSTANT && strcmp(event.type->name, "numbered") == 0) {
+            ck_assert_uint_lt(event.args[0].u64, EVENTS_MAX);
+            present[event.args[0].u64]++;
+        }
+    partition_reader_free(&reader);
+}
+
+struct judged {
+    uint64_t missing, present, lost, gaps;
+    uint64_t reach_ns; /* the last end of a gap of what was overwritten; 0: none */
+};
+
+/* The record's time is somewhere between both. */
+static bool gap_covers(const struct cut_gap *gap, uint64_t n)
+{
+    return truth->ended[n] + SLACK_NS >= gap->from_ns && truth->began[n] <= gap->to_ns + SLACK_NS;
+}
+
+static void missing_check(const struct cut_result *result, uint64_t from_ns, uint64_t to_ns,
+                          uint64_t count, struct judged *judged)
+{
+    for (uint64_t n = 0; n < count; n++) {
+        if (truth->began[n] < from_ns || truth->ended[n] > to_ns || truth->ended[n] == 0)
+            continue;
+        ck_assert_uint_le(present[n], 1);
+        judged->present += present[n];
+        judged->missing += !present[n];
+        bool told = present[n];
+        for (size_t i = 0; i < result->gap_count && !told; i++)
+            told = gap_covers(&result->gaps[i], n);
+        ck_assert_msg(told, "event %lu of %lu, %.3f s before the end, is missing and in no gap",
+                      (unsigned long)n, (unsigned long)count,
+                      (double)(to_ns - truth->began[n]) / 1e9);
+    }
+}
+
+static void gaps_check(const struct cut_result *result, uint64_t to_ns, uint64_t count)
+{
+    for (size_t i = 0; i < result->gap_count; i++) {
+        const struct cut_gap *gap = &result->gaps[i];
+        bool holds = gap->to_ns + SLACK_NS >= to_ns;
+        for (uint64_t n = 0; n < count && !holds; n++)
+            holds = !present[n] && gap_covers(gap, n);
+        ck_assert_msg(holds, "nothing is missing in a gap that ends %.3f s before the end",
+                      (double)(to_ns - gap->to_ns) / 1e9);
+    }
+}
+
+/* Cuts a window that ends now; the child holds still. */
+static struct judged judge(struct agent_fixture *f, uint64_t from_ns)
+{
+    struct cut_result result;
+    struct judged judged = {0};
+    uint64_t to_ns = now_ns(), count = truth->count < EVENTS_MAX ? truth->count : EVENTS_MAX;
+    memset(present, 0, sizeof present);
+    int status = fixture_cut(f->host, f->last, NULL, from_ns, &result);
+    ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
+    if (status == SKEIN_OK)
+        present_find(&result.bytes);
+    missing_check(&result, from_ns, to_ns, count, &judged);
+    gaps_check(&result, to_ns, count);
+    for (size_t i = 0; i < result.gap_count; i++)
+        if (result.gaps[i].reason == PARTITION_LOSS_OVERWRITTEN)
+            judged.reach_ns = result.gaps[i].to_ns;
+    judged.lost = result.lost[PARTITION_LOSS_RING_FULL] + result.lost[PARTITION_LOSS_SIGNAL];
+    judged.gaps = result.gap_count;
+    cut_result_fini(&result);
+    return judged;
+}
+
+static struct agent_fixture *begin(uint64_t ring_bytes, uint8_t mode)
+{
+    truth = mmap(NULL, sizeof *truth, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(truth, MAP_FAILED);
+    struct agent_fixture *f = fixture_new(ring_bytes);
+    f->settings.mode = mode;
+    return f;
+}
+
+static void end(struct agent_fixture *f, struct child *child)
+{
+    ck_assert_int_eq(child_end(child), 0);
+    fixture_free(f);
+    munmap(truth, sizeof *truth);
+}
+
+/* ---- threads that come and go ---- */
+
+struct crowd {
+    pthread_t threads[128];
+    pthread_barrier_t *turn;
+    unsigned count, turns, events;
+};
+
+static void *crowd_member(void *context)
+{
+    const struct crowd *crowd = context;
+    for (unsigned i = 0; i < crowd->turns; i++) {
+        events_write(crowd->events);
+        if (crowd->turn != NULL)
+            pthread_barrier_wait(crowd->turn);
+    }
+    return NULL;
+}
+
+static void crowd_begin(struct crowd *crowd, unsigned count)
+{
+    crowd->count = count;
+    for (unsigned i = 0; i < count; i++)
+        if (pthread_create(&crowd->threads[i], NULL, crowd_member, crowd) != 0)
+            _exit(5);
+}
+
+static void crowd_end(struct crowd *crowd)
+{
+    for (unsigned i = 0; i < crowd->count; i++)
+        pthread_join(crowd->threads[i], NULL);
+}
+
+/* Generations of threads overlap: each lives for LIVES turns of the others, as connections do, so
+ * that a chunk's records reach far behind the begin of chunks that were claimed after it. */
+#define LIVES       6
+#define GENERATIONS 120
+#define TOGETHER    10
+
+static void generations_run(int in, int out)
+{
+    static struct crowd crowds[GENERATIONS];
+    static pthread_barrier_t turns[GENERATIONS];
+    for (unsigned g = 0; g < GENERATIONS + LIVES - 1; g++) {
+        if (g < GENERATIONS) {
+            pthread_barrier_init(&turns[g], NULL, TOGETHER + 1);
+            crowds[g] = (struct crowd){.turn = &turns[g], .turns = LIVES, .events = 20};
+            crowd_begin(&crowds[g], TOGETHER);
+        }
+        for (unsigned old = g < LIVES ? 0 : g - LIVES + 1; old <= g && old < GENERATIONS; old++)
+            pthread_barrier_wait(&turns[old]); /* they have written their events of this turn */
+        if (g + 1 >= LIVES)
+            crowd_end(&crowds[g + 1 - LIVES]);
+        if (g == GENERATIONS - 20)
+            truth->mark = now_ns();
+    }
+    child_say(out);
+    child_hear(in);
+}
+
+START_TEST(chunks_of_ended_threads_that_are_used_again_are_told)
+{
+    struct agent_fixture *f = begin(UINT64_C(4) << 20, SKEIN_MODE_CIRCULAR);
+    struct child child = child_start(f, generations_run);
+    ck_assert(child_hear(child.from));
+    uint64_t began = truth->began[0], ended = now_ns();
+    for (unsigned part = 0; part < 20; part++) {
+        struct judged judged = judge(f, began + (ended - began) * part / 20);
+        ck_assert_uint_eq(judged.lost, 0);
+        ck_assert(judged.missing == 0 || judged.reach_ns != 0);
+        ck_assert(judged.missing > 0 || judged.reach_ns == 0);
+        ck_assert(part > 0 || judged.missing > 0); /* else the test shows nothing */
+    }
+    end(f, &child);
+}
+END_TEST
+
+/* A thread writes seldom into one chunk, ends, and its chunk goes while all others stay. */
+static void slow_thread_run(int in, int out)
+{
+    struct crowd slow = {.turns = 1, .events = 30}, others = {.turns = 1, .events = 300};
+    crowd_begin(&slow, 1);
+    crowd_end(&slow);
+    for (int i = 0; i < 200; i++) {
+        crowd_begin(&others, 1);
+        crowd_end(&others);
+    }
+    truth->mark = now_ns();
+    events_write(100);
+    child_say(out);
+    child_hear(in);
+}
+
+START_TEST(a_window_behind_all_that_was_overwritten_is_whole)
+{
+    struct agent_fixture *f = begin(UINT64_C(256) << 10, SKEIN_MODE_CIRCULAR);
+    struct child child = child_start(f, slow_thread_run);
+    ck_assert(child_hear(child.from));
+    struct judged judged = judge(f, truth->mark);
+    ck_assert_uint_eq(judged.missing, 0);
+    ck_assert_uint_ge(judged.present, 100);
+    ck_assert_uint_eq(judged.gaps, 0);
+    judged = judge(f, truth->began[0]);
+    ck_assert_uint_gt(judged.missing, 0);
+    ck_assert_uint_eq(judged.gaps, 1);
+    judged = judge(f, judged.reach_ns + 2 * SLACK_NS); /* what it says is there, is */
+    ck_assert_uint_eq(judged.missing, 0);
+    ck_assert_uint_eq(judged.gaps, 0);
+    end(f, &child);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("cut_verdict", chunks_of_ended_threads_that_are_used_again_are_told,
+                              a_window_behind_all_that_was_overwritten_is_whole, NULL));
+}
