@@ -5,6 +5,8 @@
  *
  * A row of the table is one wrapper: result, function, event, parameters, arguments.
  */
+#include <fcntl.h>
+
 #include "preload_wait.h"
 
 #define IO_LIST(X)                                                                                 \
@@ -24,6 +26,22 @@
       (fd, parts, count, offset))                                                                  \
     X(ssize_t, pwritev, write, (int fd, const struct iovec *parts, int count, off_t offset),       \
       (fd, parts, count, offset))                                                                  \
+    X(ssize_t, preadv64, read, (int fd, const struct iovec *parts, int count, off64_t offset),     \
+      (fd, parts, count, offset))                                                                  \
+    X(ssize_t, pwritev64, write, (int fd, const struct iovec *parts, int count, off64_t offset),   \
+      (fd, parts, count, offset))                                                                  \
+    X(ssize_t, preadv2, read,                                                                      \
+      (int fd, const struct iovec *parts, int count, off_t offset, int flags),                     \
+      (fd, parts, count, offset, flags))                                                           \
+    X(ssize_t, pwritev2, write,                                                                    \
+      (int fd, const struct iovec *parts, int count, off_t offset, int flags),                     \
+      (fd, parts, count, offset, flags))                                                           \
+    X(ssize_t, preadv64v2, read,                                                                   \
+      (int fd, const struct iovec *parts, int count, off64_t offset, int flags),                   \
+      (fd, parts, count, offset, flags))                                                           \
+    X(ssize_t, pwritev64v2, write,                                                                 \
+      (int fd, const struct iovec *parts, int count, off64_t offset, int flags),                   \
+      (fd, parts, count, offset, flags))                                                           \
     X(ssize_t, recv, recv, (int fd, void *buffer, size_t bytes, int flags),                        \
       (fd, buffer, bytes, flags))                                                                  \
     X(ssize_t, send, send, (int fd, const void *buffer, size_t bytes, int flags),                  \
@@ -53,6 +71,9 @@
       (fd, peer, peer_bytes))                                                                      \
     X(int, fsync, fsync, (int fd), (fd))                                                           \
     X(int, fdatasync, fsync, (int fd), (fd))                                                       \
+    X(int, syncfs, fsync, (int fd), (fd))                                                          \
+    X(int, sync_file_range, fsync, (int fd, off64_t offset, off64_t bytes, unsigned flags),        \
+      (fd, offset, bytes, flags))                                                                  \
     X(ssize_t, __read_chk, read, (int fd, void *buffer, size_t bytes, size_t room),                \
       (fd, buffer, bytes, room))                                                                   \
     X(ssize_t, __pread_chk, read, (int fd, void *buffer, size_t bytes, off_t offset, size_t room), \
@@ -66,9 +87,6 @@
       (int fd, void *restrict buffer, size_t bytes, size_t room, int flags, __SOCKADDR_ARG from,   \
        socklen_t *restrict from_bytes),                                                            \
       (fd, buffer, bytes, room, flags, from, from_bytes))
-
-#define RESULT_ssize_t wait_size
-#define RESULT_int     wait_int
 
 #define X(type, function, event, parameters, arguments)                                            \
     EXPORT type function parameters                                                                \

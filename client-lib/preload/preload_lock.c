@@ -4,6 +4,7 @@
  * a wait begins only where the try found the lock taken. Any thread.
  */
 #include <sys/single_threaded.h>
+#include <threads.h>
 
 #include "preload_wait.h"
 
@@ -76,6 +77,46 @@ LOCK_LIST(X)
         return wait_error(&wait, REAL(function) arguments);                                        \
     }
 TIMED_LIST(X)
+#undef X
+
+EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+    WAIT(barrier_wait, ADDRESS(barrier));
+    int result = REAL(pthread_barrier_wait)(barrier);
+    wait.result = result > 0 ? -result : 0; /* not who of them was chosen */
+    return result;
+}
+
+/* ---- C11: the same locks, with words of their own for what came of it ---- */
+
+EXPORT int mtx_lock(mtx_t *object)
+{
+    int status = REAL(mtx_trylock)(object);
+    if (status != thrd_busy)
+        return status;
+    WAIT(mutex_lock, ADDRESS(object));
+    status = REAL(mtx_lock)(object);
+    wait.result = status;
+    return status;
+}
+
+#define C11_LIST(X)                                                                                \
+    X(mtx_timedlock, mutex_lock, (mtx_t *restrict object, const struct timespec *restrict until),  \
+      (object, until))                                                                             \
+    X(cnd_wait, cond_wait, (cnd_t * object, mtx_t * mutex), (object, mutex))                       \
+    X(cnd_timedwait, cond_wait,                                                                    \
+      (cnd_t *restrict object, mtx_t *restrict mutex, const struct timespec *restrict until),      \
+      (object, mutex, until))
+
+#define X(function, event, parameters, arguments)                                                  \
+    EXPORT int function parameters                                                                 \
+    {                                                                                              \
+        WAIT(event, ADDRESS(object));                                                              \
+        int status = REAL(function) arguments;                                                     \
+        wait.result = status;                                                                      \
+        return status;                                                                             \
+    }
+C11_LIST(X)
 #undef X
 
 EXPORT int sem_wait(sem_t *semaphore)

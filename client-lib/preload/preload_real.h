@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -35,7 +37,20 @@
     X(pthread_cond_timedwait) X(pthread_cond_clockwait) X(nanosleep) X(clock_nanosleep)            \
     X(usleep) X(sleep) X(pthread_join) X(pthread_timedjoin_np) X(pthread_clockjoin_np)             \
     X(pthread_create) X(pthread_setname_np) X(longjmp) X(_longjmp) X(siglongjmp)                   \
-    X(__longjmp_chk)
+    X(__longjmp_chk)                                                                               \
+    X(open) X(open64) X(openat) X(openat64) X(creat) X(creat64) X(__open_2) X(__open64_2)          \
+    X(__openat_2) X(__openat64_2) X(fopen) X(fopen64) X(sendfile) X(sendfile64) X(splice) X(tee)   \
+    X(vmsplice) X(copy_file_range) X(flock) X(lockf) X(lockf64) X(fcntl) X(fcntl64) X(preadv64)    \
+    X(pwritev64) X(preadv2) X(pwritev2) X(preadv64v2) X(pwritev64v2) X(syncfs) X(sync_file_range)  \
+    X(waitpid) X(wait) X(wait3) X(wait4) X(waitid) X(system) X(pclose) X(sigwait) X(sigwaitinfo)   \
+    X(sigtimedwait) X(sigsuspend) X(pause) X(semop) X(semtimedop) X(msgrcv) X(msgsnd)              \
+    X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend) X(getaddrinfo) X(getnameinfo)      \
+    X(gethostbyname) X(io_getevents) X(syscall) X(pthread_barrier_wait) X(mtx_lock)                \
+    X(mtx_trylock) X(mtx_timedlock) X(cnd_wait) X(cnd_timedwait) X(thrd_create) X(thrd_join)       \
+    X(thrd_sleep) X(fread) X(fread_unlocked) X(__fread_chk) X(__fread_unlocked_chk) X(fgets)       \
+    X(fgets_unlocked) X(__fgets_chk) X(__fgets_unlocked_chk) X(getline) X(getdelim) X(__getdelim)  \
+    X(fwrite) X(fwrite_unlocked) X(fputs) X(fputs_unlocked) X(puts) X(vprintf) X(vfprintf)         \
+    X(__vprintf_chk) X(__vfprintf_chk) X(fflush) X(fflush_unlocked) X(fclose)
 /* clang-format on */
 
 enum real_index {
@@ -56,6 +71,22 @@ ssize_t __recvfrom_chk(int fd, void *restrict buffer, size_t bytes, size_t room,
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                 const sigset_t *signals, size_t room);
+size_t __fread_chk(void *restrict to, size_t room, size_t size, size_t count,
+                   FILE *restrict stream);
+size_t __fread_unlocked_chk(void *restrict to, size_t room, size_t size, size_t count,
+                            FILE *restrict stream);
+char *__fgets_chk(char *restrict to, size_t room, int length, FILE *restrict stream);
+char *__fgets_unlocked_chk(char *restrict to, size_t room, int length, FILE *restrict stream);
+int __printf_chk(int flag, const char *restrict format, ...);
+int __fprintf_chk(FILE *restrict stream, int flag, const char *restrict format, ...);
+int __vprintf_chk(int flag, const char *restrict format, va_list list);
+int __vfprintf_chk(FILE *restrict stream, int flag, const char *restrict format, va_list list);
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+int __openat_2(int dir, const char *path, int flags);
+int __openat64_2(int dir, const char *path, int flags);
+/* libaio's. */
+int io_getevents(void *context, long least, long count, void *events, struct timespec *timeout);
 void __longjmp_chk(struct __jmp_buf_tag where[1], int value) __attribute__((noreturn));
 
 extern void *real_table[REAL_COUNT];

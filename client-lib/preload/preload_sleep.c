@@ -2,23 +2,15 @@
  *
  * Sleeps, and waits for a thread to end. Any thread.
  */
+#include <threads.h>
+
 #include "preload_wait.h"
 
-#define NS_PER_S INT64_C(1000000000)
-
-/* A duration; 0 where it is none. */
-static int64_t duration_ns(const struct timespec *time)
-{
-    if (time->tv_sec < 0 || time->tv_sec >= INT64_MAX / NS_PER_S)
-        return 0;
-    return (int64_t)time->tv_sec * NS_PER_S + time->tv_nsec;
-}
-
-/* What was asked for is looked at after the call, and only where the kernel could read it too: a
- * bad pointer must give EFAULT, as it does without us. */
+/* What lies elsewhere than on the stack is looked at after the call, and only where the kernel
+ * could read it too. */
 EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
 {
-    WAIT(sleep, 0);
+    WAIT(sleep, asked_ns(time));
     int result = wait_int(&wait, REAL(nanosleep)(time, left));
     if (result == 0)
         wait.op.detail = duration_ns(time);
@@ -41,7 +33,8 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *ti
 {
     bool absolute = (flags & TIMER_ABSTIME) != 0;
     int64_t now = absolute ? clock_ns(clock) : 0;
-    WAIT(sleep, 0);
+    int64_t asked = asked_ns(time);
+    WAIT(sleep, asked > now ? asked - now : 0);
     int error = wait_error(&wait, REAL(clock_nanosleep)(clock, flags, time, left));
     if (error == 0 && duration_ns(time) > now)
         wait.op.detail = duration_ns(time) - now;
@@ -60,6 +53,22 @@ EXPORT unsigned sleep(unsigned seconds)
     unsigned left = REAL(sleep)(seconds);
     wait.result = left;
     return left;
+}
+
+EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left)
+{
+    WAIT(sleep, asked_ns(time));
+    int result = REAL(thrd_sleep)(time, left);
+    wait.result = result;
+    return result;
+}
+
+EXPORT int thrd_join(thrd_t thread, int *result)
+{
+    WAIT(thread_join, thread);
+    int status = REAL(thrd_join)(thread, result);
+    wait.result = status;
+    return status;
 }
 
 EXPORT int pthread_join(pthread_t thread, void **value)

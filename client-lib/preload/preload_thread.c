@@ -3,6 +3,8 @@
  * Threads as the program makes and names them. Every thread that this library's own code creates
  * (the client library's helper) is marked here and never traced. Any thread.
  */
+#include <threads.h>
+
 #include "preload_wait.h"
 
 /* A thread between its creation and its first instruction. From a fixed pool, not from malloc():
@@ -13,6 +15,7 @@ struct birth {
     uint32_t taken; /* acquire when claimed, release when given back */
     bool ignored;
     void *(*run)(void *);
+    thrd_start_t run_c11; /* in place of run */
     void *argument;
 };
 static struct birth births[BIRTHS];
@@ -51,21 +54,35 @@ static void end_thread(const char *unused)
     loop_end();
 }
 
+static void thread_begin(const struct birth *birth, uintptr_t function)
+{
+    if (birth->ignored) {
+        wait_ignore_thread();
+        return;
+    }
+    int saved = errno;
+    union skein_value value = {.u64 = function};
+    skein_emit(&site_thread_start, &value);
+    errno = saved;
+}
+
 /* First function of every thread. `argument` is a struct birth, given back here. */
 static void *begin_thread(void *argument)
 {
     struct birth birth = *(struct birth *)argument;
     birth_release(argument);
     const char scope __attribute__((cleanup(end_thread), unused)) = 0;
-    if (birth.ignored) {
-        wait_ignore_thread();
-    } else {
-        int saved = errno;
-        union skein_value function = {.u64 = (uintptr_t)birth.run};
-        skein_emit(&site_thread_start, &function);
-        errno = saved;
-    }
+    thread_begin(&birth, (uintptr_t)birth.run);
     return birth.run(birth.argument);
+}
+
+static int begin_thread_c11(void *argument)
+{
+    struct birth birth = *(struct birth *)argument;
+    birth_release(argument);
+    const char scope __attribute__((cleanup(end_thread), unused)) = 0;
+    thread_begin(&birth, (uintptr_t)birth.run_c11);
+    return birth.run_c11(birth.argument);
 }
 
 EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
@@ -81,6 +98,20 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
     if (error)
         birth_release(birth);
     return error;
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
+{
+    struct birth *birth = birth_claim();
+    if (!birth)
+        return REAL(thrd_create)(thread, run, argument);
+    birth->ignored = false;
+    birth->run_c11 = run;
+    birth->argument = argument;
+    int status = REAL(thrd_create)(thread, begin_thread_c11, birth);
+    if (status != thrd_success)
+        birth_release(birth);
+    return status;
 }
 
 EXPORT int pthread_setname_np(pthread_t thread, const char *name)

@@ -28,7 +28,9 @@
         .klass = SKEIN_CLASS_SPAN,                                                                 \
         .group = SKEIN_GROUP_##event_group,                                                        \
         .nargs = count,                                                                            \
-        .args = {{SKEIN_T_I64, arg, arg_unit}, {SKEIN_T_I64, "result", ""}},                       \
+        .args = {{SKEIN_T_I64, arg, arg_unit},                                                     \
+                 {SKEIN_T_I64, "result", "errno"},                                                 \
+                 {SKEIN_T_STR, "name", ""}},                                                       \
     };
 SITE_LIST(X)
 #undef X
@@ -89,6 +91,7 @@ void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, cons
     wait->op.start = 0;
     wait->result = -ECANCELED; /* stays where the call never returned */
     wait->outer = NULL;
+    wait->text = NULL;
     if (!traced(caller))
         return;
     int saved = errno;
@@ -111,7 +114,8 @@ void wait_end(struct wait *wait)
     int saved = errno;
     self.innermost = wait->outer;
     self.busy = true;
-    union skein_value values[2] = {{.i64 = wait->op.detail}, {.i64 = wait->result}};
+    union skein_value values[3] = {
+        {.i64 = wait->op.detail}, {.i64 = wait->result}, {.str = wait->text}};
     skein_op_leave(&wait->op, threshold_of(wait->op.site), values);
     wait->op.start = 0;
     self.busy = false;

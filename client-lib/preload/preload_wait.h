@@ -25,15 +25,21 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* name of the event, group, name and unit of argument 0, number of arguments, text. Argument 1 is
- * the result. */
+ * the result, 2 a name. docs/what-is-recorded.md lists them; a test compares. */
 #define SITE_LIST(X)                                                                               \
     X(read, IO, "fd", "", 2, "read from a file descriptor")                                        \
     X(write, IO, "fd", "", 2, "write to a file descriptor")                                        \
     X(fsync, IO, "fd", "", 2, "wait until a file is on disk")                                      \
+    X(open, IO, "folder", "fd", 3, "open a file")                                                  \
+    X(splice, IO, "fd", "", 2, "move bytes between file descriptors")                              \
+    X(message, IO, "queue", "", 2, "send to a message queue, or receive from it")                  \
+    X(io_getevents, IO, "context", "address", 2, "wait for asynchronous I/O")                      \
     X(recv, NET, "fd", "", 2, "receive from a socket")                                             \
     X(send, NET, "fd", "", 2, "send to a socket")                                                  \
+    X(sendfile, NET, "fd", "", 2, "send a file")                                                   \
     X(accept, NET, "fd", "", 2, "accept a connection")                                             \
     X(connect, NET, "fd", "", 2, "connect a socket")                                               \
+    X(resolve, NET, "family", "", 3, "look up a host's name or address")                           \
     X(poll, NET, "fds", "", 2, "wait for events on file descriptors")                              \
     X(select, NET, "fds", "", 2, "wait for events on file descriptors")                            \
     X(epoll_wait, NET, "fd", "", 2, "wait for events of an epoll descriptor")                      \
@@ -42,8 +48,14 @@
     X(rwlock_wrlock, LOCK, "lock", "address", 2, "wait to write under a contended lock")           \
     X(sem_wait, LOCK, "lock", "address", 2, "wait for a semaphore")                                \
     X(cond_wait, LOCK, "cond", "address", 2, "wait for a condition variable")                      \
+    X(barrier_wait, LOCK, "barrier", "address", 2, "wait for the others at a barrier")             \
+    X(futex_wait, LOCK, "futex", "address", 2, "wait for a word of memory to change")              \
+    X(file_lock, LOCK, "fd", "", 2, "wait for a lock on a file")                                   \
+    X(semop, LOCK, "set", "", 2, "wait for System V semaphores")                                   \
     X(sleep, SLEEP, "asked", "ns", 2, "the thread asked to sleep")                                 \
+    X(sigwait, SLEEP, "timeout", "ns", 2, "wait for a signal")                                     \
     X(thread_join, THREAD, "thread", "address", 2, "wait for a thread to end")                     \
+    X(wait_child, THREAD, "pid", "", 2, "wait for a child process")                                \
     X(loop, APP, "ready", "", 1, "work of an event loop on one batch of ready file descriptors")
 
 #define X(name, group, arg, unit, count, text) extern struct skein_site site_##name;
@@ -54,6 +66,7 @@ struct wait {
     struct skein_op op; /* start == 0: not recorded */
     struct wait *outer; /* the wait that a signal handler interrupted, or NULL */
     int64_t result;     /* what the call returned; -errno where it failed */
+    const char *text;   /* argument 2; read when the call has taken long enough */
 };
 
 /* `caller` is the wrapper's return address: calls that this library makes itself are not traced. */
@@ -97,7 +110,33 @@ void names_changed(void);
     wait_begin(&wait, &site_##name, (int64_t)(detail), caller)
 #define WAIT(name, detail) WAIT_FROM(name, detail, CALLER)
 
+#define NEAR_BYTES 65536 /* of stack above a wrapper's frame */
+
 #define ADDRESS(pointer) ((int64_t)(uintptr_t)(pointer))
+
+#define NS_PER_S INT64_C(1000000000)
+
+/* A duration; 0 where it is none. */
+static inline int64_t duration_ns(const struct timespec *time)
+{
+    if (time->tv_sec < 0 || time->tv_sec >= INT64_MAX / NS_PER_S)
+        return 0;
+    return (int64_t)time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
+/* What the caller asked for, before the call: -1 for ever; 0 where it cannot be known. A bad
+ * pointer must give EFAULT, as it does without us, so that only what lies on the stack above is
+ * looked at: there, nearly all callers have it. */
+static inline int64_t asked_ns(const struct timespec *time)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!time)
+        return -1;
+    return (uintptr_t)time - here < NEAR_BYTES ? duration_ns(time) : 0;
+}
+
+/* A system call by its number, as a wait where it is one (preload_raw.c). */
+long raw_call(long number, const long a[6], const void *caller);
 
 /* Remember what the call returned, and return it: -1 with errno, or an error number. */
 static inline ssize_t wait_size(struct wait *wait, ssize_t result)
@@ -111,6 +150,9 @@ static inline int wait_int(struct wait *wait, int result)
     wait->result = result < 0 ? -errno : result;
     return result;
 }
+
+#define RESULT_ssize_t wait_size
+#define RESULT_int     wait_int
 
 static inline int wait_error(struct wait *wait, int error)
 {

@@ -7,6 +7,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,11 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -106,6 +115,133 @@ static void pipes_and_files(void)
     TELL(fsync(file));
     TELL(fdatasync(file));
     close(file);
+}
+
+/* What the arguments beyond the fixed ones do. */
+static void files_with_modes(void)
+{
+    char folder[] = "/tmp/preload_subject_XXXXXX";
+    struct stat about;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    umask(0);
+    TELL(mkdtemp(folder) != NULL);
+    int dir = open(folder, O_RDONLY | O_DIRECTORY), end = open("/dev/null", O_RDONLY);
+    TELL(open("/nonexistent/file", O_RDWR));
+    TELL(open((const char *)(uintptr_t)8, O_RDWR));
+    TELL(openat(dir, "file", O_RDWR));
+    int file = openat(dir, "file", O_RDWR | O_CREAT | O_EXCL, 0641);
+    TELL(fstat(file, &about));
+    TELL(about.st_mode);
+    int second = openat64(dir, "file", O_RDWR);
+    int unnamed = open(folder, O_RDWR | O_TMPFILE, 0604);
+    TELL(unnamed < 0 ? 0604 | S_IFREG : (fstat(unnamed, &about), about.st_mode));
+    TELL(fcntl(file, F_GETFL));
+    TELL(fcntl(file, F_SETFL, O_APPEND));
+    TELL(fcntl(file, F_GETFL) & O_APPEND);
+    TELL(fcntl(file, F_DUPFD, 100));
+    TELL(fcntl(file, F_DUPFD_CLOEXEC, 100));
+    TELL(fcntl(file, F_SETLKW, &lock));
+    lock.l_type = F_UNLCK; /* the two kinds of locks stand in each other's way */
+    TELL(fcntl(file, F_SETLKW, &lock));
+    lock.l_type = F_WRLCK;
+    TELL(fcntl(file, F_OFD_SETLKW, &lock));
+    lock.l_type = F_UNLCK;
+    TELL(fcntl(file, F_OFD_SETLKW, &lock));
+    TELL(fcntl(file, F_SETLKW, (struct flock *)(uintptr_t)8));
+    TELL(fcntl(-1, F_SETLKW, &lock));
+    TELL(flock(file, LOCK_EX));
+    TELL(flock(second, LOCK_EX | LOCK_NB));
+    TELL(lockf(file, F_ULOCK, 0));
+    TELL(pwritev2(file, &(struct iovec){bytes, 4}, 1, 0, 0));
+    TELL(preadv2(file, &(struct iovec){bytes, 4}, 1, 0, 0));
+    TELL(sendfile(second, file, &(off_t){0}, 4));
+    TELL(sendfile(-1, file, NULL, 4));
+    TELL(copy_file_range(-1, NULL, file, NULL, 4, 0));
+    TELL(splice(file, NULL, end, NULL, 4, 0));
+    TELL(unlinkat(dir, "file", 0));
+    TELL(rmdir(folder));
+    for (int i = 100; i < 102; i++)
+        close(i);
+    close(unnamed);
+    close(second);
+    close(file);
+    close(end);
+    close(dir);
+}
+
+static void streams(void)
+{
+    char path[] = "/tmp/preload_subject_XXXXXX", text[200] = "", *line = NULL;
+    size_t room = 0;
+    int number = 0;
+    FILE *stream = fdopen(mkstemp(path), "w+");
+    TELL(fprintf(stream, "%s %d %c %.3f %ld\n", "text", 42, 'c', 2.5, 1L << 40));
+    for (int i = 0; i < 500; i++)
+        fprintf(stream, "line %d of many that fill a buffer or two\n", i);
+    TELL(fputs("put\n", stream));
+    TELL(fwrite("written\n", 1, 8, stream));
+    TELL(fflush(stream));
+    TELL(fflush(NULL));
+    rewind(stream);
+    TELL(fgets(text, (int)some, stream) == text);
+    tell(text, 0);
+    TELL(getline(&line, &room, stream));
+    while (getline(&line, &room, stream) > 0 && strncmp(line, "line 400", 8) != 0)
+        number++;
+    tell(line, number);
+    TELL(getdelim(&line, &room, 'f', stream));
+    TELL(fread(text, 1, 3 * some, stream));
+    TELL(fgets(text, (int)some, stream) == NULL);
+    TELL(feof(stream));
+    TELL(fclose(stream));
+    TELL(fopen("/nonexistent/file", "r") == NULL);
+    stream = fopen("/dev/full", "w");
+    TELL(fputs("lost", stream));
+    TELL(fflush(stream));
+    TELL(fputs("lost", stream));
+    TELL(fclose(stream));
+    stream = fopen(path, "r");
+    TELL(unlink(path));
+    TELL(fputs("not for writing", stream));
+    TELL(fclose(stream));
+    TELL(printf("%d %s\n", 7, "printed"));
+    free(line);
+}
+
+static void other_waits(void)
+{
+    uint32_t word = 1;
+    sigset_t none, usr2;
+    siginfo_t about;
+    mtx_t mtx;
+    struct timespec past = {1, 0};
+    sigemptyset(&none);
+    sigemptyset(&usr2);
+    sigaddset(&usr2, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &usr2, NULL);
+    TELL(waitpid(-1, NULL, 0));
+    TELL(wait(NULL));
+    TELL(waitid(P_ALL, 0, &about, WEXITED));
+    TELL(system("exit 3"));
+    TELL(pclose(popen("exit 4", "r")));
+    TELL(sigtimedwait(&usr2, &about, &(struct timespec){0, 0}));
+    TELL(raise(SIGUSR2));
+    TELL(sigwaitinfo(&usr2, &about));
+    TELL(semop(-1, NULL, 0));
+    TELL(msgrcv(-1, bytes, 1, 0, 0));
+    TELL(mtx_init(&mtx, mtx_timed));
+    TELL(mtx_lock(&mtx));
+    TELL(mtx_timedlock(&mtx, &past) == thrd_timedout);
+    TELL(mtx_unlock(&mtx));
+    TELL(thrd_sleep(&(struct timespec){0, 1000}, NULL));
+    TELL(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 7, NULL, NULL, 0));
+    TELL(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 7));
+    TELL(syscall(SYS_getpid) == getpid());
+    TELL(syscall(SYS_close, -1));
+    TELL(syscall(100000));
+    TELL(getaddrinfo("not a name", NULL, &(struct addrinfo){.ai_flags = AI_NUMERICHOST},
+                     &(struct addrinfo *){NULL}));
+    sigprocmask(SIG_UNBLOCK, &usr2, NULL);
 }
 
 static void sockets(void)
@@ -265,7 +401,8 @@ static void contention(void)
     TELL(pthread_join(pthread_self(), NULL));
 }
 
-static int quiet[2]; /* a pipe that nobody writes to */
+static pid_t sleeper; /* a child that does not end by itself */
+static int quiet[2];  /* a pipe that nobody writes to */
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static sem_t closed;
@@ -299,6 +436,12 @@ static void block(const char *where)
         sem_wait(&closed);
     else if (strcmp(where, "cond_wait") == 0)
         pthread_cond_wait(&never, &held);
+    else if (strcmp(where, "pause") == 0)
+        pause();
+    else if (strcmp(where, "waitpid") == 0)
+        waitpid(sleeper, NULL, 0);
+    else if (strcmp(where, "fgets") == 0)
+        fgets(bytes, (int)some, fdopen(dup(quiet[0]), "r"));
     else if (strcmp(where, "recv") == 0)
         recv(quiet[0], bytes, some, 0);
 }
@@ -318,8 +461,14 @@ static void *blocked(void *where)
 
 static void cancellation(void)
 {
-    static const char *const calls[] = {"read",      "poll",  "select",   "epoll_wait",
-                                        "nanosleep", "sleep", "sem_wait", "cond_wait"};
+    static const char *const calls[] = {"read",      "poll",    "select",   "epoll_wait",
+                                        "nanosleep", "sleep",   "sem_wait", "cond_wait",
+                                        "pause",     "waitpid", "fgets"};
+    sleeper = fork();
+    if (sleeper == 0) {
+        pause();
+        _exit(0);
+    }
     sem_init(&begun, 0, 0);
     sem_init(&closed, 0, 0);
     if (pipe(quiet))
@@ -336,6 +485,8 @@ static void cancellation(void)
         if (strcmp(calls[i], "cond_wait") == 0)
             TELL(pthread_mutex_unlock(&held)); /* the cancelled wait had taken it again */
     }
+    kill(sleeper, SIGKILL);
+    TELL(waitpid(sleeper, NULL, 0) == sleeper);
 }
 
 /* ---- signals ---- */
@@ -378,13 +529,14 @@ static void interruptions(void)
     TELL(usleep(900000000));
     TELL(sleep(1000) > 900);
     TELL(sem_wait(&closed));
-    jumping = 1;
     for (int i = 0; i < 3; i++) {
-        if (sigsetjmp(rescue, 1) == 0)
+        if (sigsetjmp(rescue, 1) == 0) {
+            jumping = 1;
             read(quiet[0], bytes, some);
+        }
+        jumping = 0; /* not out of what follows */
         tell("jumped out of read", i);
     }
-    jumping = 0;
     alarms(false);
     TELL(write(quiet[1], bytes, some));
     TELL(read(quiet[0], bytes, some));
@@ -439,6 +591,9 @@ int main(int argc, char **argv)
     }
     bad_descriptors();
     pipes_and_files();
+    files_with_modes();
+    streams();
+    other_waits();
     sockets();
     timeouts();
     lock_kinds();

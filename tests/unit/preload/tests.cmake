@@ -19,4 +19,21 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
         PLUGIN="$<TARGET_FILE:preload_plugin>"
         SUBJECT="$<TARGET_FILE:preload_subject>"
         SUBJECT_FORTIFIED="$<TARGET_FILE:preload_subject_fortified>")
+
+    # The wrappers themselves are in this program, without the library's beginning.
+    add_library(preload_calls SHARED ${CMAKE_CURRENT_LIST_DIR}/preload_calls.c)
+    target_compile_definitions(preload_calls PRIVATE _GNU_SOURCE)
+    target_compile_options(preload_calls PRIVATE -Wall -U_FORTIFY_SOURCE
+        -Wno-unused-result -Wno-nonnull
+        -fno-optimize-sibling-calls) # a wrapper looks at its return address
+    target_link_libraries(preload_calls PRIVATE Threads::Threads)
+    skein_test(unit/preload/test_preload_events.c
+        LINK skein_ring_support preload_calls skein_static ${CMAKE_DL_LIBS})
+    target_sources(t_unit_preload_preload_events PRIVATE
+        $<FILTER:$<TARGET_OBJECTS:skein-preload>,EXCLUDE,preload_main>)
+    target_include_directories(t_unit_preload_preload_events PRIVATE
+        ${CMAKE_SOURCE_DIR}/client-lib/preload ${CMAKE_SOURCE_DIR}/client-lib/include)
+    target_compile_definitions(t_unit_preload_preload_events PRIVATE
+        SKEIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    set_target_properties(t_unit_preload_preload_events PROPERTIES ENABLE_EXPORTS ON)
 endif()

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits for a child to end, for a signal, for another process by a System V queue or semaphore, and
+ * for a name to be looked up. Any thread.
+ */
+#include <mqueue.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/wait.h>
+
+#include "preload_wait.h"
+
+/* Result, function, event, argument 0, parameters, arguments. Signals: the time that was asked for,
+ * -1 where it is for ever. */
+#define PROCESS_LIST(X)                                                                            \
+    X(pid_t, waitpid, wait_child, pid, (pid_t pid, int *status, int options),                      \
+      (pid, status, options))                                                                      \
+    X(pid_t, wait3, wait_child, -1, (int *status, int options, struct rusage *usage),              \
+      (status, options, usage))                                                                    \
+    X(pid_t, wait4, wait_child, pid, (pid_t pid, int *status, int options, struct rusage *usage),  \
+      (pid, status, options, usage))                                                               \
+    X(int, waitid, wait_child, id, (idtype_t kind, id_t id, siginfo_t * about, int options),       \
+      (kind, id, about, options))                                                                  \
+    X(int, system, wait_child, -1, (const char *command), (command))                               \
+    X(int, pclose, wait_child, -1, (FILE * stream), (stream))                                      \
+    X(int, sigwaitinfo, sigwait, -1,                                                               \
+      (const sigset_t *restrict signals, siginfo_t *restrict about), (signals, about))             \
+    X(int, sigtimedwait, sigwait, asked_ns(timeout),                                               \
+      (const sigset_t *restrict signals, siginfo_t *restrict about,                                \
+       const struct timespec *restrict timeout),                                                   \
+      (signals, about, timeout))                                                                   \
+    X(int, sigsuspend, sigwait, -1, (const sigset_t *signals), (signals))                          \
+    X(int, pause, sigwait, -1, (void), ())                                                         \
+    X(int, semop, semop, set, (int set, struct sembuf *changes, size_t count),                     \
+      (set, changes, count))                                                                       \
+    X(int, semtimedop, semop, set,                                                                 \
+      (int set, struct sembuf *changes, size_t count, const struct timespec *timeout),             \
+      (set, changes, count, timeout))                                                              \
+    X(ssize_t, msgrcv, message, queue, (int queue, void *to, size_t bytes, long kind, int flags),  \
+      (queue, to, bytes, kind, flags))                                                             \
+    X(int, msgsnd, message, queue, (int queue, const void *from, size_t bytes, int flags),         \
+      (queue, from, bytes, flags))                                                                 \
+    X(ssize_t, mq_receive, message, queue,                                                         \
+      (mqd_t queue, char *to, size_t bytes, unsigned *priority), (queue, to, bytes, priority))     \
+    X(ssize_t, mq_timedreceive, message, queue,                                                    \
+      (mqd_t queue, char *restrict to, size_t bytes, unsigned *restrict priority,                  \
+       const struct timespec *restrict until),                                                     \
+      (queue, to, bytes, priority, until))                                                         \
+    X(int, mq_send, message, queue,                                                                \
+      (mqd_t queue, const char *from, size_t bytes, unsigned priority),                            \
+      (queue, from, bytes, priority))                                                              \
+    X(int, mq_timedsend, message, queue,                                                           \
+      (mqd_t queue, const char *from, size_t bytes, unsigned priority,                             \
+       const struct timespec *until),                                                              \
+      (queue, from, bytes, priority, until))
+
+#define RESULT_pid_t wait_int
+
+#define X(type, function, event, detail, parameters, arguments)                                    \
+    EXPORT type function parameters                                                                \
+    {                                                                                              \
+        WAIT(event, detail);                                                                       \
+        return RESULT_##type(&wait, REAL(function) arguments);                                     \
+    }
+PROCESS_LIST(X)
+#undef X
+
+EXPORT pid_t wait(int *status)
+{
+    __typeof__(&wait) real = REAL(wait); /* the name is the region's from here on */
+    WAIT(wait_child, -1);
+    return wait_int(&wait, real(status));
+}
+
+EXPORT int sigwait(const sigset_t *restrict signals, int *restrict number)
+{
+    WAIT(sigwait, -1);
+    return wait_error(&wait, REAL(sigwait)(signals, number));
+}
+
+/* ---- names. The C library itself reads their arguments, so that a bad pointer ends the program
+ * in either case. ---- */
+
+EXPORT int getaddrinfo(const char *restrict host, const char *restrict service,
+                       const struct addrinfo *restrict hints, struct addrinfo **restrict found)
+{
+    WAIT(resolve, hints ? hints->ai_family : AF_UNSPEC);
+    wait.text = host ? host : service;
+    int error = REAL(getaddrinfo)(host, service, hints, found);
+    wait.result = error;
+    return error;
+}
+
+EXPORT int getnameinfo(const struct sockaddr *restrict address, socklen_t bytes,
+                       char *restrict host, socklen_t host_room, char *restrict service,
+                       socklen_t service_room, int flags)
+{
+    WAIT(resolve, address ? address->sa_family : AF_UNSPEC);
+    int error = REAL(getnameinfo)(address, bytes, host, host_room, service, service_room, flags);
+    wait.result = error;
+    if (error == 0 && host && host_room)
+        wait.text = host;
+    return error;
+}
+
+EXPORT struct hostent *gethostbyname(const char *name)
+{
+    WAIT(resolve, AF_INET);
+    wait.text = name;
+    struct hostent *found = REAL(gethostbyname)(name);
+    wait.result = found ? 0 : h_errno;
+    return found;
+}
