@@ -9,6 +9,8 @@
 
 #include "api.h"
 #include "api_handlers.h"
+#include "capture_control.h"
+#include "clock.h"
 #include "json.h"
 
 /* ---- agents ---- */
@@ -36,6 +38,12 @@ static cJSON *agent_json(const struct fleet_agent *a)
     json_add_u64(lost, "spool_partitions", a->lost_partitions);
     json_add_u64(lost, "spool_events", a->lost_events);
     json_add_u64(json, "cpu_ms", a->cpu_ms);
+    cJSON *own = cJSON_AddObjectToObject(json, "own_captures");
+    struct hourly hour = a->own; /* it turns when it is read */
+    json_add_u64(own, "last_hour",
+                 (hourly_sum(&hour, clock_monotonic_ns()) + CAPTURE_OWN_UNITS - 1) /
+                     CAPTURE_OWN_UNITS);
+    json_add_u64(own, "refused", a->own_refused);
     cJSON *counters = cJSON_AddObjectToObject(json, "counters");
 #define X(name, help) json_add_u64(counters, #name, a->counters.name);
     AGENT_COUNTER_LIST(X)
@@ -144,6 +152,8 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
     json_add_u64(json, "bytes_per_s", p->bytes_per_s);
     json_add_u64(json, "reach_ms", p->reach_ms);
     json_add_u64(json, "events_lost", p->events_lost);
+    if (p->lost_implausible > 0)
+        json_add_u64(json, "events_lost_implausible", p->lost_implausible);
     json_add_u64(json, "wrapped", p->wrapped);
     return json;
 }

@@ -44,12 +44,14 @@ void api_storage(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
     struct collector *c = context;
-    uint64_t segments, bytes, end_segment, end_offset, live, dead, free_bytes, min_free_bytes;
+    uint64_t segments, bytes, end_segment, end_offset, live, dead, free_bytes, min_free_bytes, rows;
     if (!http_query_known(x, known))
         return;
     struct service_list services = {&c->config.retention_services, cJSON_CreateArray()};
     int64_t listed = index_services(c->index, add_service, &services);
     int status = index_usage(c->index, &live, &dead);
+    if (status == SKEIN_OK)
+        status = catalog_usage(c->catalog, &rows);
     if (status == SKEIN_OK)
         status = store_space(c->store, &free_bytes, &min_free_bytes);
     if (listed < 0 || status != SKEIN_OK) {
@@ -64,6 +66,7 @@ void api_storage(void *context, struct http_exchange *x)
     json_add_u64(json, "live_bytes", live);
     json_add_u64(json, "dead_bytes", dead);
     json_add_u64(json, "segments", segments);
+    json_add_u64(json, "catalog_bytes", rows);
     json_add_u64(json, "free_bytes", free_bytes);
     json_add_u64(json, "min_free_bytes", min_free_bytes);
     cJSON_AddItemToObject(json, "quota", quota_json(c));

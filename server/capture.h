@@ -22,8 +22,9 @@ enum capture_status { CAPTURE_RUNNING, CAPTURE_COMPLETE, CAPTURE_INCOMPLETE, CAP
 const char *capture_status_text(enum capture_status status); /* capture_state.c */
 
 struct capture_settings {
-    uint64_t deadline_ms; /* of captures that agents begin */
-    uint64_t ttl_ms;      /* of captures that say nothing themselves; 0: no bound */
+    uint64_t deadline_ms;             /* of captures that agents begin */
+    uint64_t ttl_ms;                  /* of captures that say nothing themselves; 0: no bound */
+    uint64_t agent_captures_per_hour; /* that one agent may begin by itself; 0: no bound */
     /* Deletes a capture's partitions for good; waits. Called without the lock. */
     int (*purge)(void *context, const struct capture_id *capture);
     /* Before a deletion, without the lock: lets it write where the disk is all but full. NULL: it

@@ -18,7 +18,8 @@
 #include "metrics.h"
 #include "sampling.h"
 
-#define AHEAD_NS (UINT64_C(60) * 1000000000) /* of our clock; an agent's is known to less */
+#define REFUSED_SAY_NS (UINT64_C(60) * 1000000000) /* of one agent, at most so often */
+#define AHEAD_NS       (UINT64_C(60) * 1000000000) /* of our clock; an agent's is known to less */
 
 void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
 {
@@ -67,6 +68,35 @@ bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
     if (c != NULL && !capture_id_equal(&c->id, id))
         return false; /* merged */
     return c != NULL ? waits_for_fired(c) : !catalog_is_deleted(e->catalog, id);
+}
+
+/* What the report would add, in units; 0: nothing that is not known. */
+static uint32_t units_of(struct capture_engine *e, const struct capture_id *id,
+                         const struct process_uid *process)
+{
+    struct capture *c = capture_find(e, id);
+    if (c == NULL)
+        return catalog_is_deleted(e->catalog, id) ? 0 : CAPTURE_OWN_UNITS;
+    bool joins = c->kind == CAPTURE_SAMPLE || !capture_id_equal(&c->id, id);
+    return joins && capture_target_find(c, process, id) == NULL ? 1 : 0;
+}
+
+bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
+                    const struct capture_id *id, const struct process_uid *process)
+{
+    uint64_t limit = e->settings.agent_captures_per_hour, now_ns = clock_monotonic_ns();
+    uint32_t units = limit > 0 ? units_of(e, id, process) : 0;
+    if (units == 0 || hourly_take(&agent->own, now_ns, units, limit * CAPTURE_OWN_UNITS))
+        return true;
+    agent->own_refused++;
+    metrics_add(captures_refused_total, 1);
+    if (agent->own_said_ns == 0 || now_ns - agent->own_said_ns > REFUSED_SAY_NS) {
+        agent->own_said_ns = now_ns;
+        log_warn("captures", "an agent begins more captures than agents.captures_per_hour allows",
+                 "host", agent->host, "refused",
+                 log_fmt("%llu", (unsigned long long)agent->own_refused), NULL);
+    }
+    return false;
 }
 
 /* A capture that an agent has begun, with its one target. NULL: no memory. */

@@ -53,6 +53,12 @@ struct capture_keep {
     uint64_t ttl_ms, deadline_ms; /* ttl_ms 0: no bound */
     bool pin;
 };
+/* Whether the agent may say something of this process and capture: what it begins by itself, and
+ * the processes that it adds to captures, are bounded an hour. Asked once a report; counts. Where
+ * false, it is counted and logged, and nothing of the report is kept. */
+#define CAPTURE_OWN_UNITS 16 /* a process that joins counts one, a capture begun so many */
+bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
+                    const struct capture_id *capture, const struct process_uid *process);
 /* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
                      const struct control_fired *fired, const struct capture_keep *keep);

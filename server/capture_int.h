@@ -54,6 +54,7 @@ struct capture_target {
     /* What other targets of the process list too counts for one of them, else as twin_events. */
     uint64_t stored_count, stored_events, stored_bytes, twin_events;
     uint64_t lost_counted[LOSS_REASONS]; /* by the metric */
+    bool implausible;                    /* it has told of losses that cannot be; counted */
     bool refused;      /* its deadline came while the collector had no room for its partitions */
     bool dirty, whole; /* whole: complete, and nothing of it is lost */
     struct capture_target *next_dirty;

@@ -75,8 +75,12 @@ struct ledger_gap target_gap(const struct capture *c, const struct capture_targe
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
     out->stored += t->stored_events;
+    struct ledger_gap window;
+    window_of(c, t, &window);
+    uint64_t span_ns = window.to_ns > window.from_ns ? window.to_ns - window.from_ns : 0;
     for (size_t i = 0; i < t->facts.loss_count; i++)
-        ledger_lose(out, loss_parse(t->facts.losses[i].reason), t->facts.losses[i].events);
+        ledger_claim(out, loss_parse(t->facts.losses[i].reason), t->facts.losses[i].events,
+                     span_ns);
     for (size_t i = 0; i < t->facts.gap_count; i++) {
         struct ledger_gap gap = target_gap(c, t, &t->facts.gaps[i]);
         ledger_gap(out, &gap);
@@ -117,6 +121,9 @@ void target_count_losses(const struct capture *c, struct capture_target *t, stru
         metrics_add_at(lost_events_total, i, ledger.events[i] - t->lost_counted[i]);
         t->lost_counted[i] = ledger.events[i];
     }
+    if (ledger.implausible > 0 && !t->implausible)
+        metrics_add(lost_implausible_total, 1);
+    t->implausible = ledger.implausible > 0;
     cJSON *json = ledger_json(&ledger);
     json_print(json, text);
     buf_put_u8(text, 0);
@@ -129,6 +136,7 @@ void target_counted(struct capture_target *t, const char *text)
     struct ledger ledger = {.stored = 0};
     ledger_parse(&ledger, text);
     memcpy(t->lost_counted, ledger.events, sizeof t->lost_counted);
+    t->implausible = ledger.implausible > 0;
     for (size_t i = 0; i < ledger.gap_count; i++)
         t->refused |= ledger.gaps[i].reason == LOSS_DISK_FULL;
     ledger_fini(&ledger);

@@ -277,3 +277,22 @@ int64_t catalog_agents(struct catalog *c, catalog_agent_fn *fn, void *context)
                   " FROM agents ORDER BY agent",
                   take_agent, &walk, "");
 }
+
+/* ---- room ---- */
+
+static int take_usage(void *context, struct db_row *row)
+{
+    *(uint64_t *)context = (uint64_t)db_i64(row, 0);
+    return 1;
+}
+
+int catalog_usage(struct catalog *c, uint64_t *bytes)
+{
+    *bytes = 0;
+    return catalog_status(
+        db_run(c->db,
+               "SELECT (pages.page_count - unused.freelist_count) * page.page_size"
+               " FROM pragma_page_count() AS pages,"
+               " pragma_freelist_count() AS unused, pragma_page_size() AS page",
+               take_usage, bytes, ""));
+}

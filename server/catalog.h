@@ -73,6 +73,10 @@ int catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent);
 typedef int catalog_host_fn(void *context, const uint8_t host[8], uint64_t agent);
 int64_t catalog_hosts(struct catalog *c, catalog_host_fn *fn, void *context); /* oldest first */
 
+/* ---- room ---- */
+
+int catalog_usage(struct catalog *c, uint64_t *bytes); /* of the pages that hold something */
+
 /* ---- agents ---- */
 
 struct catalog_agent {

@@ -124,3 +124,11 @@ int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, ui
                " WHERE capture=?1",
                NULL, NULL, "si", id, I(now_ns)));
 }
+
+int64_t catalog_trim_losses(struct catalog *c, uint64_t rows)
+{
+    return db_run(c->db,
+                  "DELETE FROM losses WHERE (process, capture, source) IN"
+                  " (SELECT process, capture, source FROM losses ORDER BY updated_ns LIMIT ?)",
+                  NULL, NULL, "i", I(rows));
+}

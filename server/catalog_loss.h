@@ -34,6 +34,9 @@ struct catalog_ledger_query {
 int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *query,
                         catalog_ledger_fn *fn, void *context);
 
+/* Forgets the oldest accounts of what is gone, at most so many; how many, or a status. */
+int64_t catalog_trim_losses(struct catalog *c, uint64_t rows);
+
 /* Notes what a process's ring says that it lost since it was made; `ledger` is not looked at. What
  * was noted longer ago than CATALOG_LOSS_KEPT_NS goes. */
 int catalog_put_ring_lost(struct catalog *c, const struct catalog_ledger *row, uint64_t now_ns);

@@ -41,7 +41,8 @@ const struct config_param collector_params[] = {
         struct collector_config, retention_ttl_ms, "retention.ttl_ms", 0, 0, 3660 * DAY_MS,
         "how long captures that say nothing themselves are kept after their end; 0: no bound"),
     CONFIG_U64(struct collector_config, retention_max_bytes, "retention.max_bytes", 0, 0,
-               UINT64_MAX, "disk for all segments: beyond, the oldest captures go; 0: no bound"),
+               UINT64_MAX,
+               "disk for all segments and state.db: beyond, the oldest captures go; 0: no bound"),
     CONFIG_MAP(struct collector_config, retention_services, "retention.services", 1, UINT64_MAX,
                "bytes of partitions that a service may have: beyond, the oldest captures with "
                "partitions of it go; {\"shop\": 10737418240}"),
@@ -65,6 +66,10 @@ const struct config_param collector_params[] = {
                 "take messages of anybody who reaches the ports, readable by anybody on the way"),
     CONFIG_U64(struct collector_config, max_processes, "agents.max_processes", 10000, 1, 100000,
                "processes of one agent"),
+    CONFIG_U64(struct collector_config, agent_captures_per_hour, "agents.captures_per_hour", 3600,
+               0, 1000000,
+               "captures that one agent may begin by itself in an hour; a process that joins one "
+               "counts a sixteenth; 0: no bound"),
     CONFIG_U64(
         struct collector_config, keep_gone_ms, "agents.keep_gone_ms", 3600000, 0, 7 * DAY_MS,
         "how long a process that is gone stays listed, and a partition that no capture lists is kept"),
@@ -177,10 +182,33 @@ static void push_done(void *context, struct fleet_agent *agent, enum fleet_set s
     pushed_set_done(pushed(c, set), agent, error);
 }
 
+/* The capture and process that a report is about; false: it is of none. */
+static bool about_capture(const struct control_report *report, const struct capture_id **capture,
+                          const struct process_uid **process)
+{
+    if (report->kind == CONTROL_FIRED) {
+        *capture = &report->fired.capture;
+        *process = &report->fired.process;
+        return true;
+    }
+    *capture = &report->target.capture;
+    *process = &report->target.process;
+    return report->kind == CONTROL_TARGET;
+}
+
 static int on_report(void *context, struct fleet_agent *agent, const struct control_report *report,
                      const cJSON *json, char *error, size_t error_bytes)
 {
     struct collector *c = context;
+    const struct capture_id *capture;
+    const struct process_uid *process;
+    if (about_capture(report, &capture, &process) &&
+        !capture_admits(c->captures, agent, capture, process)) {
+        snprintf(error, error_bytes,
+                 "agents.captures_per_hour: this agent has begun %llu captures by itself",
+                 (unsigned long long)c->config.agent_captures_per_hour);
+        return SKEIN_REFUSED;
+    }
     switch (report->kind) {
     case CONTROL_FIRED:
         if (report->fired.policy[0] != '\0')
@@ -420,6 +448,7 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
                                    g->max_agents,      g->max_processes, g->keep_gone_ms};
     struct capture_settings captures = {.deadline_ms = g->deadline_ms,
+                                        .agent_captures_per_hour = g->agent_captures_per_hour,
                                         .ttl_ms = g->retention_ttl_ms,
                                         .purge = purge,
                                         .make_room = make_room,

@@ -33,6 +33,7 @@ struct collector_config {
     uint64_t retention_ttl_ms, retention_max_bytes;
     struct config_map retention_services;
     uint64_t session_ms, lease_ms, heartbeat_ms, max_agents, max_processes, keep_gone_ms;
+    uint64_t agent_captures_per_hour;
     uint64_t deadline_ms, rule_captures_per_hour, rule_bytes_per_hour;
     bool require_sealed, insecure_plaintext, http_insecure_plaintext;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,

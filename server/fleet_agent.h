@@ -8,6 +8,7 @@
 
 #include "catalog.h"
 #include "control_msg.h"
+#include "hourly.h"
 #include "transport.h"
 
 #define FLEET_OFFSET_SAMPLES 16
@@ -34,6 +35,9 @@ struct fleet_agent {
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
     struct agent_counters counters; /* of its last heartbeat */
     bool counted;                   /* there was one */
+    /* capture_admits' own: what it has begun by itself, in units of a process that joins */
+    struct hourly own;
+    uint64_t own_refused, own_said_ns;
     /* fleet.c's own */
     uint64_t heard_ns, saved_ns; /* monotonic */
     bool dirty;                  /* in the fleet's list of those to save */
@@ -57,8 +61,9 @@ struct fleet_process {
     char host[CONTROL_NAME_MAX + 1];
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
     uint64_t bytes_per_s, reach_ms;
-    uint64_t gone_ns; /* monotonic */
-    bool loss_dirty;  /* events_lost must be saved */
+    uint64_t lost_implausible; /* said in place of events_lost, and more than can be; 0: nothing */
+    uint64_t gone_ns;          /* monotonic */
+    bool loss_dirty;           /* events_lost must be saved */
     uint64_t list_version;
     struct fleet_process *next_of_agent;
 };

@@ -11,7 +11,10 @@
 #include "catalog_loss.h"
 #include "clock.h"
 #include "fleet_int.h"
+#include "ledger.h"
 #include "metrics.h"
+
+#define SPAN_SLACK_NS (UINT64_C(10) * 1000000000u) /* an agent's clock is known to less */
 
 /* ---- the table ---- */
 
@@ -165,6 +168,25 @@ static bool name_valid(const char *text)
     return true;
 }
 
+/* Counters of a ring are its program's word. What it cannot have written is kept apart. */
+static void take_lost(struct fleet *f, struct fleet_process *p, const struct control_process *in)
+{
+    uint64_t since_ns = in->attached_ns != 0 ? in->attached_ns : in->start_ns;
+    uint64_t now_ns = clock_realtime_ns(), span_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+    if (since_ns != 0 && !ledger_plausible(in->events_lost, span_ns + SPAN_SLACK_NS)) {
+        if (p->lost_implausible == 0)
+            metrics_add(lost_implausible_total, 1);
+        p->lost_implausible = in->events_lost;
+        return;
+    }
+    if (in->events_lost > p->events_lost) {
+        p->loss_dirty = f->losses_dirty = true;
+        fleet_mark_dirty(f);
+    }
+    p->events_lost = in->events_lost;
+    p->lost_implausible = 0;
+}
+
 static int process_put(struct fleet *f, struct fleet_agent *agent, const struct control_process *in,
                        uint64_t version)
 {
@@ -199,11 +221,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     p->used_bytes = in->used_bytes;
     p->bytes_per_s = in->bytes_per_s;
     p->reach_ms = in->reach_ms;
-    if (in->events_lost > p->events_lost) {
-        p->loss_dirty = f->losses_dirty = true;
-        fleet_mark_dirty(f);
-    }
-    p->events_lost = in->events_lost;
+    take_lost(f, p, in);
     p->wrapped = in->wrapped;
     p->list_version = version;
     snprintf(p->service, sizeof p->service, "%s", in->service);

@@ -25,9 +25,27 @@ void ledger_lose(struct ledger *ledger, enum loss_reason reason, uint64_t events
     ledger->events[reason] += events < EVENTS_MAX ? events : EVENTS_MAX;
 }
 
+/* A hundred million events a second is more than one program was ever seen to write (an event takes
+ * some 12 ns of one processor); a second more for clocks that disagree. */
+#define EVENTS_PER_S UINT64_C(100000000)
+
+bool ledger_plausible(uint64_t events, uint64_t span_ns)
+{
+    return events / EVENTS_PER_S <= span_ns / 1000000000u + 1;
+}
+
+void ledger_claim(struct ledger *ledger, enum loss_reason reason, uint64_t events, uint64_t span_ns)
+{
+    if (ledger_plausible(events, span_ns))
+        ledger_lose(ledger, reason, events);
+    else
+        ledger->implausible += events < EVENTS_MAX ? events : EVENTS_MAX;
+}
+
 void ledger_add(struct ledger *to, const struct ledger *more)
 {
     to->stored += more->stored;
+    to->implausible += more->implausible;
     to->open |= more->open;
     for (size_t i = 0; i < LOSS_REASONS; i++)
         to->events[i] += more->events[i];
@@ -57,7 +75,7 @@ uint64_t ledger_lost(const struct ledger *ledger)
 bool ledger_complete(const struct ledger *ledger)
 {
     return !ledger->open && ledger->gap_count == 0 && ledger->status == SKEIN_OK &&
-           ledger_lost(ledger) == 0;
+           ledger_lost(ledger) == 0 && ledger->implausible == 0;
 }
 
 /* ---- gaps ---- */
@@ -140,6 +158,8 @@ cJSON *ledger_json(struct ledger *ledger)
             json_add_u64(reasons, loss_text((enum loss_reason)i), ledger->events[i]);
     if (ledger->events[LOSS_NAME] > 0)
         json_add_u64(json, "unnamed", ledger->events[LOSS_NAME]);
+    if (ledger->implausible > 0)
+        json_add_u64(json, "implausible", ledger->implausible);
     cJSON_AddBoolToObject(json, "complete", ledger_complete(ledger));
     cJSON *gaps = cJSON_AddArrayToObject(json, "gaps");
     for (size_t i = 0; i < ledger->gap_count; i++) {
@@ -176,10 +196,11 @@ static void read_ledger(struct ledger *to, const cJSON *json)
     cJSON_ArrayForEach(item, reasons)
         ledger_lose(to, loss_parse(item->string), count_of(reasons, item->string));
     ledger_lose(to, LOSS_NAME, count_of(json, "unnamed"));
+    to->implausible += count_of(json, "implausible");
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "gaps")) read_gap(to, item);
     /* Incomplete for no reason that it names: under way. */
     to->open |= cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(json, "complete")) &&
-                cJSON_GetArraySize(reasons) == 0 &&
+                cJSON_GetArraySize(reasons) == 0 && count_of(json, "implausible") == 0 &&
                 cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "gaps")) == 0;
 }
 

@@ -19,7 +19,8 @@ struct ledger_gap {
 };
 struct ledger { /* all-zero is an empty one */
     uint64_t stored, events[LOSS_REASONS];
-    bool open; /* something of it is still under way */
+    uint64_t implausible; /* said to be lost, and more than could be written: in no sum */
+    bool open;            /* something of it is still under way */
     struct ledger_gap *gaps;
     size_t gap_count, gap_cap;
     int status; /* SKEIN_OK, or SKEIN_NO_MEMORY: gaps are missing */
@@ -28,6 +29,12 @@ void ledger_fini(struct ledger *ledger);
 
 /* Counts above 2^48 for one call count as that: no sum of what agents say overflows. */
 void ledger_lose(struct ledger *ledger, enum loss_reason reason, uint64_t events);
+/* The same of what a program has counted in memory that it can write: more than a program can have
+ * written within span_ns is kept apart. */
+void ledger_claim(struct ledger *ledger, enum loss_reason reason, uint64_t events,
+                  uint64_t span_ns);
+/* Whether a program can have written so many. */
+bool ledger_plausible(uint64_t events, uint64_t span_ns);
 void ledger_gap(struct ledger *ledger, const struct ledger_gap *gap);
 void ledger_add(struct ledger *to, const struct ledger *more);
 
@@ -35,7 +42,7 @@ uint64_t ledger_lost(const struct ledger *ledger);
 /* Whether nothing is missing, and nothing under way. */
 bool ledger_complete(const struct ledger *ledger);
 
-/* {"produced","stored","lost":{place:n},"reasons":{reason:n},"unnamed"?,"complete","gaps":[…]};
+/* {"produced","stored","lost":{place:n},"reasons":{reason:n},"unnamed"?,"implausible"?,"complete","gaps":[…]};
  * overlapping gaps of one reason become one, in `ledger` too. */
 cJSON *ledger_json(struct ledger *ledger);
 /* Adds what ledger_json has made, as text; of other text what can be read of it, of "" nothing. */

@@ -31,6 +31,7 @@
     X(counter, store_errors_total, "Failed writes and syncs")                                      \
     X(gauge, store_bytes, "Bytes of all segments")                                                 \
     X(gauge, store_segments, "Segments on disk")                                                   \
+    X(gauge, catalog_bytes, "Bytes of what is known of captures: the used pages of state.db")      \
     X(gauge, store_free_bytes, "Bytes free on the disk of the segments")                           \
     X(gauge, store_full, "1 while partitions are refused because the disk is short")               \
     X(counter, retention_expired_total, "Captures deleted because their time to be kept was over") \
@@ -64,6 +65,10 @@
     X(counter, catalog_errors_total, "Failed writes of captures, rules and agents")                \
     X(counter, audit_errors_total, "Failed writes of audit entries, tried again")                  \
     X(counter, audit_lost_total, "Audit entries for which there was no room")                      \
+    X(counter, lost_implausible_total,                                                             \
+      "Reports of more losses than a program can have written events, which are in no sum")        \
+    X(counter, captures_refused_total,                                                             \
+      "Reports of captures that agents began beyond agents.captures_per_hour")                     \
     X(counter, captures_total, "Captures begun")                                                   \
     X(counter, capture_targets_total, "Targets of all captures begun")                             \
     X(counter, capture_work_total, "Targets looked at to save captures and their listings")        \

@@ -18,6 +18,7 @@
 
 #include "catalog.h"
 #include "catalog_capture.h"
+#include "catalog_loss.h"
 #include "clock.h"
 #include "index_usage.h"
 #include "log.h"
@@ -27,6 +28,9 @@
 #define PAUSE_FACTOR 20 /* a round in vain is not repeated before so many times what it took */
 #define PAGE         64
 #define STRAY_STEPS  64 /* a quota and round */
+#define CATALOG_PART 8  /* of max_bytes, one in so many is for what is known of captures, */
+#define CATALOG_MIN  (UINT64_C(4) << 20) /* but never less than this, which counts for nothing */
+#define TRIM_ROWS    64                  /* accounts of captures that are gone, at a time */
 
 struct retention {
     struct retention_settings settings;
@@ -137,6 +141,7 @@ static void expire(struct retention *r)
 
 struct quota {
     const char *service; /* NULL: of all */
+    bool catalog;        /* of state.db alone */
     uint64_t max_bytes;
     uint64_t bytes;  /* what counts */
     uint64_t target; /* what it is brought down to */
@@ -154,18 +159,26 @@ static int service_add(void *context, const char *service, uint64_t bytes)
 /* 1: captures must go; 0; or a status. */
 static int quota_measure(struct retention *r, struct quota *quota)
 {
-    uint64_t segments, disk, end_segment, end_offset, live, dead;
+    uint64_t segments, disk, end_segment, end_offset, live, dead, rows;
     quota->bytes = 0;
     quota->target = quota->max_bytes;
     if (quota->service != NULL) {
         int64_t n = index_services(r->index, service_add, quota);
         return n < 0 ? (int)n : quota->bytes > quota->target;
     }
+    int status = catalog_usage(r->catalog, &rows);
+    metrics_set(catalog_bytes, rows);
+    if (status < 0 || quota->max_bytes == 0)
+        return status;
+    quota->bytes = rows;
+    if (quota->catalog)
+        return rows > quota->target;
+    rows = rows > CATALOG_MIN ? rows - CATALOG_MIN : 0;
     store_totals(r->store, &segments, &disk, &end_segment, &end_offset);
-    if (quota->max_bytes == 0 || disk <= quota->max_bytes)
+    if (disk + rows <= quota->max_bytes)
         return 0;
-    int status = index_usage(r->index, &live, &dead);
-    quota->bytes = disk > dead ? disk - dead : 0;
+    status = index_usage(r->index, &live, &dead);
+    quota->bytes = (disk > dead ? disk - dead : 0) + rows;
     quota->target -= quota->max_bytes / 8;
     return status < 0 ? status : quota->bytes > quota->target;
 }
@@ -178,6 +191,12 @@ static void quota_why(const struct quota *quota, uint64_t frees, char why[RETENT
                  "; it was the oldest that is neither pinned nor running, and freed %" PRIu64
                  " bytes of it",
                  quota->service, quota->bytes, quota->max_bytes, frees);
+    else if (quota->catalog)
+        snprintf(why, RETENTION_WORDS,
+                 "retention.max_bytes: what is known of captures may take %" PRIu64
+                 " bytes, an eighth of it, and took %" PRIu64
+                 "; it was the oldest that is neither pinned nor running",
+                 quota->max_bytes, quota->bytes);
     else
         snprintf(why, RETENTION_WORDS,
                  "retention.max_bytes: segments may take %" PRIu64 " bytes, %" PRIu64
@@ -223,8 +242,9 @@ static int page_retire(struct retention *r, struct quota *quota, const struct pa
     for (size_t i = 0; i < page->count && !is_stopping(r); i++) {
         const struct capture_id *id = &page->items[i].id;
         char why[RETENTION_WORDS];
-        uint64_t now, later;
-        int status = index_frees(r->index, id, quota->service, &now, &later);
+        uint64_t now = 0, later = 1; /* its rows go in any case */
+        int status =
+            quota->catalog ? SKEIN_OK : index_frees(r->index, id, quota->service, &now, &later);
         if (status < 0)
             return status;
         if (later == 0)
@@ -236,6 +256,8 @@ static int page_retire(struct retention *r, struct quota *quota, const struct pa
         if (status < 0)
             return status;
         metrics_add(retention_quota_total, 1);
+        if (quota->catalog && catalog_trim_losses(r->catalog, TRIM_ROWS) < 0)
+            return SKEIN_IO;
         status = quota_measure(r, quota);
         if (status <= 0)
             return status < 0 ? status : 1;
@@ -280,13 +302,27 @@ static int strays_retire(struct retention *r, struct quota *quota)
     return status;
 }
 
+/* The accounts of captures that are gone, the oldest first. As quota_measure. */
+static int accounts_retire(struct retention *r, struct quota *quota)
+{
+    int status = 1;
+    int64_t rows = 1;
+    while (status > 0 && rows > 0 && !is_stopping(r)) {
+        rows = catalog_trim_losses(r->catalog, TRIM_ROWS);
+        status = rows < 0 ? (int)rows : quota_measure(r, quota);
+    }
+    return status;
+}
+
 /* SKEIN_OK; SKEIN_NOT_FOUND: nothing more may be deleted; or a status. */
 static int quota_enforce(struct retention *r, struct quota *quota)
 {
     struct catalog_cursor after = {0};
     struct page page;
     int status = quota_measure(r, quota);
-    if (status > 0 && quota->service == NULL) /* it may be anybody's */
+    if (status > 0 && quota->catalog)
+        status = accounts_retire(r, quota);
+    else if (status > 0 && quota->service == NULL) /* it may be anybody's */
         status = strays_retire(r, quota);
     if (status <= 0)
         return status;
@@ -305,7 +341,14 @@ static int quota_enforce(struct retention *r, struct quota *quota)
 
 static void quota_explain(const struct quota *quota, int status, char words[RETENTION_WORDS])
 {
-    if (status == SKEIN_NOT_FOUND)
+    if (status == SKEIN_NOT_FOUND && quota->catalog)
+        snprintf(
+            words, RETENTION_WORDS,
+            "retention.max_bytes: what is known of captures takes %" PRIu64 " bytes, and %" PRIu64
+            ", an eighth of it, are allowed; what is left is pinned or running: unpin or delete some, or allow "
+            "more",
+            quota->bytes, quota->max_bytes);
+    else if (status == SKEIN_NOT_FOUND)
         snprintf(words, RETENTION_WORDS,
                  "retention.%s%s%.64s: %" PRIu64 " bytes are needed and %" PRIu64
                  " allowed; what is left is pinned, running or shared with such captures: unpin or "
@@ -318,13 +361,21 @@ static void quota_explain(const struct quota *quota, int status, char words[RETE
                  skein_status_text(status));
 }
 
+static uint64_t catalog_part(const struct retention *r)
+{
+    uint64_t part = r->settings.max_bytes / CATALOG_PART;
+    return part > CATALOG_MIN || part == 0 ? part : CATALOG_MIN;
+}
+
 static void quotas_enforce(struct retention *r)
 {
     const struct config_map *services = r->settings.services;
     char words[RETENTION_WORDS] = "";
-    /* Behind the services comes that of all. */
-    for (size_t i = 0; i <= services->count && !is_stopping(r); i++) {
+    /* Behind the services comes what is known of captures, then all. */
+    for (size_t i = 0; i <= services->count + 1 && !is_stopping(r); i++) {
         struct quota quota = {.max_bytes = r->settings.max_bytes};
+        if (i == services->count)
+            quota = (struct quota){.catalog = true, .max_bytes = catalog_part(r)};
         if (i < services->count)
             quota = (struct quota){.service = services->items[i].name,
                                    .max_bytes = services->items[i].number};

@@ -5,10 +5,12 @@
  * or running, and never what would free nothing. Partitions that no capture lists go first.
  *
  * A quota counts bytes once, however many captures share them. retention.max_bytes is of segments
- * on disk: once they take more, captures go until what is needed of them is an eighth below, and
- * compaction (ingest) gives the rest back. With an eighth dead, some segment is so for an eighth at
- * least, so that no byte is given back at the price of copying more than seven. A service's quota
- * is of the bytes of its partitions.
+ * on disk and of what is known of captures (the pages of state.db that are used), which may take an
+ * eighth of it, and 4 MiB at least, which are not counted; beyond that the oldest captures go,
+ * whatever else their deletion frees. Of segments: once they take more, captures go until what is
+ * needed of them is an eighth below, and compaction (ingest) gives the rest back. With an eighth
+ * dead, some segment is so for an eighth at least, so that no byte is given back at the price of
+ * copying more than seven. A service's quota is of the bytes of its partitions.
  */
 #ifndef RETENTION_H
 #define RETENTION_H

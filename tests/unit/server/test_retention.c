@@ -275,6 +275,45 @@ START_TEST(a_full_disk_refuses_new_captures_and_partitions_and_says_why)
 }
 END_TEST
 
+/* ---- what is known of captures ---- */
+
+#define ROWS_MAX (UINT64_C(4) << 20) /* the least that state.db may take */
+#define BEGUN    1500                /* some 5 KiB each */
+
+static bool rows_fit(void *context)
+{
+    cJSON *json = call_json(context, "GET", "/api/v1/storage", NULL, 200);
+    bool fit = number_at(json, "catalog_bytes") <= (double)ROWS_MAX;
+    cJSON_Delete(json);
+    return fit;
+}
+
+/* An agent that reports captures without an end fills no disk, though nothing of them is stored. */
+START_TEST(captures_without_a_byte_go_where_too_much_is_known)
+{
+    struct fixture f;
+    char capture[40], error[256], members[128], path[96];
+    snprintf(members, sizeof members, ",\"retention\":{\"max_bytes\":%llu}",
+             (unsigned long long)(2 * ROWS_MAX));
+    fixture_start_with(&f, NULL, members);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    for (unsigned i = 0; i < BEGUN; i++) {
+        snprintf(capture, sizeof capture, "0199000000000000%016x", i);
+        ck_assert(wire_agent_report(&f.agent, wire_fired(&f.agent, capture, 1, "", 0), error,
+                                    sizeof error));
+        ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, capture, 1, "nothing", 0, 0),
+                                    error, sizeof error));
+    }
+    ck_assert(wait_until(rows_fit, &f, 0));
+    snprintf(path, sizeof path, "/api/v1/captures/%s", capture);
+    cJSON_Delete(call_json(&f, "GET", path, NULL, 200)); /* the newest is there */
+    cJSON *audit = call_json(&f, "GET", "/api/v1/audit?action=retention.delete&limit=1", NULL, 200);
+    ck_assert_ptr_nonnull(strstr(text_at(audit, "items.0.detail"), "what is known of captures"));
+    cJSON_Delete(audit);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("retention");
@@ -286,6 +325,7 @@ int main(void)
     tcase_add_test(c, shared_bytes_go_with_their_last_capture_and_none_goes_for_nothing);
     tcase_add_test(c, segments_shrink_to_what_they_may_take);
     tcase_add_test(c, captures_that_say_nothing_are_kept_as_long_as_the_settings_say);
+    tcase_add_test(c, captures_without_a_byte_go_where_too_much_is_known);
     tcase_add_test(c, a_full_disk_refuses_new_captures_and_partitions_and_says_why);
     suite_add_tcase(suite, c);
     return suite_run(suite);
