@@ -6,8 +6,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/un.h>
 
+#include "config_check.h"
+#include "config_place.h"
 #include "ring_layout.h"
+#include "seal.h"
 #include "selector.h"
 #include "skein/skein.h"
 #include "transport.h"
@@ -47,9 +51,12 @@ const struct config_param agent_params[] = {
     CONFIG_BOOL(S, insecure_plaintext, "collector.insecure_plaintext_on_network", false,
                 "talk to a collector on the network without a key: whoever answers is believed, "
                 "and everybody on the way can read"),
-    CONFIG_STR(S, socket, "socket", "/run/skein/agent.sock", "Unix socket where services attach"),
-    CONFIG_STR(S, state_dir, "state_dir", "/var/lib/skein/agent",
-               "folder of identity, rules and spool"),
+    CONFIG_STR(S, socket, "socket", "/run/skein/agent.sock",
+               "Unix socket where services attach; an ordinary user's own: "
+               "$XDG_RUNTIME_DIR/skein/agent.sock"),
+    CONFIG_STR(S, state_dir, "state_dir", "/var/lib/skein-agent",
+               "folder of identity, rules and spool; an ordinary user's own: "
+               "$XDG_STATE_HOME/skein/agent"),
     CONFIG_STR(S, labels, "labels", "", "labels of this agent, \"zone=a,rack=7\""),
     CONFIG_STR(S, host, "host", "", "name of this host; empty: as the kernel says"),
     CONFIG_U64(S, heartbeat_ms, "heartbeat_ms", 10000, 100, HOUR,
@@ -119,9 +126,9 @@ static const char *check_between(const struct agent_config *config)
         return "socket: must be an absolute path of at most 107 bytes";
     if (config->state_dir[0] != '/')
         return "state_dir: must be an absolute path";
-    if (strncmp(config->control_address, "tcp://", 6) != 0)
+    if (!config_is_address(config->control_address, "tcp://"))
         return "collector.control: must be tcp://HOST:PORT";
-    if (strncmp(config->data_address, "tcp://", 6) != 0)
+    if (!config_is_address(config->data_address, "tcp://"))
         return "collector.data: must be tcp://HOST:PORT";
     if (config->public_keys.count == 0 && !config->insecure_plaintext &&
         (!transport_is_loopback(config->control_address) ||
@@ -131,19 +138,50 @@ static const char *check_between(const struct agent_config *config)
     return NULL;
 }
 
-int agent_config_load(const char *file, struct agent_config *config, char *error,
+int agent_config_load(const struct config_sources *given, struct agent_config *config, char *error,
                       size_t error_bytes)
 {
+    char state[CONFIG_PLACE_BYTES], socket[CONFIG_PLACE_BYTES];
+    const struct config_default defaults[] = {
+        {"state_dir", config_place_state("agent", state) ? state : NULL},
+        {"socket", config_place_socket("agent.sock", socket) ? socket : NULL},
+        {NULL, NULL}};
+    struct config_sources sources = *given;
+    sources.daemon = "skein-agent";
+    sources.defaults = defaults;
     *config = (struct agent_config){0};
-    int status = config_load(agent_params, config, file, error, error_bytes);
+    int status = config_load_from(agent_params, config, &sources, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
     const char *wrong = check_between(config);
     if (wrong == NULL)
         return SKEIN_OK;
-    snprintf(error, error_bytes, "%s: %s", file != NULL ? file : "defaults", wrong);
+    snprintf(error, error_bytes, "%s: %s", given->file != NULL ? given->file : "settings", wrong);
     agent_config_free(config);
     return SKEIN_INVALID;
+}
+
+int agent_config_check(const struct agent_config *config, char *error, size_t error_bytes)
+{
+    uint8_t key[SEAL_KEY_BYTES];
+    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    for (size_t i = 0; i < config->public_keys.count; i++) {
+        if (seal_key_parse(config->public_keys.items[i], key) == SKEIN_OK)
+            continue;
+        snprintf(error, error_bytes, "collector.public_key %s: is no public key",
+                 config->public_keys.items[i]);
+        return SKEIN_INVALID;
+    }
+    snprintf(folder, sizeof folder, "%s", config->socket);
+    *strrchr(folder, '/') = '\0';
+    int status =
+        config_check_folder("socket", folder[0] != '\0' ? folder : "/", error, error_bytes);
+    if (status == SKEIN_OK)
+        status = config_check_folder("state_dir", config->state_dir, error, error_bytes);
+    if (status == SKEIN_OK && config->join_token_file[0] != '\0' && config->public_keys.count > 0)
+        status = config_check_readable("collector.join_token_file", config->join_token_file, error,
+                                       error_bytes);
+    return status;
 }
 
 void agent_config_free(struct agent_config *config)

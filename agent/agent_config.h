@@ -29,10 +29,13 @@ struct agent_config {
 
 extern const struct config_param agent_params[];
 
-/* config_load and what the table cannot say. SKEIN_OK; else a sentence in error and *config is
- * zero. */
-int agent_config_load(const char *file, struct agent_config *config, char *error,
+/* config_load_from with the agent's environment and places, and what the table cannot say.
+ * SKEIN_OK; else a sentence in error and *config is zero. */
+int agent_config_load(const struct config_sources *given, struct agent_config *config, char *error,
                       size_t error_bytes);
+/* Whether the agent would start: folders, keys. Makes nothing. SKEIN_OK; else a sentence in error.
+ */
+int agent_config_check(const struct agent_config *config, char *error, size_t error_bytes);
 void agent_config_free(struct agent_config *config);
 
 /* For values that agent_config_load has checked. */

@@ -19,19 +19,20 @@
 #include "loop.h"
 
 struct options {
-    const char *config;
+    struct config_sources sources;
     bool check;
 };
 
 struct signals {
     int fd;
     struct agent *agent;
-    const char *config;
+    const struct config_sources *sources;
 };
 
 static const struct config_option page_options[] = {
-    {"-c, --config FILE", "parameters as JSON; without it, the defaults below"},
-    {"--check-config", "read the parameters, say what is wrong, and end"},
+    {"-c, --config FILE", "parameters as JSON"},
+    {"--set KEY=VALUE", "a parameter, over file and environment; may be given again"},
+    {"--check-config", "say whether the agent would start with these parameters, and end"},
     {"--print-markdown, --print-schema", "the parameters as docs or JSON Schema"},
     {"--print-man", "this text as a man page"},
     {"-V, --version", "the version"},
@@ -63,15 +64,27 @@ static const struct config_page page = {
 /* The exit status, or -1 to go on. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
-    static const struct option known[] = {
-        {"config", required_argument, NULL, 'c'},   {"check-config", no_argument, NULL, 'k'},
-        {"print-markdown", no_argument, NULL, 'm'}, {"print-schema", no_argument, NULL, 's'},
-        {"print-man", no_argument, NULL, 'p'},      {"version", no_argument, NULL, 'V'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"set", required_argument, NULL, 'S'},
+                                          {"config", required_argument, NULL, 'c'},
+                                          {"check-config", no_argument, NULL, 'k'},
+                                          {"print-markdown", no_argument, NULL, 'm'},
+                                          {"print-schema", no_argument, NULL, 's'},
+                                          {"print-man", no_argument, NULL, 'p'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     for (int c; (c = getopt_long(argc, argv, "c:hV", known, NULL)) != -1;) {
         switch (c) {
         case 'c':
-            options->config = optarg;
+            options->sources.file = optarg;
+            break;
+        case 'S':
+            if (options->sources.set_count == CONFIG_SETS_MAX) {
+                fprintf(stderr, "skein-agent: --set is given more than %d times\n",
+                        CONFIG_SETS_MAX);
+                return 2;
+            }
+            options->sources.sets[options->sources.set_count++] = optarg;
             break;
         case 'k':
             options->check = true;
@@ -106,7 +119,7 @@ static void reload(struct signals *signals)
 {
     struct agent_config fresh;
     char error[512] = "";
-    if (agent_config_load(signals->config, &fresh, error, sizeof error) == SKEIN_OK)
+    if (agent_config_load(signals->sources, &fresh, error, sizeof error) == SKEIN_OK)
         agent_reload(signals->agent, &fresh);
     else
         log_error("agent", "the configuration stays as it was", "reason", error, NULL);
@@ -141,7 +154,7 @@ static int block_signals(void)
 static int serve(const struct options *options, struct agent_config *config)
 {
     char error[512] = "";
-    struct signals signals = {.config = options->config};
+    struct signals signals = {.sources = &options->sources};
     signals.fd = block_signals();
     int status =
         signals.fd >= 0 ? agent_new(config, &signals.agent, error, sizeof error) : SKEIN_IO;
@@ -172,14 +185,18 @@ int main(int argc, char **argv)
         return ended;
     struct agent_config config;
     char error[512] = "";
-    if (agent_config_load(options.config, &config, error, sizeof error) != SKEIN_OK) {
+    if (agent_config_load(&options.sources, &config, error, sizeof error) != SKEIN_OK) {
         fprintf(stderr, "skein-agent: %s\n", error);
         return 1;
     }
     if (options.check) {
-        printf("skein-agent: the settings are fine\n");
+        int wrong = agent_config_check(&config, error, sizeof error);
+        if (wrong == SKEIN_OK)
+            printf("skein-agent: the settings are fine\n");
+        else
+            fprintf(stderr, "skein-agent: %s\n", error);
         agent_config_free(&config);
-        return 0;
+        return wrong == SKEIN_OK ? 0 : 1;
     }
     log_configure(agent_config_log_level(&config), agent_config_log_json(&config));
     int status = serve(&options, &config);

@@ -162,6 +162,23 @@ static int labels_set(const struct cli_list *labels)
     return status;
 }
 
+/* An ordinary user's own agent listens there, where it is told of no other place. */
+static bool user_socket(char out[PATH_MAX])
+{
+    static const struct {
+        const char *variable, *under;
+    } places[] = {{"XDG_RUNTIME_DIR", ""}, {"XDG_STATE_HOME", ""}, {"HOME", "/.local/state"}};
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places) && geteuid() != 0; i++) {
+        const char *base = getenv(places[i].variable);
+        if (!base || *base != '/')
+            continue;
+        snprintf(out, PATH_MAX, "%s%s/skein/agent.sock", base, places[i].under);
+        if (access(out, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void environment_set(const struct options *o, const char *preload)
 {
     const char *others = getenv("LD_PRELOAD");
@@ -188,7 +205,9 @@ static void environment_set(const struct options *o, const char *preload)
 static int run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    char preload[PATH_MAX], program[PATH_MAX];
+    char preload[PATH_MAX], program[PATH_MAX], own[PATH_MAX];
+    if (!o->socket && !getenv("SKEIN_SOCKET") && user_socket(own))
+        setenv("SKEIN_SOCKET", own, 1);
     const char *socket = o->socket ? o->socket : getenv("SKEIN_SOCKET");
     (void)count;
     if (o->service && (strlen(o->service) > SKEIN_NAME_MAX || !*o->service)) {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Owns the reading of a daemon's configuration from its table of parameters: defaults, the JSON
- * file, the checks. Entered by one thread at a time for one struct. Never prints; every failure is
- * a sentence with the file and the path of the key. config_print.c prints the table.
+ * file, the environment, options, the checks. Entered by one thread at a time for one struct. Never
+ * prints; every failure is a sentence with the file and the path of the key. config_print.c prints
+ * the table.
  *
  * The file is the operator's, not a stranger's: it is bounded, but errors explain themselves.
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -273,6 +275,8 @@ static int read_object(struct load *l, const cJSON *object, const char *prefix)
         int n = snprintf(path, sizeof path, "%s%s%s", prefix, prefix[0] ? "." : "", item->string);
         if (n < 0 || (size_t)n >= sizeof path)
             return fail(l, SKEIN_INVALID, "%.40s...: unknown key", item->string);
+        if (strcmp(path, "$schema") == 0)
+            continue; /* for the editor */
         const struct config_param *param =
             strchr(item->string, '.') ? NULL : find_param(l->params, path);
         int status;
@@ -339,21 +343,143 @@ static int read_file(struct load *l)
     return status;
 }
 
-int config_load(const struct config_param *params, void *config, const char *file, char *error,
-                size_t error_bytes)
+/* ---- the environment, and options ---- */
+
+void config_variable(const char *daemon, const struct config_param *param,
+                     char out[CONFIG_VARIABLE_BYTES])
 {
-    struct load l = {params, config, file, error, error_bytes};
+    snprintf(out, CONFIG_VARIABLE_BYTES, "%s_%s", daemon, param->path);
+    for (char *c = out; *c; c++)
+        *c = *c == '-' || *c == '.' ? '_' : (char)toupper((unsigned char)*c);
+}
+
+static cJSON *list_of_text(const char *text)
+{
+    cJSON *list = cJSON_CreateArray();
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        char *item = strndup(text, n);
+        if (item && n > 0)
+            cJSON_AddItemToArray(list, cJSON_CreateString(item));
+        free(item);
+        text += n + (text[n] == ',');
+    }
+    return list;
+}
+
+/* What the text would be in a file: a number without quotes, for one. */
+static cJSON *value_of_text(const struct config_param *p, const char *text)
+{
+    char why[160];
+    size_t n = strlen(text);
+    if (p->type == CONFIG_TYPE_BOOL && (!strcmp(text, "true") || !strcmp(text, "false")))
+        return cJSON_CreateBool(text[0] == 't');
+    if (p->type == CONFIG_TYPE_U64 && n > 0 && n < 16 && strspn(text, "0123456789") == n)
+        return cJSON_CreateNumber(strtod(text, NULL));
+    if (p->type == CONFIG_TYPE_MAP || (p->type == CONFIG_TYPE_STRS && text[0] == '['))
+        return json_parse(text, n, why, sizeof why);
+    if (p->type == CONFIG_TYPE_STRS)
+        return list_of_text(text);
+    return cJSON_CreateString(text);
+}
+
+static int set_from_text(struct load *l, const struct config_param *p, const char *source,
+                         const char *text)
+{
+    l->file = source;
+    cJSON *item = value_of_text(p, text);
+    if (!item)
+        return fail(l, SKEIN_INVALID, "%s: must be JSON, as in the file", p->path);
+    int status = set_value(l, p, item);
+    cJSON_Delete(item);
+    return status;
+}
+
+/* A slip of one or two letters is told; others may have variables that begin alike. */
+static int refuse_near(struct load *l, const char *daemon, const char *variable)
+{
+    char name[CONFIG_VARIABLE_BYTES], near[CONFIG_VARIABLE_BYTES] = "";
+    for (const struct config_param *p = l->params; p->type != CONFIG_TYPE_NONE; p++) {
+        config_variable(daemon, p, name);
+        size_t distance = edit_distance(name, variable);
+        if (distance == 0)
+            return SKEIN_OK;
+        if (distance <= 2)
+            memcpy(near, name, sizeof near);
+    }
+    l->file = variable;
+    return near[0] ? fail(l, SKEIN_INVALID, "is no setting; did you mean %s?", near) : SKEIN_OK;
+}
+
+static int read_environment(struct load *l, const char *daemon)
+{
+    char name[CONFIG_VARIABLE_BYTES];
+    const struct config_param prefix = {.path = ""};
     int status = SKEIN_OK;
+    for (const struct config_param *p = l->params; p->type != CONFIG_TYPE_NONE; p++) {
+        config_variable(daemon, p, name);
+        const char *text = getenv(name);
+        if (text && status == SKEIN_OK)
+            status = set_from_text(l, p, name, text);
+    }
+    config_variable(daemon, &prefix, name);
+    for (char **variable = environ; status == SKEIN_OK && *variable; variable++) {
+        char own[CONFIG_VARIABLE_BYTES];
+        snprintf(own, sizeof own, "%.*s", (int)strcspn(*variable, "="), *variable);
+        if (strncmp(own, name, strlen(name)) == 0)
+            status = refuse_near(l, daemon, own);
+    }
+    return status;
+}
+
+static int read_set(struct load *l, const char *set)
+{
+    char path[PATH_MAX_BYTES];
+    size_t n = strcspn(set, "=");
+    l->file = "--set";
+    if (!set[n] || n >= sizeof path)
+        return fail(l, SKEIN_INVALID, "%s: must be KEY=VALUE", set);
+    snprintf(path, sizeof path, "%.*s", (int)n, set);
+    const struct config_param *p = find_param(l->params, path);
+    return p ? set_from_text(l, p, "--set", set + n + 1) : fail_unknown(l, path);
+}
+
+static int set_defaults(struct load *l, const struct config_default *defaults)
+{
+    int status = SKEIN_OK;
+    for (const struct config_param *p = l->params; p->type != CONFIG_TYPE_NONE; p++)
+        if (status == SKEIN_OK)
+            status = set_default(l, p);
+    for (; status == SKEIN_OK && defaults && defaults->path; defaults++)
+        if (defaults->value)
+            status = set_text(l, find_param(l->params, defaults->path), defaults->value);
+    return status;
+}
+
+int config_load_from(const struct config_param *params, void *config,
+                     const struct config_sources *sources, char *error, size_t error_bytes)
+{
+    struct load l = {params, config, NULL, error, error_bytes};
     if (error_bytes > 0)
         error[0] = '\0';
-    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
-        if (status == SKEIN_OK)
-            status = set_default(&l, p);
-    if (status == SKEIN_OK && file)
+    int status = set_defaults(&l, sources->defaults);
+    l.file = sources->file;
+    if (status == SKEIN_OK && l.file)
         status = read_file(&l);
+    if (status == SKEIN_OK && sources->daemon)
+        status = read_environment(&l, sources->daemon);
+    for (size_t i = 0; i < sources->set_count && status == SKEIN_OK; i++)
+        status = read_set(&l, sources->sets[i]);
     if (status != SKEIN_OK)
         config_free(params, config);
     return status;
+}
+
+int config_load(const struct config_param *params, void *config, const char *file, char *error,
+                size_t error_bytes)
+{
+    const struct config_sources sources = {.file = file};
+    return config_load_from(params, config, &sources, error, error_bytes);
 }
 
 void config_free(const struct config_param *params, void *config)

@@ -73,9 +73,28 @@ struct config_param {
         CONFIG_TYPE_MAP, offsetof(s, field), path, NULL, 0, min, max, false, help                  \
     }
 
-/* Fills a zeroed config struct from defaults and, where path is not NULL, the file. Unknown keys,
- * wrong types and bounds fail. Returns SKEIN_OK, or SKEIN_IO, SKEIN_INVALID, SKEIN_NO_MEMORY with
- * "FILE: spool.max_bytes: must be ..." in error; the struct is then freed and zero. */
+/* Where values come from, each over those before it: the table, `defaults`, the file, variables of
+ * the environment (spool.max_bytes of skein-agent: SKEIN_AGENT_SPOOL_MAX_BYTES), `sets`. In the
+ * last two a list of texts has commas, and objects are JSON. */
+struct config_default {
+    const char *path, *value; /* of a STR; value NULL: the table's */
+};
+#define CONFIG_SETS_MAX 64
+struct config_sources {
+    const char *daemon;                    /* "skein-agent"; NULL: no environment */
+    const struct config_default *defaults; /* to a path of NULL; NULL: none */
+    const char *file;                      /* NULL: none */
+    const char *sets[CONFIG_SETS_MAX];     /* "spool.max_bytes=1GiB" */
+    size_t set_count;
+};
+
+/* Fills a zeroed config struct. Unknown keys, wrong types and bounds fail, and a variable of the
+ * environment that is nearly one of a parameter's. Returns SKEIN_OK, or SKEIN_IO, SKEIN_INVALID,
+ * SKEIN_NO_MEMORY with "FILE: spool.max_bytes: must be ..." in error (or the name of the variable,
+ * or --set); the struct is then freed and zero. */
+int config_load_from(const struct config_param *params, void *config,
+                     const struct config_sources *sources, char *error, size_t error_bytes);
+/* From the table and, where it is not NULL, the file. */
 int config_load(const struct config_param *params, void *config, const char *file, char *error,
                 size_t error_bytes);
 void config_free(const struct config_param *params, void *config);
@@ -86,8 +105,16 @@ bool config_differs(const struct config_param *param, const void *a, const void 
 /* "number, default 5, 1 to 10", without an end of the line. */
 void config_print_facts(const struct config_param *param, FILE *out);
 
+/* The variable of the environment for a parameter. */
+#define CONFIG_VARIABLE_BYTES 128
+void config_variable(const char *daemon, const struct config_param *param,
+                     char out[CONFIG_VARIABLE_BYTES]);
+
 /* The parameter's last name, which says the unit of a number (common/units.h). */
 const char *config_leaf(const struct config_param *param);
+
+/* Whence a daemon's values come, and which of them counts; lines of plain text. */
+void config_print_sources(const char *daemon, FILE *out);
 
 /* The parameters as a table for --help, and as Markdown for the docs. */
 void config_print_help(const struct config_param *params, FILE *out);

@@ -38,6 +38,8 @@ void config_page_help(const struct config_page *page, FILE *out)
     fprintf(out, "\nExamples:\n");
     put_lines(page->examples, "  ", out);
     fprintf(out, "\n%s\nSettings:\n", page->more);
+    config_print_sources(page->name, out);
+    fputc('\n', out);
     config_print_help(page->params, out);
 }
 
@@ -101,7 +103,8 @@ void config_page_man(const struct config_page *page, FILE *out)
         put_roff(o->help, out);
         fputc('\n', out);
     }
-    fputs(".SH SETTINGS\nOf the JSON file; a dot stands for an object.\n", out);
+    fputs(".SH SETTINGS\n", out);
+    config_print_sources(page->name, out);
     for (const struct config_param *p = page->params; p->type != CONFIG_TYPE_NONE; p++) {
         fputs(".TP\n\\fB", out);
         put_roff(p->path, out);

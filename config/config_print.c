@@ -87,6 +87,19 @@ void config_print_facts(const struct config_param *p, FILE *out)
             p->live ? ", read again on SIGHUP" : "");
 }
 
+void config_print_sources(const char *daemon, FILE *out)
+{
+    char prefix[CONFIG_VARIABLE_BYTES];
+    config_variable(daemon, &(struct config_param){.path = "spool.max_bytes"}, prefix);
+    *strstr(prefix, "SPOOL") = '\0';
+    fprintf(out,
+            "Each may stand in the JSON file (a dot is an object in it), in a variable of the\n"
+            "environment (%sA_B for a.b) and behind --set (--set a.b=VALUE). What stands further\n"
+            "right counts. In the last two a list of texts has commas. Times and sizes may have\n"
+            "units: 10s, 7d, 64MiB.\n",
+            prefix);
+}
+
 void config_print_help(const struct config_param *params, FILE *out)
 {
     int width = 0;

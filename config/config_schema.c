@@ -114,6 +114,8 @@ int config_print_schema(const struct config_param *params, const char *title, FI
         root &&
         cJSON_AddStringToObject(root, "$schema", "https://json-schema.org/draft/2020-12/schema") &&
         cJSON_AddStringToObject(root, "title", title) && object_properties(root);
+    cJSON *editor = whole ? cJSON_AddObjectToObject(object_properties(root), "$schema") : NULL;
+    whole = editor && cJSON_AddStringToObject(editor, "type", "string");
     for (const struct config_param *p = params; whole && p->type != CONFIG_TYPE_NONE; p++)
         whole = add_param(root, p);
     char *text = whole ? cJSON_Print(root) : NULL;

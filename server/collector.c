@@ -12,6 +12,7 @@
 
 #include "capture_control.h"
 #include "clock.h"
+#include "config_place.h"
 #include "log.h"
 
 #define DAY_MS UINT64_C(86400000)
@@ -28,7 +29,8 @@ const struct config_param collector_params[] = {
     CONFIG_STR(struct collector_config, http_address, "listen.http", "127.0.0.1:7462",
                "HTTP: HOST:PORT, [HOST]:PORT or *:PORT"),
     CONFIG_STR(struct collector_config, folder, "data_dir", "/var/lib/skein",
-               "folder of segments, index and state"),
+               "folder of segments, index and state; an ordinary user's own: "
+               "$XDG_STATE_HOME/skein/collector"),
     LIVE_STR(struct collector_config, log_level, "log.level", "info", "debug, info, warn or error"),
     LIVE_STR(struct collector_config, log_form, "log.form", "text", "text or json"),
     CONFIG_U64(struct collector_config, segment_bytes, "store.segment_bytes", 64 << 20, 1 << 20,
@@ -349,7 +351,7 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     struct store_settings store = {g->folder, g->segment_bytes, g->min_free_bytes};
-    if (mkdir(g->folder, 0750) != 0 && errno != EEXIST) {
+    if (folder_make(g->folder, 0750) != 0) {
         snprintf(error, error_bytes, "data_dir %s: %s", g->folder, strerror(errno));
         return SKEIN_IO;
     }
@@ -383,30 +385,42 @@ static void agent_enrolled(void *context, uint64_t agent, const char *token_id)
     events_publish(c->events, &note);
 }
 
+static bool agents_are_local(const struct collector_config *g)
+{
+    return transport_is_loopback(g->data_address) && transport_is_loopback(g->control_address);
+}
+
+bool collector_needs_key(const struct collector_config *g)
+{
+    return g->require_sealed || (!agents_are_local(g) && !g->insecure_plaintext);
+}
+
+int collector_key_missing(const struct collector_config *g, char *error, size_t error_bytes)
+{
+    snprintf(error, error_bytes, "%s, and there is no key: run skeind keygen%s",
+             g->require_sealed ? "agents.require_sealed is set"
+                               : "the agents' ports are open to a network",
+             g->require_sealed ? ""
+                               : ", or listen on 127.0.0.1, or set "
+                                 "agents.insecure_plaintext_on_network");
+    return SKEIN_INVALID;
+}
+
 /* Who may speak in plain: anybody on loopback unless that is forbidden; on a network nobody, but by
  * a flag that says what it does. */
 static int make_gate(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
-    bool local =
-        transport_is_loopback(g->data_address) && transport_is_loopback(g->control_address);
     int status = enroll_open(g->folder, &c->enroll, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
     struct seal_pair keys[ENROLL_KEYS];
     bool has_key = enroll_keys(c->enroll, keys) > 0;
     seal_wipe(keys, sizeof keys);
-    bool needs_key = g->require_sealed || (!local && !g->insecure_plaintext);
-    if (needs_key && !has_key) {
-        snprintf(error, error_bytes, "%s, and there is no key: run skeind keygen%s",
-                 g->require_sealed ? "agents.require_sealed is set"
-                                   : "the agents' ports are open to a network",
-                 g->require_sealed ? ""
-                                   : ", or listen on 127.0.0.1, or set "
-                                     "agents.insecure_plaintext_on_network");
-        return SKEIN_INVALID;
-    }
-    if (!local && g->insecure_plaintext)
+    bool needs_key = collector_needs_key(g);
+    if (needs_key && !has_key)
+        return collector_key_missing(g, error, error_bytes);
+    if (!agents_are_local(g) && g->insecure_plaintext)
         log_warn("skeind",
                  "anybody who reaches the agents' ports is believed, and everybody on the "
                  "way can read: agents.insecure_plaintext_on_network is set",
@@ -421,25 +435,30 @@ static int make_gate(struct collector *c, char *error, size_t error_bytes)
 }
 
 /* Tokens and traces cross a network sealed, or by a flag that says what it does. */
+int collector_http_allowed(const struct collector_config *g, char *error, size_t error_bytes)
+{
+    if (http_is_loopback(g->http_address) || g->http_tls_certificate[0] != '\0' ||
+        g->http_insecure_plaintext)
+        return SKEIN_OK;
+    snprintf(error, error_bytes,
+             "listen.http %s is open to a network, and there is no certificate: set "
+             "http.tls_certificate and http.tls_key, or listen on 127.0.0.1, or set "
+             "http.insecure_plaintext_on_network",
+             g->http_address);
+    return SKEIN_INVALID;
+}
+
 static int check_http(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     c->http_loopback = http_is_loopback(g->http_address);
-    if (c->http_loopback || g->http_tls_certificate[0] != '\0')
-        return SKEIN_OK;
-    if (!g->http_insecure_plaintext) {
-        snprintf(error, error_bytes,
-                 "listen.http %s is open to a network, and there is no certificate: set "
-                 "http.tls_certificate and http.tls_key, or listen on 127.0.0.1, or set "
-                 "http.insecure_plaintext_on_network",
-                 g->http_address);
-        return SKEIN_INVALID;
-    }
-    log_warn("skeind",
-             "everybody on the way can read tokens and traces: "
-             "http.insecure_plaintext_on_network is set",
-             NULL);
-    return SKEIN_OK;
+    int status = collector_http_allowed(g, error, error_bytes);
+    if (status == SKEIN_OK && !c->http_loopback && g->http_tls_certificate[0] == '\0')
+        log_warn("skeind",
+                 "everybody on the way can read tokens and traces: "
+                 "http.insecure_plaintext_on_network is set",
+                 NULL);
+    return status;
 }
 
 static int make_state(struct collector *c, char *error, size_t error_bytes)

@@ -68,6 +68,11 @@ struct collector {
     bool draining;    /* atomic */
 };
 
+/* What a start refuses, for looks before it. Words in error where it is not SKEIN_OK. */
+int collector_http_allowed(const struct collector_config *config, char *error, size_t error_bytes);
+bool collector_needs_key(const struct collector_config *config);
+int collector_key_missing(const struct collector_config *config, char *error, size_t error_bytes);
+
 /* Starts everything with the config that is in place. SKEIN_OK, or a status with "what: why" in
  * error; what had started is stopped again. */
 int collector_start(struct collector *c, char *error, size_t error_bytes);

@@ -15,6 +15,7 @@
 
 #include "audit.h"
 #include "clock.h"
+#include "config_place.h"
 #include "enroll.h"
 #include "units.h"
 
@@ -251,7 +252,7 @@ int admin_run(const struct admin *a, const struct collector_config *config)
     char error[512] = "";
     const char *folder = config->folder;
     struct enroll *e;
-    if (mkdir(folder, 0750) != 0 && errno != EEXIST) {
+    if (folder_make(folder, 0750) != 0) {
         fprintf(stderr, "skeind: data_dir %s: %s\n", folder, strerror(errno));
         return FAILED;
     }

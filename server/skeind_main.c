@@ -16,20 +16,20 @@
 #include "config_page.h"
 #include "log.h"
 #include "skeind_admin.h"
+#include "skeind_config.h"
 #include "skeind_token.h"
-
-#define DEFAULT_CONFIG "/etc/skein/collector.json"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct options {
-    const char *config; /* NULL: the default file where there is one, else defaults alone */
+    struct config_sources sources;
     bool check, rebuild;
 };
 
 static const struct config_option page_options[] = {
-    {"-c, --config FILE", "settings as JSON (default " DEFAULT_CONFIG " where it exists)"},
-    {"--check-config", "check the settings and exit"},
+    {"-c, --config FILE", "settings as JSON (default " SKEIND_CONFIG " where it exists)"},
+    {"--set KEY=VALUE", "a setting, over file and environment; may be given again"},
+    {"--check-config", "say whether skeind would start with these settings, and exit"},
     {"--rebuild-index", "make the index anew from the segments and exit"},
     {"--print-markdown, --print-schema", "the settings as docs or JSON Schema"},
     {"--print-man", "this text as a man page"},
@@ -63,20 +63,24 @@ static const struct config_page page = {
 /* 0 to go on, 1 when all is done, EXIT_USAGE + 1 on a wrong command line. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
-                                          {"check-config", no_argument, NULL, 'k'},
-                                          {"rebuild-index", no_argument, NULL, 'r'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"print-markdown", no_argument, NULL, 'm'},
-                                          {"print-schema", no_argument, NULL, 's'},
-                                          {"print-man", no_argument, NULL, 'p'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {
+        {"config", required_argument, NULL, 'c'}, {"set", required_argument, NULL, 'S'},
+        {"check-config", no_argument, NULL, 'k'}, {"rebuild-index", no_argument, NULL, 'r'},
+        {"help", no_argument, NULL, 'h'},         {"print-markdown", no_argument, NULL, 'm'},
+        {"print-schema", no_argument, NULL, 's'}, {"print-man", no_argument, NULL, 'p'},
+        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "c:hV", longs, NULL)) != -1) {
         switch (option) {
         case 'c':
-            o->config = optarg;
+            o->sources.file = optarg;
+            break;
+        case 'S':
+            if (o->sources.set_count == CONFIG_SETS_MAX) {
+                fprintf(stderr, "skeind: --set is given more than %d times\n", CONFIG_SETS_MAX);
+                return EXIT_USAGE + 1;
+            }
+            o->sources.sets[o->sources.set_count++] = optarg;
             break;
         case 'k':
             o->check = true;
@@ -108,68 +112,7 @@ static int read_options(int argc, char **argv, struct options *o)
         fprintf(stderr, "skeind: unexpected argument: %s\nTry 'skeind --help'.\n", argv[optind]);
         return EXIT_USAGE + 1;
     }
-    if (o->config == NULL && access(DEFAULT_CONFIG, F_OK) == 0)
-        o->config = DEFAULT_CONFIG;
     return 0;
-}
-
-/* HOST:PORT behind a scheme. Whether it can be bound is seen at the start. */
-static bool is_address(const char *text, const char *scheme)
-{
-    size_t n = strlen(scheme);
-    const char *colon = strrchr(text, ':');
-    if (strncmp(text, scheme, n) != 0 || colon == NULL || colon <= text + n)
-        return false;
-    size_t digits = strspn(colon + 1, "0123456789");
-    return digits > 0 && digits <= 5 && colon[1 + digits] == '\0' &&
-           strtoul(colon + 1, NULL, 10) <= UINT16_MAX;
-}
-
-static int load_config(const struct options *o, struct collector_config *config, char *error,
-                       size_t error_bytes)
-{
-    enum log_level level;
-    memset(config, 0, sizeof *config);
-    int status = config_load(collector_params, config, o->config, error, error_bytes);
-    if (status != SKEIN_OK)
-        return status;
-    bool json = strcmp(config->log_form, "json") == 0;
-    if (log_level_parse(config->log_level, &level) != SKEIN_OK) {
-        snprintf(error, error_bytes, "log.level: must be debug, info, warn or error");
-    } else if (!json && strcmp(config->log_form, "text") != 0) {
-        snprintf(error, error_bytes, "log.form: must be text or json");
-    } else if (!is_address(config->data_address, "tcp://")) {
-        snprintf(error, error_bytes, "listen.data: must be tcp://HOST:PORT");
-    } else if (!is_address(config->control_address, "tcp://")) {
-        snprintf(error, error_bytes, "listen.control: must be tcp://HOST:PORT");
-    } else if (!is_address(config->http_address, "")) {
-        snprintf(error, error_bytes, "listen.http: must be HOST:PORT, [HOST]:PORT or *:PORT");
-    } else if (strcmp(config->http_metrics_public, "auto") != 0 &&
-               strcmp(config->http_metrics_public, "yes") != 0 &&
-               strcmp(config->http_metrics_public, "no") != 0) {
-        snprintf(error, error_bytes, "http.metrics_public: must be auto, yes or no");
-    } else if ((config->http_tls_certificate[0] == '\0') != (config->http_tls_key[0] == '\0')) {
-        snprintf(error, error_bytes, "%s: is missing beside http.tls_%s",
-                 config->http_tls_key[0] == '\0' ? "http.tls_key" : "http.tls_certificate",
-                 config->http_tls_key[0] == '\0' ? "certificate" : "key");
-    } else if (config->lease_ms < 2 * config->heartbeat_ms) {
-        snprintf(error, error_bytes,
-                 "agents.lease_ms: must be at least twice agents.heartbeat_ms, or one late "
-                 "heartbeat shows an agent offline");
-    } else if (config->min_free_bytes > 0 && config->min_free_bytes < 2 * config->segment_bytes) {
-        snprintf(error, error_bytes,
-                 "store.min_free_bytes: must be 0 or at least twice store.segment_bytes, or a full "
-                 "disk has no room to compact segments");
-    } else if (config->retention_max_bytes > 0 &&
-               config->retention_max_bytes < 16 * config->segment_bytes) {
-        snprintf(error, error_bytes,
-                 "retention.max_bytes: must be 0 or at least 16 times store.segment_bytes: room is "
-                 "given back in segments");
-    } else {
-        return SKEIN_OK;
-    }
-    config_free(collector_params, config);
-    return SKEIN_INVALID;
 }
 
 static void apply_log(const struct collector_config *config)
@@ -195,13 +138,14 @@ static void reload(const struct options *o, struct collector *c)
     if (http_reload(c->http, error, sizeof error) != SKEIN_OK)
         log_error("skeind", "the certificate cannot be read; the old one stays", "error", error,
                   NULL);
-    if (load_config(o, &fresh, error, sizeof error) != SKEIN_OK) {
+    if (skeind_config_load(&o->sources, &fresh, error, sizeof error) != SKEIN_OK) {
         log_error("skeind", "the settings are wrong; the old ones stay", "error", error, NULL);
         return;
     }
     report_restart(&c->config, &fresh);
     apply_log(&fresh);
-    log_info("skeind", "settings read again", "config", o->config != NULL ? o->config : "", NULL);
+    log_info("skeind", "settings read again", "config",
+             o->sources.file != NULL ? o->sources.file : "", NULL);
     /* The running collector keeps its own texts; only the log's settings are live. */
     config_free(collector_params, &fresh);
 }
@@ -282,6 +226,17 @@ static int serve(const struct options *o, struct collector *c)
     return 0;
 }
 
+static int check(const struct collector_config *config)
+{
+    char error[512] = "";
+    if (skeind_config_check(config, error, sizeof error) != SKEIN_OK) {
+        fprintf(stderr, "skeind: %s\n", error);
+        return EXIT_FAILED;
+    }
+    printf("skeind: the settings are fine\n");
+    return 0;
+}
+
 /* skeind keygen and its like. */
 static int administer(int argc, char **argv)
 {
@@ -297,10 +252,8 @@ static int administer(int argc, char **argv)
         admin_print_help();
         return 0;
     }
-    o.config = admin.config;
-    if (o.config == NULL && access(DEFAULT_CONFIG, F_OK) == 0)
-        o.config = DEFAULT_CONFIG;
-    if (load_config(&o, &config, error, sizeof error) != SKEIN_OK) {
+    o.sources.file = admin.config;
+    if (skeind_config_load(&o.sources, &config, error, sizeof error) != SKEIN_OK) {
         fprintf(stderr, "skeind: %s\n", error);
         return EXIT_FAILED;
     }
@@ -321,13 +274,13 @@ int main(int argc, char **argv)
     int done = read_options(argc, argv, &options);
     if (done != 0)
         return done - 1;
-    if (load_config(&options, &collector.config, error, sizeof error) != SKEIN_OK) {
+    if (skeind_config_load(&options.sources, &collector.config, error, sizeof error) != SKEIN_OK) {
         fprintf(stderr, "skeind: %s\n", error);
         return EXIT_FAILED;
     }
     int result = 0;
     if (options.check)
-        printf("skeind: the settings are fine\n");
+        result = check(&collector.config);
     else if (options.rebuild)
         result = rebuild_index(&options, &collector.config);
     else {

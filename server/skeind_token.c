@@ -14,9 +14,8 @@
 #include "collector.h"
 #include "seal.h"
 #include "skeind_admin.h"
+#include "skeind_config.h"
 #include "units.h"
-
-#define DEFAULT_CONFIG "/etc/skein/collector.json"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -144,7 +143,7 @@ static int run(struct tokens *tokens, const char *verb, const struct token_optio
 
 int skeind_token(int argc, char **argv)
 {
-    struct token_options o = {.config = access(DEFAULT_CONFIG, F_OK) == 0 ? DEFAULT_CONFIG : NULL};
+    struct token_options o = {.config = NULL};
     struct collector_config config = {0};
     struct tokens *tokens = NULL;
     char error[512] = "";
@@ -156,7 +155,8 @@ int skeind_token(int argc, char **argv)
         fprintf(stderr, "Try 'skeind token --help'.\n");
         return EXIT_USAGE;
     }
-    int status = config_load(collector_params, &config, o.config, error, sizeof error);
+    const struct config_sources sources = {.file = o.config};
+    int status = skeind_config_load(&sources, &config, error, sizeof error);
     const char *folder = o.folder != NULL ? o.folder : config.folder;
     if (status == SKEIN_OK)
         status = tokens_open(folder, &tokens, error, sizeof error);

@@ -21,3 +21,11 @@ foreach(test cli tls)
     target_compile_definitions(t_e2e_whole_${test} PRIVATE SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>")
     add_dependencies(t_e2e_whole_${test} skein_cli)
 endforeach()
+if(NOT SKEIN_SANITIZE) # it preloads into a program of the system
+    skein_test(e2e/test_plain_user.c LINK skein_test_support)
+    target_compile_options(t_e2e_plain_user PRIVATE -Wno-format-nonliteral)
+    target_compile_definitions(t_e2e_plain_user PRIVATE SKEIND="$<TARGET_FILE:skeind>"
+        SKEIN_AGENT="$<TARGET_FILE:skein-agent>" SKEIN_PROGRAM="$<TARGET_FILE:skein_cli>"
+        SHIPPED_FOLDER="${CMAKE_SOURCE_DIR}/config/")
+    add_dependencies(t_e2e_plain_user skeind skein-agent skein_cli)
+endif()

@@ -458,7 +458,9 @@ START_TEST(a_wrong_config_is_named_by_its_key)
         struct agent_config config;
         char error[512] = "";
         file_write_text(config_file, bad[i][0]);
-        ck_assert_int_ne(agent_config_load(config_file, &config, error, sizeof error), SKEIN_OK);
+        ck_assert_int_ne(agent_config_load(&(struct config_sources){.file = config_file}, &config,
+                                           error, sizeof error),
+                         SKEIN_OK);
         ck_assert_msg(strstr(error, bad[i][1]) != NULL, "%s", error);
         pid_t pid = spawn(
             (const char *const[]){SKEIN_AGENT, "--config", config_file, "--check-config", NULL},

@@ -31,4 +31,16 @@ static inline void expect_schema(const struct config_param *params, const char *
     free(printed);
 }
 
+/* Two parameters with one variable of the environment could not both be set. */
+static inline void expect_own_variables(const struct config_param *params, const char *daemon)
+{
+    char one[CONFIG_VARIABLE_BYTES], other[CONFIG_VARIABLE_BYTES];
+    for (const struct config_param *p = params; p->type != CONFIG_TYPE_NONE; p++)
+        for (const struct config_param *q = p + 1; q->type != CONFIG_TYPE_NONE; q++) {
+            config_variable(daemon, p, one);
+            config_variable(daemon, q, other);
+            ck_assert_str_ne(one, other);
+        }
+}
+
 #endif

@@ -110,6 +110,84 @@ START_TEST(parameters_that_differ_are_told)
 }
 END_TEST
 
+START_TEST(environment_and_options_count_over_the_file)
+{
+    struct sample s = {0};
+    char error[256] = "", *folder = temp_dir_new(), *file = path_join(folder, "c.json");
+    file_write_text(file, "{\"$schema\":\"x\",\"socket\":\"/file\",\"empty\":\"file\","
+                          "\"spool\":{\"max_bytes\":100},\"log\":{\"json\":true}}");
+    const struct config_default defaults[] = {{"socket", "/place"}, {"empty", NULL}, {NULL, NULL}};
+    struct config_sources sources = {
+        .daemon = "skein-test", .file = file, .defaults = defaults, .set_count = 3};
+    sources.sets[0] = "spool.max_bytes=3KiB";
+    sources.sets[1] = "hosts=[\"a,b\"]";
+    sources.sets[2] = "shares={\"a\":\"1MiB\"}";
+    setenv("SKEIN_TEST_SOCKET", "/variable", 1);
+    setenv("SKEIN_TEST_SPOOL_MAX_BYTES", "200", 1);
+    setenv("SKEIN_TEST_LOG_JSON", "false", 1);
+    setenv("SKEIN_TEST_HOSTS", "x,y", 1);
+    setenv("SKEIN_TEST_SERVICE_PORT", "tcp://10.0.0.1:7462", 1); /* of somebody else */
+    ck_assert_msg(config_load_from(params, &s, &sources, error, sizeof error) == SKEIN_OK, "%s",
+                  error);
+    ck_assert_str_eq(s.socket, "/variable");
+    ck_assert_str_eq(s.empty, "file");
+    ck_assert_uint_eq(s.spool_bytes, 3072);
+    ck_assert(!s.json);
+    ck_assert_uint_eq(s.hosts.count, 1);
+    ck_assert_str_eq(s.hosts.items[0], "a,b");
+    ck_assert_uint_eq(s.shares.items[0].number, 1 << 20);
+    config_free(params, &s);
+    sources = (struct config_sources){.daemon = "skein-test", .defaults = defaults};
+    unsetenv("SKEIN_TEST_SOCKET");
+    ck_assert_int_eq(config_load_from(params, &s, &sources, error, sizeof error), SKEIN_OK);
+    ck_assert_str_eq(s.socket, "/place");
+    ck_assert_uint_eq(s.hosts.count, 2);
+    ck_assert_str_eq(s.hosts.items[1], "y");
+    config_free(params, &s);
+    free(file);
+    temp_dir_free(&folder);
+}
+END_TEST
+
+START_TEST(wrong_variables_and_options_are_named)
+{
+    static const struct {
+        const char *variable, *value, *set, *error;
+    } wrong[] = {{"SKEIN_TEST_SPOOL_MAX_BYTES", "7", NULL,
+                  "SKEIN_TEST_SPOOL_MAX_BYTES: spool.max_bytes: must be a whole number"},
+                 {"SKEIN_TEST_LOG_JSON", "yes", NULL,
+                  "SKEIN_TEST_LOG_JSON: log.json: must be true or false"},
+                 {"SKEIN_TEST_SHARES", "a=1", NULL,
+                  "SKEIN_TEST_SHARES: shares: must be JSON, as in the file"},
+                 {"SKEIN_TEST_SOKET", "/x", NULL,
+                  "SKEIN_TEST_SOKET: is no setting; did you mean SKEIN_TEST_SOCKET?"},
+                 {NULL, NULL, "socket", "--set: socket: must be KEY=VALUE"},
+                 {NULL, NULL, "soket=/x", "--set: soket: unknown key; did you mean socket?"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct sample s = {0};
+        char error[256] = "";
+        struct config_sources sources = {.daemon = "skein-test"};
+        if (wrong[i].variable)
+            setenv(wrong[i].variable, wrong[i].value, 1);
+        if (wrong[i].set)
+            sources.sets[sources.set_count++] = wrong[i].set;
+        ck_assert_int_eq(config_load_from(params, &s, &sources, error, sizeof error),
+                         SKEIN_INVALID);
+        ck_assert_msg(strncmp(error, wrong[i].error, strlen(wrong[i].error)) == 0, "%s", error);
+        if (wrong[i].variable)
+            unsetenv(wrong[i].variable);
+    }
+}
+END_TEST
+
+START_TEST(variables_are_named_by_daemon_and_path)
+{
+    char name[CONFIG_VARIABLE_BYTES];
+    config_variable("skein-agent", &params[2], name);
+    ck_assert_str_eq(name, "SKEIN_AGENT_SPOOL_MAX_BYTES");
+}
+END_TEST
+
 START_TEST(wrong_files_name_key_and_expectation)
 {
     static const struct {
@@ -233,7 +311,7 @@ START_TEST(schema_has_every_key_and_its_bounds)
     ck_assert(cJSON_IsFalse(cJSON_GetObjectItem(spool, "additionalProperties")));
     const cJSON *shares = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "properties"), "shares");
     ck_assert(cJSON_IsObject(cJSON_GetObjectItem(shares, "additionalProperties")));
-    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(root, "properties")), 6);
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(root, "properties")), 7);
     cJSON_Delete(root);
     free(text);
 }
@@ -241,9 +319,12 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("config", without_a_file_there_are_defaults, file_replaces_defaults,
-                              parameters_that_differ_are_told, wrong_files_name_key_and_expectation,
-                              missing_file_says_so, out_of_memory_is_reported_and_leaves_nothing,
-                              help_and_markdown_have_a_row_for_each_parameter,
-                              schema_has_every_key_and_its_bounds, NULL));
+    return suite_run(
+        suite_of("config", without_a_file_there_are_defaults, file_replaces_defaults,
+                 parameters_that_differ_are_told, environment_and_options_count_over_the_file,
+                 wrong_variables_and_options_are_named, variables_are_named_by_daemon_and_path,
+                 wrong_files_name_key_and_expectation, missing_file_says_so,
+                 out_of_memory_is_reported_and_leaves_nothing,
+                 help_and_markdown_have_a_row_for_each_parameter,
+                 schema_has_every_key_and_its_bounds, NULL));
 }

@@ -7,7 +7,8 @@ START_TEST(shipped_file_is_accepted)
 {
     struct agent_config config;
     char error[512] = "";
-    int status = agent_config_load(SHIPPED_FOLDER "agent.json", &config, error, sizeof error);
+    int status = agent_config_load(&(struct config_sources){.file = SHIPPED_FOLDER "agent.json"},
+                                   &config, error, sizeof error);
     ck_assert_msg(status == SKEIN_OK, "%s", error);
     agent_config_free(&config);
 }
@@ -19,8 +20,15 @@ START_TEST(shipped_schema_is_the_table)
 }
 END_TEST
 
+START_TEST(each_parameter_has_a_variable_of_its_own)
+{
+    expect_own_variables(agent_params, "skein-agent");
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(
-        suite_of("shipped_agent", shipped_file_is_accepted, shipped_schema_is_the_table, NULL));
+    return suite_run(suite_of("shipped_agent", shipped_file_is_accepted,
+                              shipped_schema_is_the_table, each_parameter_has_a_variable_of_its_own,
+                              NULL));
 }

@@ -20,8 +20,15 @@ START_TEST(shipped_schema_is_the_table)
 }
 END_TEST
 
+START_TEST(each_parameter_has_a_variable_of_its_own)
+{
+    expect_own_variables(collector_params, "skeind");
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(
-        suite_of("shipped_collector", shipped_file_is_accepted, shipped_schema_is_the_table, NULL));
+    return suite_run(suite_of("shipped_collector", shipped_file_is_accepted,
+                              shipped_schema_is_the_table, each_parameter_has_a_variable_of_its_own,
+                              NULL));
 }
