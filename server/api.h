@@ -30,6 +30,9 @@ const char *api_result(int status); /* "ok", or the status's words */
 /* Processes that a capture with this selector would have as targets. */
 void api_reply_matches(struct collector *c, struct http_exchange *x, const char *selector);
 
+/* Whose places are taken: a token holder's; "" where there is no token. */
+const char *api_holder(const struct http_exchange *x); /* api_access.c */
+
 /* ---- api_util.c ---- */
 
 #define API_LIMIT_DEFAULT 100

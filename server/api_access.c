@@ -110,6 +110,12 @@ static bool authorize_token(struct collector *c, struct http_exchange *x, const 
     return true;
 }
 
+const char *api_holder(const struct http_exchange *x)
+{
+    const struct principal *who = http_principal(x);
+    return who->token[0] != '\0' ? who->name : "";
+}
+
 /* Where nobody can say, what was allowed goes on. */
 bool api_still(void *context, const struct principal *who)
 {

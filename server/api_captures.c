@@ -275,6 +275,7 @@ struct download {
     struct collector *collector;
     struct trace_stream *stream;
     bool export;
+    char who[PRINCIPAL_NAME_BYTES]; /* whose place the export has */
 };
 
 static int64_t read_download(void *context, uint64_t offset, void *out, size_t n)
@@ -283,26 +284,13 @@ static int64_t read_download(void *context, uint64_t offset, void *out, size_t n
     return trace_stream_read(d->stream, offset, out, n);
 }
 
-static void end_export(struct collector *c)
-{
-    __atomic_sub_fetch(&c->exports, 1, __ATOMIC_RELAXED);
-}
-
 static void end_download(void *context)
 {
     struct download *d = context;
     if (d->export)
-        end_export(d->collector);
+        places_leave(d->collector->exports, d->who);
     trace_stream_free(&d->stream);
     free(d);
-}
-
-static bool begin_export(struct collector *c)
-{
-    if (__atomic_add_fetch(&c->exports, 1, __ATOMIC_RELAXED) <= c->config.http_exports)
-        return true;
-    end_export(c);
-    return false;
 }
 
 static void name_download(struct http_exchange *x, const struct capture_id *id, const char *suffix)
@@ -320,10 +308,11 @@ static void send_trace(struct collector *c, struct http_exchange *x, struct trac
     if (d == NULL) {
         trace_stream_free(&stream);
         if (export)
-            end_export(c);
+            places_leave(c->exports, api_holder(x));
         return;
     }
-    *d = (struct download){c, stream, export};
+    *d = (struct download){c, stream, export, ""};
+    snprintf(d->who, sizeof d->who, "%s", api_holder(x));
     struct http_source source = {d, read_download, end_download, NULL};
     bool sent;
     name_download(x, id, export ? "pftrace" : "skein");
@@ -375,10 +364,11 @@ void api_captures_trace(void *context, struct http_exchange *x)
                         "/api/v1/captures/{capture}");
     } else if (status != SKEIN_OK) {
         api_failed(x, status, "the trace cannot be read");
-    } else if (export && !begin_export(c)) {
+    } else if (export && !places_enter(c->exports, api_holder(x))) {
         trace_stream_free(&stream);
         http_problem_of(x, PROBLEM_BUSY, NULL,
-                        "%llu exports run already; format=skein has no such limit",
+                        "no place is free for one more export: http.max_exports are %llu, the last "
+                        "quarter for tokens that have none; format=skein has no such limit",
                         (unsigned long long)c->config.http_exports);
     } else {
         send_trace(c, x, stream, &id, export);

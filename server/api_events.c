@@ -39,7 +39,7 @@ void api_events(void *context, struct http_exchange *x)
     static const char *const known[] = {"types", "selector", "after", NULL};
     struct collector *c = context;
     char text[API_SELECTOR_BYTES];
-    struct events_query query = {.types = http_query(x, "types")};
+    struct events_query query = {.types = http_query(x, "types"), .who = api_holder(x)};
     struct selector *selector = NULL;
     struct events_watch *watch;
     if (!http_query_known(x, known) || !last_id(x, &query) || !api_selector(x, &selector, text))
@@ -55,7 +55,9 @@ void api_events(void *context, struct http_exchange *x)
     int status = events_watch_new(c->events, &query, &watch);
     if (status == SKEIN_FULL) {
         http_problem_of(x, PROBLEM_BUSY, NULL,
-                        "as many watchers as http.max_event_streams allows are here");
+                        "no place is free for one more watcher: http.max_event_streams are %llu, "
+                        "the last quarter for tokens that have none",
+                        (unsigned long long)c->config.http_event_streams);
         return;
     }
     if (status != SKEIN_OK) {

@@ -480,8 +480,9 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
                                 push_done, on_report,    on_tick,     generation, save,
                                 saved,     unlocked};
+    c->exports = places_new(g->http_exports);
     c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
-    int status = c->lockout == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    int status = c->lockout == NULL || c->exports == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
     if (status == SKEIN_OK)
         status = events_new(g->http_event_streams, &c->events);
     rules.events = c->events;
@@ -584,6 +585,7 @@ void collector_stop(struct collector *c)
     tokens_close(&c->tokens);
     audit_close(&c->audit);
     lockout_free(&c->lockout);
+    places_free(&c->exports);
     if (c->index != NULL)
         index_close(&c->index);
     if (c->store != NULL)

@@ -18,6 +18,7 @@
 #include "ingest.h"
 #include "lockout.h"
 #include "notify.h"
+#include "places.h"
 #include "policies.h"
 #include "retention.h"
 #include "rules.h"
@@ -62,10 +63,10 @@ struct collector {
     struct lockout *lockout;
     bool http_loopback; /* nobody but this machine reaches the HTTP port; constant */
     struct http_server *http;
-    uint64_t exports; /* perfetto downloads now; atomic */
-    uint64_t replays; /* tests of rules now; atomic */
-    uint64_t sums;    /* of /loss now; atomic */
-    bool draining;    /* atomic */
+    struct places *exports; /* perfetto downloads now */
+    uint64_t replays;       /* tests of rules now; atomic */
+    uint64_t sums;          /* of /loss now; atomic */
+    bool draining;          /* atomic */
 };
 
 /* What a start refuses, for looks before it. Words in error where it is not SKEIN_OK. */

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "json.h"
 #include "metrics.h"
+#include "places.h"
 #include "process_labels.h"
 
 #define EVENTS_KEPT     4096
@@ -47,6 +48,7 @@ struct events_watch {
     struct http_live *live;
     struct buf pending;
     size_t sent;
+    char who[PRINCIPAL_NAME_BYTES];
 };
 
 struct events {
@@ -55,7 +57,7 @@ struct events {
     uint64_t oldest, next; /* ids of those kept: oldest up to next, without it */
     uint64_t kept_bytes;
     struct events_watch *watches;
-    size_t watch_count, max_watches;
+    struct places *places;
     uint64_t sign_ns; /* monotonic; when the next signs of life are due */
 };
 
@@ -65,7 +67,15 @@ int events_new(size_t max_watches, struct events **out)
 {
     struct events *e = calloc(1, sizeof *e);
     *out = NULL;
-    if (e == NULL || (e->ring = calloc(EVENTS_KEPT, sizeof *e->ring)) == NULL) {
+    if (e != NULL) {
+        e->ring = calloc(EVENTS_KEPT, sizeof *e->ring);
+        e->places = places_new(max_watches);
+    }
+    if (e == NULL || e->ring == NULL || e->places == NULL) {
+        if (e != NULL) {
+            places_free(&e->places);
+            free(e->ring);
+        }
         free(e);
         return SKEIN_NO_MEMORY;
     }
@@ -73,7 +83,6 @@ int events_new(size_t max_watches, struct events **out)
     /* Microseconds: no collector publishes a million events a second, so the next start's ids are
      * above all of this one's. */
     e->oldest = e->next = clock_realtime_ns() / 1000;
-    e->max_watches = max_watches;
     *out = e;
     return SKEIN_OK;
 }
@@ -94,6 +103,7 @@ void events_free(struct events **events)
     for (size_t i = 0; i < EVENTS_KEPT; i++)
         event_clear(&e->ring[i]);
     pthread_mutex_destroy(&e->lock);
+    places_free(&e->places);
     free(e->ring);
     free(e);
     *events = NULL;
@@ -244,7 +254,8 @@ int events_watch_new(struct events *events, const struct events_query *query,
     if (status == SKEIN_OK && query->types != NULL && (w->types = strdup(query->types)) == NULL)
         status = SKEIN_NO_MEMORY;
     pthread_mutex_lock(&events->lock);
-    if (status == SKEIN_OK && events->watch_count >= events->max_watches)
+    snprintf(w->who, sizeof w->who, "%s", query->who != NULL ? query->who : "");
+    if (status == SKEIN_OK && !places_enter(events->places, w->who))
         status = SKEIN_FULL;
     if (status == SKEIN_OK) {
         w->events = events;
@@ -253,7 +264,7 @@ int events_watch_new(struct events *events, const struct events_query *query,
         if (w->next != NULL)
             w->next->prev = w;
         events->watches = w;
-        metrics_set(event_watchers, ++events->watch_count);
+        metrics_set(event_watchers, places_taken(events->places));
     }
     pthread_mutex_unlock(&events->lock);
     if (status != SKEIN_OK)
@@ -280,7 +291,8 @@ void events_watch_free(struct events_watch *w)
             w->events->watches = w->next;
         if (w->next != NULL)
             w->next->prev = w->prev;
-        metrics_set(event_watchers, --w->events->watch_count);
+        places_leave(w->events->places, w->who);
+        metrics_set(event_watchers, places_taken(w->events->places));
         pthread_mutex_unlock(&w->events->lock);
     }
     selector_free(&w->selector);

@@ -44,6 +44,7 @@ struct events_query {
     /* NULL: everything. Else events of matching processes only, and of those no more than what they
      * are about. Not taken; copied by text. */
     const char *selector_text;
+    const char *who; /* whose place it takes (places.h); NULL: nobody's in particular. Copied */
     bool resume;
     uint64_t after; /* with resume: the last id that the watcher has seen */
 };

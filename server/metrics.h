@@ -87,8 +87,7 @@
     X(counter, http_forbidden_total, "Requests beyond what their token may, answered 403")         \
     X(counter, http_bad_tokens_total, "Requests with a token that is unknown, expired or revoked") \
     X(counter, http_locked_out_total, "Requests of addresses that sent too many wrong tokens")     \
-    X(counter, http_ambiguous_total,                                                               \
-      "Requests that another server might read differently, answered 400")                         \
+    X(counter, http_ambiguous_total, "Requests that others might read differently, answered 400")  \
     X(counter, http_bytes_total, "Bytes of HTTP bodies sent")                                      \
     X(gauge, http_certificate_expires_seconds,                                                     \
       "When the certificate of HTTPS ends; 0: plain HTTP")                                         \

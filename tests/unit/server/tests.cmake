@@ -59,6 +59,7 @@ skein_test(unit/server/test_http_framing.c LINK skein_server_core skein_test_sup
 skein_test(unit/server/test_http_doubts.c LINK skein_test_http LABELS tsan)
 skein_test(unit/server/test_hourly.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_agent_bounds.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_places.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_idmap.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_replay.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_support)
