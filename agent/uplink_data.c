@@ -212,10 +212,22 @@ static void resend_overdue(struct uplink *uplink, uint64_t now_ns, uint64_t *wak
     }
 }
 
+/* Whether the collector has asked for a pause of each upload: then nothing moves, and nothing is
+ * stuck. */
+static bool all_are_held(const struct uplink *uplink, uint64_t now_ns)
+{
+    for (size_t i = 0; i < UPLINK_UPLOADS; i++)
+        if (uplink->uploads[i].active && now_ns >= uplink->uploads[i].not_before_ns)
+            return false;
+    return true;
+}
+
 static void dial_or_hang_up(struct uplink *uplink, uint64_t now_ns)
 {
     if (!uplink_data_idle(uplink)) {
         uplink->data_used_ns = now_ns;
+        if (all_are_held(uplink, now_ns))
+            uplink->data_progress_ns = now_ns;
         if (uplink->data == NULL) {
             if (transport_dial(uplink->data_address, WIRE_CONTROL_MAX, &uplink->data) != SKEIN_OK)
                 log_error("uplink", "cannot dial the data port", "data", uplink->data_address,

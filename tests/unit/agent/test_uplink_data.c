@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * When the data connection is dialled anew, by clocks of the test's. */
+#include <string.h>
+
+#include "support.h"
+#include "uplink_int.h"
+
+#define SECOND UINT64_C(1000000000)
+#define BEGIN  (1000 * SECOND)
+
+static char *folder;
+static struct spool *spool;
+static struct uplink *uplink;
+
+static void setup(void)
+{
+    char error[256];
+    folder = temp_dir_new();
+    struct spool_settings spool_settings = {.folder = folder, .max_bytes = 1 << 20};
+    ck_assert_int_eq(spool_open(&spool_settings, &spool, error, sizeof error), SKEIN_OK);
+    struct uplink_settings settings = {.control_address = "tcp://127.0.0.1:9",
+                                       .data_address = "tcp://127.0.0.1:9",
+                                       .host = "h",
+                                       .version = "1",
+                                       .boot = "b",
+                                       .labels = "",
+                                       .agent = 1,
+                                       .epoch = 1,
+                                       .resend_ms = 3600000,
+                                       .spool = spool};
+    struct uplink_hooks hooks = {0};
+    ck_assert_int_eq(uplink_new(&settings, &hooks, &uplink), SKEIN_OK);
+}
+
+static void teardown(void)
+{
+    uplink_free(&uplink, 0);
+    spool_close(&spool);
+    temp_dir_free(&folder);
+}
+
+static uint64_t redials_after(uint64_t seconds)
+{
+    struct agent_counters c;
+    uint64_t wake_ns = UINT64_MAX;
+    uplink_data_step(uplink, BEGIN + seconds * SECOND, &wake_ns);
+    uplink_count(uplink, &c);
+    return c.redials;
+}
+
+START_TEST(upload_that_the_collector_holds_is_not_stuck)
+{
+    uplink->uploads[0] = (struct upload){
+        .active = true, .fd = -1, .count = 2, .next = 1, .not_before_ns = BEGIN + 60 * SECOND};
+    for (uint64_t seconds = 0; seconds < 60; seconds += 10)
+        ck_assert_uint_eq(redials_after(seconds), 0);
+    uplink->uploads[0].active = false;
+}
+END_TEST
+
+START_TEST(upload_without_an_answer_is_stuck)
+{
+    uplink->uploads[0] =
+        (struct upload){.active = true, .fd = -1, .count = 2, .next = 2, .sent_all_ns = BEGIN};
+    /* One that is held beside it makes no difference. */
+    uplink->uploads[1] = (struct upload){
+        .active = true, .fd = -1, .count = 2, .next = 1, .not_before_ns = BEGIN + 60 * SECOND};
+    ck_assert_uint_eq(redials_after(0), 0);
+    ck_assert_uint_eq(redials_after(14), 0);
+    ck_assert_uint_eq(redials_after(16), 1);
+    uplink->uploads[0].active = uplink->uploads[1].active = false;
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("uplink_data");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, upload_that_the_collector_holds_is_not_stuck);
+    tcase_add_test(c, upload_without_an_answer_is_stuck);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
+}
