@@ -79,7 +79,8 @@ void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost
 {
     TAILQ_REMOVE(&spool->items, item, link);
     spool->counters.partitions--;
-    spool->counters.bytes -= spool_room(item->head.payload_bytes);
+    if (!item->evicted)
+        spool->counters.bytes -= spool_room(item->head.payload_bytes);
     if (lost) {
         spool->counters.lost_partitions++;
         spool->counters.lost_events += item->head.events;
@@ -101,6 +102,21 @@ static void drop_locked(struct spool *spool, struct spool_item *item, const char
     spool_remove_locked(spool, item, true);
 }
 
+/* Whether it is lost is not known before its upload ends: what the collector stores after all was
+ * never lost. */
+static void evict_locked(struct spool *spool, struct spool_item *item)
+{
+    char name[SPOOL_NAME_BYTES];
+    if (!item->on_way) {
+        drop_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
+        return;
+    }
+    spool_file_name(&item->head, name);
+    unlinkat(spool->folder, name, 0);
+    spool->counters.bytes -= spool_room(item->head.payload_bytes);
+    item->evicted = true;
+}
+
 static int reserve(struct spool *spool, const struct partition_key *key, uint64_t room)
 {
     if (room > spool->max_bytes)
@@ -114,13 +130,13 @@ static int reserve(struct spool *spool, const struct partition_key *key, uint64_
         struct spool_item *oldest;
         TAILQ_FOREACH(oldest, &spool->items, link)
         {
-            if (!oldest->held)
+            if (!oldest->held && !oldest->evicted)
                 break;
         }
         if (oldest == NULL)
             status = SKEIN_FULL;
         else
-            drop_locked(spool, oldest, loss_text(LOSS_SPOOL_FULL));
+            evict_locked(spool, oldest);
     }
     if (status == SKEIN_OK)
         spool->reserved_bytes += room;
@@ -242,10 +258,14 @@ int spool_open_partition(struct spool *spool, const struct partition_key *key, i
     struct spool_head head = {.kind = SPOOL_PARTITION, .key = *key};
     char name[SPOOL_NAME_BYTES];
     spool_file_name(&head, name);
+    pthread_mutex_lock(&spool->mutex);
     *fd = openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (*fd >= 0)
-        return SKEIN_OK;
-    return errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
+    int status = *fd >= 0 ? SKEIN_OK : errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
+    struct spool_item *item = status == SKEIN_OK ? find_locked(spool, key) : NULL;
+    if (item != NULL)
+        item->on_way = true;
+    pthread_mutex_unlock(&spool->mutex);
+    return status;
 }
 
 /* Removes the oldest files of rejected/ until one more fits. */
@@ -290,6 +310,8 @@ void spool_done(struct spool *spool, const struct partition_key *key, enum spool
         spool_file_name(&item->head, name);
         if (fate == SPOOL_STORED) {
             unlinkat(spool->folder, name, 0);
+        } else if (item->evicted) {
+            spool_lose_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
         } else {
             spool_lose_locked(
                 spool, item,
@@ -372,6 +394,8 @@ void spool_close(struct spool **spool_p)
     *spool_p = NULL;
     struct spool_item *item;
     while ((item = TAILQ_FIRST(&spool->items)) != NULL) {
+        if (item->evicted) /* nobody sends it any more */
+            spool_lose_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
         TAILQ_REMOVE(&spool->items, item, link);
         spool_item_free(item);
     }

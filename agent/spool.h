@@ -6,7 +6,8 @@
  * A partition is put *held*; it is uploaded once its capture's final report is journalled
  * (spool_release). When a new partition finds no room, the oldest released ones are dropped: their
  * report is rewritten first, so that it says what is missing, and then the file goes. A held
- * partition is never dropped; when only such are left, the put is refused.
+ * partition is never dropped; when only such are left, the put is refused. One that is on its way
+ * has its file and its room given up, but is lost only if its upload ends otherwise than stored.
  *
  *   spool_put --> held --spool_release--> queued --spool_done(stored)--> gone
  *                                           |----spool_done(rejected)--> rejected/ (bounded)

@@ -17,6 +17,8 @@ struct spool_item {
     struct spool_head head; /* its capture is the one that it was cut for */
     uint64_t order;
     bool held;
+    bool on_way;  /* the uplink has it open: it may arrive whatever becomes of the file */
+    bool evicted; /* its file and its room are given up, its upload goes on */
     struct capture_id *shared; /* by these captures too */
     size_t shared_count;
 };

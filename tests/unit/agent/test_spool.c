@@ -193,6 +193,42 @@ START_TEST(a_full_spool_drops_its_oldest_and_says_so)
 }
 END_TEST
 
+/* The uplink has it open: the file goes, the upload does not. */
+START_TEST(what_is_on_its_way_is_lost_only_where_it_does_not_arrive)
+{
+    int fd[2];
+    for (uint64_t i = 0; i < 2; i++) {
+        struct spool_head head = head_of(i);
+        ck_assert_int_eq(put(i, 400 << 10), SKEIN_OK);
+        ck_assert_int_eq(spool_open_partition(spool, &head.key, &fd[i]), SKEIN_OK);
+    }
+    report("uploading", 0, 3);
+    spool_release(spool, &capture, &process);
+    ck_assert_int_eq(put(2, 400 << 10), SKEIN_OK);
+    ck_assert_int_eq(put(3, 400 << 10), SKEIN_OK);
+    ck_assert_uint_eq(counters().lost_partitions, 0);
+    ck_assert_uint_eq(counters().partitions, 4);
+    ck_assert_uint_le(counters().bytes, 1 << 20);
+    struct spool_head first = head_of(0), second = head_of(1);
+    spool_done(spool, &first.key, SPOOL_STORED);
+    char *text = report_text(NULL);
+    ck_assert_ptr_null(strstr(text, "spool_full"));
+    free(text);
+    ck_assert_uint_eq(counters().lost_events, 0);
+    if (_i == 0)
+        spool_done(spool, &second.key, SPOOL_UNREADABLE); /* an uplink that began anew */
+    else
+        reopen(1 << 20); /* the agent ends before */
+    text = report_text(NULL);
+    ck_assert_ptr_nonnull(strstr(text, "\"lost\":{\"spool_full\":10}"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "\"gaps\":[{\"from_ns\":100,\"to_ns\":199,\"reason\":\"spool_full\"}]"));
+    free(text);
+    close(fd[0]);
+    close(fd[1]);
+}
+END_TEST
+
 START_TEST(what_a_running_stream_loses_leaves_its_intent_and_its_later_reports)
 {
     reopen(4 * 8192);
@@ -470,6 +506,7 @@ int main(void)
     tcase_add_test(tc, the_queue_survives_a_restart_in_order);
     tcase_add_test(tc, partitions_without_a_report_stay_held_after_a_restart);
     tcase_add_test(tc, a_full_spool_drops_its_oldest_and_says_so);
+    tcase_add_loop_test(tc, what_is_on_its_way_is_lost_only_where_it_does_not_arrive, 0, 2);
     tcase_add_test(tc, what_a_running_stream_loses_leaves_its_intent_and_its_later_reports);
     tcase_add_test(tc, a_target_that_lost_everything_is_failed);
     tcase_add_test(tc, held_partitions_are_never_dropped);

@@ -203,6 +203,29 @@ START_TEST(uploads_survive_the_death_of_the_collector)
 }
 END_TEST
 
+START_TEST(what_arrives_was_not_lost)
+{
+    uplink_free(&uplink, 0);
+    spool_close(&spool);
+    struct spool_settings settings = {
+        .folder = folder, .max_bytes = 1 << 20, .amend = report_target_drop};
+    char error[256];
+    ck_assert_int_eq(spool_open(&settings, &spool, error, sizeof error), SKEIN_OK);
+    start_uplink(600000);
+    fake_hold_acks(fake, true);
+    for (uint64_t i = 0; i < 6; i++) { /* three times what there is room for, all of it sent */
+        put(i, 500000);
+        fake_wait_stored(fake, i + 1);
+    }
+    fake_hold_acks(fake, false);
+    ck_assert(wait_until(spool_is_empty, NULL, 0));
+    struct spool_counters c;
+    spool_count(spool, &c);
+    ck_assert_uint_eq(c.lost_partitions, 0);
+    ck_assert_uint_eq(counters().stored, 6);
+}
+END_TEST
+
 START_TEST(the_spool_goes_up_after_a_restart_of_the_agent)
 {
     fake_hold_acks(fake, true);
@@ -385,6 +408,7 @@ int main(void)
     tcase_add_test(tc, a_retry_resumes_where_the_collector_says);
     tcase_add_test(tc, rejected_partitions_leave_the_queue_and_are_counted);
     tcase_add_test(tc, uploads_survive_the_death_of_the_collector);
+    tcase_add_test(tc, what_arrives_was_not_lost);
     tcase_add_test(tc, the_spool_goes_up_after_a_restart_of_the_agent);
     tcase_add_test(tc, journalled_reports_are_repeated_until_acknowledged);
     tcase_add_test(tc, a_target_waits_for_its_fired_report);
