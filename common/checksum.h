@@ -12,4 +12,11 @@ static inline uint32_t checksum32(const void *bytes, size_t n)
     return (uint32_t)checksum64(bytes, n);
 }
 
+/* The same over pieces. NULL without memory; the rest never fails. */
+struct checksum;
+struct checksum *checksum_new(void);
+void checksum_add(struct checksum *checksum, const void *bytes, size_t n);
+uint64_t checksum_end(const struct checksum *checksum); /* of all so far */
+void checksum_free(struct checksum **checksum);
+
 #endif

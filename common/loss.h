@@ -15,6 +15,7 @@
     X(SPOOL, "spool") /* the agent had them and could not keep them */                             \
     X(WIRE, "wire")   /* the agent had them, the collector never got them whole */                 \
     X(QUOTA, "quota") /* the collector had no room for them */                                     \
+    X(STORE, "store") /* the collector had them, and its disk did not keep them */                 \
     X(KEPT, "kept")
 enum loss_place {
 #define X(name, text) LOSS_PLACE_##name,
@@ -42,6 +43,7 @@ enum loss_place {
     X(NO_ANSWER, WIRE, "no_answer")     /* the agent said nothing by the end */                    \
     X(DISK_FULL, QUOTA, "disk_full")    /* as not_arrived: the collector refused them */           \
     X(EVICTED, QUOTA, "evicted")        /* stored, and deleted to make room */                     \
+    X(DAMAGED, STORE, "damaged")        /* its bytes are not those that were stored */             \
     X(NAME, KEPT, "name")
 enum loss_reason {
 #define X(name, place, text) LOSS_##name,

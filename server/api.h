@@ -89,6 +89,9 @@ bool api_reply_deleted(struct http_exchange *x, const struct api_named *named, i
 void api_invalid(struct http_exchange *x, const char *error);
 /* 503 or 500 for a failure that is not the client's. */
 void api_failed(struct http_exchange *x, int status, const char *what);
+/* 500, and where it lies; `more` ends the sentence. (api_partitions.c) */
+void api_damaged(struct collector *c, struct http_exchange *x, const struct partition_key *key,
+                 const char *more);
 
 /* Takes one of the places of what may take long, so that it does not take all threads; false after
  * a 503. `running` is atomic, `what` is for "4 sums run already". */

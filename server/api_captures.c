@@ -328,9 +328,10 @@ static void send_trace(struct collector *c, struct http_exchange *x, struct trac
 
 void api_captures_trace(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"process", "from", "to", "format", NULL};
+    static const char *const known[] = {"process", "from", "to", "format", "damaged", NULL};
     struct collector *c = context;
     struct capture_id id;
+    struct partition_key damaged;
     struct process_uid process;
     bool one_process;
     uint64_t from, to;
@@ -345,6 +346,11 @@ void api_captures_trace(void *context, struct http_exchange *x)
         http_problem(x, 400, "format", "must be skein or perfetto");
         return;
     }
+    const char *skip = http_query(x, "damaged");
+    if (skip != NULL && strcmp(skip, "skip") != 0) {
+        http_problem(x, 400, "damaged", "must be skip");
+        return;
+    }
     if (!capture_exists(c->captures, &id, http_principal(x)->selector)) {
         api_no_capture(x);
         return;
@@ -355,13 +361,17 @@ void api_captures_trace(void *context, struct http_exchange *x)
                                        .window = window,
                                        .from_ns = from,
                                        .to_ns = to,
-                                       .format = export ? TRACE_PERFETTO : TRACE_SKEIN};
+                                       .format = export ? TRACE_PERFETTO : TRACE_SKEIN,
+                                       .skip_damaged = skip != NULL,
+                                       .damaged = &damaged};
     int status = trace_stream_open(c->index, &query, &stream);
     if (status == SKEIN_NOT_FOUND) {
         http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
                         "nothing of this capture%s%s is stored (yet); GET %s says why",
                         one_process ? " and process" : "", window ? " and window" : "",
                         "/api/v1/captures/{capture}");
+    } else if (status == SKEIN_CORRUPT) {
+        api_damaged(c, x, &damaged, "; damaged=skip gives the rest");
     } else if (status != SKEIN_OK) {
         api_failed(x, status, "the trace cannot be read");
     } else if (export && !places_enter(c->exports, api_holder(x))) {

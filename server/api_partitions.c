@@ -159,6 +159,20 @@ static bool sees_partition(struct collector *c, const struct http_exchange *x,
 
 /* ---- bytes ---- */
 
+void api_damaged(struct collector *c, struct http_exchange *x, const struct partition_key *key,
+                 const char *more)
+{
+    char text[PARTITION_KEY_TEXT_BYTES];
+    struct partition_row row = {.place = {0}};
+    partition_key_text(key, text);
+    (void)index_find(c->index, key, &row);
+    http_problem_of(
+        x, PROBLEM_DAMAGED, NULL,
+        "partition %s is damaged on the collector's disk (segment %llu at byte %llu) and "
+        "is not served%s",
+        text, (unsigned long long)row.place.segment, (unsigned long long)row.place.offset, more);
+}
+
 static int64_t read_stream(void *context, uint64_t offset, void *out, size_t n)
 {
     return trace_stream_read(context, offset, out, n);
@@ -182,7 +196,8 @@ void api_partitions_get(void *context, struct http_exchange *x)
     if (status == SKEIN_OK && !sees_partition(c, x, &key))
         status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
-        struct trace_stream_query query = {.partition = &key, .format = TRACE_SKEIN};
+        struct trace_stream_query query = {
+            .partition = &key, .format = TRACE_SKEIN, .damaged = &key};
         status = trace_stream_open(c->index, &query, &stream);
     }
     if (status == SKEIN_OK) {
@@ -192,6 +207,8 @@ void api_partitions_get(void *context, struct http_exchange *x)
             api_audit(x, "partition.download", http_part(x, 0), "ok", NULL);
     } else if (status == SKEIN_NOT_FOUND || status == SKEIN_INVALID) {
         no_partition(x);
+    } else if (status == SKEIN_CORRUPT) {
+        api_damaged(c, x, &key, "");
     } else {
         api_failed(x, status, "the partition cannot be read");
     }

@@ -56,7 +56,9 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->clock = clock_setting(NULL);
     pthread_mutex_init(&e->inbox_lock, NULL);
     expected_init(&e->expected);
-    int status = capture_load_running(e);
+    int status = capture_load_damages(e);
+    if (status == SKEIN_OK)
+        status = capture_load_running(e);
     if (status == SKEIN_OK && index != NULL && index_rebuilt(index))
         status = capture_share_all(e);
     if (status == SKEIN_OK) {
@@ -88,6 +90,8 @@ void capture_engine_free(struct capture_engine **engine)
         free(alias);
     idmap_fini(&e->aliases);
     free(e->inbox);
+    free(e->damage_inbox.items);
+    free(e->damages.items);
     pthread_mutex_destroy(&e->inbox_lock);
     free(e);
     *engine = NULL;
@@ -486,6 +490,7 @@ void capture_tick(struct capture_engine *e, uint64_t now_ns)
     follow_clock(e);
     size_t at = 0;
     capture_take_inbox(e);
+    capture_take_damages(e);
     uint64_t listed_before_ns = clock_monotonic_ns() - LISTING_NS;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
         if (c->behind > 0 && c->listed_ns < listed_before_ns)

@@ -85,6 +85,8 @@ void capture_saved(struct capture_engine *e);
 /* not locked: purges what came late for deleted captures */
 void capture_unlocked(struct capture_engine *e);
 
+/* The index's hook: what of the store was found damaged. Any thread; waits for nobody. */
+void capture_on_damaged(struct capture_engine *e, const struct partition_row *row);
 /* The ingest hook: notes what was stored; never blocks. Ingest thread. */
 void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count);
 /* Whether a partition of the process, sent for this capture, is the capture's: it has that process

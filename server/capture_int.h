@@ -53,8 +53,9 @@ struct capture_target {
     struct stored_set stored; /* of the partitions that facts list */
     /* What other targets of the process list too counts for one of them, else as twin_events. */
     uint64_t stored_count, stored_events, stored_bytes, twin_events;
-    uint64_t lost_counted[LOSS_REASONS]; /* by the metric */
-    bool implausible;                    /* it has told of losses that cannot be; counted */
+    uint64_t damaged_count, damaged_events; /* of the stored_count; the events are not in theirs */
+    uint64_t lost_counted[LOSS_REASONS];    /* by the metric */
+    bool implausible;                       /* it has told of losses that cannot be; counted */
     bool refused;      /* its deadline came while the collector had no room for its partitions */
     bool dirty, whole; /* whole: complete, and nothing of it is lost */
     struct capture_target *next_dirty;
@@ -62,7 +63,8 @@ struct capture_target {
 
 struct capture {
     struct capture_id id;
-    struct expected *expected; /* the engine's */
+    struct expected *expected;     /* the engine's */
+    const struct damages *damages; /* the engine's */
     uint64_t clock; /* the setting of our clock that its times are of, the deadline's apart */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
@@ -90,6 +92,17 @@ struct stored_note {
     uint64_t events, bytes;
 };
 
+/* Stored partitions whose bytes are not what they were. Few, or the disk is to be replaced. */
+struct damage {
+    struct partition_key key;
+    uint64_t from_ns, to_ns;
+    struct store_place place;
+};
+struct damages {
+    struct damage *items;
+    size_t count, cap;
+};
+
 struct capture_engine {
     struct capture_settings settings;
     struct fleet *fleet;
@@ -109,6 +122,7 @@ struct capture_engine {
     pthread_mutex_t inbox_lock;
     struct stored_note *inbox;
     size_t inbox_count, inbox_cap;
+    struct damages damage_inbox, damages; /* found and not looked at yet; known */
     bool inbox_overflow; /* no memory for a note: everything that runs is looked up in the index */
 };
 
@@ -134,6 +148,11 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
 void capture_audit_created(struct capture_engine *e, const struct capture *c);
 
 void capture_take_inbox(struct capture_engine *e); /* capture_inbox.c */
+
+/* capture_damage.c */
+int capture_load_damages(struct capture_engine *e); /* before any capture */
+void capture_take_damages(struct capture_engine *e);
+const struct damage *damage_find(const struct damages *damages, const struct partition_key *key);
 
 /* capture_load.c */
 /* In memory or loaded, under its id or one that was merged into it; NULL. */

@@ -37,7 +37,7 @@ static void add_missing(const struct capture *c, const struct capture_target *t,
     window_of(c, t, &gap);
     if (t->stored_count < t->facts.listed) {
         gap.reason = t->refused ? LOSS_DISK_FULL : LOSS_NOT_ARRIVED;
-        uint64_t stored = t->stored_events + t->twin_events;
+        uint64_t stored = t->stored_events + t->damaged_events + t->twin_events;
         if (t->facts.listed_events > stored)
             ledger_lose(out, gap.reason, t->facts.listed_events - stored);
         ledger_gap(out, &gap);
@@ -47,6 +47,18 @@ static void add_missing(const struct capture *c, const struct capture_target *t,
     } else if (t->status == TARGET_FAILED && t->facts.gap_count == 0) {
         gap.reason = LOSS_AGENT_FAILED;
         ledger_gap(out, &gap);
+    }
+}
+
+/* What is stored and cannot be read any more. */
+static void add_damaged(const struct capture *c, const struct capture_target *t, struct ledger *out)
+{
+    ledger_lose(out, LOSS_DAMAGED, t->damaged_events);
+    for (size_t i = 0; i < c->damages->count; i++) {
+        const struct damage *d = &c->damages->items[i];
+        if (process_uid_equal(&d->key.process, &t->process) &&
+            target_lists(t, d->key.epoch, d->key.sequence))
+            ledger_gap(out, &(struct ledger_gap){d->from_ns, d->to_ns, LOSS_DAMAGED});
     }
 }
 
@@ -85,6 +97,8 @@ void target_ledger(const struct capture *c, const struct capture_target *t, stru
         struct ledger_gap gap = target_gap(c, t, &t->facts.gaps[i]);
         ledger_gap(out, &gap);
     }
+    if (t->damaged_count > 0)
+        add_damaged(c, t, out);
     if (target_is_final(t->status))
         add_missing(c, t, out);
     else

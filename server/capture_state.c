@@ -132,7 +132,7 @@ static bool target_has_loss(const struct capture_target *t)
 
 void target_weigh(struct capture *c, struct capture_target *t)
 {
-    bool whole = t->status == TARGET_COMPLETE && !target_has_loss(t);
+    bool whole = t->status == TARGET_COMPLETE && t->damaged_count == 0 && !target_has_loss(t);
     c->whole_count += (size_t)whole - (size_t)t->whole;
     t->whole = whole;
 }
@@ -274,9 +274,13 @@ int target_count_stored(struct capture *c, struct capture_target *t, uint64_t ep
 {
     int added = target_lists(t, epoch, sequence) ? stored_set_add(&t->stored, epoch, sequence) : 0;
     if (added == 1) {
+        const struct partition_key key = {t->process, epoch, sequence};
+        bool damaged = damage_find(c->damages, &key) != NULL;
         bool twin = is_counted_elsewhere(c, t, epoch, sequence);
         t->stored_count++;
-        t->stored_events += twin ? 0 : events;
+        t->damaged_count += damaged;
+        t->damaged_events += damaged && !twin ? events : 0;
+        t->stored_events += twin || damaged ? 0 : events;
         t->stored_bytes += twin ? 0 : bytes;
         t->twin_events += twin ? events : 0;
     }
@@ -287,6 +291,7 @@ static void uncount_stored(struct capture_target *t)
 {
     stored_set_fini(&t->stored);
     t->stored_count = t->stored_events = t->stored_bytes = t->twin_events = 0;
+    t->damaged_count = t->damaged_events = 0;
 }
 
 /* Whether each range of the one lies in a range of the other. */

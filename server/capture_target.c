@@ -150,6 +150,7 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
     }
     c->id = *id;
     c->expected = &e->expected;
+    c->damages = &e->damages;
     c->clock = clock_setting(NULL);
     c->ttl_ms = e->settings.ttl_ms;
     c->touched_ns = clock_monotonic_ns();

@@ -82,6 +82,9 @@ static const char *const migrations[] = {
     "CREATE INDEX losses_by_time ON losses(updated_ns);",
     /* 6: what a quota must not delete */
     "CREATE INDEX captures_pinned ON captures(id) WHERE pin=1;",
+    /* 7: stored partitions whose bytes are damaged */
+    "CREATE TABLE damaged(partition TEXT PRIMARY KEY, from_ns INTEGER NOT NULL,"
+    " to_ns INTEGER NOT NULL) WITHOUT ROWID;",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

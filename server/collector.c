@@ -311,6 +311,11 @@ static bool wanted(void *context, const struct partition_key *key, struct captur
     return capture_wants(c->captures, key, capture);
 }
 
+static void partition_damaged(void *context, const struct partition_row *row)
+{
+    capture_on_damaged(context, row);
+}
+
 static void capture_sampled(void *context, const char *policy, uint64_t bytes)
 {
     struct collector *c = context;
@@ -502,6 +507,7 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     if (status != SKEIN_OK)
         snprintf(error, error_bytes, "state: %s", skein_status_text(status));
     else {
+        index_on_damage(c->index, partition_damaged, c->captures);
         rules_set_captures(c->rules, c->captures);
         policies_set_captures(c->policies, c->captures);
         fleet_set_hooks(c->fleet, &hooks);

@@ -64,6 +64,16 @@ int64_t index_range(struct index *index, const struct partition_key *key, uint64
 int index_read(struct index *index, const struct partition_key *key, struct store_place *place,
                uint64_t from, void *out, size_t n);
 
+/* store_verify, also of what compaction has moved. What is damaged is counted and told to who
+ * listens. SKEIN_OK, SKEIN_CORRUPT, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY, SKEIN_IO. */
+int index_verify(struct index *index, const struct partition_key *key, struct store_place *place);
+void index_damaged(struct index *index, const struct partition_key *key); /* found otherwise */
+/* One listener, set before others use the index; called by any thread, for every finding. */
+typedef void index_damage_fn(void *context, const struct partition_row *row_without_text);
+void index_on_damage(struct index *index, index_damage_fn *fn, void *context);
+/* Appends the ids of the captures that have the partition. SKEIN_OK or a status. */
+int index_members(struct index *index, const struct partition_key *key, struct buf *captures);
+
 /* Rows by (to_ns, key), oldest first, until fn returns not 0. fn runs outside all locks and may use
  * the index. Returns rows given to fn, or a status. */
 typedef int partition_row_fn(void *context, const struct partition_row *row);

@@ -46,6 +46,8 @@ struct index {
     struct store *store;
     char *folder;
     _Atomic bool rebuilt;
+    index_damage_fn *damage; /* constant once others use the index */
+    void *damage_context;
 };
 
 /* On disk, of a record without its partition: the record, and the record again in the tail. */

@@ -101,6 +101,8 @@ static int rows_copy(struct ingest *in, struct partition_row *rows, size_t count
     *copied = 0;
     for (size_t i = 0; status == SKEIN_OK && i < count && bytes < COMPACT_BYTES; i++) {
         status = store_copy(in->store, &rows[i].record.key, &rows[i].place);
+        if (status == SKEIN_CORRUPT)
+            index_damaged(in->index, &rows[i].record.key);
         bytes += rows[i].place.bytes;
         *copied += status == SKEIN_OK;
     }

@@ -40,6 +40,7 @@
     X(gauge, retention_over, "1 while a quota is exceeded and nothing more may be deleted")        \
     X(counter, store_torn_bytes_total, "Bytes cut off torn segment tails at start")                \
     X(counter, store_damaged_total, "Damaged places found in segments and skipped")                \
+    X(counter, store_refused_total, "Stored partitions found damaged when asked for; not served")  \
     X(counter, store_doubles_total, "Records of a partition that another record holds already")    \
     X(counter, store_compacted_total, "Live partitions moved out of sparse segments")              \
     X(gauge, agents_online, "Agents heard from within their lease")                                \

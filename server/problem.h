@@ -26,6 +26,7 @@
     X(NOT_FOUND, 404, "not-found", "Not Found")                                                    \
     X(NO_PATH, 404, "no-such-path", "No Such Path")                                                \
     X(NOTHING_STORED, 404, "nothing-stored", "Nothing Stored")                                     \
+    X(DAMAGED, 500, "damaged", "Damaged")                                                          \
     X(METHOD, 405, "method-not-allowed", "Method Not Allowed")                                     \
     X(CONFLICT, 409, "conflict", "Conflict")                                                       \
     X(KEY_ENDED, 409, "idempotency-key-ended", "Idempotency Key Ended")                            \

@@ -227,7 +227,9 @@ static int load(struct scan *s, struct piece *piece, struct held *out)
     out->bytes = malloc(n);
     if (out->bytes == NULL)
         return SKEIN_NO_MEMORY;
-    int status = index_read(s->replay->index, &piece->key, &piece->place, 0, out->bytes, n);
+    int status = index_verify(s->replay->index, &piece->key, &piece->place);
+    if (status == SKEIN_OK)
+        status = index_read(s->replay->index, &piece->key, &piece->place, 0, out->bytes, n);
     if (status == SKEIN_OK)
         status = partition_reader_new(out->bytes, n, &out->reader, error, sizeof error);
     return status;

@@ -81,6 +81,12 @@ int store_scan(struct store *store, uint64_t segment, uint64_t offset, store_sca
 int store_read(struct store *store, const struct store_place *place, uint64_t from, void *out,
                size_t n);
 
+/* Whether what lies there is the key's partition, byte for byte as it was stored: reads all of it,
+ * by pieces. SKEIN_OK; SKEIN_CORRUPT (it is not, or cannot be read); SKEIN_NOT_FOUND,
+ * SKEIN_NO_MEMORY. */
+int store_verify(struct store *store, const struct partition_key *key,
+                 const struct store_place *place);
+
 /* What is free on the store's disk, and how much of it is left free: below, no partition is taken.
  * SKEIN_OK; SKEIN_IO. Any thread. */
 int store_space(struct store *store, uint64_t *free_bytes, uint64_t *min_free_bytes);

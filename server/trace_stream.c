@@ -41,6 +41,7 @@ struct trace_stream {
     uint64_t from_ns, to_ns;      /* the window; 0 and UINT64_MAX: none */
     struct partition_slice slice; /* of pieces[sliced] */
     size_t sliced;                /* SIZE_MAX: of none */
+    size_t entered;               /* the piece that is being read; SIZE_MAX: none */
     /* Perfetto */
     struct perfetto_export *exporter;
     struct held before, now;
@@ -104,6 +105,46 @@ static int find_pieces(struct trace_stream *s, struct index *index,
     return s->count > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
+/* ---- whether they are what was stored ---- */
+
+static int verify_piece(struct trace_stream *s, struct piece *p)
+{
+    return index_verify(s->index, &p->key, &p->place);
+}
+
+/* Once each time that the download comes to it: a slow one may last longer than its bytes. */
+static int enter_piece(struct trace_stream *s, size_t i)
+{
+    if (s->entered == i)
+        return SKEIN_OK;
+    int status = verify_piece(s, &s->pieces[i]);
+    s->entered = status == SKEIN_OK ? i : SIZE_MAX;
+    return status;
+}
+
+/* The first bytes, so that what is small is refused before anything is sent; with skip_damaged
+ * all, and what is damaged goes. */
+static int verify_first(struct trace_stream *s, const struct trace_stream_query *q)
+{
+    uint64_t bytes = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        struct piece *p = &s->pieces[i];
+        int status = SKEIN_OK;
+        if (q->skip_damaged || bytes < TRACE_VERIFY_FIRST)
+            status = verify_piece(s, p);
+        if (status == SKEIN_CORRUPT && q->damaged != NULL)
+            *q->damaged = p->key;
+        if (status != SKEIN_OK && !(status == SKEIN_CORRUPT && q->skip_damaged))
+            return status;
+        bytes += p->place.bytes;
+        if (status == SKEIN_OK)
+            s->pieces[kept++] = *p;
+    }
+    s->count = kept;
+    return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
 /* ---- slices ---- */
 
 struct stored {
@@ -134,14 +175,21 @@ static int slice_of(struct trace_stream *s, size_t i)
     return status;
 }
 
+static void drop_unconcerned(struct trace_stream *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->pieces[i].concerned)
+            s->pieces[kept++] = s->pieces[i];
+    s->count = kept;
+}
+
 /* Leaves what the window does not need. A partition that cannot be sliced is sent whole: its reader
  * says what is wrong with it. */
 static int keep_window(struct trace_stream *s)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->count; i++) {
-        if (!s->pieces[i].concerned)
-            continue;
         int status = slice_of(s, i);
         if (status != SKEIN_OK && status != SKEIN_CORRUPT)
             return status;
@@ -161,9 +209,11 @@ static int read_piece(struct trace_stream *s, size_t i, uint64_t from, void *out
     struct piece *p = &s->pieces[i];
     struct stored stored = {s->index, p};
     struct partition_source source = {read_stored, &stored, p->place.bytes};
-    if (!p->cut)
+    int status = enter_piece(s, i);
+    if (status == SKEIN_OK && !p->cut)
         return index_read(s->index, &p->key, &p->place, from, out, n);
-    int status = slice_of(s, i);
+    if (status == SKEIN_OK)
+        status = slice_of(s, i);
     if (status == SKEIN_OK && s->slice.bytes != p->bytes)
         status = SKEIN_CORRUPT; /* the disk gave other bytes than at the plan */
     return status == SKEIN_OK ? partition_slice_read(&s->slice, &source, from, out, n) : status;
@@ -211,12 +261,16 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     if (s == NULL)
         return SKEIN_NO_MEMORY;
     s->index = index;
-    s->sliced = SIZE_MAX;
+    s->sliced = s->entered = SIZE_MAX;
     s->from_ns = query->window ? query->from_ns : 0;
     s->to_ns = query->window ? query->to_ns : UINT64_MAX;
     int status = find_pieces(s, index, query);
     if (status == SKEIN_OK)
         qsort(s->pieces, s->count, sizeof *s->pieces, compare);
+    if (status == SKEIN_OK && query->window)
+        drop_unconcerned(s);
+    if (status == SKEIN_OK)
+        status = verify_first(s, query);
     if (status == SKEIN_OK && query->window)
         status = keep_window(s);
     if (status == SKEIN_OK)

@@ -15,6 +15,10 @@
 
 struct trace_stream;
 
+#define TRACE_VERIFY_FIRST                                                                         \
+    (UINT64_C(64) << 20) /* what an answer's first byte waits for at most                          \
+                          */
+
 enum trace_format { TRACE_SKEIN, TRACE_PERFETTO };
 
 struct trace_stream_query {
@@ -26,10 +30,14 @@ struct trace_stream_query {
     bool window;
     uint64_t from_ns, to_ns;
     enum trace_format format;
+    bool skip_damaged;             /* what is damaged is left out; else nothing is given */
+    struct partition_key *damaged; /* the first that is; NULL: not asked */
 };
 
-/* Notes the places and plans the slices. SKEIN_OK; SKEIN_NOT_FOUND (nothing is stored, or nothing
- * in the window); SKEIN_NO_MEMORY; SKEIN_IO. */
+/* Notes the places, verifies the first bytes of what is to come (TRACE_VERIFY_FIRST; all of it with
+ * skip_damaged) and plans the slices. Each further partition is verified before its first byte is
+ * read. SKEIN_OK; SKEIN_NOT_FOUND (nothing is stored, or nothing in the window); SKEIN_CORRUPT
+ * (a partition is damaged: *query->damaged); SKEIN_NO_MEMORY; SKEIN_IO. */
 int trace_stream_open(struct index *index, const struct trace_stream_query *query,
                       struct trace_stream **out);
 void trace_stream_free(struct trace_stream **stream);

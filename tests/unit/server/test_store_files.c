@@ -372,6 +372,45 @@ START_TEST(copy_is_the_same_record_and_damage_is_not_copied)
 }
 END_TEST
 
+/* Any byte of the record, of the partition's beginning and end, and a file that ends too early. */
+START_TEST(every_changed_byte_is_noticed_before_it_is_handed_out)
+{
+    struct store *store = open_store(0);
+    append_range(store, 0, 2, 300000);
+    ck_assert_int_eq(store_sync(store), SKEIN_OK);
+    char *path = segment_path(1);
+    size_t n;
+    char *whole = file_read(path, &n);
+    struct partition_key key = key_of(0, 1, 0), other = key_of(0, 1, 1);
+    struct store_place place = {1, SEGMENT_HEADER_BYTES + SEGMENT_RECORD_BYTES, 0};
+    place.bytes = (uint64_t)(unsigned char)whole[SEGMENT_HEADER_BYTES + 72] |
+                  (uint64_t)(unsigned char)whole[SEGMENT_HEADER_BYTES + 73] << 8 |
+                  (uint64_t)(unsigned char)whole[SEGMENT_HEADER_BYTES + 74] << 16;
+    ck_assert_int_eq(store_verify(store, &key, &place), SKEIN_OK);
+    ck_assert_int_eq(store_verify(store, &other, &place), SKEIN_CORRUPT);
+    uint64_t end = place.offset + place.bytes;
+    for (uint64_t at = SEGMENT_HEADER_BYTES; at < end; at += at < place.offset + 64 ? 1 : 9973) {
+        whole[at] ^= 1;
+        file_write(path, whole, n);
+        ck_assert_int_eq(store_verify(store, &key, &place), SKEIN_CORRUPT);
+        whole[at] ^= 1;
+    }
+    whole[end - 1] ^= 1;
+    file_write(path, whole, n);
+    ck_assert_int_eq(store_verify(store, &key, &place), SKEIN_CORRUPT);
+    whole[end - 1] ^= 1;
+    file_write(path, whole, (size_t)end - 1);
+    ck_assert_int_eq(store_verify(store, &key, &place), SKEIN_CORRUPT);
+    file_write(path, whole, 0);
+    ck_assert_int_eq(store_verify(store, &key, &place), SKEIN_CORRUPT);
+    place.segment = 2;
+    ck_assert_int_eq(store_verify(store, &key, &place), SKEIN_NOT_FOUND);
+    free(whole);
+    free(path);
+    store_close(&store);
+}
+END_TEST
+
 START_TEST(closed_segments_can_be_removed_and_the_last_cannot)
 {
     struct store *store = open_store(2000);
@@ -468,6 +507,7 @@ int main(void)
     tcase_add_test(c, damaged_tail_of_a_closed_segment_costs_nothing);
     tcase_add_test(c, empty_segments_are_removed_at_open);
     tcase_add_test(c, tombstones_are_durable_and_found);
+    tcase_add_test(c, every_changed_byte_is_noticed_before_it_is_handed_out);
     tcase_add_test(c, copy_is_the_same_record_and_damage_is_not_copied);
     tcase_add_test(c, closed_segments_can_be_removed_and_the_last_cannot);
     tcase_add_test(c, reads_outside_a_partition_are_refused);

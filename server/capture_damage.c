@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What of captures the disk has not kept: found by whoever reads (index_verify), noted by the
+ * control thread, which changes the verdict of each capture that has it. The inbox has the lock of
+ * the other inbox; the rest runs under the control lock.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_control.h"
+#include "capture_int.h"
+#include "capture_state.h"
+#include "capture_target.h"
+#include "catalog_damage.h"
+#include "log.h"
+
+#define DAMAGES_MAX 65536 /* beyond, verdicts are not changed any more, but nothing is served */
+
+static bool key_equal(const struct partition_key *a, const struct partition_key *b)
+{
+    return a->epoch == b->epoch && a->sequence == b->sequence &&
+           process_uid_equal(&a->process, &b->process);
+}
+
+const struct damage *damage_find(const struct damages *damages, const struct partition_key *key)
+{
+    for (size_t i = 0; i < damages->count; i++)
+        if (key_equal(&damages->items[i].key, key))
+            return &damages->items[i];
+    return NULL;
+}
+
+static int damage_add(struct damages *to, const struct damage *damage)
+{
+    if (damage_find(to, &damage->key) != NULL)
+        return SKEIN_EXISTS;
+    if (to->count == to->cap) {
+        size_t cap = to->cap * 2 + 16;
+        struct damage *larger =
+            cap <= DAMAGES_MAX ? realloc(to->items, cap * sizeof *larger) : NULL;
+        if (larger == NULL)
+            return SKEIN_NO_MEMORY;
+        to->items = larger;
+        to->cap = cap;
+    }
+    to->items[to->count++] = *damage;
+    return SKEIN_OK;
+}
+
+void capture_on_damaged(struct capture_engine *e, const struct partition_row *row)
+{
+    const struct damage damage = {row->record.key, row->from_ns, row->to_ns, row->place};
+    pthread_mutex_lock(&e->inbox_lock);
+    int status = damage_add(&e->damage_inbox, &damage);
+    pthread_mutex_unlock(&e->inbox_lock);
+    if (status == SKEIN_OK)
+        fleet_wake(e->fleet);
+}
+
+static int load_one(void *context, const struct partition_key *key, uint64_t from_ns,
+                    uint64_t to_ns)
+{
+    struct capture_engine *e = context;
+    const struct damage damage = {.key = *key, .from_ns = from_ns, .to_ns = to_ns};
+    return damage_add(&e->damages, &damage) == SKEIN_NO_MEMORY;
+}
+
+/* What has been deleted since is forgotten. */
+int capture_load_damages(struct capture_engine *e)
+{
+    int64_t rows = catalog_damages(e->catalog, load_one, e);
+    for (size_t i = 0; e->index != NULL && i < e->damages.count;) {
+        struct damage *damage = &e->damages.items[i];
+        if (index_find(e->index, &damage->key, NULL) != 0) {
+            i++;
+            continue;
+        }
+        (void)catalog_drop_damage(e->catalog, &damage->key);
+        *damage = e->damages.items[--e->damages.count];
+    }
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
+
+/* Counted again, without what is damaged; an ended capture's verdict may change. */
+static void change_verdict(struct capture_engine *e, const struct capture_id *id,
+                           const struct process_uid *process)
+{
+    struct capture *c = capture_find(e, id);
+    if (c == NULL)
+        return;
+    if (capture_count_anew(e, c, process) != SKEIN_OK)
+        log_warn("captures", "a damaged partition is counted as stored until the next start", NULL);
+    for (struct capture_target *t = capture_targets_of(c, process); t != NULL;
+         t = t->next_of_process)
+        target_weigh(c, t);
+    capture_touch(e, c);
+    capture_settle(e, c);
+}
+
+static void take_damage(struct capture_engine *e, const struct damage *damage)
+{
+    char key[PARTITION_KEY_TEXT_BYTES];
+    struct buf captures = {0};
+    if (damage_add(&e->damages, damage) != SKEIN_OK)
+        return; /* known */
+    partition_key_text(&damage->key, key);
+    log_error("store", "a stored partition is damaged and is not served", "partition", key,
+              "segment", log_fmt("%" PRIu64, damage->place.segment), "offset",
+              log_fmt("%" PRIu64, damage->place.offset), NULL);
+    if (catalog_add_damage(e->catalog, &damage->key, damage->from_ns, damage->to_ns) != SKEIN_OK)
+        log_warn("store", "the damage is forgotten with this process", "partition", key, NULL);
+    if (e->index == NULL || index_members(e->index, &damage->key, &captures) != SKEIN_OK)
+        log_warn("store", "captures that have a damaged partition are not known", NULL);
+    for (size_t at = 0; at + sizeof(struct capture_id) <= captures.len;
+         at += sizeof(struct capture_id)) {
+        struct capture_id id;
+        memcpy(&id, captures.data + at, sizeof id);
+        change_verdict(e, &id, &damage->key.process);
+    }
+    buf_fini(&captures);
+}
+
+void capture_take_damages(struct capture_engine *e)
+{
+    pthread_mutex_lock(&e->inbox_lock);
+    struct damages found = e->damage_inbox;
+    e->damage_inbox = (struct damages){0};
+    pthread_mutex_unlock(&e->inbox_lock);
+    for (size_t i = 0; i < found.count; i++)
+        take_damage(e, &found.items[i]);
+    free(found.items);
+}
