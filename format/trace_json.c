@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trace_text.h"
 #include "utf8_scan.h"
 
 const char *trace_kind_text(uint8_t kind)
@@ -188,6 +189,23 @@ static bool args_put(struct buf *b, const struct trace_event *event)
     return cut;
 }
 
+/* The error that the event's result is. */
+static void error_put(struct buf *b, const struct trace_event *event)
+{
+    const struct partition_event_type *type = event->type;
+    if (type == NULL || event->has_detail || event->begin_clipped)
+        return;
+    for (unsigned i = 0; i < type->nargs; i++) {
+        const char *name = type->args[i].type == SKEIN_T_I64
+                               ? trace_error_name(type->args[i].unit, event->args[i].i64)
+                               : NULL;
+        if (name != NULL) {
+            buf_printf(b, ",\"error\":\"%s\"", name);
+            return;
+        }
+    }
+}
+
 static void flags_put(struct buf *b, const struct trace_event *event, bool cut)
 {
     if (event->depth > 0)
@@ -243,6 +261,7 @@ void trace_json_put(struct buf *b, const struct partition_info *info,
         put(b, ",\"line\":");
         u64_put(b, event->type->line);
     }
+    error_put(b, event);
     flags_put(b, event, cut);
     put(b, "}\n");
 }

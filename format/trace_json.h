@@ -7,6 +7,7 @@
  * hex>","service":"checkout","pid":7,
  *    "thread":"main","tid":7,"type":"region","name":"query","args":{"sql":"…","rows":3}}
  *
+ * "error", the name of an error number, where an argument of unit "errno" is below 0.
  * `dur_ns` only of a finished region; `open_ns`, the time so far, of an open one; `depth` where
  * ranges are open around it; "fixed_up", "begin_clipped", "end_clipped", "cut" (a string was
  * longer) only where true.

@@ -54,14 +54,34 @@ static void text_put(struct buf *b, const char *text, size_t n)
     text_put_but(b, text, n, "");
 }
 
+const char *trace_error_name(const char *unit, int64_t value)
+{
+    if (strcmp(unit, "errno") != 0 || value >= 0 || value < -INT16_MAX)
+        return NULL;
+    return strerrorname_np((int)-value);
+}
+
+/* Units that say how a number is written are not written themselves. */
+static void i64_put(struct buf *b, const char *unit, int64_t value)
+{
+    const char *error = trace_error_name(unit, value);
+    if (strcmp(unit, "address") == 0)
+        buf_printf(b, "0x%" PRIx64, (uint64_t)value);
+    else
+        buf_printf(b, "%" PRId64, value);
+    if (error != NULL)
+        buf_printf(b, " (%s)", error);
+    if (unit[0] != 0 && strcmp(unit, "address") != 0 && strcmp(unit, "errno") != 0) {
+        buf_put_u8(b, ' ');
+        text_put(b, unit, strlen(unit));
+    }
+}
+
 static void value_put(struct buf *b, uint8_t type, const struct partition_value *value)
 {
     switch (type) {
     case SKEIN_T_U64:
         buf_printf(b, "%" PRIu64, value->u64);
-        break;
-    case SKEIN_T_I64:
-        buf_printf(b, "%" PRId64, value->i64);
         break;
     case SKEIN_T_F64:
         buf_printf(b, "%g", value->f64);
@@ -96,12 +116,17 @@ static void args_put(struct buf *b, const struct trace_event *event)
         const char *name = type != NULL && type->nargs > 0 ? type->args[0].name : "detail";
         buf_put_u8(b, ' ');
         text_put(b, name, strlen(name));
-        buf_printf(b, "=%" PRId64, event->detail);
+        buf_put_u8(b, '=');
+        i64_put(b, type != NULL && type->nargs > 0 ? type->args[0].unit : "", event->detail);
     } else if (type != NULL && !event->begin_clipped) {
         for (unsigned i = 0; i < type->nargs; i++) {
             buf_put_u8(b, ' ');
             text_put(b, type->args[i].name, strlen(type->args[i].name));
             buf_put_u8(b, '=');
+            if (type->args[i].type == SKEIN_T_I64) {
+                i64_put(b, type->args[i].unit, event->args[i].i64);
+                continue;
+            }
             value_put(b, type->args[i].type, &event->args[i]);
             if (type->args[i].unit[0] != 0) {
                 buf_put_u8(b, ' ');

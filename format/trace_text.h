@@ -15,6 +15,10 @@
 void trace_text_put(struct buf *b, const struct partition_info *info,
                     const struct trace_event *event);
 
+/* The name of the error that a result below 0 is, "ECONNREFUSED": of an i64 with the unit "errno".
+ * NULL: it is none. */
+const char *trace_error_name(const char *unit, int64_t value);
+
 /* "640 ns", "1.500 us", "12.345 ms", "2.003 s". */
 #define TRACE_DURATION_BYTES 32
 void trace_duration_text(uint64_t ns, char out[TRACE_DURATION_BYTES]);

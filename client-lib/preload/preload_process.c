@@ -90,7 +90,7 @@ EXPORT int getaddrinfo(const char *restrict host, const char *restrict service,
     WAIT(resolve, hints ? hints->ai_family : AF_UNSPEC);
     wait.text = host ? host : service;
     int error = REAL(getaddrinfo)(host, service, hints, found);
-    wait.result = error;
+    wait.result = -error; /* EAI_..., which is below 0: no error number of the system */
     return error;
 }
 
@@ -100,7 +100,7 @@ EXPORT int getnameinfo(const struct sockaddr *restrict address, socklen_t bytes,
 {
     WAIT(resolve, address ? address->sa_family : AF_UNSPEC);
     int error = REAL(getnameinfo)(address, bytes, host, host_room, service, service_room, flags);
-    wait.result = error;
+    wait.result = -error;
     if (error == 0 && host && host_room)
         wait.text = host;
     return error;

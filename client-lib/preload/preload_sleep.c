@@ -59,7 +59,7 @@ EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left)
 {
     WAIT(sleep, asked_ns(time));
     int result = REAL(thrd_sleep)(time, left);
-    wait.result = result;
+    wait.result = result == -1 ? -EINTR : result;
     return result;
 }
 

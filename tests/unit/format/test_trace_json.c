@@ -172,11 +172,61 @@ START_TEST(a_text_line_reads_well)
 }
 END_TEST
 
+static const struct partition_event_type sample_mutex = {.name = "mutex_lock",
+                                                         .text = "",
+                                                         .file = "",
+                                                         .klass = SKEIN_CLASS_SPAN,
+                                                         .nargs = 3,
+                                                         .args = {{SKEIN_T_I64, "lock", "address"},
+                                                                  {SKEIN_T_I64, "result", "errno"},
+                                                                  {SKEIN_T_I64, "asked", "ns"}}};
+
+static void expect_line(const struct partition_info *info, const struct trace_event *event,
+                        const char *end)
+{
+    struct buf line = {0};
+    trace_text_put(&line, info, event);
+    buf_put_u8(&line, 0);
+    const char *found = strstr((char *)line.data, "mutex_lock");
+    ck_assert_ptr_nonnull(found);
+    ck_assert_str_eq(found, end);
+    buf_fini(&line);
+}
+
+START_TEST(errors_have_their_names_and_addresses_are_hexadecimal)
+{
+    struct partition_info info = sample_info();
+    struct trace_event event = {.kind = TRACE_REGION, .dur_ns = 640, .type = &sample_mutex};
+    event.args[0].i64 = 0x7ffe12345678;
+    event.args[1].i64 = -111;
+    event.args[2].i64 = 5;
+    expect_line(&info, &event,
+                "mutex_lock  640 ns  lock=0x7ffe12345678 result=-111 (ECONNREFUSED) asked=5 ns\n");
+    expect_json(
+        &info, &event,
+        "{\"ts_ns\":0,\"dur_ns\":640," HEAD
+        "\"thread\":null,\"tid\":null,\"type\":\"region\",\"name\":\"mutex_lock\",\"args\":{"
+        "\"lock\":140729203840632,\"result\":-111,\"asked\":5},"
+        "\"error\":\"ECONNREFUSED\"}");
+    event.args[1].i64 = -4000; /* no error's number */
+    event.args[2].i64 = -5;    /* no error number at all */
+    expect_line(&info, &event,
+                "mutex_lock  640 ns  lock=0x7ffe12345678 result=-4000 asked=-5 ns\n");
+    ck_assert_ptr_null(trace_error_name("errno", INT64_MIN));
+    ck_assert_ptr_null(trace_error_name("errno", 0));
+    event.kind = TRACE_OPEN;
+    event.has_detail = true;
+    event.detail = 0x1000;
+    expect_line(&info, &event, "mutex_lock  640 ns so far  lock=0x1000\n");
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("trace_json", every_integer_keeps_its_64_bits,
                               hostile_text_stays_inside_its_string,
                               each_kind_has_its_name_and_members, a_text_line_reads_well,
                               integers_are_numbers_as_long_as_every_reader_keeps_them,
-                              a_line_says_where_its_event_is_in_the_source, NULL));
+                              a_line_says_where_its_event_is_in_the_source,
+                              errors_have_their_names_and_addresses_are_hexadecimal, NULL));
 }
