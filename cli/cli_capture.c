@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli_gaps.h"
 #include "cli_out.h"
 #include "cli_progress.h"
 #include "clock.h"
@@ -62,19 +63,7 @@ static void put_losses(struct buf *out, const cJSON *reasons)
     }
 }
 
-static void put_gaps(struct buf *out, const cJSON *target)
-{
-    const cJSON *gap;
-    cJSON_ArrayForEach(gap, json_at(target, "ledger.gaps"))
-    {
-        buf_printf(out, "gap        %s to %s: ", json_text_at(gap, "from"),
-                   json_text_at(gap, "to"));
-        text_put_safe(out, json_text_at(gap, "reason"), strlen(json_text_at(gap, "reason")));
-        buf_printf(out, "\n");
-    }
-}
-
-static void put_summary(struct buf *out, const cJSON *capture)
+static void put_summary(struct buf *out, const cJSON *capture, bool all_gaps)
 {
     put_field(out, "capture", json_text_at(capture, "capture"));
     put_field(out, "status", json_text_at(capture, "status"));
@@ -89,12 +78,11 @@ static void put_summary(struct buf *out, const cJSON *capture)
     buf_printf(out, "%-10s %" PRIu64 " of %" PRIu64 " events\n", "stored",
                json_u64_at(capture, "ledger.stored"), json_u64_at(capture, "ledger.produced"));
     put_losses(out, json_at(capture, "ledger.reasons"));
-    const cJSON *target;
-    cJSON_ArrayForEach(target, json_at(capture, "targets")) put_gaps(out, target);
+    gaps_put(out, capture, all_gaps);
     put_field(out, "verdict", json_text_at(capture, "verdict.text"));
 }
 
-int capture_show(const cJSON *capture)
+int capture_show(const cJSON *capture, bool all_gaps)
 {
     static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
                                                   {"HOST", "host", TABLE_TEXT},
@@ -106,7 +94,7 @@ int capture_show(const cJSON *capture)
                                                   {"REASON", "reason", TABLE_TEXT},
                                                   {NULL, NULL, TABLE_TEXT}};
     struct buf out = {0};
-    put_summary(&out, capture);
+    put_summary(&out, capture, all_gaps);
     const cJSON *targets = json_at(capture, "targets");
     if (cJSON_IsArray(targets) && targets->child)
         buf_printf(&out, "\n");

@@ -16,8 +16,8 @@ int capture_get(const struct api *api, const char *id, cJSON **capture);
 /* Whether it still runs. */
 bool capture_running(const cJSON *capture);
 
-/* As a text for people, to standard output. CLI_OK or CLI_FAILED. */
-int capture_show(const cJSON *capture);
+/* As a text for people, to standard output: the first gaps, or all. CLI_OK or CLI_FAILED. */
+int capture_show(const cJSON *capture, bool all_gaps);
 
 /* When a running capture must be final, on the monotonic clock: its deadline and some grace. */
 uint64_t capture_until_ns(const cJSON *capture);

@@ -17,7 +17,7 @@ struct options {
     struct cli_collector collector;
     const char *reason;
     struct cli_number ttl;
-    bool json, wait, keep, pin, unpin;
+    bool json, wait, keep, pin, unpin, gaps;
 };
 
 static const struct cli_option options[] = {CLI_OUTPUT(struct options),
@@ -25,6 +25,7 @@ static const struct cli_option options[] = {CLI_OUTPUT(struct options),
 
 static const struct cli_option wait_options[] = {
     CLI_OPTION(CLI_FLAG, 'w', "wait", NULL, struct options, wait, "wait until it is final"),
+    CLI_OPTION(CLI_FLAG, 0, "gaps", NULL, struct options, gaps, "all gaps, not only the first few"),
     CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 static const struct cli_option update_options[] = {
@@ -55,7 +56,7 @@ static int present(const struct api *api, const struct options *o, cJSON *captur
         if (status != CLI_OK)
             return status;
     }
-    status = o->json ? json_show(capture) : capture_show(capture);
+    status = o->json ? json_show(capture) : capture_show(capture, o->gaps);
     if (status == CLI_OK && o->wait)
         status = capture_exit(capture);
     cJSON_Delete(capture);

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+skein_test(unit/cli/test_cli_gaps.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_cli_options.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_cli_sse.c LINK skein_cli_core skein_test_support)
 skein_test(unit/cli/test_cli_table.c LINK skein_cli_core skein_test_support)
