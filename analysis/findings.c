@@ -72,9 +72,9 @@ static bool is_one_of(const char *name, const char *const *names)
 
 static void label_judge(struct label *label)
 {
-    static const char *const anything[] = {"poll",    "select",       "epoll_wait", "accept",
-                                           "sigwait", "sigtimedwait", NULL};
-    static const char *const replies[] = {"recv", "read", NULL};
+    static const char *const anything[] = {"poll",    "select",     "epoll_wait", "accept",
+                                           "sigwait", "wait_child", NULL};
+    static const char *const replies[] = {"recv", "read", "message", "io_getevents", NULL};
     label->wait = label->group >= SKEIN_GROUP_NET && label->group <= SKEIN_GROUP_SLEEP;
     label->for_anything = label->wait && is_one_of(label->text, anything);
     label->for_lock = label->wait && strstr(label->text, "lock") != NULL;

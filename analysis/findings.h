@@ -6,7 +6,7 @@
  *
  * Idle waits stand out of nothing and are left out everywhere. A wait is idle where its thread is
  * at no work (inside of no region and no event loop's batch) and one of these holds:
- *   - it is a wait for whatever comes: poll, select, epoll_wait, accept, sigwait;
+ *   - it is a wait for whatever comes: poll, select, epoll_wait, accept, sigwait, wait_child;
  *   - it lasts as long as is known of its process, and is none for a lock;
  *   - it is a condition, a semaphore, a sleep or a read, and as long as this thread's usually are,
  *     or nothing but such waits is known of the thread.
