@@ -123,6 +123,29 @@ void proc_exe(pid_t pid, char *text, size_t bytes)
         text[strcspn(text, "\n")] = '\0';
 }
 
+#define COMMAND_LINE_BYTES 512
+
+void proc_title(pid_t pid, char *text, size_t bytes)
+{
+    char path[48], line[COMMAND_LINE_BYTES];
+    size_t at = 0;
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    int n = text_file_read(path, line, sizeof(line));
+    const char *end = line + (n > 0 ? n : 0), *word = line;
+    const char *slash = n > 0 && line[0] == '/' ? strrchr(line, '/') : NULL;
+    if (slash != NULL && slash[1] != '\0')
+        word = slash + 1;
+    for (bool first = true; word < end && (first || *word != '-'); first = false) {
+        if (!first && *word != '\0' && at + 1 < bytes)
+            text[at++] = ' ';
+        for (; word < end && *word != '\0'; word++)
+            if (at + 1 < bytes)
+                text[at++] = *word >= ' ' && *word < 0x7f ? *word : '?';
+        word++;
+    }
+    text[at] = '\0';
+}
+
 int pidfd_of_peer(int socket, pid_t pid)
 {
     int fd = -1;

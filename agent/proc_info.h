@@ -29,6 +29,11 @@ uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks);
 /* Path of the executable; where we may not read it, the process's short name; else "". */
 void proc_exe(pid_t pid, char *text, size_t bytes);
 
+/* What it calls itself: its command line, or what it has written over it, without the program's
+ * folder and up to the first option, as what stands behind may be a secret. ASCII; "" where we may
+ * not read it. */
+void proc_title(pid_t pid, char *text, size_t bytes);
+
 /* A pidfd for the peer of a connected Unix socket: SO_PEERPIDFD where the kernel has it, which
  * cannot hit a later process of the same number, else pidfd_open. -1 with errno. */
 int pidfd_of_peer(int socket, pid_t pid);

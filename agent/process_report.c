@@ -10,6 +10,7 @@
 #include "agent_report.h"
 #include "host_page.h"
 #include "json.h"
+#include "proc_info.h"
 
 #define PAGE_BYTES (48u << 10) /* of processes; the rest of a message is small */
 
@@ -77,6 +78,10 @@ static void put_process(struct process *process, const struct clock_snapshot *no
     json_add_u64(root, "used_bytes", usage.used_bytes);
     json_add_u64(root, "bytes_per_s", rate_note(process, &usage, now));
     json_add_u64(root, "reach_ms", reach_ms(process, &usage, now));
+    char title[128] = "";
+    if (process_state(process) == PROCESS_LIVE)
+        proc_title((pid_t)process->pid, title, sizeof title);
+    cJSON_AddStringToObject(root, "title", title);
     json_print(root, out);
     cJSON_Delete(root);
 }

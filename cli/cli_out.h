@@ -50,6 +50,7 @@ enum table_kind {
     TABLE_BYTES,
     TABLE_MS, /* a duration */
     TABLE_NS,
+    TABLE_AGO,    /* milliseconds: "3 s ago" */
     TABLE_LABELS, /* an object: k=v,k2=v2 */
     TABLE_TIME,   /* a text that is never cut */
     TABLE_ID,     /* hex digits: the first few tell things apart */
@@ -60,7 +61,7 @@ struct table_column {
     const char *title, *path; /* "verdict.text": member of a member; a space joins several paths */
     int kind;                 /* enum table_kind */
 };
-#define TABLE_COLUMNS_MAX 16
+#define TABLE_COLUMNS_MAX 20
 
 /* Prints an array of objects: the array itself as JSON, or the columns aligned (title NULL ends
  * them). `empty` is what a table without rows says. On a terminal the lines fit: ids are shortened

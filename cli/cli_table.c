@@ -68,6 +68,18 @@ static enum table_kind kind_of(const struct table_column *column)
     return (enum table_kind)(column->kind & ~TABLE_SPARE);
 }
 
+static void put_ago(struct buf *out, uint64_t seconds)
+{
+    static const struct {
+        uint64_t seconds; /* of one */
+        const char *unit;
+    } units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+    size_t i = 0;
+    while (i < 3 && seconds < 2 * units[i].seconds)
+        i++;
+    buf_printf(out, "%" PRIu64 " %s ago", seconds / units[i].seconds, units[i].unit);
+}
+
 static void put_cell(struct buf *out, const cJSON *item, const struct table_column *column)
 {
     const cJSON *value = json_at(item, column->path);
@@ -77,6 +89,8 @@ static void put_cell(struct buf *out, const cJSON *item, const struct table_colu
         text_put_bytes(out, json_u64_at(item, column->path));
     } else if (kind_of(column) == TABLE_MS) {
         text_put_duration(out, json_u64_at(item, column->path) * 1000000);
+    } else if (kind_of(column) == TABLE_AGO) {
+        put_ago(out, json_u64_at(item, column->path) / 1000);
     } else if (kind_of(column) == TABLE_NS) {
         text_put_duration(out, json_u64_at(item, column->path));
     } else if (kind_of(column) == TABLE_LABELS) {
@@ -102,7 +116,8 @@ static size_t width_of(const struct buf *cell)
 static bool right_aligned(const struct table_column *column)
 {
     return kind_of(column) == TABLE_NUMBER || kind_of(column) == TABLE_BYTES ||
-           kind_of(column) == TABLE_MS || kind_of(column) == TABLE_NS;
+           kind_of(column) == TABLE_MS || kind_of(column) == TABLE_NS ||
+           kind_of(column) == TABLE_AGO;
 }
 
 static enum colour colour_of(const struct table_column *column, const struct buf *cell)

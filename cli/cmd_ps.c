@@ -18,16 +18,19 @@ static const struct cli_option options[] = {CLI_SELECTOR(struct options),
 static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
                                               {"HOST", "host", TABLE_TEXT},
                                               {"PID", "pid", TABLE_NUMBER},
+                                              {"TITLE", "title", TABLE_TEXT},
                                               {"STATUS", "status", TABLE_STATUS},
+                                              {"REACHES", "reach_ms", TABLE_MS},
+                                              {"A SECOND", "bytes_per_s", TABLE_BYTES},
+                                              {"LOST", "events_lost", TABLE_NUMBER},
+                                              {"UPDATED", "age_ms", TABLE_AGO},
+                                              {"PROCESS", "process", TABLE_ID},
+                                              {"LABELS", "labels", TABLE_LABELS | TABLE_SPARE},
+                                              {"EXE", "exe", TABLE_TEXT | TABLE_SPARE},
                                               {"MODE", "mode", TABLE_TEXT | TABLE_SPARE},
                                               {"RING", "ring_bytes", TABLE_BYTES | TABLE_SPARE},
                                               {"USED", "used_bytes", TABLE_BYTES | TABLE_SPARE},
-                                              {"A SECOND", "bytes_per_s", TABLE_BYTES},
-                                              {"REACHES", "reach_ms", TABLE_MS},
                                               {"WRAPPED", "wrapped", TABLE_NUMBER | TABLE_SPARE},
-                                              {"LOST", "events_lost", TABLE_NUMBER},
-                                              {"LABELS", "labels", TABLE_LABELS | TABLE_SPARE},
-                                              {"PROCESS", "process", TABLE_ID},
                                               {NULL, NULL, TABLE_TEXT}};
 
 static int run(const void *values, int count, char **arguments)
@@ -54,6 +57,9 @@ const struct cli_command cmd_ps = {
     .name = "ps",
     .arguments = "",
     .summary = "List the processes that are traced, live and gone",
+    .details =
+        "UPDATED says how old the figures of a line are: agents tell of their processes every 10 s,\n"
+        "and of each that comes or goes at once.\n",
     .examples = "  skein ps\n"
                 "  skein ps -l 'service=redis,zone in (a,b)'\n"
                 "  skein ps -o json | jq -r '.[].process'\n",

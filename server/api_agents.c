@@ -155,6 +155,8 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
     if (p->lost_implausible > 0)
         json_add_u64(json, "events_lost_implausible", p->lost_implausible);
     json_add_u64(json, "wrapped", p->wrapped);
+    cJSON_AddStringToObject(json, "title", p->title);
+    json_add_u64(json, "age_ms", (clock_monotonic_ns() - p->listed_ns) / 1000000);
     return json;
 }
 

@@ -183,6 +183,7 @@ static void process_get(struct json_reader *r, const cJSON *report, const cJSON 
     p->reach_ms = number(r, o, path, "reach_ms");
     p->events_lost = number(r, o, path, "events_lost");
     p->wrapped = number(r, o, path, "wrapped");
+    p->title = json_str(r, o, path, "title", JSON_OPTIONAL, "", CONTROL_NAME_MAX);
 }
 
 static void processes_get(struct json_reader *r, const cJSON *json, struct control_processes *out)

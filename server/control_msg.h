@@ -38,6 +38,7 @@ struct control_ack {
 struct control_process {
     struct process_uid uid;
     uint32_t pid;
+    const char *title;
     bool live;
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
     uint64_t bytes_per_s, reach_ms;

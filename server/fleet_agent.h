@@ -58,6 +58,8 @@ struct fleet_process {
     uint32_t pid;
     bool live;
     char service[128], labels[CONTROL_LABELS_MAX + 1], exe[CONTROL_NAME_MAX + 1], mode[16];
+    char title[128];    /* what it calls itself; "": nobody says */
+    uint64_t listed_ns; /* monotonic; when its agent last told of it */
     char host[CONTROL_NAME_MAX + 1];
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
     uint64_t bytes_per_s, reach_ms;

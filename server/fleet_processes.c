@@ -190,7 +190,8 @@ static void take_lost(struct fleet *f, struct fleet_process *p, const struct con
 static int process_put(struct fleet *f, struct fleet_agent *agent, const struct control_process *in,
                        uint64_t version)
 {
-    if (!name_valid(in->service) || !name_valid(in->exe) || !name_valid(in->mode))
+    if (!name_valid(in->service) || !name_valid(in->exe) || !name_valid(in->mode) ||
+        !name_valid(in->title))
         return SKEIN_INVALID;
     struct fleet_process *p = fleet_process_find(f, &in->uid);
     if (p == NULL) {
@@ -229,6 +230,9 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     snprintf(p->exe, sizeof p->exe, "%s", in->exe);
     snprintf(p->mode, sizeof p->mode, "%s", in->mode);
     snprintf(p->host, sizeof p->host, "%s", agent->host);
+    if (in->title[0] != '\0') /* who is gone keeps it */
+        snprintf(p->title, sizeof p->title, "%s", in->title);
+    p->listed_ns = clock_monotonic_ns();
     return SKEIN_OK;
 }
 

@@ -9,7 +9,7 @@ and folders are free. Blocks by their language:
 
     console  "$ COMMAND" is run and must succeed; the lines below it are the shape of what it prints
              (on terminals and files alike): words as they are, words with digits stand for any
-             such word, "…" for any lines. "$ cat FILE" writes the file as it stands there.
+             such word, "…" for any words or lines. "$ cat FILE" writes the file as it stands there.
     sh       each line must be a target of make.
     c        compiles without a warning, links and runs.
     text     a drawing; not run.
@@ -105,7 +105,9 @@ def pattern(line):
     """Words with a digit are any word, units any unit; all others are themselves."""
     words = []
     for word in line.split():
-        if re.search(r"\d", word):
+        if word == "…":
+            words.append(".*")
+        elif re.search(r"\d", word):
             words.append(r"\S+")
         elif re.fullmatch(UNIT, word):
             words.append(UNIT)

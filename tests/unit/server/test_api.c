@@ -150,6 +150,8 @@ START_TEST(agents_and_processes_are_listed_page_by_page)
     ck_assert_uint_eq(pages, 3);
     cJSON *json =
         call_json(&f, "GET", "/api/v1/processes?selector=pid%20in%20(101,102)", NULL, 200);
+    ck_assert_double_ge(number_at(json, "items.0.age_ms"), 0);
+    ck_assert_str_eq(text_at(json, "items.0.title"), "");
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 2);
     cJSON_Delete(json);
     json = call_json(&f, "GET", "/api/v1/agents/0000000000000007", NULL, 200);

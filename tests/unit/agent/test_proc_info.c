@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What processes call themselves. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proc_info.h"
+#include "support.h"
+
+static bool is_title(void *context)
+{
+    const char **pid_and_title = context;
+    char title[128];
+    proc_title((pid_t)strtol(pid_and_title[0], NULL, 10), title, sizeof title);
+    return strcmp(title, pid_and_title[1]) == 0;
+}
+
+/* Until it has become the program. */
+static void expect_title(const char *const *argv, const char *title)
+{
+    char pid[16];
+    pid_t child = spawn(argv, &(struct spawn_options){0});
+    (void)snprintf(pid, sizeof pid, "%d", (int)child);
+    const char *wanted[] = {pid, title};
+    ck_assert_msg(wait_until(is_title, wanted, 0), "it is never called %s", title);
+    (void)spawn_stop(child, SIGKILL, 0);
+}
+
+START_TEST(a_title_is_the_command_line_up_to_the_first_option)
+{
+    expect_title((const char *[]){"/bin/sleep", "600", NULL}, "sleep 600");
+    expect_title((const char *[]){"sh", "-c", "sleep 600; : --password hunter2", NULL}, "sh");
+    expect_title((const char *[]){"tail", "/dev/null", "-f", NULL}, "tail /dev/null");
+}
+END_TEST
+
+START_TEST(a_title_is_cut_and_absent_where_there_is_none)
+{
+    char title[4] = "abc";
+    proc_title(getpid(), title, sizeof title);
+    ck_assert_uint_le(strlen(title), 3);
+    proc_title(0x7ffffff0, title, sizeof title);
+    ck_assert_str_eq(title, "");
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("proc_info", a_title_is_the_command_line_up_to_the_first_option,
+                              a_title_is_cut_and_absent_where_there_is_none, NULL));
+}
