@@ -81,6 +81,10 @@ struct api_named {
     const char *noun, *folder; /* "rule", "rules" */
     unsigned message_kib;      /* that all of them together may fill */
 };
+/* What the request makes its change depend on. */
+struct named_if api_named_if(const struct http_exchange *x);
+/* The version of a rule or policy as it is answered. */
+void api_add_etag(struct http_exchange *x, const cJSON *json);
 void api_reply_put(struct http_exchange *x, const struct api_named *named, int status, bool created,
                    cJSON *out, const char *error);
 bool api_reply_deleted(struct http_exchange *x, const struct api_named *named, int status);

@@ -29,30 +29,46 @@ void api_policies_get(void *context, struct http_exchange *x)
     cJSON *json;
     if (!http_query_known(x, known))
         return;
-    if (policies_get(c->policies, http_part(x, 0), &json) == SKEIN_OK)
-        http_reply_json(x, 200, json);
-    else
+    if (policies_get(c->policies, http_part(x, 0), &json) != SKEIN_OK) {
         no_policy(x);
+        return;
+    }
+    api_add_etag(x, json);
+    http_reply_json(x, 200, json);
 }
 
-void api_policies_put(void *context, struct http_exchange *x)
+static void change(struct collector *c, struct http_exchange *x, bool patch)
 {
-    struct collector *c = context;
     char error[512] = "";
     bool created = false;
     cJSON *out = NULL, *body = http_body_json(x);
     if (body == NULL)
         return;
+    const struct named_change asked = {.body = body, .patch = patch, .when = api_named_if(x)};
     int status =
-        policies_put(c->policies, http_part(x, 0), body, &created, &out, error, sizeof error);
+        policies_put(c->policies, http_part(x, 0), &asked, &created, &out, error, sizeof error);
     cJSON_Delete(body);
-    api_reply_put(x, &named, status, created, out, error);
+    if (status == SKEIN_NOT_FOUND)
+        no_policy(x);
+    else
+        api_reply_put(x, &named, status, created, out, error);
+}
+
+void api_policies_put(void *context, struct http_exchange *x)
+{
+    change(context, x, false);
+}
+
+void api_policies_patch(void *context, struct http_exchange *x)
+{
+    change(context, x, true);
 }
 
 void api_policies_delete(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
-    if (!api_reply_deleted(x, &named, policies_delete(c->policies, http_part(x, 0))))
+    const struct named_if when = api_named_if(x);
+    if (!api_reply_deleted(x, &named, policies_delete(c->policies, http_part(x, 0), &when)))
         no_policy(x);
 }
 

@@ -66,27 +66,42 @@ void api_rules_get(void *context, struct http_exchange *x)
         no_rule(x);
         return;
     }
+    api_add_etag(x, json);
     hide_secrets(x, json);
     http_reply_json(x, 200, json);
 }
 
-void api_rules_put(void *context, struct http_exchange *x)
+static void change(struct collector *c, struct http_exchange *x, bool patch)
 {
-    struct collector *c = context;
     char error[512] = "";
     bool created = false;
     cJSON *out = NULL, *body = http_body_json(x);
     if (body == NULL)
         return;
-    int status = rules_put(c->rules, http_part(x, 0), body, &created, &out, error, sizeof error);
+    const struct named_change asked = {.body = body, .patch = patch, .when = api_named_if(x)};
+    int status = rules_put(c->rules, http_part(x, 0), &asked, &created, &out, error, sizeof error);
     cJSON_Delete(body);
-    api_reply_put(x, &named, status, created, out, error);
+    if (status == SKEIN_NOT_FOUND)
+        no_rule(x);
+    else
+        api_reply_put(x, &named, status, created, out, error);
+}
+
+void api_rules_put(void *context, struct http_exchange *x)
+{
+    change(context, x, false);
+}
+
+void api_rules_patch(void *context, struct http_exchange *x)
+{
+    change(context, x, true);
 }
 
 void api_rules_delete(void *context, struct http_exchange *x)
 {
     struct collector *c = context;
-    if (!api_reply_deleted(x, &named, rules_delete(c->rules, http_part(x, 0))))
+    const struct named_if when = api_named_if(x);
+    if (!api_reply_deleted(x, &named, rules_delete(c->rules, http_part(x, 0), &when)))
         no_rule(x);
 }
 

@@ -202,19 +202,42 @@ void api_invalid(struct http_exchange *x, const char *error)
     http_problem(x, 422, field, "%s", error);
 }
 
+struct named_if api_named_if(const struct http_exchange *x)
+{
+    return (struct named_if){.match = http_header(x, "If-Match"),
+                             .none_match = http_header(x, "If-None-Match")};
+}
+
+void api_add_etag(struct http_exchange *x, const cJSON *json)
+{
+    char etag[NAMED_ETAG_BYTES];
+    named_etag(json, etag);
+    http_add_header(x, "ETag", etag);
+}
+
+static void changed_meanwhile(struct http_exchange *x, const struct api_named *named)
+{
+    http_problem(x, 412, NULL,
+                 "the %s %.63s is not as If-Match or If-None-Match says; GET it, and change that",
+                 named->noun, http_part(x, 0));
+}
+
 void api_reply_put(struct http_exchange *x, const struct api_named *named, int status, bool created,
                    cJSON *out, const char *error)
 {
     const char *name = http_part(x, 0);
     char words[64], location[128];
     snprintf(words, sizeof words, "%s.put", named->noun);
-    if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE)
+    if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE && status != SKEIN_EXISTS)
         api_audit(x, words, name, api_result(status), NULL);
     if (status == SKEIN_OK) {
         snprintf(location, sizeof location, "/api/v1/%s/%.63s", named->folder, name);
         if (created)
             http_add_header(x, "Location", location);
+        api_add_etag(x, out);
         http_reply_json(x, created ? 201 : 200, out);
+    } else if (status == SKEIN_EXISTS) {
+        changed_meanwhile(x, named);
     } else if (status == SKEIN_INVALID) {
         api_invalid(x, error);
     } else if (status == SKEIN_TOO_LARGE) {
@@ -232,6 +255,10 @@ bool api_reply_deleted(struct http_exchange *x, const struct api_named *named, i
 {
     char words[64];
     snprintf(words, sizeof words, "%s.delete", named->noun);
+    if (status == SKEIN_EXISTS) {
+        changed_meanwhile(x, named);
+        return true;
+    }
     api_audit(x, words, http_part(x, 0), api_result(status), NULL);
     snprintf(words, sizeof words, "the %s could not be deleted", named->noun);
     if (status == SKEIN_OK)

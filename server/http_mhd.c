@@ -141,11 +141,20 @@ bool http_query_known(struct http_exchange *x, const char *const *names)
     return false;
 }
 
+/* With parameters or without. */
+static bool is_type(const char *given, const char *type)
+{
+    size_t n = strlen(type);
+    return strncasecmp(given, type, n) == 0 &&
+           (given[n] == '\0' || strchr("; \t", given[n]) != NULL);
+}
+
 cJSON *http_body_json(struct http_exchange *x)
 {
     const char *type = http_header(x, "Content-Type");
-    if (type == NULL || strncasecmp(type, "application/json", 16) != 0 ||
-        (type[16] != '\0' && strchr("; \t", type[16]) == NULL)) {
+    bool patch = strcmp(x->method, "PATCH") == 0;
+    if (type == NULL || !(is_type(type, "application/json") ||
+                          (patch && is_type(type, "application/merge-patch+json")))) {
         http_problem(x, 415, "Content-Type", "the body must be application/json");
         return NULL;
     }

@@ -273,20 +273,30 @@ static int put_locked(struct policies *p, struct policy *fresh, bool *created)
     return SKEIN_OK;
 }
 
-int policies_put(struct policies *p, const char *name, const cJSON *json, bool *created,
-                 cJSON **out, char *error, size_t error_bytes)
+static int change_locked(struct policies *p, const char *name, const struct named_change *change,
+                         bool *created, char *error, size_t error_bytes)
 {
-    *out = NULL;
-    cJSON *checked = policy_check(name, json, error, error_bytes);
+    const struct policy *old = policies_find(p, name);
+    cJSON *wanted, *checked;
+    int status = named_changed(change, old != NULL ? old->json : NULL, &wanted);
+    if (status != SKEIN_OK)
+        return status;
+    checked = policy_check(name, wanted, error, error_bytes);
+    cJSON_Delete(wanted);
     if (checked == NULL)
         return SKEIN_INVALID;
     struct policy *fresh = new_policy(name, checked);
-    if (fresh == NULL)
-        return SKEIN_NO_MEMORY;
+    return fresh != NULL ? put_locked(p, fresh, created) : SKEIN_NO_MEMORY;
+}
+
+int policies_put(struct policies *p, const char *name, const struct named_change *change,
+                 bool *created, cJSON **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
     fleet_lock(p->fleet);
-    int status = put_locked(p, fresh, created);
+    int status = change_locked(p, name, change, created, error, error_bytes);
     if (status == SKEIN_OK)
-        *out = policy_state_json(p, fresh, clock_realtime_ns());
+        *out = policy_state_json(p, policies_find(p, name), clock_realtime_ns());
     fleet_unlock(p->fleet);
     if (status == SKEIN_OK)
         log_info("policies", *created ? "created" : "replaced", "policy", name, NULL);
@@ -312,10 +322,13 @@ int policies_list(struct policies *p, cJSON **out)
     return SKEIN_OK;
 }
 
-int policies_delete(struct policies *p, const char *name)
+int policies_delete(struct policies *p, const char *name, const struct named_if *when)
 {
     fleet_lock(p->fleet);
-    int status = policies_find(p, name) != NULL ? commit(p, NULL, name) : SKEIN_NOT_FOUND;
+    const struct policy *found = policies_find(p, name);
+    int status = found == NULL                      ? SKEIN_NOT_FOUND
+                 : !named_allows(when, found->json) ? SKEIN_EXISTS
+                                                    : commit(p, NULL, name);
     if (status == SKEIN_OK) {
         struct policy *policy = remove_policy(p, name);
         pushed_set_to_all(&p->pushed);

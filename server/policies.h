@@ -11,6 +11,7 @@
 #include "capture.h"
 #include "events.h"
 #include "fleet.h"
+#include "named.h"
 #include "pushed_set.h"
 
 struct policies;
@@ -24,14 +25,13 @@ void policies_free(struct policies **policies);
 
 /* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
 
-/* Creates or replaces. SKEIN_OK with the policy and its state in *out; SKEIN_INVALID with "path:
- * what is wrong" in error; SKEIN_TOO_LARGE (the set does not fit a message); SKEIN_IO and others
- * when it could not be saved. */
-int policies_put(struct policies *p, const char *name, const cJSON *json, bool *created,
-                 cJSON **out, char *error, size_t error_bytes);
+/* As rules_put. */
+int policies_put(struct policies *p, const char *name, const struct named_change *change,
+                 bool *created, cJSON **out, char *error, size_t error_bytes);
 int policies_get(struct policies *p, const char *name, cJSON **out); /* SKEIN_OK, SKEIN_NOT_FOUND */
 int policies_list(struct policies *p, cJSON **out);                  /* an array, by name */
-int policies_delete(struct policies *p, const char *name); /* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO */
+/* As rules_delete. */
+int policies_delete(struct policies *p, const char *name, const struct named_if *when);
 /* A copy of the selector, to be freed. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY */
 int policies_selector(struct policies *p, const char *name, char **out);
 

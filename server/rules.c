@@ -347,15 +347,25 @@ static int put_locked(struct rules *r, const char *name, cJSON *json, bool *crea
     return status;
 }
 
-int rules_put(struct rules *r, const char *name, const cJSON *json, bool *created, cJSON **out,
-              char *error, size_t error_bytes)
+static int change_locked(struct rules *r, const char *name, const struct named_change *change,
+                         bool *created, char *error, size_t error_bytes)
+{
+    const struct rule *rule = rules_find(r, name);
+    cJSON *wanted, *checked;
+    int status = named_changed(change, rule != NULL ? rule->json : NULL, &wanted);
+    if (status != SKEIN_OK)
+        return status;
+    checked = rule_check(name, wanted, error, error_bytes);
+    cJSON_Delete(wanted);
+    return checked != NULL ? put_locked(r, name, checked, created) : SKEIN_INVALID;
+}
+
+int rules_put(struct rules *r, const char *name, const struct named_change *change, bool *created,
+              cJSON **out, char *error, size_t error_bytes)
 {
     *out = NULL;
-    cJSON *checked = rule_check(name, json, error, error_bytes);
-    if (checked == NULL)
-        return SKEIN_INVALID;
     fleet_lock(r->fleet);
-    int status = put_locked(r, name, checked, created);
+    int status = change_locked(r, name, change, created, error, error_bytes);
     if (status == SKEIN_OK)
         *out = rules_state_json(r, rules_find(r, name));
     fleet_unlock(r->fleet);
@@ -383,10 +393,13 @@ int rules_list(struct rules *r, cJSON **out)
     return SKEIN_OK;
 }
 
-int rules_delete(struct rules *r, const char *name)
+int rules_delete(struct rules *r, const char *name, const struct named_if *when)
 {
     fleet_lock(r->fleet);
-    int status = rules_find(r, name) != NULL ? commit(r, NULL, name) : SKEIN_NOT_FOUND;
+    const struct rule *rule = rules_find(r, name);
+    int status = rule == NULL                      ? SKEIN_NOT_FOUND
+                 : !named_allows(when, rule->json) ? SKEIN_EXISTS
+                                                   : commit(r, NULL, name);
     if (status == SKEIN_OK) {
         remove_rule(r, name);
         set_receiver(r, name, NULL);

@@ -11,6 +11,7 @@
 #include "capture.h"
 #include "events.h"
 #include "fleet.h"
+#include "named.h"
 #include "notify.h"
 #include "pushed_set.h"
 
@@ -33,15 +34,16 @@ void rules_free(struct rules **rules);
 
 /* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
 
-/* Creates or replaces. `json` is the body. SKEIN_OK with the rule and its state in *out;
- * SKEIN_INVALID with "path: what is wrong" in error; SKEIN_TOO_LARGE (the set does not fit a
- * message); SKEIN_IO and others when it could not be saved. */
-int rules_put(struct rules *r, const char *name, const cJSON *json, bool *created, cJSON **out,
-              char *error, size_t error_bytes);
+/* Creates or replaces or, with change->patch, changes members of what is there. SKEIN_OK with the
+ * rule and its state in *out; SKEIN_INVALID with "path: what is wrong" in error; SKEIN_NOT_FOUND
+ * (a patch of nothing); SKEIN_EXISTS (change->when does not hold); SKEIN_TOO_LARGE (the set does
+ * not fit a message); SKEIN_IO and others when it could not be saved. */
+int rules_put(struct rules *r, const char *name, const struct named_change *change, bool *created,
+              cJSON **out, char *error, size_t error_bytes);
 int rules_get(struct rules *r, const char *name, cJSON **out); /* SKEIN_OK, SKEIN_NOT_FOUND */
 int rules_list(struct rules *r, cJSON **out);                  /* an array, by name */
-/* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_IO */
-int rules_delete(struct rules *r, const char *name);
+/* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_EXISTS (`when` does not hold), SKEIN_IO */
+int rules_delete(struct rules *r, const char *name, const struct named_if *when);
 
 /* Newest first, rows below *before (UINT64_MAX: all), which becomes the cursor for further ones; 0
  * where there are none. With a selector those of matching processes only. SKEIN_OK, or a status.

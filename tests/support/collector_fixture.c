@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "contract.h"
 #include "json.h"
@@ -90,7 +91,7 @@ void call(const struct fixture *f, const char *method, const char *path, const c
     char url[1024];
     const char *headers[3] = {NULL};
     size_t n = 0;
-    if (body != NULL)
+    if (body != NULL && (header == NULL || strncasecmp(header, "Content-Type:", 13) != 0))
         headers[n++] = "Content-Type: application/json";
     if (header != NULL)
         headers[n++] = header;

@@ -67,6 +67,74 @@ START_TEST(rule_is_created_replaced_listed_and_deleted)
 }
 END_TEST
 
+static long change(struct fixture *f, const char *method, const char *body, const char *header,
+                   char etag[128])
+{
+    struct http_response response;
+    call(f, method, PATH, body, header, &response);
+    snprintf(etag, 128, "%s", response.etag);
+    long status = response.status;
+    http_response_fini(&response);
+    return status;
+}
+
+START_TEST(a_change_of_another_version_is_refused)
+{
+    struct fixture f;
+    char first[128], now[128], header[160];
+    fixture_start(&f);
+    ck_assert_int_eq(change(&f, "PUT", RULE, "If-Match: *", now), 412); /* there is nothing */
+    ck_assert_int_eq(change(&f, "PUT", RULE, "If-None-Match: *", first), 201);
+    ck_assert_int_eq(change(&f, "PUT", RULE, "If-None-Match: *", now), 412);
+    ck_assert_int_eq(change(&f, "GET", NULL, NULL, now), 200);
+    ck_assert_str_eq(now, first);
+    ck_assert(first[0] == '"');
+    snprintf(header, sizeof header, "If-Match: %s", first);
+    ck_assert_int_eq(change(&f, "PATCH", "{\"description\":\"two\"}", header, now), 200);
+    ck_assert_str_ne(now, first);
+    ck_assert_int_eq(change(&f, "PATCH", "{\"description\":\"three\"}", header, first), 412);
+    ck_assert_int_eq(change(&f, "PUT", RULE, header, first), 412);
+    ck_assert_int_eq(change(&f, "DELETE", NULL, header, first), 412);
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_str_eq(text_at(json, "description"), "two");
+    cJSON_Delete(json);
+    snprintf(header, sizeof header, "If-Match: %s", now);
+    ck_assert_int_eq(change(&f, "DELETE", NULL, header, first), 204);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(members_are_changed_alone)
+{
+    struct fixture f;
+    char etag[128];
+    fixture_start(&f);
+    expect_problem(&f, "PATCH", PATH, "{\"enabled\":false}", 404, NULL);
+    cJSON_Delete(call_json(&f, "PUT", PATH, RULE, 201));
+    cJSON_Delete(call_json(&f, "PATCH", PATH, "{\"limits\":{\"firings\":3}}", 200));
+    cJSON *json = call_json(&f, "PATCH", PATH, "{\"capture\":{\"pre_ms\":\"7s\"}}", 200);
+    ck_assert_double_eq(number_at(json, "capture.pre_ms"), 7000);
+    ck_assert_double_eq(number_at(json, "limits.firings"), 3);
+    cJSON_Delete(json);
+    json = call_json(
+        &f, "PATCH", PATH,
+        "{\"when\":{\"health\":null,\"crash\":{}},\"limits\":{\"firings\":null,\"window_ms\":null}}",
+        200);
+    ck_assert_ptr_nonnull(at_path(json, "when.crash"));
+    ck_assert_ptr_null(at_path(json, "limits.firings"));
+    cJSON_Delete(json);
+    expect_problem(&f, "PATCH", PATH, "{\"when\":{\"health\":{}}}", 422, "when.health");
+    expect_problem(&f, "PATCH", PATH, "{\"colour\":1}", 422, "colour");
+    expect_problem(&f, "PATCH", PATH, "{\"name\":\"other\"}", 422, "name");
+    ck_assert_int_eq(change(&f, "PATCH", "{\"enabled\":false}",
+                            "Content-Type: application/merge-patch+json", etag),
+                     200);
+    ck_assert_int_eq(change(&f, "PUT", RULE, "Content-Type: application/merge-patch+json", etag),
+                     415);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(rules_are_pushed_until_every_agent_has_them)
 {
     struct fixture f;
@@ -486,6 +554,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "rules", rule_is_created_replaced_listed_and_deleted,
+        a_change_of_another_version_is_refused, members_are_changed_alone,
         rules_are_pushed_until_every_agent_has_them, agents_that_do_not_understand_a_rule_are_shown,
         health_of_each_process_is_shown, cooldown_holds_across_restarts_of_agent_and_collector,
         firing_counts_though_a_report_of_it_came_first, limits_hold_firings_back_and_say_which,

@@ -62,6 +62,7 @@ skein_test(unit/server/test_agent_bounds.c LINK skein_test_collector LABELS tsan
 skein_test(unit/server/test_places.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_idmap.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_replay.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_named.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_control_msg.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_state.c LINK skein_server_core skein_test_support)
