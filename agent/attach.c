@@ -6,13 +6,16 @@
  *
  *               HELLO ok                     socket lost            pidfd, or a second later
  *   half-open ------------> member, attached -----------> member, -------------------------> gone
- *       |                        |                        in grace                            |
- *       | 5 s, garbage,          | pidfd: the process has ended                               |
- * runs on v crowded out            +----------------------------------------------> gone        v
- *    closed                                                                                 past
+ *       |                    |      |   ^                 in grace                            |
+ *       | 5 s, garbage,      | LEAVE|   | HELLO that comes back                               |
+ * runs on v crowded out        |      v   |                                                     v
+ *    closed                  |   member, away                                               past
+ *                            +------+---------------------------------------------> gone
+ *                                     pidfd: the process has ended
  *
  *   half_open_new: accepted      half_open_answer: HELLO        member_socket_lost: HUP
  *   member_ended: pidfd          grace_over: still running      member_remove: out of the table
+ *   member_return: came back
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -189,6 +192,8 @@ static int member_packet(struct member *m)
         return SKEIN_CORRUPT;
     if (packet.head.type == ATTACH_BYE && (size_t)n == sizeof(struct attach_bye))
         m->process->said_bye = true;
+    else if (packet.head.type == ATTACH_LEAVE && (size_t)n == sizeof(struct attach_bye))
+        m->process->away = true;
     else if (packet.head.type == ATTACH_SNAPSHOT && (size_t)n == sizeof(struct attach_snapshot))
         snapshot_packet(m, &packet.snapshot);
     else if (packet.head.type == ATTACH_HEALTH && (size_t)n == sizeof(struct attach_health))
@@ -206,12 +211,13 @@ static int member_packets(struct member *m, int most)
     return status;
 }
 
-/* Not known how: one that ended in order has said so. */
+/* Not known how: one that ended in order has said so, unless it was away. */
 static bool death_is_crash(const struct process *p)
 {
+    bool in_order = p->said_bye || p->away;
     if (!p->death.known)
-        return !p->said_bye;
-    return rule_death_is_crash(p->death.signal, p->death.status, p->said_bye);
+        return !in_order;
+    return rule_death_is_crash(p->death.signal, p->death.status, in_order);
 }
 
 static void member_ended(struct member *m)
@@ -240,10 +246,12 @@ static void grace_over(void *context)
 }
 
 /* A dying process closes its sockets a moment before its pidfd tells; one that runs on (exec, a
- * stopped library) never does. */
+ * stopped library) never does. One that said LEAVE will be back. */
 static void member_socket_lost(struct member *m)
 {
     socket_drop(m);
+    if (m->process->away)
+        return;
     m->grace = loop_timer_add(m->attach->loop, GRACE_MS, 0, grace_over, m);
     if (m->grace == NULL)
         member_remove(m, PROCESS_ENDED, true);
@@ -291,6 +299,26 @@ static int member_add(struct attach *attach, struct process *p, int socket)
     return SKEIN_OK;
 }
 
+/* A process that left, or whose connection broke, is here again with the ring that it has. Takes
+ * the socket. */
+static void member_return(struct member *m, int socket)
+{
+    struct process *p = m->process;
+    socket_drop(m);
+    loop_timer_cancel(m->attach->loop, &m->grace);
+    p->away = false;
+    if (loop_fd_add(m->attach->loop, socket, EPOLLIN | EPOLLRDHUP, member_socket_event, m) !=
+        SKEIN_OK) {
+        close(socket);
+        p->away = true;
+        return;
+    }
+    p->socket = socket;
+    m->attach->counters.attach_accepted++;
+    if (welcome_send(m->attach, socket, SKEIN_OK, p) != SKEIN_OK)
+        member_socket_lost(m);
+}
+
 /* ---- connections before their HELLO ---- */
 
 /* Takes the descriptor out of the loop and frees h; the caller has the descriptor now. */
@@ -321,6 +349,11 @@ static void half_open_answer(struct attach *attach, int socket, struct hello_pac
 {
     struct process *p = NULL;
     bool adopted = false;
+    struct member *back = hello_comes_back(attach, socket, packet);
+    if (back != NULL) {
+        member_return(back, socket);
+        return;
+    }
     int status = hello_accept(attach, socket, packet, &p, &adopted);
     if (status == SKEIN_OK) {
         struct member *former = member_find(attach, &p->uid);

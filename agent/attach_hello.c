@@ -260,13 +260,32 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     return status;
 }
 
+static bool peer_allowed(const struct attach *attach, const struct hello_packet *packet)
+{
+    uid_t own = geteuid();
+    return !attach->settings.same_uid_only || own == 0 || packet->peer.uid == own;
+}
+
+struct member *hello_comes_back(const struct attach *attach, int socket,
+                                const struct hello_packet *packet)
+{
+    struct process *p = NULL;
+    struct member *member = NULL;
+    if (packet->hello.comes_back != 1 || packet->ring_fd >= 0 || !peer_allowed(attach, packet) ||
+        process_new(&p) != SKEIN_OK)
+        return NULL;
+    if (identity_fill(attach, socket, packet, p) == SKEIN_OK)
+        member = member_find(attach, &p->uid);
+    process_unref(&p);
+    return member;
+}
+
 int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,
                  struct process **out, bool *adopted)
 {
     struct process *p = NULL;
     int status = SKEIN_OK;
-    uid_t own = geteuid();
-    if (attach->settings.same_uid_only && own != 0 && packet->peer.uid != own)
+    if (!peer_allowed(attach, packet))
         status = SKEIN_DENIED;
     else
         status = process_new(&p);
@@ -295,7 +314,7 @@ int welcome_send(const struct attach *attach, int socket, int status, const stru
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (p != NULL) {
         welcome.mode = p->geometry.mode;
-        welcome.takes = ATTACH_TAKES_HEALTH;
+        welcome.takes = ATTACH_TAKES_HEALTH | ATTACH_TAKES_LEAVE;
         welcome.ring_bytes = p->geometry.total;
         memset(&control, 0, sizeof(control));
         message.msg_control = control.bytes;

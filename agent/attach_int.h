@@ -77,6 +77,10 @@ int hello_receive(int socket, struct hello_packet *packet);
 int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,
                  struct process **out, bool *adopted);
 
+/* The entry of the process that says with this packet that it comes back, or NULL. */
+struct member *hello_comes_back(const struct attach *attach, int socket,
+                                const struct hello_packet *packet);
+
 /* Sends WELCOME, with the descriptors where p is not NULL. SKEIN_OK; SKEIN_CLOSED. */
 int welcome_send(const struct attach *attach, int socket, int status, const struct process *p);
 

@@ -52,6 +52,7 @@ struct process {
     /* loop thread */
     int socket, pidfd, page_fd;
     bool said_bye;
+    bool away; /* without a connection, by its own wish: it said LEAVE and runs on */
     struct {
         bool came, ok;
         uint64_t at_ns; /* monotonic */

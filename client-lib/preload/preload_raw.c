@@ -68,7 +68,7 @@ long raw_call(long number, const long a[6], const void *caller)
 {
     struct skein_site *site = site_of(number, a);
     return site ? raw_wait(site, number, a, caller)
-                : REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+                : identity_call(number, a);
 }
 
 /* Six arguments whatever was given, as the C library's own syscall() takes them. */

@@ -50,7 +50,10 @@
     X(thrd_sleep) X(fread) X(fread_unlocked) X(__fread_chk) X(__fread_unlocked_chk) X(fgets)       \
     X(fgets_unlocked) X(__fgets_chk) X(__fgets_unlocked_chk) X(getline) X(getdelim) X(__getdelim)  \
     X(fwrite) X(fwrite_unlocked) X(fputs) X(fputs_unlocked) X(puts) X(vprintf) X(vfprintf)         \
-    X(__vprintf_chk) X(__vfprintf_chk) X(fflush) X(fflush_unlocked) X(fclose)
+    X(__vprintf_chk) X(__vfprintf_chk) X(fflush) X(fflush_unlocked) X(fclose)                     \
+    X(unshare) X(setns) X(setuid) X(setgid) X(seteuid) X(setegid) X(setreuid) X(setregid)          \
+    X(setresuid) X(setresgid) X(setgroups) X(initgroups) X(setfsuid) X(setfsgid) X(capset)         \
+    X(_Fork) X(prctl)
 /* clang-format on */
 
 enum real_index {

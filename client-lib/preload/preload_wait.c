@@ -16,6 +16,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "attach_client.h"
+
 #define THRESHOLD_NS      UINT64_C(20000)
 #define FOREIGN_POLLS_MAX 8  /* of another place before it is taken for the new loop */
 #define KERNEL_NAME_BYTES 16 /* of a thread's name, with its NUL */
@@ -80,10 +82,23 @@ static void name_refresh(uint64_t changes)
 {
     char name[KERNEL_NAME_BYTES] = "";
     self.names_seen = changes;
-    if (prctl(PR_GET_NAME, name) == 0 && memcmp(name, self.name, sizeof(name)) != 0) {
+    if (!skein_load32(&attach_client_barred) && prctl(PR_GET_NAME, name) == 0 &&
+        memcmp(name, self.name, sizeof(name)) != 0) {
         memcpy(self.name, name, sizeof(name));
         skein_thread_name(name);
     }
+}
+
+/* How long a wait may take, for a process that is young: of locks and the like nobody knows; the
+ * others of IO and NET are short in most processes that are, or can be cut in two (preload_poll.c).
+ */
+static int64_t longest_ns(const struct skein_site *site, int64_t detail)
+{
+    if (site == &site_sleep)
+        return detail;
+    bool endless =
+        site->group == SKEIN_GROUP_LOCK || site == &site_accept || site == &site_thread_join;
+    return endless ? INT64_MAX : 0;
 }
 
 void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, const void *caller)
@@ -96,6 +111,8 @@ void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, cons
         return;
     int saved = errno;
     self.busy = true;
+    if (skein_load32(&attach_client_wanted))
+        attach_client_block(longest_ns(site, detail));
     uint64_t changes = __atomic_load_n(&name_changes, __ATOMIC_RELAXED);
     if (changes != self.names_seen)
         name_refresh(changes);

@@ -138,6 +138,9 @@ static inline int64_t asked_ns(const struct timespec *time)
 /* A system call by its number, as a wait where it is one (preload_raw.c). */
 long raw_call(long number, const long a[6], const void *caller);
 
+/* The same for those that change who the program is; see preload_identity.c. */
+long identity_call(long number, const long a[6]);
+
 /* Remember what the call returned, and return it: -1 with errno, or an error number. */
 static inline ssize_t wait_size(struct wait *wait, ssize_t result)
 {

@@ -1,427 +1,339 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The helper thread "skein": owns the connection to the agent and the descriptor of the ring. Runs
- * with all signals blocked. When the agent goes away the process keeps writing to its ring, and the
- * next agent is offered the same memfd, so that the seconds before survive. Traced threads never
- * come here, except for the one non-blocking send of a snapshot request or a heartbeat.
+ * When the visitor comes, when it leaves, and what it takes along; see attach_client.h. Entered by
+ * any thread of the program, also in signal handlers: one word is taken by CAS, never waited for
+ * there. Nothing is ever started in a vfork child or in a child that the C library does not know of
+ * (the pid differs). Keeps errno.
  */
 #include "attach_client.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "attach_proto.h"
+#include "sys_raw.h"
 #include "writer_int.h"
 
-#define BACKOFF_FIRST_MS 20
-#define BACKOFF_MAX_MS   1000
-#define WELCOME_WAIT_MS  5000
-#define FD_FLOOR         64 /* leave the low numbers to the program */
-#define HEALTH_EVERY_MS  50 /* the same heartbeat within this time is not sent again */
+#define MS              INT64_C(1000000)
+#define STACK_BYTES     16384
+#define GONE_WAIT_NS    (2000 * MS) /* a visitor that is not gone then: the program goes on */
+#define LOOK_NS         (5 * MS)
+#define SKIPS           4   /* events after a fork that are too near to it */
+#define BAR_WAIT_MS     200 /* to attach before a sandbox closes */
+#define HAND_WAIT_NS    (20 * MS)
+#define HEALTH_EVERY_MS 50 /* the same heartbeat within this time is not sent again */
 
-static struct attach_client_options settings;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t attached_cond;
-static bool cond_made, running, stopping;
-static pthread_t helper;
+/* Of the clone: everything shared, unknown to the C library; the kernel clears the tid at its end.
+ */
+#define CLONE_FLAGS                                                                                \
+    (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |            \
+     CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
-static int wake_fd = -1, ring_fd = -1;
-/* The connection keeps one descriptor number for life: a new socket replaces the old by dup3, so a
- * snapshot request can never go to a stranger's file that took over the number. */
-static int socket_fd = -1;    /* atomic */
-static uint64_t socket_inode; /* atomic; 0: not connected */
-static uint32_t agent_takes;  /* atomic; ATTACH_TAKES_... of the agent we are connected to */
+static struct visit visit;
+static uint8_t stack[STACK_BYTES] __attribute__((aligned(64)));
+
+uint32_t attach_client_wanted, attach_client_barred;
+/* All atomic. asked: recording is on; starting: a thread makes the visitor; holds: how many threads
+ * want none; skips: events to let pass; due_ns: when it may come (coarse monotonic clock). */
+static uint32_t asked, starting, holds, skips;
+static uint64_t due_ns;
+static uint32_t own_pid, young;
 /* Atomic; {milliseconds:32, what was said:32} of the last heartbeat sent; 0: none to this agent.
  * Threads that disagree may leave the word of the one that was overtaken here; then the other's
  * next heartbeat is held back for HEALTH_EVERY_MS, no longer. */
 static uint64_t health_told;
 
-static bool ours(int fd, uint64_t inode)
+static uint32_t load(const uint32_t *word)
 {
-    struct stat st;
-    return fd >= 0 && inode && !fstat(fd, &st) && S_ISSOCK(st.st_mode) &&
-           (uint64_t)st.st_ino == inode;
+    return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-static int connect_agent(void)
+static void store(uint32_t *word, uint32_t value)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path, settings.socket_path, sizeof address.sun_path - 1);
-    /* Not blocking: the queue of an agent that is stopped may be full, and then the program's end
-     * would wait for it. */
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -1;
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
+    __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
 
-static bool send_hello(int fd)
+static uint64_t now_ns(clockid_t clock)
 {
-    struct attach_hello hello = {
-        .head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_HELLO},
-        .ring_bytes = settings.ring_bytes,
-        .mode = settings.mode,
-        .has_ring = ring_fd >= 0,
-    };
-    memcpy(hello.service, settings.service, sizeof hello.service);
-    memcpy(hello.labels, settings.labels, sizeof hello.labels);
-    struct iovec io = {&hello, sizeof hello};
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    memset(&control, 0, sizeof control);
-    struct msghdr message = {.msg_iov = &io, .msg_iovlen = 1};
-    if (ring_fd >= 0) {
-        message.msg_control = control.bytes;
-        message.msg_controllen = sizeof control.bytes;
-        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(c), &ring_fd, sizeof(int));
-    }
-    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof hello;
+    struct timespec now = {0, 0};
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Takes the descriptors of a packet; those beyond three are closed. Returns how many came. */
-static size_t take_fds(struct msghdr *message, int fds[3])
+static uint64_t coarse_ns(void)
 {
-    size_t count = 0;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < n; i++) {
-            int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            if (count < 3)
-                fds[count] = fd;
-            else
-                close(fd);
-            count++;
+    return now_ns(CLOCK_MONOTONIC_COARSE);
+}
+
+/* ---- coming ---- */
+
+static void want_in(uint64_t ns)
+{
+    skein_store64(&due_ns, coarse_ns() + ns);
+    session_lure();
+    store(&attach_client_wanted, 1);
+}
+
+static bool may_come(void)
+{
+    return load(&asked) && !load(&holds) && !load(&attach_client_barred) && !load(&visit.tid) &&
+           !load(&visit.impossible) && raw_getpid() == own_pid;
+}
+
+/* The visitor inherits the signal mask: it is full before there is one. */
+static bool visitor_start(void)
+{
+    uint64_t all = UINT64_MAX, before;
+    uint32_t none = 0;
+    long made = -1;
+    (void)RAW4(SYS_rt_sigprocmask, SIG_BLOCK, RAW_POINTER(&all), RAW_POINTER(&before), 8);
+    if (__atomic_compare_exchange_n(&starting, &none, 1, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST)) {
+        if (may_come()) {
+            store(&attach_client_wanted, 0);
+            session_unlure();
+            store(&visit.order, VISIT_STAY);
+            made = raw_thread(CLONE_FLAGS, stack + sizeof stack, &visit.tid, visitor_run, &visit);
+            if (made < 0) {
+                store(&visit.tid, 0);
+                want_in(ATTACH_AWAY_MS * (uint64_t)MS);
+            }
         }
+        store(&starting, 0);
     }
-    return count;
+    (void)RAW4(SYS_rt_sigprocmask, SIG_SETMASK, RAW_POINTER(&before), 0, 8);
+    return made > 0;
 }
 
-static void close_fds(const int *fds, size_t count)
+int64_t attach_client_due_ns(void)
 {
-    for (size_t i = 0; i < count; i++)
-        close(fds[i]);
+    if (!skein_load32(&attach_client_wanted))
+        return -1;
+    int64_t left = (int64_t)(skein_load64(&due_ns) - coarse_ns());
+    return left > 0 ? left : 0;
 }
 
-/* Waits for the agent's answer or for the order to stop. */
-static bool wait_answer(int fd)
+void attach_client_event(void)
 {
-    struct pollfd waits[2] = {{.fd = fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
-    int n;
-    do {
-        n = poll(waits, 2, WELCOME_WAIT_MS);
-    } while (n < 0 && errno == EINTR);
-    return n > 0 && (waits[0].revents & POLLIN) && !(waits[1].revents & POLLIN);
+    if (attach_client_due_ns() != 0)
+        return;
+    uint32_t left = skein_load32(&skips);
+    if (left)
+        skein_store32(&skips, left - 1); /* threads may race: one more or less */
+    else
+        (void)visitor_start();
 }
 
-/* Receives WELCOME with its three descriptors, which the caller then owns. */
-static bool receive_welcome(int fd, int fds[3], uint8_t *takes)
+void attach_client_block(int64_t ns)
 {
-    struct attach_welcome welcome;
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(8 * sizeof(int))];
-    } control;
-    struct iovec io = {&welcome, sizeof welcome};
-    struct msghdr message = {.msg_iov = &io,
-                             .msg_iovlen = 1,
-                             .msg_control = control.bytes,
-                             .msg_controllen = sizeof control.bytes};
-    if (!wait_answer(fd))
-        return false;
-    ssize_t bytes = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    if (bytes < 0)
-        return false;
-    size_t count = take_fds(&message, fds);
-    bool good = bytes == (ssize_t)sizeof welcome &&
-                !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
-                welcome.head.magic == ATTACH_MAGIC && welcome.head.version == ATTACH_VERSION &&
-                welcome.head.type == ATTACH_WELCOME && welcome.status == SKEIN_OK && count == 3;
-    if (!good)
-        close_fds(fds, count < 3 ? count : 3);
-    *takes = good ? welcome.takes : 0;
-    return good;
+    int64_t due = attach_client_due_ns();
+    if (due >= 0 && ns > due && !session_current())
+        (void)visitor_start();
 }
 
-/* Makes `fd` the connection that snapshots go to. Takes ownership. */
-static bool socket_publish(int fd)
+int attach_client_start(const struct visit_settings *settings, unsigned young_ms)
 {
-    struct stat st;
-    int slot = __atomic_load_n(&socket_fd, __ATOMIC_RELAXED);
-    bool usable = !fstat(fd, &st);
-    if (usable && slot >= 0 && ours(slot, skein_load64(&socket_inode))) {
-        usable = dup3(fd, slot, O_CLOEXEC) >= 0;
-    } else if (usable) {
-        slot = fcntl(fd, F_DUPFD_CLOEXEC, FD_FLOOR);
-        if (slot < 0)
-            slot = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        usable = slot >= 0;
-    }
-    close(fd);
-    if (!usable)
-        return false;
-    skein_store64(&socket_inode, (uint64_t)st.st_ino);
-    __atomic_store_n(&socket_fd, slot, __ATOMIC_RELAXED);
-    return true;
+    if (load(&asked))
+        return SKEIN_OK;
+    own_pid = raw_getpid();
+    visit.settings = *settings;
+    young = young_ms;
+    store(&asked, 1);
+    want_in((uint64_t)young_ms * (uint64_t)MS);
+    if (young_ms || load(&attach_client_barred) || visitor_start() || load(&visit.tid))
+        return SKEIN_OK;
+    return SKEIN_AGAIN;
 }
 
-/* Keeps the ring's descriptor for the next agent. Takes ownership of all three. */
-static bool adopt(int fds[3])
+static int attached_await(unsigned timeout_ms, bool one_try)
 {
-    int status = session_attach(fds[0], fds[1], fds[2], settings.service);
-    close(fds[1]);
-    close(fds[2]);
-    if (status < 0) {
-        close(fds[0]);
-        return false;
-    }
-    int high = fcntl(fds[0], F_DUPFD_CLOEXEC, FD_FLOOR);
-    if (high >= 0) {
-        close(fds[0]);
-        fds[0] = high;
-    }
-    if (ring_fd >= 0)
-        close(ring_fd);
-    ring_fd = fds[0];
-    return true;
-}
-
-/* One attempt. True: attached, and the connection is published. */
-static bool attach_once(void)
-{
-    int fds[3] = {-1, -1, -1};
-    uint8_t takes = 0;
-    int fd = connect_agent();
-    if (fd < 0)
-        return false;
-    if (!send_hello(fd) || !receive_welcome(fd, fds, &takes)) {
-        close(fd);
-        return false;
-    }
-    if (!adopt(fds)) {
-        close(fd);
-        return false;
-    }
-    skein_store32(&agent_takes, takes);
-    skein_store64(&health_told, 0);
-    if (!socket_publish(fd))
-        return false;
-    pthread_mutex_lock(&mutex);
-    pthread_cond_broadcast(&attached_cond);
-    pthread_mutex_unlock(&mutex);
-    return true;
-}
-
-static bool stop_asked(void)
-{
-    pthread_mutex_lock(&mutex);
-    bool asked = stopping;
-    pthread_mutex_unlock(&mutex);
-    return asked;
-}
-
-static void wait_ms(int ms)
-{
-    struct pollfd wait = {.fd = wake_fd, .events = POLLIN};
-    poll(&wait, 1, ms);
-}
-
-/* Returns when the agent is gone or the process wants to stop. What the agent says is not used. */
-static void watch(void)
-{
-    int fd = __atomic_load_n(&socket_fd, __ATOMIC_RELAXED);
+    uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * (uint64_t)MS, now;
+    uint32_t before = load(&visit.tried);
+    if (!skein_attached())
+        (void)visitor_start();
     for (;;) {
-        struct pollfd waits[2] = {{.fd = fd, .events = POLLIN}, {.fd = wake_fd, .events = POLLIN}};
-        if (poll(waits, 2, -1) < 0 && errno == EINTR)
-            continue;
-        if (waits[1].revents || !ours(fd, skein_load64(&socket_inode)))
-            return;
-        char packet[64];
-        ssize_t n = recv(fd, packet, sizeof packet, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-            return;
+        uint32_t tried = load(&visit.tried);
+        if (skein_attached())
+            return SKEIN_OK;
+        if ((now = now_ns(CLOCK_MONOTONIC)) >= until || load(&visit.impossible) ||
+            (one_try && tried != before))
+            return SKEIN_TIMEOUT;
+        (void)raw_futex_wait(&visit.tried, tried, until - now, 0);
     }
-}
-
-static void say_bye(void)
-{
-    const struct attach_bye bye = {{ATTACH_MAGIC, ATTACH_VERSION, ATTACH_BYE}};
-    int fd = __atomic_load_n(&socket_fd, __ATOMIC_RELAXED);
-    if (ours(fd, skein_load64(&socket_inode)))
-        send(fd, &bye, sizeof bye, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-static void *helper_main(void *unused)
-{
-    int backoff = BACKOFF_FIRST_MS;
-    while (!stop_asked()) {
-        if (attach_once()) {
-            backoff = BACKOFF_FIRST_MS;
-            watch();
-            skein_store64(&health_told, 0);
-            continue;
-        }
-        wait_ms(backoff);
-        backoff = backoff * 2 < BACKOFF_MAX_MS ? backoff * 2 : BACKOFF_MAX_MS;
-    }
-    session_detach();
-    say_bye();
-    return unused;
-}
-
-static bool thread_make(void)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool made = pthread_create(&helper, NULL, helper_main, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (made)
-        pthread_setname_np(helper, "skein");
-    return made;
-}
-
-static void cond_make(void)
-{
-    pthread_condattr_t attributes;
-    if (cond_made)
-        return;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&attached_cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-    cond_made = true;
-}
-
-int attach_client_start(const struct attach_client_options *options)
-{
-    int status = SKEIN_OK;
-    pthread_mutex_lock(&mutex);
-    if (!running) {
-        if (options != &settings)
-            settings = *options;
-        cond_make();
-        stopping = false;
-        if (wake_fd < 0)
-            wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        running = wake_fd >= 0 && thread_make();
-        status = running ? SKEIN_OK : SKEIN_AGAIN;
-    }
-    pthread_mutex_unlock(&mutex);
-    return status;
-}
-
-void attach_client_stop(void)
-{
-    pthread_mutex_lock(&mutex);
-    bool join = running && !stopping;
-    stopping = true;
-    pthread_mutex_unlock(&mutex);
-    if (!join)
-        return;
-    uint64_t one = 1;
-    if (write(wake_fd, &one, sizeof one) == (ssize_t)sizeof one || errno == EAGAIN)
-        pthread_join(helper, NULL);
-    pthread_mutex_lock(&mutex);
-    running = false;
-    close(wake_fd);
-    wake_fd = -1;
-    int fd = __atomic_load_n(&socket_fd, __ATOMIC_RELAXED);
-    if (ours(fd, skein_load64(&socket_inode)))
-        shutdown(fd, SHUT_RDWR); /* the number stays taken: a late snapshot request goes nowhere */
-    pthread_mutex_unlock(&mutex);
-}
-
-/* The first event of a fork child. */
-static void child_start(void)
-{
-    (void)attach_client_start(&settings);
-}
-
-void attach_client_child(void)
-{
-    pthread_mutex_init(&mutex, NULL);
-    bool ran = running && !stopping;
-    cond_made = false;
-    running = stopping = false;
-    if (ring_fd >= 0)
-        close(ring_fd);
-    if (wake_fd >= 0)
-        close(wake_fd);
-    int fd = __atomic_load_n(&socket_fd, __ATOMIC_RELAXED);
-    if (ours(fd, skein_load64(&socket_inode)))
-        close(fd);
-    ring_fd = wake_fd = -1;
-    __atomic_store_n(&socket_fd, -1, __ATOMIC_RELAXED);
-    skein_store64(&socket_inode, 0);
-    skein_store64(&health_told, 0);
-    if (ran)
-        session_child_arm(child_start);
 }
 
 int attach_client_wait(unsigned timeout_ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(timeout_ms / 1000);
-    until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
-    int gone = 0;
-    pthread_mutex_lock(&mutex);
-    cond_make();
-    while (!skein_attached() && gone != ETIMEDOUT)
-        gone = pthread_cond_timedwait(&attached_cond, &mutex, &until);
-    pthread_mutex_unlock(&mutex);
-    return skein_attached() ? SKEIN_OK : SKEIN_TIMEOUT;
+    return attached_await(timeout_ms, false);
 }
 
-/* One packet, without waiting. */
-static int packet_send(const void *packet, size_t bytes)
+/* ---- leaving ---- */
+
+/* Waits until the visitor of this tid is no thread of the process any more. */
+static void gone_wait(uint32_t tid)
 {
-    int saved = errno;
-    int status = SKEIN_CLOSED;
-    int fd = __atomic_load_n(&socket_fd, __ATOMIC_RELAXED);
-    if (ours(fd, skein_load64(&socket_inode))) {
-        if (send(fd, packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
-            status = SKEIN_OK;
-        else if (errno == EAGAIN || errno == ENOBUFS)
-            status = SKEIN_AGAIN;
+    uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)GONE_WAIT_NS;
+    while (load(&visit.tid) == tid && now_ns(CLOCK_MONOTONIC) < until)
+        (void)raw_futex_wait(&visit.tid, tid, (uint64_t)LOOK_NS, 1);
+    /* The word is cleared before the kernel takes the thread out of its lists. */
+    while (RAW3(SYS_tgkill, own_pid, tid, 0) == 0 && now_ns(CLOCK_MONOTONIC) < until)
+        (void)RAW0(SYS_sched_yield);
+}
+
+static uint32_t visitor_here(void)
+{
+    while (load(&starting))
+        (void)RAW0(SYS_sched_yield);
+    uint32_t tid = load(&visit.tid);
+    return tid && raw_getpid() == own_pid ? tid : 0;
+}
+
+void attach_client_hold(void)
+{
+    __atomic_fetch_add(&holds, 1, __ATOMIC_SEQ_CST);
+    uint32_t tid = visitor_here();
+    if (!tid)
+        return;
+    visitor_order(&visit, VISIT_LEAVE);
+    gone_wait(tid);
+    skein_store64(&health_told, 0);
+    if (load(&asked) && !load(&attach_client_barred))
+        want_in((session_current() ? ATTACH_AWAY_MS : young) * (uint64_t)MS);
+}
+
+void attach_client_release(void)
+{
+    __atomic_fetch_sub(&holds, 1, __ATOMIC_SEQ_CST);
+}
+
+void attach_client_stop(void)
+{
+    if (raw_getpid() != own_pid || !load(&asked))
+        return;
+    store(&asked, 0);
+    store(&attach_client_wanted, 0);
+    session_detach();
+    uint32_t tid = visitor_here();
+    if (!tid)
+        return;
+    visitor_order(&visit, VISIT_BYE);
+    gone_wait(tid);
+}
+
+void attach_client_bar(void)
+{
+    if (load(&asked) && !session_current() && !load(&visit.impossible)) {
+        attach_client_release();
+        (void)attached_await(BAR_WAIT_MS, true);
+        attach_client_hold();
     }
-    errno = saved;
-    return status;
+    thread_cold_prepare();
+    store(&attach_client_barred, 1);
+    store(&attach_client_wanted, 0);
+    session_unlure();
+    if (!session_clock_is_tsc())
+        session_detach(); /* on some machines each look at the clock is a system call */
+}
+
+void attach_client_unbar(void)
+{
+    store(&attach_client_barred, 0);
+    if (load(&asked))
+        want_in(ATTACH_AWAY_MS * (uint64_t)MS);
+}
+
+/* ---- fork ---- */
+
+void attach_client_fork_parent(void)
+{
+    skein_store32(&skips, SKIPS);
+    attach_client_release();
+}
+
+void attach_client_fork_child(void)
+{
+    store(&visit.tid, 0);
+    store(&visit.connected, 0);
+    store(&starting, 0);
+    store(&holds, 0);
+    skein_store32(&skips, 0);
+    for (int i = 0; i < VISIT_REQUESTS; i++)
+        store(&visit.requests[i].state, REQUEST_FREE);
+    skein_store64(&health_told, 0);
+    store(&attach_client_wanted, 0);
+    if (!load(&asked) || load(&attach_client_barred))
+        return;
+    own_pid = raw_getpid();
+    want_in(ATTACH_YOUNG_MS * (uint64_t)MS);
+}
+
+/* ---- requests ---- */
+
+/* Whether somebody takes requests, or would come for one. */
+static bool agent_is_near(void)
+{
+    return load(&visit.connected) ||
+           (session_current() && skein_load32(&attach_client_wanted) && !load(&visit.tid));
+}
+
+static struct visit_request *request_take(void)
+{
+    for (int i = 0; i < VISIT_REQUESTS; i++) {
+        uint32_t none = REQUEST_FREE;
+        if (__atomic_compare_exchange_n(&visit.requests[i].state, &none, REQUEST_FILLING, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return &visit.requests[i];
+    }
+    return NULL;
+}
+
+static int request_await(struct visit_request *r)
+{
+    uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)HAND_WAIT_NS, now;
+    uint32_t state;
+    while ((state = load(&r->state)) != REQUEST_DONE) {
+        uint32_t ready = REQUEST_READY;
+        if ((now = now_ns(CLOCK_MONOTONIC)) < until)
+            (void)raw_futex_wait(&r->state, state, until - now, 0);
+        else if (__atomic_compare_exchange_n(&r->state, &ready, REQUEST_FREE, false,
+                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+            return SKEIN_AGAIN;
+        else
+            (void)RAW0(SYS_sched_yield); /* being sent this moment */
+    }
+    int result = r->result;
+    __atomic_store_n(&r->state, REQUEST_FREE, __ATOMIC_RELEASE);
+    return result;
+}
+
+static int request_hand(const void *packet, size_t bytes, bool awaited)
+{
+    if (raw_getpid() != own_pid || !agent_is_near())
+        return SKEIN_CLOSED;
+    struct visit_request *r = request_take();
+    if (!r)
+        return SKEIN_AGAIN;
+    memcpy(&r->packet, packet, bytes);
+    r->bytes = (uint32_t)bytes;
+    r->awaited = awaited;
+    r->ticket = skein_add32(&visit.tickets, 1);
+    store(&r->state, REQUEST_READY);
+    if (!load(&visit.tid))
+        (void)visitor_start();
+    visitor_ring(&visit);
+    return awaited ? request_await(r) : SKEIN_OK;
 }
 
 int attach_client_snapshot(const char *reason)
 {
+    int saved = errno;
     struct attach_snapshot request = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_SNAPSHOT}};
     if (reason)
         memcpy(request.reason, reason, strnlen(reason, sizeof request.reason - 1));
-    return packet_send(&request, sizeof request);
+    int status = request_hand(&request, sizeof request, true);
+    errno = saved;
+    return status;
 }
 
 /* FNV-1a of what a heartbeat says. */
@@ -438,17 +350,17 @@ int attach_client_health(bool ok, const char *why)
     struct attach_health health = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_HEALTH}, .ok = ok};
     if (why)
         memcpy(health.why, why, strnlen(why, sizeof health.why - 1));
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint32_t now_ms = (uint32_t)((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+    uint32_t now_ms = (uint32_t)(now_ns(CLOCK_MONOTONIC) / 1000000u);
     uint64_t told = skein_load64(&health_told),
              telling = (uint64_t)now_ms << 32 | health_hash(&health);
+    if (!agent_is_near())
+        return SKEIN_CLOSED;
     if (told && (uint32_t)told == (uint32_t)telling &&
         now_ms - (uint32_t)(told >> 32) < HEALTH_EVERY_MS)
         return SKEIN_OK;
-    if (skein_load64(&socket_inode) && !(skein_load32(&agent_takes) & ATTACH_TAKES_HEALTH))
+    if (!(skein_load32(&visit.takes) & ATTACH_TAKES_HEALTH))
         return SKEIN_UNSUPPORTED;
-    int status = packet_send(&health, sizeof health);
+    int status = request_hand(&health, sizeof health, false);
     skein_store64(&health_told, status == SKEIN_OK ? telling : 0);
     return status;
 }

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The service's end of the agent's socket: one helper thread that attaches, notices an agent that
- * went away, and attaches again. Included by start.c and tests only.
+ * The program's end of the agent's socket: decides when the visitor (visitor.h) comes and when it
+ * leaves, and hands requests to it. Included by client-lib/src, the preload library and tests.
+ *
+ *             started, or forked            ATTACH_YOUNG_MS old         fork, setuid, unshare ...
+ *   not asked ------------------> young ------------------------> here -------------------> away
+ *       ^                           |                               ^                         |
+ *       |  stop                     | the program bars it           | an event, a second later|
+ *       +----------- any            +-----> never <-----------------+-------------------------+
+ *
+ * Young and away, each event looks at the clock (attach_client_event). A young process has no ring,
+ * and its events are not recorded; one that is away goes on recording.
  */
 #ifndef ATTACH_CLIENT_H
 #define ATTACH_CLIENT_H
@@ -9,30 +18,59 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct attach_client_options {
-    char service[128], labels[512], socket_path[108];
-    uint64_t ring_bytes;
-    uint8_t mode;
-};
+#include "visitor.h"
 
-/* Starts the helper thread; the options are copied. Returns SKEIN_OK (also when it runs already),
- * SKEIN_AGAIN (no thread or descriptor to be had). Not signal-safe. */
-int attach_client_start(const struct attach_client_options *options);
+/* A process that ends before this age costs no thread, no map and no word with the agent. */
+#define ATTACH_YOUNG_MS 50
+/* How long the visitor stays away at least. */
+#define ATTACH_AWAY_MS 1000
 
-/* Says BYE, ends and joins the helper. Returns when no record can be started any more. */
+/* Not 0: an event should call attach_client_event(). Relaxed. */
+extern uint32_t attach_client_wanted;
+
+/* Lets the visitor come now, or when the process is young_ms old; the settings are copied. Returns
+ * SKEIN_OK (also when it was started before), SKEIN_AGAIN (no thread to be had). Not signal-safe.
+ */
+int attach_client_start(const struct visit_settings *settings, unsigned young_ms);
+
+/* Says BYE and waits until the visitor is gone. No record is started any more when it returns. */
 void attach_client_stop(void);
 
-/* In a fork child: forgets the parent's helper and connection. */
-void attach_client_child(void);
+/* An event has come: time to attach? Any thread; signal-safe. */
+void attach_client_event(void);
 
-/* Waits until a ring is attached: SKEIN_OK or SKEIN_TIMEOUT. */
+/* How long the process still is young or away: 0, no longer; -1, nothing is awaited. */
+int64_t attach_client_due_ns(void);
+
+/* The calling thread is about to wait for `ns` at most (INT64_MAX: who knows), in a young process:
+ * lets the visitor come now if it would come meanwhile, if only there were an event. */
+void attach_client_block(int64_t ns);
+
+/* Between these two there is no visitor: the calls nest, in any thread. hold() returns when it is
+ * gone, also out of /proc/self/task. Keep errno. */
+void attach_client_hold(void);
+void attach_client_release(void);
+
+/* For a program that is about to bar system calls to itself: attaches now if that is still to be
+ * done, and from then on uses none that it need not use; the visitor never comes back. Between
+ * hold() and release(). unbar() if it did not come to it. */
+void attach_client_bar(void);
+void attach_client_unbar(void);
+extern uint32_t attach_client_barred; /* not 0: a traced thread may call no new system call */
+
+/* Around fork(), whose first half is hold(). */
+void attach_client_fork_parent(void);
+void attach_client_fork_child(void);
+
+/* Waits until a ring is attached, and does not wait to be old enough: SKEIN_OK or SKEIN_TIMEOUT. */
 int attach_client_wait(unsigned timeout_ms);
 
-/* Sends SNAPSHOT; signal-safe. Returns SKEIN_OK, SKEIN_CLOSED or SKEIN_AGAIN. */
+/* Hands SNAPSHOT to the agent; signal-safe; waits for the visitor to do so, some milliseconds at
+ * most. Returns SKEIN_OK, SKEIN_CLOSED or SKEIN_AGAIN. */
 int attach_client_snapshot(const char *reason);
 
-/* Sends HEALTH, unless the same was sent a moment ago; signal-safe. Returns SKEIN_OK, SKEIN_CLOSED,
- * SKEIN_AGAIN or SKEIN_UNSUPPORTED. */
+/* Hands HEALTH to the visitor, unless the same was said a moment ago; signal-safe. Returns
+ * SKEIN_OK, SKEIN_CLOSED, SKEIN_AGAIN or SKEIN_UNSUPPORTED. */
 int attach_client_health(bool ok, const char *why);
 
 #endif

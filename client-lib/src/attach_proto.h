@@ -10,10 +10,16 @@
  *           <------- WELCOME + 3 fds: ring, host page (read-only), process page (read-only)
  *   SNAPSHOT reason ------------------------>  captures this process
  *   HEALTH ok, why ------------------------->  says how the service is (skein_health)
- *   BYE ------------------------------------>  a normal end follows
+ *   BYE ------------------------------------>  recording ends: a normal end follows
+ *   LEAVE ---------------------------------->  the connection ends, the process and its ring go on
  *
- * A service sends HEALTH only to an agent whose WELCOME says that it takes it: an older one would
- * drop the connection.
+ * A service sends HEALTH and LEAVE only to an agent whose WELCOME says that it takes them: an older
+ * one would drop the connection, which for LEAVE is what follows anyway.
+ *
+ * A connection that ends after LEAVE is not an end: the program wants no guest for a while (it
+ * forks, or changes who it is), and goes on writing to its ring. It comes back with a HELLO that
+ * says so, without the ring's descriptor, and is given the same ring again. One that ends without
+ * LEAVE, in a process that lives on, is that of another program: exec().
  */
 #ifndef ATTACH_PROTO_H
 #define ATTACH_PROTO_H
@@ -28,10 +34,12 @@ enum attach_type {
     ATTACH_WELCOME = 2,
     ATTACH_SNAPSHOT = 3,
     ATTACH_BYE = 4,
-    ATTACH_HEALTH = 5
+    ATTACH_HEALTH = 5,
+    ATTACH_LEAVE = 6
 };
 
 #define ATTACH_TAKES_HEALTH 1u /* welcome.takes */
+#define ATTACH_TAKES_LEAVE  2u
 
 struct attach_head {
     uint32_t magic;
@@ -44,7 +52,8 @@ struct attach_hello {
     uint64_t ring_bytes; /* wished, 0: the agent's default */
     uint8_t mode;        /* enum skein_mode, 0: the agent's default */
     uint8_t has_ring;    /* 1: the packet carries the memfd of a ring from an agent that is gone */
-    uint8_t reserved[6];
+    uint8_t comes_back;  /* 1: this program was here, and has its ring mapped */
+    uint8_t reserved[5];
     char service[128]; /* NUL-terminated, as are all texts */
     char labels[512];
 };
@@ -70,7 +79,7 @@ struct attach_health {
     char why[128];
 };
 
-struct attach_bye {
+struct attach_bye { /* also LEAVE */
     struct attach_head head;
 };
 

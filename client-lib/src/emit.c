@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "attach_client.h"
 #include "writer_int.h"
 
 #define NS_MAX (UINT64_C(1000000000) * 1000000) /* 11 days: longer thresholds are this one */
@@ -196,8 +197,9 @@ struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
     if (!skein_wanted(entry, site->group))
         return op;
     int saved = errno;
-    if (!session_current()) { /* a fork child that waits for its first event */
-        session_child_wake();
+    if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
+        attach_client_event();
+    if (session_is_lure(entry.view)) {
         errno = saved;
         return op;
     }

@@ -16,11 +16,12 @@
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 static int process_status;
 
+/* Also called where the handlers are not: a fork by a system call. */
 static void in_child(void)
 {
     table_child_reset();
     thread_child_reset();
-    attach_client_child();
+    attach_client_fork_child();
 }
 
 static void process_init(void)
@@ -28,7 +29,9 @@ static void process_init(void)
     process_status = session_control_init();
     if (process_status == SKEIN_OK)
         process_status = thread_cold_init();
-    if (process_status == SKEIN_OK && (pthread_atfork(NULL, NULL, in_child) || atexit(skein_stop)))
+    if (process_status == SKEIN_OK &&
+        (pthread_atfork(attach_client_hold, attach_client_fork_parent, in_child) ||
+         atexit(skein_stop)))
         process_status = SKEIN_NO_MEMORY;
 }
 
@@ -64,7 +67,7 @@ static bool labels_valid(const char *labels)
     return true;
 }
 
-static int options_take(const struct skein_options *given, struct attach_client_options *out)
+static int options_take(const struct skein_options *given, struct visit_settings *out)
 {
     struct skein_options o = {0};
     if (given && given->size)
@@ -81,16 +84,26 @@ static int options_take(const struct skein_options *given, struct attach_client_
     return fits && known && labels_valid(out->labels) ? SKEIN_OK : SKEIN_INVALID;
 }
 
-int skein_start(const struct skein_options *options)
+int start_when_old(const struct skein_options *options, unsigned young_ms)
 {
-    struct attach_client_options taken;
+    struct visit_settings taken;
     if (secure_getenv("SKEIN_CHECK"))
         return SKEIN_REFUSED;
     int status = options_take(options, &taken);
     if (status < 0)
         return status;
     pthread_once(&process_once, process_init);
-    return process_status < 0 ? process_status : attach_client_start(&taken);
+    return process_status < 0 ? process_status : attach_client_start(&taken, young_ms);
+}
+
+int skein_start(const struct skein_options *options)
+{
+    return start_when_old(options, 0);
+}
+
+void start_fork_child(void)
+{
+    in_child();
 }
 
 void skein_stop(void)
@@ -102,7 +115,6 @@ void skein_stop(void)
 
 int skein_wait_attached(unsigned timeout_ms)
 {
-    session_child_wake();
     return attach_client_wait(timeout_ms);
 }
 

@@ -13,38 +13,8 @@
 #define LOCK_SPINS 200
 #define TEXT_MAX   255 /* bytes of a text or file name in the table */
 
-/* Epochs are unique in the process, so that an id that a site or a forked child still carries can
- * never be taken for one of another ring. */
-static uint32_t last_epoch;
-
-static struct ring_table *table_half(const struct session *session, uint32_t epoch)
-{
-    return (struct ring_table *)(void *)(session->base + session->geometry.table_off[epoch % 2]);
-}
-
 /* The session whose lock this thread holds: for a handler that jumped out of the tracer. */
 static __thread struct session *lock_held __attribute__((tls_model("initial-exec")));
-
-static void table_open(struct session *session)
-{
-    uint32_t epoch = skein_add32(&last_epoch, 1) + 1;
-    if (session->epoch && epoch % 2 == session->epoch % 2) /* always the other half */
-        epoch = skein_add32(&last_epoch, 1) + 1;
-    skein_table_store(&table_half(session, epoch)->committed, (uint64_t)epoch << 32);
-    SKEIN_TEST_POINT("table_half_emptied");
-    session->table_used = 0;
-    session->next_event = RING_EVENT_FIRST;
-    session->next_string = 1;
-    skein_epoch_store(&session->header->string_epoch, epoch);
-    skein_store32(&session->epoch, epoch);
-    skein_store64(&session->header->durable_data_end, 0);
-    SKEIN_TEST_POINT("epoch_switched");
-}
-
-void table_begin(struct session *session)
-{
-    table_open(session);
-}
 
 static bool lock_take(struct session *session)
 {

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach_client.h"
 #include "writer_int.h"
 
 #define SLOT_LIVE    1
@@ -59,6 +60,8 @@ static struct thread_cold *cold_claim(void)
         memset(cold, 0, sizeof *cold);
         return cold;
     }
+    if (skein_load32(&attach_client_barred))
+        return NULL;
     void *pages =
         mmap(NULL, sizeof *slab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
@@ -178,8 +181,10 @@ struct thread_cold *thread_cold_get(void)
     struct thread_cold *cold = cold_claim();
     if (!cold)
         return NULL;
-    cold->tid = (uint32_t)syscall(SYS_gettid);
-    prctl(PR_GET_NAME, cold->name);
+    if (!skein_load32(&attach_client_barred)) {
+        cold->tid = (uint32_t)syscall(SYS_gettid);
+        prctl(PR_GET_NAME, cold->name);
+    }
     cold->lanes[LANE_SIGNAL].flags = RING_CHUNK_SIGNAL;
     cold->signal_lane.open = cold->lanes[LANE_SIGNAL].open;
     cold->signal_lane.cold = cold;
@@ -249,7 +254,8 @@ void thread_child_reset(void)
     cold_release_others(cold);
     if (!cold)
         return;
-    cold->tid = (uint32_t)syscall(SYS_gettid);
+    if (!skein_load32(&attach_client_barred))
+        cold->tid = (uint32_t)syscall(SYS_gettid);
     cold->signal_lane.gate = SKEIN_GATE_CLOSED;
     cold->slot_session = NULL;
     cold->slot = NULL;
@@ -278,5 +284,19 @@ void skein_thread_name(const char *name)
             slot_name(cold->slot, padded);
     }
     lane_drop(main);
-    session_child_wake();
+    if (skein_load32(&attach_client_wanted))
+        attach_client_event();
+}
+
+void thread_cold_prepare(void)
+{
+    struct skein_lane *main = &skein_lane_tls;
+    struct session *session = session_current();
+    if (!session || lane_busy(main))
+        return;
+    lane_take(main, (uint64_t)(uintptr_t)__builtin_frame_address(0));
+    struct thread_cold *cold = main->cold;
+    if (cold || (cold = thread_cold_get()))
+        thread_slot_join(cold, session);
+    lane_drop(main);
 }

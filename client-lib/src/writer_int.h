@@ -57,10 +57,7 @@ struct thread_cold {
 
 /* ---- session.c ---- */
 
-/* Maps and checks ring, host page and process page, and publishes them to all threads. A ring that
- * is the current session's own keeps its session. The descriptors stay the caller's. Returns
- * SKEIN_OK; SKEIN_INVALID (a seal, size, magic or version is wrong; nothing changed);
- * SKEIN_NO_MEMORY. One thread at a time; not signal-safe. */
+/* session_control_init() and session_map(). One thread at a time; not signal-safe. */
 int session_attach(int ring_fd, int host_fd, int process_fd, const char *service);
 
 /* Takes the view away: no thread starts another record. */
@@ -68,17 +65,42 @@ void session_detach(void);
 
 /* Makes the control page, once. Returns SKEIN_OK or SKEIN_NO_MEMORY. */
 int session_control_init(void);
+extern size_t session_page_bytes; /* of the system; known with the control page */
+
 struct session *session_current(void); /* NULL: none; signal-safe */
 const struct skein_view *session_view(void);
 
-/* In a fork child: lets the first event call `wake`, from ordinary code only as far as can be told.
- */
-void session_child_arm(void (*wake)(void));
-/* Calls the armed function, unless the thread's signal mask says that this may be a handler. */
-void session_child_wake(void);
+/* Without a ring: lets events of all groups come to the slow half, and from there to
+ * attach_client_event(); and no longer. */
+void session_lure(void);
+void session_unlure(void);
+bool session_is_lure(const struct skein_view *view);
+bool session_clock_is_tsc(void); /* reading it is no system call; true where there is no ring */
+
+/* ---- session_map.c: no libc, no thread-local storage ---- */
+
+/* Maps and checks ring, host page and process page, and publishes them to all threads. A ring that
+ * is the current session's own keeps its session. The descriptors stay the caller's. Returns
+ * SKEIN_OK; SKEIN_INVALID (a seal, size, magic or version is wrong; nothing changed);
+ * SKEIN_NO_MEMORY. One thread at a time. */
+int session_map(int ring_fd, int host_fd, int process_fd, const char *service);
+
+/* Begins the next string epoch in the other half. The table's lock must be held, or the ring not
+ * yet published. */
+void table_open(struct session *session);
+static inline struct ring_table *table_half(const struct session *session, uint32_t epoch)
+{
+    return (struct ring_table *)(void *)(session->base + session->geometry.table_off[epoch % 2]);
+}
+
+/* ---- start.c ---- */
+/* skein_start() for a program that knows nothing of it: attaches when it is young_ms old. */
+int start_when_old(const struct skein_options *options, unsigned young_ms);
+void start_fork_child(void); /* in the child of a fork that the C library's handlers do not see */
 
 /* ---- thread_cold.c ---- */
-int thread_cold_init(void); /* once per process: the exit hook */
+void thread_cold_prepare(void); /* makes the calling thread's cold half while it still can */
+int thread_cold_init(void);     /* once per process: the exit hook */
 /* The calling thread's cold half, made if need be; NULL without memory. The main lane must be held.
  */
 struct thread_cold *thread_cold_get(void);
@@ -101,7 +123,6 @@ bool chunk_refers(const struct session *session, uint32_t epoch);
  * (lock busy, table full and the other half still in use): then write the event self-described. */
 uint64_t table_site_id(struct session *session, struct skein_site *site);
 uint64_t table_string_id(struct session *session, struct skein_string *string);
-void table_begin(struct session *session); /* a fresh ring's first epoch */
 /* Lets go of the lock if a handler jumped out while this thread held it. */
 void table_recover(void);
 void table_child_reset(void); /* in a fork child */

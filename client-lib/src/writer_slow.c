@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "attach_client.h"
 #include "writer_int.h"
 
 #define PREFIX_NEED 64 /* LOST, GENERATION and EPOCH records before the event */
@@ -79,7 +80,7 @@ void lane_drop(struct skein_lane *lane)
 bool busy_is_stale(uint64_t busy, uint64_t frame)
 {
     stack_t alt;
-    if (sigaltstack(NULL, &alt))
+    if (skein_load32(&attach_client_barred) || sigaltstack(NULL, &alt))
         return false;
     uint64_t low = (uint64_t)(uintptr_t)alt.ss_sp, high = low + alt.ss_size;
     bool on_alt = alt.ss_flags & SS_ONSTACK;
@@ -300,8 +301,6 @@ static struct skein_record lane_record(struct skein_lane *lane, struct skein_sit
     }
     if (!record.p)
         lane_drop(lane);
-    if (!session && lane == main)
-        session_child_wake();
     return record;
 }
 
@@ -318,6 +317,8 @@ struct skein_record slow_record(struct skein_site *site, size_t need)
         lane_lose(session, cold, &cold->lanes[LANE_SIGNAL]);
     else if (session)
         skein_add64(&session->header->num_records_dropped, 1);
+    if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
+        attach_client_event();
     errno = saved;
     return record;
 }

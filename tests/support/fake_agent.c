@@ -121,7 +121,7 @@ static void send_welcome(struct fake_agent *agent, struct fake_peer *peer)
         .head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_WELCOME},
         .status = SKEIN_OK,
         .mode = peer->ring.geometry.mode,
-        .takes = agent->old ? 0 : ATTACH_TAKES_HEALTH,
+        .takes = agent->old ? 0 : ATTACH_TAKES_HEALTH | ATTACH_TAKES_LEAVE,
         .ring_bytes = peer->ring.geometry.total,
     };
     int fds[3] = {peer->ring.ring_fd, agent->host_fd, peer->ring.page_fd};
@@ -143,8 +143,30 @@ static void send_welcome(struct fake_agent *agent, struct fake_peer *peer)
     sendmsg(peer->socket, &message, MSG_NOSIGNAL);
 }
 
+/* The ring that this process had before it left; false: it was not here. */
+static bool take_back(struct fake_agent *agent, struct fake_peer *peer)
+{
+    for (unsigned i = 0; i < agent->peer_count; i++) {
+        const struct fake_peer *former = &agent->peers[i];
+        if (former == peer || former->pid != peer->pid)
+            continue;
+        peer->ring = former->ring;
+        peer->adopted = true;
+        return true;
+    }
+    return false;
+}
+
 static void take_hello(struct fake_agent *agent, struct fake_peer *peer, int given_fd)
 {
+    struct ucred who;
+    socklen_t size = sizeof who;
+    getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &who, &size);
+    peer->pid = who.pid;
+    if (peer->hello.comes_back && take_back(agent, peer)) {
+        send_welcome(agent, peer);
+        return;
+    }
     peer->adopted = given_fd >= 0 && !agent->refuse_adoption;
     if (peer->adopted) {
         struct ring_header *h =
@@ -158,10 +180,6 @@ static void take_hello(struct fake_agent *agent, struct fake_peer *peer, int giv
             close(given_fd);
         fake_ring_init(&peer->ring, agent->mode, agent->ring_bytes);
     }
-    struct ucred who;
-    socklen_t size = sizeof who;
-    getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &who, &size);
-    peer->pid = who.pid;
     send_welcome(agent, peer);
 }
 
@@ -202,6 +220,8 @@ static void serve_peer(struct fake_agent *agent, struct fake_peer *peer)
     } else if (packet.head.type == ATTACH_HEALTH) {
         peer->heartbeat = packet.health;
         peer->heartbeats++;
+    } else if (packet.head.type == ATTACH_LEAVE) {
+        peer->left = true;
     } else if (packet.head.type == ATTACH_BYE) {
         peer->bye = true;
     }

@@ -28,7 +28,7 @@ struct fake_peer {
     pid_t pid; /* 0: no such peer yet */
     struct fake_ring ring;
     struct attach_hello hello;
-    bool adopted, bye, gone;
+    bool adopted, bye, left, gone;
     unsigned snapshots, heartbeats;
     char reason[128];
     struct attach_health heartbeat; /* the last */

@@ -92,8 +92,9 @@ struct skein_options {
     uint64_t ring_bytes;      /* wished ring size; the agent decides; default: the agent's */
 };
 
-/* Starts recording as soon as an agent can be reached, now or later; one helper thread ("skein")
- * looks after the connection. A second call is a no-op.
+/* Starts recording as soon as an agent can be reached, now or later. A guest looks after the
+ * connection: a thread "skein" with a descriptor table of its own, no capability, all signals
+ * blocked, which leaves while the program forks. A second call is a no-op.
  * Returns SKEIN_OK; SKEIN_INVALID (a name too long or a malformed label); SKEIN_NO_MEMORY;
  * SKEIN_AGAIN (the helper thread could not be started); SKEIN_REFUSED ($SKEIN_CHECK is set: an
  * agent's health check runs this program, which must not become a service that is checked). On
@@ -101,7 +102,7 @@ struct skein_options {
  * Any thread; does not block; not signal-safe. */
 int skein_start(const struct skein_options *options);
 
-/* Ends recording: tells the agent that this is a normal end and joins the helper thread. Threads
+/* Ends recording: tells the agent that this is a normal end and sees the thread out. Threads
  * that still trace are harmless. Runs by itself at exit().
  * Any thread; may block for some milliseconds; not signal-safe. */
 void skein_stop(void);
@@ -116,7 +117,8 @@ int skein_wait_attached(unsigned timeout_ms);
 /* Asks the agent for a snapshot of this process ("what happened just before"), with a reason of at
  * most SKEIN_NAME_MAX bytes for the person who will read it; what is captured is the operator's
  * decision. Returns SKEIN_OK (asked), SKEIN_CLOSED (no agent), SKEIN_AGAIN (the agent is not
- * keeping up; nothing was asked). Any thread; does not block; signal-safe. */
+ * keeping up; nothing was asked). Any thread; waits some 20 microseconds, 20 ms at most, for the
+ * thread that hands it over; signal-safe. */
 int skein_snapshot(const char *reason);
 
 /* The service's heartbeat: says that it is well, or not and why (at most SKEIN_NAME_MAX bytes;

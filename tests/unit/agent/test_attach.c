@@ -134,7 +134,7 @@ START_TEST(a_heartbeat_is_taken_cleaned_and_one_of_a_wrong_size_ends_the_connect
     fixture_agent_start(f);
     int fd = peer_connect(f);
     struct answer a = attach_as(fd, hello_of("checkout"), -1);
-    ck_assert_uint_eq(a.welcome.takes, ATTACH_TAKES_HEALTH);
+    ck_assert_uint_eq(a.welcome.takes, ATTACH_TAKES_HEALTH | ATTACH_TAKES_LEAVE);
     struct attach_health health = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_HEALTH}, .ok = 0};
     memset(health.why, 'w', sizeof(health.why)); /* without an end */
     health.why[1] = '\n';

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Attaching through the agent's socket: now, later, again after the agent died, in fork children,
- * and the requests that go the same way.
+ * and the requests that go the same way; and that the visitor who does it takes nothing of the
+ * program, keeps nothing that the program gave up, and is gone where it would be in the way.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach_client.h"
 #include "fake_agent.h"
 #include "ring_decode.h"
 #include "skein/skein.h"
 #include "skein_atomic.h"
 #include "support.h"
+#include "writer_int.h"
 
 static struct fake_agent agent, next_agent;
 static struct decoded_ring decoded;
@@ -329,7 +337,8 @@ START_TEST(a_fork_child_that_does_not_trace_stays_unknown)
     ck_assert_ptr_null(peer_of(&agent, pid));
     SKEIN_INSTANT("still here");
     struct fake_peer *parent = peer_of(&agent, getpid());
-    ck_assert(!peer_is_gone(&agent, parent));
+    ck_assert(wait_until(peer_gone, parent, 0));
+    ck_assert(parent->left && !parent->bye); /* at the fork; its ring goes on */
     decode(parent);
     ck_assert_uint_eq(decoded_count(&decoded, "still here"), 1);
     finish();
@@ -343,7 +352,14 @@ static void trace_in_handler(int signal)
     SKEIN_INSTANT("handled");
 }
 
-START_TEST(a_handler_in_a_fork_child_starts_no_thread)
+static bool attached_by_handler(void *unused)
+{
+    (void)unused;
+    raise(SIGUSR1);
+    return skein_attached();
+}
+
+START_TEST(a_handler_may_be_what_attaches_a_fork_child)
 {
     setup_path();
     fake_agent_init(&agent, 7);
@@ -352,12 +368,8 @@ START_TEST(a_handler_in_a_fork_child_starts_no_thread)
     ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
     signal(SIGUSR1, trace_in_handler);
     pid_t pid = fork();
-    if (pid == 0) {
-        raise(SIGUSR1);
-        uint64_t armed = skein_control_page->gate;
-        SKEIN_INSTANT("ordinary");
-        _exit(armed && !skein_control_page->session ? 0 : 1);
-    }
+    if (pid == 0)
+        _exit(wait_until(attached_by_handler, NULL, 0) ? 0 : 1);
     ck_assert_int_eq(child_status(pid), 0);
     finish();
     fake_agent_stop(&agent);
@@ -394,6 +406,311 @@ START_TEST(a_vfork_child_does_no_harm)
 }
 END_TEST
 
+/* ---- the visitor ---- */
+
+/* Which descriptors are open, and what they are, as one text. */
+static void descriptors(char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int fd = 0; fd < 256; fd++) {
+        struct stat st;
+        if (fstat(fd, &st) == 0)
+            used += (size_t)snprintf(text + used, bytes - used, "%d:%lu:%lu ", fd,
+                                     (unsigned long)st.st_dev, (unsigned long)st.st_ino);
+    }
+}
+
+static bool opens_lowest(void *context)
+{
+    int *odd = context;
+    close(0);
+    int fd = open("/dev/null", O_RDONLY);
+    if (fd != 0)
+        (*odd)++;
+    return skein_attached();
+}
+
+START_TEST(no_descriptor_of_the_program_is_ever_taken)
+{
+    static char before[8192], after[8192];
+    int odd = 0;
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    close(0);
+    ck_assert_int_eq(open("/dev/null", O_RDONLY), 0);
+    pid_t pid = fork(); /* alone: the fake agent takes descriptors, too */
+    if (pid == 0) {
+        descriptors(before, sizeof before);
+        start();
+        bool attached = wait_until(opens_lowest, &odd, 0);
+        descriptors(after, sizeof after);
+        _exit(!attached ? 1 : odd ? 2 : strcmp(before, after) ? 3 : 0);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
+static bool next_agent_knows(void *pid)
+{
+    return peer_of(&next_agent, *(pid_t *)pid) != NULL;
+}
+
+START_TEST(a_program_that_closes_everything_stays_attached_over_agents)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    int down[2], up[2];
+    ck_assert(pipe(down) == 0 && pipe(up) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char c = 0;
+        start();
+        if (skein_wait_attached(support_deadline_ms()) != SKEIN_OK)
+            _exit(1);
+        for (int fd = 0; fd < 1024; fd++)
+            if (fd != down[0] && fd != up[1])
+                close(fd);
+        SKEIN_INSTANT("before");
+        bool good = write(up[1], "x", 1) == 1 && read(down[0], &c, 1) == 1;
+        SKEIN_INSTANT("after");
+        good = good && open("/dev/null", O_RDONLY) == 0 && skein_snapshot("done") == SKEIN_OK;
+        skein_stop();
+        _exit(good ? 0 : 2);
+    }
+    char c;
+    ck_assert_int_eq(read(up[0], &c, 1), 1);
+    fake_agent_stop(&agent);
+    fake_agent_init(&next_agent, UINT64_C(1) << 32);
+    fake_agent_serve(&next_agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    ck_assert(wait_until(next_agent_knows, &pid, 0));
+    struct fake_peer *peer = peer_of(&next_agent, pid);
+    ck_assert_int_eq(write(down[1], "x", 1), 1);
+    ck_assert_int_eq(child_status(pid), 0);
+    ck_assert_uint_eq(peer->hello.has_ring, 1);
+    ck_assert_str_eq(peer->reason, "done");
+    decode(peer);
+    ck_assert_uint_eq(decoded_count(&decoded, "before"), 1);
+    ck_assert_uint_eq(decoded_count(&decoded, "after"), 1);
+    finish();
+    fake_agent_stop(&next_agent);
+}
+END_TEST
+
+/* The values of a line of all threads' status. */
+static int threads_with(const char *line)
+{
+    int count = 0;
+    DIR *folder_of_threads = opendir("/proc/self/task");
+    struct dirent *entry;
+    while ((entry = readdir(folder_of_threads)) != NULL) {
+        char name[300], text[4096];
+        snprintf(name, sizeof name, "/proc/self/task/%.20s/status", entry->d_name);
+        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(name, "r");
+        size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+        text[n] = '\0';
+        count += strstr(text, line) != NULL;
+        if (file)
+            fclose(file);
+    }
+    closedir(folder_of_threads);
+    return count;
+}
+
+START_TEST(the_visitor_has_no_capability_and_takes_no_signal)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    pid_t pid = fork();
+    if (pid == 0) {
+        start();
+        if (skein_wait_attached(support_deadline_ms()) != SKEIN_OK)
+            _exit(1);
+        if (threads_with("Name:\tskein\n") != 1 || threads_with("Threads:\t2\n") != 2)
+            _exit(2);
+        if (threads_with("SigBlk:\tfffffffe7ffbfeff\n") +
+                threads_with("SigBlk:\tfffffffffffbfeff\n") !=
+            1)
+            _exit(3);
+        if (geteuid() == 0 && threads_with("CapEff:\t0000000000000000\n") != 1)
+            _exit(4);
+        _exit(threads_with("NoNewPrivs:\t1\n") >= 1 ? 0 : 5);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
+START_TEST(a_program_that_wants_to_be_alone_is)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    pid_t pid = fork();
+    if (pid == 0) {
+        start();
+        if (skein_wait_attached(support_deadline_ms()) != SKEIN_OK)
+            _exit(1);
+        SKEIN_INSTANT("with");
+        attach_client_hold();
+        bool alone = threads_with("Threads:\t1\n") == 1;
+        /* Refused to a process of two threads; where root may not do it either, EPERM. */
+        bool allowed = unshare(CLONE_NEWUSER) == 0 || errno != EINVAL;
+        SKEIN_INSTANT("without");
+        attach_client_release();
+        _exit(!alone ? 2 : !allowed ? 3 : skein_attached() ? 0 : 4);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    struct fake_peer *peer = peer_of(&agent, pid);
+    ck_assert(wait_until(peer_gone, peer, 0));
+    ck_assert(peer->left && !peer->bye);
+    decode(peer);
+    ck_assert_uint_eq(decoded_count(&decoded, "with"), 1);
+    ck_assert_uint_eq(decoded_count(&decoded, "without"), 1);
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
+static bool came_back(void *context)
+{
+    SKEIN_INSTANT("tick");
+    attach_client_event();
+    pthread_mutex_lock(&agent.mutex);
+    const struct fake_peer *last = &agent.peers[*(unsigned *)context];
+    bool back = agent.peer_count > *(unsigned *)context && last->hello.comes_back;
+    pthread_mutex_unlock(&agent.mutex);
+    return back;
+}
+
+START_TEST(the_visitor_comes_back_to_the_same_ring)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    SKEIN_INSTANT("before");
+    attach_client_hold();
+    attach_client_release();
+    unsigned next = agent.peer_count;
+    ck_assert(wait_until(came_back, &next, 0));
+    ck_assert_int_eq(skein_snapshot("here again"), SKEIN_OK);
+    ck_assert(wait_until(snapshot_came, &agent.peers[next], 0));
+    SKEIN_INSTANT("after");
+    decode(&agent.peers[next]);
+    ck_assert_uint_eq(decoded_count(&decoded, "before"), 1);
+    ck_assert_uint_eq(decoded_count(&decoded, "after"), 1);
+    /* a request does not wait for the visitor's time */
+    attach_client_hold();
+    attach_client_release();
+    ck_assert_int_eq(skein_snapshot("at once"), SKEIN_OK);
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
+static bool attached_by_event(void *unused)
+{
+    (void)unused;
+    SKEIN_INSTANT("event");
+    return skein_attached();
+}
+
+START_TEST(a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    setenv("SKEIN_SOCKET", path, 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (start_when_old(NULL, 60000) != SKEIN_OK)
+            _exit(1);
+        SKEIN_INSTANT("event");
+        _exit(threads_with("Threads:\t1\n") == 1 && attach_client_due_ns() > 0 ? 0 : 2);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    ck_assert_ptr_null(peer_of(&agent, pid));
+    pid = fork();
+    if (pid == 0)
+        _exit(start_when_old(NULL, 20) == SKEIN_OK && wait_until(attached_by_event, NULL, 0) ? 0
+                                                                                             : 1);
+    ck_assert_int_eq(child_status(pid), 0);
+    ck_assert_ptr_nonnull(peer_of(&agent, pid));
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
+/* As a daemon does it: no traced call between the forks, signals blocked before the second. */
+START_TEST(the_grandchild_of_a_double_fork_is_recorded)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+        if (fork() == 0) {
+            pid_t self = wait_until(attached_by_event, NULL, 0) ? getpid() : -1;
+            SKEIN_INSTANT("grandchild");
+            _exit(write(ends[1], &self, sizeof self) == (ssize_t)sizeof self ? 0 : 1);
+        }
+        _exit(0);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    pid_t grandchild = -1;
+    ck_assert_int_eq(read(ends[0], &grandchild, sizeof grandchild), (ssize_t)sizeof grandchild);
+    ck_assert_int_gt(grandchild, 0);
+    decode(peer_of(&agent, grandchild));
+    ck_assert_uint_eq(decoded_count(&decoded, "grandchild"), 1);
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
+START_TEST(nothing_comes_to_a_program_that_has_barred_system_calls)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    setenv("SKEIN_SOCKET", path, 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (start_when_old(NULL, 60000) != SKEIN_OK)
+            _exit(1);
+        attach_client_hold();
+        attach_client_bar(); /* attaches while it still can */
+        attach_client_release();
+        SKEIN_INSTANT("inside");
+        bool alone = threads_with("Threads:\t1\n") == 1;
+        _exit(!skein_attached()                      ? 2
+              : !alone                               ? 3
+              : skein_snapshot("no") != SKEIN_CLOSED ? 4
+              : attach_client_due_ns() != -1         ? 5
+                                                     : 0);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
+    decode(peer_of(&agent, pid));
+    ck_assert_uint_eq(decoded_count(&decoded, "inside"), 1);
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
 START_TEST(wrong_options_are_refused)
 {
     char name[200];
@@ -425,8 +742,17 @@ int main(void)
     if (!SKEIN_UNDER_TSAN) { /* which starts no thread in a fork child, and makes vfork a fork */
         TCase *forks = tcase_create("forks");
         tcase_add_test(forks, a_fork_child_that_traces_registers_as_its_own_process);
-        tcase_add_test(forks, a_handler_in_a_fork_child_starts_no_thread);
+        tcase_add_test(forks, a_handler_may_be_what_attaches_a_fork_child);
         tcase_add_test(forks, a_vfork_child_does_no_harm);
+        tcase_add_test(forks, no_descriptor_of_the_program_is_ever_taken);
+        tcase_add_test(forks, a_program_that_closes_everything_stays_attached_over_agents);
+        tcase_add_test(forks, the_visitor_has_no_capability_and_takes_no_signal);
+        tcase_add_test(forks, a_program_that_wants_to_be_alone_is);
+        tcase_add_test(forks, the_visitor_comes_back_to_the_same_ring);
+        tcase_add_test(forks,
+                       a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event);
+        tcase_add_test(forks, the_grandchild_of_a_double_fork_is_recorded);
+        tcase_add_test(forks, nothing_comes_to_a_program_that_has_barred_system_calls);
         tcase_set_timeout(forks, 100);
         suite_add_tcase(suite, forks);
     }

@@ -145,6 +145,32 @@ START_TEST(shell_pipelines_work)
 }
 END_TEST
 
+/* With the visitor there from the first moment on. */
+static void same_when_attached_at_once(const char *script)
+{
+    setenv("SKEIN_ATTACH_MS", "0", 1);
+    same_with_and_without((const char *[]){"bash", "-c", script, NULL});
+    unsetenv("SKEIN_ATTACH_MS");
+}
+
+START_TEST(a_shell_has_all_its_descriptors)
+{
+    same_when_attached_at_once("exec 3>&1\n"
+                               "v=$( { echo progress >&3; echo result; } )\n"
+                               "echo \"v=$v\"; ls /proc/self/fd");
+    same_when_attached_at_once("for i in 3 4 5 6 7 8 9; do eval \"exec $i>&1\"; done\n"
+                               "for i in 3 4 5 6 7 8 9; do eval \"echo $i >&$i\"; done\n"
+                               "exec 4>&-; echo x >&4; ls /proc/self/fd");
+}
+END_TEST
+
+START_TEST(a_program_can_change_who_it_is)
+{
+    same_when_attached_at_once("unshare -Ur sh -c 'id -u; cat /proc/self/uid_map' || echo none");
+    same_when_attached_at_once("sleep 0.1; unshare -Ur id -u || echo none");
+}
+END_TEST
+
 START_TEST(python_with_threads_and_sqlite_works)
 {
     if (!installed("python3"))
@@ -201,6 +227,8 @@ int main(void)
     tcase_add_test(all, a_first_call_needs_no_lock_of_the_dynamic_linker);
     tcase_add_test(all, nothing_is_loaded_beside_the_library);
     tcase_add_test(all, shell_pipelines_work);
+    tcase_add_test(all, a_shell_has_all_its_descriptors);
+    tcase_add_test(all, a_program_can_change_who_it_is);
     tcase_add_test(all, python_with_threads_and_sqlite_works);
     tcase_add_test(all, redis_serves);
     suite_add_tcase(suite, all);
