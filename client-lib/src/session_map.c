@@ -3,9 +3,9 @@
  * Maps what the agent sends and publishes it: ring, host page and process page of one attach. Runs
  * on the visitor (visitor.c), in the program's address space but without thread-local storage: raw
  * system calls only, no libc, compiled without stack protector and sanitizers. Never unmaps what a
- * thread may still hold: a thread can be descheduled between looking at the control page and writing
- * its record, for as long as it likes, so the pages of an agent that is gone (a few KiB a restart)
- * and a ring that its successor did not take over stay mapped for the life of the process.
+ * thread may still hold: a thread can be descheduled between looking at the control page and
+ * writing its record, for as long as it likes, so the pages of an agent that is gone (a few KiB a
+ * restart) and a ring that its successor did not take over stay mapped for the life of the process.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -46,8 +46,8 @@ static const struct skein_view *view_map(int process_fd, int host_fd)
     if (!base)
         return NULL;
     void *process = raw_mmap(base, page, PROT_READ, MAP_SHARED | MAP_FIXED, process_fd);
-    void *host = raw_mmap(base + SKEIN_VIEW_HOST_OFFSET, page, PROT_READ, MAP_SHARED | MAP_FIXED,
-                          host_fd);
+    void *host =
+        raw_mmap(base + SKEIN_VIEW_HOST_OFFSET, page, PROT_READ, MAP_SHARED | MAP_FIXED, host_fd);
     const struct skein_view *view = (const struct skein_view *)(const void *)base;
     if (process && host && view->process_magic == PROCESS_PAGE_MAGIC &&
         view->process_version == RING_VERSION && view->host_magic == HOST_PAGE_MAGIC &&

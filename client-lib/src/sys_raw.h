@@ -100,8 +100,8 @@ SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid, voi
                      "brk #0\n"
                      "1:"
                      : "+r"(x0)
-                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x19), "r"(x20),
-                       [leave] "i"(SYS_exit)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x19),
+                       "r"(x20), [leave] "i"(SYS_exit)
                      : "memory");
     return x0;
 }
@@ -123,13 +123,14 @@ SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid, voi
 
 #endif
 
-#define RAW_ARG(value)           ((long)(value))
-#define RAW_POINTER(pointer)     ((long)(uintptr_t)(pointer))
-#define RAW0(number)             raw_call(number, 0, 0, 0, 0, 0, 0)
-#define RAW1(number, a)          raw_call(number, RAW_ARG(a), 0, 0, 0, 0, 0)
-#define RAW2(number, a, b)       raw_call(number, RAW_ARG(a), RAW_ARG(b), 0, 0, 0, 0)
-#define RAW3(number, a, b, c)    raw_call(number, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), 0, 0, 0)
-#define RAW4(number, a, b, c, d) raw_call(number, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), 0, 0)
+#define RAW_ARG(value)        ((long)(value))
+#define RAW_POINTER(pointer)  ((long)(uintptr_t)(pointer))
+#define RAW0(number)          raw_call(number, 0, 0, 0, 0, 0, 0)
+#define RAW1(number, a)       raw_call(number, RAW_ARG(a), 0, 0, 0, 0, 0)
+#define RAW2(number, a, b)    raw_call(number, RAW_ARG(a), RAW_ARG(b), 0, 0, 0, 0)
+#define RAW3(number, a, b, c) raw_call(number, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), 0, 0, 0)
+#define RAW4(number, a, b, c, d)                                                                   \
+    raw_call(number, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), 0, 0)
 
 SYS_RAW void *raw_mmap(void *at, size_t bytes, int protection, int flags, int fd)
 {

@@ -246,8 +246,8 @@ static bool welcome_receive(const struct visitor *v, struct answer *answer)
         answer->fds[i] = -1;
     if (!answer_wait(v))
         return false;
-    long bytes = RAW3(SYS_recvmsg, v->socket_fd, RAW_POINTER(&message),
-                      MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    long bytes =
+        RAW3(SYS_recvmsg, v->socket_fd, RAW_POINTER(&message), MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (bytes < 0)
         return false;
     size_t count = fds_take(&message, answer->fds);
@@ -264,8 +264,8 @@ static bool welcome_receive(const struct visitor *v, struct answer *answer)
 /* Maps and publishes; keeps the ring's descriptor for the next agent. */
 static bool adopt(struct visitor *v, struct answer *answer)
 {
-    int status = session_map(answer->fds[0], answer->fds[1], answer->fds[2],
-                             v->visit->settings.service);
+    int status =
+        session_map(answer->fds[0], answer->fds[1], answer->fds[2], v->visit->settings.service);
     fd_close(&answer->fds[1]);
     fd_close(&answer->fds[2]);
     if (status < 0) {

@@ -35,6 +35,9 @@
 extern "C" {
 #endif
 
+/* What is declared here is all that the library exports. */
+#pragma GCC visibility push(default)
+
 #define SKEIN_ARGS_MAX 6    /* arguments of an event */
 #define SKEIN_STR_MAX  1024 /* bytes of a str argument; a longer one is cut and so marked */
 #define SKEIN_NAME_MAX 127  /* bytes of a name: service, event, argument, thread */
@@ -224,6 +227,8 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
 
 /* The threshold that the agent has set for a group, or fallback_ns where it set none. */
 uint64_t skein_threshold_ns(enum skein_group group, uint64_t fallback_ns);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -36,7 +36,8 @@ SKEIN_ALWAYS struct skein_field skein_field_seq(const struct skein_sequence *seq
 SKEIN_ALWAYS size_t skein_text_bytes(const char *text)
 {
     __asm__("" : "+r"(text));
-    return strnlen(text, SKEIN_STR_MAX + 1);
+    const char *end = (const char *)memchr(text, 0, SKEIN_STR_MAX + 1); /* strnlen is not ISO C */
+    return end ? (size_t)(end - text) : SKEIN_STR_MAX + 1;
 }
 SKEIN_ALWAYS struct skein_field skein_field_str(const char *text)
 {

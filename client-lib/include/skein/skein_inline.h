@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 #define SKEIN_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define SKEIN_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SKEIN_ALWAYS      static inline __attribute__((always_inline, unused))
@@ -259,6 +261,8 @@ SKEIN_ALWAYS void skein_scope_leave(const struct skein_scope *scope)
     }
     skein_slow_end(depth);
 }
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -37,9 +37,13 @@ enum skein_status {
 #undef X
 };
 
+#pragma GCC visibility push(default)
+
 /* The words for a status, never NULL; "unknown status" for a value that is none.
  * Any thread; does not block; signal-safe. */
 const char *skein_status_text(int status);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

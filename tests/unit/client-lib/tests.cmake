@@ -20,3 +20,13 @@ set_target_properties(t_unit_client-lib_table PROPERTIES ENABLE_EXPORTS ON)
 target_compile_definitions(t_unit_client-lib_table PRIVATE PLUGIN="$<TARGET_FILE:skein_test_plugin>")
 skein_test(unit/client-lib/test_cpp.c LINK skein_ring_support skein_static)
 target_sources(t_unit_client-lib_cpp PRIVATE ${CMAKE_CURRENT_LIST_DIR}/cpp_work.cpp)
+
+add_test(NAME unit/client-lib/headers
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/headers.sh ${CMAKE_SOURCE_DIR}/client-lib/include)
+set_tests_properties(unit/client-lib/headers PROPERTIES LABELS unit TIMEOUT 120)
+if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
+    add_test(NAME unit/client-lib/symbols
+        COMMAND ${CMAKE_CURRENT_LIST_DIR}/symbols.sh ${CMAKE_BINARY_DIR}/client-lib/libskein.a
+            $<TARGET_FILE:skein> $<TARGET_FILE:skein-preload> ${CMAKE_SOURCE_DIR}/client-lib/include ${CMAKE_C_COMPILER})
+    set_tests_properties(unit/client-lib/symbols PROPERTIES LABELS unit TIMEOUT 120)
+endif()

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What the libraries export, and that a program may use every name that is ours inside:
+# symbols.sh LIBSKEIN_A LIBSKEIN_SO PRELOAD_SO INCLUDE_FOLDER CC [FLAGS...]
+set -eu -o pipefail
+archive=$1 shared=$2 preload=$3 include=$4
+shift 4
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+cd "$folder"
+
+fail() {
+    echo "symbols: $*" >&2
+    exit 1
+}
+
+# ---- what is exported ----
+strangers() { grep -v '^skein_' || true; }
+names=$(nm -g --defined-only "$archive" | awk 'NF == 3 { print $3 }' | strangers)
+[ -z "$names" ] || fail "libskein.a defines" $names
+names=$(nm -D --defined-only "$shared" | awk '{ print $3 }' | strangers)
+[ -z "$names" ] || fail "libskein.so exports" $names
+
+# The preload library exports what it stands before: functions of the C library, and nothing else.
+libc=$(ldd "$preload" | awk '/libc\.so/ { print $3 }')
+names=$(comm -23 <(nm -D --defined-only "$preload" | awk '{ print $3 }' | sort -u) \
+    <(nm -D --defined-only "$libc" | awk '{ print $3 }' | sed 's/@.*//' | sort -u))
+[ -z "$names" ] || fail "libskein-preload.so exports" $names
+
+# ---- a program that has all the inner names itself ----
+nm "$archive" | awk 'NF == 3 && $2 ~ /[tdbr]/ { print $3 }' |
+    grep -E '^[a-zA-Z_][a-zA-Z0-9_]*$' | grep -v -e '^skein_' -e '^main$' -e '^__' | sort -u >inner
+[ "$(wc -l <inner)" -gt 50 ] || fail "only $(wc -l <inner) inner names found"
+{
+    echo 'void abort(void);'
+    sed 's/.*/int &(void);int &(void){abort();return 0;}/' inner
+} >names.c
+cat >program.c <<'END'
+#include <pthread.h>
+#include <skein/skein.h>
+#include <unistd.h>
+static void *work(void *unused)
+{
+    static struct skein_string text = SKEIN_STRING("text");
+    for (int i = 0; i < 1000; i++) {
+        SKEIN_REGION("region", (u64, "i", i), (sym, "s", &text));
+        SKEIN_LOG(SKEIN_INFO, "line");
+    }
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    struct skein_options options = {.size = sizeof options, .agent_socket = "/nonexistent/socket"};
+    if (skein_start(&options) != SKEIN_OK || skein_wait_attached(1) != SKEIN_TIMEOUT)
+        return 1;
+    if (pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, NULL))
+        return 2;
+    if (skein_snapshot("x") != SKEIN_CLOSED || fork() < 0)
+        return 3;
+    skein_stop();
+    return 0;
+}
+END
+"$@" -w -fno-builtin -c names.c -o names.o
+"$@" -I"$include" -c program.c -o program.o
+"$@" -rdynamic program.o names.o "$archive" -pthread -o program_static
+"$@" -rdynamic program.o names.o "$shared" -Wl,-rpath,"$(dirname "$shared")" -pthread -o program_shared
+./program_static || fail "statically linked: $?"
+./program_shared || fail "dynamically linked: $?"
+LD_PRELOAD=$preload SKEIN_ATTACH_MS=0 SKEIN_SOCKET=/nonexistent ./program_shared || fail "under the tracer: $?"
+echo "$(wc -l <inner) inner names, none in the way"
