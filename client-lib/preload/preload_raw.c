@@ -67,8 +67,7 @@ static __attribute__((noinline)) long raw_wait(struct skein_site *site, long num
 long raw_call(long number, const long a[6], const void *caller)
 {
     struct skein_site *site = site_of(number, a);
-    return site ? raw_wait(site, number, a, caller)
-                : identity_call(number, a);
+    return site ? raw_wait(site, number, a, caller) : identity_call(number, a);
 }
 
 /* Six arguments whatever was given, as the C library's own syscall() takes them. */
