@@ -76,17 +76,13 @@ static const struct call *call_find(const char *function)
 }
 
 /* Wrapped, or called by a wrapper, for another reason than an event of its own. */
-static const char *const without_event[] = {"pthread_mutex_trylock",
-                                            "pthread_rwlock_tryrdlock",
-                                            "pthread_rwlock_trywrlock",
-                                            "sem_trywait",
-                                            "mtx_trylock",
-                                            "pthread_setname_np",
-                                            "longjmp",
-                                            "_longjmp",
-                                            "siglongjmp",
-                                            "__longjmp_chk",
-                                            "io_getevents" /* libaio's, which is not here */};
+static const char *const without_event[] = {
+    "pthread_mutex_trylock", "pthread_rwlock_tryrdlock", "pthread_rwlock_trywrlock", "sem_trywait",
+    "mtx_trylock", "pthread_setname_np", "longjmp", "_longjmp", "siglongjmp", "__longjmp_chk",
+    /* preload_identity.c */
+    "unshare", "setns", "setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid",
+    "setresuid", "setresgid", "setgroups", "initgroups", "setfsuid", "setfsgid", "capset", "_Fork",
+    "prctl", "io_getevents" /* libaio's, which is not here */};
 
 START_TEST(each_wrapper_has_its_call_here)
 {
