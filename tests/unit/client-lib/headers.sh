@@ -27,9 +27,9 @@ END
 tried=0
 for compiler in gcc clang clang-19; do
     command -v "$compiler" >/dev/null || continue
-    for dialect in "-std=c11" "-std=gnu11" "-std=c17" "-x c++ -std=c++17" "-x c++ -std=gnu++20"; do
+    for dialect in "-std=c11" "-x c++ -std=c++17"; do
         # shellcheck disable=SC2086 # a dialect is several words
-        "$compiler" $dialect -O2 -Wall -Wextra -pedantic -Werror -I"$1" -c "$folder/use.c" -o "$folder/use.o"
+        "$compiler" $dialect -Wall -Wextra -pedantic -Werror -I"$1" -c "$folder/use.c" -o "$folder/use.o"
         tried=$((tried + 1))
     done
 done
