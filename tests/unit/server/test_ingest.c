@@ -361,24 +361,25 @@ START_TEST(thousands_of_begun_partitions_stay_in_bounded_memory)
 }
 END_TEST
 
-/* Four small messages, again and again, that announce all the memory that there is, and then real
+/* Small messages, again and again, that announce all the memory that there is, and then real
  * chunks that fill it. */
 START_TEST(agent_that_announces_much_does_not_keep_another_out)
 {
-    const uint64_t bound = 16 << 20;
+    enum { PARTITIONS = 12, CHUNKS = 3 };
+    const uint64_t bound = 32 << 20;
     collector_open(0, 0, bound, 1);
     struct transport *hostile = dial(), *t = dial();
     struct capture_id capture = capture_of(1);
-    uint8_t *junk = calloc(4, WIRE_CHUNK_MAX);
+    uint8_t *junk = calloc(CHUNKS + 1, WIRE_CHUNK_MAX);
     struct buf bytes = {0};
-    for (uint32_t round = 0; round < 8; round++) {
-        for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t round = 0; round < 4 + CHUNKS; round++) {
+        uint32_t index = round < 4 ? CHUNKS : round - 4;
+        for (uint32_t i = 0; i < PARTITIONS; i++) {
             struct partition_key key = key_of(5000, 1, i);
-            chunk_send(hostile, &key, &capture, junk, 3 * WIRE_CHUNK_MAX + 1,
-                       round < 4 ? 3 : round % 3, i);
+            chunk_send(hostile, &key, &capture, junk, CHUNKS * WIRE_CHUNK_MAX + 1, index, i);
         }
         struct partition_key key = key_of(1, 1, round);
-        partition_of(&key, 3 * WIRE_CHUNK_MAX, &bytes);
+        partition_of(&key, 4 * WIRE_CHUNK_MAX, &bytes);
         ck_assert_int_eq(partition_upload(t, &key, &capture, &bytes), WIRE_STORED);
         ck_assert_uint_le(counter(ingest_assembling_bytes), bound);
     }
