@@ -48,15 +48,16 @@ static const struct resource rules = {"rule", "/rules"};
 
 static int list(const void *values, int count, char **arguments)
 {
-    static const struct table_column columns[] = {{"NAME", "name", TABLE_TEXT},
-                                                  {"STATE", "state.status", TABLE_STATUS},
-                                                  {"SELECTOR", "selector", TABLE_TEXT},
-                                                  {"AGENTS", "state.agents_current", TABLE_NUMBER},
-                                                  {"OF", "state.agents", TABLE_NUMBER},
-                                                  {"FIRED", "state.fired", TABLE_NUMBER},
-                                                  {"SUPPRESSED", "state.suppressed", TABLE_NUMBER},
-                                                  {"LAST FIRED", "state.last_fired", TABLE_TEXT},
-                                                  {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column columns[] = {
+        {"NAME", "name", TABLE_TEXT},
+        {"STATE", "state.status", TABLE_STATUS},
+        {"SELECTOR", "selector", TABLE_TEXT},
+        {"AGENTS", "state.agents_current", TABLE_NUMBER | TABLE_SPARE},
+        {"OF", "state.agents", TABLE_NUMBER | TABLE_SPARE},
+        {"FIRED", "state.fired", TABLE_NUMBER},
+        {"SUPPRESSED", "state.suppressed", TABLE_NUMBER},
+        {"LAST FIRED", "state.last_fired", TABLE_TIME},
+        {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
     (void)count;
     (void)arguments;
@@ -89,16 +90,17 @@ static void show_last(const cJSON *state)
 
 static int show_processes(const cJSON *rule)
 {
-    static const struct table_column columns[] = {{"HOST", "host", TABLE_TEXT},
-                                                  {"PID", "pid", TABLE_NUMBER},
-                                                  {"HEALTH", "health", TABLE_STATUS},
-                                                  {"SINCE", "since", TABLE_TEXT},
-                                                  {"CHECKS", "checks", TABLE_NUMBER},
-                                                  {"FAILURES", "failures", TABLE_NUMBER},
-                                                  {"FIRED", "fired", TABLE_NUMBER},
-                                                  {"SUPPRESSED", "suppressed", TABLE_NUMBER},
-                                                  {"LAST ERROR", "last_error", TABLE_TEXT},
-                                                  {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column columns[] = {
+        {"HOST", "host", TABLE_TEXT},
+        {"PID", "pid", TABLE_NUMBER},
+        {"HEALTH", "health", TABLE_STATUS},
+        {"SINCE", "since", TABLE_TIME | TABLE_SPARE},
+        {"CHECKS", "checks", TABLE_NUMBER | TABLE_SPARE},
+        {"FAILURES", "failures", TABLE_NUMBER | TABLE_SPARE},
+        {"FIRED", "fired", TABLE_NUMBER},
+        {"SUPPRESSED", "suppressed", TABLE_NUMBER},
+        {"LAST ERROR", "last_error", TABLE_TEXT},
+        {NULL, NULL, TABLE_TEXT}};
     const cJSON *processes = json_at(rule, "state.processes");
     const cJSON *when = json_at(rule, "when");
     if (!cJSON_IsArray(processes))
@@ -110,7 +112,14 @@ static int show_processes(const cJSON *rule)
         return out_close();
     }
     printf("\n");
-    return table_print(processes, false, columns, "no process matches the rule");
+    /* schedule, webhook: the collector's own */
+    bool of_collector = json_at(rule, "when.webhook") || json_at(rule, "when.schedule");
+    return table_print(processes, false, columns,
+                       of_collector
+                           ? "the collector itself sees this condition, so no process has a "
+                             "health; `skein rule matches` lists whom the rule is for"
+                           : "no agent has told of a process yet; `skein rule matches` "
+                             "lists whom the rule is for");
 }
 
 static int show_one(const struct api *api, const struct resource *r, const char *name, bool json)

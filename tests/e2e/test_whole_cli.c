@@ -274,6 +274,9 @@ START_TEST(rules_are_applied_shown_and_deleted)
     EXPECT(0, "rule", "test", "--file", file);
     EXPECT(2, "rule", "test");
     EXPECT(0, "rule", "show", "hourly");
+    char *shown = output();
+    ck_assert_ptr_nonnull(strstr(shown, "the collector itself sees this condition"));
+    free(shown);
     EXPECT(0, "rule", "history", "hourly");
     EXPECT(0, "rule", "delete", "hourly");
     EXPECT(1, "rule", "show", "hourly");

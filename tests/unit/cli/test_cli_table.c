@@ -61,6 +61,7 @@ static char *on_terminal(const struct table_column *of, const char *items, unsig
     struct winsize size = {.ws_row = 25, .ws_col = columns_};
     static char text[4096];
     int terminal, end;
+    setenv("TERM", "dumb", 1); /* no colours */
     ck_assert_int_eq(openpty(&terminal, &end, NULL, NULL, &size), 0);
     cJSON *array = cJSON_Parse(items);
     ck_assert_ptr_nonnull(array);
@@ -99,7 +100,6 @@ START_TEST(lines_fit_the_terminal)
         "{\"service\":\"till\",\"mode\":\"circular\",\"bytes\":2,\"reason\":"
         "\"na\u00efve and much longer than there is room for\","
         "\"process\":\"0123456789aa0000000000000000ffff\"}]";
-    setenv("TERM", "dumb", 1); /* no colours */
     unsetenv("COLUMNS");
     char *text = on_terminal(wide, items, 200);
     ck_assert_ptr_nonnull(strstr(text, "0123456789abcdef0123456789abcdef"));
@@ -115,6 +115,16 @@ START_TEST(lines_fit_the_terminal)
     ck_assert_ptr_nonnull(strstr(text, "left out: MODE, BYTES\n"));
     for (const char *line = text; *line; line = strchr(line, '\n') + 1)
         ck_assert_uint_le(strcspn(line, "\n"), 42 + 4); /* bytes of UTF-8 */
+    free(text);
+}
+END_TEST
+
+START_TEST(ages_are_told_in_one_unit)
+{
+    static const struct table_column one[] = {{"SEEN", "ms", TABLE_AGO}, {NULL, NULL, TABLE_TEXT}};
+    char *text = on_terminal(
+        one, "[{\"ms\":999},{\"ms\":119000},{\"ms\":120000},{\"ms\":7200000},{\"ms\":1e9}]", 80);
+    ck_assert_str_eq(text, "     SEEN\n  0 s ago\n119 s ago\n2 min ago\n  2 h ago\n 11 d ago\n");
     free(text);
 }
 END_TEST
@@ -168,8 +178,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "cli_table", columns_align_and_absent_values_show, lines_fit_the_terminal,
-        an_empty_table_says_so_and_empty_json_is_an_array, hostile_text_cannot_drive_the_terminal,
-        paths_reach_into_objects, quantities_read_well, NULL));
+    return suite_run(suite_of("cli_table", columns_align_and_absent_values_show,
+                              lines_fit_the_terminal, ages_are_told_in_one_unit,
+                              an_empty_table_says_so_and_empty_json_is_an_array,
+                              hostile_text_cannot_drive_the_terminal, paths_reach_into_objects,
+                              quantities_read_well, NULL));
 }
