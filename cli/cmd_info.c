@@ -206,6 +206,27 @@ static void show_head(const cJSON *info)
     buf_fini(&line);
 }
 
+/* "a=b,runtime=go,c=d": a label of that name and value. */
+static bool has_label(const char *labels, const char *label)
+{
+    size_t bytes = strlen(label);
+    for (const char *at = labels; (at = strstr(at, label)) != NULL; at += bytes)
+        if ((at == labels || at[-1] == ',') && (at[bytes] == ',' || at[bytes] == '\0'))
+            return true;
+    return false;
+}
+
+/* What the tracer cannot see in these programs (client-lib/preload/preload_main.c). */
+static void show_blind_spots(const cJSON *processes)
+{
+    const cJSON *process;
+    bool go = false;
+    cJSON_ArrayForEach(process, processes) go =
+        go || has_label(json_text_at(process, "labels"), "runtime=go");
+    if (go)
+        printf("runtime=go: goroutines are not seen, only what C code calls\n\n");
+}
+
 static int show(const cJSON *info)
 {
     static const struct table_column processes[] = {
@@ -228,6 +249,7 @@ static int show(const cJSON *info)
                                                  {"EVENTS", "missing", TABLE_NUMBER},
                                                  {NULL, NULL, TABLE_TEXT}};
     show_head(info);
+    show_blind_spots(json_at(info, "processes"));
     cJSON *rows = rows_with_missing(json_at(info, "processes"), "lost");
     int status = table_print(rows, false, processes, "no processes");
     cJSON_Delete(rows);

@@ -3,9 +3,7 @@
  * skein run: becomes the given program, with the preload tracer before it. Nothing of this process
  * stays. One thread.
  */
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,6 +15,7 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "cmd.h"
+#include "program_kind.h"
 #include "selector.h"
 #include "skein/skein.h"
 
@@ -103,39 +102,20 @@ static bool program_find(const char *name, char *path, size_t bytes)
     return false;
 }
 
-/* Whether a 64-bit ELF program names no dynamic linker, which is what loads the tracer. Anything
- * that is no such file (a script) is not judged. */
-static bool program_is_static(const char *path)
+static void warn(const char *program, const struct program_kind *kind, const char *socket)
 {
-    Elf64_Ehdr header;
-    bool statically = false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
-        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64) {
-        statically = true;
-        for (unsigned i = 0; i < header.e_phnum; i++) {
-            Elf64_Phdr part;
-            off_t at = (off_t)(header.e_phoff + (uint64_t)i * sizeof(part));
-            if (pread(fd, &part, sizeof(part), at) != (ssize_t)sizeof(part))
-                break;
-            statically = statically && part.p_type != PT_INTERP;
-        }
-    }
-    close(fd);
-    return statically;
-}
-
-static void warn(const char *program, const char *socket)
-{
-    struct stat about;
     if (access(socket, F_OK) != 0)
         say_warning("no agent at %s yet; %s runs untraced until one is there", socket, program);
-    if (program_is_static(program))
+    if (kind->is_static)
         say_warning("%s is statically linked: it runs, but nothing of it can be traced", program);
-    else if (stat(program, &about) == 0 && (about.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0)
+    else if (kind->changes_user)
         say_warning("%s changes its user when it starts: the system removes the tracer from it",
+                    program);
+    else if (kind->is_other_bits)
+        say_warning("%s is a 32-bit program: it runs, but nothing of it can be traced", program);
+    else if (kind->is_go)
+        say_warning("%s is a Go program: goroutines make their system calls without the C library; "
+                    "only its C side is seen",
                     program);
 }
 
@@ -202,9 +182,23 @@ static void environment_set(const struct options *o, const char *preload)
     }
 }
 
+/* AddressSanitizer ends a program where its runtime is not the first library; told not to look, it
+ * works behind the tracer as well. What the user has set comes after, and wins. */
+static void allow_asan(void)
+{
+    const char *theirs = getenv("ASAN_OPTIONS");
+    struct buf all = {0};
+    buf_printf(&all, "verify_asan_link_order=0%s%s", theirs ? ":" : "", theirs ? theirs : "");
+    buf_put_u8(&all, 0);
+    if (all.status == SKEIN_OK)
+        setenv("ASAN_OPTIONS", (const char *)all.data, 1);
+    buf_fini(&all);
+}
+
 static int run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
+    struct program_kind kind;
     char preload[PATH_MAX], program[PATH_MAX], own[PATH_MAX];
     if (!o->socket && !getenv("SKEIN_SOCKET") && user_socket(own))
         setenv("SKEIN_SOCKET", own, 1);
@@ -238,9 +232,12 @@ static int run(const void *values, int count, char **arguments)
     int status = labels_set(&o->labels);
     if (status != CLI_OK)
         return status;
+    program_look(program, &kind);
     if (!o->quiet)
-        warn(program, socket && *socket ? socket : SOCKET_DEFAULT);
+        warn(program, &kind, socket && *socket ? socket : SOCKET_DEFAULT);
     environment_set(o, preload);
+    if (kind.is_asan)
+        allow_asan();
     execv(program, arguments);
     if (errno == ENOEXEC) /* a script without #! runs as it would from a shell */
         execvp(arguments[0], arguments);

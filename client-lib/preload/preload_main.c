@@ -8,7 +8,11 @@
  * SKEIN_IO_THRESHOLD_US is the shortest I/O that is recorded where the agent has set no threshold,
  * SKEIN_ATTACH_MS the age at which a process is recorded (0: from its beginning on).
  */
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #include "attach_client.h"
 #include "preload_wait.h"
@@ -28,6 +32,52 @@ static uint64_t number_of(const char *variable, uint64_t most, uint64_t otherwis
     return *end == '\0' && number <= most ? number : otherwise;
 }
 
+/* Go's linker leaves a note of its own in every program. */
+static bool notes_say_go(const uint8_t *notes, size_t bytes)
+{
+    while (bytes >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) note;
+        memcpy(&note, notes, sizeof(note));
+        size_t name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+        size_t text = ((size_t)note.n_descsz + 3) & ~(size_t)3;
+        if (name > bytes - sizeof(note) || text > bytes - sizeof(note) - name)
+            return false;
+        if (note.n_namesz == 4 && memcmp(notes + sizeof(note), "Go\0", 4) == 0)
+            return true;
+        notes += sizeof(note) + name + text;
+        bytes -= sizeof(note) + name + text;
+    }
+    return false;
+}
+
+static bool program_is_go(void)
+{
+    const ElfW(Phdr) *segments = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    size_t count = segments ? getauxval(AT_PHNUM) : 0;
+    uintptr_t base = 0;
+    for (size_t i = 0; i < count; i++)
+        if (segments[i].p_type == PT_PHDR)
+            base = (uintptr_t)segments - segments[i].p_vaddr;
+    for (size_t i = 0; i < count; i++)
+        if (segments[i].p_type == PT_NOTE &&
+            notes_say_go((const uint8_t *)(base + segments[i].p_vaddr), segments[i].p_memsz))
+            return true;
+    return false;
+}
+
+/* Of a Go program little is seen, and its captures say so: the labels that the client library is
+ * given, or NULL where it finds its own. */
+static const char *labels_of_program(void)
+{
+    static char labels[512];
+    const char *theirs = secure_getenv("SKEIN_LABELS");
+    if (!program_is_go())
+        return NULL;
+    snprintf(labels, sizeof(labels), "runtime=go%s%s", theirs && *theirs ? "," : "",
+             theirs ? theirs : "");
+    return labels;
+}
+
 __attribute__((constructor)) static void preload_begin(void)
 {
     int saved = errno;
@@ -36,7 +86,8 @@ __attribute__((constructor)) static void preload_begin(void)
         wait_thresholds(threshold_us * 1000);
     unsigned young_ms = (unsigned)number_of("SKEIN_ATTACH_MS", ATTACH_MS_MAX, ATTACH_YOUNG_MS);
     pthread_atfork(NULL, NULL, wait_forked);
-    if (start_when_old(NULL, young_ms) == SKEIN_OK)
+    const struct skein_options options = {.size = sizeof(options), .labels = labels_of_program()};
+    if (start_when_old(&options, young_ms) == SKEIN_OK)
         wait_enable();
     errno = saved;
 }

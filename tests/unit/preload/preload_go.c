@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A program with the note that Go's linker leaves, or without. Told to stay, it does until it is
+ * killed.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef NO_NOTE
+__attribute__((section(".note.go.buildid,\"a\",@note#"), used, aligned(4))) static const struct {
+    uint32_t name_bytes, text_bytes, type;
+    char name[4], text[4];
+} note = {4, 4, 4, "Go", "abc"};
+#endif
+
+int main(int argc, char **argv)
+{
+    while (argc > 1 && strcmp(argv[1], "stay") == 0)
+        usleep(5000);
+    printf("done\n");
+    return 3;
+}
