@@ -131,11 +131,19 @@ static const char *line_end(const struct http_framing *f)
     }
 }
 
+/* Another request. What has not been taken yet of those before it stays. */
+static void begin(struct http_framing *f)
+{
+    struct http_framing next = {.request = f->request + 1, .pending_len = f->pending_len};
+    memcpy(next.pending, f->pending, f->pending_len);
+    *f = next;
+}
+
 /* Brings the request to an end wherever it is. `wrong` NULL: it is only too large. */
 static void cut(struct http_framing *f, struct sink *to, const char *wrong)
 {
     if (f->state <= START_LF)
-        *f = (struct http_framing){.request = f->request + 1};
+        begin(f);
     put_text(f, to, line_end(f));
     if (f->state < BODY && f->hosts == 0)
         put_text(f, to, "Host: x\r\n");
@@ -154,9 +162,9 @@ static void on_start(struct http_framing *f, struct sink *to, uint8_t c)
     } else if (!is_token(c)) {
         cut(f, to, "its first line begins with no method");
     } else {
-        uint64_t request = f->request + 1;
-        *f = (struct http_framing){.request = request, .state = METHOD, .head_bytes = 1};
-        f->line_bytes = 1;
+        begin(f);
+        f->state = METHOD;
+        f->head_bytes = f->line_bytes = 1;
         put(f, to, &c, 1);
     }
 }

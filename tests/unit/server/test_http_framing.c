@@ -124,6 +124,21 @@ START_TEST(first_doubt_in_a_chunked_body_ends_the_body)
 }
 END_TEST
 
+/* The line of a length goes out at once; the next request begins before there is room for it. */
+START_TEST(nothing_is_lost_where_there_is_hardly_room)
+{
+    struct http_framing f = {0};
+    char out[256];
+    size_t len = filter(&f, HEAD "Content-Length: 0\r", out);
+    len += http_framing_feed(&f, (const uint8_t *)"\n\r\nM", 4, (uint8_t *)out + len, 4);
+    ck_assert_uint_gt(f.pending_len, 0);
+    len += http_framing_feed(&f, (const uint8_t *)"\n", 1, (uint8_t *)out + len, 200);
+    out[len] = '\0';
+    ck_assert_str_eq(out, HEAD "Content-Length:0\r\n\r\nM / HTTP/1.1\r\nHost: x\r\n\r\n");
+    ck_assert_uint_eq(f.request, 2);
+}
+END_TEST
+
 START_TEST(what_never_ends_is_cut)
 {
     struct http_framing f = {0};
@@ -149,5 +164,6 @@ int main(void)
     return suite_run(
         suite_of("http_framing", plain_requests_pass_as_they_are, what_means_nothing_is_left_out,
                  first_doubt_ends_the_request_and_the_connection,
-                 first_doubt_in_a_chunked_body_ends_the_body, what_never_ends_is_cut, NULL));
+                 first_doubt_in_a_chunked_body_ends_the_body,
+                 nothing_is_lost_where_there_is_hardly_room, what_never_ends_is_cut, NULL));
 }
