@@ -15,23 +15,24 @@ static const struct cli_option options[] = {CLI_SELECTOR(struct options),
                                             CLI_OUTPUT(struct options),
                                             CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
-static const struct table_column columns[] = {{"SERVICE", "service", TABLE_TEXT},
-                                              {"HOST", "host", TABLE_TEXT},
-                                              {"PID", "pid", TABLE_NUMBER},
-                                              {"TITLE", "title", TABLE_TEXT},
-                                              {"STATUS", "status", TABLE_STATUS},
-                                              {"REACHES", "reach_ms", TABLE_MS},
-                                              {"A SECOND", "bytes_per_s", TABLE_BYTES},
-                                              {"LOST", "events_lost", TABLE_NUMBER},
-                                              {"UPDATED", "age_ms", TABLE_AGO},
-                                              {"PROCESS", "process", TABLE_ID},
-                                              {"LABELS", "labels", TABLE_LABELS | TABLE_SPARE},
-                                              {"EXE", "exe", TABLE_TEXT | TABLE_SPARE},
-                                              {"MODE", "mode", TABLE_TEXT | TABLE_SPARE},
-                                              {"RING", "ring_bytes", TABLE_BYTES | TABLE_SPARE},
-                                              {"USED", "used_bytes", TABLE_BYTES | TABLE_SPARE},
-                                              {"WRAPPED", "wrapped", TABLE_NUMBER | TABLE_SPARE},
-                                              {NULL, NULL, TABLE_TEXT}};
+static const struct table_column columns[] = {
+    {"SERVICE", "service", TABLE_TEXT},
+    {"HOST", "host", TABLE_TEXT},
+    {"PID", "pid", TABLE_NUMBER},
+    {"TITLE", "title", TABLE_TEXT},
+    {"STATUS", "status", TABLE_STATUS},
+    {"REACHES", "reach_ms", TABLE_MS},
+    {"A SECOND", "bytes_per_s", TABLE_BYTES | TABLE_SPARE},
+    {"LOST", "events_lost", TABLE_NUMBER},
+    {"UPDATED", "age_ms", TABLE_AGO},
+    {"PROCESS", "process", TABLE_ID},
+    {"LABELS", "labels", TABLE_LABELS | TABLE_SPARE},
+    {"EXE", "exe", TABLE_TEXT | TABLE_SPARE},
+    {"MODE", "mode", TABLE_TEXT | TABLE_SPARE},
+    {"RING", "ring_bytes", TABLE_BYTES | TABLE_SPARE},
+    {"USED", "used_bytes", TABLE_BYTES | TABLE_SPARE},
+    {"WRAPPED", "wrapped", TABLE_NUMBER | TABLE_SPARE},
+    {NULL, NULL, TABLE_TEXT}};
 
 static int run(const void *values, int count, char **arguments)
 {
