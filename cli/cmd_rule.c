@@ -102,15 +102,8 @@ static int show_processes(const cJSON *rule)
         {"LAST ERROR", "last_error", TABLE_TEXT},
         {NULL, NULL, TABLE_TEXT}};
     const cJSON *processes = json_at(rule, "state.processes");
-    const cJSON *when = json_at(rule, "when");
     if (!cJSON_IsArray(processes))
         return out_close();
-    if (json_at(when, "webhook") || json_at(when, "schedule")) {
-        printf("\nThe collector watches this one, and chooses the processes when it fires.\n"
-               "Whom it matches now: skein rule matches %s\n",
-               json_text_at(rule, "name"));
-        return out_close();
-    }
     printf("\n");
     /* schedule, webhook: the collector's own */
     bool of_collector = json_at(rule, "when.webhook") || json_at(rule, "when.schedule");

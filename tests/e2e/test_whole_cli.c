@@ -281,6 +281,10 @@ START_TEST(rules_are_applied_shown_and_deleted)
     EXPECT(0, "rule", "delete", "hourly");
     EXPECT(1, "rule", "show", "hourly");
     EXPECT(2, "rule", "shwo", "hourly");
+    EXPECT(2, "snapshot", "-l", "service=shop", "--pre", "10");
+    shown = output();
+    ck_assert_msg(strstr(shown, "has no unit; 10s?") != NULL, "%s", shown);
+    free(shown);
     free(file);
 }
 END_TEST
