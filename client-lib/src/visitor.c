@@ -197,7 +197,7 @@ static bool answer_wait(const struct visitor *v)
     struct pollfd wait = {.fd = v->socket_fd, .events = POLLIN};
     unsigned ms = 1;
     for (unsigned waited = 0; waited < WELCOME_WAIT_MS && !ordered_out(v->visit); waited += ms) {
-        ms = ms < 8 ? ms * 2 : ms;
+        ms = ms < 32 ? ms * 2 : ms;
         struct timespec time = {0, (long)(ms * MS)};
         if (raw_call(SYS_ppoll, RAW_POINTER(&wait), 1, RAW_POINTER(&time), 0, 0, 0) > 0)
             return true;

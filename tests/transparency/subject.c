@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Programs that do what a tracer is most likely to be in the way of: subject NAME. Each prints what
+ * it finds and ends with a status of its own; transparency.py compares that with a run alone. One
+ * thread, but where the case is threads.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Long enough for a tracer to have come, however late it comes. */
+static void grow_old(void)
+{
+    const struct timespec some = {0, 30 * 1000 * 1000};
+    for (int i = 0; i < 4; i++)
+        nanosleep(&some, NULL);
+}
+
+static void say(const char *text)
+{
+    ssize_t n = write(1, text, strlen(text));
+    (void)n;
+}
+
+static int numbers(void)
+{
+    int odd = 0;
+    for (int i = 0; i < 300; i++) {
+        close(0);
+        odd += open("/dev/null", O_RDONLY) != 0;
+        int pair[2];
+        if (pipe(pair) || pair[0] != 3 || pair[1] != 4)
+            odd++;
+        close(pair[0]);
+        close(pair[1]);
+        usleep(300);
+    }
+    printf("odd %d\n", odd);
+    return odd != 0;
+}
+
+static int closer(void)
+{
+    grow_old();
+    for (int fd = 0; fd < 1024; fd++)
+        close(fd);
+    int fd = open("out.txt", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    char text[64];
+    int n = snprintf(text, sizeof text, "number %d\n", fd);
+    n = (int)write(fd, text, (size_t)n);
+    grow_old();
+    return n > 0 ? 7 : 8;
+}
+
+static int close_range_all(void)
+{
+    grow_old();
+    syscall(SYS_close_range, 0, ~0u, 0);
+    int a = open("a.txt", O_CREAT | O_RDWR, 0600), b = dup(a), c = socket(AF_UNIX, SOCK_STREAM, 0);
+    dprintf(a, "%d %d %d\n", a, b, c);
+    return a * 100 + b * 10 + c;
+}
+
+/* As daemons do it; the grandchild's word comes by a file. */
+static int twice(void)
+{
+    int pair[2];
+    char c;
+    if (pipe(pair) || fork() != 0) {
+        close(pair[1]);
+        int n = (int)read(pair[0], &c, 1);
+        wait(NULL);
+        printf("heard %d\n", n);
+        return 0;
+    }
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    setsid();
+    if (fork() != 0)
+        _exit(0);
+    for (int fd = 0; fd < 64; fd++)
+        if (fd != pair[1])
+            close(fd);
+    grow_old();
+    int fd = open("daemon.txt", O_CREAT | O_WRONLY, 0600);
+    dprintf(fd, "I have %d\n", fd);
+    c = 'x';
+    return write(pair[1], &c, 1) == 1 ? 0 : 1;
+}
+
+static int libc_daemon(void)
+{
+    int pair[2];
+    char c = 'x';
+    if (pipe(pair) == 0 && fork() == 0) {
+        if (daemon(1, 0))
+            _exit(1);
+        grow_old();
+        _exit(write(pair[1], &c, 1) == 1 ? 0 : 1);
+    }
+    close(pair[1]);
+    int n = (int)read(pair[0], &c, 1);
+    wait(NULL);
+    printf("heard %d\n", n);
+    return 0;
+}
+
+/* A line of each thread's status; one that differs from the first thread's is printed. */
+static void threads_compare(const char *key)
+{
+    DIR *folder = opendir("/proc/self/task");
+    struct dirent *entry;
+    char first[200] = "", line[200], name[300];
+    while ((entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(name, sizeof name, "/proc/self/task/%.20s/status", entry->d_name);
+        FILE *file = fopen(name, "r");
+        while (file && fgets(line, sizeof line, file))
+            if (!strncmp(line, key, strlen(key))) {
+                if (!first[0])
+                    strcpy(first, line);
+                else if (strcmp(first, line))
+                    printf("one thread has %s", line);
+            }
+        if (file)
+            fclose(file);
+    }
+    closedir(folder);
+    printf("%s", first);
+}
+
+static int dropper(void)
+{
+    grow_old();
+    if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+        printf("not root: %d\n", errno);
+    for (int i = 0; i < 50; i++)
+        usleep(3000);
+    static const char *const keys[] = {"Uid",    "Gid",    "Groups", "CapEff",
+                                       "CapPrm", "CapInh", "CapAmb"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        threads_compare(keys[i]);
+    printf("setuid back: %d\n", setuid(0));
+    return 0;
+}
+
+static int no_new_privs(void)
+{
+    grow_old();
+    printf("%d\n", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    threads_compare("NoNewPrivs");
+    return 0;
+}
+
+static int new_user(void)
+{
+    grow_old();
+    printf("unshare %d\n", unshare(CLONE_NEWUSER) ? errno : 0);
+    printf("uid %d\n", getuid() == 65534);
+    return 0;
+}
+
+static int new_user_raw(void)
+{
+    grow_old();
+    printf("unshare %d\n", syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS) ? errno : 0);
+    return 0;
+}
+
+static long threads_now(void)
+{
+    char text[1024];
+    FILE *file = fopen("/proc/self/stat", "r");
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    text[n] = '\0';
+    if (file)
+        fclose(file);
+    long count = -1;
+    const char *after = strrchr(text, ')');
+    if (after)
+        sscanf(after + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+               &count);
+    return count;
+}
+
+/* As Python does since 3.12: looks how many threads it has, just after each fork. */
+static int forker(void)
+{
+    for (int i = 0; i < 40; i++) {
+        usleep(20000);
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(threads_now() == 1 ? 0 : 1);
+        long threads = threads_now();
+        int status = 0;
+        waitpid(pid, &status, 0);
+        if (threads != 1 || status)
+            printf("round %d: %ld threads, child %d\n", i, threads, status);
+    }
+    return 0;
+}
+
+static int raw_forker(void)
+{
+    grow_old();
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        if (pid == 0) {
+            usleep(1000);
+            printf("child %ld\n", threads_now());
+            fflush(stdout);
+            _exit(i);
+        }
+        int status = 0;
+        waitpid(pid, &status, 0);
+        printf("%d\n", WEXITSTATUS(status));
+        fflush(stdout);
+    }
+    return 0;
+}
+
+static int vforker(void)
+{
+    grow_old();
+    for (int i = 0; i < 50; i++) {
+        int status = -1;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+        pid_t pid = vfork();
+#pragma GCC diagnostic pop
+        if (pid == 0) {
+            say("child\n");
+            execl("/bin/true", "true", (char *)NULL);
+            _exit(127);
+        }
+        waitpid(pid, &status, 0);
+        if (status)
+            printf("round %d: %d\n", i, status);
+    }
+    return 0;
+}
+
+/* ---- sandboxes ---- */
+
+#define ALLOW(name)                                                                                \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+/* What a cautious program leaves itself: no mmap, no clock, no clone, no futex. */
+static int tight(bool by_syscall, bool young)
+{
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(read),
+        ALLOW(write),
+        ALLOW(exit),
+        ALLOW(exit_group),
+        ALLOW(rt_sigreturn),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    if (!young)
+        grow_old();
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        return 2;
+    if (by_syscall ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
+                   : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        return 3;
+    int from = 0;
+    for (int i = 0; i < 20000; i++) {
+        char c;
+        from += (int)read(0, &c, 1);
+        (void)!write(3, &c, 0);
+    }
+    say("survived\n");
+    _exit(5 + from);
+}
+
+static int tight_prctl(void)
+{
+    return tight(false, false);
+}
+static int tight_syscall(void)
+{
+    return tight(true, false);
+}
+static int tight_young(void)
+{
+    return tight(false, true);
+}
+
+static int strict(void)
+{
+    grow_old();
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+        return 2;
+    for (int i = 0; i < 1000; i++) {
+        char c;
+        (void)!read(0, &c, 1);
+    }
+    say("survived\n");
+    syscall(SYS_exit, 6);
+    return 9;
+}
+
+static void *strict_thread(void *unused)
+{
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    say("one of two\n");
+    syscall(SYS_exit, 0);
+    return unused;
+}
+
+static int strict_beside(void)
+{
+    pthread_t thread;
+    grow_old();
+    pthread_create(&thread, NULL, strict_thread, NULL);
+    grow_old();
+    say("the other\n");
+    return 4;
+}
+
+static int no_tsc(void)
+{
+#ifdef __x86_64__
+    grow_old();
+    if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
+        return 2;
+    for (int i = 0; i < 1000; i++) {
+        char c;
+        (void)!read(0, &c, 1);
+    }
+#endif
+    say("survived\n");
+    _exit(3);
+}
+
+/* ---- limits, signals, threads ---- */
+
+static int signals(void)
+{
+    sigset_t mask, pending;
+    grow_old();
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGUSR1);
+    sigaddset(&mask, SIGURG);
+    sigprocmask(SIG_BLOCK, &mask, NULL);
+    kill(getpid(), SIGUSR1);
+    kill(getpid(), SIGURG);
+    grow_old();
+    sigpending(&pending);
+    int got = 0, which;
+    printf("%d %d\n", sigismember(&pending, SIGUSR1), sigismember(&pending, SIGURG));
+    sigwait(&mask, &which);
+    got += which;
+    sigwait(&mask, &which);
+    printf("%d\n", got + which);
+    return 0;
+}
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+}
+
+static int interrupted(void)
+{
+    struct sigaction action = {.sa_handler = on_alarm};
+    sigaction(SIGALRM, &action, NULL);
+    int pair[2];
+    char c;
+    if (pipe(pair))
+        return 1;
+    for (int i = 0; i < 3; i++) {
+        ualarm(30000, 0);
+        printf("%zd %d\n", read(pair[0], &c, 1), errno == EINTR);
+        ualarm(30000, 0);
+        struct timespec long_time = {10, 0};
+        printf("%d %d\n", nanosleep(&long_time, NULL), errno == EINTR);
+    }
+    return 0;
+}
+
+static void *short_work(void *unused)
+{
+    return unused;
+}
+
+static int threads(void)
+{
+    for (int i = 0; i < 500; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, short_work, NULL) || pthread_join(thread, NULL))
+            printf("round %d\n", i);
+    }
+    puts("done");
+    return 0;
+}
+
+static int session(void)
+{
+    grow_old();
+    printf("%d", setsid() < 0);
+    printf(" %d\n", setpgid(0, 0) < 0);
+    printf("children %d\n", waitpid(-1, NULL, __WALL | WNOHANG) < 0 ? errno : 0);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(void);
+} subjects[] = {
+    {"numbers", numbers},
+    {"closer", closer},
+    {"close_range", close_range_all},
+    {"twice", twice},
+    {"daemon", libc_daemon},
+    {"dropper", dropper},
+    {"no_new_privs", no_new_privs},
+    {"new_user", new_user},
+    {"new_user_raw", new_user_raw},
+    {"forker", forker},
+    {"raw_forker", raw_forker},
+    {"vforker", vforker},
+    {"tight", tight_prctl},
+    {"tight_syscall", tight_syscall},
+    {"tight_young", tight_young},
+    {"strict", strict},
+    {"strict_beside", strict_beside},
+    {"no_tsc", no_tsc},
+    {"signals", signals},
+    {"interrupted", interrupted},
+    {"threads", threads},
+    {"session", session},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc == 2 && i < sizeof subjects / sizeof *subjects; i++)
+        if (!strcmp(argv[1], subjects[i].name))
+            return subjects[i].run();
+    fprintf(stderr, "no such subject\n");
+    return 99;
+}

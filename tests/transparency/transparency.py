@@ -1,0 +1,218 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""A program under `skein run` behaves as it does alone.
+
+Runs programs and scripts of Debian, and those of subject.c, alone and under the tracer, with and
+without an agent, and compares what they print, leave behind and end with. The ground truth is the
+run alone, which must agree with itself. A case that needs a program that is not installed is told
+and left out.
+
+    transparency.py --skein S --preload P --agent A --subject T [--quick] [--rounds N] [--only NAME]
+"""
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+from cases import CASES, Case
+
+DEADLINE_S = 120
+RUN_SAYS = r"\Askein: warning: no agent at .*\n"  # skein run's own word, before the program begins
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/postgresql/15/bin"
+
+
+def tree(folder):
+    """Every file below: name, kind, mode, content."""
+    found = {}
+    for path, folders, files in os.walk(folder):
+        for name in sorted(folders + files):
+            full = os.path.join(path, name)
+            st = os.lstat(full)
+            kind = stat.S_IFMT(st.st_mode)
+            content = ""
+            if stat.S_ISLNK(st.st_mode):
+                content = os.readlink(full)
+            elif stat.S_ISREG(st.st_mode):
+                with open(full, "rb") as file:
+                    content = hashlib.sha256(file.read()).hexdigest()[:16]
+            found[os.path.relpath(full, folder)] = (oct(kind), oct(stat.S_IMODE(st.st_mode)), content)
+    return found
+
+
+class Run:
+    """Where and how cases run; one folder of one name for all runs of a worker."""
+
+    def __init__(self, options, folder):
+        self.options = options
+        self.work = os.path.join(folder, "work")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+
+    def once(self, case, mode):
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.mkdir(self.work)
+        os.chmod(self.work, 0o755)
+        environment = {
+            "PATH": PATH,
+            "HOME": self.work,
+            "LANG": "C.UTF-8",
+            "PORT": str(self.port),
+            "SUBJECT": self.options.subject,
+        }
+        command = ["bash", "-c", case.script]
+        if mode is not None:
+            at, where = mode
+            if at is not None:
+                environment["SKEIN_ATTACH_MS"] = str(at)
+            command = [self.options.skein, "run", "--preload", self.options.preload, "--socket", where, "--"] + command
+        out = os.path.join(os.path.dirname(self.work), "out")
+        with open(out, "w+b") as printed, open(out + ".err", "w+b") as complained:
+            child = subprocess.Popen(
+                command, cwd=self.work, env=environment, stdin=subprocess.DEVNULL, stdout=printed, stderr=complained,
+                start_new_session=True)
+            try:
+                status = child.wait(DEADLINE_S)
+            except subprocess.TimeoutExpired:
+                status = "hangs"
+            finally:
+                try:
+                    os.killpg(child.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                child.wait()
+            texts = []
+            for file in (printed, complained):
+                file.seek(0)
+                text = file.read(1 << 20).decode("utf-8", "replace")
+                text = re.sub(RUN_SAYS, "", text)
+                for pattern, other in case.unlike:
+                    text = re.sub(pattern, other, text, flags=re.M)
+                texts.append("\n".join(sorted(text.splitlines())) if case.unordered else text)
+        files = {name: what for name, what in tree(self.work).items() if not any(re.search(p, name) for p in case.ignore)}
+        return {"status": status, "printed": texts[0], "complained": texts[1], "files": files}
+
+
+def difference(alone, traced):
+    lines = []
+    for key, was in alone.items():
+        now = traced[key]
+        if was == now:
+            continue
+        if key == "files":
+            for name in sorted(set(was) | set(now)):
+                if was.get(name) != now.get(name):
+                    lines.append(f"    file {name}: alone {was.get(name)}, traced {now.get(name)}")
+        else:
+            lines.append(f"    {key}: alone {str(was)[-600:]!r}\n    {' ' * len(key)}  traced {str(now)[-600:]!r}")
+    return "\n".join(lines)
+
+
+def agent_start(options, folder):
+    where = os.path.join(folder, "agent.sock")
+    config = os.path.join(folder, "agent.json")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write(
+            '{"collector":{"control":"tcp://127.0.0.1:1","data":"tcp://127.0.0.1:1"},"socket":"%s","state_dir":"%s/state",'
+            '"ring":{"bytes":1048576},"processes":{"max":4096}}' % (where, folder))
+    with open(os.path.join(folder, "agent.log"), "wb") as log:
+        agent = subprocess.Popen([options.agent, "--config", config], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    until = time.monotonic() + 30
+    while not os.path.exists(where):
+        if agent.poll() is not None or time.monotonic() > until:
+            with open(os.path.join(folder, "agent.log"), encoding="utf-8") as log:
+                sys.exit("the agent does not start: " + log.read()[-1000:])
+        time.sleep(0.02)
+    return agent, where
+
+
+CANARY = Case("canary", """/usr/bin/python3 -c '
+import time
+for i in range(1500):
+    time.sleep(0.02)
+    if "memfd:skein" in open("/proc/self/maps").read():
+        print("traced")
+        break
+'""")
+
+
+def traces(run, mode):
+    """Whether programs are really recorded here: else this test would prove nothing."""
+    return run.once(CANARY, mode)["printed"] == "traced\n"
+
+
+def judge(case, run, modes, rounds):
+    """A sentence about what differs, or None."""
+    alone = run.once(case, None)
+    again = run.once(case, None)
+    if alone != again:
+        return "does not agree with itself:\n" + difference(alone, again)
+    if alone["status"] == "hangs":
+        return "hangs when it is alone"
+    for name, mode in modes:
+        for i in range(-(-rounds // len(modes))):
+            traced = run.once(case, mode)
+            if traced != alone:
+                return f"{name}, run {i + 1}:\n" + difference(alone, traced)
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("skein", "preload", "agent", "subject"):
+        parser.add_argument("--" + name, required=True, type=os.path.abspath)
+    parser.add_argument("--quick", action="store_true", help="what a change must not break; else all of it")
+    parser.add_argument("--rounds", type=int, default=100, help="of the racy ones, over all ways of tracing")
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    wrong = left_out = done = 0
+    folder = tempfile.mkdtemp(prefix="skein-transparency-")
+    os.chmod(folder, 0o755)
+    for name in ("preload", "subject"):  # other users have to reach them, too
+        copy = os.path.join(folder, os.path.basename(getattr(options, name)))
+        shutil.copy(getattr(options, name), copy)
+        os.chmod(copy, 0o755)
+        setattr(options, name, copy)
+    agent, where = agent_start(options, folder)
+    nobody = os.path.join(folder, "nobody.sock")
+    modes = [("with an agent, at once", (0, where))]
+    if not options.quick:
+        modes += [("with an agent", (None, where)), ("without an agent, at once", (0, nobody)), ("without an agent", (None, nobody))]
+    try:
+        run = Run(options, folder)
+        if not traces(run, modes[0][1]):
+            sys.exit("nothing is traced here")
+        for case in CASES:
+            if (options.only and options.only != case.name) or (options.quick and not case.quick and not options.only):
+                continue
+            missing = [p for p in case.needs if shutil.which(p, path=PATH) is None]
+            if missing or (case.root and os.geteuid() != 0):
+                print(f"{case.name}: left out, needs {' '.join(missing) or 'root'}")
+                left_out += 1
+                continue
+            started = time.monotonic()
+            problem = judge(case, run, modes[:1] if case.heavy else modes, options.rounds if case.racy and not options.quick else 1)
+            done += 1
+            wrong += problem is not None
+            print(f"{case.name}: {'DIFFERS ' + problem if problem else 'same'} ({time.monotonic() - started:.1f} s)", flush=True)
+        if agent.poll() is not None:
+            print(f"the agent ended: {agent.returncode}")
+            wrong += 1
+    finally:
+        agent.terminate()
+        agent.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{done} programs, {wrong} differ, {left_out} left out")
+    sys.exit(1 if wrong or not done else 0)
+
+
+main()
