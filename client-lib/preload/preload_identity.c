@@ -62,7 +62,7 @@ static void forked(void)
 /* fork() without the handlers that tell the client library of it. */
 EXPORT pid_t _Fork(void)
 {
-    attach_client_hold();
+    attach_client_fork_before();
     pid_t pid = REAL(_Fork)();
     if (pid == 0)
         forked();

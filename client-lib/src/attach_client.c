@@ -30,19 +30,27 @@
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |            \
      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
-static struct visit visit;
 static uint8_t stack[STACK_BYTES] __attribute__((aligned(64)));
-
 uint32_t attach_client_wanted, attach_client_barred;
-/* All atomic. asked: recording is on; starting: a thread makes the visitor; holds: how many threads
- * want none; skips: events to let pass; due_ns: when it may come (coarse monotonic clock). */
-static uint32_t asked, starting, holds, skips;
-static uint64_t due_ns;
-static uint32_t own_pid, young;
-/* Atomic; {milliseconds:32, what was said:32} of the last heartbeat sent; 0: none to this agent.
- * Threads that disagree may leave the word of the one that was overtaken here; then the other's
- * next heartbeat is held back for HEALTH_EVERY_MS, no longer. */
-static uint64_t health_told;
+
+/* What changes, on one page: a shell loop pays for each page that parent or child writes after a
+ * fork. All atomic. */
+static struct {
+    uint32_t asked;    /* recording is on */
+    uint32_t starting; /* a thread makes the visitor */
+    uint32_t holds;    /* how many threads want none */
+    uint32_t own_pid, young;
+    uint64_t due_ns; /* when it may come; coarse monotonic clock */
+    /* {milliseconds:32, what was said:32} of the last heartbeat sent; 0: none to this agent.
+     * Threads that disagree may leave the word of the one that was overtaken here; then the other's
+     * next heartbeat is held back for HEALTH_EVERY_MS, no longer. */
+    uint64_t health_told;
+    struct visit visit;
+} desk __attribute__((aligned(4096)));
+
+/* Of the thread that forks: it has held for the time of the fork; events to let pass. */
+static __thread bool fork_held __attribute__((tls_model("initial-exec")));
+static __thread uint32_t skips __attribute__((tls_model("initial-exec")));
 
 static uint32_t load(const uint32_t *word)
 {
@@ -70,15 +78,16 @@ static uint64_t coarse_ns(void)
 
 static void want_in(uint64_t ns)
 {
-    skein_store64(&due_ns, coarse_ns() + ns);
+    skein_store64(&desk.due_ns, coarse_ns() + ns);
     session_lure();
-    store(&attach_client_wanted, 1);
+    if (!load(&attach_client_wanted))
+        store(&attach_client_wanted, 1);
 }
 
 static bool may_come(void)
 {
-    return load(&asked) && !load(&holds) && !load(&attach_client_barred) && !load(&visit.tid) &&
-           !load(&visit.impossible) && raw_getpid() == own_pid;
+    return load(&desk.asked) && !load(&desk.holds) && !load(&attach_client_barred) &&
+           !load(&desk.visit.tid) && !load(&desk.visit.impossible) && raw_getpid() == desk.own_pid;
 }
 
 /* The visitor inherits the signal mask: it is full before there is one. */
@@ -88,19 +97,20 @@ static bool visitor_start(void)
     uint32_t none = 0;
     long made = -1;
     (void)RAW4(SYS_rt_sigprocmask, SIG_BLOCK, RAW_POINTER(&all), RAW_POINTER(&before), 8);
-    if (__atomic_compare_exchange_n(&starting, &none, 1, false, __ATOMIC_SEQ_CST,
+    if (__atomic_compare_exchange_n(&desk.starting, &none, 1, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST)) {
         if (may_come()) {
             store(&attach_client_wanted, 0);
             session_unlure();
-            store(&visit.order, VISIT_STAY);
-            made = raw_thread(CLONE_FLAGS, stack + sizeof stack, &visit.tid, visitor_run, &visit);
+            store(&desk.visit.order, VISIT_STAY);
+            made = raw_thread(CLONE_FLAGS, stack + sizeof stack, &desk.visit.tid, visitor_run,
+                              &desk.visit);
             if (made < 0) {
-                store(&visit.tid, 0);
+                store(&desk.visit.tid, 0);
                 want_in(ATTACH_AWAY_MS * (uint64_t)MS);
             }
         }
-        store(&starting, 0);
+        store(&desk.starting, 0);
     }
     (void)RAW4(SYS_rt_sigprocmask, SIG_SETMASK, RAW_POINTER(&before), 0, 8);
     return made > 0;
@@ -110,7 +120,7 @@ int64_t attach_client_due_ns(void)
 {
     if (!skein_load32(&attach_client_wanted))
         return -1;
-    int64_t left = (int64_t)(skein_load64(&due_ns) - coarse_ns());
+    int64_t left = (int64_t)(skein_load64(&desk.due_ns) - coarse_ns());
     return left > 0 ? left : 0;
 }
 
@@ -118,9 +128,8 @@ void attach_client_event(void)
 {
     if (attach_client_due_ns() != 0)
         return;
-    uint32_t left = skein_load32(&skips);
-    if (left)
-        skein_store32(&skips, left - 1); /* threads may race: one more or less */
+    if (skips)
+        skips--;
     else
         (void)visitor_start();
 }
@@ -134,14 +143,14 @@ void attach_client_block(int64_t ns)
 
 int attach_client_start(const struct visit_settings *settings, unsigned young_ms)
 {
-    if (load(&asked))
+    if (load(&desk.asked))
         return SKEIN_OK;
-    own_pid = raw_getpid();
-    visit.settings = *settings;
-    young = young_ms;
-    store(&asked, 1);
+    desk.own_pid = raw_getpid();
+    desk.visit.settings = *settings;
+    desk.young = young_ms;
+    store(&desk.asked, 1);
     want_in((uint64_t)young_ms * (uint64_t)MS);
-    if (young_ms || load(&attach_client_barred) || visitor_start() || load(&visit.tid))
+    if (young_ms || load(&attach_client_barred) || visitor_start() || load(&desk.visit.tid))
         return SKEIN_OK;
     return SKEIN_AGAIN;
 }
@@ -149,17 +158,17 @@ int attach_client_start(const struct visit_settings *settings, unsigned young_ms
 static int attached_await(unsigned timeout_ms, bool one_try)
 {
     uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * (uint64_t)MS, now;
-    uint32_t before = load(&visit.tried);
+    uint32_t before = load(&desk.visit.tried);
     if (!skein_attached())
         (void)visitor_start();
     for (;;) {
-        uint32_t tried = load(&visit.tried);
+        uint32_t tried = load(&desk.visit.tried);
         if (skein_attached())
             return SKEIN_OK;
-        if ((now = now_ns(CLOCK_MONOTONIC)) >= until || load(&visit.impossible) ||
+        if ((now = now_ns(CLOCK_MONOTONIC)) >= until || load(&desk.visit.impossible) ||
             (one_try && tried != before))
             return SKEIN_TIMEOUT;
-        (void)raw_futex_wait(&visit.tried, tried, until - now, 0);
+        (void)raw_futex_wait(&desk.visit.tried, tried, until - now, 0);
     }
 }
 
@@ -174,56 +183,56 @@ int attach_client_wait(unsigned timeout_ms)
 static void gone_wait(uint32_t tid)
 {
     uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)GONE_WAIT_NS;
-    while (load(&visit.tid) == tid && now_ns(CLOCK_MONOTONIC) < until)
-        (void)raw_futex_wait(&visit.tid, tid, (uint64_t)LOOK_NS, 1);
+    while (load(&desk.visit.tid) == tid && now_ns(CLOCK_MONOTONIC) < until)
+        (void)raw_futex_wait(&desk.visit.tid, tid, (uint64_t)LOOK_NS, 1);
     /* The word is cleared before the kernel takes the thread out of its lists. */
-    while (RAW3(SYS_tgkill, own_pid, tid, 0) == 0 && now_ns(CLOCK_MONOTONIC) < until)
+    while (RAW3(SYS_tgkill, desk.own_pid, tid, 0) == 0 && now_ns(CLOCK_MONOTONIC) < until)
         (void)RAW0(SYS_sched_yield);
 }
 
 static uint32_t visitor_here(void)
 {
-    while (load(&starting))
+    while (load(&desk.starting))
         (void)RAW0(SYS_sched_yield);
-    uint32_t tid = load(&visit.tid);
-    return tid && raw_getpid() == own_pid ? tid : 0;
+    uint32_t tid = load(&desk.visit.tid);
+    return tid && raw_getpid() == desk.own_pid ? tid : 0;
 }
 
 void attach_client_hold(void)
 {
-    __atomic_fetch_add(&holds, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&desk.holds, 1, __ATOMIC_SEQ_CST);
     uint32_t tid = visitor_here();
     if (!tid)
         return;
-    visitor_order(&visit, VISIT_LEAVE);
+    visitor_order(&desk.visit, VISIT_LEAVE);
     gone_wait(tid);
-    skein_store64(&health_told, 0);
-    if (load(&asked) && !load(&attach_client_barred))
-        want_in((session_current() ? ATTACH_AWAY_MS : young) * (uint64_t)MS);
+    skein_store64(&desk.health_told, 0);
+    if (load(&desk.asked) && !load(&attach_client_barred))
+        want_in((session_current() ? ATTACH_AWAY_MS : desk.young) * (uint64_t)MS);
 }
 
 void attach_client_release(void)
 {
-    __atomic_fetch_sub(&holds, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(&desk.holds, 1, __ATOMIC_SEQ_CST);
 }
 
 void attach_client_stop(void)
 {
-    if (raw_getpid() != own_pid || !load(&asked))
+    if (raw_getpid() != desk.own_pid || !load(&desk.asked))
         return;
-    store(&asked, 0);
+    store(&desk.asked, 0);
     store(&attach_client_wanted, 0);
     session_detach();
     uint32_t tid = visitor_here();
     if (!tid)
         return;
-    visitor_order(&visit, VISIT_BYE);
+    visitor_order(&desk.visit, VISIT_BYE);
     gone_wait(tid);
 }
 
 void attach_client_bar(void)
 {
-    if (load(&asked) && !session_current() && !load(&visit.impossible)) {
+    if (load(&desk.asked) && !session_current() && !load(&desk.visit.impossible)) {
         attach_client_release();
         (void)attached_await(BAR_WAIT_MS, true);
         attach_client_hold();
@@ -239,32 +248,51 @@ void attach_client_bar(void)
 void attach_client_unbar(void)
 {
     store(&attach_client_barred, 0);
-    if (load(&asked))
+    if (load(&desk.asked))
         want_in(ATTACH_AWAY_MS * (uint64_t)MS);
 }
 
 /* ---- fork ---- */
 
+/* Without a visitor there is nothing to hold: one that another thread lets in now is no harm, and a
+ * process that only forks writes nothing here. */
+void attach_client_fork_before(void)
+{
+    fork_held = load(&desk.visit.tid) != 0;
+    if (fork_held)
+        attach_client_hold();
+}
+
 void attach_client_fork_parent(void)
 {
-    skein_store32(&skips, SKIPS);
-    attach_client_release();
+    skips = SKIPS;
+    if (fork_held)
+        attach_client_release();
+}
+
+/* A page that is not written is not copied. */
+static void reset(uint32_t *word)
+{
+    if (load(word))
+        store(word, 0);
 }
 
 void attach_client_fork_child(void)
 {
-    store(&visit.tid, 0);
-    store(&visit.connected, 0);
-    store(&starting, 0);
-    store(&holds, 0);
-    skein_store32(&skips, 0);
-    for (int i = 0; i < VISIT_REQUESTS; i++)
-        store(&visit.requests[i].state, REQUEST_FREE);
-    skein_store64(&health_told, 0);
-    store(&attach_client_wanted, 0);
-    if (!load(&asked) || load(&attach_client_barred))
+    reset(&desk.visit.tid);
+    reset(&desk.visit.connected);
+    reset(&desk.starting);
+    reset(&desk.holds);
+    for (int i = 0; desk.visit.tickets && i < VISIT_REQUESTS; i++)
+        reset(&desk.visit.requests[i].state);
+    if (desk.health_told)
+        desk.health_told = 0;
+    skips = 0;
+    if (!load(&desk.asked) || load(&attach_client_barred)) {
+        reset(&attach_client_wanted);
         return;
-    own_pid = raw_getpid();
+    }
+    desk.own_pid = raw_getpid();
     want_in(ATTACH_YOUNG_MS * (uint64_t)MS);
 }
 
@@ -273,17 +301,17 @@ void attach_client_fork_child(void)
 /* Whether somebody takes requests, or would come for one. */
 static bool agent_is_near(void)
 {
-    return load(&visit.connected) ||
-           (session_current() && skein_load32(&attach_client_wanted) && !load(&visit.tid));
+    return load(&desk.visit.connected) ||
+           (session_current() && skein_load32(&attach_client_wanted) && !load(&desk.visit.tid));
 }
 
 static struct visit_request *request_take(void)
 {
     for (int i = 0; i < VISIT_REQUESTS; i++) {
         uint32_t none = REQUEST_FREE;
-        if (__atomic_compare_exchange_n(&visit.requests[i].state, &none, REQUEST_FILLING, false,
-                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return &visit.requests[i];
+        if (__atomic_compare_exchange_n(&desk.visit.requests[i].state, &none, REQUEST_FILLING,
+                                        false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return &desk.visit.requests[i];
     }
     return NULL;
 }
@@ -309,7 +337,7 @@ static int request_await(struct visit_request *r)
 
 static int request_hand(const void *packet, size_t bytes, bool awaited)
 {
-    if (raw_getpid() != own_pid || !agent_is_near())
+    if (raw_getpid() != desk.own_pid || !agent_is_near())
         return SKEIN_CLOSED;
     struct visit_request *r = request_take();
     if (!r)
@@ -317,11 +345,11 @@ static int request_hand(const void *packet, size_t bytes, bool awaited)
     memcpy(&r->packet, packet, bytes);
     r->bytes = (uint32_t)bytes;
     r->awaited = awaited;
-    r->ticket = skein_add32(&visit.tickets, 1);
+    r->ticket = skein_add32(&desk.visit.tickets, 1);
     store(&r->state, REQUEST_READY);
-    if (!load(&visit.tid))
+    if (!load(&desk.visit.tid))
         (void)visitor_start();
-    visitor_ring(&visit);
+    visitor_ring(&desk.visit);
     return awaited ? request_await(r) : SKEIN_OK;
 }
 
@@ -351,16 +379,16 @@ int attach_client_health(bool ok, const char *why)
     if (why)
         memcpy(health.why, why, strnlen(why, sizeof health.why - 1));
     uint32_t now_ms = (uint32_t)(now_ns(CLOCK_MONOTONIC) / 1000000u);
-    uint64_t told = skein_load64(&health_told),
+    uint64_t told = skein_load64(&desk.health_told),
              telling = (uint64_t)now_ms << 32 | health_hash(&health);
     if (!agent_is_near())
         return SKEIN_CLOSED;
     if (told && (uint32_t)told == (uint32_t)telling &&
         now_ms - (uint32_t)(told >> 32) < HEALTH_EVERY_MS)
         return SKEIN_OK;
-    if (!(skein_load32(&visit.takes) & ATTACH_TAKES_HEALTH))
+    if (!(skein_load32(&desk.visit.takes) & ATTACH_TAKES_HEALTH))
         return SKEIN_UNSUPPORTED;
     int status = request_hand(&health, sizeof health, false);
-    skein_store64(&health_told, status == SKEIN_OK ? telling : 0);
+    skein_store64(&desk.health_told, status == SKEIN_OK ? telling : 0);
     return status;
 }

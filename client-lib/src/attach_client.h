@@ -58,7 +58,8 @@ void attach_client_bar(void);
 void attach_client_unbar(void);
 extern uint32_t attach_client_barred; /* not 0: a traced thread may call no new system call */
 
-/* Around fork(), whose first half is hold(). */
+/* Around fork(). */
+void attach_client_fork_before(void);
 void attach_client_fork_parent(void);
 void attach_client_fork_child(void);
 

@@ -97,8 +97,10 @@ void session_lure(void)
 {
     if (skein_control_page == &control_none || session_current())
         return;
-    lure.enabled = UINT64_MAX;
-    lure.shift = 6;
+    if (!lure.enabled) { /* a fork child has it: writing it again would copy two pages */
+        lure.enabled = UINT64_MAX;
+        lure.shift = 6;
+    }
     gate_open(&lure);
 }
 

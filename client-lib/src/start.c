@@ -30,7 +30,7 @@ static void process_init(void)
     if (process_status == SKEIN_OK)
         process_status = thread_cold_init();
     if (process_status == SKEIN_OK &&
-        (pthread_atfork(attach_client_hold, attach_client_fork_parent, in_child) ||
+        (pthread_atfork(attach_client_fork_before, attach_client_fork_parent, in_child) ||
          atexit(skein_stop)))
         process_status = SKEIN_NO_MEMORY;
 }

@@ -94,7 +94,9 @@ static void cold_release_others(const struct thread_cold *own)
 {
     for (struct slab *slab = &first_slab; slab; slab = skein_pool_next(&slab->next)) {
         bool has = own >= slab->colds && own < slab->colds + SLAB_COLDS;
-        skein_store64(&slab->taken, has ? UINT64_C(1) << (own - slab->colds) : 0);
+        uint64_t taken = has ? UINT64_C(1) << (own - slab->colds) : 0;
+        if (skein_load64(&slab->taken) != taken) /* else its page would be copied */
+            skein_store64(&slab->taken, taken);
     }
 }
 
