@@ -183,6 +183,7 @@ int heartbeat_ack_parse(const void *body, size_t n, struct heartbeat_ack *out, c
     out->rules_generation =
         json_u64(&r, root, "", "rules_generation", JSON_OPTIONAL, 0, 0, INT64_MAX);
     out->hello = json_bool(&r, root, "", "hello", false);
+    out->cloned = json_bool(&r, root, "", "cloned", false);
     return finish(root, &r, error, error_bytes);
 }
 

@@ -52,6 +52,7 @@ int welcome_parse(const void *body, size_t n, struct welcome *out, char *error, 
 
 struct heartbeat_ack {
     uint64_t received_ns, clock, rules_generation;
+    bool cloned; /* another process speaks as this agent */
     bool hello;
 };
 int heartbeat_ack_parse(const void *body, size_t n, struct heartbeat_ack *out, char *error,

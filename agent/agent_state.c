@@ -15,8 +15,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "durable.h"
 #include "json.h"
+#include "log.h"
 
 #define STATE_FILE     "agent.json"
 #define STATE_FILE_MAX 4096
@@ -77,13 +79,37 @@ static int state_load(struct agent_state *state, char *error, size_t error_bytes
     return status;
 }
 
+static int state_text(const struct agent_state *state, char *text, size_t bytes)
+{
+    return snprintf(text, bytes, "{\"agent\":\"%016" PRIx64 "\",\"epoch\":%" PRIu64 "}\n",
+                    state->agent, state->epoch);
+}
+
 static int state_store(const struct agent_state *state)
 {
     char text[128];
-    int n = snprintf(text, sizeof text, "{\"agent\":\"%016" PRIx64 "\",\"epoch\":%" PRIu64 "}\n",
-                     state->agent, state->epoch);
+    int n = state_text(state, text, sizeof text);
     struct durable_part part = {text, (size_t)n};
     return durable_write(state->folder, STATE_FILE, &part, 1);
+}
+
+/* A full disk takes no new file, but the old one's bytes can be written over. Where there is none
+ * either, the epoch is one that no other start has: the second it began in. An agent that watches
+ * and cannot keep much is better than none; what its spool cannot take it counts. */
+static int state_store_without_room(struct agent_state *state)
+{
+    char text[128];
+    int n = state_text(state, text, sizeof text);
+    int fd = openat(state->folder, STATE_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool kept = fd >= 0 && pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0 &&
+                fdatasync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (!kept)
+        state->epoch = clock_realtime_ns() / 1000000000u;
+    log_error("agent", "the disk of the state folder takes no new file", "kept",
+              kept ? "its number, in the old file" : "nothing", NULL);
+    return SKEIN_OK;
 }
 
 static int state_lock(struct agent_state *state, const char *folder, char *error,
@@ -116,8 +142,7 @@ int agent_state_open(const char *folder, struct agent_state *state, char *error,
         state->epoch++;
         status = state_store(state);
         if (status != SKEIN_OK)
-            snprintf(error, error_bytes, "cannot write " STATE_FILE " in %s: %s", folder,
-                     skein_status_text(status));
+            status = state_store_without_room(state);
     }
     if (status != SKEIN_OK)
         agent_state_close(state);

@@ -349,10 +349,14 @@ static int open_folders(struct spool *spool, const char *folder)
     int status = durable_folder(folder, &spool->folder);
     if (status != SKEIN_OK)
         return status;
-    if (mkdirat(spool->folder, "rejected", 0700) != 0 && errno != EEXIST)
-        return SKEIN_IO;
+    bool full = false; /* then nothing is kept aside */
+    if (mkdirat(spool->folder, "rejected", 0700) != 0 && errno != EEXIST) {
+        full = errno == ENOSPC || errno == EDQUOT;
+        if (!full)
+            return SKEIN_IO;
+    }
     spool->rejected = openat(spool->folder, "rejected", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return spool->rejected >= 0 ? SKEIN_OK : SKEIN_IO;
+    return spool->rejected >= 0 || full ? SKEIN_OK : SKEIN_IO;
 }
 
 int spool_open(const struct spool_settings *settings, struct spool **out, char *error,

@@ -271,6 +271,7 @@ int uplink_new(const struct uplink_settings *settings, const struct uplink_hooks
     if (getrandom(&uplink->random, sizeof uplink->random, 0) != (ssize_t)sizeof uplink->random)
         uplink->random = clock_monotonic_ns();
     uplink->random |= 1;
+    uplink->instance = uplink->random >> 1;
     if (status == SKEIN_OK)
         status = transport_dial(uplink->control_address, WIRE_CONTROL_MAX, &uplink->control);
     if (status != SKEIN_OK) {

@@ -125,6 +125,7 @@ static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
     spool_count(uplink->spool, &spool);
     cJSON *root = cJSON_CreateObject();
     report_add_agent(root, uplink->agent);
+    json_add_u64(root, "instance", uplink->instance);
     json_add_u64(root, "sent_ns", sent_ns);
     if (uplink->map.known) /* of the host's clock, which may be another than the line */
         json_add_i64(root, "clock_offset_ns", uplink->map.offset_ns - uplink->host_ahead_ns);
@@ -406,6 +407,12 @@ static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *f
     uplink->beats_unanswered = 0;
     if (ack.received_ns != 0)
         take_sample(uplink, sample, ack.clock, ack.received_ns);
+    if (ack.cloned && !uplink->cloned)
+        log_error("uplink",
+                  "another agent has this one's identity: its state folder was copied; stop one, "
+                  "and remove agent.json and its keys",
+                  NULL);
+    uplink->cloned = ack.cloned;
     if (ack.hello) {
         log_info("uplink", "the collector asks who we are", NULL);
         go_hello(uplink);

@@ -79,6 +79,8 @@ struct uplink {
     uint64_t last_answer_ns;
     struct clock_sample hello, beats[4];
     struct uplink_clock clock;
+    uint64_t instance;     /* of this start: another one's heartbeats are told from ours */
+    bool cloned;           /* the collector has heard another one */
     int64_t host_ahead_ns; /* the host's clock less the agent's line, at the beat before */
     struct command *held[UPLINK_HELD];
     size_t held_count;

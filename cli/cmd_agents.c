@@ -43,6 +43,7 @@ static int show_one(const struct api *api, const struct resource *r, const char 
         {"host", "host", TABLE_TEXT},
         {"status", "status", TABLE_STATUS},
         {"last seen", "last_seen", TABLE_TIME},
+        {"another has its identity", "cloned", TABLE_TEXT},
         {"version", "version", TABLE_TEXT},
         {"labels", "labels", TABLE_LABELS},
         {"processes", "processes", TABLE_NUMBER},

@@ -27,6 +27,8 @@ static cJSON *agent_json(const struct fleet_agent *a)
     cJSON_AddStringToObject(json, "status", a->online ? "online" : "offline");
     api_add_time(json, "last_seen", a->last_seen_ns);
     json_add_u64(json, "epoch", a->epoch);
+    if (fleet_agent_is_cloned(a))
+        cJSON_AddBoolToObject(json, "cloned", true);
     cJSON_AddNumberToObject(json, "clock_offset_ns", (double)a->clock_offset_ns);
     json_add_u64(json, "rules_generation", a->sets[FLEET_RULES].generation);
     json_add_u64(json, "policies_generation", a->sets[FLEET_POLICIES].generation);

@@ -41,7 +41,10 @@ void api_readyz(void *context, struct http_exchange *x)
     fleet_unlock(c->fleet);
     bool ready = add_check(checks, "store", ingest_state(c->ingest));
     ready &= add_check(checks, "index", index >= 0 ? "ok" : skein_status_text((int)index));
-    ready &= add_check(checks, "state", state == SKEIN_OK ? "ok" : skein_status_text(state));
+    const char *words = state == SKEIN_OK ? "ok" : skein_status_text(state);
+    if (catalog_is_damaged(c->catalog))
+        words = "damaged: stop the collector and run skeind --restore-state";
+    ready &= add_check(checks, "state", words);
     ready &= add_check(checks, "ports",
                        __atomic_load_n(&c->draining, __ATOMIC_RELAXED) ? "stopping" : "ok");
     cJSON_AddBoolToObject(json, "ready", ready);

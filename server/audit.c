@@ -311,6 +311,33 @@ static int check_version(struct audit *a, char *error, size_t error_bytes)
     return status;
 }
 
+static int open_checked(struct audit *a, const char *folder, char *error, size_t error_bytes)
+{
+    int status = db_open_private(folder, "audit.db", &a->db, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = check_version(a, error, error_bytes);
+    return status == SKEIN_OK ? db_check(a->db) : status;
+}
+
+/* Who did what until now stays readable for who can read a damaged file; the collector goes on. */
+static bool set_aside(const char *folder)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    char from[4096], to[4096];
+    unsigned long long now_s = clock_realtime_ns() / 1000000000u;
+    for (size_t i = 0; i < 3; i++) {
+        int n = snprintf(from, sizeof from, "%s/audit.db%s", folder, suffixes[i]);
+        int m = snprintf(to, sizeof to, "%s/audit.db.damaged-%llu%s", folder, now_s, suffixes[i]);
+        if (n < 0 || m < 0 || (size_t)n >= sizeof from || (size_t)m >= sizeof to)
+            return false;
+        if (rename(from, to) != 0 && i == 0)
+            return false;
+    }
+    log_error("audit", "audit.db is damaged: it is set aside, and a new one begun", "file",
+              log_fmt("%s/audit.db.damaged-%llu", folder, now_s), NULL);
+    return true;
+}
+
 int audit_open(const struct audit_settings *settings, struct audit **out, char *error,
                size_t error_bytes)
 {
@@ -328,9 +355,11 @@ int audit_open(const struct audit_settings *settings, struct audit **out, char *
     pthread_cond_init(&a->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&a->lock, NULL);
-    int status = db_open_private(settings->folder, "audit.db", &a->db, error, error_bytes);
-    if (status == SKEIN_OK)
-        status = check_version(a, error, error_bytes);
+    int status = open_checked(a, settings->folder, error, error_bytes);
+    if (status == SKEIN_CORRUPT && set_aside(settings->folder)) {
+        db_close(&a->db);
+        status = open_checked(a, settings->folder, error, error_bytes);
+    }
     if (status == SKEIN_OK && pthread_create(&a->thread, NULL, run, a) != 0) {
         snprintf(error, error_bytes, "no thread for the audit log");
         status = SKEIN_IO;

@@ -54,6 +54,7 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->catalog = catalog;
     e->index = index;
     e->clock = clock_setting(NULL);
+    e->rebuilds = index != NULL ? index_rebuilds(index) : 0;
     pthread_mutex_init(&e->inbox_lock, NULL);
     expected_init(&e->expected);
     int status = capture_load_damages(e);
@@ -484,9 +485,22 @@ static void follow_clock(struct capture_engine *e)
             capture_agent_joined(e, a);
 }
 
+/* A new index knows of no partition that captures share. */
+static void follow_index(struct capture_engine *e)
+{
+    unsigned rebuilds = e->index != NULL ? index_rebuilds(e->index) : e->rebuilds;
+    if (rebuilds == e->rebuilds)
+        return;
+    if (capture_share_all(e) == SKEIN_OK)
+        e->rebuilds = rebuilds;
+    else
+        log_warn("captures", "what captures share is given to them again later", NULL);
+}
+
 void capture_tick(struct capture_engine *e, uint64_t now_ns)
 {
     uint64_t running = 0;
+    follow_index(e);
     follow_clock(e);
     size_t at = 0;
     capture_take_inbox(e);

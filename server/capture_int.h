@@ -112,6 +112,7 @@ struct capture_engine {
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
     uint64_t next_purge_ns; /* monotonic */
     uint64_t clock;         /* the setting of our clock at the tick before */
+    unsigned rebuilds;      /* of the index, that captures have been shared anew since */
     /* Partitions of deleted captures may hold time up to this: agents do not list them for captures
      * that begin before. */
     uint64_t deleted_to_ns;

@@ -141,6 +141,7 @@ static int prepare(struct catalog *c, char *error, size_t error_bytes)
             return SKEIN_VERSION;
         }
         c->collector = meta_get(c, "collector", 0);
+        c->made = version == 0;
         status = bring_up(c, version);
         if (status == SKEIN_OK)
             status = catalog_rules_prepare(c);
@@ -174,12 +175,33 @@ int catalog_open(const char *folder, struct catalog **out, char *error, size_t e
     int status = n < 0 || (size_t)n >= sizeof c->path
                      ? SKEIN_TOO_LARGE
                      : db_open_private(folder, "state.db", &c->db, error, error_bytes);
+    if (status == SKEIN_OK && db_check(c->db) == SKEIN_CORRUPT)
+        atomic_store(&c->damaged, true); /* what can be read of it is better than nothing */
     if (status == SKEIN_OK)
         status = prepare(c, error, error_bytes);
+    if (status == SKEIN_CORRUPT)
+        snprintf(error, error_bytes,
+                 "state.db is damaged and cannot be used: skeind --restore-state puts the newest "
+                 "backup in its place");
     if (status != SKEIN_OK)
         catalog_close(&c);
     *out = c;
     return status;
+}
+
+bool catalog_is_damaged(const struct catalog *c)
+{
+    return atomic_load(&c->damaged) || db_is_damaged(c->db);
+}
+
+void catalog_note_damage(struct catalog *c)
+{
+    atomic_store(&c->damaged, true);
+}
+
+bool catalog_is_new(const struct catalog *c)
+{
+    return c->made;
 }
 
 void catalog_close(struct catalog **catalog)

@@ -25,6 +25,11 @@ struct catalog;
 int catalog_open(const char *folder, struct catalog **out, char *error, size_t error_bytes);
 void catalog_close(struct catalog **catalog);
 
+/* Whether damage was met in state.db, at open or since; somebody else has found some. */
+bool catalog_is_damaged(const struct catalog *c);
+void catalog_note_damage(struct catalog *c);
+bool catalog_is_new(const struct catalog *c); /* there was none before */
+
 /* All writes lie between these two, on one thread. catalog_end: SKEIN_OK when committed, else
  * nothing of it happened. */
 int catalog_begin(struct catalog *c);

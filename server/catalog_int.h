@@ -3,6 +3,8 @@
 #ifndef CATALOG_INT_H
 #define CATALOG_INT_H
 
+#include <stdatomic.h>
+
 #include "catalog.h"
 #include "db.h"
 
@@ -10,6 +12,8 @@ struct catalog {
     struct db *db;
     char path[4096];
     uint64_t collector;
+    atomic_bool damaged;
+    bool made; /* by this process */
 };
 
 /* Row values are signed in SQLite; ids and times of the next 200 years fit as they are. */

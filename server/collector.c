@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "config_place.h"
 #include "log.h"
+#include "metrics.h"
 
 #define DAY_MS UINT64_C(86400000)
 #define LIVE_STR(s, field, path, otherwise, help)                                                  \
@@ -120,6 +121,10 @@ const struct config_param collector_params[] = {
                "Perfetto exports at once; each may hold two partitions in memory"),
     CONFIG_U64(struct collector_config, http_event_streams, "http.max_event_streams", 256, 1,
                100000, "watchers of events at once"),
+    CONFIG_U64(struct collector_config, backup_every_ms, "state.backup_every_ms", DAY_MS, 60000,
+               366 * DAY_MS, "how often state.db is copied to data_dir/backup"),
+    CONFIG_U64(struct collector_config, backups, "state.backups", 7, 0, 365,
+               "how many such copies are kept, the newest; 0: none are made"),
     CONFIG_U64(struct collector_config, audit_keep_ms, "audit.keep_ms", 90 * DAY_MS, 0,
                3660 * DAY_MS, "how long audit entries are kept; 0: by their number alone"),
     CONFIG_U64(
@@ -351,6 +356,22 @@ static bool is_full(void *context)
 
 /* ---- start and stop ---- */
 
+/* Somebody has emptied or removed it: nobody is to think that nothing was ever captured. */
+static void say_if_new(const struct collector *c)
+{
+    uint64_t segments, bytes, end_segment, end_offset;
+    char backup[4352] = "none";
+    store_totals(c->store, &segments, &bytes, &end_segment, &end_offset);
+    if (!catalog_is_new(c->catalog) || end_segment == 0)
+        return;
+    (void)state_backup_newest(c->config.folder, backup, sizeof backup);
+    metrics_set(state_damaged, 1);
+    log_error("state",
+              "state.db was empty or gone although partitions are stored: captures, rules and "
+              "policies of before are not known; skeind --restore-state brings a backup's back",
+              "backup", backup, NULL);
+}
+
 /* Opens what is on disk. */
 static int open_all(struct collector *c, char *error, size_t error_bytes)
 {
@@ -367,6 +388,11 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
         status = catalog_open(g->folder, &c->catalog, error, error_bytes);
     if (status == SKEIN_OK)
         status = tokens_open(g->folder, &c->tokens, error, error_bytes);
+    if (status == SKEIN_OK)
+        say_if_new(c);
+    if (status == SKEIN_OK)
+        status =
+            state_backup_start(g->folder, g->backup_every_ms, g->backups, c->catalog, &c->backup);
     struct audit_settings audit = {g->folder, g->audit_keep_ms, g->audit_max_rows};
     if (status == SKEIN_OK)
         status = audit_open(&audit, &c->audit, error, error_bytes);
@@ -587,6 +613,7 @@ void collector_stop(struct collector *c)
     gate_free(&c->gate);
     enroll_close(&c->enroll);
     events_free(&c->events);
+    state_backup_stop(&c->backup);
     catalog_close(&c->catalog);
     tokens_close(&c->tokens);
     audit_close(&c->audit);

@@ -22,6 +22,7 @@
 #include "policies.h"
 #include "retention.h"
 #include "rules.h"
+#include "state_backup.h"
 #include "store.h"
 #include "tokens.h"
 
@@ -39,7 +40,7 @@ struct collector_config {
     bool require_sealed, insecure_plaintext, http_insecure_plaintext;
     uint64_t http_threads, http_connections, http_connections_per_ip, http_body_bytes,
         http_bad_tokens, http_lockout_ms, http_receive_ms, http_idle_ms, http_drain_ms,
-        http_exports, http_event_streams, audit_keep_ms, audit_max_rows;
+        http_exports, http_event_streams, audit_keep_ms, audit_max_rows, backup_every_ms, backups;
 };
 extern const struct config_param collector_params[];
 
@@ -59,6 +60,7 @@ struct collector {
     struct retention *retention;
     struct ingest *ingest;
     struct tokens *tokens;
+    struct state_backup *backup;
     struct audit *audit;
     struct lockout *lockout;
     bool http_loopback; /* nobody but this machine reaches the HTTP port; constant */

@@ -112,6 +112,7 @@ int control_heartbeat_get(const cJSON *json, struct control_heartbeat *out, char
 {
     struct json_reader r = {{0}};
     struct control_heartbeat h = {.agent = agent_get(&r, json)};
+    h.instance = number(&r, json, "", "instance");
     h.sent_ns = time_ns(&r, json, "", "sent_ns");
     h.knows_offset = cJSON_GetObjectItemCaseSensitive(json, "clock_offset_ns") != NULL;
     h.clock_offset_ns = json_i64(&r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0);

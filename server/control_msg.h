@@ -22,6 +22,7 @@ struct control_hello {
 };
 
 struct control_heartbeat {
+    uint64_t instance; /* 0: it does not say */
     bool knows_offset;
     int64_t clock_offset_ns; /* our clock less the host's, as the agent has measured it */
     uint64_t agent, sent_ns, rules_generation, policies_generation, processes_version, cpu_ms;

@@ -24,6 +24,24 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
 int db_open_private(const char *folder, const char *name, struct db **out, char *error,
                     size_t error_bytes);
 void db_close(struct db **db);
+
+/* Whether SQLite finds it sound (PRAGMA quick_check): reads all of it. SKEIN_OK, SKEIN_CORRUPT or
+ * another status. */
+int db_check(struct db *db);
+/* Whether any statement has met damage since it was opened. */
+bool db_is_damaged(const struct db *db);
+/* A sound copy of the database at `path`, whoever has it open: SQLite's backup into a new file,
+ * checked, on disk. SKEIN_OK; SKEIN_CORRUPT (what was copied is damaged), SKEIN_IO, SKEIN_FULL;
+ * then there is no new file. */
+int db_copy(const char *path, const char *to);
+
+/* For a file that is replaced while others use the connection: nobody runs a statement between
+ * db_hold and db_release, nor may the caller be inside of one. In between, db_shut closes the file
+ * and db_reopen opens `path`; without a file every statement is SKEIN_IO. */
+void db_hold(struct db *db);
+void db_release(struct db *db);
+void db_shut(struct db *db);
+int db_reopen(struct db *db, const char *path, bool full);
 const char *db_error(const struct db *db);
 
 /* Writes the log's pages back and empties its file, as far as nobody reads; for a disk that is

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct db {
     pthread_mutex_t lock; /* recursive; guards everything */
     struct statement *statements;
     size_t count, room;
+    atomic_bool damaged;
 };
 
 struct db_row {
@@ -38,6 +40,8 @@ struct db_row {
 
 static int status_of(int code)
 {
+    if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_CORRUPTFS)
+        return SKEIN_CORRUPT;
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
@@ -58,6 +62,14 @@ static int status_of(int code)
     default:
         return SKEIN_IO;
     }
+}
+
+static int note(struct db *db, int code)
+{
+    int status = status_of(code);
+    if (status == SKEIN_CORRUPT)
+        atomic_store(&db->damaged, true);
+    return status;
 }
 
 static int handle_setup(sqlite3 *handle, bool full)
@@ -131,30 +143,69 @@ int db_open_private(const char *folder, const char *name, struct db **out, char 
     return db_open(path, true, out, error, error_bytes);
 }
 
+void db_shut(struct db *db)
+{
+    for (size_t i = 0; i < db->count; i++) {
+        sqlite3_finalize(db->statements[i].stmt);
+        free(db->statements[i].sql);
+    }
+    db->count = 0;
+    sqlite3_close(db->handle);
+    db->handle = NULL;
+}
+
+int db_reopen(struct db *db, const char *path, bool full)
+{
+    int code = sqlite3_open_v2(
+        path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK)
+        code = handle_setup(db->handle, full);
+    if (code != SQLITE_OK)
+        db_shut(db);
+    else
+        atomic_store(&db->damaged, false);
+    return status_of(code);
+}
+
+void db_hold(struct db *db)
+{
+    pthread_mutex_lock(&db->lock);
+}
+
+void db_release(struct db *db)
+{
+    pthread_mutex_unlock(&db->lock);
+}
+
+bool db_is_damaged(const struct db *db)
+{
+    return atomic_load(&db->damaged);
+}
+
 void db_close(struct db **db)
 {
     struct db *d = *db;
     if (!d)
         return;
     *db = NULL;
-    for (size_t i = 0; i < d->count; i++) {
-        sqlite3_finalize(d->statements[i].stmt);
-        free(d->statements[i].sql);
-    }
+    db_shut(d);
     free(d->statements);
-    sqlite3_close(d->handle);
     pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
 const char *db_error(const struct db *db)
 {
-    return sqlite3_errmsg(db->handle);
+    return db->handle ? sqlite3_errmsg(db->handle) : "the file is closed";
 }
 
 void db_trim(struct db *db)
 {
     pthread_mutex_lock(&db->lock);
+    if (!db->handle) {
+        pthread_mutex_unlock(&db->lock);
+        return;
+    }
     sqlite3_busy_timeout(db->handle, 0); /* readers are not waited for */
     (void)sqlite3_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     sqlite3_busy_timeout(db->handle, BUSY_MS);
@@ -164,9 +215,9 @@ void db_trim(struct db *db)
 int db_exec(struct db *db, const char *sql)
 {
     pthread_mutex_lock(&db->lock);
-    int code = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    int code = db->handle ? sqlite3_exec(db->handle, sql, NULL, NULL, NULL) : SQLITE_CANTOPEN;
     pthread_mutex_unlock(&db->lock);
-    return status_of(code);
+    return note(db, code);
 }
 
 /* Keeps a new statement; where there is no memory to keep it, it is finalised after its run like a
@@ -249,7 +300,7 @@ static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, v
         }
     }
     if (code != SQLITE_DONE)
-        return status_of(code);
+        return note(db, code);
     if (sqlite3_column_count(stmt) == 0)
         return sqlite3_total_changes(db->handle) - before;
     return rows;
@@ -260,14 +311,14 @@ int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context, con
     pthread_mutex_lock(&db->lock);
     sqlite3_stmt *stmt = NULL;
     size_t kept;
-    int code = statement_get(db, sql, &stmt, &kept);
-    int64_t result = status_of(code);
+    int code = db->handle ? statement_get(db, sql, &stmt, &kept) : SQLITE_CANTOPEN;
+    int64_t result = note(db, code);
     if (code == SQLITE_OK) {
         va_list args;
         va_start(args, types);
         code = arguments_bind(stmt, types, args);
         va_end(args);
-        result = code == SQLITE_OK ? statement_run(db, stmt, fn, context) : status_of(code);
+        result = code == SQLITE_OK ? statement_run(db, stmt, fn, context) : note(db, code);
         if (kept == SIZE_MAX) {
             sqlite3_finalize(stmt);
         } else {
@@ -301,10 +352,11 @@ const void *db_blob(struct db_row *row, int column, size_t *n)
 int db_begin(struct db *db)
 {
     pthread_mutex_lock(&db->lock);
-    int code = sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    int code = db->handle ? sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL)
+                          : SQLITE_CANTOPEN;
     if (code != SQLITE_OK)
         pthread_mutex_unlock(&db->lock);
-    return status_of(code);
+    return note(db, code);
 }
 
 int db_end(struct db *db, bool commit)
@@ -313,5 +365,65 @@ int db_end(struct db *db, bool commit)
     if (code != SQLITE_OK && commit && !sqlite3_get_autocommit(db->handle))
         (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
     pthread_mutex_unlock(&db->lock);
+    return note(db, code);
+}
+
+/* ---- checks and copies ---- */
+
+static int take_answer(void *context, struct db_row *row)
+{
+    bool *sound = context;
+    *sound = strcmp(db_text(row, 0), "ok") == 0;
+    return 1;
+}
+
+int db_check(struct db *db)
+{
+    bool sound = false;
+    int64_t rows = db_run(db, "PRAGMA quick_check(1)", take_answer, &sound, "");
+    if (rows >= 0 && !sound)
+        atomic_store(&db->damaged, true);
+    return rows < 0 ? (int)rows : sound ? SKEIN_OK : SKEIN_CORRUPT;
+}
+
+static int copy_pages(const char *path, const char *to)
+{
+    sqlite3 *from = NULL, *copy = NULL;
+    int code = sqlite3_open_v2(path, &from, SQLITE_OPEN_READONLY, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_open_v2(to, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_busy_timeout(from, BUSY_MS);
+        sqlite3_backup *backup = sqlite3_backup_init(copy, "main", from, "main");
+        if (backup != NULL)
+            (void)sqlite3_backup_step(backup, -1); /* one snapshot; in WAL it stops no writer */
+        code = backup != NULL ? sqlite3_backup_finish(backup) : sqlite3_errcode(copy);
+    }
+    sqlite3_close(copy);
+    sqlite3_close(from);
     return status_of(code);
+}
+
+int db_copy(const char *path, const char *to)
+{
+    char error[256];
+    struct db *copy = NULL;
+    (void)unlink(to);
+    int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return errno == ENOSPC ? SKEIN_FULL : SKEIN_IO;
+    int status = copy_pages(path, to);
+    if (status == SKEIN_OK)
+        status = db_open(to, true, &copy, error, sizeof error);
+    if (status == SKEIN_OK)
+        status = db_check(copy);
+    if (copy != NULL)
+        (void)db_exec(copy, "PRAGMA journal_mode=DELETE"); /* one file */
+    db_close(&copy);
+    if (status == SKEIN_OK && fsync(fd) != 0)
+        status = SKEIN_IO;
+    close(fd);
+    if (status != SKEIN_OK)
+        (void)unlink(to);
+    return status;
 }

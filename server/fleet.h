@@ -70,6 +70,8 @@ int fleet_flush(struct fleet *f);
 void fleet_wake(struct fleet *f);
 
 /* ---- agents and processes; locked ---- */
+/* Within the last minute two processes have spoken as this agent. */
+bool fleet_agent_is_cloned(const struct fleet_agent *agent);
 struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent);
 /* all, from *at 0; NULL at the end */
 struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at);

@@ -29,6 +29,8 @@ struct fleet_agent {
     uint64_t last_seen_ns; /* realtime */
     /* collector's clock minus the agent's, by the least delayed of the last heartbeats */
     int64_t clock_offset_ns;
+    uint64_t instance, instance_before; /* of its heartbeats: that of the last, and the other */
+    uint64_t cloned_ns;                 /* monotonic: two took turns then; 0: never */
     struct fleet_set_state sets[FLEET_SETS];
     uint64_t processes_live;
     uint64_t processes_known; /* in the table, live or gone */

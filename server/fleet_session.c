@@ -231,6 +231,36 @@ static void count_up(struct fleet_agent *agent, const struct agent_counters *now
     agent->counted = true;
 }
 
+#define CLONED_NS (UINT64_C(60) * 1000000000) /* how long it is told, and how often logged */
+
+bool fleet_agent_is_cloned(const struct fleet_agent *agent)
+{
+    return agent->cloned_ns != 0 && clock_monotonic_ns() - agent->cloned_ns < CLONED_NS;
+}
+
+/* Each start of an agent has a number of its own: one that comes back after another has not ended.
+ * Two that take turns have one identity, as where a state folder was copied with its host. */
+static void watch_for_clones(struct fleet_agent *agent, uint64_t instance)
+{
+    if (instance == 0 || instance == agent->instance)
+        return;
+    bool again = instance == agent->instance_before;
+    agent->instance_before = agent->instance;
+    agent->instance = instance;
+    if (!again)
+        return;
+    if (!fleet_agent_is_cloned(agent)) {
+        char id[AGENT_TEXT_BYTES];
+        agent_text(agent->id, id);
+        metrics_add(agents_cloned_total, 1);
+        log_error("control",
+                  "two agents have one identity: a state folder was copied; remove agent.json and "
+                  "the keys from one",
+                  "agent", id, "host", agent->host, NULL);
+    }
+    agent->cloned_ns = clock_monotonic_ns();
+}
+
 void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                         const struct transport_peer *peer)
 {
@@ -255,6 +285,10 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     /* An agent that was taken for lost comes back by HELLO too: its commands were not repeated. */
     bool hello = agent == NULL || !agent->session || !agent->online;
     cJSON_AddBoolToObject(answer, "hello", hello);
+    if (agent != NULL)
+        watch_for_clones(agent, beat.instance);
+    if (agent != NULL && fleet_agent_is_cloned(agent))
+        cJSON_AddBoolToObject(answer, "cloned", true);
     fleet_answer(f, peer, WIRE_HEARTBEAT_ACK, frame->id, answer);
     if (hello)
         return;

@@ -153,5 +153,11 @@ int index_rebuild(struct index *index, struct store *store);
 /* Whether index_open made the rows anew, or index_rebuild did: shared memberships are to be made
  * again. */
 bool index_rebuilt(const struct index *index);
+unsigned index_rebuilds(const struct index *index); /* how often */
+
+/* Where damage was met since it was opened: makes a new file from the segments while the damaged
+ * one answers what it can, and puts it in its place. Of the thread that adds, when it adds nothing.
+ * SKEIN_OK, also where nothing was to be done; SKEIN_IO, SKEIN_FULL, SKEIN_NO_MEMORY: later. */
+int index_heal(struct index *index);
 
 #endif

@@ -45,8 +45,9 @@ struct index {
     struct db *read;  /* queries, so that they never hold up a commit */
     struct store *store;
     char *folder;
-    _Atomic bool rebuilt;
-    index_damage_fn *damage; /* constant once others use the index */
+    _Atomic unsigned rebuilds; /* times that the rows were made anew */
+    _Atomic bool broken;       /* damage was met: index_heal */
+    index_damage_fn *damage;   /* constant once others use the index */
     void *damage_context;
 };
 
@@ -73,6 +74,13 @@ void index_row_get(struct db_row *from, struct partition_row *row);
 /* The status for the caller; where the database is damaged, notes that the next open rebuilds it.
  */
 int index_fail(struct index *index, int64_t status);
+
+/* index_sqlite.c: both connections of an index with a store, brought up to its end; the files of a
+ * database. */
+int index_connect(struct index *index, const char *path, char *error, size_t error_bytes);
+void index_disconnect(struct index *index);
+int index_configure(struct db *db); /* a connection's settings */
+void index_files_remove(const char *path);
 
 /* Counts what was appended to a segment: rows, bytes of theirs, records. Within a transaction. */
 int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t bytes,

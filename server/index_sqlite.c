@@ -79,6 +79,7 @@ int index_fail(struct index *index, int64_t status)
 {
     if (status != SKEIN_CORRUPT)
         return (int)status;
+    atomic_store(&index->broken, true);
     char path[4096];
     int n = snprintf(path, sizeof path, "%s/index.rebuild", index->folder);
     if (n > 0 && (size_t)n < sizeof path) {
@@ -340,7 +341,12 @@ int index_capture_deleted(struct index *index, const struct capture_id *capture)
 
 bool index_rebuilt(const struct index *index)
 {
-    return atomic_load(&index->rebuilt);
+    return atomic_load(&index->rebuilds) > 0;
+}
+
+unsigned index_rebuilds(const struct index *index)
+{
+    return atomic_load(&index->rebuilds);
 }
 
 struct stored {
@@ -414,7 +420,7 @@ static int store_follow(struct index *index, bool from_nothing)
     if (segment > end_segment || (segment == end_segment && offset > end_offset))
         from_nothing = true; /* another store's index, or the disk lost what it had promised */
     if (!status && (from_nothing || (segment == 0 && end_segment > 0))) {
-        atomic_store(&index->rebuilt, true);
+        atomic_fetch_add(&index->rebuilds, 1);
         status = rows_clear(db);
         segment = offset = 0;
     }
@@ -475,6 +481,11 @@ static int missing_forget(struct index *index)
  * at once: each checkpoint is two syncs. */
 static const char *const settings = "PRAGMA cache_size=-32768; PRAGMA wal_autocheckpoint=8192;";
 
+int index_configure(struct db *db)
+{
+    return db_exec(db, settings);
+}
+
 static int schema_check(struct db *db)
 {
     uint64_t version = 0;
@@ -490,17 +501,17 @@ static int schema_check(struct db *db)
     return SKEIN_CORRUPT;
 }
 
-static void connections_close(struct index *index)
+void index_disconnect(struct index *index)
 {
     db_close(&index->read);
     db_close(&index->write);
 }
 
-static int connections_open(struct index *index, const char *path, char *error, size_t error_bytes)
+int index_connect(struct index *index, const char *path, char *error, size_t error_bytes)
 {
     int status = db_open(path, false, &index->write, error, error_bytes);
     if (!status)
-        status = db_exec(index->write, settings);
+        status = index_configure(index->write);
     if (!status)
         status = schema_check(index->write);
     if (!status)
@@ -510,13 +521,13 @@ static int connections_open(struct index *index, const char *path, char *error, 
     if (!status)
         status = db_open(path, false, &index->read, error, error_bytes);
     if (!status)
-        status = db_exec(index->read, settings);
+        status = index_configure(index->read);
     if (status < 0 && index->write && !error[0])
         (void)snprintf(error, error_bytes, "%s: %s", path, db_error(index->write));
     return status;
 }
 
-static void files_remove(const char *path)
+void index_files_remove(const char *path)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < 3; i++) {
@@ -544,15 +555,15 @@ int index_open(const char *folder, struct store *store, struct index **out, char
     index->folder = strdup(folder);
     int status = index->folder ? SKEIN_OK : SKEIN_NO_MEMORY;
     if (!status && access(marker, F_OK) == 0)
-        files_remove(path);
+        index_files_remove(path);
     if (!status)
-        status = connections_open(index, path, error, error_bytes);
+        status = index_connect(index, path, error, error_bytes);
     if (status == SKEIN_CORRUPT) {
-        connections_close(index);
-        files_remove(path);
+        index_disconnect(index);
+        index_files_remove(path);
         if (error_bytes > 0)
             error[0] = 0;
-        status = connections_open(index, path, error, error_bytes);
+        status = index_connect(index, path, error, error_bytes);
     }
     if (status < 0) {
         index_close(&index);
@@ -569,7 +580,7 @@ void index_close(struct index **index)
     if (!i)
         return;
     *index = NULL;
-    connections_close(i);
+    index_disconnect(i);
     free(i->folder);
     free(i);
 }

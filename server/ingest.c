@@ -321,6 +321,7 @@ static void due_run(struct ingest *in)
     if (now >= in->expire_ns) {
         in->expire_ns = now + TICK_NS;
         space_check(in);
+        (void)index_heal(in->index); /* tried again with the next tick */
         size_t dropped = now > STALE_NS ? assembler_expire(in->assembler, now - STALE_NS) : 0;
         metrics_add(ingest_abandoned_total, dropped);
         metrics_set(ingest_assembling_bytes, assembler_bytes(in->assembler));

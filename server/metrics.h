@@ -41,6 +41,9 @@
     X(counter, store_torn_bytes_total, "Bytes cut off torn segment tails at start")                \
     X(counter, store_damaged_total, "Damaged places found in segments and skipped")                \
     X(counter, store_refused_total, "Stored partitions found damaged when asked for; not served")  \
+    X(counter, index_rebuilds_total, "Times that a damaged index was made anew while running")     \
+    X(gauge, state_damaged, "1 where state.db is damaged, lost or restored from a backup")         \
+    X(gauge, state_backup_seconds, "When state.db was backed up last; 0: not yet")                 \
     X(counter, store_doubles_total, "Records of a partition that another record holds already")    \
     X(counter, store_compacted_total, "Live partitions moved out of sparse segments")              \
     X(gauge, agents_online, "Agents heard from within their lease")                                \
@@ -50,6 +53,7 @@
     X(counter, control_messages_total, "Well-formed messages on the control port")                 \
     X(counter, control_malformed_total, "Messages on the control port that are no frame or body")  \
     X(counter, control_unsent_total, "Answers and commands dropped because no room was left")      \
+    X(counter, agents_cloned_total, "Times that two agents were found to have one identity")       \
     X(counter, agents_refused_total, "Agents turned away because the table of agents is full")     \
     X(counter, agent_connections_refused_total,                                                    \
       "Connections to the agents' ports closed at once: too few descriptors are left")             \

@@ -23,7 +23,7 @@ enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct options {
     struct config_sources sources;
-    bool check, rebuild;
+    bool check, rebuild, restore;
 };
 
 static const struct config_option page_options[] = {
@@ -31,6 +31,7 @@ static const struct config_option page_options[] = {
     {"--set KEY=VALUE", "a setting, over file and environment; may be given again"},
     {"--check-config", "say whether skeind would start with these settings, and exit"},
     {"--rebuild-index", "make the index anew from the segments and exit"},
+    {"--restore-state", "put the newest backup in the place of state.db and exit"},
     {"--print-markdown, --print-schema", "the settings as docs or JSON Schema"},
     {"--print-man", "this text as a man page"},
     {"-h, --help", "this text"},
@@ -63,12 +64,17 @@ static const struct config_page page = {
 /* 0 to go on, 1 when all is done, EXIT_USAGE + 1 on a wrong command line. */
 static int read_options(int argc, char **argv, struct options *o)
 {
-    static const struct option longs[] = {
-        {"config", required_argument, NULL, 'c'}, {"set", required_argument, NULL, 'S'},
-        {"check-config", no_argument, NULL, 'k'}, {"rebuild-index", no_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},         {"print-markdown", no_argument, NULL, 'm'},
-        {"print-schema", no_argument, NULL, 's'}, {"print-man", no_argument, NULL, 'p'},
-        {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+                                          {"set", required_argument, NULL, 'S'},
+                                          {"check-config", no_argument, NULL, 'k'},
+                                          {"rebuild-index", no_argument, NULL, 'r'},
+                                          {"restore-state", no_argument, NULL, 'R'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {"print-markdown", no_argument, NULL, 'm'},
+                                          {"print-schema", no_argument, NULL, 's'},
+                                          {"print-man", no_argument, NULL, 'p'},
+                                          {"version", no_argument, NULL, 'V'},
+                                          {NULL, 0, NULL, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "c:hV", longs, NULL)) != -1) {
         switch (option) {
@@ -87,6 +93,9 @@ static int read_options(int argc, char **argv, struct options *o)
             break;
         case 'r':
             o->rebuild = true;
+            break;
+        case 'R':
+            o->restore = true;
             break;
         case 'h':
             config_page_help(&page, stdout);
@@ -159,6 +168,24 @@ static void raise_descriptors(void)
         if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
             log_warn("skeind", "cannot raise the limit of open files", NULL);
     }
+}
+
+/* Under the store's lock: no collector runs on the folder. */
+static int restore_state(const struct collector_config *g)
+{
+    struct store_settings settings = {g->folder, g->segment_bytes, g->min_free_bytes};
+    struct store *store = NULL;
+    char words[5000] = "";
+    int status = store_open(&settings, &store, words, sizeof words);
+    if (status == SKEIN_OK)
+        status = state_backup_restore(g->folder, words, sizeof words);
+    if (status != SKEIN_OK)
+        fprintf(stderr, "skeind: %s: %s %s\n", g->folder, skein_status_text(status), words);
+    else
+        printf("skeind: state.db is %s; captures begun since are not known any more\n", words);
+    if (store != NULL)
+        store_close(&store);
+    return status == SKEIN_OK ? 0 : EXIT_FAILED;
 }
 
 static int rebuild_index(const struct options *o, const struct collector_config *g)
@@ -283,6 +310,8 @@ int main(int argc, char **argv)
         result = check(&collector.config);
     else if (options.rebuild)
         result = rebuild_index(&options, &collector.config);
+    else if (options.restore)
+        result = restore_state(&collector.config);
     else {
         apply_log(&collector.config);
         result = serve(&options, &collector);

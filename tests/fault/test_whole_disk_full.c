@@ -387,6 +387,9 @@ START_TEST(captures_are_deleted_where_not_a_byte_is_free)
         disk_fill_up(d.filler);
         whole_collector_start(&d.w);
         ck_assert_msg(wait_until(has_reserve, d.folder, 0), "no room is set aside again");
+        whole_stop(&d.w.agent);
+        disk_fill_up(d.filler);
+        whole_agent_start(&d.w); /* an agent too */
         disk_fill_up(d.filler);
         delete_old(&d, ids[2]);
         ck_assert_int_eq(unlink(d.filler), 0);

@@ -8,6 +8,7 @@ target_link_libraries(skein_fake_collector PRIVATE skein_flags PUBLIC skein_tran
 skein_test(unit/agent/test_durable.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_spool.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_capture_recover.c LINK skein_agent_up skein_test_support)
+skein_test(unit/agent/test_agent_state.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_uplink_clock.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_uplink_data.c LINK skein_agent_up skein_test_support)
 skein_test(unit/agent/test_uplink_seal.c LINK skein_agent_up skein_test_support)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replaces a damaged index.db while it is in use: index.new is made from the store, and takes its
+ * place while both connections stand still. Holds nothing; ingest's thread alone.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "index_int.h"
+#include "log.h"
+#include "metrics.h"
+
+#define PATH_BYTES 4096
+
+static bool name(const struct index *index, const char *file, char out[PATH_BYTES])
+{
+    int n = snprintf(out, PATH_BYTES, "%s/%s", index->folder, file);
+    return n > 0 && n < PATH_BYTES;
+}
+
+/* Until here the damaged file answers what it can. */
+static int make_new(struct index *index, const char *path)
+{
+    char error[512] = "";
+    struct index fresh = {.store = index->store, .folder = index->folder};
+    index_files_remove(path);
+    int status = index_connect(&fresh, path, error, sizeof error);
+    index_disconnect(&fresh); /* and its log goes into the file */
+    if (status != SKEIN_OK) {
+        log_error("index", "cannot be made anew", "error",
+                  error[0] != '\0' ? error : skein_status_text(status), NULL);
+        index_files_remove(path);
+    }
+    return status;
+}
+
+static int put_in_place(struct index *index, const char *fresh, const char *path)
+{
+    db_hold(index->write);
+    db_hold(index->read);
+    db_shut(index->write);
+    db_shut(index->read);
+    index_files_remove(path);
+    int status = rename(fresh, path) == 0 ? SKEIN_OK : SKEIN_IO;
+    if (status == SKEIN_OK)
+        status = db_reopen(index->write, path, false);
+    if (status == SKEIN_OK)
+        status = index_configure(index->write);
+    if (status == SKEIN_OK)
+        status = db_reopen(index->read, path, false);
+    if (status == SKEIN_OK)
+        status = index_configure(index->read);
+    db_release(index->read);
+    db_release(index->write);
+    return status;
+}
+
+int index_heal(struct index *index)
+{
+    char path[PATH_BYTES], fresh[PATH_BYTES], marker[PATH_BYTES];
+    if (!atomic_load(&index->broken))
+        return SKEIN_OK;
+    if (!name(index, "index.db", path) || !name(index, "index.new", fresh) ||
+        !name(index, "index.rebuild", marker))
+        return SKEIN_IO;
+    log_error("index", "index.db is damaged: it is made anew from the segments", NULL);
+    int status = make_new(index, fresh);
+    if (status == SKEIN_OK)
+        status = put_in_place(index, fresh, path);
+    if (status != SKEIN_OK)
+        return status;
+    atomic_store(&index->broken, false);
+    atomic_fetch_add(&index->rebuilds, 1);
+    metrics_add(index_rebuilds_total, 1);
+    (void)unlink(marker);
+    log_warn("index", "index.db has been made anew", NULL);
+    return SKEIN_OK;
+}
