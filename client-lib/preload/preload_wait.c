@@ -94,8 +94,8 @@ static void name_refresh(uint64_t changes)
  */
 static int64_t longest_ns(const struct skein_site *site, int64_t detail)
 {
-    if (site == &site_sleep)
-        return detail;
+    if (site == &site_sleep || site == &site_sigwait)
+        return detail == -1 ? INT64_MAX : detail;
     bool endless =
         site->group == SKEIN_GROUP_LOCK || site == &site_accept || site == &site_thread_join;
     return endless ? INT64_MAX : 0;

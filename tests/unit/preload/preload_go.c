@@ -17,6 +17,8 @@ __attribute__((section(".note.go.buildid,\"a\",@note#"), used, aligned(4))) stat
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "pause") == 0)
+        pause();
     while (argc > 1 && strcmp(argv[1], "stay") == 0)
         usleep(5000);
     printf("done\n");

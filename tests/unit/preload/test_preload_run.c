@@ -108,7 +108,8 @@ static bool has_hello(void *unused)
     return has;
 }
 
-START_TEST(captures_of_a_go_program_carry_a_label)
+/* Runs the program with an agent until that has heard of it, and keeps the labels. */
+static void attached(const char *how, char labels[512])
 {
     char *folder = temp_dir_new(), *path = path_join(folder, "agent.sock"), socket[4200];
     snprintf(socket, sizeof socket, "SKEIN_SOCKET=%s", path);
@@ -116,20 +117,36 @@ START_TEST(captures_of_a_go_program_carry_a_label)
     fake_agent_init(&agent, 7);
     fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
     pid_t pid =
-        spawn((const char *const[]){GO, "stay", NULL}, &(struct spawn_options){.env = environment});
+        spawn((const char *const[]){GO, how, NULL}, &(struct spawn_options){.env = environment});
     ck_assert(wait_until(has_hello, NULL, 0));
-    ck_assert_str_eq(agent.peers[0].hello.labels, "runtime=go,zone=a");
+    memcpy(labels, agent.peers[0].hello.labels, 512);
     spawn_stop(pid, SIGKILL, 0);
     fake_agent_stop(&agent);
     free(path);
     temp_dir_free(&folder);
 }
+
+START_TEST(captures_of_a_go_program_carry_a_label)
+{
+    char labels[512];
+    attached("stay", labels);
+    ck_assert_str_eq(labels, "runtime=go,zone=a");
+}
+END_TEST
+
+/* As nginx's master does, which has no other event for hours. */
+START_TEST(a_process_that_waits_for_a_signal_from_the_start_is_recorded)
+{
+    char labels[512];
+    attached("pause", labels);
+}
 END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "run", a_static_program_runs_and_is_told, a_go_program_runs_and_is_told,
-        a_script_is_judged_by_its_interpreter, a_program_under_a_sanitizer_starts,
-        a_program_that_changes_its_user_is_told, captures_of_a_go_program_carry_a_label, NULL));
+    return suite_run(
+        suite_of("run", a_static_program_runs_and_is_told, a_go_program_runs_and_is_told,
+                 a_script_is_judged_by_its_interpreter, a_program_under_a_sanitizer_starts,
+                 a_program_that_changes_its_user_is_told, captures_of_a_go_program_carry_a_label,
+                 a_process_that_waits_for_a_signal_from_the_start_is_recorded, NULL));
 }
