@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses that sent wrong tokens lately. An address that sends too many within a minute is locked
- * out for a while. A bounded table: when it is full, the address that was bad longest ago is
- * forgotten, one that is not locked out first. Any thread.
+ * Addresses that sent wrong tokens lately. From an address that sends too many within a minute
+ * further wrong ones are answered shortly for a while; right ones are not asked about. A bounded
+ * table: when it is full, the address that was bad longest ago is forgotten, one that is not locked
+ * out first. Any thread.
  */
 #ifndef LOCKOUT_H
 #define LOCKOUT_H
