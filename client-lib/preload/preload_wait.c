@@ -89,8 +89,9 @@ static void name_refresh(uint64_t changes)
     }
 }
 
-/* How long a wait may take, for a process that is young: of locks and the like nobody knows; the
- * others of IO and NET are short in most processes that are, or can be cut in two (preload_poll.c).
+/* How long a wait may take, for a process that is young: of locks, signals and the like nobody
+ * knows; the others of IO and NET are short in most processes that are, or can be cut in two
+ * (preload_poll.c).
  */
 static int64_t longest_ns(const struct skein_site *site, int64_t detail)
 {

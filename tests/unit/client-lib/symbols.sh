@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What the libraries export, and that a program may use every name that is ours inside:
-# symbols.sh LIBSKEIN_A LIBSKEIN_SO PRELOAD_SO INCLUDE_FOLDER CC [FLAGS...]
+# symbols.sh LIBSKEIN_A LIBSKEIN_SO PRELOAD_SO LIBSKEIN_INTERNAL_A INCLUDE_FOLDER CC [FLAGS...]
 set -eu -o pipefail
-archive=$1 shared=$2 preload=$3 include=$4
-shift 4
+archive=$1 shared=$2 preload=$3 internal=$4 include=$5
+shift 5
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 cd "$folder"
@@ -27,6 +27,14 @@ libc=$(ldd "$preload" | awk '/libc\.so/ { print $3 }')
 names=$(comm -23 <(nm -D --defined-only "$preload" | awk '{ print $3 }' | sort -u) \
     <(nm -D --defined-only "$libc" | awk '{ print $3 }' | sed 's/@.*//' | sort -u) | grep -v '^io_getevents$' || true)
 [ -z "$names" ] || fail "libskein-preload.so exports" $names
+
+# ---- the visitor's thread has no thread-local storage of its own, so that it may call no libc ----
+mkdir objects
+(cd objects && ar x "$internal" visitor.c.o session_map.c.o ring_layout.c.o)
+names=$(comm -23 <(nm -u objects/*.o | awk '/ U / { print $2 }' | sort -u) \
+    <({ nm -g --defined-only objects/*.o | awk 'NF == 3 { print $3 }' && nm -D --defined-only "$shared" | awk '{ print $3 }'; } | sort -u) |
+    grep -v -e '^_GLOBAL_OFFSET_TABLE_$' -e '^session_page_bytes$' || true)
+[ -z "$names" ] || fail "the visitor calls" $names
 
 # ---- a program that has all the inner names itself ----
 nm "$archive" | awk 'NF == 3 && $2 ~ /[tdbr]/ { print $3 }' |

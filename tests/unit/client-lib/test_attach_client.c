@@ -627,6 +627,12 @@ static bool attached_by_event(void *unused)
     return skein_attached();
 }
 
+static bool attached_now(void *unused)
+{
+    (void)unused;
+    return skein_attached();
+}
+
 START_TEST(a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event)
 {
     setup_path();
@@ -642,6 +648,16 @@ START_TEST(a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_e
     }
     ck_assert_int_eq(child_status(pid), 0);
     ck_assert_ptr_null(peer_of(&agent, pid));
+    pid = fork();
+    if (pid == 0) {
+        if (start_when_old(NULL, 60000) != SKEIN_OK)
+            _exit(1);
+        attach_client_block(1000000); /* soon over */
+        bool early = threads_with("Threads:\t1\n") != 1;
+        attach_client_block(INT64_MAX);
+        _exit(early ? 2 : wait_until(attached_now, NULL, 0) ? 0 : 3);
+    }
+    ck_assert_int_eq(child_status(pid), 0);
     pid = fork();
     if (pid == 0)
         _exit(start_when_old(NULL, 20) == SKEIN_OK && wait_until(attached_by_event, NULL, 0) ? 0

@@ -27,6 +27,7 @@ set_tests_properties(unit/client-lib/headers PROPERTIES LABELS unit TIMEOUT 120)
 if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
     add_test(NAME unit/client-lib/symbols
         COMMAND ${CMAKE_CURRENT_LIST_DIR}/symbols.sh ${CMAKE_BINARY_DIR}/client-lib/libskein.a
-            $<TARGET_FILE:skein> $<TARGET_FILE:skein-preload> ${CMAKE_SOURCE_DIR}/client-lib/include ${CMAKE_C_COMPILER})
+            $<TARGET_FILE:skein> $<TARGET_FILE:skein-preload> $<TARGET_FILE:skein_static>
+            ${CMAKE_SOURCE_DIR}/client-lib/include ${CMAKE_C_COMPILER})
     set_tests_properties(unit/client-lib/symbols PROPERTIES LABELS unit TIMEOUT 120)
 endif()
