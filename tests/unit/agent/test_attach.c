@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "agent_fixture.h"
@@ -301,6 +302,49 @@ START_TEST(a_process_that_attaches_anew_never_repeats_a_sequence)
 }
 END_TEST
 
+static bool same_file(int a, int b)
+{
+    struct stat of_a, of_b;
+    ck_assert(fstat(a, &of_a) == 0 && fstat(b, &of_b) == 0);
+    return of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+START_TEST(a_process_that_leaves_keeps_its_ring_until_it_is_back)
+{
+    const struct attach_bye leave = {{ATTACH_MAGIC, ATTACH_VERSION, ATTACH_LEAVE}};
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    struct attach_hello back = hello_of("svc");
+    back.comes_back = 1;
+    fixture_agent_start(f);
+    int fd = peer_connect(f);
+    struct answer first = attach_as(fd, hello_of("svc"), -1);
+    ck_assert(first.welcome.takes & ATTACH_TAKES_LEAVE);
+    packet_send(fd, &leave, sizeof(leave), NULL, 0);
+    close(fd);
+    int silent = peer_connect(f); /* turned away when the grace of others would be over */
+    struct answer none = answer_get(silent);
+    ck_assert_int_eq(none.bytes, 0);
+    close(silent);
+    fd = peer_connect(f);
+    struct answer second = attach_as(fd, back, -1);
+    ck_assert_int_eq(second.welcome.status, SKEIN_OK);
+    for (int i = 0; i < 3; i++)
+        ck_assert(same_file(first.fds[i], second.fds[i]));
+    ck_assert_uint_eq(fixture_get(f, &f->attached), 1);
+    ck_assert_uint_eq(fixture_get(f, &f->gone), 0);
+    close(fd); /* the connection broke; or exec(): a program that knows nothing of a ring */
+    fd = peer_connect(f);
+    struct answer third = attach_as(fd, hello_of("svc"), -1);
+    ck_assert(!same_file(first.fds[0], third.fds[0]));
+    ck_assert(wait_until(fixture_has_gone, f, 0));
+    answer_close(&first);
+    answer_close(&second);
+    answer_close(&third);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
 START_TEST(limits_are_refused_with_a_status_and_counted)
 {
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
@@ -352,6 +396,7 @@ int main(void)
                  a_ring_that_is_none_is_refused_and_a_new_one_given,
                  an_adopted_ring_loses_the_pins_of_the_agent_before,
                  a_process_that_attaches_anew_never_repeats_a_sequence,
+                 a_process_that_leaves_keeps_its_ring_until_it_is_back,
                  limits_are_refused_with_a_status_and_counted,
                  a_second_agent_leaves_the_first_ones_socket_alone, NULL));
 }
