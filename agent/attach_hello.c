@@ -255,8 +255,6 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     status = ring_fill(attach, packet, replaced, p, adopted);
     if (status == SKEIN_OK)
         status = page_fill(attach, p);
-    if (status == SKEIN_OK)
-        status = cut_baseline_new(p, &p->baseline);
     return status;
 }
 

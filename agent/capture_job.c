@@ -11,6 +11,7 @@
 #include "json.h"
 #include "log.h"
 #include "partition.h"
+#include "ring_loss.h"
 
 /* A process that writes as fast as it is cut must not keep the worker for ever. */
 #define PARTITIONS_A_CUT 256
@@ -51,11 +52,17 @@ static bool loss_concerns(const struct target *target, const struct cut_entry *e
     return concerns || !known;
 }
 
+/* What the ring counts by time is asked for by each capture itself. */
+static bool is_counted(uint8_t reason)
+{
+    return reason == PARTITION_LOSS_RING_FULL || reason == PARTITION_LOSS_SIGNAL;
+}
+
 /* Of a cut that reaches beyond the window only that part is missing in this capture. */
 static void take_losses(struct target *target, const struct cut_entry *entry)
 {
     for (size_t i = 0; i < sizeof entry->lost / sizeof entry->lost[0]; i++) {
-        if (entry->lost[i] == 0 || !loss_concerns(target, entry, i))
+        if (entry->lost[i] == 0 || is_counted((uint8_t)i) || !loss_concerns(target, entry, i))
             continue;
         target->result.lost[loss_parse(partition_loss_text((uint8_t)i))] += entry->lost[i];
         target->changed = true;
@@ -63,7 +70,7 @@ static void take_losses(struct target *target, const struct cut_entry *entry)
     const struct cut_member *member = &target->member;
     for (size_t i = 0; i < entry->gap_count; i++) {
         const struct cut_gap *gap = &entry->gaps[i];
-        if (!gap_concerns(target, gap))
+        if (!gap_concerns(target, gap) || is_counted(gap->reason))
             continue;
         add_gap(target, gap->from_ns > member->from_ns ? gap->from_ns : member->from_ns,
                 gap->to_ns < member->to_ns ? gap->to_ns : member->to_ns,
@@ -366,11 +373,32 @@ static void finish(struct target *target, const struct capture_job *job)
         log_error("capture", "out of memory: a finished target stays in the table", NULL);
 }
 
+static void add_run(void *context, const struct process_loss_run *run)
+{
+    struct target *target = context;
+    const char *reason = partition_loss_text(run->reason);
+    target->result.lost[loss_parse(reason)] += run->records;
+    add_gap(target, run->from_ns, run->to_ns, reason);
+}
+
+/* What the process counted as lost in the window, or in what the job has added to it. */
+static void take_counted(struct target *target, const struct capture_job *job)
+{
+    if (is_full(target))
+        return; /* a gap tells of all that follows */
+    int status = process_losses_take(target->process, target->captures->settings.host_page,
+                                     target->result.from_ns, job->to_ns, job->last,
+                                     &target->losses_until, add_run, target);
+    if (status != SKEIN_OK)
+        target->failure = status;
+}
+
 /* All of it is cut. */
 static void job_end(struct target *target, struct capture_job *job)
 {
     if (!is_full(target) && job->to_ns > target->result.to_ns)
         target->result.to_ns = job->to_ns;
+    take_counted(target, job);
     if (job->first && target->trigger != TRIGGER_REQUEST)
         announce_fired(target);
     if (job->first && !job->last)

@@ -37,8 +37,9 @@ struct target {
     /* worker */
     struct cut_member member; /* of the cuts that captures of the process share */
     struct target_result result;
-    bool begun;   /* of a capture that nobody asked for: the journal knows why */
-    bool changed; /* since the last report of a stream */
+    uint64_t losses_until; /* ticks: what the ring counted before is in the result; 0: nothing is */
+    bool begun;            /* of a capture that nobody asked for: the journal knows why */
+    bool changed;          /* since the last report of a stream */
     int failure;
     struct capture_job *turn;    /* whose rest is in the worker's queue, or NULL */
     struct capture_job *waiting; /* the last one, for that; or NULL */

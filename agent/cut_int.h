@@ -61,16 +61,6 @@ int cut_marks_fit(struct cut_marks *marks, const struct process *p);
 const struct stream_mark *cut_marks_stream(const struct cut_marks *marks,
                                            const struct stream_key *key);
 
-struct slot_baseline {
-    uint32_t incarnation;
-    uint64_t lost;
-};
-struct cut_baseline {
-    uint64_t ticks, dropped;
-    uint32_t slot_count;
-    struct slot_baseline slots[];
-};
-
 /* ---- one cut ---- */
 
 enum cut_fate {
@@ -114,7 +104,7 @@ struct cut_work {
     struct ring_names names[RING_TABLE_COPIES];
     struct partition_writer *writer;
     uint64_t events, opens, lost_known_total;
-    uint64_t *told_inside; /* by slot: records that RING_RECORD_LOST tells of since the baseline */
+    uint64_t told[RING_LOSS_KINDS]; /* records that threads tell of in their place */
     size_t gap_cap;
     int status; /* first failure of the steps that have no other way to tell */
 };
@@ -133,12 +123,14 @@ int64_t cut_thread(struct cut_work *work, const struct stream_key *key);
  * window. */
 void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_reason reason,
                   uint64_t events, uint64_t from_ticks, uint64_t to_ticks);
+/* What a thread's own chunk tells of losses that the ring's buckets count: for its place. */
+void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_t records,
+                   uint64_t from_ticks, uint64_t to_ticks);
 void cut_losses_find(struct cut_work *work);
 void cut_gaps_merge(struct cut_result *result);
 
 /* cut_marks.c, after success */
 int cut_marks_advance(struct cut_work *work);
-int cut_marks_cover(struct cut_work *work); /* also where nothing was found */
-void cut_baseline_advance(struct cut_work *work);
+void cut_marks_cover(struct cut_work *work); /* also where nothing was found */
 
 #endif

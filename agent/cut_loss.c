@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cut_int.h"
+#include "ring_loss.h"
 
 /* ---- telling ---- */
 
@@ -152,8 +153,7 @@ static void stream_holes_find(struct cut_work *work)
         if (piece->ring->head.lost_before > 0 && !behind) {
             const struct cut_piece *before = piece_before(work, i);
             from = before != NULL && before->fate == CUT_TAKEN ? before->last_ticks : base;
-            stream_loss(work, piece, PARTITION_LOSS_RING_FULL, piece->ring->head.lost_before, from,
-                        base);
+            cut_loss_note(work, piece, piece->ring->head.lost_before, from, base);
         }
     }
 }
@@ -223,73 +223,55 @@ static void waiting_tell(struct cut_work *work)
     }
 }
 
-/* ---- counters that no chunk speaks for ---- */
+/* ---- what the writers counted ---- */
 
-/* Records lost by the thread of a slot since the baseline that chunks tell of, and where what they
- * do not tell of must lie. */
-struct slot_account {
-    uint64_t told;
-    uint64_t from, to; /* of the untold rest */
-    const struct cut_piece *any;
-};
-
-/* A thread that has a chunk to write to tells its losses there, so an untold rest is from before
- * what is left of it. One without has found none free since its last chunk ended. */
-static struct slot_account slot_account(const struct cut_work *work, uint32_t slot, size_t *at,
-                                        uint64_t since)
+/* Only what lies wholly in this cut's part of the window: the buckets count the rest. */
+void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_t records,
+                   uint64_t from_ticks, uint64_t to_ticks)
 {
-    const struct ring_slot_copy *copy = &work->copy.slots[slot];
-    struct slot_account account = {.from = since, .to = work->end.ticks};
-    bool writing = false;
-    for (size_t i = *at; i < work->piece_count && work->pieces[i].key.slot <= slot; i++) {
-        *at = i + 1;
-        const struct cut_piece *piece = &work->pieces[i];
-        if (piece->key.slot != slot || piece->key.incarnation != copy->incarnation)
-            continue;
-        const struct ring_chunk *head = &piece->ring->head;
-        account.told += head->base_ticks > since ? head->lost_before : 0;
-        if (account.any == NULL && !piece->key.signal)
-            account.to = head->base_ticks;
-        account.any = piece;
-        writing = !piece->ring->full;
-        if (!writing)
-            account.from = piece->fate == CUT_TAKEN ? piece->last_ticks : head->base_ticks;
+    enum ring_loss kind = piece->key.signal ? RING_LOSS_SIGNAL : RING_LOSS_FULL;
+    int64_t thread = cut_thread(work, &piece->key);
+    if (thread < 0 || from_ticks < work->from_ticks || to_ticks > work->to_ticks ||
+        records > RING_LOST_MAX)
+        return;
+    const struct partition_loss loss = {(uint32_t)thread, ring_loss_reason(kind), records,
+                                        from_ticks, to_ticks};
+    partition_writer_loss(work->writer, &loss);
+    work->told[kind] += records;
+    work->lost_known_total += records;
+}
+
+/* The capture's account is the buckets'; threads have told of some of it in its place, the rest is
+ * the process's. */
+static void kind_tell(struct cut_work *work, enum ring_loss kind)
+{
+    struct ring_losses losses;
+    uint64_t to = work->to_ticks < work->end.ticks ? work->to_ticks : work->end.ticks;
+    if (ring_losses_read(work->process->ring, &work->process->geometry, kind, work->from_ticks, to,
+                         &losses) != SKEIN_OK) {
+        work->status = SKEIN_NO_MEMORY;
+        return;
     }
-    if (account.any != NULL && !writing)
-        account.to = work->end.ticks;
-    else
-        account.from = since;
-    return account;
+    uint64_t told = work->told[kind];
+    for (size_t i = 0; i < losses.run_count; i++) {
+        const struct ring_loss_run *run = &losses.runs[i];
+        uint64_t known = told < run->records ? told : run->records;
+        told -= known;
+        cut_loss_add(work, UINT32_MAX, ring_loss_reason(kind), run->records - known,
+                     run->from_ticks, run->to_ticks);
+        work->result->lost[ring_loss_reason(kind)] += known;
+    }
+    ring_losses_fini(&losses);
 }
 
 static void counters_find(struct cut_work *work)
 {
-    const struct cut_baseline *base = work->process->baseline;
-    uint64_t since = base != NULL ? base->ticks : work->process->attached_clock.ticks;
-    uint64_t told_by_slots = 0;
-    size_t at = 0;
-    for (uint32_t slot = 0; slot < work->process->geometry.slots; slot++) {
-        const struct ring_slot_copy *copy = &work->copy.slots[slot];
-        struct slot_account account = slot_account(work, slot, &at, since);
-        uint64_t before = base != NULL && base->slots[slot].incarnation == copy->incarnation
-                              ? base->slots[slot].lost
-                              : 0;
-        uint64_t told = account.told + work->told_inside[slot];
-        if (copy->lost <= before || copy->lost - before <= told)
-            continue;
-        uint64_t rest = copy->lost - before - told;
-        told_by_slots += rest;
-        const struct stream_key key = {slot, copy->incarnation, copy->tid, false};
-        int64_t thread = cut_thread(work, &key);
-        if (thread >= 0)
-            cut_loss_add(work, (uint32_t)thread, PARTITION_LOSS_RING_FULL, rest, account.from,
-                         account.to);
-    }
-    /* What a slot counts is in the header too when no chunk can ever tell of it. */
-    uint64_t dropped = work->copy.dropped - (base != NULL ? base->dropped : 0);
-    if (work->copy.dropped > (base != NULL ? base->dropped : 0) && dropped > told_by_slots)
-        cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_RING_FULL, dropped - told_by_slots, since,
-                     work->end.ticks);
+    for (int kind = 0; kind < RING_LOSS_KINDS; kind++)
+        kind_tell(work, (enum ring_loss)kind);
+    uint64_t unplaced =
+        ring_losses_unplaced(work->process->ring, &work->process->geometry, work->end.ticks);
+    if (unplaced > work->from_ticks)
+        cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_RING_FULL, 0, work->from_ticks, unplaced);
 }
 
 void cut_losses_find(struct cut_work *work)
@@ -304,6 +286,6 @@ void cut_losses_find(struct cut_work *work)
         if (work->pieces[i].fate == CUT_WAITING && work->marks == NULL)
             stream_loss(work, &work->pieces[i], PARTITION_LOSS_SIZE, 0,
                         work->pieces[i].ring->head.base_ticks, work->pieces[i].end_ticks);
-    if (!work->result->more && work->request->until == NULL)
+    if (!work->result->more)
         counters_find(work);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What one cut remembers for the next: of a capture how far each chunk was taken (marks), of a
- * process what its loss counters said (baseline). Entered by the thread that cuts, and by whoever
- * makes and frees them while no cut runs. Holds copies only, nothing of the ring.
+ * What one cut remembers for the next: how far each chunk was taken, and what was there. Entered by
+ * the thread that cuts, and by whoever makes and frees them while no cut runs. Holds copies only,
+ * nothing of the ring.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -195,27 +195,33 @@ static bool is_waiting(const struct cut_work *work, const struct cut_piece *piec
              piece->ring->head.generation > work->generation));
 }
 
-int cut_marks_cover(struct cut_work *work)
+/* Without memory for it the next cut takes all that was overwritten for unseen. */
+static void waiting_note(const struct cut_work *work, struct cut_marks *marks)
 {
-    struct cut_marks *marks = work->marks;
-    if (marks == NULL)
-        return SKEIN_OK;
-    struct waiting_mark *waiting = calloc(work->piece_count + 1, sizeof(*waiting));
-    if (waiting == NULL)
-        return SKEIN_NO_MEMORY;
     free(marks->waiting);
-    marks->waiting = waiting;
+    marks->waiting = calloc(work->piece_count + 1, sizeof(*marks->waiting));
     marks->waiting_count = 0;
-    for (size_t i = 0; i < work->piece_count; i++) {
+    for (size_t i = 0; i < work->piece_count && marks->waiting != NULL; i++) {
         const struct cut_piece *piece = &work->pieces[i];
         if (is_waiting(work, piece))
-            waiting[marks->waiting_count++] =
+            marks->waiting[marks->waiting_count++] =
                 (struct waiting_mark){piece->key, piece->ring->index, piece->ring->epoch,
                                       piece->ring->head.base_ticks, piece->end_ticks};
     }
+}
+
+void cut_marks_cover(struct cut_work *work)
+{
+    struct cut_marks *marks = work->marks;
+    if (marks == NULL)
+        return;
+    waiting_note(work, marks);
     free(marks->states);
-    marks->states = work->copy.states;
-    work->copy.states = NULL;
+    marks->states = NULL;
+    if (marks->waiting != NULL) {
+        marks->states = work->copy.states;
+        work->copy.states = NULL;
+    }
     uint64_t to = work->to_ticks < work->end.ticks ? work->to_ticks : work->end.ticks;
     uint64_t to_ns =
         work->to_ticks < work->end.ticks ? work->request->to_ns : work->end.realtime_ns;
@@ -223,61 +229,4 @@ int cut_marks_cover(struct cut_work *work)
         marks->covered_ticks = to;
     if (!work->result->more && to_ns > marks->covered_ns)
         marks->covered_ns = to_ns;
-    return SKEIN_OK;
-}
-
-/* ---- baseline ---- */
-
-static void baseline_slot(struct cut_baseline *baseline, uint32_t i, uint32_t incarnation,
-                          uint64_t lost)
-{
-    baseline->slots[i] = (struct slot_baseline){incarnation, lost};
-}
-
-static struct cut_baseline *baseline_alloc(uint32_t slots)
-{
-    struct cut_baseline *baseline =
-        calloc(1, sizeof(*baseline) + slots * sizeof(struct slot_baseline));
-    if (baseline != NULL)
-        baseline->slot_count = slots;
-    return baseline;
-}
-
-int cut_baseline_new(const struct process *p, struct cut_baseline **out)
-{
-    struct cut_baseline *baseline = baseline_alloc(p->geometry.slots);
-    struct ring_copy copy;
-    ring_copy_init(&copy, p->ring, &p->geometry, p->ring_fd);
-    int status = baseline == NULL ? SKEIN_NO_MEMORY : ring_slots_copy(&copy);
-    if (status == SKEIN_OK) {
-        baseline->ticks = p->attached_clock.ticks;
-        baseline->dropped = copy.dropped;
-        for (uint32_t i = 0; i < p->geometry.slots; i++)
-            baseline_slot(baseline, i, copy.slots[i].incarnation, copy.slots[i].lost);
-        *out = baseline;
-    } else {
-        free(baseline);
-    }
-    ring_copy_fini(&copy);
-    return status;
-}
-
-void cut_baseline_free(struct cut_baseline **baseline)
-{
-    free(*baseline);
-    *baseline = NULL;
-}
-
-/* Without memory the old one stays, and the next cut tells some losses twice. */
-void cut_baseline_advance(struct cut_work *work)
-{
-    struct process *p = work->process;
-    if (p->baseline == NULL)
-        p->baseline = baseline_alloc(p->geometry.slots);
-    if (p->baseline == NULL)
-        return;
-    p->baseline->ticks = work->end.ticks;
-    p->baseline->dropped = work->copy.dropped;
-    for (uint32_t i = 0; i < p->geometry.slots; i++)
-        baseline_slot(p->baseline, i, work->copy.slots[i].incarnation, work->copy.slots[i].lost);
 }

@@ -19,18 +19,9 @@
 
 /* ---- beginning and end ---- */
 
-/* The longest base there is gives the truest slope. A clock that went back since (a restored
- * virtual machine) leaves only its nominal rate. */
 static void clocks_set(struct cut_work *work, struct host_page_owner *host)
 {
-    host_page_first(host, &work->begin);
-    host_page_snapshot(host, &work->end);
-    if (work->begin.ticks >= work->end.ticks ||
-        work->begin.monotonic_ns >= work->end.monotonic_ns) {
-        work->begin = work->end;
-        work->begin.ticks -= work->end.ticks > 0;
-        work->begin.monotonic_ns -= 64;
-    }
+    host_page_line(host, &work->begin, &work->end);
     const struct cut_request *request = work->request;
     work->from_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->from_ns);
     work->to_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->to_ns);
@@ -71,9 +62,6 @@ static int work_init(struct cut_work *work, struct host_page_owner *host,
     *work = (struct cut_work){
         .request = request, .process = p, .marks = request->marks, .result = result};
     ring_copy_init(&work->copy, p->ring, &p->geometry, p->ring_fd);
-    work->told_inside = calloc(p->geometry.slots, sizeof(*work->told_inside));
-    if (work->told_inside == NULL)
-        return SKEIN_NO_MEMORY;
     int status = work->marks != NULL ? cut_marks_fit(work->marks, p) : SKEIN_OK;
     work->generation = request->look ? host_page_generation(host) : host_page_switch(host);
     clocks_set(work, host);
@@ -89,7 +77,6 @@ static void work_fini(struct cut_work *work)
     ring_copy_fini(&work->copy);
     free(work->pieces);
     free(work->order);
-    free(work->told_inside);
 }
 
 void cut_result_fini(struct cut_result *result)
@@ -219,27 +206,15 @@ int64_t cut_thread(struct cut_work *work, const struct stream_key *key)
 static struct ring_rows piece_rows(const struct cut_work *work, const struct cut_piece *piece)
 {
     const struct ring_piece *ring = piece->ring;
-    const struct cut_baseline *baseline = work->process->baseline;
-    return (struct ring_rows){
-        .bytes = ring->copy,
-        .n = ring->committed,
-        .skip = piece->skip,
-        .base_ticks = ring->head.base_ticks,
-        .generation = ring->head.generation,
-        .sequence = ring->head.sequence,
-        .from_ticks = work->keep_ticks,
-        .until_ticks = work->request->until != NULL ? work->to_ticks : 0,
-        .string_epoch = ring->head.string_epoch,
-        .known_after = baseline != NULL ? baseline->ticks : work->process->attached_clock.ticks};
-}
-
-static void told_note(struct cut_work *work, const struct cut_piece *piece,
-                      const struct ring_rows *rows)
-{
-    const struct stream_key *key = &piece->key;
-    if (key->slot < work->process->geometry.slots &&
-        work->copy.slots[key->slot].incarnation == key->incarnation)
-        work->told_inside[key->slot] += rows->lost_known;
+    return (struct ring_rows){.bytes = ring->copy,
+                              .n = ring->committed,
+                              .skip = piece->skip,
+                              .base_ticks = ring->head.base_ticks,
+                              .generation = ring->head.generation,
+                              .sequence = ring->head.sequence,
+                              .from_ticks = work->keep_ticks,
+                              .until_ticks = work->request->until != NULL ? work->to_ticks : 0,
+                              .string_epoch = ring->head.string_epoch};
 }
 
 /* A thread's last chunk: only its rows tell whether they reach the window, or leave a range open
@@ -253,7 +228,6 @@ static bool brings_nothing(struct cut_work *work, struct cut_piece *piece)
     bool sound = ring_decode(&work->decoder, &rows) == RING_DECODE_END;
     if (rows.open > 0 || (!piece->restated && (!sound || rows.last_ticks >= work->keep_ticks)))
         return false;
-    told_note(work, piece, &rows);
     piece->taken = (uint32_t)rows.n;
     piece->last_ticks = rows.last_ticks;
     return true;
@@ -264,8 +238,7 @@ static void rows_losses(struct cut_work *work, const struct cut_piece *piece,
 {
     uint32_t thread = rows->thread;
     if (rows->lost > 0)
-        cut_loss_add(work, thread, PARTITION_LOSS_SIGNAL, rows->lost, rows->lost_from,
-                     rows->lost_to);
+        cut_loss_note(work, piece, rows->lost, rows->lost_from, rows->lost_to);
     if (rows->unnamed > 0)
         cut_loss_add(work, thread, PARTITION_LOSS_NAME, rows->unnamed, rows->first_ticks,
                      rows->last_ticks);
@@ -301,7 +274,6 @@ static void piece_decode(struct cut_work *work, struct cut_piece *piece, uint64_
     work->events += rows.events;
     work->opens += rows.open;
     *next_sequence = stop == RING_DECODE_END && rows.events > 0 ? rows.sequence + 1 : 0;
-    told_note(work, piece, &rows);
     rows_losses(work, piece, &rows, stop);
 }
 
@@ -396,8 +368,6 @@ static int partition_account(struct cut_work *work)
     int status = cut_marks_advance(work);
     if (status != SKEIN_OK || work->request->look)
         return status;
-    if (!work->result->more && work->request->until == NULL)
-        cut_baseline_advance(work);
     __atomic_fetch_add(&work->process->next_sequence, 1, __ATOMIC_RELAXED);
     return SKEIN_OK;
 }
@@ -424,8 +394,8 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
         status = partition_finish(&work);
     if (status == SKEIN_OK)
         status = partition_account(&work);
-    if ((status == SKEIN_OK || status == SKEIN_NOT_FOUND) && cut_marks_cover(&work) != SKEIN_OK)
-        status = SKEIN_NO_MEMORY;
+    if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
+        cut_marks_cover(&work);
     work_fini(&work);
     return status;
 }

@@ -20,13 +20,6 @@ void cut_marks_reach(struct cut_marks *marks, const struct cut_marks *before);
 /* Whether they were made for the process's ring. */
 bool cut_marks_are_of(const struct cut_marks *marks, const struct process *p);
 
-/* What the ring's loss counters said at the cut before, of whatever capture, so that the next one
- * tells only what is new. Made at attach with what an adopted ring brings; without one every
- * counter is told from zero. */
-/* SKEIN_OK, SKEIN_NO_MEMORY */
-int cut_baseline_new(const struct process *p, struct cut_baseline **out);
-void cut_baseline_free(struct cut_baseline **baseline);
-
 struct cut_request {
     struct process *process;
     uint64_t from_ns, to_ns; /* realtime window: records that end before it are left out, those
@@ -38,8 +31,8 @@ struct cut_request {
     int64_t clock_offset_ns;
     const char *host;
     uint64_t max_bytes; /* ring bytes in a partition; 0 or more than 16 MiB: 16 MiB */
-    /* Only to look: no generation ends, and neither the process's baseline of losses nor its next
-     * sequence moves, so that the cuts of captures are as if this one had not been. */
+    /* Only to look: no generation ends, and the process's next sequence does not move, so that the
+     * cuts of captures are as if this one had not been. */
     bool look;
     /* Not NULL: only what lies before the window of these, which have been cut by; in place of
      * to_ns. They stay as they are. */

@@ -193,6 +193,20 @@ void host_page_first(const struct host_page_owner *owner, struct clock_snapshot 
     *out = owner->first;
 }
 
+/* The longest base there is gives the truest slope. A clock that went back since (a restored
+ * virtual machine) leaves only its nominal rate. */
+void host_page_line(const struct host_page_owner *owner, struct clock_snapshot *begin,
+                    struct clock_snapshot *end)
+{
+    host_page_first(owner, begin);
+    host_page_snapshot(owner, end);
+    if (begin->ticks >= end->ticks || begin->monotonic_ns >= end->monotonic_ns) {
+        *begin = *end;
+        begin->ticks -= end->ticks > 0;
+        begin->monotonic_ns -= 64;
+    }
+}
+
 /* ---- ticks and realtime ---- */
 
 /* The slope comes from MONOTONIC, which is slewed but never stepped, and the place from the later

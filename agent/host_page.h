@@ -27,6 +27,10 @@ void host_page_snapshot(const struct host_page_owner *owner, struct clock_snapsh
 /* of host_page_new */
 void host_page_first(const struct host_page_owner *owner, struct clock_snapshot *out);
 
+/* Two snapshots for what follows, the first and now. */
+void host_page_line(const struct host_page_owner *owner, struct clock_snapshot *begin,
+                    struct clock_snapshot *end);
+
 /* ns <-> ticks by two snapshots, also outside of them: MONOTONIC gives the slope, b's REALTIME the
  * place (F-17). */
 uint64_t clock_snapshot_ticks(const struct clock_snapshot *a, const struct clock_snapshot *b,

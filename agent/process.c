@@ -54,7 +54,6 @@ void process_unref(struct process **pointer)
     descriptor_close(p->pidfd);
     descriptor_close(p->ring_fd);
     descriptor_close(p->page_fd);
-    cut_baseline_free(&p->baseline);
     cut_chains_free(p);
     free(p);
 }
@@ -123,14 +122,7 @@ void process_usage(const struct process *p, struct process_usage *out)
     const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
     const struct ring_geometry *g = &p->geometry;
     *out = (struct process_usage){.wrapped = skein_load32(&header->wrapped_count)};
-    for (uint32_t i = 0; i < g->slots; i++) {
-        const uint8_t *at = p->ring + g->slots_off + (uint64_t)i * sizeof(struct ring_slot);
-        const struct ring_slot *slot = (const struct ring_slot *)(const void *)at;
-        out->lost += skein_load64(&slot->lost);
-    }
-    /* The header counts again what slots count, but for threads that have none. */
-    uint64_t dropped = skein_load64(&header->num_records_dropped);
-    out->lost = out->lost > dropped ? out->lost : dropped;
+    out->lost = skein_total_load(&header->num_records_dropped);
     out->used_bytes = RING_HEADER_BYTES + g->durable;
     for (uint32_t i = 0; i < g->areas; i++) {
         uint64_t end = skein_load64(&header->rolling_data_end[i]);

@@ -18,7 +18,6 @@
  * otherwise, also a process that runs on but has attached anew (exec, a second skein_start). */
 enum process_state { PROCESS_LIVE = 1, PROCESS_ENDED = 2, PROCESS_CRASHED = 3 };
 
-struct cut_baseline;   /* cutter.c's memory of losses that it has told of */
 struct cut_chain_list; /* cut_chain.c's */
 
 struct process {
@@ -36,7 +35,6 @@ struct process {
     /* -1 in a process made by hand: the cutter then looks at all of the ring */
     int ring_fd;
     /* the cutter's, whose calls for one process do not overlap */
-    struct cut_baseline *baseline;
     struct cut_chain_list *chains; /* what was cut lately; NULL: nothing */
     /* shared */
     uint32_t references;    /* atomic */

@@ -290,8 +290,6 @@ static bool inline_get(struct row_state *s, const uint8_t **pos, uint64_t ticks)
 
 static void lost_note(struct ring_rows *rows, uint64_t count, uint64_t ticks, bool writing)
 {
-    if (ticks > rows->known_after)
-        rows->lost_known += count;
     if (!writing)
         return;
     if (rows->lost == 0)

@@ -51,9 +51,8 @@ struct ring_rows {
     uint64_t first_ticks, last_ticks; /* of the records written; last: of all that were decoded */
     uint64_t unnamed;                 /* events written with "#id" in place of a string */
     uint64_t unplaced;                /* events dropped because the partition takes no more types */
-    uint64_t lost, lost_known;   /* RING_RECORD_LOST: behind skip; all of them after known_after */
-    uint64_t lost_from, lost_to; /* where the first and last of `lost` lie */
-    uint64_t known_after;        /* in */
+    uint64_t lost;                    /* RING_RECORD_LOST: behind skip */
+    uint64_t lost_from, lost_to;      /* where the first and last of them lie */
 };
 
 enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *rows);

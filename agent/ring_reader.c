@@ -291,7 +291,6 @@ static void slot_copy(const struct ring_slot *slot, struct ring_slot_copy *to)
     to->state = skein_slot_load32(&slot->state);
     to->incarnation = skein_load32(&slot->incarnation);
     to->tid = skein_load32(&slot->tid);
-    to->lost = skein_load64(&slot->lost);
     slot_operation(slot, to);
     for (size_t i = 0; i < sizeof(slot->name); i += sizeof(uint64_t)) {
         const void *at = slot->name + i;
@@ -305,7 +304,6 @@ int ring_slots_copy(struct ring_copy *copy)
 {
     const struct ring_geometry *g = copy->geometry;
     const struct ring_header *header = (const struct ring_header *)(const void *)copy->ring;
-    copy->dropped = skein_load64(&header->num_records_dropped);
     copy->wrapped = skein_load32(&header->wrapped_count);
     if (copy->slots == NULL)
         copy->slots = calloc(g->slots, sizeof(*copy->slots));

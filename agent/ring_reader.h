@@ -35,7 +35,7 @@ struct ring_piece {
 
 struct ring_slot_copy {
     uint32_t state, incarnation, tid, op_type;
-    uint64_t op_start, lost, op_epoch; /* op_start 0: no operation, or it would not hold still */
+    uint64_t op_start, op_epoch; /* op_start 0: no operation, or it would not hold still */
     int64_t op_detail;
     char name[33];
 };
@@ -57,7 +57,6 @@ struct ring_copy {
     struct ring_slot_copy *slots; /* geometry->slots of them */
     struct ring_table_copy tables[RING_TABLE_COPIES];
     size_t table_count;
-    uint64_t dropped; /* header: records lost that no chunk accounts for */
     uint32_t wrapped;
     uint64_t horizon_surveyed; /* of what was gone when the survey ended, */
     uint64_t horizon_copied;   /* and when the last chunk was copied */

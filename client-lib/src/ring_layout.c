@@ -12,7 +12,11 @@
 #define DURABLE_SHARE     16 /* of the whole ring, as in Fuchsia's engine */
 #define SLOTS_SHARE       8  /* of the durable area */
 #define SLOTS_MIN         4
-#define SMALL_SHARE       8 /* of a rolling area */
+#define DURABLE_BYTES_MIN 8192
+#define LOSS_SHARE        16 /* of the durable area, for each kind */
+#define LOSS_BUCKETS_MIN  128
+#define LOSS_SPAN_SHIFT   30 /* ticks that all buckets span: about a minute */
+#define SMALL_SHARE       8  /* of a rolling area */
 #define SMALL_MIN         2
 
 static uint64_t round_down(uint64_t value, uint64_t unit)
@@ -32,6 +36,19 @@ static void area_split(uint64_t bytes, uint32_t *small, uint32_t *big)
     *small = (uint32_t)((bytes - bigs * RING_BIG_CHUNK) / RING_SMALL_CHUNK);
 }
 
+/* the buckets of losses, behind the slots. */
+static void losses_place(struct ring_geometry *g, uint64_t durable)
+{
+    g->loss_buckets = LOSS_BUCKETS_MIN;
+    g->loss_shift = LOSS_SPAN_SHIFT;
+    while (2 * g->loss_buckets * sizeof(struct ring_bucket) <= durable / LOSS_SHARE)
+        g->loss_buckets *= 2;
+    for (uint32_t buckets = g->loss_buckets; buckets > 1; buckets /= 2)
+        g->loss_shift--;
+    g->loss_off[0] = g->slots_off + g->slots * sizeof(struct ring_slot);
+    g->loss_off[1] = g->loss_off[0] + g->loss_buckets * sizeof(struct ring_bucket);
+}
+
 int ring_geometry_init(struct ring_geometry *geometry, uint8_t mode, uint64_t total)
 {
     if (mode != SKEIN_MODE_ONESHOT && mode != SKEIN_MODE_CIRCULAR && mode != SKEIN_MODE_STREAMING)
@@ -43,6 +60,8 @@ int ring_geometry_init(struct ring_geometry *geometry, uint8_t mode, uint64_t to
     uint64_t durable = total / DURABLE_SHARE;
     if (durable > DURABLE_BYTES_MAX)
         durable = DURABLE_BYTES_MAX;
+    if (durable < DURABLE_BYTES_MIN)
+        durable = DURABLE_BYTES_MIN;
     durable = round_down(durable, 128);
     uint64_t slots = durable / SLOTS_SHARE / sizeof(struct ring_slot);
     if (slots < SLOTS_MIN)
@@ -51,7 +70,8 @@ int ring_geometry_init(struct ring_geometry *geometry, uint8_t mode, uint64_t to
     struct ring_geometry g = {.mode = mode, .total = total, .slots = (uint32_t)slots};
     g.process_off = RING_HEADER_BYTES;
     g.slots_off = g.process_off + RING_PROCESS_RECORD_BYTES;
-    g.table_off[0] = g.slots_off + slots * sizeof(struct ring_slot);
+    losses_place(&g, durable);
+    g.table_off[0] = g.loss_off[1] + g.loss_buckets * sizeof(struct ring_bucket);
     uint64_t durable_end = RING_HEADER_BYTES + durable;
     g.table_bytes = round_down((durable_end - g.table_off[0]) / 2, 64);
     g.table_off[1] = g.table_off[0] + g.table_bytes;

@@ -9,7 +9,8 @@
  *
  *   0        128        +geo.process_off   +geo.slots_off   +geo.table_off[0/1] +geo.area_off[0/1]
  *   +--------+----------+------------------+----------------+---------------------+-----------------+
- *   | header | durable: process record     | thread slots   | table half 0, half 1| rolling 0, 1 |
+ *   | header | durable: process record | thread slots, losses | table half 0, half 1 | rolling 0, 1
+ * |
  *   +--------+----------+------------------+----------------+---------------------+-----------------+
  *   rolling area: small chunks (4 KiB each), then big chunks (32 KiB each)
  *
@@ -77,7 +78,7 @@ struct ring_header {
     uint64_t rolling_buffer_size;
     uint64_t durable_data_end;    /* atomic hint: bytes used in the current table half */
     uint64_t rolling_data_end[2]; /* atomic hints: end of the furthest chunk claimed in each area */
-    uint64_t num_records_dropped; /* atomic; records lost that no chunk could account for */
+    uint64_t num_records_dropped; /* atomic; records lost, all of them: R-13 */
     uint64_t small_cursor;        /* atomic; next small chunk to try; runs free */
     uint64_t big_cursor;          /* atomic; next big chunk to try; runs free */
     uint64_t string_epoch;        /* atomic; current epoch e; its table is half e % 2 */
@@ -106,11 +107,27 @@ struct ring_slot {
     uint32_t op_type;     /* atomic; event id of the operation in progress */
     uint64_t op_start;    /* atomic; ticks, 0: none. Release store last on entry, 0 first on exit */
     int64_t op_detail;    /* atomic */
-    uint64_t lost;        /* atomic; records this thread lost so far, cumulative */
-    uint64_t op_epoch;    /* atomic; string epoch of op_type */
-    char name[32];        /* written before state 1 and by skein_thread_name; NUL-padded hint */
+    uint64_t reserved0;
+    uint64_t op_epoch; /* atomic; string epoch of op_type */
+    char name[32];     /* written before state 1 and by skein_thread_name; NUL-padded hint */
     uint8_t reserved[48];
 };
+
+/* Losses by time, one array of buckets for each kind, a bucket at index
+ * (ticks >> loss_shift) % loss_buckets. Ticks of `span` count from the bucket's begin. */
+struct ring_bucket {
+    uint64_t count; /* atomic; {ticks >> loss_shift: 36 bits, records: 28 bits} */
+    uint64_t span;  /* atomic; {low 16 bits of the same time, first 24 bits, last 24 bits} */
+};
+enum ring_loss {
+    RING_LOSS_FULL = 0,  /* no room */
+    RING_LOSS_SIGNAL = 1 /* of signal handlers that interrupted the tracer */
+};
+#define RING_LOSS_KINDS      2
+#define RING_LOSS_COUNT_BITS 28
+#define RING_LOSS_COUNT_MAX  ((UINT64_C(1) << RING_LOSS_COUNT_BITS) - 1)
+#define RING_LOSS_TICK_BITS  24
+#define RING_LOSS_TICK_MAX   ((UINT64_C(1) << RING_LOSS_TICK_BITS) - 1)
 
 /* A table half: 16-byte head, then records packed without gaps up to `committed`. */
 struct ring_table {
@@ -181,6 +198,8 @@ struct ring_geometry {
     uint8_t mode;
     uint64_t total, durable, rolling;
     uint64_t process_off, slots_off, table_off[2], table_bytes; /* table_bytes includes the head */
+    uint64_t loss_off[RING_LOSS_KINDS];
+    uint32_t loss_buckets, loss_shift; /* a power of two; of 1 << loss_shift ticks each */
     uint32_t slots;
     uint32_t areas;       /* 1 oneshot, 2 otherwise */
     uint64_t area_off[2]; /* where the chunks of an area start */

@@ -121,14 +121,6 @@ static void slot_leave(struct thread_cold *cold, struct session *session)
     skein_slot_store8(&session->slot_taken[cold->slot_index], 0);
 }
 
-/* Loss that no chunk of this thread will tell any more. */
-static void lost_leave(struct session *session, struct lane_cold *lane_cold)
-{
-    uint64_t lost = skein_load64(&lane_cold->lost);
-    if (lost)
-        skein_add64(&session->header->num_records_dropped, lost);
-}
-
 static void lane_leave(struct session *session, struct skein_lane *lane,
                        struct lane_cold *lane_cold)
 {
@@ -154,10 +146,6 @@ static void thread_leave(void *context)
     }
     main->cold = NULL; /* from here on handlers count in the ring's header */
     skein_signal_fence();
-    if (session) {
-        lost_leave(session, &cold->lanes[LANE_MAIN]);
-        lost_leave(session, &cold->lanes[LANE_SIGNAL]);
-    }
     cold_release(cold);
     main->open = NULL;
     main->depth = 0;
@@ -237,7 +225,6 @@ void thread_slot_join(struct thread_cold *cold, struct session *session)
         cold->incarnation = skein_load32(&slot->incarnation) + 1;
         skein_store32(&slot->incarnation, cold->incarnation);
         skein_store32(&slot->tid, cold->tid);
-        skein_store64(&slot->lost, 0);
         skein_slot_store64(&slot->op_start, 0);
         slot_name(slot, cold->name);
         SKEIN_TEST_POINT("slot_filled");

@@ -34,7 +34,7 @@ struct lane_cold {
     const struct session *session; /* whose chunk the lane holds */
     struct ring_chunk *chunk;
     uint64_t sequence;
-    uint64_t lost;  /* not yet told in any chunk; atomic: deeper handlers add */
+    uint64_t lost;  /* no chunk tells of it in its place yet; atomic: deeper handlers add */
     uint32_t flags; /* of its chunks */
     bool filled;    /* the chunk before was filled within a second: take a big one */
     struct skein_open_range open[SKEIN_OPEN_MAX];

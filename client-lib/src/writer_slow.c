@@ -92,16 +92,41 @@ bool busy_is_stale(uint64_t busy, uint64_t frame)
     return frame >= busy && frame - busy < SAME_STACK;
 }
 
-static void lane_lose(struct session *session, struct thread_cold *cold,
-                      struct lane_cold *lane_cold)
+/* {time, first, last} with one more tick in it. */
+static uint64_t span_with(uint64_t seen, uint64_t time, uint64_t tick)
 {
-    if (session && skein_load32(&session->exhausted))
-        skein_add64(&session->header->num_records_dropped, 1);
-    else
-        skein_add64(&lane_cold->lost, 1);
-    if (session && cold->slot && cold->slot_session == session)
-        skein_add64(&cold->slot->lost, 1);
+    uint64_t first = seen >> RING_LOSS_TICK_BITS & RING_LOSS_TICK_MAX;
+    uint64_t last = seen & RING_LOSS_TICK_MAX;
+    bool same = seen >> 2 * RING_LOSS_TICK_BITS == (time & 0xffff);
+    first = same && first < tick ? first : tick;
+    last = same && last > tick ? last : tick;
+    return (time & 0xffff) << 2 * RING_LOSS_TICK_BITS | first << RING_LOSS_TICK_BITS | last;
+}
+
+/* counted at once where everybody can see it, in the bucket of its time. */
+static void loss_count(struct session *session, enum ring_loss kind)
+{
+    const struct ring_geometry *g = &session->geometry;
+    const struct skein_view *view = session_view();
+    uint64_t now = view ? ticks_now(view) : 0, time = now >> g->loss_shift;
+    struct ring_bucket *bucket = (struct ring_bucket *)(void *)(session->base + g->loss_off[kind]) +
+                                 (time & (g->loss_buckets - 1));
+    skein_bucket_add(&bucket->count, time, RING_LOSS_COUNT_BITS);
+    uint64_t seen = skein_load64(&bucket->span);
+    while (!skein_word_cas(&bucket->span, &seen,
+                           span_with(seen, time, now - (time << g->loss_shift)))) {
+    }
+    skein_total_add(&session->header->num_records_dropped);
     SKEIN_TEST_POINT("record_lost");
+}
+
+/* The lane's own count is for the chunk that tells of it in its place. */
+static void lane_lose(struct session *session, struct lane_cold *lane_cold)
+{
+    skein_add64(&lane_cold->lost, 1);
+    if (session)
+        loss_count(session,
+                   lane_cold->flags & RING_CHUNK_SIGNAL ? RING_LOSS_SIGNAL : RING_LOSS_FULL);
 }
 
 /* ---- what precedes an event in its chunk ---- */
@@ -219,7 +244,7 @@ static struct skein_record lane_open(struct session *session, const struct skein
         }
     }
     if (!ready) {
-        lane_lose(session, cold, lane_cold);
+        lane_lose(session, lane_cold);
         return no_record;
     }
     lane_sync(lane, lane_cold, view, site && id ? id & ~(uint64_t)UINT32_MAX : lane->string_epoch);
@@ -297,7 +322,7 @@ static struct skein_record lane_record(struct skein_lane *lane, struct skein_sit
             record = lane_open(session, view, cold, lane,
                                &cold->lanes[lane == main ? LANE_MAIN : LANE_SIGNAL], site, need);
         else
-            skein_add64(&session->header->num_records_dropped, 1);
+            loss_count(session, RING_LOSS_FULL);
     }
     if (!record.p)
         lane_drop(lane);
@@ -314,9 +339,9 @@ struct skein_record slow_record(struct skein_site *site, size_t need)
     if (lane)
         record = lane_record(lane, site, need);
     else if (cold)
-        lane_lose(session, cold, &cold->lanes[LANE_SIGNAL]);
+        lane_lose(session, &cold->lanes[LANE_SIGNAL]);
     else if (session)
-        skein_add64(&session->header->num_records_dropped, 1);
+        loss_count(session, RING_LOSS_SIGNAL);
     if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
         attach_client_event();
     errno = saved;

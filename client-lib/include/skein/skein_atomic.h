@@ -9,6 +9,7 @@
  *   COMMIT    chunk.committed (writer)               chunk.committed (reader)
  *   CHUNK     state FREE or FULL, PIN off            state claimed, PIN on (writer, reader)
  *   HORIZON   overwritten_ticks before a CHUNK claim overwritten_ticks after a CHUNK load (reader)
+ *   LOSS      num_records_dropped after a bucket     the same before the buckets (reader)
  *   TABLE     table.committed (writer)               table.committed (reader)
  *   EPOCH     string_epoch, sequentially consistent  chunk claim + string_epoch (writer)
  *   SITE      site.id, string.id (writer)            site.id, string.id (any thread of the writer)
@@ -113,6 +114,32 @@ static inline void skein_horizon_raise(uint64_t *horizon, uint64_t ticks)
 static inline uint64_t skein_horizon_load(const uint64_t *horizon)
 {
     return __atomic_load_n(horizon, __ATOMIC_RELAXED);
+}
+
+/* LOSS. A bucket first, the total after it: a reader that loads the total first finds at least as
+ * many in the buckets, but for those that a later time has taken the place of. A bucket is {time,
+ * count: count_bits}; one of a later time counts also what comes late. */
+static inline void skein_bucket_add(uint64_t *bucket, uint64_t time, unsigned count_bits)
+{
+    uint64_t seen = __atomic_load_n(bucket, __ATOMIC_RELAXED), next;
+    const uint64_t full = (UINT64_C(1) << count_bits) - 1;
+    do {
+        next = seen >> count_bits < time ? time << count_bits | 1 : seen + ((seen & full) != full);
+    } while (!__atomic_compare_exchange_n(bucket, &seen, next, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+}
+static inline bool skein_word_cas(uint64_t *word, uint64_t *expected, uint64_t desired)
+{
+    return __atomic_compare_exchange_n(word, expected, desired, true, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+static inline void skein_total_add(uint64_t *total)
+{
+    __atomic_fetch_add(total, 1, __ATOMIC_RELEASE);
+}
+static inline uint64_t skein_total_load(const uint64_t *total)
+{
+    return __atomic_load_n(total, __ATOMIC_ACQUIRE);
 }
 
 /* TABLE. As COMMIT, for the records of a table half. */

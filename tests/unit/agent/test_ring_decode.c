@@ -106,6 +106,18 @@ static void horizon_put(uint64_t ticks)
     ((struct ring_header *)(void *)process->ring)->overwritten_ticks = ticks;
 }
 
+/* As a writer counts what it loses. */
+static void loss_put(enum ring_loss kind, uint64_t ticks, uint64_t records)
+{
+    const struct ring_geometry *g = &process->geometry;
+    uint64_t time = ticks >> g->loss_shift;
+    struct ring_bucket *buckets = (struct ring_bucket *)(void *)(process->ring + g->loss_off[kind]);
+    uint64_t tick = ticks - (time << g->loss_shift);
+    buckets[time % g->loss_buckets] = (struct ring_bucket){
+        time << RING_LOSS_COUNT_BITS | records, (time & 0xffff) << 48 | tick << 24 | tick};
+    ((struct ring_header *)(void *)process->ring)->num_records_dropped += records;
+}
+
 static struct partition_sum cut(struct cut_marks *marks, struct cut_result *result)
 {
     ck_assert_int_eq(fixture_cut(host, process, marks, 0, result), SKEIN_OK);
@@ -147,12 +159,14 @@ START_TEST(losses_are_told_where_they_happened)
                                   .head = {.sequence = 1,
                                            .lost_before = 5,
                                            .base_ticks = process->attached_clock.ticks + 50}});
+    loss_put(RING_LOSS_FULL, process->attached_clock.ticks, 20); /* 8 of threads without a chunk */
     struct cut_result result;
     struct partition_sum sum = cut(NULL, &result);
     ck_assert_uint_eq(sum.steps, 3);
-    ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], 5);
-    ck_assert_uint_eq(result.lost[PARTITION_LOSS_SIGNAL], 7);
-    ck_assert_uint_eq(sum.lost, 12);
+    ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], 20);
+    ck_assert_uint_eq(result.lost[PARTITION_LOSS_SIGNAL], 0);
+    ck_assert_uint_eq(sum.lost, 20);
+    ck_assert_uint_eq(result.gap_count, 1);
     cut_result_fini(&result);
     ring_end();
 }
@@ -370,7 +384,7 @@ START_TEST(a_chunk_that_reaches_the_window_leaves_its_older_records_behind)
     ck_assert_uint_eq(sum.instants, 1);
     ck_assert_uint_eq(sum.last_u64, 2);
     ck_assert_uint_eq(sum.regions, 1); /* began before the window, and is known to have */
-    ck_assert_uint_eq(sum.lost, 4);
+    ck_assert_uint_eq(sum.lost, 0); /* before the window, or in it: the buckets know, here none */
     ck_assert_uint_ge(result.from_ns + 1000, from_ns);
     cut_result_fini(&result);
     /* What was left out does not come with the capture's next cut. */
@@ -452,26 +466,68 @@ START_TEST(who_joins_is_told_the_ranges_of_threads_that_were_idle_since)
 }
 END_TEST
 
-START_TEST(a_counter_that_no_chunk_tells_of_is_told_once)
+/* Every window is answered for itself, however often it is asked for. */
+START_TEST(losses_are_those_of_the_window)
 {
     ring_begin();
     table_put(2);
     row_step(1, 1);
     chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL});
-    struct ring_slot *slot =
-        (struct ring_slot *)(void *)(process->ring + process->geometry.slots_off);
-    slot->incarnation = 1;
-    slot->state = 1;
-    slot->lost = 40; /* found no chunk since */
-    struct ring_header *header = (struct ring_header *)(void *)process->ring;
-    header->num_records_dropped = 45; /* those, and five of threads without a slot */
-    struct cut_result result;
-    cut(NULL, &result);
-    ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], 45);
-    cut_result_fini(&result);
-    cut(NULL, &result);
-    ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], 0);
-    cut_result_fini(&result);
+    const struct clock_snapshot *c = &process->attached_clock;
+    struct clock_snapshot before = *c, end;
+    host_page_snapshot(host, &end);
+    host_page_first(host, &before);
+    const uint64_t now = c->ticks,
+                   second = now - clock_snapshot_ticks(&before, &end, c->realtime_ns - 1000000000u);
+    loss_put(RING_LOSS_FULL, now - 20 * second, 300);
+    loss_put(RING_LOSS_FULL, now - 10 * second, 40);
+    loss_put(RING_LOSS_SIGNAL, now - 10 * second, 5);
+    static const struct {
+        unsigned from_s, to_s, full, signal, gaps;
+    } windows[] = {{5, 0, 0, 0, 0}, {15, 0, 40, 5, 2},  {30, 0, 340, 5, 3}, {30, 15, 300, 0, 1},
+                   {8, 2, 0, 0, 0}, {30, 0, 340, 5, 3}, {5, 0, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        const uint64_t at_ns = process->attached_clock.realtime_ns;
+        const struct cut_request request = {.process = process,
+                                            .from_ns = at_ns - windows[i].from_s * 1000000000ull,
+                                            .to_ns = at_ns - windows[i].to_s * 1000000000ull,
+                                            .epoch = 1,
+                                            .host = "test"};
+        struct cut_result result;
+        int status = partition_cut(host, &request, &result);
+        ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
+        ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], windows[i].full);
+        ck_assert_uint_eq(result.lost[PARTITION_LOSS_SIGNAL], windows[i].signal);
+        ck_assert_uint_eq(result.gap_count, windows[i].gaps);
+        cut_result_fini(&result);
+    }
+    ring_end();
+}
+END_TEST
+
+/* Later losses took the buckets: what is known is that there were some, and until when. */
+START_TEST(losses_whose_time_is_forgotten_are_a_gap_without_a_count)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL});
+    const uint64_t now = process->attached_clock.ticks;
+    loss_put(RING_LOSS_FULL, now - 1000000, 7);
+    ((struct ring_header *)(void *)process->ring)->num_records_dropped += 9;
+    struct cut_request request = {.process = process,
+                                  .from_ns = process->attached_clock.realtime_ns - 30000000000u,
+                                  .to_ns = UINT64_MAX / 2,
+                                  .epoch = 1,
+                                  .host = "test"};
+    for (unsigned i = 0; i < 2; i++) {
+        struct cut_result result;
+        ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
+        ck_assert_uint_eq(result.lost[PARTITION_LOSS_RING_FULL], 7);
+        ck_assert_uint_eq(result.gap_count, 1 + i);
+        cut_result_fini(&result);
+        request.from_ns -= 60000000000u;
+    }
     ring_end();
 }
 END_TEST
@@ -683,7 +739,7 @@ int main(void)
         a_chunk_that_reaches_the_window_leaves_its_older_records_behind,
         an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more,
         who_joins_is_told_the_ranges_of_threads_that_were_idle_since,
-        a_counter_that_no_chunk_tells_of_is_told_once,
+        losses_are_those_of_the_window, losses_whose_time_is_forgotten_are_a_gap_without_a_count,
         events_of_other_groups_are_left_out_with_the_ends_of_their_ranges,
         ranges_too_deep_to_follow_are_shown_whole, random_damage_anywhere_never_hurts, NULL));
 }

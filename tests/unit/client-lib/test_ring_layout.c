@@ -19,7 +19,12 @@ static void check_sizes(const struct ring_geometry *g)
     ck_assert_uint_ge(g->slots, 4);
     ck_assert_uint_eq(g->process_off, RING_HEADER_BYTES);
     ck_assert_uint_eq(g->slots_off, g->process_off + RING_PROCESS_RECORD_BYTES);
-    ck_assert_uint_eq(g->table_off[0], g->slots_off + g->slots * sizeof(struct ring_slot));
+    ck_assert_uint_eq(g->loss_off[0], g->slots_off + g->slots * sizeof(struct ring_slot));
+    ck_assert_uint_eq(g->loss_off[1], g->loss_off[0] + 16 * g->loss_buckets);
+    ck_assert_uint_eq(g->table_off[0], g->loss_off[1] + 16 * g->loss_buckets);
+    ck_assert_uint_eq(g->loss_buckets & (g->loss_buckets - 1), 0);
+    ck_assert_uint_eq((uint64_t)g->loss_buckets << g->loss_shift, UINT64_C(1) << 30);
+    ck_assert_uint_lt(g->loss_shift, RING_LOSS_TICK_BITS);
     ck_assert_uint_eq(g->table_off[1], g->table_off[0] + g->table_bytes);
     ck_assert_uint_le(g->table_off[1] + g->table_bytes, g->area_off[0]);
     ck_assert_uint_gt(g->table_bytes, 1024);
