@@ -327,13 +327,28 @@ static int on_capturing(struct capture_engine *e, struct capture *c, struct capt
     return SKEIN_OK;
 }
 
+/* Of a window without a record, or a failure, too, what is missing and how the process died. */
+static void on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                       const struct control_target *report, const cJSON *json)
+{
+    if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
+        cJSON *copy = cJSON_Duplicate(json, true);
+        if (t->status != TARGET_COMPLETE && copy != NULL)
+            target_take_facts(e, c, t, copy);
+        else
+            cJSON_Delete(copy);
+    }
+    target_set(e, c, t, report->state == CONTROL_FAILED ? TARGET_FAILED : TARGET_NOTHING,
+               report->reason);
+}
+
 static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
                         const struct control_target *report, const cJSON *json)
 {
     if (t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING)
         return SKEIN_OK;
     if (report->partition_count == 0) {
-        target_set(e, c, t, TARGET_NOTHING, report->reason);
+        on_nothing(e, c, t, report, json);
         return SKEIN_OK;
     }
     cJSON *copy = cJSON_Duplicate(json, true);
@@ -383,15 +398,7 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     case CONTROL_NOTHING:
     case CONTROL_FAILED:
     default:
-        if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
-            cJSON *copy = cJSON_Duplicate(json, true);
-            if (t->status != TARGET_COMPLETE && copy != NULL)
-                target_take_facts(e, c, t, copy);
-            else
-                cJSON_Delete(copy);
-        }
-        target_set(e, c, t, report->state == CONTROL_NOTHING ? TARGET_NOTHING : TARGET_FAILED,
-                   report->reason);
+        on_nothing(e, c, t, report, json);
         break;
     }
     capture_settle(e, c);

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "json.h"
 
+#define REACH_NS 1000000 /* clocks differ by less */
 #define VERDICT_FINDINGS                                                                           \
     5 /* named in the text; the rest is counted there and told by the targets */
 
@@ -101,9 +102,19 @@ static void say_who(struct verdict *v, const struct capture_target *t)
                    t->pid, t->host);
 }
 
+/* Whether it is what the ring no longer held at the begin of the window. */
+static bool is_reach(const struct capture *c, const struct ledger_gap *gap)
+{
+    uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
+    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    return gap->reason == LOSS_OVERWRITTEN && gap->from_ns <= from_ns + REACH_NS &&
+           gap->to_ns >= from_ns && gap->to_ns < end_ns;
+}
+
 static void say_target(struct verdict *v, const struct capture *c, const struct capture_target *t)
 {
-    if (t->status != TARGET_COMPLETE && finding_begin(v)) {
+    bool ended = t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING;
+    if (!ended && finding_begin(v)) {
         say_who(v, t);
         buf_printf(&v->text, "%s%s%s", target_status_text(t->status),
                    t->reason[0] != '\0' ? ", " : "", t->reason);
@@ -116,7 +127,10 @@ static void say_target(struct verdict *v, const struct capture *c, const struct 
         clock_text(gap.from_ns, from);
         clock_text(gap.to_ns, to);
         say_who(v, t);
-        buf_printf(&v->text, "gap from %s to %s, %s", from, to, t->facts.gaps[i].reason);
+        if (is_reach(c, &gap))
+            buf_printf(&v->text, "reaches back to %s of %s asked, overwritten", to, from);
+        else
+            buf_printf(&v->text, "gap from %s to %s, %s", from, to, t->facts.gaps[i].reason);
     }
     for (size_t i = 0; i < t->facts.loss_count; i++)
         if (t->facts.losses[i].events > 0 && finding_begin(v)) {
@@ -131,13 +145,16 @@ static void say_target(struct verdict *v, const struct capture *c, const struct 
 static cJSON *verdict_json(const struct capture *c)
 {
     struct verdict v = {.named = 0};
-    uint64_t complete = 0, events = 0;
+    uint64_t complete = 0, idle = 0, events = 0;
     for (size_t i = 0; i < c->target_count; i++) {
         complete += c->targets[i]->status == TARGET_COMPLETE;
+        idle += c->targets[i]->status == TARGET_NOTHING;
         events += c->targets[i]->stored_events;
     }
     buf_printf(&v.text, "%s: %llu of %zu targets, %llu events", capture_status_text(c->status),
-               (unsigned long long)complete, c->target_count, (unsigned long long)events);
+               (unsigned long long)(complete + idle), c->target_count, (unsigned long long)events);
+    if (idle > 0)
+        buf_printf(&v.text, ", %llu idle", (unsigned long long)idle);
     for (size_t i = 0; i < c->target_count; i++)
         say_target(&v, c, c->targets[i]);
     if (v.findings == 0 && c->status == CAPTURE_COMPLETE)
@@ -147,8 +164,9 @@ static cJSON *verdict_json(const struct capture *c)
     buf_put_u8(&v.text, 0);
     cJSON *json = cJSON_CreateObject();
     /* A stopped capture is complete too where every target is and nothing is missing. */
-    bool whole = c->status == CAPTURE_COMPLETE ||
-                 (c->status == CAPTURE_STOPPED && v.findings == 0 && complete == c->target_count);
+    bool whole =
+        c->status == CAPTURE_COMPLETE ||
+        (c->status == CAPTURE_STOPPED && v.findings == 0 && complete + idle == c->target_count);
     cJSON_AddBoolToObject(json, "complete", whole);
     cJSON_AddStringToObject(json, "text",
                             v.text.status == SKEIN_OK ? (const char *)v.text.data : "");

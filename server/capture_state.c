@@ -130,9 +130,11 @@ static bool target_has_loss(const struct capture_target *t)
     return t->facts.gap_count > 0;
 }
 
+/* A process that was idle in the window has nothing to give, and nothing is missing (V-4). */
 void target_weigh(struct capture *c, struct capture_target *t)
 {
-    bool whole = t->status == TARGET_COMPLETE && t->damaged_count == 0 && !target_has_loss(t);
+    bool ended = t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING;
+    bool whole = ended && t->damaged_count == 0 && !target_has_loss(t);
     c->whole_count += (size_t)whole - (size_t)t->whole;
     t->whole = whole;
 }

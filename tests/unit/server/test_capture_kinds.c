@@ -132,7 +132,7 @@ END_TEST
 static void end_empty(struct fixture *f, const char *id, const char *path)
 {
     report(f, wire_target(&f->agent, id, 1, "nothing", 0, 0));
-    wait_for_text(f, path, "status", "incomplete");
+    wait_for_text(f, path, "status", "complete");
 }
 
 START_TEST(capture_is_deleted_when_its_time_is_over_but_not_while_it_is_pinned)

@@ -211,7 +211,7 @@ START_TEST(firing_is_not_over_before_all_that_it_names_have_reported)
     report(&f, wire_target(&f.agent, text, 2, "nothing", 0, 0));
     wait_for_text(&f, path, "status", "running");
     report(&f, wire_target(&f.agent, text, 3, "nothing", 0, 0));
-    wait_for_text(&f, path, "status", "incomplete");
+    wait_for_text(&f, path, "status", "complete");
     fixture_stop(&f);
 }
 END_TEST
@@ -250,12 +250,12 @@ START_TEST(ended_capture_runs_again_when_it_is_extended)
     take_command(&f, "capture", 1);
     id_text(id.bytes, text);
     report(&f, wire_target(&f.agent, text, 1, "nothing", 0, 0));
-    wait_for_text(&f, path, "status", "incomplete");
+    wait_for_text(&f, path, "status", "complete");
     ck_assert_int_eq(extend(&f, &id, "service=shop", false, 0), 2);
     wait_for_text(&f, path, "status", "running");
     report(&f, wire_target(&f.agent, text, 2, "nothing", 0, 0));
     report(&f, wire_target(&f.agent, text, 3, "nothing", 0, 0));
-    wait_for_text(&f, path, "status", "incomplete");
+    wait_for_text(&f, path, "status", "complete");
     fixture_stop(&f);
 }
 END_TEST

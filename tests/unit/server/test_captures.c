@@ -57,13 +57,15 @@ START_TEST(capture_completes_when_the_listed_partitions_are_stored)
     wait_for_text(&f, path, "targets.0.status", "complete");
     wait_for_text(&f, path, "status", "running");
     report(&f, wire_target(&f.agent, id, 2, "nothing", 0, 0));
-    wait_for_text(&f, path, "status", "incomplete");
+    wait_for_text(&f, path, "status", "complete");
     cJSON *json = call_json(&f, "GET", path, NULL, 200);
     ck_assert_double_eq(number_at(json, "target_counts.complete"), 1);
     ck_assert_double_eq(number_at(json, "target_counts.nothing"), 1);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets.0.partitions")), 1);
     ck_assert_double_eq(number_at(json, "targets.0.partitions.0.last"), 1);
-    ck_assert(cJSON_IsFalse(at_path(json, "verdict.complete")));
+    ck_assert(cJSON_IsTrue(at_path(json, "verdict.complete"))); /* one was idle: no loss */
+    ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), "complete: 2 of 2 targets"));
+    ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), ", 1 idle"));
     cJSON_Delete(json);
     fixture_stop(&f);
 }
@@ -109,6 +111,32 @@ START_TEST(gaps_make_a_capture_incomplete_and_are_named)
     ck_assert_str_eq(text_at(json, "targets.0.status"), "complete");
     ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), "overwritten"));
     ck_assert_str_eq(text_at(json, "targets.0.ledger.gaps.0.from"), "2026-09-21T14:13:20.000Z");
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
+START_TEST(a_ring_that_was_too_short_is_told_by_how_far_it_reached)
+{
+    struct fixture f;
+    char id[ID_TEXT_BYTES], path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, REQUEST, id, path);
+    ack_command(&f, "capture");
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    uint64_t from_ns = 0;
+    ck_assert_int_eq(clock_parse(text_at(json, "window.from"), &from_ns), SKEIN_OK);
+    cJSON_Delete(json);
+    cJSON *target = wire_target(&f.agent, id, 1, "nothing", 0, 0), *gap = cJSON_CreateObject();
+    json_add_u64(gap, "from_ns", from_ns);
+    json_add_u64(gap, "to_ns", from_ns + 2000000000u);
+    cJSON_AddStringToObject(gap, "reason", "overwritten");
+    cJSON_AddItemToArray(cJSON_GetObjectItem(target, "gaps"), gap);
+    report(&f, target);
+    wait_for_text(&f, path, "status", "incomplete"); /* not idle for certain */
+    json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), "reaches back to "));
     cJSON_Delete(json);
     fixture_stop(&f);
 }
@@ -215,7 +243,7 @@ START_TEST(firing_names_a_process_that_no_list_ever_held)
     cJSON_AddStringToObject(fired, "exe", "/bin/short");
     report(&f, fired);
     report(&f, wire_target(&f.agent, id, 1, "nothing", 0, 0));
-    wait_for_text(&f, path, "status", "incomplete");
+    wait_for_text(&f, path, "status", "complete");
     fixture_restart(&f);
     cJSON *json = call_json(&f, "GET", path, NULL, 200);
     const cJSON *target = cJSON_GetArrayItem(at_path(json, "targets"), 0);
@@ -476,8 +504,8 @@ int main(void)
     return suite_run(suite_of(
         "captures", capture_completes_when_the_listed_partitions_are_stored,
         partitions_may_arrive_before_the_report, gaps_make_a_capture_incomplete_and_are_named,
-        late_truth_beats_an_early_verdict, command_is_repeated_until_it_is_acknowledged,
-        offline_target_is_sent_when_its_agent_returns,
+        a_ring_that_was_too_short_is_told_by_how_far_it_reached, late_truth_beats_an_early_verdict,
+        command_is_repeated_until_it_is_acknowledged, offline_target_is_sent_when_its_agent_returns,
         agent_begins_a_capture_once_however_often_it_reports,
         firing_names_a_process_that_no_list_ever_held,
         stop_tells_the_agent_and_the_capture_ends_stopped, capture_is_deleted_once_by_however_many,
