@@ -23,6 +23,7 @@ static void *pages_new(size_t bytes)
 
 static bool fd_sealed(int fd, uint64_t *bytes, struct stat *st)
 {
+    raw_zero(st, sizeof *st);
     long seals = RAW3(SYS_fcntl, fd, F_GET_SEALS, 0);
     if (seals < 0 || !(seals & F_SEAL_SHRINK) || RAW2(SYS_fstat, fd, RAW_POINTER(st)) ||
         st->st_size < 0)
@@ -99,7 +100,8 @@ static uint64_t ticks_raw(const struct skein_view *view)
     if (view->clock == RING_CLOCK_TSC)
         return skein_ticks_tsc(view);
 #endif
-    struct timespec now = {0, 0};
+    struct timespec now;
+    raw_zero(&now, sizeof now);
     (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC, RAW_POINTER(&now));
     return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) >> (view->shift & 63);
 }
@@ -125,6 +127,7 @@ static void process_record_fill(const struct session *session, const struct skei
 static bool same_ring(const struct session *session, int fd)
 {
     struct stat st;
+    raw_zero(&st, sizeof st);
     return session && !RAW2(SYS_fstat, fd, RAW_POINTER(&st)) &&
            (uint64_t)st.st_dev == session->device && (uint64_t)st.st_ino == session->inode;
 }

@@ -238,6 +238,8 @@ static bool welcome_receive(const struct visitor *v, struct answer *answer)
     struct iovec io = {&answer->welcome, sizeof answer->welcome};
     struct msghdr message;
     raw_zero(&message, sizeof message);
+    raw_zero(&control, sizeof control);
+    raw_zero(&answer->welcome, sizeof answer->welcome);
     message.msg_iov = &io;
     message.msg_iovlen = 1;
     message.msg_control = control.bytes;
