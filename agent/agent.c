@@ -133,6 +133,9 @@ static int start_policies(struct agent *agent)
 
 static int start_attach(struct agent *agent, char *error, size_t error_bytes)
 {
+    int status = roster_new(agent->loop, &agent->config->ring_linger_ms, &agent->roster);
+    if (status != SKEIN_OK)
+        return status;
     const struct agent_config *config = agent->config;
     struct attach_settings settings = {.socket_path = config->socket,
                                        .agent_id = agent->state.agent,
@@ -318,6 +321,7 @@ size_t agent_free(struct agent **agent_p)
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
     worker_free(&agent->worker);
+    roster_free(&agent->roster);
     uplink_free(&agent->uplink, 0);
     uplink_seal_free(&agent->seal);
     if (agent->loop != NULL)

@@ -198,6 +198,12 @@ static void timer_start(void *context)
     start_target(target);
 }
 
+static uint64_t window_begin_ns(const struct capture_order *order)
+{
+    uint64_t pre_ns = order->pre_ms * MS;
+    return order->at_ns > pre_ns ? order->at_ns - pre_ns : 0;
+}
+
 static int new_target(struct captures *captures, const struct capture_order *order,
                       struct process *process, struct target **out)
 {
@@ -225,15 +231,21 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     target_place(target);
     target->result.trigger = order->trigger;
     target->result.state = "capturing";
-    uint64_t pre_ns = order->pre_ms * MS;
-    target->result.from_ns = order->at_ns > pre_ns ? order->at_ns - pre_ns : 0;
+    target->result.from_ns = window_begin_ns(order);
     target->process = process_ref(process);
     if (order->with_count > 0)
         target->with = calloc(order->with_count, sizeof *target->with);
     for (size_t i = 0; target->with != NULL && i < order->with_count; i++)
         target->with[target->with_count++] = order->with[i]->uid;
     *out = target;
-    return SKEIN_OK;
+    struct process_gap gap;
+    if (!process_unrecorded(process, target->result.from_ns, target->end_ns, &gap))
+        return SKEIN_OK;
+    const struct report_gap told = {gap.from_ns, gap.to_ns, loss_text(gap.reason)};
+    int status = target_result_add_gap(&target->result, &told);
+    if (status != SKEIN_OK)
+        target_free(target);
+    return status;
 }
 
 int captures_begin(struct captures *captures, const struct capture_order *order,
@@ -270,15 +282,45 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
     return SKEIN_OK;
 }
 
+static void refuse(struct captures *captures, struct target_result *result, const char *reason)
+{
+    if (!result->map.known)
+        result->map = uplink_clock_map(captures->settings.uplink);
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
+    remember(captures, &result->capture, &result->process);
+    capture_finish(captures->settings.spool, captures->settings.uplink, captures->settings.agent,
+                   result);
+}
+
 void captures_refuse(struct captures *captures, const struct capture_id *capture,
                      const struct process_uid *process, const char *reason)
 {
     struct target_result result = {.capture = *capture, .process = *process, .state = "failed"};
-    snprintf(result.reason, sizeof result.reason, "%s", reason);
-    remember(captures, capture, process);
-    capture_finish(captures->settings.spool, captures->settings.uplink, captures->settings.agent,
-                   &result);
+    refuse(captures, &result, reason);
     log_warn("capture", "refused", "reason", reason, NULL);
+}
+
+void captures_absent(struct captures *captures, const struct capture_order *order,
+                     const struct process_uid *process, const struct process_gap *life,
+                     const char *reason)
+{
+    struct target_result result = {.capture = order->capture,
+                                   .process = *process,
+                                   .from_ns = window_begin_ns(order),
+                                   .to_ns = order->at_ns + order->post_ms * MS,
+                                   .map = order->map,
+                                   .state = "failed"};
+    const struct report_gap gap = {life->from_ns > result.from_ns ? life->from_ns : result.from_ns,
+                                   life->to_ns < result.to_ns ? life->to_ns : result.to_ns,
+                                   loss_text(life->reason)};
+    if (gap.from_ns >= gap.to_ns) { /* it did not run in the window */
+        result.state = "nothing";
+        reason = "";
+    } else {
+        (void)target_result_add_gap(&result, &gap); /* without it, all of the window is one */
+    }
+    refuse(captures, &result, reason);
+    target_result_fini(&result);
 }
 
 bool captures_know(const struct captures *captures, const struct capture_id *capture,

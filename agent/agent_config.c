@@ -68,6 +68,8 @@ const struct config_param agent_params[] = {
                "largest ring that is granted"),
     CONFIG_U64(S, ring_bytes_total, "ring.total_max_bytes", UINT64_C(1) << 30, RING_BYTES_MIN,
                UINT64_MAX, "all rings of this host together"),
+    LIVE_U64(ring_linger_ms, "ring.linger_ms", 10000, 0, HOUR,
+             "how long the ring of a process that has ended is kept for captures"),
     CONFIG_STR(S, mode, "ring.mode", "circular",
                "circular (keeps the newest) or oneshot (keeps the first)"),
     CONFIG_U64(S, processes_max, "processes.max", 1024, 1, 100000, "processes attached at once"),

@@ -10,7 +10,7 @@
 
 struct agent_config {
     char *control_address, *data_address, *socket, *state_dir, *labels, *host, *mode;
-    uint64_t ring_bytes, ring_bytes_max, ring_bytes_total, processes_max;
+    uint64_t ring_bytes, ring_bytes_max, ring_bytes_total, ring_linger_ms, processes_max;
     struct config_strs public_keys;
     char *join_token_file;
     bool insecure_plaintext;

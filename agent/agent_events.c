@@ -23,7 +23,7 @@ void agent_send_list(void *context)
     uplink_set_attach(agent->uplink, &counters);
     host_page_snapshot(agent->host_page, &now);
     if (process_report_send(agent->uplink, agent->state.agent, ++agent->list_version,
-                            attach_processes(agent->attach), &now) != SKEIN_OK)
+                            attach_processes(agent->attach), agent->roster, &now) != SKEIN_OK)
         log_error("agent", "out of memory: the process list is not sent", NULL);
 }
 
@@ -120,11 +120,37 @@ static void on_attached(void *context, struct process *process)
     struct agent *agent = context;
     log_info("agent", "attached", "service", process->service, "pid", log_fmt("%u", process->pid),
              NULL);
+    const struct roster_entry *noted = roster_find(agent->roster, &process->uid);
+    if (noted != NULL && noted->reason == LOSS_REFUSED)
+        process->unrecorded = LOSS_REFUSED;
+    roster_attached(agent->roster, process);
     process_report_begin(process, &process->attached_clock);
     agent_set_thresholds(agent, process);
     capture_awaited(agent, process);
     agent_rules_attached(agent->rules, process);
     agent_policies_attached(agent->policies, process);
+    list_changed(agent);
+}
+
+static const char *refusal_text(int status)
+{
+    switch (status) {
+    case SKEIN_FULL:
+        return "the agent had no room for it (ring.total_max_bytes, processes.max)";
+    case SKEIN_DENIED:
+        return "the agent does not take processes of other users (processes.same_uid_only)";
+    default:
+        return log_fmt("the agent did not take it: %s", skein_status_text(status));
+    }
+}
+
+static void on_refused(void *context, const struct process *process, int status)
+{
+    struct agent *agent = context;
+    if (!roster_refuse(agent->roster, process, status))
+        return;
+    log_warn("agent", "refused", "service", process->service, "pid", log_fmt("%u", process->pid),
+             "reason", refusal_text(status), NULL);
     list_changed(agent);
 }
 
@@ -193,13 +219,17 @@ static void on_gone(void *context, struct process *process)
     captures_process_gone(agent->captures, process);
     if (crashed)
         capture_crash(agent, process);
+    roster_keep(agent->roster, process);
     agent_rules_gone(agent->rules, process);
     agent_policies_gone(agent->policies, process);
     list_changed(agent);
 }
 
-const struct attach_hooks agent_attach_hooks = {
-    .attached = on_attached, .snapshot = on_snapshot, .heartbeat = on_heartbeat, .gone = on_gone};
+const struct attach_hooks agent_attach_hooks = {.attached = on_attached,
+                                                .refused = on_refused,
+                                                .snapshot = on_snapshot,
+                                                .heartbeat = on_heartbeat,
+                                                .gone = on_gone};
 
 /* ---- the collector ---- */
 
@@ -215,6 +245,35 @@ static struct process *find_process(struct agent *agent, const struct process_ui
             return p;
     }
     return NULL;
+}
+
+/* One that is not attached: its ring, where it is kept, or when it ran. */
+static void capture_noted(struct agent *agent, const struct capture_order *order,
+                          const struct roster_entry *noted)
+{
+    if (noted->process != NULL) {
+        (void)captures_begin(agent->captures, order, noted->process);
+        return;
+    }
+    const struct process_gap life = {
+        noted->start_ns, noted->ended_ns != 0 ? noted->ended_ns : UINT64_MAX, noted->reason};
+    captures_absent(agent->captures, order, &noted->uid, &life,
+                    noted->reason == LOSS_REFUSED
+                        ? refusal_text(noted->status)
+                        : "it has ended, and its ring is not kept any more (ring.linger_ms)");
+}
+
+static void capture_process(struct agent *agent, const struct capture_order *order,
+                            const struct process_uid *uid)
+{
+    struct process *process = find_process(agent, uid);
+    const struct roster_entry *noted = roster_find(agent->roster, uid);
+    if (process != NULL)
+        (void)captures_begin(agent->captures, order, process);
+    else if (noted != NULL)
+        capture_noted(agent, order, noted);
+    else if (!await_process(agent, order, uid))
+        refuse_unattached(agent, &order->capture, uid);
 }
 
 /* The collector's instant on the agent's line. */
@@ -235,15 +294,16 @@ static void command_capture(struct agent *agent, const struct command *command)
                                   .map = command->map};
     if (command->deadline_ns != 0)
         order.deadline_ns = line_time(command, command->deadline_ns);
+    if (agent->list_timer != NULL) { /* the collector may want those that it does not know yet */
+        loop_timer_cancel(agent->loop, &agent->list_timer);
+        agent_send_list(agent);
+    }
+    roster_refresh(agent->roster);
     for (size_t i = 0; i < command->process_count; i++) {
         const struct process_uid *uid = &command->processes[i];
         if (captures_know(agent->captures, &command->capture, uid))
             continue; /* P-7 */
-        struct process *process = find_process(agent, uid);
-        if (process != NULL)
-            (void)captures_begin(agent->captures, &order, process);
-        else if (!await_process(agent, &order, uid))
-            refuse_unattached(agent, &command->capture, uid);
+        capture_process(agent, &order, uid);
     }
     uplink_command_ack(agent->uplink, command->frame_id, command->id, NULL);
 }
@@ -316,6 +376,7 @@ static void report_everything(void *context)
     struct agent *agent = context;
     if (agent->ended)
         return;
+    roster_untold(agent->roster);
     agent_send_list(agent);
     agent_rules_report(agent->rules);
     agent_policies_report(agent->policies);

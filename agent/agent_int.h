@@ -13,6 +13,7 @@
 #include "agent_rules.h"
 #include "agent_state.h"
 #include "attach.h"
+#include "roster.h"
 
 /* A capture of a process that has not attached (again) yet. After a restart of the agent the
  * collector repeats its commands at once, and the services take a moment to come back. */
@@ -35,6 +36,7 @@ struct agent {
     struct uplink_seal *seal;
     struct uplink *uplink;
     struct attach *attach;
+    struct roster *roster; /* those that are not attached */
     struct captures *captures;
     struct checks *checks;
     struct agent_rules *rules;

@@ -365,6 +365,8 @@ static void half_open_answer(struct attach *attach, int socket, struct hello_pac
         attach->counters.attach_refused++;
         welcome_send(attach, socket, status, NULL);
         close(socket);
+        if (p != NULL && attach->hooks.refused != NULL)
+            attach->hooks.refused(attach->hooks.context, p, status);
         process_unref(&p);
         return;
     }

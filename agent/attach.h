@@ -26,6 +26,8 @@ struct attach_settings {
 struct attach_hooks {
     void *context;
     void (*attached)(void *context, struct process *p);
+    /* It said who it is, and was not taken for this status. May be NULL. */
+    void (*refused)(void *context, const struct process *p, int status);
     void (*snapshot)(void *context, struct process *p, const char *reason);
     /* The service has said how it is: p->heartbeat is new. May be NULL. */
     void (*heartbeat)(void *context, struct process *p);

@@ -235,12 +235,32 @@ static uint64_t sequence_start(const struct member *former, const struct past *p
     return past != NULL ? past->next_sequence + SEQUENCE_MARGIN : 0;
 }
 
+/* When its ring began: one that it brought, when an agent before had made it. */
+static void recording_fill(const struct attach *attach, const struct hello_packet *packet,
+                           bool had_ring, bool adopted, struct process *p)
+{
+    p->recorded_ns = p->attached_ns;
+    p->unrecorded = had_ring || packet->hello.has_ring == 1 ? LOSS_REPLACED : LOSS_LATE;
+    if (!adopted)
+        return;
+    struct ring_process_record record;
+    struct clock_snapshot first;
+    memcpy(&record, p->ring + p->geometry.process_off, sizeof(record));
+    host_page_first(attach->host, &first);
+    uint64_t began_ns = clock_snapshot_realtime(&first, &p->attached_clock, record.start_ticks);
+    p->unrecorded = LOSS_LATE;
+    if (began_ns < p->attached_ns) /* a hostile ring may say anything */
+        p->recorded_ns = began_ns > p->start_ns ? began_ns : p->start_ns;
+}
+
 static int process_fill(struct attach *attach, int socket, struct hello_packet *packet,
                         struct process *p, bool *adopted)
 {
     int status = identity_fill(attach, socket, packet, p);
     if (status != SKEIN_OK)
         return status;
+    if (attach->settings.same_uid_only && geteuid() != 0 && packet->peer.uid != geteuid())
+        return SKEIN_DENIED;
     const struct member *former = member_find(attach, &p->uid);
     pasts_prune(attach);
     const struct past *past = *past_find(attach, &p->uid);
@@ -253,8 +273,10 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     p->next_sequence = sequence_start(former, past);
     uint64_t replaced = former != NULL ? former->process->geometry.total : 0;
     status = ring_fill(attach, packet, replaced, p, adopted);
-    if (status == SKEIN_OK)
+    if (status == SKEIN_OK) {
+        recording_fill(attach, packet, former != NULL || past != NULL, *adopted, p);
         status = page_fill(attach, p);
+    }
     return status;
 }
 
@@ -282,18 +304,14 @@ int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,
                  struct process **out, bool *adopted)
 {
     struct process *p = NULL;
-    int status = SKEIN_OK;
-    if (!peer_allowed(attach, packet))
-        status = SKEIN_DENIED;
-    else
-        status = process_new(&p);
+    int status = process_new(&p);
     if (status == SKEIN_OK)
         status = process_fill(attach, socket, packet, p, adopted);
     if (packet->ring_fd >= 0)
         close(packet->ring_fd);
     packet->ring_fd = -1;
-    if (status != SKEIN_OK)
-        process_unref(&p);
+    if (status != SKEIN_OK && p != NULL && p->service[0] == '\0')
+        process_unref(&p); /* nobody knows who it was */
     *out = p;
     return status;
 }

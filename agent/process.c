@@ -33,6 +33,21 @@ struct process *process_ref(struct process *p)
     return p;
 }
 
+/* A process attaches as it starts, and its start is known to a clock tick. */
+#define START_NS UINT64_C(1000000000)
+
+bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
+                        struct process_gap *out)
+{
+    bool began_late = p->recorded_ns > p->start_ns &&
+                      (p->unrecorded != LOSS_LATE || p->recorded_ns - p->start_ns >= START_NS);
+    if (!began_late)
+        return false;
+    *out = (struct process_gap){from_ns > p->start_ns ? from_ns : p->start_ns,
+                                to_ns < p->recorded_ns ? to_ns : p->recorded_ns, p->unrecorded};
+    return out->from_ns < out->to_ns;
+}
+
 static void descriptor_close(int fd)
 {
     if (fd >= 0)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "ids.h"
+#include "loss.h"
 #include "partition.h"
 #include "ring_layout.h"
 
@@ -28,6 +29,10 @@ struct process {
     uint64_t start_ns;          /* realtime */
     uint64_t attached_ns;       /* realtime, of this attach */
     struct clock_snapshot attached_clock;
+    /* realtime; when its ring began, which an agent before may have made; and why it has nothing of
+     * the time before that */
+    uint64_t recorded_ns;
+    enum loss_reason unrecorded;
     char service[128], labels[512], exe[256];
     uint8_t *ring; /* read and (for PIN only) written */
     struct ring_geometry geometry;
@@ -86,6 +91,14 @@ void process_cursors(const struct process *p, struct process_cursors *out);
 /* Whether they have claimed half of the ring's small chunks, or of its big ones, since then: as
  * much again, and what was there then is gone. */
 bool process_is_half_over(const struct process *p, const struct process_cursors *since);
+
+/* What of [from, to] its ring cannot have, as it began later than the process. False: nothing. */
+struct process_gap {
+    uint64_t from_ns, to_ns;
+    enum loss_reason reason;
+};
+bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
+                        struct process_gap *out);
 
 struct process *process_ref(struct process *p);
 void process_unref(struct process **p); /* frees and unmaps with the last reference; any thread */

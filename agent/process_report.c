@@ -57,19 +57,28 @@ static uint64_t rate_note(struct process *process, const struct process_usage *u
     return process->listed_bytes_per_s;
 }
 
+static void add_who(cJSON *root, const struct process_uid *uid, uint32_t pid, const char *service,
+                    const char *labels, const char *exe, uint64_t start_ns)
+{
+    report_add_id(root, "process", uid->bytes);
+    json_add_u64(root, "pid", pid);
+    cJSON_AddStringToObject(root, "service", service);
+    cJSON_AddStringToObject(root, "labels", labels);
+    cJSON_AddStringToObject(root, "exe", exe);
+    json_add_u64(root, "start_ns", start_ns);
+}
+
 static void put_process(struct process *process, const struct clock_snapshot *now, struct buf *out)
 {
     struct process_usage usage;
     process_usage(process, &usage);
+    bool live = process_state(process) == PROCESS_LIVE;
     cJSON *root = cJSON_CreateObject();
-    report_add_id(root, "process", process->uid.bytes);
-    json_add_u64(root, "pid", process->pid);
-    cJSON_AddStringToObject(root, "service", process->service);
-    cJSON_AddStringToObject(root, "labels", process->labels);
-    cJSON_AddStringToObject(root, "exe", process->exe);
-    json_add_u64(root, "start_ns", process->start_ns);
-    cJSON_AddStringToObject(root, "state",
-                            process_state(process) == PROCESS_LIVE ? "live" : "gone");
+    add_who(root, &process->uid, process->pid, process->service, process->labels, process->exe,
+            process->start_ns);
+    cJSON_AddStringToObject(root, "state", live ? "live" : "gone");
+    if (!live)
+        json_add_u64(root, "ended_ns", process->gone_ns);
     cJSON_AddStringToObject(root, "mode", mode_text(process->geometry.mode));
     json_add_u64(root, "ring_bytes", process->geometry.total);
     json_add_u64(root, "attached_ns", process->attached_ns);
@@ -86,15 +95,32 @@ static void put_process(struct process *process, const struct clock_snapshot *no
     cJSON_Delete(root);
 }
 
-static int send_page(struct uplink *uplink, uint64_t agent, uint64_t version, size_t page,
-                     size_t pages, const struct buf *items)
+/* One whose ring is gone, or that never had one. */
+static void put_note(const struct roster_entry *e, struct buf *out)
+{
+    cJSON *root = cJSON_CreateObject();
+    add_who(root, &e->uid, e->pid, e->service, e->labels, e->exe, e->start_ns);
+    cJSON_AddStringToObject(root, "state", e->ended_ns == 0 ? "live" : "gone");
+    if (e->ended_ns != 0)
+        json_add_u64(root, "ended_ns", e->ended_ns);
+    json_add_u64(root, "attached_ns", e->recorded_ns);
+    cJSON_AddStringToObject(root, "not_recorded", loss_text(e->reason));
+    json_print(root, out);
+    cJSON_Delete(root);
+}
+
+static int send_page(struct uplink *uplink, uint64_t agent, uint64_t version,
+                     uint64_t known_from_ns, size_t page, size_t pages, const struct buf *items)
 {
     struct buf body = {0};
     buf_printf(&body,
                "{\"agent\":\"%016llx\",\"kind\":\"processes\",\"version\":%llu,\"page\":%zu,"
-               "\"pages\":%zu,\"clock_offset_ns\":\"%lld\",\"processes\":[",
+               "\"pages\":%zu,\"clock_offset_ns\":\"%lld\",",
                (unsigned long long)agent, (unsigned long long)version, page, pages,
                (long long)uplink_clock_offset(uplink));
+    if (known_from_ns != 0)
+        buf_printf(&body, "\"known_from_ns\":\"%llu\",", (unsigned long long)known_from_ns);
+    buf_printf(&body, "\"processes\":[");
     buf_put(&body, items->data, items->len);
     buf_put(&body, "]}", 2);
     char key[64];
@@ -106,52 +132,87 @@ static int send_page(struct uplink *uplink, uint64_t agent, uint64_t version, si
     return status;
 }
 
-static void free_pages(struct buf *pages, size_t count)
+struct pages {
+    struct buf *items;
+    size_t count;
+};
+
+/* Where the next process goes. NULL: no memory. */
+static struct buf *page_next(struct pages *pages)
 {
-    for (size_t i = 0; i < count; i++)
-        buf_fini(&pages[i]);
-    free(pages);
+    struct buf *last = pages->count > 0 ? &pages->items[pages->count - 1] : NULL;
+    if (last == NULL || last->len > PAGE_BYTES) {
+        struct buf *more = realloc(pages->items, (pages->count + 1) * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        pages->items = more;
+        last = &more[pages->count++];
+        buf_init(last);
+    }
+    if (last->len > 0)
+        buf_put_u8(last, ',');
+    return last;
 }
 
-/* At least one page, be it empty: the list is whole only if its pages are. */
-static int build_pages(struct process *first, const struct clock_snapshot *now, struct buf **out,
-                       size_t *count)
+static bool is_attached(const struct process *first, const struct process_uid *uid)
 {
-    struct buf *pages = calloc(1, sizeof *pages);
-    size_t n = 1;
-    for (struct process *p = first; p != NULL && pages != NULL; p = p->next) {
-        if (pages[n - 1].len > PAGE_BYTES) {
-            struct buf *more = realloc(pages, (n + 1) * sizeof *more);
-            if (more == NULL) {
-                free_pages(pages, n);
-                return SKEIN_NO_MEMORY;
-            }
-            pages = more;
-            buf_init(&pages[n++]);
-        }
-        if (pages[n - 1].len > 0)
-            buf_put_u8(&pages[n - 1], ',');
-        put_process(p, now, &pages[n - 1]);
+    while (first != NULL && !process_uid_equal(&first->uid, uid))
+        first = first->next;
+    return first != NULL;
+}
+
+/* Whether the list names it: one that is gone, until the collector knows. */
+static bool is_news(const struct roster_entry *e, const struct process *first)
+{
+    return !(e->ended_ns != 0 && e->told) && !is_attached(first, &e->uid);
+}
+
+static int build_pages(struct process *first, struct roster *roster,
+                       const struct clock_snapshot *now, struct pages *pages)
+{
+    struct buf *page;
+    for (struct process *p = first; p != NULL; p = p->next) {
+        if ((page = page_next(pages)) == NULL)
+            return SKEIN_NO_MEMORY;
+        put_process(p, now, page);
     }
-    *out = pages;
-    *count = n;
-    return pages != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, roster_entries(roster), link)
+    {
+        if (!is_news(e, first))
+            continue;
+        if ((page = page_next(pages)) == NULL)
+            return SKEIN_NO_MEMORY;
+        if (e->process != NULL)
+            put_process(e->process, now, page);
+        else
+            put_note(e, page);
+        e->listed = true;
+    }
+    /* At least one page, be it empty: the list is whole only if its pages are. */
+    return pages->count > 0 || page_next(pages) != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
-                        struct process *first, const struct clock_snapshot *now)
+                        struct process *first, struct roster *roster,
+                        const struct clock_snapshot *now)
 {
-    struct buf *pages;
-    size_t count;
-    int status = build_pages(first, now, &pages, &count);
-    if (status != SKEIN_OK)
-        return status;
-    uplink_forget(uplink, "processes:");
-    uplink_set_processes_version(uplink, version);
-    for (size_t i = 0; i < count; i++) {
-        int sent = send_page(uplink, agent, version, i, count, &pages[i]);
-        status = status == SKEIN_OK ? sent : status;
+    if (!uplink_awaits(uplink, "processes:"))
+        roster_told(roster);
+    roster_refresh(roster);
+    struct pages pages = {NULL, 0};
+    int status = build_pages(first, roster, now, &pages);
+    if (status == SKEIN_OK) {
+        uplink_forget(uplink, "processes:");
+        uplink_set_processes_version(uplink, version);
     }
-    free_pages(pages, count);
+    uint64_t known_from_ns = roster_known_from_ns(roster);
+    for (size_t i = 0; i < pages.count; i++) {
+        if (status == SKEIN_OK)
+            status =
+                send_page(uplink, agent, version, known_from_ns, i, pages.count, &pages.items[i]);
+        buf_fini(&pages.items[i]);
+    }
+    free(pages.items);
     return status;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The list of attached processes as the collector gets it: the whole of it, in pages that fit a
- * control message (P-5). Loop thread.
+ * The list of processes as the collector gets it, in pages that fit a control message (P-5): all
+ * that are attached, and of the roster those that it has not been told of. Loop thread.
  */
 #ifndef PROCESS_REPORT_H
 #define PROCESS_REPORT_H
 
-#include "process.h"
+#include "roster.h"
 #include "uplink.h"
 
 /* To be called when a process is attached: what its ring holds by then counts for no rate. */
@@ -16,6 +16,7 @@ void process_report_begin(struct process *process, const struct clock_snapshot *
  * the rings; notes in each process what its line said, for the next line's rate. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
 int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
-                        struct process *first, const struct clock_snapshot *now);
+                        struct process *first, struct roster *roster,
+                        const struct clock_snapshot *now);
 
 #endif

@@ -123,6 +123,15 @@ int ring_memory_new(const struct ring_geometry *geometry, const struct ring_iden
     return SKEIN_OK;
 }
 
+uint64_t ring_memory_used(int fd, uint64_t total)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_blocks < 0)
+        return total;
+    uint64_t used = (uint64_t)st.st_blocks * 512;
+    return used < total ? used : total;
+}
+
 /* ---- a ring that somebody brings ---- */
 
 static void pin_clear(uint8_t *chunk)

@@ -28,6 +28,10 @@ struct ring_identity {
 int ring_memory_new(const struct ring_geometry *geometry, const struct ring_identity *identity,
                     int *fd, uint8_t **ring);
 
+/* Bytes of memory behind a ring's descriptor: what was touched, not its size. Without a descriptor
+ * (-1), its size. */
+uint64_t ring_memory_used(int fd, uint64_t total);
+
 /* Writes header and process record of an empty ring into zeroed memory; zero is right for all the
  * rest, and the first string epoch is the writer's to begin. */
 void ring_memory_init(uint8_t *ring, const struct ring_geometry *geometry,

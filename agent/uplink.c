@@ -73,14 +73,29 @@ int uplink_report(struct uplink *uplink, const char *key, const struct capture_i
     return SKEIN_OK;
 }
 
+static bool key_begins(const struct outgoing *out, const char *prefix)
+{
+    return out->revision == 0 && out->key[0] != '\0' &&
+           strncmp(out->key, prefix, strlen(prefix)) == 0;
+}
+
+bool uplink_awaits(struct uplink *uplink, const char *key_prefix)
+{
+    pthread_mutex_lock(&uplink->mutex);
+    struct outgoing *out = TAILQ_FIRST(&uplink->list);
+    while (out != NULL && !key_begins(out, key_prefix))
+        out = TAILQ_NEXT(out, link);
+    pthread_mutex_unlock(&uplink->mutex);
+    return out != NULL;
+}
+
 void uplink_forget(struct uplink *uplink, const char *key_prefix)
 {
     pthread_mutex_lock(&uplink->mutex);
     struct outgoing *out, *next;
     for (out = TAILQ_FIRST(&uplink->list); out != NULL; out = next) {
         next = TAILQ_NEXT(out, link);
-        if (out->revision == 0 && out->key[0] != '\0' &&
-            strncmp(out->key, key_prefix, strlen(key_prefix)) == 0) {
+        if (key_begins(out, key_prefix)) {
             TAILQ_REMOVE(&uplink->list, out, link);
             free(out);
         }

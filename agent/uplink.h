@@ -61,6 +61,8 @@ void uplink_wake(struct uplink *uplink); /* the spool has something new */
 int uplink_report(struct uplink *uplink, const char *key, const struct capture_id *capture,
                   const struct process_uid *process, const char *text, size_t n);
 void uplink_forget(struct uplink *uplink, const char *key_prefix);
+/* Whether one of these has no answer yet. */
+bool uplink_awaits(struct uplink *uplink, const char *key_prefix);
 
 /* Answers a command; error NULL: ok. `id` is the command's own, still the caller's. */
 void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const cJSON *id,

@@ -35,6 +35,10 @@ enum loss_place {
     X(AGENT_RESTARTED, RING, "agent_restarted") /* the agent died between two cuts */              \
     X(REPORT_FULL, RING, "report_full")         /* a report takes no more partitions */            \
     X(UNKNOWN, RING, "unknown")                 /* a newer agent says another reason */            \
+    X(LATE, RING, "attached_late")              /* it ran before its ring began */                 \
+    X(REFUSED, RING, "attach_refused")          /* its agent did not take it */                    \
+    X(REPLACED, RING, "ring_replaced")          /* its ring before was not taken over */           \
+    X(RELEASED, RING, "ring_released")          /* it has ended, and its ring is gone */           \
     X(SPOOL_FULL, SPOOL, "spool_full")                                                             \
     X(SPOOL_FAILED, SPOOL, "spool_failed")         /* its disk refused */                          \
     X(SPOOL_UNREADABLE, SPOOL, "spool_unreadable") /* damaged there */                             \

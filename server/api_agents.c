@@ -148,6 +148,10 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
     cJSON_AddStringToObject(json, "status", states[fleet_process_status(f, p)]);
     api_add_time(json, "started", p->start_ns);
     api_add_time(json, "attached", p->attached_ns);
+    if (p->ended_ns != 0)
+        api_add_time(json, "ended", p->ended_ns);
+    if (p->not_recorded[0] != '\0')
+        cJSON_AddStringToObject(json, "not_recorded", p->not_recorded);
     cJSON_AddStringToObject(json, "mode", p->mode);
     json_add_u64(json, "ring_bytes", p->ring_bytes);
     json_add_u64(json, "used_bytes", p->used_bytes);

@@ -45,6 +45,10 @@ int capture_merge(struct capture_engine *e, const struct capture_id *from,
 /* ---- for the control thread ---- */
 
 void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent);
+/* An agent has named processes that it had not named before: those that match and lived in the
+ * window of a capture that runs become targets of it. */
+void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agent,
+                              struct fleet_process *const *news, size_t count);
 void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent);
 void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
                           const struct capture_id *id, const char *error);

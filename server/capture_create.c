@@ -178,17 +178,26 @@ static int compare_processes(const void *a, const void *b)
     return memcmp((*x)->uid.bytes, (*y)->uid.bytes, sizeof(*x)->uid.bytes);
 }
 
-/* Processes that match and are not gone, by id: of too many the same ones are taken each time.
- * beside: on hosts of its targets alone; NULL: on any. SKEIN_OK, SKEIN_NO_MEMORY; items are the
+/* Whether the process lived in the capture's window. One that lives is taken also where its clock
+ * says that it began behind that: its agent knows better. */
+static bool lived_in(const struct capture *c, const struct fleet_process *p)
+{
+    uint64_t pre_ns = c->pre_ms * 1000000u;
+    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    return p->live || (p->ended_ns >= from_ns && p->start_ns <= c->at_ns + c->post_ms * 1000000u);
+}
+
+/* Processes that match and lived in the capture's window, by id: of too many the same ones are
+ * taken each time. beside: on hosts of its targets alone. SKEIN_OK, SKEIN_NO_MEMORY; items are the
  * caller's. */
-static int choose(struct capture_engine *e, const struct selector *selector, struct capture *beside,
-                  struct choice *out)
+static int choose(struct capture_engine *e, const struct selector *selector, struct capture *c,
+                  bool beside, struct choice *out)
 {
     size_t at = 0;
     *out = (struct choice){NULL, 0, 0};
     for (struct fleet_process *p; (p = fleet_process_next(e->fleet, &at)) != NULL;) {
-        if ((beside != NULL && capture_targets_at(beside, p->agent) == NULL) ||
-            fleet_process_status(e->fleet, p) == FLEET_GONE || !fleet_process_match(selector, p))
+        if ((beside && capture_targets_at(c, p->agent) == NULL) || !lived_in(c, p) ||
+            !fleet_process_match(selector, p))
             continue;
         if (out->count == out->cap) {
             size_t cap = out->cap * 2 + 16;
@@ -214,13 +223,13 @@ void capture_begin_target(struct capture_engine *e, struct capture *c, struct ca
 
 static int add_process(struct capture_engine *e, struct capture *c, const struct fleet_process *p)
 {
-    bool live = fleet_process_status(e->fleet, p) == FLEET_LIVE;
-    struct capture_target *t =
-        capture_target_add(c, &p->uid, &c->id, p, fleet_agent_find(e->fleet, p->agent));
+    const struct fleet_agent *agent = fleet_agent_find(e->fleet, p->agent);
+    bool online = agent != NULL && agent->online;
+    struct capture_target *t = capture_target_add(c, &p->uid, &c->id, p, agent);
     if (t == NULL)
         return SKEIN_NO_MEMORY;
-    capture_begin_target(e, c, t, live ? TARGET_PENDING : TARGET_OFFLINE,
-                         live ? "" : "its agent is silent");
+    capture_begin_target(e, c, t, online ? TARGET_PENDING : TARGET_OFFLINE,
+                         online ? "" : "its agent is silent");
     return SKEIN_OK;
 }
 
@@ -230,7 +239,7 @@ static int add_chosen(struct capture_engine *e, struct capture *c,
                       const struct capture_request *request)
 {
     struct choice choice;
-    int status = choose(e, request->selector, NULL, &choice);
+    int status = choose(e, request->selector, c, false, &choice);
     uint64_t least = request->min_targets > 0 ? request->min_targets : 1;
     size_t limit = choice.count;
     if (request->matched != NULL)
@@ -367,7 +376,7 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
     struct capture *c = capture_find(e, id);
     if (c == NULL)
         return SKEIN_NOT_FOUND;
-    int status = choose(e, selector, same_host ? c : NULL, &choice);
+    int status = choose(e, selector, c, same_host, &choice);
     for (size_t i = 0; i < choice.count && status == SKEIN_OK; i++) {
         if (max_targets > 0 && c->target_count >= max_targets)
             break;
@@ -383,4 +392,66 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
         send_to_all(e, c);
     capture_settle(e, c);
     return status == SKEIN_OK ? added : status;
+}
+
+/* Whether processes that its agents name only now may be of it. */
+static bool takes_more(const struct capture *c)
+{
+    return c->status == CAPTURE_RUNNING && !c->stopped && !c->own && c->kind != CAPTURE_SAMPLE;
+}
+
+static size_t add_listed(struct capture_engine *e, struct capture *c,
+                         struct fleet_process *const *news, size_t count)
+{
+    char error[128];
+    size_t added = 0;
+    struct selector *selector = NULL;
+    if (selector_new(c->selector, &selector, error, sizeof error) != SKEIN_OK)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        bool full = c->max_targets > 0 && c->target_count >= c->max_targets;
+        if (!full && lived_in(c, news[i]) && capture_targets_of(c, &news[i]->uid) == NULL &&
+            fleet_process_match(selector, news[i]))
+            added += add_process(e, c, news[i]) == SKEIN_OK;
+    }
+    selector_free(&selector);
+    return added;
+}
+
+/* Tells the agent of its targets that no command has named yet. */
+static void send_new(struct capture_engine *e, struct capture *c, const struct fleet_agent *agent)
+{
+    char id[ID_TEXT_BYTES];
+    struct capture_target *t = capture_targets_at(c, agent->id);
+    while (t != NULL) {
+        struct capture_target *first = t;
+        size_t count = 0;
+        cJSON *processes = cJSON_CreateArray();
+        for (; t != NULL && count < PROCESSES_PER_COMMAND; t = t->next_of_agent) {
+            if (t->status != TARGET_PENDING)
+                continue;
+            id_text(t->process.bytes, id);
+            cJSON_AddItemToArray(processes, cJSON_CreateString(id));
+            count++;
+        }
+        if (count == 0) {
+            cJSON_Delete(processes);
+            return;
+        }
+        int status = fleet_command(e->fleet, agent->id, &c->id, c->deadline_ns,
+                                   capture_command(e, c, &c->id, agent->id, processes));
+        for (; first != t; first = first->next_of_agent)
+            if (first->status == TARGET_PENDING)
+                target_set(e, c, first, status == SKEIN_OK ? TARGET_SENT : TARGET_FAILED,
+                           status == SKEIN_OK ? "" : skein_status_text(status));
+    }
+}
+
+void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agent,
+                              struct fleet_process *const *news, size_t count)
+{
+    size_t at = 0;
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
+        if (takes_more(c) && add_listed(e, c, news, count) > 0 && agent->online)
+            send_new(e, c, agent);
 }

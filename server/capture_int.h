@@ -57,7 +57,7 @@ struct capture_target {
     uint64_t lost_counted[LOSS_REASONS];    /* by the metric */
     bool implausible;                       /* it has told of losses that cannot be; counted */
     bool refused;      /* its deadline came while the collector had no room for its partitions */
-    bool dirty, whole; /* whole: complete, and nothing of it is lost */
+    bool dirty, whole; /* whole: all that it had in the window is stored */
     struct capture_target *next_dirty;
 };
 

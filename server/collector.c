@@ -175,6 +175,13 @@ static void agent_lost(void *context, struct fleet_agent *agent)
     publish_agent(c, agent, "agent.offline");
 }
 
+static void processes_listed(void *context, struct fleet_agent *agent,
+                             struct fleet_process *const *news, size_t count)
+{
+    struct collector *c = context;
+    capture_processes_listed(c->captures, agent, news, count);
+}
+
 static void command_done(void *context, struct fleet_agent *agent, const struct capture_id *capture,
                          const char *error)
 {
@@ -508,9 +515,19 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
                                         .sampled = capture_sampled};
     struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour,
                                    .bytes_per_hour = g->rule_bytes_per_hour};
-    struct fleet_hooks hooks = {c,         agent_joined, agent_heard, agent_lost, command_done,
-                                push_done, on_report,    on_tick,     generation, save,
-                                saved,     unlocked};
+    struct fleet_hooks hooks = {c,
+                                agent_joined,
+                                agent_heard,
+                                agent_lost,
+                                processes_listed,
+                                command_done,
+                                push_done,
+                                on_report,
+                                on_tick,
+                                generation,
+                                save,
+                                saved,
+                                unlocked};
     c->exports = places_new(g->http_exports);
     c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
     int status = c->lockout == NULL || c->exports == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;

@@ -178,6 +178,8 @@ static void process_get(struct json_reader *r, const cJSON *report, const cJSON 
     p->live = strcmp(json_str(r, o, path, "state", JSON_OPTIONAL, "live", 15), "live") == 0;
     p->start_ns = host_time_ns(r, report, o, path, "start_ns");
     p->attached_ns = host_time_ns(r, report, o, path, "attached_ns");
+    p->ended_ns = host_time_ns(r, report, o, path, "ended_ns");
+    p->not_recorded = json_str(r, o, path, "not_recorded", JSON_OPTIONAL, "", 31);
     p->ring_bytes = number(r, o, path, "ring_bytes");
     p->used_bytes = number(r, o, path, "used_bytes");
     p->bytes_per_s = number(r, o, path, "bytes_per_s");
@@ -192,6 +194,7 @@ static void processes_get(struct json_reader *r, const cJSON *json, struct contr
     out->version = number(r, json, "", "version");
     out->page = json_u64(r, json, "", "page", JSON_OPTIONAL, 0, 0, 1u << 20);
     out->pages = json_u64(r, json, "", "pages", JSON_OPTIONAL, 1, 1, 1u << 20);
+    out->known_from_ns = host_time_ns(r, json, json, "", "known_from_ns");
     if (out->page >= out->pages)
         fail(r, "", "page", "must be below pages");
     const cJSON *array = json_array(r, json, "", "processes", JSON_REQUIRED), *item;

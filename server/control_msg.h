@@ -42,11 +42,14 @@ struct control_process {
     const char *title;
     bool live;
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
+    uint64_t ended_ns; /* 0: it runs, or nobody knows */
     uint64_t bytes_per_s, reach_ms;
     const char *service, *labels, *exe, *mode;
+    const char *not_recorded; /* why there is no ring of it; "": there is */
 };
 struct control_processes {
     uint64_t version, page, pages;
+    uint64_t known_from_ns; /* of what ended before, the agent may know nothing; 0: it does */
     struct control_process *items;
     size_t count;
 };

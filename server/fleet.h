@@ -27,6 +27,9 @@ struct fleet_hooks {
     void (*agent_joined)(void *context, struct fleet_agent *agent); /* HELLO: commands start over */
     void (*agent_heard)(void *context, struct fleet_agent *agent);  /* heartbeat */
     void (*agent_lost)(void *context, struct fleet_agent *agent);   /* its lease is over */
+    /* A list of its processes names some that were not known. */
+    void (*listed)(void *context, struct fleet_agent *agent, struct fleet_process *const *news,
+                   size_t count);
     /* A command was acknowledged. error is "" when ok. */
     void (*command_done)(void *context, struct fleet_agent *agent, const struct capture_id *capture,
                          const char *error);

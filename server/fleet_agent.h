@@ -32,6 +32,8 @@ struct fleet_agent {
     uint64_t instance, instance_before; /* of its heartbeats: that of the last, and the other */
     uint64_t cloned_ns;                 /* monotonic: two took turns then; 0: never */
     struct fleet_set_state sets[FLEET_SETS];
+    /* All that ended since are known; before, some that have ended may not be. Realtime */
+    uint64_t known_from_ns;
     uint64_t processes_live;
     uint64_t processes_known; /* in the table, live or gone */
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
@@ -66,8 +68,10 @@ struct fleet_process {
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
     uint64_t bytes_per_s, reach_ms;
     uint64_t lost_implausible; /* said in place of events_lost, and more than can be; 0: nothing */
-    uint64_t gone_ns;          /* monotonic */
-    bool loss_dirty;           /* events_lost must be saved */
+    uint64_t gone_ns;          /* monotonic; when we learnt of it */
+    uint64_t ended_ns; /* realtime; 0 while it is live. Where its agent does not say, gone_ns's */
+    char not_recorded[32]; /* why its agent has no ring of it (loss.h); "": it has, or had */
+    bool loss_dirty;       /* events_lost must be saved */
     uint64_t list_version;
     struct fleet_process *next_of_agent;
 };

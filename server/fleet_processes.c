@@ -126,6 +126,11 @@ void fleet_saved_losses(struct fleet *f)
 
 #define FORGET_AT_ONCE 256
 
+static void known_from(struct fleet_agent *agent, uint64_t ns)
+{
+    agent->known_from_ns = ns > agent->known_from_ns ? ns : agent->known_from_ns;
+}
+
 size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns)
 {
     struct fleet_process *old[FORGET_AT_ONCE];
@@ -143,6 +148,7 @@ size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_n
         if (link != NULL && *link == old[i]) {
             *link = old[i]->next_of_agent;
             owner->processes_known--;
+            known_from(owner, old[i]->ended_ns);
         }
         idmap_remove(&f->processes, old[i]->uid.bytes);
         owner_put(f, &old[i]->uid, 0);
@@ -187,6 +193,15 @@ static void take_lost(struct fleet *f, struct fleet_process *p, const struct con
     p->lost_implausible = 0;
 }
 
+/* ended_ns 0: nobody knows, but it is gone by now. */
+static void process_end(struct fleet_process *p, uint64_t ended_ns)
+{
+    if (p->live || p->gone_ns == 0)
+        p->gone_ns = clock_monotonic_ns();
+    if (ended_ns != 0 || p->ended_ns == 0)
+        p->ended_ns = ended_ns != 0 ? ended_ns : clock_realtime_ns();
+}
+
 static int process_put(struct fleet *f, struct fleet_agent *agent, const struct control_process *in,
                        uint64_t version)
 {
@@ -211,8 +226,10 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
         return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
     }
     f->processes_version += p->live != in->live;
-    if (!in->live && (p->live || p->gone_ns == 0))
-        p->gone_ns = clock_monotonic_ns();
+    if (!in->live)
+        process_end(p, in->ended_ns);
+    else
+        p->ended_ns = 0;
     p->agent = agent->id;
     p->pid = in->pid;
     p->live = in->live;
@@ -222,8 +239,10 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     p->used_bytes = in->used_bytes;
     p->bytes_per_s = in->bytes_per_s;
     p->reach_ms = in->reach_ms;
-    take_lost(f, p, in);
+    if (in->live || in->events_lost > p->events_lost) /* of one that is gone, notes say 0 */
+        take_lost(f, p, in);
     p->wrapped = in->wrapped;
+    snprintf(p->not_recorded, sizeof p->not_recorded, "%s", in->not_recorded);
     p->list_version = version;
     snprintf(p->service, sizeof p->service, "%s", in->service);
     snprintf(p->labels, sizeof p->labels, "%s", in->labels);
@@ -243,9 +262,9 @@ static void list_finish(struct fleet *f, struct fleet_agent *agent)
     agent->processes_live = 0;
     for (struct fleet_process *p = agent->processes; p != NULL; p = p->next_of_agent) {
         if (p->live && p->list_version != agent->list_version) {
+            process_end(p, 0);
             p->live = false;
             f->processes_version++;
-            p->gone_ns = clock_monotonic_ns();
         }
         agent->processes_live += p->live;
     }
@@ -267,6 +286,45 @@ static int list_begin(struct fleet_agent *agent, const struct control_processes 
     return SKEIN_OK;
 }
 
+/* Of those that were new, some may have had to go for others. */
+static void news_tell(struct fleet *f, struct fleet_agent *agent,
+                      const struct control_processes *list, const size_t *fresh, size_t count)
+{
+    struct fleet_process **news = calloc(count, sizeof(struct fleet_process *));
+    size_t n = 0;
+    for (size_t i = 0; news != NULL && i < count; i++) {
+        news[n] = fleet_process_find(f, &list->items[fresh[i]].uid);
+        n += news[n] != NULL;
+    }
+    if (n > 0 && f->hooks.listed != NULL)
+        f->hooks.listed(f->hooks.context, agent, news, n);
+    free(news);
+}
+
+static int list_take(struct fleet *f, struct fleet_agent *agent, const struct transport_peer *peer,
+                     const struct control_processes *list)
+{
+    size_t *fresh = calloc(list->count + 1, sizeof *fresh), count = 0;
+    int status = fresh != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    for (size_t i = 0; status == SKEIN_OK && i < list->count; i++) {
+        const struct process_uid *uid = &list->items[i].uid;
+        bool known = fleet_process_find(f, uid) != NULL;
+        int put = fleet_claim_from(f, peer, uid);
+        if (put == SKEIN_OK)
+            put = process_put(f, agent, &list->items[i], list->version);
+        if (put == SKEIN_NO_MEMORY)
+            status = put;
+        else if (put != SKEIN_OK) /* one bad entry does not hide the others */
+            metrics_add(control_malformed_total, 1);
+        else if (!known)
+            fresh[count++] = i;
+    }
+    if (count > 0)
+        news_tell(f, agent, list, fresh, count);
+    free(fresh);
+    return status;
+}
+
 int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
                        const struct transport_peer *peer, const struct control_processes *list,
                        char *error, size_t error_bytes)
@@ -280,15 +338,9 @@ int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
         return SKEIN_TOO_LARGE;
     }
     int status = list_begin(agent, list);
-    for (size_t i = 0; status == SKEIN_OK && i < list->count; i++) {
-        int put = fleet_claim_from(f, peer, &list->items[i].uid);
-        if (put == SKEIN_OK)
-            put = process_put(f, agent, &list->items[i], list->version);
-        if (put == SKEIN_NO_MEMORY)
-            return SKEIN_AGAIN;
-        if (put != SKEIN_OK) /* one bad entry does not hide the others */
-            metrics_add(control_malformed_total, 1);
-    }
+    known_from(agent, list->known_from_ns);
+    if (status == SKEIN_OK)
+        status = list_take(f, agent, peer, list);
     if (status != SKEIN_OK)
         return SKEIN_AGAIN;
     if (agent->list_have[list->page] == 0) {

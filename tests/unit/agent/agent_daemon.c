@@ -10,12 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "json.h"
 #include "partition.h"
 
 char *folder, *config_file, *socket_path, *traced_path, *health_path;
 struct fake_collector *fake;
 pid_t agent, subject;
+const char *ring_more = "";
 
 void write_config(const char *more)
 {
@@ -23,8 +25,8 @@ void write_config(const char *more)
     snprintf(
         text, sizeof text,
         "{\"collector\":{\"control\":\"%s\",\"data\":\"%s\"},\"socket\":\"%s\",\"state_dir\":\"%s/state\","
-        "\"heartbeat_ms\":200,\"ring\":{\"bytes\":1048576},\"log\":{\"level\":\"debug\"}%s}",
-        fake_control_address(fake), fake_data_address(fake), socket_path, folder, more);
+        "\"heartbeat_ms\":200,\"ring\":{\"bytes\":1048576%s},\"log\":{\"level\":\"debug\"}%s}",
+        fake_control_address(fake), fake_data_address(fake), socket_path, folder, ring_more, more);
     file_write_text(config_file, text);
 }
 
@@ -128,6 +130,22 @@ void check_partition(size_t n, uint64_t min_events)
     ck_assert_uint_ge(footer.events, min_events);
     ck_assert_str_eq(footer.service, "redis");
     partition_footer_free(&footer);
+}
+
+void command_capture_at(const char *capture, const char *process, unsigned post_ms, uint64_t at_ns)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "{\"command\":\"c-%s\",\"kind\":\"capture\",\"capture\":\"%s\",\"at_ns\":\"%" PRIu64
+             "\",\"pre_ms\":5000,\"post_ms\":%u,"
+             "\"deadline_ns\":\"%" PRIu64 "\",\"processes\":[\"%s\"]}",
+             capture, capture, at_ns, post_ms, at_ns + 60000000000u, process);
+    ck_assert_uint_ne(fake_command(fake, text), 0);
+}
+
+void command_capture(const char *capture, const char *process, unsigned post_ms)
+{
+    command_capture_at(capture, process, post_ms, clock_realtime_ns());
 }
 
 bool log_says(void *context)

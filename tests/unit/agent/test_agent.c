@@ -20,23 +20,6 @@
 
 static const char capture_a[] = "0123456789abcdef0123456789abcdef";
 
-static void command_capture_at(const char *capture, const char *process, unsigned post_ms,
-                               uint64_t at_ns)
-{
-    char text[512];
-    snprintf(text, sizeof text,
-             "{\"command\":\"c-%s\",\"kind\":\"capture\",\"capture\":\"%s\",\"at_ns\":\"%" PRIu64
-             "\",\"pre_ms\":5000,\"post_ms\":%u,"
-             "\"deadline_ns\":\"%" PRIu64 "\",\"processes\":[\"%s\"]}",
-             capture, capture, at_ns, post_ms, at_ns + 60000000000u, process);
-    ck_assert_uint_ne(fake_command(fake, text), 0);
-}
-
-static void command_capture(const char *capture, const char *process, unsigned post_ms)
-{
-    command_capture_at(capture, process, post_ms, clock_realtime_ns());
-}
-
 static const char capture_b[] = "b123456789abcdef0123456789abcdef";
 
 START_TEST(a_capture_on_command_is_uploaded_and_reported)

@@ -159,7 +159,7 @@ START_TEST(samples_of_one_span_are_one_capture)
     /* What comes late, after an hour in a spool, joins it. */
     fire(&f, 3, span_ns, other);
     report(&f, wire_target(&f.agent, id, 3, "nothing", 0, 0));
-    wait_for_text(&f, path, "status", "complete");
+    wait_for_text(&f, path, "targets.2.status", "nothing");
     json = call_json(&f, "GET", PATH, NULL, 200);
     ck_assert_double_eq(number_at(json, "state.captures"), 1);
     ck_assert_str_eq(text_at(json, "state.last_capture"), id);

@@ -25,6 +25,7 @@ target_compile_options(skein_test_collector PRIVATE -Wno-format-nonliteral)
 target_link_libraries(skein_test_collector
     PRIVATE skein_flags PUBLIC skein_server_core skein_test_partition skein_test_contract skein_http_client)
 skein_test(unit/server/test_captures.c LINK skein_test_collector LABELS tsan)
+skein_test(unit/server/test_capture_scope.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_capture_kinds.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_capture_stream.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_capture_merge.c LINK skein_test_collector LABELS tsan)

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who was here; see roster.h. Owns the entries, and a reference to each process whose ring is kept.
+ * Loop thread only. Never keeps more than ROSTER_NOTES_MAX entries: the oldest go, and from when on
+ * all are known is remembered.
+ */
+#include "roster.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent_clock.h"
+#include "clock.h"
+#include "proc_info.h"
+#include "ring_memory.h"
+
+#define MS        UINT64_C(1000000)
+#define RINGS_MAX 1024 /* a descriptor each */
+
+struct roster {
+    struct loop *loop;
+    const uint64_t *linger_ms;
+    struct roster_list entries; /* oldest first */
+    size_t count, rings;
+    struct loop_timer *timer; /* until the oldest ring goes; NULL: none does */
+    uint64_t known_from_ns;
+};
+
+int roster_new(struct loop *loop, const uint64_t *linger_ms, struct roster **out)
+{
+    *out = calloc(1, sizeof **out);
+    if (*out == NULL)
+        return SKEIN_NO_MEMORY;
+    (*out)->loop = loop;
+    (*out)->linger_ms = linger_ms;
+    TAILQ_INIT(&(*out)->entries);
+    return SKEIN_OK;
+}
+
+static void ring_release(struct roster *roster, struct roster_entry *e)
+{
+    if (e->process == NULL)
+        return;
+    process_unref(&e->process);
+    roster->rings--;
+}
+
+static void entry_remove(struct roster *roster, struct roster_entry *e)
+{
+    ring_release(roster, e);
+    TAILQ_REMOVE(&roster->entries, e, link);
+    roster->count--;
+    free(e);
+}
+
+void roster_free(struct roster **pointer)
+{
+    struct roster *roster = *pointer;
+    if (roster == NULL)
+        return;
+    *pointer = NULL;
+    struct roster_entry *e;
+    while ((e = TAILQ_FIRST(&roster->entries)) != NULL)
+        entry_remove(roster, e);
+    if (roster->timer != NULL)
+        loop_timer_cancel(roster->loop, &roster->timer);
+    free(roster);
+}
+
+/* ---- entries ---- */
+
+/* The oldest note goes, or else the oldest of all. */
+static void room_make(struct roster *roster)
+{
+    if (roster->count < ROSTER_NOTES_MAX)
+        return;
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, &roster->entries, link)
+    {
+        if (e->process == NULL)
+            break;
+    }
+    e = e != NULL ? e : TAILQ_FIRST(&roster->entries);
+    uint64_t until_ns = e->ended_ns != 0 ? e->ended_ns : agent_clock_ns();
+    if (until_ns > roster->known_from_ns)
+        roster->known_from_ns = until_ns;
+    entry_remove(roster, e);
+}
+
+static const char *text_put(char **at, const char *text)
+{
+    const char *put = *at;
+    size_t bytes = strlen(text) + 1;
+    memcpy(*at, text, bytes);
+    *at += bytes;
+    return put;
+}
+
+/* NULL: no memory. */
+static struct roster_entry *entry_new(struct roster *roster, const struct process *p)
+{
+    room_make(roster);
+    size_t texts = strlen(p->service) + strlen(p->labels) + strlen(p->exe) + 3;
+    struct roster_entry *e = calloc(1, sizeof *e + texts);
+    if (e == NULL)
+        return NULL;
+    *e = (struct roster_entry){.uid = p->uid,
+                               .pid = p->pid,
+                               .start_clock_ticks = p->start_clock_ticks,
+                               .start_ns = p->start_ns};
+    char *at = (char *)(e + 1);
+    e->service = text_put(&at, p->service);
+    e->labels = text_put(&at, p->labels);
+    e->exe = text_put(&at, p->exe);
+    TAILQ_INSERT_TAIL(&roster->entries, e, link);
+    roster->count++;
+    return e;
+}
+
+static struct roster_entry *entry_find(const struct roster *roster, const struct process_uid *uid)
+{
+    struct roster_entry *e;
+    TAILQ_FOREACH_REVERSE(e, &roster->entries, roster_list, link)
+    {
+        if (process_uid_equal(&e->uid, uid))
+            return e;
+    }
+    return NULL;
+}
+
+const struct roster_entry *roster_find(const struct roster *roster, const struct process_uid *uid)
+{
+    return entry_find(roster, uid);
+}
+
+/* ---- rings that are kept ---- */
+
+static void timer_set(struct roster *roster);
+
+static struct roster_entry *oldest_ring(const struct roster *roster)
+{
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, &roster->entries, link)
+    {
+        if (e->process != NULL)
+            return e;
+    }
+    return NULL;
+}
+
+static void rings_due(void *context)
+{
+    struct roster *roster = context;
+    roster->timer = NULL; /* one-shot */
+    uint64_t now_ns = clock_monotonic_ns();
+    struct roster_entry *e;
+    while ((e = oldest_ring(roster)) != NULL && e->keep_until_ns <= now_ns)
+        ring_release(roster, e);
+    timer_set(roster);
+}
+
+static void timer_set(struct roster *roster)
+{
+    const struct roster_entry *e = roster->timer == NULL ? oldest_ring(roster) : NULL;
+    if (e == NULL)
+        return;
+    uint64_t now_ns = clock_monotonic_ns();
+    uint64_t wait_ns = e->keep_until_ns > now_ns ? e->keep_until_ns - now_ns : 0;
+    roster->timer = loop_timer_add(roster->loop, wait_ns / MS + 1, 0, rings_due, roster);
+}
+
+bool roster_release_oldest(struct roster *roster)
+{
+    struct roster_entry *e = oldest_ring(roster);
+    if (e != NULL)
+        ring_release(roster, e);
+    return e != NULL;
+}
+
+/* What a ring needs that nobody writes any more is its own descriptor. */
+static void descriptors_release(struct process *p)
+{
+    int *const fds[] = {&p->pidfd, &p->page_fd};
+    for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
+        if (*fds[i] >= 0)
+            close(*fds[i]);
+        *fds[i] = -1;
+    }
+}
+
+void roster_keep(struct roster *roster, struct process *p)
+{
+    struct roster_entry *e = entry_new(roster, p);
+    if (e == NULL)
+        return;
+    e->recorded_ns = p->recorded_ns;
+    e->ended_ns = p->gone_ns;
+    e->reason = LOSS_RELEASED;
+    if (*roster->linger_ms == 0)
+        return;
+    while (roster->rings >= RINGS_MAX)
+        (void)roster_release_oldest(roster);
+    descriptors_release(p);
+    e->process = process_ref(p);
+    e->keep_until_ns = clock_monotonic_ns() + *roster->linger_ms * MS;
+    roster->rings++;
+    timer_set(roster);
+    if (roster->timer == NULL) /* out of memory: nothing would let go of it */
+        ring_release(roster, e);
+}
+
+uint64_t roster_ring_bytes(const struct roster *roster)
+{
+    uint64_t bytes = 0;
+    const struct roster_entry *e;
+    TAILQ_FOREACH(e, &roster->entries, link)
+    {
+        if (e->process != NULL)
+            bytes += ring_memory_used(e->process->ring_fd, e->process->geometry.total);
+    }
+    return bytes;
+}
+
+/* ---- those that were not taken ---- */
+
+bool roster_refuse(struct roster *roster, const struct process *p, int status)
+{
+    struct roster_entry *e = entry_find(roster, &p->uid);
+    if (e != NULL && e->reason == LOSS_REFUSED && e->status == status)
+        return false; /* it tries again */
+    bool first = e == NULL || e->reason != LOSS_REFUSED;
+    if (e == NULL && (e = entry_new(roster, p)) == NULL)
+        return first;
+    ring_release(roster, e);
+    e->reason = LOSS_REFUSED;
+    e->status = status;
+    e->ended_ns = 0;
+    e->listed = e->told = false;
+    return first;
+}
+
+void roster_attached(struct roster *roster, const struct process *p)
+{
+    struct roster_entry *e;
+    while ((e = entry_find(roster, &p->uid)) != NULL)
+        entry_remove(roster, e);
+}
+
+void roster_refresh(struct roster *roster)
+{
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, &roster->entries, link)
+    {
+        uint64_t ticks = 0;
+        if (e->ended_ns != 0 ||
+            (proc_start_ticks((pid_t)e->pid, &ticks) == SKEIN_OK && ticks == e->start_clock_ticks))
+            continue;
+        e->ended_ns = agent_clock_ns();
+        e->listed = e->told = false;
+    }
+}
+
+/* ---- the collector's list ---- */
+
+struct roster_list *roster_entries(struct roster *roster)
+{
+    return &roster->entries;
+}
+
+void roster_told(struct roster *roster)
+{
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, &roster->entries, link)
+    e->told = e->told || e->listed;
+}
+
+void roster_untold(struct roster *roster)
+{
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, &roster->entries, link)
+    e->listed = e->told = false;
+}
+
+uint64_t roster_known_from_ns(const struct roster *roster)
+{
+    return roster->known_from_ns;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The roster: whoever was on this host and is not in the table of attached processes. Those that
+ * have ended keep their rings here for a while, so that a capture asked just after still has them;
+ * then a note remains of when they lived. Those that the agent did not take are noted too. So a
+ * capture names each process of its window, recorded or not. Loop thread only.
+ *
+ *                attached --------- gone ----> kept (ring) ---- linger, or no room ----> note
+ *                refused ----------------------------------------------------------> note
+ *                    note, kept ---- the same process attaches (again) ----> not here
+ */
+#ifndef ROSTER_H
+#define ROSTER_H
+
+#include <sys/queue.h>
+
+#include "loop.h"
+#include "loss.h"
+#include "process.h"
+
+#define ROSTER_NOTES_MAX 4096
+
+struct roster_entry {
+    TAILQ_ENTRY(roster_entry) link;
+    struct process *process; /* a reference, while its ring is kept; else NULL */
+    struct process_uid uid;
+    uint32_t pid;
+    uint64_t start_clock_ticks;
+    /* realtime; recorded 0: never was; ended 0: it runs */
+    uint64_t start_ns, recorded_ns, ended_ns;
+    uint64_t keep_until_ns;  /* monotonic; of the ring */
+    enum loss_reason reason; /* why nothing is recorded of it, where no ring is kept */
+    int status;              /* of a refusal */
+    bool listed, told;       /* in a list; in one that the collector has answered */
+    const char *service, *labels, *exe;
+};
+TAILQ_HEAD(roster_list, roster_entry);
+
+struct roster;
+
+/* linger_ms is read whenever a process ends; it and the loop must outlive the roster. SKEIN_OK,
+ * SKEIN_NO_MEMORY. */
+int roster_new(struct loop *loop, const uint64_t *linger_ms, struct roster **out);
+void roster_free(struct roster **roster);
+
+/* It has ended, or left its ring for another: its ring is kept. Takes a reference of its own. */
+void roster_keep(struct roster *roster, struct process *p);
+/* It runs, and the agent has not taken it for this status. True: not noted before. */
+bool roster_refuse(struct roster *roster, const struct process *p, int status);
+/* It is attached (again): no longer here, but for a ring that is kept. */
+void roster_attached(struct roster *roster, const struct process *p);
+
+/* The newest entry of this identity; NULL. */
+const struct roster_entry *roster_find(const struct roster *roster, const struct process_uid *uid);
+/* Ring bytes that are kept, in memory. */
+uint64_t roster_ring_bytes(const struct roster *roster);
+/* Lets go of the oldest ring; false: there is none. */
+bool roster_release_oldest(struct roster *roster);
+
+/* ---- the collector's list ---- */
+
+/* Looks which of the refused have ended meanwhile. */
+void roster_refresh(struct roster *roster);
+struct roster_list *roster_entries(struct roster *roster); /* oldest first */
+/* Those that were in the last list are known to the collector; or nobody is. */
+void roster_told(struct roster *roster);
+void roster_untold(struct roster *roster);
+/* Of processes that ended before this instant, notes may be gone. 0: none are. */
+uint64_t roster_known_from_ns(const struct roster *roster);
+
+#endif
