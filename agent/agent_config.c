@@ -97,6 +97,8 @@ const struct config_param agent_params[] = {
     LIVE_U64(snapshot_cooldown_ms, "snapshot.cooldown_ms", 10000, 0, DAY,
              "skein_snapshot: pause of a process between two"),
     LIVE_BOOL(crash_capture, "crash.capture", true, "capture processes that crash"),
+    LIVE_BOOL(crash_exit, "crash.exit", true,
+              "also those that end by themselves with another exit status than 0"),
     LIVE_U64(crash_pre_ms, "crash.pre_ms", 30000, 0, DAY, "crash: time before the end"),
     LIVE_U64(crash_cooldown_ms, "crash.cooldown_ms", 10000, 0, DAY,
              "crash: pause of a service's program between two"),

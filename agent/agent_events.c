@@ -198,7 +198,9 @@ static void capture_crash(struct agent *agent, struct process *process)
 {
     char reason[160];
     crash_reason(process, reason);
-    if (agent_rules_crashed(agent->rules, process, reason) || !agent->config->crash_capture)
+    bool by_exit = process->death.known && process->death.signal == 0;
+    if (agent_rules_crashed(agent->rules, process, by_exit, reason) ||
+        !agent->config->crash_capture || (by_exit && !agent->config->crash_exit))
         return;
     struct capture_order order = {.capture = capture_id_new(),
                                   .trigger = TRIGGER_CRASH,

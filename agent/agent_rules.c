@@ -268,7 +268,7 @@ void agent_rules_reload(struct agent_rules *rules)
     }
 }
 
-bool agent_rules_crashed(struct agent_rules *rules, const struct process *process,
+bool agent_rules_crashed(struct agent_rules *rules, const struct process *process, bool by_exit,
                          const char *reason)
 {
     struct watch_item *watch;
@@ -278,7 +278,8 @@ bool agent_rules_crashed(struct agent_rules *rules, const struct process *proces
         if (watch->process != process || watch->spec->when != RULE_CRASH)
             continue;
         taken = true;
-        watch_fire(watch, process->gone_ns, reason);
+        if (!by_exit || watch->spec->exits)
+            watch_fire(watch, process->gone_ns, reason);
     }
     return taken;
 }

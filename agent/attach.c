@@ -217,7 +217,7 @@ static bool death_is_crash(const struct process *p)
     bool in_order = p->said_bye || p->away;
     if (!p->death.known)
         return !in_order;
-    return rule_death_is_crash(p->death.signal, p->death.status, in_order);
+    return rule_death_of(p->death.signal, p->death.status) != RULE_DEATH_ORDERLY;
 }
 
 static void member_ended(struct member *m)

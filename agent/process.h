@@ -15,8 +15,8 @@
 #include "partition.h"
 #include "ring_layout.h"
 
-/* CRASHED: a signal ended it, or it left without BYE and not with exit status 0. ENDED: gone
- * otherwise, also a process that runs on but has attached anew (exec, a second skein_start). */
+/* CRASHED: a signal ended it, or it left with another exit status than 0 (rule_death_of), or nobody
+ * knows how and it said no BYE. ENDED: gone otherwise, also a process that runs on but has attached anew (exec, a second skein_start). */
 enum process_state { PROCESS_LIVE = 1, PROCESS_ENDED = 2, PROCESS_CRASHED = 3 };
 
 struct cut_chain_list; /* cut_chain.c's */

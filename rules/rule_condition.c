@@ -110,10 +110,7 @@ static void read_counter(struct json_reader *r, const cJSON *object, const char 
 static void read_crash(struct json_reader *r, const cJSON *object, const char *path,
                        struct rule_spec *spec)
 {
-    (void)r;
-    (void)object;
-    (void)path;
-    (void)spec;
+    spec->exits = json_bool(r, object, path, "exit", true);
 }
 
 /* ---- what the system shows ---- */

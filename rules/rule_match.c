@@ -141,9 +141,15 @@ void scan_reason(const struct rule_spec *spec, const struct scan_hit *hit, char 
         snprintf(out, out_bytes, "%s", hit->reason);
 }
 
-bool rule_death_is_crash(int signal, int status, bool said_bye)
+/* These ask a process to end, or tell it that its reader has (`yes | head`). */
+static bool asks_to_end(int signal)
 {
-    /* These ask a process to end, or tell it that its reader has (`yes | head`). */
-    bool asks = signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGPIPE;
-    return signal != 0 ? !asks : !said_bye && status != 0;
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGPIPE;
+}
+
+enum rule_death rule_death_of(int signal, int status)
+{
+    if (signal != 0)
+        return asks_to_end(signal) ? RULE_DEATH_ORDERLY : RULE_DEATH_SIGNAL;
+    return status == 0 || asks_to_end(status - 128) ? RULE_DEATH_ORDERLY : RULE_DEATH_EXIT;
 }

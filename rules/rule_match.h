@@ -39,8 +39,10 @@ bool scan_event_matches(const struct rule_spec *spec, const struct trace_event *
 void scan_reason(const struct rule_spec *spec, const struct scan_hit *hit, char *out,
                  size_t out_bytes);
 
-/* Whether a process that ended so has crashed: by a signal (0: none) but those that ask it to end,
- * or with an exit status other than 0 and without saying bye. */
-bool rule_death_is_crash(int signal, int status, bool said_bye);
+/* How a process has ended: in order, also where a signal asked it to (or where it says so, as shells
+ * do, with the status 128 + that signal); by itself, with an exit status that tells of a failure; by
+ * a signal. `signal` 0: none. */
+enum rule_death { RULE_DEATH_ORDERLY, RULE_DEATH_EXIT, RULE_DEATH_SIGNAL };
+enum rule_death rule_death_of(int signal, int status);
 
 #endif

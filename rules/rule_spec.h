@@ -67,6 +67,7 @@ struct rule_spec {
         const char *resource;   /* static text */
         uint64_t above, for_ms;
     } system;
+    bool exits; /* crash: also by exit with another status than 0 */
     /* log, application */
     bool has_pattern;
     regex_t pattern;

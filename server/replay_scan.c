@@ -174,8 +174,9 @@ static int take_death(struct scan *s, const struct partition_reader *reader)
 {
     const struct partition_info *info = partition_reader_info(reader);
     char reason[64];
-    if (s->dead || !info->death.known ||
-        !rule_death_is_crash(info->death.signal, info->death.status, false))
+    enum rule_death death = rule_death_of(info->death.signal, info->death.status);
+    if (s->dead || !info->death.known || death == RULE_DEATH_ORDERLY ||
+        (death == RULE_DEATH_EXIT && !s->replay->spec->exits))
         return SKEIN_OK;
     s->dead = true;
     if (info->death.signal != 0)

@@ -232,9 +232,9 @@ static void check_counter(struct json_reader *r, const cJSON *from, const char *
 
 static void check_crash(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
-    static const char *const known[] = {NULL};
-    (void)to;
+    static const char *const known[] = {"exit", NULL};
     json_known(r, from, path, known);
+    cJSON_AddBoolToObject(to, "exit", json_bool(r, from, path, "exit", true));
 }
 
 static void check_application(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)

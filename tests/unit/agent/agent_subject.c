@@ -2,11 +2,11 @@
  *
  * A service for tests of the agent: traces until it is told to end.
  *
- *   agent_subject SOCKET SERVICE [busy|abort]
+ *   agent_subject SOCKET SERVICE [busy|abort|exit]
  *
  * Makes the file SOCKET.traced once its ring holds records. SIGUSR1 asks for a snapshot, SIGUSR2
  * makes it unwell and, the second time, silent, SIGTERM ends it. With `abort` it writes a last
- * record as soon as it is attached, and aborts.
+ * record as soon as it is attached, and aborts; with `exit` it ends with the status 3.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -52,8 +52,8 @@ int main(int argc, char **argv)
 {
     const char *how = argc == 4 ? argv[3] : "";
     bool busy = strcmp(how, "busy") == 0; /* more than a small ring holds for long */
-    bool aborts = strcmp(how, "abort") == 0;
-    if (argc != 3 && !busy && !aborts)
+    bool aborts = strcmp(how, "abort") == 0, exits = strcmp(how, "exit") == 0;
+    if (argc != 3 && !busy && !aborts && !exits)
         return 2;
     signal(SIGUSR1, on_usr1);
     signal(SIGUSR2, on_usr2);
@@ -69,8 +69,10 @@ int main(int argc, char **argv)
     for (uint64_t n = 0; !ended; n++) {
         bool attached = skein_attached(); /* what is traced before goes nowhere */
         struct timespec pause = {.tv_nsec = 500000};
-        if (aborts && attached) {
+        if ((aborts || exits) && attached) {
             SKEIN_INSTANT("the end");
+            if (exits)
+                exit(3);
             abort();
         }
         SKEIN_INSTANT("tick", (u64, "n", n));

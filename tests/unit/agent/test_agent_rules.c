@@ -317,6 +317,36 @@ START_TEST(a_crash_is_captured_with_the_signal)
 }
 END_TEST
 
+static void exit_once(void)
+{
+    subject = spawn((const char *const[]){AGENT_SUBJECT, socket_path, "redis", "exit", NULL}, NULL);
+    ck_assert_int_eq(spawn_wait(subject, 0), 3);
+    subject = 0;
+}
+
+START_TEST(an_exit_with_another_status_than_0_is_captured_as_a_crash)
+{
+    FAKE_WAIT(fake, hellos, 1);
+    exit_once();
+    free(fake_wait_report(
+        fake, WORDS("\"kind\":\"fired\"", "\"trigger\":\"crash\"", "ended with status 3")));
+    free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", "\"state\":\"uploading\"",
+                                      "\"death\":{\"signal\":0,\"status\":3}")));
+    fake_wait_stored(fake, 1);
+    check_partition(0, 1);
+}
+END_TEST
+
+START_TEST(a_crash_rule_may_leave_exits_out)
+{
+    FAKE_WAIT(fake, hellos, 1);
+    push_condition("\"crash\":{\"exit\":false}", 8);
+    exit_once();
+    free(fake_wait_report(fake, WORDS("\"kind\":\"processes\"", "\"state\":\"gone\"")));
+    ck_assert_ptr_null(fake_report(fake, WORDS("\"kind\":\"fired\"")));
+}
+END_TEST
+
 #define CRASHES 4
 
 static bool log_says_often(void *context)
@@ -442,6 +472,8 @@ int main(void)
     tcase_add_test(tc, a_rule_for_snapshots_decides_by_the_reason);
     tcase_add_test(tc, rules_are_in_force_after_a_restart_without_a_collector);
     tcase_add_test(tc, a_crash_is_captured_with_the_signal);
+    tcase_add_test(tc, an_exit_with_another_status_than_0_is_captured_as_a_crash);
+    tcase_add_test(tc, a_crash_rule_may_leave_exits_out);
     tcase_add_test(tc, a_service_that_crashes_again_and_again_is_captured_once);
     tcase_add_test(tc, the_last_record_before_an_abort_is_in_the_capture);
     tcase_add_test(tc, a_normal_end_is_not_captured);
