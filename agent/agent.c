@@ -133,7 +133,8 @@ static int start_policies(struct agent *agent)
 
 static int start_attach(struct agent *agent, char *error, size_t error_bytes)
 {
-    int status = roster_new(agent->loop, &agent->config->ring_linger_ms, &agent->roster);
+    int status = roster_new(agent->loop, &agent->config->ring_linger_ms,
+                            agent->config->ring_bytes_total / ROSTER_SHARE, &agent->roster);
     if (status != SKEIN_OK)
         return status;
     const struct agent_config *config = agent->config;
@@ -224,6 +225,7 @@ void agent_run(struct agent *agent)
         log_error("agent", "the event loop failed", NULL);
     log_info("agent", "draining", "captures", log_fmt("%zu", captures_running(agent->captures)),
              NULL);
+    agent_log_tell(&agent->lines, true);
     attach_free(&agent->attach);
     agent_rules_free(&agent->rules);
     agent_policies_free(&agent->policies);

@@ -66,8 +66,10 @@ const struct config_param agent_params[] = {
                "ring of a process that wishes no other size"),
     CONFIG_U64(S, ring_bytes_max, "ring.max_bytes", 64 << 20, RING_BYTES_MIN, RING_BYTES_MAX,
                "largest ring that is granted"),
-    CONFIG_U64(S, ring_bytes_total, "ring.total_max_bytes", UINT64_C(1) << 30, RING_BYTES_MIN,
-               UINT64_MAX, "all rings of this host together"),
+    CONFIG_U64(
+        S, ring_bytes_total, "ring.total_max_bytes", UINT64_C(1) << 30, RING_BYTES_MIN, UINT64_MAX,
+        "memory of all rings of this host together; counted is what they use, and of the rest an "
+        "eighth"),
     LIVE_U64(ring_linger_ms, "ring.linger_ms", 10000, 0, HOUR,
              "how long the ring of a process that has ended is kept for captures"),
     CONFIG_STR(S, mode, "ring.mode", "circular",

@@ -17,6 +17,9 @@
 void agent_send_list(void *context)
 {
     struct agent *agent = context;
+    agent_log_tell(&agent->lines, false);
+    for (struct process *p = attach_processes(agent->attach); p != NULL; p = p->next)
+        agent_log_tell_process(p, false);
     struct clock_snapshot now;
     struct agent_counters counters = {0};
     attach_count(agent->attach, &counters);
@@ -118,8 +121,7 @@ void agent_grace_over(void *context)
 static void on_attached(void *context, struct process *process)
 {
     struct agent *agent = context;
-    log_info("agent", "attached", "service", process->service, "pid", log_fmt("%u", process->pid),
-             NULL);
+    agent_log_process(&agent->lines, AGENT_LINE_ATTACHED, process, NULL);
     const struct roster_entry *noted = roster_find(agent->roster, &process->uid);
     if (noted != NULL && noted->reason == LOSS_REFUSED)
         process->unrecorded = LOSS_REFUSED;
@@ -149,8 +151,7 @@ static void on_refused(void *context, const struct process *process, int status)
     struct agent *agent = context;
     if (!roster_refuse(agent->roster, process, status))
         return;
-    log_warn("agent", "refused", "service", process->service, "pid", log_fmt("%u", process->pid),
-             "reason", refusal_text(status), NULL);
+    agent_log_process(&agent->lines, AGENT_LINE_REFUSED, process, refusal_text(status));
     list_changed(agent);
 }
 
@@ -167,8 +168,7 @@ static void on_snapshot(void *context, struct process *process, const char *reas
                                   .pre_ms = config->snapshot_pre_ms,
                                   .post_ms = config->snapshot_post_ms};
     if (!agent_rules_capture(agent->rules, &order, process, config->snapshot_cooldown_ms))
-        log_info("agent", "snapshot within the cooldown: not taken", "service", process->service,
-                 "reason", reason, NULL);
+        agent_log_snapshot(process, "snapshot within the cooldown: not taken", reason);
 }
 
 static void on_heartbeat(void *context, struct process *process)
@@ -208,16 +208,16 @@ static void capture_crash(struct agent *agent, struct process *process)
                                   .at_ns = process->gone_ns,
                                   .pre_ms = agent->config->crash_pre_ms};
     if (!agent_rules_capture(agent->rules, &order, process, agent->config->crash_cooldown_ms))
-        log_warn("agent", "crash within the cooldown: not captured", "service", process->service,
-                 NULL);
+        agent_log_process(&agent->lines, AGENT_LINE_CRASH_HELD, process, NULL);
 }
 
 static void on_gone(void *context, struct process *process)
 {
     struct agent *agent = context;
     bool crashed = process_state(process) == PROCESS_CRASHED;
-    log_info("agent", crashed ? "crashed" : "ended", "service", process->service, "pid",
-             log_fmt("%u", process->pid), NULL);
+    agent_log_process(&agent->lines, crashed ? AGENT_LINE_CRASHED : AGENT_LINE_ENDED, process,
+                      NULL);
+    agent_log_tell_process(process, true);
     captures_process_gone(agent->captures, process);
     if (crashed)
         capture_crash(agent, process);
@@ -227,11 +227,25 @@ static void on_gone(void *context, struct process *process)
     list_changed(agent);
 }
 
+static uint64_t kept_bytes(void *context)
+{
+    const struct agent *agent = context;
+    return roster_ring_bytes(agent->roster);
+}
+
+static bool kept_release(void *context)
+{
+    const struct agent *agent = context;
+    return roster_release_oldest(agent->roster);
+}
+
 const struct attach_hooks agent_attach_hooks = {.attached = on_attached,
                                                 .refused = on_refused,
                                                 .snapshot = on_snapshot,
                                                 .heartbeat = on_heartbeat,
-                                                .gone = on_gone};
+                                                .gone = on_gone,
+                                                .kept_bytes = kept_bytes,
+                                                .kept_release = kept_release};
 
 /* ---- the collector ---- */
 

@@ -9,11 +9,16 @@
 
 #include "agent.h"
 #include "agent_capture.h"
+#include "agent_log.h"
 #include "agent_policy.h"
 #include "agent_rules.h"
 #include "agent_state.h"
 #include "attach.h"
 #include "roster.h"
+
+#define ROSTER_SHARE                                                                               \
+    4 /* of the room for rings, those of processes that have ended get a quarter                   \
+       */
 
 /* A capture of a process that has not attached (again) yet. After a restart of the agent the
  * collector repeats its commands at once, and the services take a moment to come back. */
@@ -37,6 +42,7 @@ struct agent {
     struct uplink *uplink;
     struct attach *attach;
     struct roster *roster; /* those that are not attached */
+    struct agent_log lines;
     struct captures *captures;
     struct checks *checks;
     struct agent_rules *rules;

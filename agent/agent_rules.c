@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent_clock.h"
+#include "agent_log.h"
 #include "log.h"
 #include "rules_int.h"
 #include "set_store.h"
@@ -284,7 +285,7 @@ bool agent_rules_crashed(struct agent_rules *rules, const struct process *proces
     return taken;
 }
 
-bool agent_rules_asked(struct agent_rules *rules, const struct process *process, const char *reason)
+bool agent_rules_asked(struct agent_rules *rules, struct process *process, const char *reason)
 {
     struct watch_item *watch;
     bool taken = false;
@@ -296,8 +297,7 @@ bool agent_rules_asked(struct agent_rules *rules, const struct process *process,
         if (rule_spec_matches(watch->spec, reason))
             watch_fire(watch, agent_clock_ns(), reason);
         else
-            log_info("rules", "snapshot not taken: its reason matches no rule", "rule",
-                     watch->spec->name, "service", process->service, "reason", reason, NULL);
+            agent_log_snapshot(process, "snapshot not taken: its reason matches no rule", reason);
     }
     return taken;
 }

@@ -58,8 +58,7 @@ void agent_rules_heartbeat(struct agent_rules *rules, const struct process *proc
  * its cooldown or its pattern. by_exit: no signal ended it, but an exit status other than 0. */
 bool agent_rules_crashed(struct agent_rules *rules, const struct process *process, bool by_exit,
                          const char *reason);
-bool agent_rules_asked(struct agent_rules *rules, const struct process *process,
-                       const char *reason);
+bool agent_rules_asked(struct agent_rules *rules, struct process *process, const char *reason);
 
 /* Begins a capture of the agent's own, for a crash or a snapshot for which no rule is in force.
  * False: held back by the cooldown, which is kept as a rule's is. */

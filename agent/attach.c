@@ -24,8 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "attach_int.h"
@@ -38,7 +36,9 @@
 #define GRACE_MS        1000
 #define ACCEPTS_A_ROUND 64
 #define PACKETS_A_ROUND 16
-#define LISTEN_BACKLOG  512
+#define PACKETS_A_SECOND                                                                           \
+    200 /* of a process; then it waits for PAUSE_MS, and is told to try again */
+#define PAUSE_MS 200
 
 /* ---- the table ---- */
 
@@ -95,7 +95,10 @@ static void socket_drop(struct member *m)
     struct process *p = m->process;
     if (p->socket < 0)
         return;
-    loop_fd_remove(m->attach->loop, p->socket);
+    if (m->pause != NULL)
+        loop_timer_cancel(m->attach->loop, &m->pause);
+    else
+        loop_fd_remove(m->attach->loop, p->socket);
     close(p->socket);
     p->socket = -1;
 }
@@ -113,7 +116,6 @@ static void process_unlink(struct attach *attach, struct member *m)
         before->next = m->process->next;
     m->process->next = NULL;
     attach->member_count--;
-    attach->ring_bytes -= m->process->geometry.total;
 }
 
 /* Out of the table and of the loop; frees m. The hook runs last, with the table already without it.
@@ -187,6 +189,7 @@ static int member_packet(struct member *m)
         return errno == EAGAIN || errno == EINTR ? SKEIN_AGAIN : SKEIN_CLOSED;
     if (n == 0)
         return SKEIN_CLOSED;
+    m->packets++;
     if ((size_t)n < sizeof(packet.head) || packet.head.magic != ATTACH_MAGIC ||
         packet.head.version != ATTACH_VERSION)
         return SKEIN_CORRUPT;
@@ -225,7 +228,8 @@ static void member_ended(struct member *m)
     struct process *p = m->process;
     if (p->socket >= 0)
         member_packets(m, PACKETS_A_ROUND); /* a BYE may still lie there */
-    p->death.known = pidfd_death(p->pidfd, (pid_t)p->pid, &p->death.signal, &p->death.status);
+    p->death.known = pidfd_death(p->pidfd, (pid_t)p->pid, &p->death.signal, &p->death.status) ||
+                     process_exit_said(p, &p->death.status);
     member_remove(m, death_is_crash(p) ? PROCESS_CRASHED : PROCESS_ENDED, false);
 }
 
@@ -257,6 +261,31 @@ static void member_socket_lost(struct member *m)
         member_remove(m, PROCESS_ENDED, true);
 }
 
+static void pause_over(void *context)
+{
+    struct member *m = context;
+    m->pause = NULL; /* one-shot */
+    if (loop_fd_add(m->attach->loop, m->process->socket, EPOLLIN | EPOLLRDHUP, member_socket_event,
+                    m) == SKEIN_OK)
+        return;
+    m->pause = loop_timer_add(m->attach->loop, PAUSE_MS, 0, pause_over, m);
+}
+
+/* A program that asks in a loop takes no more of the agent's time than others. */
+static void member_throttle(struct member *m)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns - m->second_ns >= UINT64_C(1000000000)) {
+        m->second_ns = now_ns;
+        m->packets = 0;
+    }
+    if (m->packets < PACKETS_A_SECOND)
+        return;
+    m->pause = loop_timer_add(m->attach->loop, PAUSE_MS, 0, pause_over, m);
+    if (m->pause != NULL)
+        loop_fd_remove(m->attach->loop, m->process->socket);
+}
+
 static void member_socket_event(void *context, uint32_t events)
 {
     (void)events;
@@ -266,6 +295,8 @@ static void member_socket_event(void *context, uint32_t events)
         m->attach->counters.attach_malformed++;
     if (status == SKEIN_CORRUPT || status == SKEIN_CLOSED)
         member_socket_lost(m);
+    else
+        member_throttle(m);
 }
 
 /* Puts the process into table and loop; takes the reference and the socket on SKEIN_OK. */
@@ -295,7 +326,6 @@ static int member_add(struct attach *attach, struct process *p, int socket)
     p->next = attach->members != NULL ? attach->members->process : NULL;
     attach->members = m;
     attach->member_count++;
-    attach->ring_bytes += p->geometry.total;
     return SKEIN_OK;
 }
 
@@ -340,7 +370,7 @@ static int half_open_end(struct half_open *h)
 static void half_open_late(void *context)
 {
     struct half_open *h = context;
-    h->attach->counters.attach_malformed++;
+    h->attach->counters.attach_silent++;
     close(half_open_end(h));
 }
 
@@ -397,7 +427,10 @@ static void half_open_event(void *context, uint32_t events)
         half_open_answer(attach, socket, &packet);
         return;
     }
-    attach->counters.attach_malformed++;
+    if (status == SKEIN_CLOSED)
+        attach->counters.attach_silent++;
+    else
+        attach->counters.attach_malformed++;
     close(socket);
 }
 
@@ -406,7 +439,7 @@ static void half_open_new(struct attach *attach, int fd)
     /* The oldest silent one goes, not the newest: an honest peer speaks at once, so a crowd of
      * silent ones cannot keep it out. */
     if (attach->half_open_count >= HALF_OPEN_MAX) {
-        attach->counters.attach_malformed++;
+        attach->counters.attach_silent++;
         close(half_open_end(attach->half_open));
     }
     struct half_open *h = calloc(1, sizeof(*h));
@@ -435,7 +468,7 @@ static void connection_turn_away(struct attach *attach)
 {
     if (attach->spare_fd >= 0)
         close(attach->spare_fd);
-    int fd = accept4(attach->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(attach->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0)
         close(fd);
     attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -447,7 +480,7 @@ static void listener_event(void *context, uint32_t events)
     (void)events;
     struct attach *attach = context;
     for (int i = 0; i < ACCEPTS_A_ROUND; i++) {
-        int fd = accept4(attach->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int fd = accept4(attach->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
             half_open_new(attach, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
@@ -461,65 +494,10 @@ static void listener_event(void *context, uint32_t events)
 
 /* ---- life ---- */
 
-/* A socket file that nobody listens at is an agent's before us and goes; a live one stays. */
-static int path_clear(const struct sockaddr_un *address)
-{
-    int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (probe < 0)
-        return SKEIN_IO;
-    int connected = connect(probe, (const struct sockaddr *)address, sizeof(*address));
-    int error = errno;
-    close(probe);
-    if (connected == 0 || error == EAGAIN)
-        return SKEIN_BUSY;
-    if (error != ECONNREFUSED)
-        return SKEIN_OK; /* nothing there; or something that bind will report */
-    struct stat st;
-    if (lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode))
-        unlink(address->sun_path);
-    return SKEIN_OK;
-}
-
-static void directory_make(const char *path)
-{
-    char parent[sizeof(((struct sockaddr_un *)0)->sun_path)];
-    snprintf(parent, sizeof(parent), "%s", path);
-    char *slash = strrchr(parent, '/');
-    if (slash == NULL || slash == parent)
-        return;
-    *slash = '\0';
-    mkdir(parent, 0755); /* where it fails, bind says why */
-}
-
 static int listener_open(struct attach *attach, char *error, size_t error_bytes)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (attach->path[0] == '\0' || strlen(attach->path) >= sizeof(address.sun_path)) {
-        snprintf(error, error_bytes, "socket path \"%s\" is empty or longer than %zu bytes",
-                 attach->path, sizeof(address.sun_path) - 1);
-        return SKEIN_INVALID;
-    }
-    strcpy(address.sun_path, attach->path);
-    directory_make(attach->path);
-    int status = path_clear(&address);
-    if (status != SKEIN_OK) {
-        snprintf(error, error_bytes, "%s: %s", attach->path,
-                 status == SKEIN_BUSY ? "another agent listens there" : strerror(errno));
-        return status;
-    }
-    attach->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     mode_t mode = attach->settings.same_uid_only && geteuid() != 0 ? 0600 : 0666;
-    struct stat st;
-    if (attach->listener < 0 ||
-        bind(attach->listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        chmod(attach->path, mode) != 0 || lstat(attach->path, &st) != 0 ||
-        listen(attach->listener, LISTEN_BACKLOG) != 0) {
-        snprintf(error, error_bytes, "%s: %s", attach->path, strerror(errno));
-        return SKEIN_IO;
-    }
-    attach->path_dev = st.st_dev;
-    attach->path_ino = st.st_ino;
-    return SKEIN_OK;
+    return attach_socket_open(attach->path, mode, &attach->listener, error, error_bytes);
 }
 
 static int settings_check(const struct attach_settings *s, char *error, size_t error_bytes)
@@ -550,13 +528,13 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
     attach->settings = *settings;
     attach->settings.socket_path = attach->path;
     attach->hooks = *hooks;
-    attach->listener = -1;
+    attach->listener = (struct attach_socket){.fd = -1, .lock_fd = -1};
     attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     text_file_read("/proc/sys/kernel/random/boot_id", attach->boot_id, sizeof(attach->boot_id));
     attach->boot_id[strcspn(attach->boot_id, "\n")] = '\0';
     status = listener_open(attach, error, error_bytes);
     if (status == SKEIN_OK) {
-        status = loop_fd_add(loop, attach->listener, EPOLLIN, listener_event, attach);
+        status = loop_fd_add(loop, attach->listener.fd, EPOLLIN, listener_event, attach);
         if (status != SKEIN_OK)
             snprintf(error, error_bytes, "watching the socket: %s", skein_status_text(status));
     }
@@ -588,14 +566,9 @@ void attach_free(struct attach **pointer)
     }
     while (attach->pasts != NULL)
         past_remove(&attach->pasts);
-    if (attach->listener >= 0) {
-        loop_fd_remove(attach->loop, attach->listener);
-        close(attach->listener);
-    }
-    struct stat st;
-    if (attach->path_ino != 0 && lstat(attach->path, &st) == 0 && st.st_dev == attach->path_dev &&
-        st.st_ino == attach->path_ino)
-        unlink(attach->path);
+    if (attach->listener.fd >= 0)
+        loop_fd_remove(attach->loop, attach->listener.fd);
+    attach_socket_close(&attach->listener, attach->path);
     if (attach->spare_fd >= 0)
         close(attach->spare_fd);
     free(attach->path);
@@ -612,5 +585,6 @@ void attach_count(const struct attach *attach, struct agent_counters *out)
     out->attach_accepted = attach->counters.attach_accepted;
     out->attach_adopted = attach->counters.attach_adopted;
     out->attach_refused = attach->counters.attach_refused;
+    out->attach_silent = attach->counters.attach_silent;
     out->attach_malformed = attach->counters.attach_malformed;
 }

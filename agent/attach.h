@@ -15,7 +15,7 @@
 struct attach_settings {
     const char *socket_path;
     uint64_t agent_id, epoch;
-    /* default; largest granted; all rings together */
+    /* default; largest granted; all rings together, by what they use (ring_budget.h) */
     uint64_t ring_bytes, ring_bytes_max, total_ring_bytes_max;
     uint8_t mode; /* default */
     uint64_t enabled_groups;
@@ -34,6 +34,10 @@ struct attach_hooks {
     /* The process is gone (state and death say how); its ring is still readable while referenced.
      */
     void (*gone)(void *context, struct process *p);
+    /* Memory of rings that are kept of processes that are gone, which counts as those that live do;
+     * and lets go of one of them: false where there is none. May be NULL. */
+    uint64_t (*kept_bytes)(void *context);
+    bool (*kept_release)(void *context);
 };
 
 struct attach;

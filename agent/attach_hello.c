@@ -12,6 +12,7 @@
 #include "attach_int.h"
 #include "cutter.h"
 #include "proc_info.h"
+#include "ring_budget.h"
 #include "ring_memory.h"
 
 #define PACKET_FDS_MAX 8
@@ -169,11 +170,33 @@ static uint64_t ring_bytes_grant(const struct attach_settings *settings, uint64_
     return bytes - bytes % 4096;
 }
 
-static bool total_allows(const struct attach *attach, uint64_t replaced, uint64_t bytes)
+/* What rings take now, but for that of one that is to be replaced. */
+static struct ring_budget budget_of(const struct attach *attach, const struct member *former)
 {
-    uint64_t used = attach->ring_bytes - replaced;
-    return used <= attach->settings.total_ring_bytes_max &&
-           bytes <= attach->settings.total_ring_bytes_max - used;
+    const struct attach_hooks *hooks = &attach->hooks;
+    uint64_t kept = hooks->kept_bytes != NULL ? hooks->kept_bytes(hooks->context) : 0;
+    struct ring_budget budget = {attach->settings.total_ring_bytes_max, kept, kept};
+    for (const struct member *m = attach->members; m != NULL; m = m->next) {
+        const struct process *p = m->process;
+        if (m == former)
+            continue;
+        budget.used += ring_memory_used(p->ring_fd, p->geometry.total);
+        budget.reserved += p->geometry.total;
+    }
+    return budget;
+}
+
+/* 0: no room. Rings of those that are gone go first. */
+static uint64_t ring_bytes_take(const struct attach *attach, const struct member *former,
+                                uint64_t wished)
+{
+    const struct attach_hooks *hooks = &attach->hooks;
+    uint64_t bytes = ring_bytes_grant(&attach->settings, wished), granted;
+    do {
+        const struct ring_budget budget = budget_of(attach, former);
+        granted = ring_budget_grant(&budget, bytes);
+    } while (granted == 0 && hooks->kept_release != NULL && hooks->kept_release(hooks->context));
+    return granted;
 }
 
 /* Streaming needs somebody who saves chunks as they fill; who wishes it gets the default instead,
@@ -183,8 +206,9 @@ static uint8_t mode_grant(const struct attach_settings *settings, uint8_t wished
     return wished == SKEIN_MODE_CIRCULAR || wished == SKEIN_MODE_ONESHOT ? wished : settings->mode;
 }
 
-static int ring_fill(const struct attach *attach, struct hello_packet *packet, uint64_t replaced,
-                     struct process *p, bool *adopted)
+/* A ring that is brought takes no memory that it does not have already. */
+static int ring_fill(const struct attach *attach, struct hello_packet *packet,
+                     const struct member *former, struct process *p, bool *adopted)
 {
     struct ring_identity identity = {.pid = p->pid,
                                      .clock = host_page_clock(attach->host),
@@ -199,11 +223,11 @@ static int ring_fill(const struct attach *attach, struct hello_packet *packet, u
             *adopted = true;
             p->ring_fd = packet->ring_fd;
             packet->ring_fd = -1;
-            return total_allows(attach, replaced, p->geometry.total) ? SKEIN_OK : SKEIN_FULL;
+            return SKEIN_OK;
         }
     }
-    uint64_t bytes = ring_bytes_grant(&attach->settings, packet->hello.ring_bytes);
-    if (!total_allows(attach, replaced, bytes))
+    uint64_t bytes = ring_bytes_take(attach, former, packet->hello.ring_bytes);
+    if (bytes == 0)
         return SKEIN_FULL;
     struct ring_geometry geometry;
     int status =
@@ -253,13 +277,19 @@ static void recording_fill(const struct attach *attach, const struct hello_packe
         p->recorded_ns = began_ns > p->start_ns ? began_ns : p->start_ns;
 }
 
+static bool peer_allowed(const struct attach *attach, const struct hello_packet *packet)
+{
+    uid_t own = geteuid();
+    return !attach->settings.same_uid_only || own == 0 || packet->peer.uid == own;
+}
+
 static int process_fill(struct attach *attach, int socket, struct hello_packet *packet,
                         struct process *p, bool *adopted)
 {
     int status = identity_fill(attach, socket, packet, p);
     if (status != SKEIN_OK)
         return status;
-    if (attach->settings.same_uid_only && geteuid() != 0 && packet->peer.uid != geteuid())
+    if (!peer_allowed(attach, packet))
         return SKEIN_DENIED;
     const struct member *former = member_find(attach, &p->uid);
     pasts_prune(attach);
@@ -271,19 +301,12 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     host_page_snapshot(attach->host, &p->attached_clock);
     p->attached_ns = p->attached_clock.realtime_ns;
     p->next_sequence = sequence_start(former, past);
-    uint64_t replaced = former != NULL ? former->process->geometry.total : 0;
-    status = ring_fill(attach, packet, replaced, p, adopted);
+    status = ring_fill(attach, packet, former, p, adopted);
     if (status == SKEIN_OK) {
         recording_fill(attach, packet, former != NULL || past != NULL, *adopted, p);
         status = page_fill(attach, p);
     }
     return status;
-}
-
-static bool peer_allowed(const struct attach *attach, const struct hello_packet *packet)
-{
-    uid_t own = geteuid();
-    return !attach->settings.same_uid_only || own == 0 || packet->peer.uid == own;
 }
 
 struct member *hello_comes_back(const struct attach *attach, int socket,

@@ -10,13 +10,18 @@
 
 #include "attach.h"
 #include "attach_proto.h"
+#include "attach_socket.h"
 
 /* A traced process in the table, and the context of its two descriptors' callbacks. */
 struct member {
     struct attach *attach;
     struct process *process;  /* the table's reference */
     struct loop_timer *grace; /* runs between the loss of the socket and the end */
-    struct past *past;        /* made ahead, so that leaving the table cannot fail; else unused */
+    /* Packets of the second that began then; while the timer runs, no more are read. */
+    uint64_t second_ns;
+    uint32_t packets;
+    struct loop_timer *pause;
+    struct past *past; /* made ahead, so that leaving the table cannot fail; else unused */
     struct member *next;
 };
 
@@ -45,17 +50,14 @@ struct attach {
     struct attach_hooks hooks;
     char *path;
     char boot_id[40];
-    int listener, spare_fd; /* spare_fd: given up for a moment to turn a connection away without
-                               descriptors */
-    dev_t path_dev;
-    ino_t path_ino;
+    struct attach_socket listener;
+    int spare_fd; /* given up for a moment to turn a connection away without descriptors */
     struct half_open *half_open;
     uint32_t half_open_count;
     struct member *members;
     uint32_t member_count;
     struct past *pasts;
     uint32_t past_count;
-    uint64_t ring_bytes; /* of all members */
     struct agent_counters counters;
 };
 

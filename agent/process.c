@@ -33,19 +33,50 @@ struct process *process_ref(struct process *p)
     return p;
 }
 
-/* A process attaches as it starts, and its start is known to a clock tick. */
+/* Where the library does not say what it has missed: a process attaches as it starts, and its start
+ * is known to a clock tick. */
 #define START_NS UINT64_C(1000000000)
+
+static const struct ring_process_record *record_of(const struct process *p)
+{
+    return (const struct ring_process_record *)(const void *)(p->ring + p->geometry.process_off);
+}
+
+/* When what is not in the ring began and ended; both are equal where it has all. */
+static void unrecorded_span(const struct process *p, uint64_t *from_ns, uint64_t *to_ns)
+{
+    uint64_t began_ns = skein_load64(&record_of(p)->began_ns);
+    uint64_t missed_ns = skein_load64(&record_of(p)->missed_ns);
+    *from_ns = p->start_ns;
+    *to_ns = began_ns != 0 ? agent_clock_at(began_ns) : p->recorded_ns;
+    if (p->unrecorded == LOSS_REPLACED)
+        return;
+    if (began_ns != 0) /* it knows what it has missed */
+        *from_ns = missed_ns != 0 ? agent_clock_at(missed_ns) : *to_ns;
+    else if (p->unrecorded == LOSS_LATE && *to_ns < *from_ns + START_NS)
+        *from_ns = *to_ns;
+}
 
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
                         struct process_gap *out)
 {
-    bool began_late = p->recorded_ns > p->start_ns &&
-                      (p->unrecorded != LOSS_LATE || p->recorded_ns - p->start_ns >= START_NS);
-    if (!began_late)
+    uint64_t first_ns, last_ns;
+    if (p->ring == NULL)
         return false;
-    *out = (struct process_gap){from_ns > p->start_ns ? from_ns : p->start_ns,
-                                to_ns < p->recorded_ns ? to_ns : p->recorded_ns, p->unrecorded};
+    unrecorded_span(p, &first_ns, &last_ns);
+    first_ns = first_ns > p->start_ns ? first_ns : p->start_ns; /* it may say anything */
+    *out = (struct process_gap){from_ns > first_ns ? from_ns : first_ns,
+                                to_ns < last_ns ? to_ns : last_ns, p->unrecorded};
     return out->from_ns < out->to_ns;
+}
+
+/* It has ended: all that it stored is there. */
+bool process_exit_said(const struct process *p, int32_t *status)
+{
+    if (p->ring == NULL || skein_load32(&record_of(p)->exit_said) != RING_EXIT_SAID)
+        return false;
+    *status = record_of(p)->exit_status & 0xff;
+    return true;
 }
 
 static void descriptor_close(int fd)

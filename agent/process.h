@@ -11,12 +11,14 @@
 #include <stdint.h>
 
 #include "ids.h"
+#include "log_limit.h"
 #include "loss.h"
 #include "partition.h"
 #include "ring_layout.h"
 
 /* CRASHED: a signal ended it, or it left with another exit status than 0 (rule_death_of), or nobody
- * knows how and it said no BYE. ENDED: gone otherwise, also a process that runs on but has attached anew (exec, a second skein_start). */
+ * knows how and it said no BYE. ENDED: gone otherwise, also a process that runs on but has attached
+ * anew (exec, a second skein_start). */
 enum process_state { PROCESS_LIVE = 1, PROCESS_ENDED = 2, PROCESS_CRASHED = 3 };
 
 struct cut_chain_list; /* cut_chain.c's */
@@ -60,7 +62,8 @@ struct process {
         bool came, ok;
         uint64_t at_ns; /* monotonic */
         char why[128];
-    } heartbeat; /* what the service said last (skein_health) */
+    } heartbeat;                     /* what the service said last (skein_health) */
+    struct log_limit snapshot_lines; /* on those of its requests that are not taken */
     /* where the rate of its lines in the process list was last taken, and what it was */
     uint64_t listed_ns, listed_written_bytes, listed_bytes_per_s;
     struct process *next;
@@ -91,6 +94,9 @@ void process_cursors(const struct process *p, struct process_cursors *out);
 /* Whether they have claimed half of the ring's small chunks, or of its big ones, since then: as
  * much again, and what was there then is gone. */
 bool process_is_half_over(const struct process *p, const struct process_cursors *since);
+
+/* The status that it has said to end with, in its ring. False: none. */
+bool process_exit_said(const struct process *p, int32_t *status);
 
 /* What of [from, to] its ring cannot have, as it began later than the process. False: nothing. */
 struct process_gap {

@@ -23,17 +23,20 @@ struct roster {
     const uint64_t *linger_ms;
     struct roster_list entries; /* oldest first */
     size_t count, rings;
+    uint64_t ring_bytes, max_bytes;
     struct loop_timer *timer; /* until the oldest ring goes; NULL: none does */
     uint64_t known_from_ns;
 };
 
-int roster_new(struct loop *loop, const uint64_t *linger_ms, struct roster **out)
+int roster_new(struct loop *loop, const uint64_t *linger_ms, uint64_t max_bytes,
+               struct roster **out)
 {
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
         return SKEIN_NO_MEMORY;
     (*out)->loop = loop;
     (*out)->linger_ms = linger_ms;
+    (*out)->max_bytes = max_bytes;
     TAILQ_INIT(&(*out)->entries);
     return SKEIN_OK;
 }
@@ -44,6 +47,7 @@ static void ring_release(struct roster *roster, struct roster_entry *e)
         return;
     process_unref(&e->process);
     roster->rings--;
+    roster->ring_bytes -= e->ring_bytes;
 }
 
 static void entry_remove(struct roster *roster, struct roster_entry *e)
@@ -199,12 +203,15 @@ void roster_keep(struct roster *roster, struct process *p)
     e->reason = LOSS_RELEASED;
     if (*roster->linger_ms == 0)
         return;
-    while (roster->rings >= RINGS_MAX)
+    e->ring_bytes = ring_memory_used(p->ring_fd, p->geometry.total);
+    while (roster->rings >= RINGS_MAX ||
+           (roster->rings > 0 && e->ring_bytes + roster->ring_bytes > roster->max_bytes))
         (void)roster_release_oldest(roster);
     descriptors_release(p);
     e->process = process_ref(p);
     e->keep_until_ns = clock_monotonic_ns() + *roster->linger_ms * MS;
     roster->rings++;
+    roster->ring_bytes += e->ring_bytes;
     timer_set(roster);
     if (roster->timer == NULL) /* out of memory: nothing would let go of it */
         ring_release(roster, e);
@@ -212,14 +219,7 @@ void roster_keep(struct roster *roster, struct process *p)
 
 uint64_t roster_ring_bytes(const struct roster *roster)
 {
-    uint64_t bytes = 0;
-    const struct roster_entry *e;
-    TAILQ_FOREACH(e, &roster->entries, link)
-    {
-        if (e->process != NULL)
-            bytes += ring_memory_used(e->process->ring_fd, e->process->geometry.total);
-    }
-    return bytes;
+    return roster->ring_bytes;
 }
 
 /* ---- those that were not taken ---- */

@@ -28,19 +28,20 @@ struct roster_entry {
     uint64_t start_clock_ticks;
     /* realtime; recorded 0: never was; ended 0: it runs */
     uint64_t start_ns, recorded_ns, ended_ns;
-    uint64_t keep_until_ns;  /* monotonic; of the ring */
-    enum loss_reason reason; /* why nothing is recorded of it, where no ring is kept */
-    int status;              /* of a refusal */
-    bool listed, told;       /* in a list; in one that the collector has answered */
+    uint64_t ring_bytes, keep_until_ns; /* of the ring: memory; monotonic */
+    enum loss_reason reason;            /* why nothing is recorded of it, where no ring is kept */
+    int status;                         /* of a refusal */
+    bool listed, told;                  /* in a list; in one that the collector has answered */
     const char *service, *labels, *exe;
 };
 TAILQ_HEAD(roster_list, roster_entry);
 
 struct roster;
 
-/* linger_ms is read whenever a process ends; it and the loop must outlive the roster. SKEIN_OK,
- * SKEIN_NO_MEMORY. */
-int roster_new(struct loop *loop, const uint64_t *linger_ms, struct roster **out);
+/* linger_ms is read whenever a process ends; it and the loop must outlive the roster. Rings that
+ * are kept take max_bytes of memory together at most. SKEIN_OK, SKEIN_NO_MEMORY. */
+int roster_new(struct loop *loop, const uint64_t *linger_ms, uint64_t max_bytes,
+               struct roster **out);
 void roster_free(struct roster **roster);
 
 /* It has ended, or left its ring for another: its ring is kept. Takes a reference of its own. */

@@ -165,6 +165,7 @@ void uplink_set_attach(struct uplink *uplink, const struct agent_counters *count
     uplink->counters.attach_accepted = counters->attach_accepted;
     uplink->counters.attach_adopted = counters->attach_adopted;
     uplink->counters.attach_refused = counters->attach_refused;
+    uplink->counters.attach_silent = counters->attach_silent;
     uplink->counters.attach_malformed = counters->attach_malformed;
     pthread_mutex_unlock(&uplink->mutex);
 }

@@ -8,12 +8,13 @@
 struct options {
     struct cli_collector collector;
     const char *selector;
-    bool json;
+    bool json, all;
 };
 
-static const struct cli_option options[] = {CLI_SELECTOR(struct options),
-                                            CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+static const struct cli_option options[] = {
+    CLI_SELECTOR(struct options),
+    CLI_OPTION(CLI_FLAG, 'a', "all", NULL, struct options, all, "those that are gone, too"),
+    CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 static const struct table_column columns[] = {
     {"SERVICE", "service", TABLE_TEXT},
@@ -46,6 +47,7 @@ static int run(const void *values, int count, char **arguments)
         return status;
     buf_printf(&path, "/processes");
     api_query(&path, "selector", o->selector);
+    api_query(&path, "gone", o->all ? NULL : "false");
     return listing_show(
         &api, &path,
         &(struct listing){columns,
@@ -57,7 +59,7 @@ static int run(const void *values, int count, char **arguments)
 const struct cli_command cmd_ps = {
     .name = "ps",
     .arguments = "",
-    .summary = "List the processes that are traced, live and gone",
+    .summary = "List the processes that are traced",
     .details =
         "UPDATED says how old the figures of a line are: agents tell of their processes every 10 s,\n"
         "and of each that comes or goes at once.\n",

@@ -14,7 +14,8 @@
     X(attach_accepted, "processes attached")                                                       \
     X(attach_adopted, "of these: with the ring that they brought from an agent before")            \
     X(attach_refused, "processes refused, or without memory or descriptors to answer them")        \
-    X(attach_malformed, "connections with no HELLO in time, or with bytes that are none of ours")  \
+    X(attach_silent, "connections without a word, ended by either side")                           \
+    X(attach_malformed, "connections with bytes that are none of ours")                            \
     X(welcomes, "sessions with the collector")                                                     \
     X(heartbeats, "heartbeats sent")                                                               \
     X(redials, "connections dialled anew because nobody answered")                                 \

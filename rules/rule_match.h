@@ -39,9 +39,9 @@ bool scan_event_matches(const struct rule_spec *spec, const struct trace_event *
 void scan_reason(const struct rule_spec *spec, const struct scan_hit *hit, char *out,
                  size_t out_bytes);
 
-/* How a process has ended: in order, also where a signal asked it to (or where it says so, as shells
- * do, with the status 128 + that signal); by itself, with an exit status that tells of a failure; by
- * a signal. `signal` 0: none. */
+/* How a process has ended: in order, also where a signal asked it to (or where it says so, as
+ * shells do, with the status 128 + that signal); by itself, with an exit status that tells of a
+ * failure; by a signal. `signal` 0: none. */
 enum rule_death { RULE_DEATH_ORDERLY, RULE_DEATH_EXIT, RULE_DEATH_SIGNAL };
 enum rule_death rule_death_of(int signal, int status);
 

@@ -174,6 +174,7 @@ static int compare_processes(const void *a, const void *b)
 
 struct process_page {
     const struct selector *selector;
+    bool without_gone;
     bool after_given;
     struct process_uid after;
     size_t limit;
@@ -192,7 +193,7 @@ static cJSON *process_items(struct fleet *f, struct process_page *page)
     for (struct fleet_process *p; list != NULL && (p = fleet_process_next(f, &at)) != NULL;) {
         bool behind =
             !page->after_given || memcmp(p->uid.bytes, page->after.bytes, sizeof p->uid.bytes) > 0;
-        if (behind && fleet_process_match(page->selector, p))
+        if (behind && (p->live || !page->without_gone) && fleet_process_match(page->selector, p))
             list[count++] = p;
     }
     if (list != NULL)
@@ -206,13 +207,24 @@ static cJSON *process_items(struct fleet *f, struct process_page *page)
     return items;
 }
 
+static bool query_gone(struct http_exchange *x, bool *without)
+{
+    const char *gone = http_query(x, "gone");
+    *without = gone != NULL && strcmp(gone, "false") == 0;
+    if (gone == NULL || *without || strcmp(gone, "true") == 0)
+        return true;
+    http_problem(x, 400, "gone", "must be true or false");
+    return false;
+}
+
 void api_processes_list(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"selector", "cursor", "limit", NULL};
+    static const char *const known[] = {"selector", "gone", "cursor", "limit", NULL};
     struct collector *c = context;
     struct process_page page = {.limit = 0};
     struct selector *selector = NULL;
     if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
+        !query_gone(x, &page.without_gone) ||
         !api_query_id(x, "cursor", page.after.bytes, &page.after_given) ||
         !api_selector(x, &selector, NULL))
         return;

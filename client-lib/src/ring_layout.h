@@ -96,8 +96,15 @@ struct ring_process_record {
     uint32_t slots;
     uint64_t start_ticks;
     char service[128];
-    char reserved[104];
+    /* atomic; CLOCK_MONOTONIC, ns: since when events go to this ring (0: a library that does not
+     * say), and when the first one came that it has not, because it was before (0: none came) */
+    uint64_t began_ns, missed_ns;
+    /* written at the end, the word last, by a release store: RING_EXIT_SAID */
+    int32_t exit_status;
+    uint32_t exit_said;
+    char reserved[80];
 };
+#define RING_EXIT_SAID 1u
 
 /* What a thread is doing now; readable at any time, written only by its thread. 128 bytes. */
 struct ring_slot {

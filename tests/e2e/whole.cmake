@@ -9,6 +9,7 @@ skein_test(e2e/test_whole_databases.c LINK skein_test_whole TIMEOUT 300 LABELS l
 skein_test(e2e/test_whole_daemons.c LINK skein_test_whole)
 skein_test(e2e/test_whole_stream.c LINK skein_test_whole)
 skein_test(e2e/test_whole_share.c LINK skein_test_whole)
+skein_test(e2e/test_whole_scope.c LINK skein_test_whole TIMEOUT 300 LABELS long)
 skein_test(e2e/test_whole_policies.c LINK skein_test_whole)
 skein_test(e2e/test_whole_sealed.c LINK skein_test_whole skein_transport)
 skein_test(e2e/test_whole_neighbours.c LINK skein_test_whole TIMEOUT 300 LABELS long)

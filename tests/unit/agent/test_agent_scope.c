@@ -92,8 +92,8 @@ START_TEST(a_process_that_was_not_taken_is_logged_once_listed_and_named)
     end_subject();
     ck_assert(wait_until(log_says, "attached service=late", 0));
     command_capture(capture_b, id, 0);
-    free(fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture_b,
-                                      "\"reason\":\"attach_refused\"", "\"partitions\":[{")));
+    free(fake_wait_report(
+        fake, WORDS("\"kind\":\"target\"", capture_b, "\"reason\":\"attach_refused\"")));
     spawn_stop(second, SIGKILL, 0);
 }
 END_TEST

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #include "agent_fixture.h"
 #include "attach_proto.h"
+#include "attach_socket.h"
 
 static int peer_connect(const struct agent_fixture *f)
 {
@@ -205,6 +207,9 @@ START_TEST(silent_connections_crowd_out_each_other_not_honest_peers)
     for (int i = 0; i < 200; i++)
         close(silent[i]);
     close(fd);
+    fixture_agent_stop(f);
+    ck_assert_uint_ge(f->counters.attach_silent, 137); /* the others may not have been looked at */
+    ck_assert_uint_eq(f->counters.attach_malformed, 0);
     fixture_free(f);
 }
 END_TEST
@@ -386,6 +391,63 @@ START_TEST(a_second_agent_leaves_the_first_ones_socket_alone)
 }
 END_TEST
 
+static bool more_snapshots_came(void *context)
+{
+    struct agent_fixture *f = context;
+    return fixture_get(f, &f->snapshots) > 400;
+}
+
+START_TEST(a_process_that_asks_in_a_loop_is_made_to_wait)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("loud"), -1);
+    ck_assert_int_eq(a.welcome.status, SKEIN_OK);
+    const struct attach_snapshot ask = {.head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_SNAPSHOT},
+                                        .reason = "again"};
+    unsigned sent = 0;
+    while (sent < 100000 && send(fd, &ask, sizeof(ask), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+        sent++;
+    ck_assert_uint_lt(sent, 100000); /* it is not read as fast as it is written */
+    ck_assert_uint_lt(fixture_get(f, &f->snapshots), 1000);
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    for (unsigned more = 0; more < 500 && poll(&room, 1, (int)support_deadline_ms()) == 1; more++)
+        send(fd, &ask, sizeof(ask), MSG_DONTWAIT | MSG_NOSIGNAL);
+    ck_assert(wait_until(more_snapshots_came, f, 0)); /* but it is read */
+    answer_close(&a);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
+/* Between its bind and its listen nobody answers there. */
+START_TEST(the_socket_of_an_agent_that_is_about_to_listen_is_not_taken_over)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    char *lock = path_join(f->folder, "agent.sock.lock");
+    int held = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ck_assert_int_eq(flock(held, LOCK_EX), 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strcpy(address.sun_path, f->path);
+    int first = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(first, (struct sockaddr *)&address, sizeof(address)), 0);
+    char error[256] = "";
+    struct attach_socket mine;
+    ck_assert_int_eq(attach_socket_open(f->path, 0600, &mine, error, sizeof(error)), SKEIN_BUSY);
+    ck_assert_ptr_nonnull(strstr(error, "another agent"));
+    attach_socket_close(&mine, f->path);
+    ck_assert_int_eq(access(f->path, F_OK), 0);
+    close(held);
+    close(first);
+    ck_assert_int_eq(attach_socket_open(f->path, 0600, &mine, error, sizeof(error)), SKEIN_OK);
+    close(peer_connect(f));
+    attach_socket_close(&mine, f->path);
+    free(lock);
+    fixture_free(f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
@@ -398,5 +460,7 @@ int main(void)
                  a_process_that_attaches_anew_never_repeats_a_sequence,
                  a_process_that_leaves_keeps_its_ring_until_it_is_back,
                  limits_are_refused_with_a_status_and_counted,
-                 a_second_agent_leaves_the_first_ones_socket_alone, NULL));
+                 a_second_agent_leaves_the_first_ones_socket_alone,
+                 a_process_that_asks_in_a_loop_is_made_to_wait,
+                 the_socket_of_an_agent_that_is_about_to_listen_is_not_taken_over, NULL));
 }

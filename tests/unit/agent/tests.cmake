@@ -45,5 +45,7 @@ skein_test(unit/agent/test_ring_decode.c LINK skein_agent_core skein_test_suppor
 skein_test(unit/agent/test_cut_chain.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_cut_verdict.c LINK skein_agent_core skein_static skein_test_support)
 skein_test(unit/agent/test_attach.c LINK skein_agent_core skein_test_support LABELS tsan)
+skein_test(unit/agent/test_roster.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_ring_budget.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_loop.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_host_page.c LINK skein_agent_core skein_test_support)

@@ -6,6 +6,7 @@ skein_test(unit/common/test_http_client_curl.c LINK skein_http_client skein_test
 skein_test(unit/common/test_ids.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_json.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_log.c LINK skein_common skein_test_support LABELS tsan)
+skein_test(unit/common/test_log_limit.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_sampling.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_event_groups.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_seal_file.c LINK skein_seal skein_test_support)

@@ -134,7 +134,7 @@ START_TEST(each_condition_is_completed)
     expect_when("{\"pressure\":{\"resource\":\"io\",\"above_percent\":10}}",
                 "{\"pressure\":{\"of\":\"host\",\"resource\":\"io\",\"kind\":\"some\","
                 "\"above_percent\":10,\"for_ms\":10000}}");
-    expect_when("{\"crash\":{}}", "{\"crash\":{}}");
+    expect_when("{\"crash\":{}}", "{\"crash\":{\"exit\":true}}");
     expect_when("{\"application\":{\"match\":\"oom|slow\"}}",
                 "{\"application\":{\"match\":\"oom|slow\"}}");
 }
