@@ -101,7 +101,8 @@ static bool visitor_start(void)
                                     __ATOMIC_SEQ_CST)) {
         if (may_come()) {
             store(&attach_client_wanted, 0);
-            session_unlure();
+            if (session_missed_ns()) /* else it is to be seen what comes before the ring */
+                session_unlure();
             store(&desk.visit.order, VISIT_STAY);
             made = raw_thread(CLONE_FLAGS, stack + sizeof stack, &desk.visit.tid, visitor_run,
                               &desk.visit);
@@ -288,6 +289,8 @@ void attach_client_fork_child(void)
     if (desk.health_told)
         desk.health_told = 0;
     skips = 0;
+    if (session_missed_ns())
+        session_missed_set(0);
     if (!load(&desk.asked) || load(&attach_client_barred)) {
         reset(&attach_client_wanted);
         return;

@@ -200,6 +200,7 @@ struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
     if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
         attach_client_event();
     if (session_is_lure(entry.view)) {
+        session_miss();
         errno = saved;
         return op;
     }

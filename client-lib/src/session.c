@@ -5,8 +5,10 @@
  */
 #include <stddef.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "attach_client.h"
 #include "writer_int.h"
 
 _Static_assert(offsetof(struct skein_view, enabled) == offsetof(struct process_page, enabled), "");
@@ -108,6 +110,41 @@ void session_unlure(void)
 {
     if (session_is_lure(session_view()))
         gate_shut();
+}
+
+/* ---- what no ring has ---- */
+
+void session_missed_set(uint64_t ns)
+{
+    __atomic_store_n(&session_missed, ns, __ATOMIC_SEQ_CST);
+}
+
+void session_miss(void)
+{
+    struct timespec now = {0, 0};
+    if (!skein_load32(&attach_client_wanted))
+        session_unlure(); /* nothing more is to be learnt from events */
+    if (session_missed_ns())
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    /* Stored before it is looked whether there is a ring; who makes the ring publishes it before it
+     * looks here. So one of the two tells. */
+    session_missed_set(ns);
+    const struct session *session = session_current();
+    if (session)
+        skein_store64(&session_record(session)->missed_ns, ns);
+}
+
+void session_exit_say(int status)
+{
+    const struct session *session = session_current();
+    struct ring_process_record *record = session ? session_record(session) : NULL;
+    if (!record ||
+        record->pid != (uint32_t)getpid()) /* a vfork child ends in its parent's memory */
+        return;
+    record->exit_status = status;
+    __atomic_store_n(&record->exit_said, RING_EXIT_SAID, __ATOMIC_RELEASE);
 }
 
 bool session_clock_is_tsc(void)

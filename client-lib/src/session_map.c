@@ -94,23 +94,27 @@ static int ring_map(int fd, struct session *session)
     return SKEIN_OK;
 }
 
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+    raw_zero(&now, sizeof now);
+    (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC, RAW_POINTER(&now));
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static uint64_t ticks_raw(const struct skein_view *view)
 {
 #if defined(__x86_64__) || defined(__i386__)
     if (view->clock == RING_CLOCK_TSC)
         return skein_ticks_tsc(view);
 #endif
-    struct timespec now;
-    raw_zero(&now, sizeof now);
-    (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC, RAW_POINTER(&now));
-    return ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) >> (view->shift & 63);
+    return monotonic_ns() >> (view->shift & 63);
 }
 
 static void process_record_fill(const struct session *session, const struct skein_view *view,
                                 const char *service)
 {
-    struct ring_process_record *record =
-        (struct ring_process_record *)(void *)(session->base + session->geometry.process_off);
+    struct ring_process_record *record = session_record(session);
     record->clock = view->clock;
     record->shift = view->shift;
     record->slots = session->geometry.slots;
@@ -175,13 +179,29 @@ static int session_new(int ring_fd, const struct skein_view *view, const char *s
     return SKEIN_OK;
 }
 
+/* CLOCK_MONOTONIC of the first event that came before there was a ring; 0: none did. */
+uint64_t session_missed;
+
+/* Events go to the ring now. What it has not: those before it, or of a ring before that nobody has
+ * taken over. */
+static void record_begin(const struct session *session, const struct session *before)
+{
+    uint64_t missed_ns = session_missed_ns();
+    if (before && !missed_ns)
+        missed_ns = session_record(before)->began_ns;
+    struct ring_process_record *record = session_record(session);
+    skein_store64(&record->missed_ns, missed_ns);
+    skein_store64(&record->began_ns, monotonic_ns());
+}
+
 int session_map(int ring_fd, int host_fd, int process_fd, const char *service)
 {
     const struct skein_view *view = view_map(process_fd, host_fd);
     if (!view)
         return SKEIN_INVALID;
-    struct session *session = skein_session_load(&skein_control_page->session);
-    if (!same_ring(session, ring_fd)) {
+    struct session *session = skein_session_load(&skein_control_page->session), *before = session;
+    bool fresh = !same_ring(session, ring_fd);
+    if (fresh) {
         int status = session_new(ring_fd, view, service, &session);
         if (status < 0) {
             view_unmap(view);
@@ -192,6 +212,9 @@ int session_map(int ring_fd, int host_fd, int process_fd, const char *service)
         skein_session_store(&skein_control_page->session, session);
     }
     skein_gate_store(&skein_control_page->gate, (uint64_t)(uintptr_t)view + 1);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* session_miss */
+    if (fresh)
+        record_begin(session, before);
     SKEIN_TEST_POINT("session_published");
     return SKEIN_OK;
 }

@@ -24,6 +24,13 @@ static void in_child(void)
     attach_client_fork_child();
 }
 
+/* For an agent that the kernel does not tell (before 6.15). */
+static void say_exit(int status, void *unused)
+{
+    (void)unused;
+    session_exit_say(status);
+}
+
 static void process_init(void)
 {
     process_status = session_control_init();
@@ -31,7 +38,7 @@ static void process_init(void)
         process_status = thread_cold_init();
     if (process_status == SKEIN_OK &&
         (pthread_atfork(attach_client_fork_before, attach_client_fork_parent, in_child) ||
-         atexit(skein_stop)))
+         on_exit(say_exit, NULL) || atexit(skein_stop)))
         process_status = SKEIN_NO_MEMORY;
 }
 

@@ -75,6 +75,20 @@ const struct skein_view *session_view(void);
 void session_lure(void);
 void session_unlure(void);
 bool session_is_lure(const struct skein_view *view);
+/* An event came that no ring takes: when the first did is told in the ring that comes. */
+void session_miss(void);
+extern uint64_t session_missed; /* atomic */
+static inline uint64_t session_missed_ns(void)
+{
+    return __atomic_load_n(&session_missed, __ATOMIC_SEQ_CST);
+}
+void session_missed_set(uint64_t ns); /* 0: none, in a fork child */
+/* With which status the process ends, just before; signal-safe. */
+void session_exit_say(int status);
+static inline struct ring_process_record *session_record(const struct session *session)
+{
+    return (struct ring_process_record *)(void *)(session->base + session->geometry.process_off);
+}
 bool session_clock_is_tsc(void); /* reading it is no system call; true where there is no ring */
 
 /* ---- session_map.c: no libc, no thread-local storage ---- */

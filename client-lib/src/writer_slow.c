@@ -344,6 +344,8 @@ struct skein_record slow_record(struct skein_site *site, size_t need)
         loss_count(session, RING_LOSS_SIGNAL);
     if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
         attach_client_event();
+    if (SKEIN_UNLIKELY(!session && !record.p))
+        session_miss();
     errno = saved;
     return record;
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a ring's process record says of the time before the ring, and of the process's end.
+ */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake_agent.h"
+#include "skein/skein.h"
+#include "support.h"
+
+static struct fake_agent agent;
+static char *folder, *path;
+
+static void start(void)
+{
+    folder = temp_dir_new();
+    path = path_join(folder, "a.sock");
+    struct skein_options options = {
+        .size = sizeof options, .service = "shop", .agent_socket = path};
+    ck_assert_int_eq(skein_start(&options), SKEIN_OK);
+}
+
+static void agent_start(void)
+{
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+}
+
+static void finish(void)
+{
+    skein_stop();
+    fake_agent_stop(&agent);
+    temp_dir_free(&folder);
+    free(path);
+}
+
+/* Of the nth that came. */
+static const struct ring_process_record *record_of(unsigned n)
+{
+    pthread_mutex_lock(&agent.mutex);
+    const struct fake_ring *ring = &agent.peers[n].ring;
+    pthread_mutex_unlock(&agent.mutex);
+    return (const struct ring_process_record *)(const void *)(ring->ring +
+                                                              ring->geometry.process_off);
+}
+
+static bool has_begun(void *record)
+{
+    return skein_load64(&((struct ring_process_record *)record)->began_ns) != 0;
+}
+
+START_TEST(a_ring_says_since_when_events_came_that_it_has_not)
+{
+    start();
+    SKEIN_INSTANT("nobody listens");
+    ck_assert_int_eq(skein_wait_attached(1), SKEIN_TIMEOUT);
+    SKEIN_INSTANT("still nobody");
+    agent_start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    const struct ring_process_record *record = record_of(0);
+    ck_assert(wait_until(has_begun, (void *)(uintptr_t)record, 0));
+    ck_assert_uint_ne(record->missed_ns, 0);
+    ck_assert_uint_lt(record->missed_ns, record->began_ns);
+    finish();
+}
+END_TEST
+
+START_TEST(the_ring_of_a_program_that_was_silent_lacks_nothing)
+{
+    start();
+    ck_assert_int_eq(skein_wait_attached(1), SKEIN_TIMEOUT);
+    agent_start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    const struct ring_process_record *record = record_of(0);
+    ck_assert(wait_until(has_begun, (void *)(uintptr_t)record, 0));
+    SKEIN_INSTANT("now");
+    ck_assert_uint_eq(record->missed_ns, 0);
+    finish();
+}
+END_TEST
+
+static void child_ends(bool by_handlers)
+{
+    SKEIN_INSTANT("before the ring");
+    if (skein_wait_attached(support_deadline_ms()) != SKEIN_OK)
+        _exit(1);
+    if (by_handlers)
+        exit(7);
+    _exit(7);
+}
+
+static const struct ring_process_record *child_record(bool by_handlers, unsigned n)
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0)
+        child_ends(by_handlers);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    ck_assert_uint_eq(record_of(n)->pid, (uint32_t)pid);
+    return record_of(n);
+}
+
+START_TEST(an_exit_says_its_status_and_a_bare_one_nothing)
+{
+    start();
+    agent_start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    const struct ring_process_record *record = child_record(true, 1);
+    ck_assert_uint_eq(record->exit_said, RING_EXIT_SAID);
+    ck_assert_int_eq(record->exit_status, 7);
+    ck_assert_uint_ne(record->missed_ns, 0);
+    ck_assert_uint_eq(child_record(false, 2)->exit_said, 0);
+    ck_assert_uint_eq(record_of(0)->exit_said, 0);
+    finish();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_of("session_miss", a_ring_says_since_when_events_came_that_it_has_not,
+                            the_ring_of_a_program_that_was_silent_lacks_nothing, NULL);
+    if (!SKEIN_UNDER_TSAN) { /* which starts no thread in a fork child */
+        TCase *forks = tcase_create("forks");
+        tcase_add_test(forks, an_exit_says_its_status_and_a_bare_one_nothing);
+        tcase_set_timeout(forks, 100);
+        suite_add_tcase(suite, forks);
+    }
+    return suite_run(suite);
+}
