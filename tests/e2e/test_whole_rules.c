@@ -82,7 +82,8 @@ START_TEST(what_a_service_shows_is_captured_by_rules)
     whole_collector_start(&w);
     whole_agent_start(&w);
     char *socket = whole_path(&w, "agent.sock");
-    pid_t subject = spawn((const char *const[]){AGENT_SUBJECT, socket, "clock", NULL}, NULL);
+    pid_t subject =
+        spawn((const char *const[]){AGENT_SUBJECT, socket, "clock", "await", NULL}, NULL);
     whole_wait_live(&w, "service%3Dclock", 1);
     rule_put(&w, "slow", "\"latency\":{\"region\":\"pause\",\"over_us\":100,\"count\":3}");
     rule_put(&w, "said", "\"log\":{\"match\":\"^still\"}");

@@ -2,11 +2,12 @@
  *
  * A service for tests of the agent: traces until it is told to end.
  *
- *   agent_subject SOCKET SERVICE [busy|abort|exit]
+ *   agent_subject SOCKET SERVICE [busy|abort|exit|await]
  *
  * Makes the file SOCKET.traced once its ring holds records. SIGUSR1 asks for a snapshot, SIGUSR2
  * makes it unwell and, the second time, silent, SIGTERM ends it. With `abort` it writes a last
- * record as soon as it is attached, and aborts; with `exit` it ends with the status 3.
+ * record as soon as it is attached, and aborts; with `exit` it ends with the status 3. With
+ * `await` it writes nothing before it is attached.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -53,7 +54,8 @@ int main(int argc, char **argv)
     const char *how = argc == 4 ? argv[3] : "";
     bool busy = strcmp(how, "busy") == 0; /* more than a small ring holds for long */
     bool aborts = strcmp(how, "abort") == 0, exits = strcmp(how, "exit") == 0;
-    if (argc != 3 && !busy && !aborts && !exits)
+    bool awaits = strcmp(how, "await") == 0;
+    if (argc != 3 && !busy && !aborts && !exits && !awaits)
         return 2;
     signal(SIGUSR1, on_usr1);
     signal(SIGUSR2, on_usr2);
@@ -66,6 +68,8 @@ int main(int argc, char **argv)
     if (skein_start(&options) != SKEIN_OK)
         return 1;
     bool traced = false;
+    if (awaits && skein_wait_attached(60000) != SKEIN_OK)
+        return 1;
     for (uint64_t n = 0; !ended; n++) {
         bool attached = skein_attached(); /* what is traced before goes nowhere */
         struct timespec pause = {.tv_nsec = 500000};
