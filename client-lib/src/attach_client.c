@@ -219,11 +219,18 @@ void attach_client_release(void)
 
 void attach_client_stop(void)
 {
+    if (raw_getpid() == desk.own_pid && load(&desk.asked))
+        session_detach();
+    attach_client_end();
+}
+
+void attach_client_end(void)
+{
     if (raw_getpid() != desk.own_pid || !load(&desk.asked))
         return;
     store(&desk.asked, 0);
     store(&attach_client_wanted, 0);
-    session_detach();
+    session_unlure();
     uint32_t tid = visitor_here();
     if (!tid)
         return;

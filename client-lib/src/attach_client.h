@@ -33,7 +33,9 @@ extern uint32_t attach_client_wanted;
  */
 int attach_client_start(const struct visit_settings *settings, unsigned young_ms);
 
-/* Says BYE and waits until the visitor is gone. No record is started any more when it returns. */
+/* Says BYE and waits until the visitor is gone. */
+void attach_client_end(void);
+/* The same, and no record is started any more when it returns. */
 void attach_client_stop(void);
 
 /* An event has come: time to attach? Any thread; signal-safe. */

@@ -24,11 +24,15 @@ static void in_child(void)
     attach_client_fork_child();
 }
 
-/* For an agent that the kernel does not tell (before 6.15). */
-static void say_exit(int status, void *unused)
+/* Tells the status, for an agent that the kernel does not tell (before 6.15). Other threads go on
+ * until the kernel ends them, and so does what is recorded of them. */
+static void at_exit(int status, void *unused)
 {
+    int saved = errno;
     (void)unused;
     session_exit_say(status);
+    attach_client_end();
+    errno = saved;
 }
 
 static void process_init(void)
@@ -38,7 +42,7 @@ static void process_init(void)
         process_status = thread_cold_init();
     if (process_status == SKEIN_OK &&
         (pthread_atfork(attach_client_fork_before, attach_client_fork_parent, in_child) ||
-         on_exit(say_exit, NULL) || atexit(skein_stop)))
+         on_exit(at_exit, NULL)))
         process_status = SKEIN_NO_MEMORY;
 }
 
