@@ -236,7 +236,7 @@ START_TEST(commands_are_read_with_integers_in_both_forms)
     ck_assert_int_eq(
         parse(
             "{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":\"1763719200000000001\","
-            "\"pre_ms\":5,\"post_ms\":\"6\",\"stream_ms\":250,\"share\":false,\"upload_after_ms\":70,\"new\":{},\"processes\":[\"02000000000000000000000000000000\"]}",
+            "\"pre_ms\":5,\"post_ms\":6,\"stream_ms\":250,\"share\":false,\"upload_after_ms\":70,\"new\":{},\"processes\":[\"02000000000000000000000000000000\"]}",
             &command, &id, error),
         SKEIN_OK);
     ck_assert_uint_eq(command->at_ns, UINT64_C(1763719200000000001));
