@@ -79,7 +79,7 @@ struct ledger_gap target_gap(const struct capture *c, const struct capture_targe
     }
     uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
     uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
-    gap.to_ns = end_ns > gap.to_ns ? end_ns : gap.to_ns;
+    gap.to_ns = c->kind == CAPTURE_SNAPSHOT || end_ns > gap.to_ns ? end_ns : gap.to_ns;
     gap.from_ns = from_ns > gap.from_ns ? from_ns : gap.from_ns;
     return gap;
 }

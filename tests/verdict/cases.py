@@ -254,8 +254,8 @@ def refused(m):
     w = m.world(agent={"processes": {"max": 1}})
     one = w.subject()
     two = w.subject(attach=None)
+    two.say("start 0 0")
     two.say("hum 2 100")
-    two.tell("attach 0 0")
     one.say("hum 2 100")
     time.sleep(1.5)
     m.judge(w, w.capture(pre_ms=1200), [one, two])
@@ -267,10 +267,10 @@ def attached_late(m):
     w = m.world(start=False)
     w.start_collector()
     s = w.subject(attach=None)
+    s.say("start 0 0")
     s.say("hum 3 100")
     time.sleep(m.rng.uniform(0.5, 2))
     w.start_agent()
-    s.say("attach 0 0")
     w.wait_live(1)
     time.sleep(0.7)
     m.judge(w, w.capture(pre_ms=400), [s])
@@ -449,8 +449,7 @@ def collector_steps(m):
     w.step("collector", step_s)
     time.sleep(m.rng.uniform(0, 1.2))
     for _ in range(3):
-        m.judge(w, w.capture(pre_ms=m.rng.randrange(300, 1100)), [s], ahead_ns=step_s * 10**9,
-                lasting=("clock_unknown", "unknown"))
+        m.judge(w, w.capture(pre_ms=m.rng.randrange(300, 1100)), [s], ahead_ns=step_s * 10**9)
         time.sleep(m.rng.uniform(0, 1))
 
 
@@ -463,8 +462,7 @@ def host_steps(m):
     w.step("agent", m.rng.choice([-60, -30, -2, 5, 30]))
     time.sleep(m.rng.uniform(0, 1.2))
     for _ in range(3):
-        m.judge(w, w.capture(pre_ms=m.rng.randrange(300, 1100)), [s],
-                lasting=("clock_unknown", "unknown"))
+        m.judge(w, w.capture(pre_ms=m.rng.randrange(300, 1100)), [s])
         time.sleep(m.rng.uniform(0, 1))
 
 

@@ -11,7 +11,11 @@ CLOCK = 5 * MS      # how far a shown time may be from the true one
 BORDER = 20 * MS    # events so near to the window's ends are nobody's proof
 COUNTED = 400 * MS  # of losses so near to the window's ends the ring tells an estimate (V-9)
 # Reasons that nobody can count; docs/verdict.md.
-UNCOUNTED = {"overwritten", "corrupt", "agent_failed", "agent_restarted", "no_answer", "unknown"}
+UNCOUNTED = {"overwritten", "corrupt", "agent_failed", "agent_restarted", "no_answer", "unknown",
+             "attached_late", "attach_refused", "ring_replaced", "ring_released"}
+# Nobody can know whether something was there: such a gap may cover nothing.
+UNKNOWABLE = {"agent_restarted"}
+EDGE = 100 * MS     # a gap at an end of the window that may be a loss just outside of it (V-9)
 
 
 def ns_of(text):
@@ -101,16 +105,16 @@ def check_times(stored, truth, open_keys, ahead_ns, verdict):
 
 
 def check_gaps(by_pid, missing, capture, window, verdict):
-    """A gap must cover something that is missing. The moments between a program's start and its
-    attach, which no program can account for, are let pass."""
+    """A gap lies in the window and covers something that is missing."""
     for pid, gaps in by_pid.items():
         lost = [span for key, span in missing.items() if key[0] == pid]
         for gap in gaps:
-            short = gap.last - gap.first < 150 * MS and gap.reason in ("not_attached", "unknown")
+            at_edge = gap.last - gap.first < EDGE and gap.reason == "ring_full" and (
+                gap.first < window[0] + SHOWN or gap.last > window[1] - SHOWN)
             outside = gap.last < window[0] - SHOWN or gap.first > window[1] + SHOWN
             if outside:
                 verdict.say("gap of %s lies outside of the window" % gap.reason)
-            elif not short and not any(gap.holds(*span) for span in lost):
+            elif gap.reason not in UNKNOWABLE and not at_edge and not any(gap.holds(*span) for span in lost):
                 verdict.say("gap of %s for %d (%.3f s, to %.3f s before the end) covers nothing that is missing"
                             % (gap.reason, pid, (gap.last - gap.first) / 1e9,
                                (window[1] - gap.last) / 1e9))
@@ -126,7 +130,7 @@ def check_counts(capture, gaps, truth, stored, missing, window, verdict):
     if told > possible + estimated:
         verdict.say("%d counted as lost, %d are, %d near the ends" % (told, possible, estimated))
     if told + estimated < len(missing) and not any(
-            g.reason in UNCOUNTED or g.reason.startswith("not_") for g in gaps):
+            g.reason in UNCOUNTED for g in gaps):
         verdict.say("%d counted as lost, %d are, %d near the ends" % (told, len(missing), estimated))
 
 
@@ -153,7 +157,7 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None):
         ends = [span[1] for _, span in bare]
         verdict.say("%d missing events are in no gap (%.3f to %.3f s before the end)" % (
             len(bare), (window[1] - max(ends)) / 1e9, (window[1] - min(ends)) / 1e9))
-    if not says and not missing and not ({g.reason for g in all_gaps} & set(lasting or ())):
+    if not says and not missing and not ({g.reason for g in all_gaps} & (UNKNOWABLE | set(lasting or ()))):
         verdict.say("incomplete, but nothing is missing")
     check_gaps(by_pid, missing, capture, window, verdict)
     check_counts(capture, all_gaps, truth, stored, missing, window, verdict)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The verdict matrix: run_matrix.py, and the programs that it runs (run_matrix.py --help).
+# The verdict matrix: run_matrix.py, and the programs that it runs. A few cases are a test; .ci/run verdict runs all.
 add_executable(verdict_subject ${CMAKE_CURRENT_LIST_DIR}/verdict_subject.c)
 target_link_libraries(verdict_subject PRIVATE skein_flags skein_static)
 add_library(clock_step SHARED ${CMAKE_CURRENT_LIST_DIR}/clock_step.c)
 target_link_libraries(clock_step PRIVATE skein_flags)
+add_test(NAME verdict/matrix_short
+    COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/run_matrix.py --short --seed 1)
+set_tests_properties(verdict/matrix_short PROPERTIES LABELS "verdict;long" TIMEOUT 300
+    ENVIRONMENT "SKEIN_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")

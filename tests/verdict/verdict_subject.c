@@ -8,6 +8,7 @@
  *   verdict_subject TRUTH_FILE CAPACITY SERVICE
  *
  *   attach BYTES MODE         starts recording (0 0: the agent's defaults; MODE of enum skein_mode)
+ *   start BYTES MODE          the same, without waiting for an agent
  *   hum THREADS RATE          threads that write RATE events a second each until `quiet`
  *   noisy                     from now on events carry bytes that no packer makes smaller
  *   quiet                     ends those, and those of `hold`
@@ -267,20 +268,22 @@ static void again(void)
     _exit(96);
 }
 
-static bool attach(uint64_t bytes, uint64_t mode)
+static bool start(uint64_t bytes, uint64_t mode)
 {
     struct skein_options options = {.size = sizeof options,
                                     .service = service,
                                     .ring_bytes = bytes,
                                     .mode = (enum skein_mode)mode};
-    return skein_start(&options) == SKEIN_OK && skein_wait_attached(10000) == SKEIN_OK;
+    return skein_start(&options) == SKEIN_OK;
 }
 
 /* False: not a command. */
 static bool obey(const char *name, const uint64_t a[4])
 {
     if (!strcmp(name, "attach"))
-        return attach(a[0], a[1]);
+        return start(a[0], a[1]) && skein_wait_attached(10000) == SKEIN_OK;
+    if (!strcmp(name, "start"))
+        return start(a[0], a[1]);
     if (!strcmp(name, "hum"))
         hum((unsigned)a[0], (struct job){.count = UINT64_MAX, .rate = a[1]});
     else if (!strcmp(name, "hold"))
