@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -93,6 +94,16 @@ static int state_store(const struct agent_state *state)
     return durable_write(state->folder, STATE_FILE, &part, 1);
 }
 
+/* Returns when the second is over, so that the next start has another one. */
+static uint64_t epoch_of_this_second(void)
+{
+    uint64_t now_ns = clock_realtime_ns(), ns = now_ns % 1000000000u;
+    struct timespec rest = {0, (long)(1000000000u - ns - (ns == 0))};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+    }
+    return now_ns / 1000000000u;
+}
+
 /* A full disk takes no new file, but the old one's bytes can be written over. Where there is none
  * either, the epoch is one that no other start has: the second it began in. An agent that watches
  * and cannot keep much is better than none; what its spool cannot take it counts. */
@@ -106,7 +117,7 @@ static int state_store_without_room(struct agent_state *state)
     if (fd >= 0)
         close(fd);
     if (!kept)
-        state->epoch = clock_realtime_ns() / 1000000000u;
+        state->epoch = epoch_of_this_second();
     log_error("agent", "the disk of the state folder takes no new file", "kept",
               kept ? "its number, in the old file" : "nothing", NULL);
     return SKEIN_OK;

@@ -223,13 +223,15 @@ void attach_client_release(void)
 
 void attach_client_stop(void)
 {
-    if (raw_getpid() == desk.own_pid && load(&desk.asked))
+    if (load(&attach_client_barred) || (raw_getpid() == desk.own_pid && load(&desk.asked)))
         session_detach();
     attach_client_end();
 }
 
 void attach_client_end(void)
 {
+    if (load(&attach_client_barred)) /* the visitor is gone, and system calls may be deadly */
+        return;
     if (raw_getpid() != desk.own_pid || !load(&desk.asked))
         return;
     store(&desk.asked, 0);
