@@ -70,6 +70,18 @@ static bool find_ipv4(uint32_t pid, char out[INET6_ADDRSTRLEN])
     return found;
 }
 
+/* Whether the third word of the text is 0: the scope of an address that all can reach. */
+static bool is_global(const char *text)
+{
+    for (int words = 0; words < 2; words++) {
+        text += strspn(text, " ");
+        text += strcspn(text, " ");
+    }
+    char *end;
+    unsigned long scope = strtoul(text, &end, 16);
+    return end != text && scope == 0;
+}
+
 /* From /proc/PID/net/if_inet6: address, interface, prefix, scope (0: global), flags, name. */
 static bool find_ipv6(uint32_t pid, char out[INET6_ADDRSTRLEN])
 {
@@ -79,9 +91,7 @@ static bool find_ipv6(uint32_t pid, char out[INET6_ADDRSTRLEN])
     bool found = false;
     while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
         struct in6_addr address;
-        unsigned scope = 1;
-        bool read = strspn(line, "0123456789abcdef") == 32 &&
-                    sscanf(line + 32, " %*x %*x %x", &scope) == 1 && scope == 0;
+        bool read = strspn(line, "0123456789abcdef") == 32 && is_global(line + 32);
         for (size_t i = 0; read && i < sizeof address; i++) {
             char digits[3] = {line[2 * i], line[2 * i + 1], '\0'};
             address.s6_addr[i] = (uint8_t)strtoul(digits, NULL, 16);

@@ -64,9 +64,12 @@ void roster_free(struct roster **pointer)
     if (roster == NULL)
         return;
     *pointer = NULL;
-    struct roster_entry *e;
-    while ((e = TAILQ_FIRST(&roster->entries)) != NULL)
-        entry_remove(roster, e);
+    struct roster_entry *next;
+    for (struct roster_entry *e = TAILQ_FIRST(&roster->entries); e != NULL; e = next) {
+        next = TAILQ_NEXT(e, link);
+        ring_release(roster, e);
+        free(e);
+    }
     if (roster->timer != NULL)
         loop_timer_cancel(roster->loop, &roster->timer);
     free(roster);
@@ -243,8 +246,12 @@ bool roster_refuse(struct roster *roster, const struct process *p, int status)
 void roster_attached(struct roster *roster, const struct process *p)
 {
     struct roster_entry *e;
-    while ((e = entry_find(roster, &p->uid)) != NULL)
-        entry_remove(roster, e);
+    struct roster_entry *next;
+    for (e = TAILQ_FIRST(&roster->entries); e != NULL; e = next) {
+        next = TAILQ_NEXT(e, link);
+        if (process_uid_equal(&e->uid, &p->uid))
+            entry_remove(roster, e);
+    }
 }
 
 void roster_refresh(struct roster *roster)

@@ -396,11 +396,11 @@ void spool_close(struct spool **spool_p)
     if (spool == NULL)
         return;
     *spool_p = NULL;
-    struct spool_item *item;
-    while ((item = TAILQ_FIRST(&spool->items)) != NULL) {
+    struct spool_item *next;
+    for (struct spool_item *item = TAILQ_FIRST(&spool->items); item != NULL; item = next) {
+        next = TAILQ_NEXT(item, link);
         if (item->evicted) /* nobody sends it any more */
             spool_lose_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
-        TAILQ_REMOVE(&spool->items, item, link);
         spool_item_free(item);
     }
     struct spool_entry *entry;

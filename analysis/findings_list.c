@@ -243,10 +243,11 @@ static int spans_list(struct findings *f, size_t most)
     f->list.unusual = calloc(keys.count + 1, sizeof *f->list.unusual);
     if (f->list.unusual == NULL)
         status = SKEIN_NO_MEMORY;
-    while (f->list.wait_count > 0 && /* beside the longest, these are of no interest */
+    while (status == SKEIN_OK &&
+           f->list.wait_count > 0 && /* beside the longest, these are of no interest */
            f->list.waits[f->list.wait_count - 1].span.dur_ns < f->list.waits[0].span.dur_ns / 1000)
         f->list.wait_count--;
-    for (size_t i = 0; status == SKEIN_OK && i < keys.count; i++)
+    for (size_t i = 0; status == SKEIN_OK && groups != NULL && i < keys.count; i++)
         if (groups[i].found.span.name != NULL)
             f->list.unusual[f->list.unusual_count++] = groups[i].found;
     if (f->list.unusual != NULL)

@@ -140,18 +140,18 @@ int main(int argc, char **argv)
 {
     double a_second;
     if (argc == 7 && strcmp(argv[1], "ask") == 0) {
-        int connections = atoi(argv[3]);
-        load.port = (uint16_t)atoi(argv[2]);
-        load.requests = atol(argv[4]);
-        load.per_connection = atol(argv[5]);
+        long connections = strtol(argv[3], NULL, 10);
+        load.port = (uint16_t)strtol(argv[2], NULL, 10);
+        load.requests = strtol(argv[4], NULL, 10);
+        load.per_connection = strtol(argv[5], NULL, 10);
         load.text = argv[6];
         if (connections < 1 || connections > CONNECTIONS_MAX || load.per_connection < 1)
             return 2;
-        a_second = ask_all(connections);
+        a_second = ask_all((int)connections);
     } else if (argc == 3 && strcmp(argv[1], "mutex") == 0) {
-        a_second = mutexes(atol(argv[2]));
+        a_second = mutexes(strtol(argv[2], NULL, 10));
     } else if (argc == 3 && strcmp(argv[1], "threads") == 0) {
-        a_second = threads(atol(argv[2]));
+        a_second = threads(strtol(argv[2], NULL, 10));
     } else {
         fprintf(stderr, "usage: overhead_load ask PORT CONNECTIONS REQUESTS PER_CONNECTION TEXT\n"
                         "       overhead_load mutex|threads ROUNDS\n");

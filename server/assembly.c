@@ -312,7 +312,7 @@ static uint8_t *chunks_join(struct assembly *x)
 {
     size_t rest = (size_t)x->claims.partition_bytes, at = 0;
     uint8_t *bytes = malloc(rest);
-    for (uint32_t i = 0; bytes && i < x->claims.count; i++) {
+    for (uint32_t i = 0; bytes && i < x->claims.count && x->chunks[i]; i++) {
         size_t n = rest < WIRE_CHUNK_MAX ? rest : WIRE_CHUNK_MAX;
         memcpy(bytes + at, x->chunks[i], n);
         free(x->chunks[i]);
