@@ -208,7 +208,7 @@ static void on_version(struct http_framing *f, struct sink *to, uint8_t c)
 {
     static const char want[] = "HTTP/1.";
     size_t at = f->line_bytes++;
-    bool good = at < sizeof want - 1    ? c == want[at]
+    bool good = at < sizeof want - 1    ? c == (uint8_t)want[at]
                 : at == sizeof want - 1 ? c == '0' || c == '1'
                                         : at == sizeof want && c == '\r';
     if (at == sizeof want - 1)

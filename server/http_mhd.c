@@ -250,14 +250,14 @@ static bool has_bounds(struct http_exchange *x)
 {
     const union MHD_ConnectionInfo *size =
         MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    bool is_long = size == NULL || size->header_size > HEADER_BYTES_MAX ||
+                   (is_cut(x) && x->peer->door.framing.wrong == NULL);
     if (x->uri_bytes > URI_BYTES_MAX)
         http_problem(x, 414, NULL, "the address is longer than %u bytes", URI_BYTES_MAX);
-    else if (size == NULL || size->header_size > HEADER_BYTES_MAX)
-        http_problem(x, 431, NULL, "the header is longer than %u bytes", HEADER_BYTES_MAX);
     else if (MHD_get_connection_values(x->connection, MHD_HEADER_KIND, NULL, NULL) >
              (int)HEADERS_MAX)
         http_problem(x, 431, NULL, "the header has more than %u lines", HEADERS_MAX);
-    else if (is_cut(x) && x->peer->door.framing.wrong == NULL)
+    else if (is_long)
         http_problem(x, 431, NULL, "the header is longer than %u bytes", HEADER_BYTES_MAX);
     else
         return true;

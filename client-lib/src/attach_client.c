@@ -212,13 +212,9 @@ void attach_client_hold(void)
         want_in((session_current() ? ATTACH_AWAY_MS : desk.young) * (uint64_t)MS);
 }
 
-/* A server that starts, forks and then waits for its first client may have no event for long: one
- * that has asked for a visitor at once, and had to let it go before it was attached, lets it in. */
 void attach_client_release(void)
 {
     __atomic_fetch_sub(&desk.holds, 1, __ATOMIC_SEQ_CST);
-    if (!desk.young && !session_current() && attach_client_due_ns() == 0)
-        (void)visitor_start();
 }
 
 void attach_client_stop(void)

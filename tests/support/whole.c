@@ -110,7 +110,8 @@ static pid_t skewed_spawn(const struct whole *w, const char *program, const char
     /* What is preloaded comes before the sanitizer, which does not like that. */
     (void)snprintf(asan, sizeof asan, "ASAN_OPTIONS=%s%sverify_asan_link_order=0",
                    given ? given : "", given ? ":" : "");
-    const char *const env[] = {"LD_PRELOAD=" WHOLE_SKEW, skew, file, asan, NULL};
+    static const char preload[] = "LD_PRELOAD=" WHOLE_SKEW;
+    const char *const env[] = {preload, skew, file, asan, NULL};
     return daemon_spawn(w, program, config, log, skew_s != 0 || w->own_clocks ? env : NULL);
 }
 

@@ -228,9 +228,10 @@ static void child(uint64_t count, bool stay)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         skein_wait_attached(10000);
         write_events(&(struct job){.count = count}, ++thread_number);
-        while (stay)
+        if (!stay)
+            exit(0);
+        for (;;)
             pause_us(1000000);
-        exit(0);
     }
     if (!stay)
         waitpid(pid, NULL, 0);
@@ -246,6 +247,7 @@ static void scribble(void)
     while (maps && fgets(line, sizeof line, maps)) {
         unsigned long from, to;
         char rights[5];
+        /* NOLINTNEXTLINE(cert-err34-c): the kernel writes numbers */
         if (sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3 && !strcmp(rights, "rw-s") &&
             !strstr(line, "truth") && to - from > bytes) {
             ring = (uint8_t *)from; /* NOLINT(performance-no-int-to-ptr) */
@@ -340,6 +342,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
         uint64_t a[4] = {0};
+        /* NOLINTNEXTLINE(cert-err34-c): the matrix writes numbers */
         if (sscanf(line, "%31s %lu %lu %lu %lu", name, &a[0], &a[1], &a[2], &a[3]) < 1)
             continue;
         puts(obey(name, a) ? "ok" : "failed");

@@ -79,6 +79,9 @@ int main(int argc, char **argv)
     if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
         listen(listener, 64) != 0 || skein_start(&options) != SKEIN_OK)
         return 1;
+    /* A fork before would send the visitor away, which comes back with an event a second later. */
+    if (skein_wait_attached(20000) != SKEIN_OK)
+        return 1;
     signal(SIGCHLD, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     for (;;) {

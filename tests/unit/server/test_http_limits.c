@@ -266,6 +266,7 @@ static uint64_t resident_bytes(void)
     unsigned long long all = 0, resident = 0;
     FILE *f = fopen("/proc/self/statm", "r");
     ck_assert_ptr_nonnull(f);
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes numbers */
     ck_assert_int_eq(fscanf(f, "%llu %llu", &all, &resident), 2);
     fclose(f);
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
