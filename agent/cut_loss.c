@@ -234,7 +234,7 @@ void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_
     if (thread < 0 || from_ticks < work->from_ticks || to_ticks > work->to_ticks ||
         records > RING_LOST_MAX)
         return;
-    const struct partition_loss loss = {(uint32_t)thread, ring_loss_reason(kind), records,
+    const struct partition_loss loss = {(uint32_t)thread, (uint8_t)ring_loss_reason(kind), records,
                                         from_ticks, to_ticks};
     partition_writer_loss(work->writer, &loss);
     work->told[kind] += records;

@@ -94,7 +94,7 @@ int ring_losses_read(const uint8_t *ring, const struct ring_geometry *geometry, 
     }
     size_t count = 0;
     for (uint32_t i = 0; i < geometry->loss_buckets; i++)
-        count += bucket_cut(bucket_at(ring, geometry, kind, i), geometry, from_ticks, to_ticks,
+        count += bucket_cut(bucket_at(ring, geometry, (int)kind, i), geometry, from_ticks, to_ticks,
                             &buckets[count]);
     qsort(buckets, count, sizeof(*buckets), bucket_compare);
     runs_make(buckets, count, out);

@@ -76,8 +76,10 @@ void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json)
     buf_fini(&text); /* out of memory: no answer given, which becomes a 500 */
 }
 
-static void reply_problem(struct http_exchange *x, enum problem kind, const char *field,
-                          const char *format, va_list args)
+__attribute__((format(printf, 4, 0))) static void reply_problem(struct http_exchange *x,
+                                                                enum problem kind,
+                                                                const char *field,
+                                                                const char *format, va_list args)
 {
     char detail[1024];
     unsigned status = problem_status(kind);

@@ -39,7 +39,7 @@ static int run(const char *const words[])
 }
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void set(size_t i, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void set(size_t i, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

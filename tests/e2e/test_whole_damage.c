@@ -121,11 +121,11 @@ static bool is_damaged(void *context)
     return incomplete;
 }
 
-static void expect_refused(const char *format, const char *id)
+static void expect_refused(const char *of, const char *id, const char *what)
 {
     char url[256];
     struct buf body = {0};
-    (void)snprintf(url, sizeof url, format, id);
+    (void)snprintf(url, sizeof url, "/api/v1/%s/%s%s", of, id, what);
     ck_assert_int_eq(whole_http(&w, "GET", url, NULL, &body), 500);
     buf_put_u8(&body, 0);
     ck_assert_ptr_nonnull(strstr((const char *)body.data, "is damaged"));
@@ -147,12 +147,12 @@ START_TEST(what_the_disk_changed_is_refused_and_told)
     harm((enum harm)_i, id);
     ck_assert_int_ne(skein("fetch", id, "after.skein"), 0);
     ck_assert(wait_until(is_damaged, id, 0));
-    expect_refused("/api/v1/captures/%s/trace", id);
-    expect_refused("/api/v1/captures/%s/trace?format=perfetto", id);
-    expect_refused("/api/v1/captures/%s/trace?from=1", id);
+    expect_refused("captures", id, "/trace");
+    expect_refused("captures", id, "/trace?format=perfetto");
+    expect_refused("captures", id, "/trace?from=1");
     (void)snprintf(url, sizeof url, "/api/v1/partitions?capture=%s", id);
     ck_assert_uint_eq(whole_list(&w, url, take_key, key), 1);
-    expect_refused("/api/v1/partitions/%s", key);
+    expect_refused("partitions", key, "");
     (void)snprintf(url, sizeof url, "/api/v1/captures/%s/trace?damaged=skip", id);
     ck_assert_int_eq(whole_http(&w, "GET", url, NULL, NULL), 404); /* nothing is left of it */
     ck_assert_int_eq(whole_http(&w, "GET", "/metrics", NULL, &text), 200);
@@ -190,7 +190,7 @@ START_TEST(the_rest_of_a_capture_can_be_had)
     load_wait_events(&other, 200);
     capture(id);
     harm(FLIP, id); /* one of the two */
-    expect_refused("/api/v1/captures/%s/trace", id);
+    expect_refused("captures", id, "/trace");
     (void)snprintf(url, sizeof url, "/api/v1/captures/%s/trace?damaged=skip", id);
     ck_assert_int_eq(whole_http(&w, "GET", url, NULL, &bytes), 200);
     struct tally tally;
