@@ -156,6 +156,11 @@ int attach_client_start(const struct visit_settings *settings, unsigned young_ms
     return SKEIN_AGAIN;
 }
 
+bool attach_client_asked(void)
+{
+    return skein_load32(&desk.asked) && !skein_load32(&attach_client_barred);
+}
+
 static int attached_await(unsigned timeout_ms, bool one_try)
 {
     uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * (uint64_t)MS, now;

@@ -33,6 +33,9 @@ extern uint32_t attach_client_wanted;
  */
 int attach_client_start(const struct visit_settings *settings, unsigned young_ms);
 
+/* Whether a ring may still come: started, not ended, and system calls are not barred. */
+bool attach_client_asked(void);
+
 /* Says BYE and waits until the visitor is gone. */
 void attach_client_end(void);
 /* The same, and no record is started any more when it returns. */

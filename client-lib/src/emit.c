@@ -5,11 +5,16 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "attach_client.h"
 #include "writer_int.h"
 
 #define NS_MAX (UINT64_C(1000000000) * 1000000) /* 11 days: longer thresholds are this one */
+
+/* In an operation's start: the rest is CLOCK_MONOTONIC in ns, as there was no ring to say in which
+ * ticks it counts. Ticks never reach this bit. */
+#define OP_EARLY (UINT64_C(1) << 63)
 
 static uint8_t site_nargs(const struct skein_site *site)
 {
@@ -190,17 +195,44 @@ static bool op_show(struct skein_op *op, uint64_t frame)
     return shown;
 }
 
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* An operation that begins before the ring may end in it, as the one that lets the visitor come. */
+static void op_begin_early(struct skein_op *op)
+{
+    if (!session_current() && attach_client_asked())
+        op->start = OP_EARLY | monotonic_ns();
+}
+
+static uint64_t op_start_ticks(const struct skein_op *op, const struct skein_view *view,
+                               uint64_t now)
+{
+    if (!(op->start & OP_EARLY))
+        return op->start;
+    uint64_t ticks = ticks_of_ns(view, monotonic_ns() - (op->start & ~OP_EARLY));
+    return ticks < now ? now - ticks : 1;
+}
+
 struct skein_op skein_op_enter(struct skein_site *site, int64_t detail)
 {
     struct skein_op op = {.start = 0, .site = site, .detail = detail, .outermost = false};
     const struct skein_entry entry = skein_enter();
-    if (!skein_wanted(entry, site->group))
-        return op;
     int saved = errno;
+    if (!skein_wanted(entry, site->group)) {
+        op_begin_early(&op);
+        errno = saved;
+        return op;
+    }
     if (SKEIN_UNLIKELY(skein_load32(&attach_client_wanted)))
         attach_client_event();
     if (session_is_lure(entry.view)) {
         session_miss();
+        op_begin_early(&op);
         errno = saved;
         return op;
     }
@@ -231,11 +263,12 @@ void skein_op_leave(struct skein_op *op, uint64_t threshold_ns, const union skei
         op_hide();
     const struct skein_entry entry = skein_enter();
     const struct skein_view *view = entry.view;
-    uint64_t start = op->start;
-    op->start = 0;
-    if (!view || !session_current())
+    if (!view || !session_current()) {
+        op->start = 0;
         return;
-    uint64_t now = ticks_now(view);
+    }
+    uint64_t now = ticks_now(view), start = op_start_ticks(op, view, now);
+    op->start = 0;
     uint64_t ticks = now > start ? now - start : 0;
     if (ticks < ticks_of_ns(view, threshold_ns))
         return;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fake_agent.h"
+#include "ring_decode.h"
 #include "skein/skein.h"
 #include "support.h"
 
@@ -81,6 +82,40 @@ START_TEST(the_ring_of_a_program_that_was_silent_lacks_nothing)
 }
 END_TEST
 
+static struct skein_site op_site =
+    SKEIN_SITE(SKEIN_CLASS_SPAN, SKEIN_GROUP_SLEEP, "sleep", (i64, "asked"), (i64, "result"));
+
+/* The first one begins under the lure, the second when it is known already that events are missed.
+ */
+START_TEST(an_operation_that_began_before_the_ring_and_ends_in_it_is_there)
+{
+    const union skein_value values[2] = {{.i64 = 5}, {.i64 = 0}};
+    start();
+    struct skein_op first = skein_op_enter(&op_site, 5), second = skein_op_enter(&op_site, 6),
+                    over = skein_op_enter(&op_site, 7);
+    skein_op_leave(&over, 0, values);
+    ck_assert_int_eq(skein_wait_attached(1), SKEIN_TIMEOUT);
+    agent_start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    ck_assert(wait_until(has_begun, (void *)(uintptr_t)record_of(0), 0));
+    skein_op_leave(&second, 0, values);
+    skein_op_leave(&first, 0, values);
+
+    struct decoded_ring decoded = {0};
+    const struct fake_ring *ring = &agent.peers[0].ring;
+    ck_assert_msg(ring_decode(ring->ring, &ring->geometry, &decoded), "%s", decoded.error);
+    ck_assert_uint_eq(decoded_count(&decoded, "sleep"), 2);
+    const struct decoded_event *inner = decoded_nth(&decoded, "sleep", 0),
+                               *outer = decoded_nth(&decoded, "sleep", 1);
+    ck_assert_int_eq(inner->args[0].i64, 6);
+    ck_assert_int_eq(outer->args[0].i64, 5);
+    ck_assert_uint_le(inner->ticks - inner->duration, record_of(0)->start_ticks);
+    ck_assert_uint_gt(outer->duration, 0);
+    ring_decode_free(&decoded);
+    finish();
+}
+END_TEST
+
 static void child_ends(bool by_handlers)
 {
     SKEIN_INSTANT("before the ring");
@@ -121,7 +156,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_of("session_miss", a_ring_says_since_when_events_came_that_it_has_not,
-                            the_ring_of_a_program_that_was_silent_lacks_nothing, NULL);
+                            the_ring_of_a_program_that_was_silent_lacks_nothing,
+                            an_operation_that_began_before_the_ring_and_ends_in_it_is_there, NULL);
     if (!SKEIN_UNDER_TSAN) { /* which starts no thread in a fork child */
         TCase *forks = tcase_create("forks");
         tcase_add_test(forks, an_exit_says_its_status_and_a_bare_one_nothing);
