@@ -88,8 +88,9 @@ const struct config_param agent_params[] = {
     CONFIG_U64(S, checks_max, "checks.max", 64, 1, 4096, "checks that run at once, a thread each"),
     CONFIG_U64(S, startup_grace_ms, "checks.startup_grace_ms", 5000, 0, HOUR,
                "before its first pass, a check of a younger process fires nothing"),
-    CONFIG_U64(S, capture_targets_max, "capture.max_targets", 256, 1, 100000,
-               "processes that are captured at once"),
+    CONFIG_U64(
+        S, capture_targets_max, "capture.max_targets", 4096, 1, 100000,
+        "processes that are captured at once; of further ones the verdict says that the agent was busy"),
     CONFIG_U64(S, partition_bytes, "capture.partition_bytes", 16 << 20, 64 << 10, 16 << 20,
                "ring bytes in a partition"),
     LIVE_U64(snapshot_pre_ms, "snapshot.pre_ms", 10000, 0, DAY,

@@ -26,9 +26,21 @@ START_TEST(each_parameter_has_a_variable_of_its_own)
 }
 END_TEST
 
+START_TEST(by_default_all_processes_can_be_in_a_few_captures_at_once)
+{
+    struct agent_config config;
+    char error[512] = "";
+    ck_assert_int_eq(
+        agent_config_load(&(struct config_sources){.file = NULL}, &config, error, sizeof error),
+        SKEIN_OK);
+    ck_assert_uint_ge(config.capture_targets_max, 4 * config.processes_max);
+    agent_config_free(&config);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("shipped_agent", shipped_file_is_accepted,
                               shipped_schema_is_the_table, each_parameter_has_a_variable_of_its_own,
-                              NULL));
+                              by_default_all_processes_can_be_in_a_few_captures_at_once, NULL));
 }
