@@ -83,6 +83,7 @@ static void past_add(struct attach *attach, struct past *past, struct process *p
     *past = (struct past){.attach = attach,
                           .uid = p->uid,
                           .next_sequence = __atomic_load_n(&p->next_sequence, __ATOMIC_RELAXED),
+                          .lacks_from_ns = process_lacks_from(p),
                           .pidfd = p->pidfd,
                           .next = attach->pasts};
     p->pidfd = -1;

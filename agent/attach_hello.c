@@ -259,12 +259,24 @@ static uint64_t sequence_start(const struct member *former, const struct past *p
     return past != NULL ? past->next_sequence + SEQUENCE_MARGIN : 0;
 }
 
+/* Since when it has less than the ring before would have: 0, of nothing. */
+static uint64_t lacks_from(const struct member *former, const struct past *past,
+                           const struct hello_packet *packet, const struct process *p)
+{
+    if (former != NULL)
+        return process_lacks_from(former->process);
+    if (past != NULL)
+        return past->lacks_from_ns;
+    return packet->hello.has_ring == 1 ? p->start_ns : 0; /* an agent's before this one */
+}
+
 /* When its ring began: one that it brought, when an agent before had made it. */
-static void recording_fill(const struct attach *attach, const struct hello_packet *packet,
-                           bool had_ring, bool adopted, struct process *p)
+static void recording_fill(const struct attach *attach, uint64_t lacks_from_ns, bool adopted,
+                           struct process *p)
 {
     p->recorded_ns = p->attached_ns;
-    p->unrecorded = had_ring || packet->hello.has_ring == 1 ? LOSS_REPLACED : LOSS_LATE;
+    p->lacks_from_ns = lacks_from_ns;
+    p->unrecorded = lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
     if (!adopted)
         return;
     struct ring_process_record record;
@@ -303,7 +315,7 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     p->next_sequence = sequence_start(former, past);
     status = ring_fill(attach, packet, former, p, adopted);
     if (status == SKEIN_OK) {
-        recording_fill(attach, packet, former != NULL || past != NULL, *adopted, p);
+        recording_fill(attach, lacks_from(former, past, packet, p), *adopted, p);
         status = page_fill(attach, p);
     }
     return status;

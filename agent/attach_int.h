@@ -30,7 +30,7 @@ struct member {
 struct past {
     struct attach *attach;
     struct process_uid uid;
-    uint64_t next_sequence;
+    uint64_t next_sequence, lacks_from_ns; /* of its ring: process_lacks_from */
     int pidfd;
     struct past *next;
 };

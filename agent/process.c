@@ -42,12 +42,17 @@ static const struct ring_process_record *record_of(const struct process *p)
     return (const struct ring_process_record *)(const void *)(p->ring + p->geometry.process_off);
 }
 
+static const struct ring_header *header_of(const struct process *p)
+{
+    return (const struct ring_header *)(const void *)p->ring;
+}
+
 /* When what is not in the ring began and ended; both are equal where it has all. */
 static void unrecorded_span(const struct process *p, uint64_t *from_ns, uint64_t *to_ns)
 {
     uint64_t began_ns = skein_load64(&record_of(p)->began_ns);
     uint64_t missed_ns = skein_load64(&record_of(p)->missed_ns);
-    *from_ns = p->start_ns;
+    *from_ns = p->unrecorded == LOSS_REPLACED ? p->lacks_from_ns : p->start_ns;
     *to_ns = began_ns != 0 ? agent_clock_at(began_ns) : p->recorded_ns;
     if (p->unrecorded == LOSS_REPLACED)
         return;
@@ -68,6 +73,21 @@ bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_n
     *out = (struct process_gap){from_ns > first_ns ? from_ns : first_ns,
                                 to_ns < last_ns ? to_ns : last_ns, p->unrecorded};
     return out->from_ns < out->to_ns;
+}
+
+uint64_t process_lacks_from(const struct process *p)
+{
+    uint64_t from_ns, to_ns;
+    struct process_cursors at;
+    if (p->ring == NULL)
+        return p->start_ns;
+    unrecorded_span(p, &from_ns, &to_ns);
+    process_cursors(p, &at);
+    if (from_ns < to_ns)
+        return from_ns > p->start_ns ? from_ns : p->start_ns; /* it may say anything */
+    bool empty =
+        at.small == 0 && at.big == 0 && skein_total_load(&header_of(p)->num_records_dropped) == 0;
+    return empty ? 0 : to_ns;
 }
 
 /* It has ended: all that it stored is there. */
@@ -136,7 +156,7 @@ static uint32_t chunks_touched(uint64_t cursor, uint32_t count)
 
 void process_cursors(const struct process *p, struct process_cursors *out)
 {
-    const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
+    const struct ring_header *header = header_of(p);
     out->small = skein_load64(&header->small_cursor);
     out->big = skein_load64(&header->big_cursor);
 }
@@ -165,7 +185,7 @@ static void usage_add_chunks(const struct process *p, struct process_usage *out)
 
 void process_usage(const struct process *p, struct process_usage *out)
 {
-    const struct ring_header *header = (const struct ring_header *)(const void *)p->ring;
+    const struct ring_header *header = header_of(p);
     const struct ring_geometry *g = &p->geometry;
     *out = (struct process_usage){.wrapped = skein_load32(&header->wrapped_count)};
     out->lost = skein_total_load(&header->num_records_dropped);

@@ -35,6 +35,7 @@ struct process {
      * the time before that */
     uint64_t recorded_ns;
     enum loss_reason unrecorded;
+    uint64_t lacks_from_ns; /* LOSS_REPLACED: since when it would have something; realtime */
     char service[128], labels[512], exe[256];
     uint8_t *ring; /* read and (for PIN only) written */
     struct ring_geometry geometry;
@@ -105,6 +106,10 @@ struct process_gap {
 };
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
                         struct process_gap *out);
+
+/* Since when another ring of the same process lacks something that is, or should be, in this one;
+ * 0: nothing. Realtime. */
+uint64_t process_lacks_from(const struct process *p);
 
 struct process *process_ref(struct process *p);
 void process_unref(struct process **p); /* frees and unmaps with the last reference; any thread */

@@ -162,14 +162,17 @@ static bool user_socket(char out[PATH_MAX])
 static void environment_set(const struct options *o, const char *preload)
 {
     const char *others = getenv("LD_PRELOAD");
+    char number[24];
+    /* exec() keeps the pid: that process is the service, and recorded from its beginning on. */
+    snprintf(number, sizeof(number), "%ld", (long)getpid());
+    setenv("SKEIN_SERVICE_PID", number, 1);
     if (o->service)
         setenv("SKEIN_SERVICE", o->service, 1);
     if (o->socket)
         setenv("SKEIN_SOCKET", o->socket, 1);
     if (o->io_threshold.given) {
-        char us[24];
-        snprintf(us, sizeof(us), "%" PRIu64, o->io_threshold.value / 1000);
-        setenv("SKEIN_IO_THRESHOLD_US", us, 1);
+        snprintf(number, sizeof(number), "%" PRIu64, o->io_threshold.value / 1000);
+        setenv("SKEIN_IO_THRESHOLD_US", number, 1);
     }
     if (others && *others) {
         struct buf both = {0};
@@ -250,8 +253,10 @@ const struct cli_command cmd_run = {
     .arguments = "-- PROGRAM [ARGUMENTS]",
     .summary = "Run a program under the preload tracer, unchanged",
     .details =
-        "Records waits for locks, I/O, peers and sleeps, and the work of event loops. Programs\n"
-        "that it starts are recorded too. Without an agent it runs as if nothing were there.\n",
+        "Records waits for locks, I/O, peers and sleeps, and the work of event loops, from the\n"
+        "program's beginning on. Programs that it starts are recorded too, from their 50th\n"
+        "millisecond on (SKEIN_ATTACH_MS: another age, of all). Without an agent it runs as if\n"
+        "nothing were there.\n",
     .examples = "  skein run --service checkout -- ./server --port 8080\n"
                 "  skein run -s redis -l zone=a -- redis-server\n",
     .options = options,

@@ -6,7 +6,10 @@
  *
  * SKEIN_SERVICE, SKEIN_LABELS and SKEIN_SOCKET are read by the client library;
  * SKEIN_IO_THRESHOLD_US is the shortest I/O that is recorded where the agent has set no threshold,
- * SKEIN_ATTACH_MS the age at which a process is recorded (0: from its beginning on).
+ * SKEIN_ATTACH_MS the age at which a process is recorded (0: from its beginning on). Without it
+ * that is ATTACH_YOUNG_MS, and 0 in the process that was started as the service, by `skein run`
+ * (SKEIN_SERVICE_PID) or systemd (SYSTEMD_EXEC_PID): its descendants inherit the variable, and have
+ * another pid. One that happens to have the same begins earlier than it need, no more.
  */
 #include <link.h>
 #include <stdio.h>
@@ -78,16 +81,27 @@ static const char *labels_of_program(void)
     return labels;
 }
 
+static bool is_the_service(void)
+{
+    uint64_t pid = (uint64_t)getpid();
+    return number_of("SKEIN_SERVICE_PID", UINT32_MAX, 0) == pid ||
+           number_of("SYSTEMD_EXEC_PID", UINT32_MAX, 0) == pid;
+}
+
 __attribute__((constructor)) static void preload_begin(void)
 {
     int saved = errno;
     uint64_t threshold_us = number_of("SKEIN_IO_THRESHOLD_US", IO_THRESHOLD_US_MAX, UINT64_MAX);
     if (threshold_us != UINT64_MAX)
         wait_thresholds(threshold_us * 1000);
-    unsigned young_ms = (unsigned)number_of("SKEIN_ATTACH_MS", ATTACH_MS_MAX, ATTACH_YOUNG_MS);
+    unsigned young_ms = (unsigned)number_of("SKEIN_ATTACH_MS", ATTACH_MS_MAX,
+                                            is_the_service() ? 0 : ATTACH_YOUNG_MS);
     pthread_atfork(NULL, NULL, wait_forked);
     const struct skein_options options = {.size = sizeof(options), .labels = labels_of_program()};
-    if (start_when_old(&options, young_ms) == SKEIN_OK)
+    if (start_when_old(&options, young_ms ? young_ms : ATTACH_YOUNG_MS) == SKEIN_OK) {
+        if (young_ms == 0)
+            (void)attach_client_now();
         wait_enable();
+    }
     errno = saved;
 }

@@ -19,8 +19,7 @@
 #define STACK_BYTES     16384
 #define GONE_WAIT_NS    (2000 * MS) /* a visitor that is not gone then: the program goes on */
 #define LOOK_NS         (5 * MS)
-#define SKIPS           4   /* events after a fork that are too near to it */
-#define BAR_WAIT_MS     200 /* to attach before a sandbox closes */
+#define SKIPS           4 /* events after a fork that are too near to it */
 #define HAND_WAIT_NS    (20 * MS)
 #define HEALTH_EVERY_MS 50 /* the same heartbeat within this time is not sent again */
 
@@ -172,7 +171,7 @@ static int attached_await(unsigned timeout_ms, bool one_try)
         if (skein_attached())
             return SKEIN_OK;
         if ((now = now_ns(CLOCK_MONOTONIC)) >= until || load(&desk.visit.impossible) ||
-            (one_try && tried != before))
+            (one_try && (tried != before || !load(&desk.visit.tid))))
             return SKEIN_TIMEOUT;
         (void)raw_futex_wait(&desk.visit.tried, tried, until - now, 0);
     }
@@ -181,6 +180,11 @@ static int attached_await(unsigned timeout_ms, bool one_try)
 int attach_client_wait(unsigned timeout_ms)
 {
     return attached_await(timeout_ms, false);
+}
+
+int attach_client_now(void)
+{
+    return attached_await(ATTACH_NOW_MS, true);
 }
 
 /* ---- leaving ---- */
@@ -249,7 +253,7 @@ void attach_client_bar(void)
 {
     if (load(&desk.asked) && !session_current() && !load(&desk.visit.impossible)) {
         attach_client_release();
-        (void)attached_await(BAR_WAIT_MS, true);
+        (void)attach_client_now();
         attach_client_hold();
     }
     thread_cold_prepare();

@@ -20,7 +20,8 @@
 
 #include "visitor.h"
 
-/* A process that ends before this age costs no thread, no map and no word with the agent. */
+/* A process that ends before this age costs no thread, no map and no word with the agent. The one
+ * that was started as the service attaches at once (preload_main.c). */
 #define ATTACH_YOUNG_MS 50
 /* How long the visitor stays away at least. */
 #define ATTACH_AWAY_MS 1000
@@ -70,6 +71,11 @@ void attach_client_fork_child(void);
 
 /* Waits until a ring is attached, and does not wait to be old enough: SKEIN_OK or SKEIN_TIMEOUT. */
 int attach_client_wait(unsigned timeout_ms);
+
+/* Attaches before it returns, if an agent answers at the first attempt and within ATTACH_NOW_MS;
+ * else the visitor goes on trying. */
+#define ATTACH_NOW_MS 200
+int attach_client_now(void);
 
 /* Hands SNAPSHOT to the agent; signal-safe; waits for the visitor to do so, some milliseconds at
  * most. Returns SKEIN_OK, SKEIN_CLOSED or SKEIN_AGAIN. */

@@ -13,6 +13,7 @@
 #include "agent_fixture.h"
 #include "attach_proto.h"
 #include "attach_socket.h"
+#include "clock.h"
 
 static int peer_connect(const struct agent_fixture *f)
 {
@@ -307,6 +308,43 @@ START_TEST(a_process_that_attaches_anew_never_repeats_a_sequence)
 }
 END_TEST
 
+/* Attaches this process anew, after its ring before held so many chunks. Returns since when that is
+ * missing; 0: nothing is. */
+static uint64_t replaced_from(uint64_t chunks)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    struct process_gap gap = {0};
+    for (int i = 0; i < 2; i++) {
+        int fd = peer_connect(f);
+        struct answer a = attach_as(fd, hello_of("svc"), -1);
+        answer_close(&a);
+        ck_assert(wait_until(i ? attached_twice : fixture_has_attached, f, 0));
+        struct ring_header *header = (struct ring_header *)(void *)f->last->ring;
+        struct ring_process_record *record =
+            (void *)(f->last->ring + f->last->geometry.process_off);
+        skein_store64(&record->began_ns, clock_monotonic_ns());
+        if (process_unrecorded(f->last, 0, UINT64_MAX, &gap))
+            ck_assert_int_eq(gap.reason, LOSS_REPLACED);
+        else
+            gap.from_ns = 0;
+        ck_assert(i == 1 || gap.from_ns == 0);
+        skein_store64(&header->small_cursor, chunks);
+        close(fd);
+        ck_assert(wait_until(fixture_has_gone, f, 0));
+    }
+    fixture_free(f);
+    return gap.from_ns;
+}
+
+/* As a program does that is only there to become another: nice, env, setpriv. */
+START_TEST(a_ring_without_a_record_is_replaced_without_a_loss)
+{
+    ck_assert_uint_eq(replaced_from(0), 0);
+    ck_assert_uint_gt(replaced_from(1), 0);
+}
+END_TEST
+
 static bool same_file(int a, int b)
 {
     struct stat of_a, of_b;
@@ -458,6 +496,7 @@ int main(void)
                  a_ring_that_is_none_is_refused_and_a_new_one_given,
                  an_adopted_ring_loses_the_pins_of_the_agent_before,
                  a_process_that_attaches_anew_never_repeats_a_sequence,
+                 a_ring_without_a_record_is_replaced_without_a_loss,
                  a_process_that_leaves_keeps_its_ring_until_it_is_back,
                  limits_are_refused_with_a_status_and_counted,
                  a_second_agent_leaves_the_first_ones_socket_alone,

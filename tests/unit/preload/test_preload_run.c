@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "fake_agent.h"
+#include "ring_decode.h"
 #include "skein/skein.h"
 #include "support.h"
 
@@ -142,11 +143,91 @@ START_TEST(a_process_that_waits_for_a_signal_from_the_start_is_recorded)
 }
 END_TEST
 
+/* Runs a shell command to its end, with an agent. */
+static void run_with_agent(const char *command)
+{
+    char *folder = temp_dir_new(), *path = path_join(folder, "agent.sock"), text[8192];
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    snprintf(text, sizeof text, "export SKEIN_SOCKET=%s; %s", path, command);
+    run(text);
+    fake_agent_stop(&agent);
+    free(path);
+    temp_dir_free(&folder);
+}
+
+static const struct ring_process_record *record_of(const struct fake_ring *ring)
+{
+    return (const void *)(ring->ring + ring->geometry.process_off);
+}
+
+/* The nth process that attached has recorded from its beginning on, and slept. */
+static void ck_has_all(unsigned n)
+{
+    static struct decoded_ring decoded;
+    ck_assert_uint_gt(agent.peer_count, n);
+    struct fake_ring *ring = &agent.peers[n].ring;
+    ck_assert_msg(ring_decode(ring->ring, &ring->geometry, &decoded), "%s", decoded.error);
+    ck_assert_uint_eq(decoded_count(&decoded, "sleep") + decoded_count(&decoded, "wait_child"), 1);
+    ck_assert_uint_eq(record_of(ring)->missed_ns, 0);
+    ring_decode_free(&decoded);
+}
+
+START_TEST(the_service_is_recorded_from_its_first_event_on)
+{
+    run_with_agent(SKEIN " run --preload " PRELOAD " -- " GO " crash");
+    ck_has_all(0);
+    run_with_agent("SYSTEMD_EXEC_PID=$$; export SYSTEMD_EXEC_PID; "
+                   "LD_PRELOAD=" PRELOAD " exec " GO " crash");
+    ck_has_all(0);
+}
+END_TEST
+
+/* Each program that the same process becomes is the service. */
+START_TEST(a_service_that_is_started_by_another_program_is_recorded)
+{
+    run_with_agent(SKEIN " run --preload " PRELOAD " -- nice " GO " crash");
+    ck_has_all(agent.peer_count - 1);
+}
+END_TEST
+
+START_TEST(what_the_service_starts_is_recorded_when_it_is_older)
+{
+    run_with_agent(SKEIN " run --preload " PRELOAD " -- " GO " beget");
+    ck_assert_uint_eq(agent.peer_count, 1);
+    ck_has_all(0);
+    run_with_agent(SKEIN " run --preload " PRELOAD " -- sh -c '" GO " crash; true'");
+    ck_assert_uint_eq(agent.peer_count, 1);
+}
+END_TEST
+
+START_TEST(the_number_of_another_process_means_nothing)
+{
+    run_with_agent("SKEIN_SERVICE_PID=$$ SYSTEMD_EXEC_PID=1 LD_PRELOAD=" PRELOAD " " GO
+                   " crash; true");
+    ck_assert_uint_eq(agent.peer_count, 0);
+    run_with_agent("LD_PRELOAD=" PRELOAD " SKEIN_SERVICE_PID=-1 " GO " crash; true");
+    ck_assert_uint_eq(agent.peer_count, 0);
+}
+END_TEST
+
+START_TEST(an_age_that_is_given_holds_for_the_service_too)
+{
+    run_with_agent("SKEIN_ATTACH_MS=60000 " SKEIN " run --preload " PRELOAD " -- " GO " crash");
+    ck_assert_uint_eq(agent.peer_count, 0);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(
         suite_of("run", a_static_program_runs_and_is_told, a_go_program_runs_and_is_told,
                  a_script_is_judged_by_its_interpreter, a_program_under_a_sanitizer_starts,
                  a_program_that_changes_its_user_is_told, captures_of_a_go_program_carry_a_label,
-                 a_process_that_waits_for_a_signal_from_the_start_is_recorded, NULL));
+                 a_process_that_waits_for_a_signal_from_the_start_is_recorded,
+                 the_service_is_recorded_from_its_first_event_on,
+                 a_service_that_is_started_by_another_program_is_recorded,
+                 what_the_service_starts_is_recorded_when_it_is_older,
+                 the_number_of_another_process_means_nothing,
+                 an_age_that_is_given_holds_for_the_service_too, NULL));
 }
