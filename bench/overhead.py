@@ -4,10 +4,12 @@
 
     bench_overhead [--json] [--pairs N] [--only NAME[,NAME]]
 
-Each load runs against the plain program and the traced one in turn, the first of a pair changing
-places; both servers run all the time, and an agent records. Printed is the median of the pairs'
-ratios, traced to plain, with the quartiles, and the medians of both. What is not installed is left
-out, with a word. Loopback only; all processes and files are its own and gone at the end.
+Each load runs against the plain program and the traced one in turn, the first of a round changing
+places; both servers run all the time, and an agent records. Printed is the median of the rounds'
+ratios, traced to plain, with the quartiles, and the medians of both. Loads of many short programs
+run a third time, with a preloaded library that has nothing in it: that is the floor of whatever is
+preloaded. What is not installed is left out, with a word. Loopback only; all processes and files are
+its own and gone at the end.
 """
 import argparse
 import contextlib
@@ -104,8 +106,9 @@ class Bench:
         return [self.options.skein, "run", "-q", "--socket", self.socket, "-s", service,
                 "--"] + command
 
-    def both(self, command, service):
-        return {"plain": command, "traced": self.traced(command, service)}
+    def kinds(self, command, service):
+        return {"plain": command, "traced": self.traced(command, service),
+                "preloaded": ["env", "LD_PRELOAD=" + self.options.nothing] + command}
 
     def end(self):
         for child in reversed(self.children):
@@ -213,13 +216,14 @@ def postgres_c(bench):
 
 
 def command_rate(bench, service, command):
-    """Runs a second of a command that is traced from its beginning."""
-    commands = bench.both(command, service)
+    """Runs a second of a command that is traced from its beginning, of many short programs."""
+    commands = bench.kinds(command, service)
 
     def run(kind):
         began = time.monotonic()
         subprocess.run(commands[kind], check=True, stdout=subprocess.DEVNULL)
         return 1 / (time.monotonic() - began)
+    run.has_floor = True
     return run
 
 
@@ -232,7 +236,7 @@ def sh_pipes(bench):
 
 
 def load_rate(bench, *words):
-    commands = bench.both([bench.options.load, *words], "load")
+    commands = bench.kinds([bench.options.load, *words], "load")
     return lambda kind: float(subprocess.run(commands[kind], check=True, capture_output=True,
                                              text=True).stdout)
 
@@ -258,16 +262,35 @@ LOADS = {  # name: what is measured, the maker of its run, the program it needs
 }
 
 
-def measure(run, pairs):
-    """Ratios and rates of alternating pairs, after one of each that does not count."""
+def measure(run, rounds):
+    """Rates of each kind in alternating rounds, after one that does not count."""
     rates = {"plain": [], "traced": []}
+    if getattr(run, "has_floor", False):
+        rates["preloaded"] = []
     for kind in rates:
         run(kind)
-    for i in range(pairs):
-        for kind in ("plain", "traced") if i % 2 else ("traced", "plain"):
+    for i in range(rounds):
+        for kind in list(rates)[::1 if i % 2 else -1]:
             rates[kind].append(run(kind))
-    ratios = sorted(t / p for t, p in zip(rates["traced"], rates["plain"]))
-    return ratios, {kind: statistics.median(values) for kind, values in rates.items()}
+    return rates
+
+
+def ratios_of(rates, kind):
+    return sorted(r / p for r, p in zip(rates[kind], rates["plain"]))
+
+
+def result_of(name, rates):
+    ratios = ratios_of(rates, "traced")
+    quarter = len(ratios) // 4
+    result = {"name": name, "value": round(statistics.median(rates["traced"]), 3), "unit": "1/s",
+              "floor": "the same, not traced",
+              "floor_value": round(statistics.median(rates["plain"]), 3),
+              "ratio": round(statistics.median(ratios), 3),
+              "ratio_quartiles": [round(ratios[quarter], 3), round(ratios[-1 - quarter], 3)],
+              "pairs": len(ratios)}
+    if "preloaded" in rates:
+        result["preloaded_ratio"] = round(statistics.median(ratios_of(rates, "preloaded")), 3)
+    return result
 
 
 def main():
@@ -275,7 +298,7 @@ def main():
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--only", default=",".join(LOADS))
-    for tool in ("skein", "agent", "load"):
+    for tool in ("skein", "agent", "load", "nothing"):
         parser.add_argument("--" + tool, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     results = []
@@ -286,19 +309,15 @@ def main():
             if not (shutil.which(program) or os.path.exists("/usr/sbin/" + program)):
                 print("%s: %s is not installed" % (name, program), file=sys.stderr)
                 continue
-            ratios, medians = measure(make(bench), options.pairs)
-            quarter = len(ratios) // 4
-            result = {"name": name, "value": round(medians["traced"], 3), "unit": "1/s",
-                      "floor": "the same, not traced", "floor_value": round(medians["plain"], 3),
-                      "ratio": round(statistics.median(ratios), 3),
-                      "ratio_quartiles": [round(ratios[quarter], 3),
-                                          round(ratios[-1 - quarter], 3)],
-                      "pairs": options.pairs}
+            result = result_of(name, measure(make(bench), options.pairs))
             results.append(result)
             if not options.json:
-                print("%-18s %10.1f /s  plain %10.1f /s  ratio %.3f (%.3f to %.3f)  %s" % (
+                floor = result.get("preloaded_ratio")
+                print("%-18s %10.1f /s  plain %10.1f /s  ratio %.3f (%.3f to %.3f)  %s%s" % (
                     name, result["value"], result["floor_value"], result["ratio"],
-                    *result["ratio_quartiles"], what), flush=True)
+                    *result["ratio_quartiles"], what,
+                    "; with an empty library preloaded: %.3f" % floor if floor else ""),
+                    flush=True)
     finally:
         bench.end()
     if options.json:

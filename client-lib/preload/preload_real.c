@@ -18,12 +18,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "placement.h"
+
 #define NAME_MAX_BYTES 32
 #define VERSION_HIDDEN                                                                             \
     0x8000 /* of a symbol's version: an old one, for programs that ask for it                      \
             */
 
-void *real_table[REAL_COUNT];
+void *real_table[REAL_COUNT] BESIDE_DATA;
 
 /* Bytes, not pointers: these would have to be relocated in each process. */
 static const char names[REAL_COUNT][NAME_MAX_BYTES] = {

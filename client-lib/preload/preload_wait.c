@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 
 #include "attach_client.h"
+#include "placement.h"
 
 #define THRESHOLD_NS      UINT64_C(20000)
 #define FOREIGN_POLLS_MAX 8  /* of another place before it is taken for the new loop */
@@ -51,9 +52,9 @@ struct thread_state {
 };
 static __thread struct thread_state self;
 
-static bool enabled; /* release in wait_enable, acquire in traced */
+static bool enabled BESIDE_DATA; /* release in wait_enable, acquire in traced */
 static uint64_t io_threshold = THRESHOLD_NS;
-static uint64_t name_changes; /* relaxed: only says that something changed */
+static uint64_t name_changes BESIDE_DATA; /* relaxed: only says that something changed */
 
 /* Bounds of this library's code, from the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "placement.h"
 #include "sys_raw.h"
 #include "writer_int.h"
 
@@ -30,10 +31,9 @@
      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
 static uint8_t stack[STACK_BYTES] __attribute__((aligned(64)));
-uint32_t attach_client_wanted, attach_client_barred;
+uint32_t attach_client_wanted BESIDE_DATA, attach_client_barred BESIDE_DATA;
 
-/* What changes, on one page: a shell loop pays for each page that parent or child writes after a
- * fork. All atomic. */
+/* What changes. All atomic. */
 static struct {
     uint32_t asked;    /* recording is on */
     uint32_t starting; /* a thread makes the visitor */
@@ -45,7 +45,7 @@ static struct {
      * next heartbeat is held back for HEALTH_EVERY_MS, no longer. */
     uint64_t health_told;
     struct visit visit;
-} desk __attribute__((aligned(4096)));
+} desk BESIDE_DATA;
 
 /* Of the thread that forks: it has held for the time of the fork; events to let pass. */
 static __thread bool fork_held __attribute__((tls_model("initial-exec")));
@@ -86,7 +86,8 @@ static void want_in(uint64_t ns)
 static bool may_come(void)
 {
     return load(&desk.asked) && !load(&desk.holds) && !load(&attach_client_barred) &&
-           !load(&desk.visit.tid) && !load(&desk.visit.impossible) && raw_getpid() == desk.own_pid;
+           !load(&desk.visit.tid) && !load(&desk.visit.impossible) &&
+           raw_getpid() == desk.own_pid && session_control_init() == SKEIN_OK;
 }
 
 /* The visitor inherits the signal mask: it is full before there is one. */
@@ -148,6 +149,8 @@ int attach_client_start(const struct visit_settings *settings, unsigned young_ms
     desk.own_pid = raw_getpid();
     desk.visit.settings = *settings;
     desk.young = young_ms;
+    if (!young_ms && session_control_init() < 0)
+        return SKEIN_NO_MEMORY;
     store(&desk.asked, 1);
     want_in((uint64_t)young_ms * (uint64_t)MS);
     if (young_ms || load(&attach_client_barred) || visitor_start() || load(&desk.visit.tid))

@@ -30,8 +30,8 @@
 extern uint32_t attach_client_wanted;
 
 /* Lets the visitor come now, or when the process is young_ms old; the settings are copied. Returns
- * SKEIN_OK (also when it was started before), SKEIN_AGAIN (no thread to be had). Not signal-safe.
- */
+ * SKEIN_OK (also when it was started before), SKEIN_AGAIN (no thread to be had), SKEIN_NO_MEMORY.
+ * Not signal-safe. */
 int attach_client_start(const struct visit_settings *settings, unsigned young_ms);
 
 /* Whether a ring may still come: started, not ended, and system calls are not barred. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "attach_client.h"
+#include "placement.h"
 #include "writer_int.h"
 
 _Static_assert(offsetof(struct skein_view, enabled) == offsetof(struct process_page, enabled), "");
@@ -24,21 +25,22 @@ _Static_assert(offsetof(struct skein_view, generation) ==
                "");
 _Static_assert(SKEIN_CLOCK_TSC == RING_CLOCK_TSC && SKEIN_ID_END == RING_RECORD_END, "");
 
-static struct skein_control control_none; /* before the page exists: off */
+static struct skein_control control_none BESIDE_DATA; /* before the page exists: off, or a lure */
 struct skein_control *skein_control_page = &control_none;
 
-size_t session_page_bytes;
+size_t session_page_bytes BESIDE_DATA;
 
 /* What threads see as their view while there is no ring but recording was asked for: every group
  * on, and no session. Their events take the slow half, which looks whether it is time to attach. */
-static struct skein_view lure;
+static const struct skein_view lure = {.enabled = UINT64_MAX, .shift = 6};
 
 int session_control_init(void)
 {
     if (skein_control_page != &control_none)
         return SKEIN_OK;
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-    void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct skein_control *page =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return SKEIN_NO_MEMORY;
     if (madvise(page, bytes, MADV_WIPEONFORK)) {
@@ -46,28 +48,34 @@ int session_control_init(void)
         return SKEIN_NO_MEMORY;
     }
     session_page_bytes = bytes;
-    skein_control_page = page;
+    page->gate = skein_gate_load(&control_none.gate);
+    skein_control_store(&skein_control_page, page);
     return SKEIN_OK;
+}
+
+static struct skein_control *control(void)
+{
+    return skein_control_load(&skein_control_page);
 }
 
 struct session *session_current(void)
 {
-    return skein_session_load(&skein_control_page->session);
+    return skein_session_load(&control()->session);
 }
 
 static void gate_open(const struct skein_view *view)
 {
-    skein_gate_store(&skein_control_page->gate, (uint64_t)(uintptr_t)view + 1);
+    skein_gate_store(&control()->gate, (uint64_t)(uintptr_t)view + 1);
 }
 
 static void gate_shut(void)
 {
-    skein_gate_store(&skein_control_page->gate, 0);
+    skein_gate_store(&control()->gate, 0);
 }
 
 const struct skein_view *session_view(void)
 {
-    uint64_t gate = skein_gate_load(&skein_control_page->gate);
+    uint64_t gate = skein_gate_load(&control()->gate);
     return gate ? skein_gate_view(gate) : NULL;
 }
 
@@ -79,8 +87,7 @@ int session_attach(int ring_fd, int host_fd, int process_fd, const char *service
 
 void session_detach(void)
 {
-    if (skein_control_page != &control_none)
-        gate_shut();
+    gate_shut();
 }
 
 bool skein_attached(void)
@@ -97,12 +104,8 @@ bool session_is_lure(const struct skein_view *view)
 
 void session_lure(void)
 {
-    if (skein_control_page == &control_none || session_current())
+    if (session_current())
         return;
-    if (!lure.enabled) { /* a fork child has it: writing it again would copy two pages */
-        lure.enabled = UINT64_MAX;
-        lure.shift = 6;
-    }
     gate_open(&lure);
 }
 

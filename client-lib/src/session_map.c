@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "placement.h"
 #include "sys_raw.h"
 #include "writer_int.h"
 
@@ -180,7 +181,7 @@ static int session_new(int ring_fd, const struct skein_view *view, const char *s
 }
 
 /* CLOCK_MONOTONIC of the first event that came before there was a ring; 0: none did. */
-uint64_t session_missed;
+uint64_t session_missed BESIDE_DATA;
 
 /* Events go to the ring now. What it has not: those before it, or of a ring before that nobody has
  * taken over. */

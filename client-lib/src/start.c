@@ -9,12 +9,13 @@
 #include <string.h>
 
 #include "attach_client.h"
+#include "placement.h"
 #include "writer_int.h"
 
 #define DEFAULT_SOCKET "/run/skein/agent.sock"
 
-static pthread_once_t process_once = PTHREAD_ONCE_INIT;
-static int process_status;
+static pthread_once_t process_once BESIDE_DATA = PTHREAD_ONCE_INIT;
+static int process_status BESIDE_DATA;
 
 /* Also called where the handlers are not: a fork by a system call. */
 static void in_child(void)
@@ -37,9 +38,7 @@ static void at_exit(int status, void *unused)
 
 static void process_init(void)
 {
-    process_status = session_control_init();
-    if (process_status == SKEIN_OK)
-        process_status = thread_cold_init();
+    process_status = thread_cold_init();
     if (process_status == SKEIN_OK &&
         (pthread_atfork(attach_client_fork_before, attach_client_fork_parent, in_child) ||
          on_exit(at_exit, NULL)))

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "attach_client.h"
+#include "placement.h"
 #include "writer_int.h"
 
 #define SLOT_LIVE    1
@@ -23,8 +24,8 @@
 __thread struct skein_lane skein_lane_tls
     __attribute__((tls_model("initial-exec"))) = {.gate = SKEIN_GATE_CLOSED};
 
-static pthread_key_t exit_key;
-static bool exit_key_made;
+static pthread_key_t exit_key BESIDE_DATA;
+static bool exit_key_made BESIDE_DATA;
 
 /* Cold halves and who has one. Slabs are added, never given back: a program that once had a
  * thousand threads at a time will have them again. Signal-safe, also while another thread is

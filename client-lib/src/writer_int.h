@@ -63,7 +63,8 @@ int session_attach(int ring_fd, int host_fd, int process_fd, const char *service
 /* Takes the view away: no thread starts another record. */
 void session_detach(void);
 
-/* Makes the control page, once. Returns SKEIN_OK or SKEIN_NO_MEMORY. */
+/* Makes the control page, once: before the visitor comes, not before, for a process that is never
+ * recorded. One thread at a time; signal-safe. Returns SKEIN_OK or SKEIN_NO_MEMORY. */
 int session_control_init(void);
 extern size_t session_page_bytes; /* of the system; known with the control page */
 

@@ -13,7 +13,7 @@
  *   TABLE     table.committed (writer)               table.committed (reader)
  *   EPOCH     string_epoch, sequentially consistent  chunk claim + string_epoch (writer)
  *   SITE      site.id, string.id (writer)            site.id, string.id (any thread of the writer)
- *   VIEW      control.gate, .session (helper)        the same (any thread of the writer)
+ *   VIEW      control page, .gate, .session (visitor) the same (any thread of the writer)
  *   GEN       host_page.generation (agent)           the same (writer)
  *   SLOT      slot.state, .op_start (writer)         the same (reader)
  *   LOCK      table lock release (writer)            table lock try (writer)
@@ -179,6 +179,15 @@ static inline uint64_t skein_site_load(const uint64_t *id)
 
 /* VIEW. Without it a thread could follow the pointer into what is not yet filled in. The pointers
  * are read as part of the thread's own control page, which a fork wipes. */
+struct skein_control;
+static inline void skein_control_store(struct skein_control **page, struct skein_control *value)
+{
+    __atomic_store_n(page, value, __ATOMIC_RELEASE);
+}
+static inline struct skein_control *skein_control_load(struct skein_control *const *page)
+{
+    return __atomic_load_n(page, __ATOMIC_ACQUIRE);
+}
 static inline void skein_gate_store(uint64_t *gate, uint64_t value)
 {
     __atomic_store_n(gate, value, __ATOMIC_RELEASE);

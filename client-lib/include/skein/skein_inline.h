@@ -51,7 +51,8 @@ struct skein_view {
  * ready, and of this process and this agent run. */
 #define SKEIN_GATE_CLOSED 1
 
-/* Lives in a page that fork wipes, so that a child starts untraced. */
+/* Lives in a page that fork wipes, so that a child starts untraced. Before there is a ring, in a
+ * place of its own. */
 struct skein_control {
     uint64_t gate; /* 0: off */
     void *session; /* the ring, for the slow half */
@@ -139,7 +140,7 @@ struct skein_entry {
 SKEIN_ALWAYS struct skein_entry skein_enter(void)
 {
     struct skein_entry entry;
-    uint64_t control = skein_gate_load(&skein_control_page->gate);
+    uint64_t control = skein_gate_load(&skein_control_load(&skein_control_page)->gate);
     entry.gate = skein_lane_tls.gate;
     if (SKEIN_LIKELY(entry.gate == control)) {
         entry.open = true;
