@@ -322,19 +322,11 @@ static int open_checked(struct audit *a, const char *folder, char *error, size_t
 /* Who did what until now stays readable for who can read a damaged file; the collector goes on. */
 static bool set_aside(const char *folder)
 {
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    char from[4096], to[4096];
-    unsigned long long now_s = clock_realtime_ns() / 1000000000u;
-    for (size_t i = 0; i < 3; i++) {
-        int n = snprintf(from, sizeof from, "%s/audit.db%s", folder, suffixes[i]);
-        int m = snprintf(to, sizeof to, "%s/audit.db.damaged-%llu%s", folder, now_s, suffixes[i]);
-        if (n < 0 || m < 0 || (size_t)n >= sizeof from || (size_t)m >= sizeof to)
-            return false;
-        if (rename(from, to) != 0 && i == 0)
-            return false;
-    }
-    log_error("audit", "audit.db is damaged: it is set aside, and a new one begun", "file",
-              log_fmt("%s/audit.db.damaged-%llu", folder, now_s), NULL);
+    char to[4096];
+    if (!db_set_aside(folder, "audit.db", to, sizeof to))
+        return false;
+    log_error("audit", "audit.db is damaged: it is set aside, and a new one begun", "file", to,
+              NULL);
     return true;
 }
 

@@ -263,6 +263,24 @@ static void say_if_new(const struct collector *c)
               "backup", backup, NULL);
 }
 
+/* Without tokens.db nobody gets in, but agents go on. */
+static int open_tokens(struct collector *c, char *error, size_t error_bytes)
+{
+    char to[4096];
+    int status = tokens_open(c->config.folder, &c->tokens, error, error_bytes);
+    if (status == SKEIN_CORRUPT && tokens_set_aside(c->config.folder, to, sizeof to) == SKEIN_OK) {
+        log_error("skeind", "tokens.db is damaged: it is set aside, and a new one begun", "file",
+                  to, NULL);
+        status = tokens_open(c->config.folder, &c->tokens, error, error_bytes);
+    }
+    if (status == SKEIN_OK && tokens_lost(c->tokens))
+        log_error("skeind",
+                  "tokens.db knows no token although there have been some: HTTP refuses everybody "
+                  "until skeind token create makes an admin's",
+                  NULL);
+    return status;
+}
+
 /* Opens what is on disk. */
 static int open_all(struct collector *c, char *error, size_t error_bytes)
 {
@@ -278,7 +296,7 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = catalog_open(g->folder, &c->catalog, error, error_bytes);
     if (status == SKEIN_OK)
-        status = tokens_open(g->folder, &c->tokens, error, error_bytes);
+        status = open_tokens(c, error, error_bytes);
     if (status == SKEIN_OK)
         say_if_new(c);
     if (status == SKEIN_OK)

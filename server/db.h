@@ -23,6 +23,9 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
  * where root makes it). SKEIN_TOO_LARGE: too long a path. */
 int db_open_private(const char *folder, const char *name, struct db **out, char *error,
                     size_t error_bytes);
+/* Renames folder/name and its log, which nobody may have open, to name.damaged-SECONDS, whose path
+ * is put into `to`. False: it cannot be renamed. */
+bool db_set_aside(const char *folder, const char *name, char *to, size_t to_bytes);
 void db_close(struct db **db);
 
 /* Whether SQLite finds it sound (PRAGMA quick_check): reads all of it. SKEIN_OK, SKEIN_CORRUPT or

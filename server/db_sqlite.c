@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BUSY_MS 10000
@@ -141,6 +142,25 @@ int db_open_private(const char *folder, const char *name, struct db **out, char 
         return SKEIN_IO;
     }
     return db_open(path, true, out, error, error_bytes);
+}
+
+bool db_set_aside(const char *folder, const char *name, char *to, size_t to_bytes)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", ""};
+    char old[4096], new[4096];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (size_t i = 0; i < 3; i++) {
+        int n = snprintf(old, sizeof old, "%s/%s%s", folder, name, suffixes[i]);
+        int m = snprintf(new, sizeof new, "%s/%s.damaged-%lld%s", folder, name,
+                         (long long)now.tv_sec, suffixes[i]);
+        if (n < 0 || m < 0 || (size_t)n >= sizeof old || (size_t)m >= sizeof new)
+            return false;
+        if (rename(old, new) != 0 && errno != ENOENT)
+            return false;
+    }
+    (void)snprintf(to, to_bytes, "%s", new);
+    return true;
 }
 
 void db_shut(struct db *db)

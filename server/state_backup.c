@@ -259,20 +259,6 @@ void state_backup_stop(struct state_backup **backup)
 
 /* ---- restoring ---- */
 
-static bool set_aside(const char *folder)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    char from[PATH_BYTES], to[PATH_BYTES];
-    unsigned long long now_s = clock_realtime_ns() / S;
-    for (size_t i = 0; i < 3; i++) {
-        (void)snprintf(from, sizeof from, "%s/state.db%s", folder, suffixes[i]);
-        (void)snprintf(to, sizeof to, "%s/state.db.damaged-%llu%s", folder, now_s, suffixes[i]);
-        if (access(from, F_OK) == 0 && rename(from, to) != 0)
-            return false;
-    }
-    return true;
-}
-
 int state_backup_restore(const char *folder, char *words, size_t words_bytes)
 {
     char from[PATH_BYTES], temp[PATH_BYTES], to[PATH_BYTES];
@@ -293,7 +279,8 @@ int state_backup_restore(const char *folder, char *words, size_t words_bytes)
     (void)snprintf(to, sizeof to, "%s/state.db", folder);
     if (geteuid() == 0 && stat(folder, &owner) == 0 && chown(temp, owner.st_uid, owner.st_gid) != 0)
         status = SKEIN_IO;
-    if (status == SKEIN_OK && (!set_aside(folder) || rename(temp, to) != 0))
+    if (status == SKEIN_OK &&
+        (!db_set_aside(folder, "state.db", words, words_bytes) || rename(temp, to) != 0))
         status = SKEIN_IO;
     (void)snprintf(words, words_bytes, "%s",
                    status == SKEIN_OK ? from : "a file cannot be renamed");

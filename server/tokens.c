@@ -2,12 +2,17 @@
  *
  * Tokens in a database of their own, so that the command line may write while the collector runs
  * and neither waits for the other's commits. Owns the connection; any thread.
+ *
+ * The empty file tokens.needed says that there has been a token. Who empties or loses tokens.db
+ * must not open the collector to everybody.
  */
 #include "tokens.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db.h"
 #include "seal.h"
@@ -26,6 +31,7 @@ static const char schema[] =
 
 struct tokens {
     struct db *db;
+    char folder[4096], needed[4096]; /* needed: path of tokens.needed */
 };
 
 static const struct {
@@ -59,6 +65,28 @@ static int status_of(int64_t rows)
 
 /* ---- open ---- */
 
+static void needed_path(const char *folder, char path[4096])
+{
+    (void)snprintf(path, 4096, "%s/tokens.needed", folder);
+}
+
+/* Before the first token, and on disk before it. */
+static int needed_mark(const char *folder)
+{
+    char path[4096];
+    needed_path(folder, path);
+    if (access(path, F_OK) == 0)
+        return SKEIN_OK;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int status = fd >= 0 && at >= 0 && fsync(at) == 0 ? SKEIN_OK : SKEIN_IO;
+    if (fd >= 0)
+        close(fd);
+    if (at >= 0)
+        close(at);
+    return status;
+}
+
 static int take_number(void *context, struct db_row *row)
 {
     *(int64_t *)context = db_i64(row, 0);
@@ -82,6 +110,13 @@ static int check_version(struct tokens *t, char *error, size_t error_bytes)
     return status;
 }
 
+static int rows_any(struct tokens *t)
+{
+    int64_t found = 0;
+    int status = status_of(db_run(t->db, "SELECT 1 FROM tokens LIMIT 1", take_number, &found, ""));
+    return status != SKEIN_OK ? status : found != 0;
+}
+
 int tokens_open(const char *folder, struct tokens **out, char *error, size_t error_bytes)
 {
     *out = NULL;
@@ -92,12 +127,29 @@ int tokens_open(const char *folder, struct tokens **out, char *error, size_t err
     struct tokens *t = calloc(1, sizeof *t);
     if (t == NULL)
         return SKEIN_NO_MEMORY;
+    needed_path(folder, t->needed);
+    (void)snprintf(t->folder, sizeof t->folder, "%s", folder);
     int status = db_open_private(folder, "tokens.db", &t->db, error, error_bytes);
     if (status == SKEIN_OK)
+        status = db_check(t->db);
+    if (status == SKEIN_OK)
         status = check_version(t, error, error_bytes);
+    if (status == SKEIN_OK && rows_any(t) > 0)
+        status = needed_mark(folder); /* an older collector has made them */
+    if (status == SKEIN_CORRUPT)
+        (void)snprintf(error, error_bytes,
+                       "tokens.db is damaged; a start of skeind begins a new one");
     if (status != SKEIN_OK)
         tokens_close(&t);
     *out = t;
+    return status;
+}
+
+int tokens_set_aside(const char *folder, char *to, size_t to_bytes)
+{
+    int status = needed_mark(folder);
+    if (status == SKEIN_OK && !db_set_aside(folder, "tokens.db", to, to_bytes))
+        status = SKEIN_IO;
     return status;
 }
 
@@ -114,9 +166,13 @@ void tokens_close(struct tokens **tokens)
 
 int tokens_any(struct tokens *t)
 {
-    int64_t found = 0;
-    int status = status_of(db_run(t->db, "SELECT 1 FROM tokens LIMIT 1", take_number, &found, ""));
-    return status != SKEIN_OK ? status : found != 0;
+    int rows = rows_any(t);
+    return rows == 0 && access(t->needed, F_OK) == 0 ? 1 : rows;
+}
+
+bool tokens_lost(struct tokens *t)
+{
+    return rows_any(t) == 0 && tokens_any(t) == 1;
 }
 
 /* ---- make and revoke ---- */
@@ -170,7 +226,7 @@ static int token_valid(const struct token *token, uint64_t now_ns, char *error, 
 static int insert(struct tokens *t, const struct token *token, uint64_t now_ns, const char *id,
                   const uint8_t hash[SECRET_HASH_BYTES])
 {
-    int any = token->scope == HTTP_ADMIN ? 1 : tokens_any(t);
+    int any = token->scope == HTTP_ADMIN ? 1 : rows_any(t);
     if (any <= 0)
         return any < 0 ? any : SKEIN_INVALID;
     int status = status_of(db_run(t->db, "DELETE FROM tokens WHERE name=? AND revoked_ns<>0", NULL,
@@ -204,7 +260,9 @@ int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
     secret_hash(text, strlen(text), hash);
     status = db_begin(t->db);
     if (status == SKEIN_OK) {
-        status = insert(t, token, now_ns, id, hash);
+        status = token->scope == HTTP_ADMIN ? needed_mark(t->folder) : SKEIN_OK;
+        if (status == SKEIN_OK)
+            status = insert(t, token, now_ns, id, hash);
         int ended = db_end(t->db, status == SKEIN_OK);
         status = status == SKEIN_OK ? ended : status;
     }

@@ -25,12 +25,20 @@ struct token {
     uint64_t created_ns, expires_ns /* 0: never */, used_ns, revoked_ns /* 0: not */;
 };
 
-/* Makes or opens folder/tokens.db, for its owner alone. SKEIN_OK, or a status with words. */
+/* Makes or opens folder/tokens.db, for its owner alone. SKEIN_OK, or a status with words:
+ * SKEIN_CORRUPT where it is damaged. */
 int tokens_open(const char *folder, struct tokens **out, char *error, size_t error_bytes);
 void tokens_close(struct tokens **tokens);
 
-/* 1 once there has been a token, also if it is revoked; 0; or a status. */
+/* For a damaged one that nobody has open: renames it to `to`, so that a new one can be made. Tokens
+ * are needed then, of which there are none. */
+int tokens_set_aside(const char *folder, char *to, size_t to_bytes);
+
+/* 1 once there has been a token, also if it is revoked, or tokens.db is not what it was; 0; or a
+ * status. */
 int tokens_any(struct tokens *t);
+/* Whether there has been a token, and tokens.db knows of none. */
+bool tokens_lost(struct tokens *t);
 
 /* Of name, scope, selector, creator and expires_ns. `text` is the token, never to be had again.
  * SKEIN_OK; SKEIN_INVALID with "member: what is wrong" in error, also where the first is no

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lockout.h"
 #include "support.h"
@@ -58,6 +59,71 @@ START_TEST(token_is_known_until_it_is_revoked_or_expires)
     ck_assert_int_eq(make(t, "ci", HTTP_VIEWER, "", 0, text), SKEIN_EXISTS);
     tokens_close(&t);
     tokens_close(&other);
+    temp_dir_free(&folder);
+}
+END_TEST
+
+static void file_make(const char *path, const char *content, size_t bytes)
+{
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(content, 1, bytes, f), bytes);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+/* Nobody is let in because the tokens are gone, and the first new one is an admin's again. */
+static void expect_closed(const char *folder)
+{
+    char text[TOKEN_TEXT_BYTES];
+    struct tokens *t = open_in(folder);
+    ck_assert_int_eq(tokens_any(t), 1);
+    ck_assert(tokens_lost(t));
+    ck_assert_int_eq(make(t, "ci", HTTP_VIEWER, "", 0, text), SKEIN_INVALID);
+    ck_assert_int_eq(make(t, "new", HTTP_ADMIN, "", 0, text), SKEIN_OK);
+    ck_assert(!tokens_lost(t));
+    tokens_close(&t);
+}
+
+START_TEST(lost_tokens_open_the_collector_to_nobody)
+{
+    char *folder = temp_dir_new(), *path = path_join(folder, "tokens.db"), to[4096] = "";
+    char text[TOKEN_TEXT_BYTES], error[256] = "", garbage[8192];
+    struct tokens *t = open_in(folder);
+    ck_assert_int_eq(tokens_any(t), 0);
+    ck_assert(!tokens_lost(t));
+    ck_assert_int_eq(make(t, "root", HTTP_ADMIN, "", 0, text), SKEIN_OK);
+    ck_assert(!tokens_lost(t));
+    tokens_close(&t);
+
+    file_make(path, "", 0);
+    expect_closed(folder);
+    ck_assert_int_eq(unlink(path), 0);
+    expect_closed(folder);
+    memset(garbage, 'x', sizeof garbage);
+    file_make(path, garbage, sizeof garbage);
+    ck_assert_int_eq(tokens_open(folder, &t, error, sizeof error), SKEIN_CORRUPT);
+    ck_assert_ptr_nonnull(strstr(error, "tokens.db is damaged"));
+    ck_assert_int_eq(tokens_set_aside(folder, to, sizeof to), SKEIN_OK);
+    ck_assert_int_eq(access(to, F_OK), 0);
+    expect_closed(folder);
+    free(path);
+    temp_dir_free(&folder);
+}
+END_TEST
+
+/* Of a collector that did not know the mark yet. */
+START_TEST(tokens_that_are_there_are_marked_at_the_next_start)
+{
+    char *folder = temp_dir_new(), *mark = path_join(folder, "tokens.needed");
+    char text[TOKEN_TEXT_BYTES];
+    struct tokens *t = open_in(folder);
+    ck_assert_int_eq(make(t, "root", HTTP_ADMIN, "", 0, text), SKEIN_OK);
+    tokens_close(&t);
+    ck_assert_int_eq(unlink(mark), 0);
+    t = open_in(folder);
+    tokens_close(&t);
+    ck_assert_int_eq(access(mark, F_OK), 0);
+    free(mark);
     temp_dir_free(&folder);
 }
 END_TEST
@@ -158,6 +224,8 @@ END_TEST
 int main(void)
 {
     return suite_run(suite_of("tokens", token_is_known_until_it_is_revoked_or_expires,
+                              lost_tokens_open_the_collector_to_nobody,
+                              tokens_that_are_there_are_marked_at_the_next_start,
                               no_changed_letter_passes,
                               database_holds_no_token_and_is_its_owners_alone,
                               wrong_tokens_are_not_made, address_is_locked_out_for_a_while,
