@@ -38,7 +38,7 @@ void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_re
     if (events > RING_LOST_MAX)
         events = RING_LOST_MAX;
     uint64_t to_window = work->to_ticks < work->end.ticks ? work->to_ticks : work->end.ticks;
-    if (to_ticks < work->from_ticks || from_ticks > to_window)
+    if (to_ticks < work->from_ticks || from_ticks > to_window || to_window < work->start_ticks)
         return;
     uint64_t first = work->start_ticks > work->from_ticks ? work->start_ticks : work->from_ticks;
     uint64_t from = from_ticks > first ? from_ticks : first;

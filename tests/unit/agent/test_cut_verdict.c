@@ -262,6 +262,22 @@ START_TEST(a_window_behind_all_that_was_overwritten_is_whole)
 }
 END_TEST
 
+START_TEST(nothing_is_missing_before_the_process_began)
+{
+    struct agent_fixture *f = begin(UINT64_C(256) << 10, SKEIN_MODE_CIRCULAR);
+    struct child child = child_start(f, slow_thread_run);
+    ck_assert(child_hear(child.from));
+    const struct cut_request request = {.process = f->last,
+                                        .from_ns = f->last->start_ns - 2000000000u,
+                                        .to_ns = f->last->start_ns - 1000000u};
+    struct cut_result result;
+    ck_assert_int_eq(partition_cut(f->host, &request, &result), SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    end(f, &child);
+}
+END_TEST
+
 /* ---- records that were never written ---- */
 
 /* All at once, far more than there are chunks: most have neither slot nor chunk, ever. */
@@ -336,6 +352,7 @@ int main(void)
 {
     return suite_run(suite_of("cut_verdict", chunks_of_ended_threads_that_are_used_again_are_told,
                               a_window_behind_all_that_was_overwritten_is_whole,
+                              nothing_is_missing_before_the_process_began,
                               threads_without_slot_and_chunk_are_counted_at_once,
                               a_full_oneshot_ring_counts_each_window_for_itself, NULL));
 }
