@@ -32,7 +32,8 @@ struct stream_mark {
     uint64_t sequence, ticks; /* of the last chunk taken: its number, and its last record */
     bool complete;            /* it was full and all of it was taken */
 };
-struct waiting_mark { /* a chunk that was there and is the next cut's: the size, or a later time */
+/* A chunk that was there and is the next cut's: the size, a later time, or it went as we copied. */
+struct waiting_mark {
     struct stream_key key;
     uint32_t index, epoch;
     uint64_t base_ticks, end_ticks;
@@ -53,7 +54,10 @@ struct cut_marks {
     uint64_t window_ticks;  /* no record that ends before this was taken, */
     uint64_t covered_ticks; /* and all that was there up to this; 0: no cut is whole yet */
     uint64_t covered_ns;    /* the same as it was asked for */
-    uint64_t reach_ticks;   /* what lies between this and the window others have taken */
+    /* When it looked: what is older was taken by then, or waits, or was gone: that is somewhere
+     * between the other two. Told as far as windows have come. */
+    uint64_t looked_ticks, gone_from_ticks, gone_to_ticks;
+    uint64_t reach_ticks; /* what lies between this and the window others have taken */
 };
 /* Forgets everything if the process's ring is another one than the marks were made for. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
@@ -104,7 +108,8 @@ struct cut_work {
     struct ring_names names[RING_TABLE_COPIES];
     struct partition_writer *writer;
     uint64_t events, opens, lost_known_total;
-    uint64_t told[RING_LOSS_KINDS]; /* records that threads tell of in their place */
+    uint64_t told[RING_LOSS_KINDS];          /* records that threads tell of in their place */
+    uint64_t gone_from_ticks, gone_to_ticks; /* unseen, also behind the window; 0: nothing */
     size_t gap_cap;
     int status; /* first failure of the steps that have no other way to tell */
 };

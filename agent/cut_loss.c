@@ -111,11 +111,11 @@ static bool hole_before(const struct cut_work *work, size_t i, uint64_t *from)
         *from = before->fate == CUT_TAKEN ? before->last_ticks : before->ring->head.base_ticks;
         return before->ring->head.sequence + 1 != sequence;
     }
-    if (mark == NULL) {
-        *from = 0; /* clipped to the window */
+    /* Clipped to the window. What went before the cut before looked was told by that, or waited. */
+    *from = work->marks != NULL ? work->marks->looked_ticks : 0;
+    if (mark == NULL)
         return true;
-    }
-    *from = mark->ticks;
+    *from = mark->ticks > *from ? mark->ticks : *from;
     return mark->sequence + 1 != sequence || !mark->complete;
 }
 
@@ -185,18 +185,42 @@ static bool is_unseen(const struct cut_work *work)
     return false;
 }
 
+/* What was gone when this cut or one before looked, as far as its window reaches. */
+static void gone_tell(struct cut_work *work, uint64_t from, uint64_t to)
+{
+    from = from > work->from_ticks ? from : work->from_ticks;
+    if (to > from && to >= work->start_ticks && is_new(work))
+        cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_OVERWRITTEN, 0, from, to);
+}
+
+/* For the next cut's window, where this one's ends before. */
+static void gone_note(struct cut_work *work, uint64_t from, uint64_t to)
+{
+    if (from >= to)
+        return;
+    bool first = work->gone_to_ticks == 0;
+    work->gone_from_ticks = first || from < work->gone_from_ticks ? from : work->gone_from_ticks;
+    work->gone_to_ticks = to > work->gone_to_ticks ? to : work->gone_to_ticks;
+}
+
 /* docs/verdict.md: what is later than the horizon is there, what is older may not be. The last
  * record at the horizon itself is gone for certain, so a gap up to it is never empty. What was
- * overwritten since a cut before by these marks concerns only what that one has not seen. */
+ * overwritten since a cut before by these marks concerns only what that one has not seen: what came
+ * after it looked, for of the rest it has taken all, or remembers what waits. */
 static void horizon_tell(struct cut_work *work)
 {
-    uint64_t covered = work->marks != NULL ? work->marks->covered_ticks : 0;
-    uint64_t from = work->from_ticks > covered ? work->from_ticks : covered;
+    const struct cut_marks *marks = work->marks;
+    uint64_t looked = marks != NULL ? marks->looked_ticks : 0;
+    uint64_t from = work->from_ticks > looked ? work->from_ticks : looked;
     uint64_t horizon = work->copy.horizon_surveyed;
     if (horizon > work->end.ticks) /* a hostile one, or clocks of cores that differ a little */
         horizon = work->end.ticks;
-    if (horizon > from && horizon >= work->start_ticks && is_new(work) && is_unseen(work))
-        cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_OVERWRITTEN, 0, from, horizon);
+    if (marks != NULL)
+        gone_tell(work, marks->gone_from_ticks, marks->gone_to_ticks);
+    if (!is_unseen(work))
+        return;
+    gone_tell(work, from, horizon);
+    gone_note(work, from, horizon);
 }
 
 static int index_compare(const void *key, const void *element)
@@ -218,8 +242,10 @@ static void waiting_tell(struct cut_work *work)
         if (piece != NULL && piece->epoch == waiting->epoch)
             continue;
         const struct cut_piece gone = {.key = waiting->key};
-        hole_tell(work, &gone, waiting->base_ticks, waiting->end_ticks,
-                  work->copy.horizon_surveyed);
+        uint64_t horizon = work->copy.horizon_surveyed;
+        hole_tell(work, &gone, waiting->base_ticks, waiting->end_ticks, horizon);
+        gone_note(work, waiting->base_ticks,
+                  waiting->end_ticks < horizon ? waiting->end_ticks : horizon);
     }
 }
 

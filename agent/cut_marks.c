@@ -189,7 +189,7 @@ void cut_marks_reach(struct cut_marks *marks, const struct cut_marks *before)
 /* What was there and was not looked at, and is not of before the window either. */
 static bool is_waiting(const struct cut_work *work, const struct cut_piece *piece)
 {
-    return piece->fate == CUT_WAITING ||
+    return piece->fate == CUT_WAITING || piece->fate == CUT_OVERRUN ||
            (piece->fate == CUT_LEFT && piece->skip == 0 && piece->taken == 0 &&
             (piece->ring->head.base_ticks > work->to_ticks ||
              piece->ring->head.generation > work->generation));
@@ -208,6 +208,18 @@ static void waiting_note(const struct cut_work *work, struct cut_marks *marks)
                 (struct waiting_mark){piece->key, piece->ring->index, piece->ring->epoch,
                                       piece->ring->head.base_ticks, piece->end_ticks};
     }
+}
+
+/* All windows up to `covered` have told theirs. */
+static void gone_remember(const struct cut_work *work, struct cut_marks *marks)
+{
+    if (work->gone_to_ticks == 0)
+        return;
+    bool told = marks->gone_to_ticks <= marks->covered_ticks;
+    if (told || work->gone_from_ticks < marks->gone_from_ticks)
+        marks->gone_from_ticks = work->gone_from_ticks;
+    if (told || work->gone_to_ticks > marks->gone_to_ticks)
+        marks->gone_to_ticks = work->gone_to_ticks;
 }
 
 void cut_marks_cover(struct cut_work *work)
@@ -229,4 +241,7 @@ void cut_marks_cover(struct cut_work *work)
         marks->covered_ticks = to;
     if (!work->result->more && to_ns > marks->covered_ns)
         marks->covered_ns = to_ns;
+    if (!work->result->more && marks->waiting != NULL)
+        marks->looked_ticks = work->end.ticks;
+    gone_remember(work, marks);
 }

@@ -11,21 +11,30 @@
  *   start BYTES MODE          the same, without waiting for an agent
  *   hum THREADS RATE          threads that write RATE events a second each until `quiet`
  *   noisy                     from now on events carry bytes that no packer makes smaller
+ *   bulky BYTES               from now on events carry a text of so many bytes four times
  *   quiet                     ends those, and those of `hold`
  *   burst THREADS COUNT       each writes COUNT events at once and ends; answers when all are done
  *   hold THREADS COUNT        the same, but the threads stay, idle
  *   churn EVERY_US LIFE_MS RATE MS   for MS, a new thread every EVERY_US that lives LIFE_MS
  *   churned                   answers when these have ended
+ *   cancel EVERY_US LIFE_MS RATE MS   as churn, but they are cancelled wherever they are
+ *   storm EVERY_US LIFE_MS RATE MS    as churn, but with fork children; answers when all have ended
+ *   leap COUNT                a thread that a handler leaves by siglongjmp, wherever it is
  *   nest COUNT                signal handlers that interrupt each other while they write events
  *   child COUNT               a fork child writes COUNT events and ends; answers when it has
  *   stay COUNT                a fork child writes COUNT events and stays idle until its parent ends
  *   scribble                  overwrites a part of its own ring
+ *   snapshot                  asks the agent for a capture
+ *   stop                      ends recording
+ *   user UID                  becomes another user
+ *   root                      sees no more than an empty root
  *   again                     executes itself anew, with the same account
  *   exit STATUS | abort | kill
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +67,15 @@ static const char *service;
 static char **arguments;
 static _Atomic uint32_t quiet, live_holders, live_churn;
 static _Atomic uint32_t thread_number, noisy;
+static char bulk[2048];  /* a text, or none */
+static uint32_t own_pid; /* as the agent sees it: outside of namespaces */
+
+static void pid_find(void)
+{
+    char text[32] = "";
+    ssize_t n = readlink("/proc/self", text, sizeof text - 1);
+    own_pid = n > 0 ? (uint32_t)strtoul(text, NULL, 10) : (uint32_t)getpid();
+}
 
 /* Past the C library, where a test may have put another clock. */
 static uint64_t now_ns(void)
@@ -80,10 +98,13 @@ static void event(uint32_t thread)
     if (id >= account->capacity)
         _exit(99); /* the account is full: the judge must not take less for the truth */
     struct truth *t = &account->events[id];
-    t->pid = (uint32_t)getpid();
+    t->pid = own_pid;
     t->thread = thread;
     t->before_ns = now_ns();
-    if (noisy)
+    if (bulk[0])
+        SKEIN_INSTANT("ev", (u64, "id", id), (str, "a", bulk), (str, "b", bulk), (str, "c", bulk),
+                      (str, "d", bulk));
+    else if (noisy)
         SKEIN_INSTANT("ev", (u64, "id", id),
                       (u64, "noise", t->before_ns * UINT64_C(0x9e3779b97f4a7c15)));
     else
@@ -112,6 +133,7 @@ static void *thread_main(void *context)
 {
     struct job job = *(struct job *)context;
     free(context);
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     write_events(&job, ++thread_number);
     if (job.hold) {
         live_holders++;
@@ -167,35 +189,94 @@ static void burst(unsigned threads, uint64_t count)
         pthread_join(all[i], NULL);
 }
 
-static uint64_t churn_every_us, churn_life_ms, churn_rate, churn_ms;
+/* A load of tasks that come and go. */
+struct load {
+    uint64_t every_us, life_ms, rate, ms;
+    bool cancel;
+};
 
-static void *churn_main(void *unused)
+/* Until it is over, once every load->every_us. */
+static void load_run(const struct load *load, void (*begin)(const struct load *))
 {
-    uint64_t next = now_ns(), end = next + churn_ms * 1000000;
+    uint64_t next = now_ns(), end = next + load->ms * 1000000;
     while (now_ns() < end) {
-        live_churn++;
-        pthread_detach(thread_start((struct job){
-            .count = UINT64_MAX, .rate = churn_rate, .life_ms = churn_life_ms, .churn = true}));
-        next += churn_every_us * 1000;
+        begin(load);
+        next += load->every_us * 1000;
         uint64_t now = now_ns();
         if (next > now)
             pause_us((next - now) / 1000);
     }
-    live_churn--;
-    return unused;
 }
 
-static void churn(uint64_t every_us, uint64_t life_ms, uint64_t rate, uint64_t ms)
+static void *canceller_main(void *context)
+{
+    struct load load = *(struct load *)context;
+    free(context);
+    pthread_t thread = thread_start((struct job){.count = UINT64_MAX, .rate = load.rate});
+    pause_us(load.life_ms * 1000);
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+    live_churn--;
+    return NULL;
+}
+
+static void churn_begin(const struct load *load)
 {
     pthread_t thread;
-    churn_every_us = every_us;
-    churn_life_ms = life_ms;
-    churn_rate = rate;
-    churn_ms = ms;
     live_churn++;
-    if (pthread_create(&thread, NULL, churn_main, NULL))
+    if (!load->cancel) {
+        pthread_detach(thread_start((struct job){
+            .count = UINT64_MAX, .rate = load->rate, .life_ms = load->life_ms, .churn = true}));
+        return;
+    }
+    struct load *copy = malloc(sizeof *copy);
+    if (!copy || (*copy = *load, pthread_create(&thread, NULL, canceller_main, copy)))
         _exit(98);
     pthread_detach(thread);
+}
+
+static void *churn_main(void *context)
+{
+    struct load load = *(struct load *)context;
+    free(context);
+    load_run(&load, churn_begin);
+    live_churn--;
+    return NULL;
+}
+
+static void churn(const uint64_t a[4], bool cancel)
+{
+    pthread_t thread;
+    struct load *load = malloc(sizeof *load);
+    live_churn++;
+    if (!load || (*load = (struct load){a[0], a[1], a[2], a[3], cancel},
+                  pthread_create(&thread, NULL, churn_main, load)))
+        _exit(98);
+    pthread_detach(thread);
+}
+
+/* Half of the children end as programs do, half without a word. */
+static void storm_begin(const struct load *load)
+{
+    static unsigned number;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        write_events(
+            &(struct job){.count = UINT64_MAX, .rate = load->rate, .life_ms = load->life_ms},
+            ++thread_number);
+        if (number % 2)
+            _exit(0);
+        exit(0);
+    }
+    number++;
+}
+
+static void storm(const uint64_t a[4])
+{
+    load_run(&(struct load){a[0], a[1], a[2], a[3], false}, storm_begin);
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
 }
 
 static void on_signal(int number)
@@ -219,6 +300,31 @@ static void nest(uint64_t count)
         event(0);
     for (int i = 0; i < 3; i++)
         timer_delete(timers[i]);
+}
+
+static sigjmp_buf leap_to;
+
+static void on_leap(int number)
+{
+    (void)number;
+    siglongjmp(leap_to, 1);
+}
+
+static void leap(uint64_t count)
+{
+    struct sigaction action = {.sa_handler = on_leap};
+    struct sigevent how = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 4};
+    struct itimerspec often = {{0, 190000}, {0, 1000000}};
+    timer_t timer;
+    volatile uint64_t n = 0;
+    sigaction(SIGRTMIN + 4, &action, NULL);
+    timer_create(CLOCK_MONOTONIC, &how, &timer);
+    timer_settime(timer, 0, &often, NULL);
+    sigsetjmp(leap_to, 1);
+    while (n++ < count)
+        event(0);
+    timer_delete(timer);
+    signal(SIGRTMIN + 4, SIG_IGN);
 }
 
 static void child(uint64_t count, bool stay)
@@ -279,32 +385,60 @@ static bool start(uint64_t bytes, uint64_t mode)
     return skein_start(&options) == SKEIN_OK;
 }
 
-/* False: not a command. */
-static bool obey(const char *name, const uint64_t a[4])
+static void bulky(uint64_t bytes)
 {
-    if (!strcmp(name, "attach"))
-        return start(a[0], a[1]) && skein_wait_attached(10000) == SKEIN_OK;
-    if (!strcmp(name, "start"))
-        return start(a[0], a[1]);
+    memset(bulk, 'x', sizeof bulk);
+    bulk[bytes < sizeof bulk ? bytes : sizeof bulk - 1] = '\0';
+}
+
+/* What threads do. False: not a command of these. */
+static bool obey_work(const char *name, const uint64_t a[4])
+{
     if (!strcmp(name, "hum"))
         hum((unsigned)a[0], (struct job){.count = UINT64_MAX, .rate = a[1]});
     else if (!strcmp(name, "hold"))
         hum((unsigned)a[0], (struct job){.count = a[1], .hold = true});
     else if (!strcmp(name, "noisy"))
         noisy = 1;
+    else if (!strcmp(name, "bulky"))
+        bulky(a[0]);
     else if (!strcmp(name, "quiet"))
         hush();
     else if (!strcmp(name, "burst"))
         burst((unsigned)a[0], a[1]);
-    else if (!strcmp(name, "churn"))
-        churn(a[0], a[1], a[2], a[3]);
+    else if (!strcmp(name, "churn") || !strcmp(name, "cancel"))
+        churn(a, name[1] == 'a');
     else if (!strcmp(name, "churned"))
         while (live_churn)
             pause_us(5000);
     else if (!strcmp(name, "nest"))
         nest(a[0]);
+    else if (!strcmp(name, "leap"))
+        leap(a[0]);
+    else
+        return false;
+    return true;
+}
+
+/* What the process does. False: not a command of these, or it failed. */
+static bool obey_process(const char *name, const uint64_t a[4])
+{
+    if (!strcmp(name, "attach"))
+        return start(a[0], a[1]) && skein_wait_attached(10000) == SKEIN_OK;
+    if (!strcmp(name, "start"))
+        return start(a[0], a[1]);
+    if (!strcmp(name, "snapshot"))
+        return skein_snapshot("the matrix asks") == SKEIN_OK;
+    if (!strcmp(name, "user"))
+        return setresuid((uid_t)a[0], (uid_t)a[0], (uid_t)a[0]) == 0;
+    if (!strcmp(name, "root"))
+        return chroot("/var/empty") == 0 || chroot("/proc/self/fdinfo") == 0;
+    if (!strcmp(name, "stop"))
+        skein_stop();
     else if (!strcmp(name, "child") || !strcmp(name, "stay"))
         child(a[0], name[0] == 's');
+    else if (!strcmp(name, "storm"))
+        storm(a);
     else if (!strcmp(name, "scribble"))
         scribble();
     else if (!strcmp(name, "again"))
@@ -336,6 +470,8 @@ int main(int argc, char **argv)
     if (account == MAP_FAILED)
         return 1;
     close(fd);
+    pid_find();
+    pthread_atfork(NULL, NULL, pid_find);
     account->capacity = capacity;
     if (argc > 4)
         puts("ok"); /* to `again` */
@@ -345,7 +481,7 @@ int main(int argc, char **argv)
         /* NOLINTNEXTLINE(cert-err34-c): the matrix writes numbers */
         if (sscanf(line, "%31s %lu %lu %lu %lu", name, &a[0], &a[1], &a[2], &a[3]) < 1)
             continue;
-        puts(obey(name, a) ? "ok" : "failed");
+        puts(obey_work(name, a) || obey_process(name, a) ? "ok" : "failed");
         fflush(stdout);
     }
     return 0;

@@ -48,6 +48,25 @@ static uint64_t ticks_at(uint32_t number)
     return clock_snapshot_ticks(&clock_first, &clock_last, zero_ns + number * GRID_NS);
 }
 
+/* A cut looks when the last record was put. */
+static struct clock_snapshot line_at(uint64_t ns)
+{
+    uint64_t ago_ns = clock_first.realtime_ns - ns;
+    return (struct clock_snapshot){clock_snapshot_ticks(&clock_first, &clock_last, ns),
+                                   clock_first.monotonic_ns - ago_ns,
+                                   clock_first.boottime_ns - ago_ns, ns};
+}
+
+void __wrap_host_page_line(const struct host_page_owner *owner, struct clock_snapshot *begin,
+                           struct clock_snapshot *end);
+void __wrap_host_page_line(const struct host_page_owner *owner, struct clock_snapshot *begin,
+                           struct clock_snapshot *end)
+{
+    (void)owner;
+    *begin = line_at(zero_ns);
+    *end = line_at(ns_at(record_count));
+}
+
 static struct ring_chunk *chunk_at(uint32_t index)
 {
     return (struct ring_chunk *)(void *)(process->ring +

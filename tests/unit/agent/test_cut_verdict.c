@@ -262,6 +262,77 @@ START_TEST(a_window_behind_all_that_was_overwritten_is_whole)
 }
 END_TEST
 
+/* Time goes on with each turn; after the first one all that was there is overwritten. */
+static void turns_run(int in, int out)
+{
+    struct crowd others = {.turns = 1, .events = 300};
+    events_write(200);
+    child_say(out);
+    while (child_hear(in)) {
+        for (int i = 0; i < 200; i++) {
+            crowd_begin(&others, 1);
+            crowd_end(&others);
+        }
+        child_say(out);
+    }
+}
+
+/* Adds the cut's events to `present`. Returns its gaps. */
+static size_t past_cut(struct agent_fixture *f, struct cut_marks *marks, uint64_t from_ns,
+                       uint64_t to_ns)
+{
+    const struct cut_request request = {
+        .process = f->last, .from_ns = from_ns, .to_ns = to_ns, .marks = marks};
+    struct cut_result result;
+    int status = partition_cut(f->host, &request, &result);
+    ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
+    if (status == SKEIN_OK)
+        present_find(&result.bytes);
+    size_t gaps = result.gap_count;
+    cut_result_fini(&result);
+    return gaps;
+}
+
+/* What the first cut looked at and took, whole chunks, is there for a window behind its own. */
+START_TEST(what_an_earlier_cut_has_taken_is_not_missed_when_it_is_overwritten)
+{
+    struct agent_fixture *f = begin(UINT64_C(256) << 10, SKEIN_MODE_CIRCULAR);
+    struct child child = child_start(f, turns_run);
+    ck_assert(child_hear(child.from));
+    struct cut_marks *marks = NULL;
+    ck_assert_int_eq(cut_marks_new(f->last, &marks), SKEIN_OK);
+    memset(present, 0, sizeof present);
+    uint64_t from_ns = truth->began[0];
+    ck_assert_uint_eq(past_cut(f, marks, from_ns, truth->ended[100]), 0);
+    child_say(child.to);
+    ck_assert(child_hear(child.from));
+    ck_assert_uint_eq(past_cut(f, marks, from_ns, truth->ended[150] + SLACK_NS), 0);
+    for (int n = 0; n <= 150; n++)
+        ck_assert_uint_eq(present[n], 1);
+    cut_marks_free(&marks);
+    end(f, &child);
+}
+END_TEST
+
+/* What was gone behind the first window, before the first cut looked, is in the second's gap. */
+START_TEST(what_was_gone_behind_an_earlier_window_is_told_by_the_next)
+{
+    struct agent_fixture *f = begin(UINT64_C(256) << 10, SKEIN_MODE_CIRCULAR);
+    struct child child = child_start(f, turns_run);
+    ck_assert(child_hear(child.from));
+    child_say(child.to);
+    ck_assert(child_hear(child.from));
+    struct cut_marks *marks = NULL;
+    ck_assert_int_eq(cut_marks_new(f->last, &marks), SKEIN_OK);
+    uint64_t from_ns = truth->began[0];
+    ck_assert_uint_eq(past_cut(f, marks, from_ns, truth->ended[100]), 1);
+    ck_assert_uint_eq(past_cut(f, marks, from_ns, truth->ended[150]), 1);
+    ck_assert_uint_eq(past_cut(f, marks, from_ns, truth->ended[150]), 0); /* told */
+    cut_marks_free(&marks);
+    end(f, &child);
+}
+END_TEST
+
 START_TEST(nothing_is_missing_before_the_process_began)
 {
     struct agent_fixture *f = begin(UINT64_C(256) << 10, SKEIN_MODE_CIRCULAR);
@@ -352,6 +423,8 @@ int main(void)
 {
     return suite_run(suite_of("cut_verdict", chunks_of_ended_threads_that_are_used_again_are_told,
                               a_window_behind_all_that_was_overwritten_is_whole,
+                              what_an_earlier_cut_has_taken_is_not_missed_when_it_is_overwritten,
+                              what_was_gone_behind_an_earlier_window_is_told_by_the_next,
                               nothing_is_missing_before_the_process_began,
                               threads_without_slot_and_chunk_are_counted_at_once,
                               a_full_oneshot_ring_counts_each_window_for_itself, NULL));

@@ -43,6 +43,7 @@ skein_test(unit/agent/test_cutter.c LINK skein_agent_core skein_static skein_tes
 skein_test(unit/agent/test_rule_scan.c LINK skein_agent_up skein_static skein_test_support LABELS tsan)
 skein_test(unit/agent/test_ring_decode.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_cut_chain.c LINK skein_agent_core skein_test_support)
+target_link_options(t_unit_agent_cut_chain PRIVATE LINKER:--wrap=host_page_line)
 skein_test(unit/agent/test_cut_verdict.c LINK skein_agent_core skein_static skein_test_support)
 skein_test(unit/agent/test_attach.c LINK skein_agent_core skein_test_support LABELS tsan)
 skein_test(unit/agent/test_roster.c LINK skein_agent_core skein_test_support)
