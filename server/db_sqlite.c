@@ -43,6 +43,8 @@ static int status_of(int code)
 {
     if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_CORRUPTFS)
         return SKEIN_CORRUPT;
+    if (code == SQLITE_IOERR_SHMSIZE) /* the index of the log does not grow */
+        return SKEIN_FULL;
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
@@ -89,6 +91,25 @@ static int handle_setup(sqlite3 *handle, bool full)
     return code;
 }
 
+/* The index of the log is a file that other processes share (skeind token …). A disk that is full
+ * has no room for it, and the collector starts all the same: then it is in memory, and the database
+ * this process's alone. */
+static int handle_open(struct db *db, const char *path, bool full)
+{
+    static const char *const systems[] = {NULL, "unix-excl"};
+    int code = SQLITE_FULL;
+    for (size_t i = 0; i < 2 && status_of(code) == SKEIN_FULL; i++) {
+        sqlite3_close(db->handle);
+        db->handle = NULL;
+        code = sqlite3_open_v2(path, &db->handle,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                               systems[i]);
+        if (code == SQLITE_OK)
+            code = handle_setup(db->handle, full);
+    }
+    return code;
+}
+
 int db_open(const char *path, bool full, struct db **out, char *error, size_t error_bytes)
 {
     *out = NULL;
@@ -100,10 +121,7 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&db->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
-    int code = sqlite3_open_v2(
-        path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (code == SQLITE_OK)
-        code = handle_setup(db->handle, full);
+    int code = handle_open(db, path, full);
     if (code != SQLITE_OK) {
         (void)snprintf(error, error_bytes, "%s: %s", path,
                        db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
@@ -176,10 +194,7 @@ void db_shut(struct db *db)
 
 int db_reopen(struct db *db, const char *path, bool full)
 {
-    int code = sqlite3_open_v2(
-        path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
-    if (code == SQLITE_OK)
-        code = handle_setup(db->handle, full);
+    int code = handle_open(db, path, full);
     if (code != SQLITE_OK)
         db_shut(db);
     else

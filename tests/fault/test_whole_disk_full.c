@@ -22,7 +22,8 @@
 enum { MIN_FREE_BYTES = 16 << 20, LONG_MS = 90000 };
 #define SPOOL_BYTES (1u << 20)
 
-static bool disk_mount(const char *folder)
+/* A mount namespace of the test's own, for disks of its own. */
+static bool disks_begin(void)
 {
     char map[64];
     unsigned uid = (unsigned)geteuid();
@@ -32,8 +33,12 @@ static bool disk_mount(const char *folder)
         (void)snprintf(map, sizeof map, "0 %u 1", uid);
         file_write_text("/proc/self/uid_map", map);
     }
-    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && mkdir(folder, 0700) == 0 &&
-           mount("tmpfs", folder, "tmpfs", 0, "size=64m") == 0;
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static bool disk_mount(const char *folder)
+{
+    return mkdir(folder, 0700) == 0 && mount("tmpfs", folder, "tmpfs", 0, "size=64m") == 0;
 }
 
 static uint64_t disk_free(const char *folder)
@@ -151,8 +156,8 @@ static void wait_stored(const struct whole *w, const char *capture, double bytes
     ck_assert_msg(wait_until(has_stored, &amount, LONG_MS), "%.0f bytes are not stored", bytes);
 }
 
-/* New captures are refused, in words, and the disk is not full. */
-static void expect_refused(const struct whole *w, const char *folder)
+/* New captures are refused, in words. */
+static void expect_refused(const struct whole *w)
 {
     struct buf answer = {0};
     ck_assert_msg(wait_until(is_not_ready, (void *)(uintptr_t)w, 0),
@@ -166,7 +171,6 @@ static void expect_refused(const struct whole *w, const char *folder)
     ck_assert_str_eq(whole_str(json, "status"), "full");
     ck_assert_double_eq(whole_number(json, "min_free_bytes"), MIN_FREE_BYTES);
     cJSON_Delete(json);
-    ck_assert_uint_gt(disk_free(folder), MIN_FREE_BYTES / 4);
 }
 
 /* ---- afterwards ---- */
@@ -199,6 +203,7 @@ static void expect_truth(struct whole *w, const char *id)
 struct disk {
     struct whole w;
     char *folder, *filler;
+    char *agent_folder, *agent_filler;
     bool mounted;
 };
 
@@ -213,7 +218,9 @@ static void disk_begin(struct disk *d, const char *spool)
     whole_init(&d->w, "\"store\":{\"min_free_bytes\":16777216,\"segment_bytes\":1048576}", agent);
     d->folder = whole_path(&d->w, "collector");
     d->filler = path_join(d->folder, "filler");
-    d->mounted = disk_mount(d->folder);
+    d->agent_folder = whole_path(&d->w, "agent");
+    d->agent_filler = path_join(d->agent_folder, "filler");
+    d->mounted = disks_begin() && disk_mount(d->folder) && disk_mount(d->agent_folder);
     if (!d->mounted) {
         fprintf(stderr, "skipped: a file system of its own is not permitted: %s\n",
                 strerror(errno));
@@ -229,7 +236,10 @@ static void disk_end(struct disk *d)
         whole_stop(&d->w.agent);
         whole_stop(&d->w.collector);
         (void)umount2(d->folder, MNT_DETACH);
+        (void)umount2(d->agent_folder, MNT_DETACH);
     }
+    free(d->agent_filler);
+    free(d->agent_folder);
     free(d->filler);
     free(d->folder);
     whole_fini(&d->w);
@@ -250,7 +260,8 @@ START_TEST(a_full_disk_is_waited_out_within_the_spools_bound)
         stream_begin(&d.w, "service=load", id);
         wait_stored(&d.w, id, 0);
         disk_fill(d.folder, d.filler, MIN_FREE_BYTES / 2);
-        expect_refused(&d.w, d.folder);
+        expect_refused(&d.w);
+        ck_assert_uint_gt(disk_free(d.folder), MIN_FREE_BYTES / 4);
         ck_assert_msg(wait_until(has_lost, &d.w, LONG_MS), "the spool takes more than its bound");
         ck_assert_int_le(folder_bytes(&d.w, "agent"), SPOOL_BYTES + (256 << 10));
         ck_assert_int_eq(unlink(d.filler), 0);
@@ -309,7 +320,7 @@ START_TEST(deleting_makes_room_and_nothing_that_was_kept_is_lost)
         stream_begin(&d.w, "service=load", id);
         wait_stored(&d.w, id, 0);
         disk_fill(d.folder, d.filler, MIN_FREE_BYTES + (64 << 10));
-        expect_refused(&d.w, d.folder);
+        expect_refused(&d.w);
         ck_assert_uint_gt(disk_free(d.folder), MIN_FREE_BYTES - (1 << 20));
         ck_assert_msg(wait_until(has_kept, &d.w, 0), "the agent keeps nothing");
         (void)snprintf(path, sizeof path, "/api/v1/captures/%s", old_id);
@@ -388,7 +399,7 @@ START_TEST(captures_are_deleted_where_not_a_byte_is_free)
         whole_collector_start(&d.w);
         ck_assert_msg(wait_until(has_reserve, d.folder, 0), "no room is set aside again");
         whole_stop(&d.w.agent);
-        disk_fill_up(d.filler);
+        disk_fill_up(d.agent_filler);
         whole_agent_start(&d.w); /* an agent too */
         disk_fill_up(d.filler);
         delete_old(&d, ids[2]);
@@ -399,9 +410,60 @@ START_TEST(captures_are_deleted_where_not_a_byte_is_free)
 }
 END_TEST
 
+/* Others have taken what was set aside as well: what is stored is served, and room is all it needs.
+ */
+START_TEST(daemons_start_where_nothing_was_set_aside)
+{
+    struct disk d;
+    struct load load;
+    struct load_options options = {.service = "load", .threads = 2, .burst = 300, .pause_us = 1000};
+    char id[ID_TEXT_BYTES], *reserve;
+    disk_begin(&d, "67108864");
+    if (d.mounted) {
+        load_start(&d.w, &options, &load);
+        whole_wait_live(&d.w, "service%3Dload", 1);
+        stream_begin(&d.w, "service=load", id);
+        wait_stored(&d.w, id, 1 << 20);
+        stream_stop(&d.w, id);
+        cJSON_Delete(whole_capture_final(&d.w, id));
+        reserve = path_join(d.folder, "reserve");
+        for (int round = 0; round < 2; round++) {
+            if (round == 0) { /* it ended well, and then it was killed */
+                ck_assert_int_eq(whole_stop(&d.w.collector), 0);
+                ck_assert_int_eq(whole_stop(&d.w.agent), 0);
+            } else {
+                whole_kill(&d.w.collector);
+                whole_kill(&d.w.agent);
+            }
+            (void)unlink(reserve);
+            disk_fill_up(d.filler);
+            disk_fill_up(d.agent_filler);
+            ck_assert_uint_eq(disk_free(d.folder), 0);
+            ck_assert_uint_eq(disk_free(d.agent_folder), 0);
+            whole_collector_start(&d.w);
+            whole_agent_start(&d.w);
+            expect_refused(&d.w);
+            cJSON *capture = whole_capture_final(&d.w, id);
+            whole_target_keys(
+                cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(capture, "targets"), 0),
+                look_for, &d.w);
+            cJSON_Delete(capture);
+        }
+        free(reserve);
+        ck_assert_int_eq(unlink(d.filler), 0);
+        ck_assert_int_eq(unlink(d.agent_filler), 0);
+        ck_assert_msg(wait_until(is_ready, &d.w, 0), "the collector does not recover");
+        whole_serves(&d.w, "service=load");
+        load_free(&load);
+    }
+    disk_end(&d);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("whole_disk_full", a_full_disk_is_waited_out_within_the_spools_bound,
                               deleting_makes_room_and_nothing_that_was_kept_is_lost,
-                              captures_are_deleted_where_not_a_byte_is_free, NULL));
+                              captures_are_deleted_where_not_a_byte_is_free,
+                              daemons_start_where_nothing_was_set_aside, NULL));
 }
