@@ -4,7 +4,6 @@
  */
 #include "bench_host.h"
 
-#include <arpa/inet.h>
 #include <ftw.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "port.h"
 
 static char folder[256];
 
@@ -53,15 +53,9 @@ const char *bench_folder(void)
 
 uint16_t bench_free_port(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr *any = (struct sockaddr *)(void *)&address;
-    bench_must(fd >= 0 && bind(fd, any, size) == 0 && getsockname(fd, any, &size) == 0,
-               "no free port");
-    close(fd);
-    return ntohs(address.sin_port);
+    uint16_t port = port_take();
+    bench_must(port != 0, "no free port");
+    return port;
 }
 
 void bench_die_with(pid_t parent)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-skein_program(bench_cut FILES cut.c bench_host.c LINK skein_agent_core skein_static)
+skein_program(bench_cut FILES cut.c bench_host.c LINK skein_test_port skein_agent_core skein_static)

@@ -17,13 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "port.h"
 
 enum { DEADLINE_MS = 20000, LOOK_MAX_MS = 20 };
 
@@ -139,21 +140,11 @@ static struct sockaddr_in loopback(uint16_t port)
     return a;
 }
 
-/* Below the range from which connections get their own ports: who dials a port of that range while
- * nobody listens there may get connected to itself, and the port is taken. */
 uint16_t free_port(void)
 {
-    for (;;) {
-        uint16_t chance;
-        ck_assert_int_eq(getrandom(&chance, sizeof chance, 0), (int)sizeof chance);
-        struct sockaddr_in a = loopback((uint16_t)(10000 + chance % 22000));
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        ck_assert_int_ge(fd, 0);
-        int status = bind(fd, (struct sockaddr *)&a, sizeof a);
-        close(fd);
-        if (status == 0)
-            return ntohs(a.sin_port);
-    }
+    uint16_t port = port_take();
+    ck_assert_uint_ne(port, 0);
+    return port;
 }
 
 static int connect_to(int family, const void *address, socklen_t n)

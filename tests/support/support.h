@@ -33,7 +33,7 @@ char *file_read(const char *path, size_t *n);
 void file_write(const char *path, const void *bytes, size_t n);
 void file_write_text(const char *path, const char *text);
 
-/* A tcp port that is free on 127.0.0.1 now. */
+/* A tcp port of 127.0.0.1 that no other test gets until this process ends (port.h). */
 uint16_t free_port(void);
 
 /* Connects; -1 where nobody listens. tcp on 127.0.0.1, or a Unix stream socket. */

@@ -60,12 +60,8 @@ void whole_init(struct whole *w, const char *collector_more, const char *agent_m
     w->folder = temp_dir_new();
     w->socket = whole_path(w, "agent.sock");
     w->data = free_port();
-    do
-        w->control = free_port();
-    while (w->control == w->data);
-    do
-        w->http = free_port();
-    while (w->http == w->data || w->http == w->control);
+    w->control = free_port();
+    w->http = free_port();
     ck_assert_int_eq(http_client_init(), SKEIN_OK);
     whole_configure(w);
 }

@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -24,6 +23,9 @@ import tempfile
 import time
 
 from cases import CASES, Case
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from ports import port_take
 
 DEADLINE_S = 120
 RUN_SAYS = r"\Askein: warning: no agent at .*\n"  # skein run's own word, before the program begins
@@ -54,9 +56,7 @@ class Run:
     def __init__(self, options, folder):
         self.options = options
         self.work = os.path.join(folder, "work")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = port_take()
 
     def once(self, case, mode):
         shutil.rmtree(self.work, ignore_errors=True)

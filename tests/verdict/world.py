@@ -6,14 +6,17 @@ import os
 import select
 import shutil
 import signal
-import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from ports import port_give, port_take
 
 BUILD = os.environ.get("SKEIN_BUILD", "build/release")
 SKEIND = os.path.join(BUILD, "server/skeind")
@@ -37,16 +40,6 @@ def wait_for(what, check, deadline_s=None):
         if time.monotonic() > end:
             raise Failed("waited in vain for " + what)
         time.sleep(0.01)
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 def merged(base, more):
@@ -97,7 +90,7 @@ class World:
 
     def __init__(self, collector=None, agent=None, steps=False):
         self.folder = tempfile.mkdtemp(prefix="skein-verdict-")
-        self.data, self.control, self.http = free_ports(3)
+        self.data, self.control, self.http = (port_take() for _ in range(3))
         self.socket = os.path.join(self.folder, "agent.sock")
         self.collector_more, self.agent_more = collector or {}, agent or {}
         self.steps = steps
@@ -157,6 +150,8 @@ class World:
                     daemon.stop()
             except Failed as failed:
                 problems.append(str(failed))
+        for port in (self.data, self.control, self.http):
+            port_give(port)
         if not problems and not keep:
             shutil.rmtree(self.folder, ignore_errors=True)
         return problems
