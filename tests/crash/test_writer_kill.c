@@ -166,8 +166,8 @@ static void check_ring(void)
         if (e->kind != DECODED_EVENT || strcmp(e->name, "n") != 0)
             continue;
         uint64_t t = e->args[0].u64;
-        ck_assert_uint_lt(t, WRITERS);
-        ck_assert_uint_eq(e->args[1].u64, next[t]);
+        must_hold(t < WRITERS && e->args[1].u64 == next[t], "event %zu: number %llu of writer %llu",
+                  i, (unsigned long long)e->args[1].u64, (unsigned long long)t);
         next[t]++;
     }
     for (int t = 0; t < WRITERS; t++) {

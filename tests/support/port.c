@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 /* Below the range from which connections get their own ports: who dials a port of that range while
- * nobody listens there may get connected to itself, and the port is taken. Demos draw from 20000. */
+ * nobody listens there may get connected to itself, and the port is taken. Demos draw from 20000.
+ */
 enum { PORT_FIRST = 10000, PORT_COUNT = 10000 };
 
 /* Nobody but tests knows of the addresses, so a program may listen there all the same. */

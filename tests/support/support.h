@@ -13,6 +13,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* For what holds a million times: libcheck's assertions each write to a file when they hold. */
+#define must_hold(condition, ...)                                                                  \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            ck_abort_msg(__VA_ARGS__);                                                             \
+    } while (0)
+
 /* How long a test waits for an event before it fails: long enough for a loaded machine under a
  * sanitizer. SKEIN_TEST_DEADLINE_MS replaces it. */
 unsigned support_deadline_ms(void);

@@ -102,7 +102,7 @@ struct numbers {
 static void number_take(struct numbers *numbers, struct seen *seen, uint64_t n)
 {
     size_t at = (size_t)(n / 8);
-    ck_assert_uint_lt(n, UINT64_C(1) << 33);
+    must_hold(n < UINT64_C(1) << 33, "event %llu", (unsigned long long)n);
     if (at >= numbers->bytes) {
         size_t bytes = (at + 1) * 2;
         numbers->bits = realloc(numbers->bits, bytes);
@@ -111,7 +111,7 @@ static void number_take(struct numbers *numbers, struct seen *seen, uint64_t n)
         numbers->bytes = bytes;
     }
     uint8_t bit = (uint8_t)(1u << (n % 8));
-    ck_assert_msg(!(numbers->bits[at] & bit), "event %llu came twice", (unsigned long long)n);
+    must_hold(!(numbers->bits[at] & bit), "event %llu came twice", (unsigned long long)n);
     numbers->bits[at] = (uint8_t)(numbers->bits[at] | bit);
     seen->first = seen->count == 0 || n < seen->first ? n : seen->first;
     seen->last = seen->count == 0 || n > seen->last ? n : seen->last;
@@ -133,9 +133,8 @@ static void tally_partition(const uint8_t *bytes, size_t n, struct tally *tally,
     while ((status = partition_reader_next(r, &event)) == 1) {
         if (event.kind != TRACE_INSTANT || strcmp(event.type->name, "tick") != 0)
             continue;
-        ck_assert_uint_eq(event.type->nargs, 2);
         uint64_t thread = event.args[0].u64;
-        ck_assert_uint_lt(thread, LOAD_THREADS_MAX);
+        must_hold(event.type->nargs == 2 && thread < LOAD_THREADS_MAX, "a tick of another kind");
         number_take(&numbers[thread], &tally->threads[thread], event.args[1].u64);
         tally->events++;
     }
