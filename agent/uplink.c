@@ -193,12 +193,14 @@ static bool drained(struct uplink *uplink, uint64_t now_ns)
 
 static void wait_for_work(struct uplink *uplink, uint64_t now_ns, uint64_t wake_ns)
 {
-    struct pollfd fds[3] = {
+    struct pollfd fds[4] = {
         {.fd = uplink->wake_fd, .events = POLLIN},
         {.fd = uplink->control != NULL ? transport_poll_fd(uplink->control) : -1, .events = POLLIN},
-        {.fd = uplink->data != NULL ? transport_poll_fd(uplink->data) : -1, .events = POLLIN}};
+        {.fd = uplink->data != NULL ? transport_poll_fd(uplink->data) : -1, .events = POLLIN},
+        {.fd = uplink->data != NULL && uplink->data_full ? transport_send_fd(uplink->data) : -1,
+         .events = POLLIN}};
     uint64_t wait_ms = wake_ns > now_ns ? (wake_ns - now_ns + MS - 1) / MS : 0;
-    if (poll(fds, 3, wait_ms > 1000 ? 1000 : (int)wait_ms) <= 0)
+    if (poll(fds, 4, wait_ms > 1000 ? 1000 : (int)wait_ms) <= 0)
         return;
     uint64_t count;
     if ((fds[0].revents & POLLIN) != 0 && read(uplink->wake_fd, &count, sizeof count) < 0)

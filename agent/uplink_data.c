@@ -16,7 +16,7 @@
 #define MS               UINT64_C(1000000)
 #define CHUNKS_IN_FLIGHT 8
 #define CHUNKS_A_STEP    4 /* between two looks at control */
-#define SEND_WAIT_MS     20
+#define SEND_RETRY_MS    20
 #define STUCK_NS         (15000 * MS) /* nothing moves: dial anew */
 #define RETRY_MAX_MS     60000
 
@@ -138,6 +138,9 @@ static int send_chunk(struct uplink *uplink, struct upload *upload)
            n = WIRE_CHUNK_HEADER_BYTES + len;
     if (sealed && !uplink_seal_ready(uplink->seal))
         return SKEIN_AGAIN;
+    uplink->data_full = !transport_can_send(uplink->data);
+    if (uplink->data_full) /* before the chunk is read and sealed for nothing */
+        return SKEIN_AGAIN;
     uint8_t *message = transport_alloc(frame_head + n + (sealed ? SEAL_TAG_BYTES : 0));
     if (message == NULL)
         return SKEIN_AGAIN;
@@ -159,7 +162,7 @@ static int send_chunk(struct uplink *uplink, struct upload *upload)
         else
             wire_frame_seal(message, WIRE_CHUNK, ++uplink->next_id, n);
         if (status == SKEIN_OK)
-            status = transport_send(uplink->data, message, NULL, SEND_WAIT_MS);
+            status = transport_send(uplink->data, message, NULL, 0);
         if (status != SKEIN_OK)
             status = SKEIN_AGAIN;
     }
@@ -250,6 +253,7 @@ void uplink_data_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
     if (uplink->data == NULL)
         return;
     resend_overdue(uplink, now_ns, wake_ns);
+    uplink->data_full = false;
     unsigned budget = CHUNKS_A_STEP;
     for (size_t i = 0; i < UPLINK_UPLOADS && budget > 0; i++) {
         struct upload *upload = &uplink->uploads[i];
@@ -260,7 +264,8 @@ void uplink_data_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
             continue;
         }
         if (!upload_step(uplink, upload, &budget, now_ns)) {
-            wake_by(wake_ns, now_ns + SEND_WAIT_MS * MS);
+            if (!uplink->data_full)
+                wake_by(wake_ns, now_ns + SEND_RETRY_MS * MS);
             return;
         }
     }

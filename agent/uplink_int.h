@@ -93,6 +93,7 @@ struct uplink {
     uint64_t data_hold_ms;     /* so long the next upload waits, if nothing is under way then */
     uint64_t data_after_ns;    /* until when what was begun waits */
     uint64_t data_progress_ns; /* last time that something moved */
+    bool data_full;            /* a chunk waits until the connection takes one */
 };
 
 /* Each does what is due and lowers *wake_ns to when it wants to be called again. */

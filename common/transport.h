@@ -51,6 +51,9 @@ bool transport_is_loopback(const char *address);
 
 /* A descriptor that polls readable while a message may be received; owned by the transport. */
 int transport_poll_fd(struct transport *transport);
+/* The same while a message may be sent; and whether one may be now. */
+int transport_send_fd(struct transport *transport);
+bool transport_can_send(struct transport *transport);
 
 /* SKEIN_OK; SKEIN_AGAIN (none now; blocks at most timeout_ms); SKEIN_NO_MEMORY; SKEIN_CLOSED. */
 int transport_receive(struct transport *transport, int timeout_ms, struct transport_message *out);

@@ -234,6 +234,17 @@ int transport_poll_fd(struct transport *transport)
     return transport->receive_fd;
 }
 
+int transport_send_fd(struct transport *transport)
+{
+    return transport->send_fd;
+}
+
+bool transport_can_send(struct transport *transport)
+{
+    struct pollfd p = {.fd = transport->send_fd, .events = POLLIN}; /* readable: "may send" */
+    return poll(&p, 1, 0) > 0;
+}
+
 int transport_redial(struct transport *transport)
 {
     if (!transport->dials)
@@ -259,8 +270,7 @@ static bool wait_for(int fd, int timeout_ms, uint64_t start_ns)
     }
     if (left == 0)
         return false;
-    struct pollfd p = {.fd = fd,
-                       .events = POLLIN}; /* also of NN_SNDFD: readable means "may send" */
+    struct pollfd p = {.fd = fd, .events = POLLIN};
     poll(&p, 1, left);
     return true;
 }

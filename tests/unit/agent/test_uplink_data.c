@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * When the data connection is dialled anew, by clocks of the test's. */
+#include <glob.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support.h"
 #include "uplink_int.h"
@@ -72,6 +75,29 @@ START_TEST(upload_without_an_answer_is_stuck)
 }
 END_TEST
 
+/* A chunk is not read, let alone sealed, until somebody takes it: else an agent without its
+ * collector would do so for as long as that is away. */
+START_TEST(nothing_is_read_for_a_collector_that_is_away)
+{
+    struct spool_head head = {.key = {{{2}}, 1, 1}, .events = 1};
+    ck_assert_int_eq(spool_put(spool, &head, (const uint8_t *)"twelve bytes", 12), SKEIN_OK);
+    spool_release(spool, &head.capture, &head.key.process);
+    uint64_t wake_ns = UINT64_MAX;
+    uplink_data_step(uplink, BEGIN, &wake_ns);
+    ck_assert(uplink->uploads[0].active && uplink->data_full);
+    ck_assert_uint_eq(wake_ns, UINT64_MAX); /* the connection wakes it */
+    /* What cannot be read any more would be given up, were it looked at. */
+    char *pattern = path_join(folder, "p-*");
+    glob_t found;
+    ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+    ck_assert_int_eq(truncate(found.gl_pathv[0], 0), 0);
+    globfree(&found);
+    free(pattern);
+    uplink_data_step(uplink, BEGIN + SECOND, &wake_ns);
+    ck_assert(uplink->uploads[0].active && uplink->data_full);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("uplink_data");
@@ -79,6 +105,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, upload_that_the_collector_holds_is_not_stuck);
     tcase_add_test(c, upload_without_an_answer_is_stuck);
+    tcase_add_test(c, nothing_is_read_for_a_collector_that_is_away);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }
