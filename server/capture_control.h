@@ -46,7 +46,8 @@ int capture_merge(struct capture_engine *e, const struct capture_id *from,
 
 void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent);
 /* An agent has named processes that it had not named before: those that match and lived in the
- * window of a capture that runs become targets of it. */
+ * window of a capture that runs become targets of it; of one that has ended in the last seconds
+ * too, and it runs again. */
 void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agent,
                               struct fleet_process *const *news, size_t count);
 void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent);

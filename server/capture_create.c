@@ -22,6 +22,7 @@
 #define UPLOADS_AT_ONCE       1000
 #define UPLOADS_A_MS          2
 #define UPLOAD_AFTER_MAX_MS   UINT64_C(3600000) /* that agents take */
+#define LATE_NS               (UINT64_C(5) * 1000000000)
 
 /* ---- commands ---- */
 
@@ -394,10 +395,12 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
     return status == SKEIN_OK ? added : status;
 }
 
-/* Whether processes that its agents name only now may be of it. */
+/* Whether processes that its agents name only now may be of it: one that begins in the window is
+ * attached, and named, a moment later, when the capture may have ended. */
 static bool takes_more(const struct capture *c)
 {
-    return c->status == CAPTURE_RUNNING && !c->stopped && !c->own && c->kind != CAPTURE_SAMPLE;
+    bool lately = c->status == CAPTURE_RUNNING || clock_realtime_ns() < c->finished_ns + LATE_NS;
+    return lately && !c->stopped && !c->own && c->kind != CAPTURE_SAMPLE;
 }
 
 static size_t add_listed(struct capture_engine *e, struct capture *c,
@@ -405,14 +408,20 @@ static size_t add_listed(struct capture_engine *e, struct capture *c,
 {
     char error[128];
     size_t added = 0;
+    /* Of one that has ended, who began behind its window is none. */
+    uint64_t began_by_ns =
+        c->status == CAPTURE_RUNNING ? UINT64_MAX : c->at_ns + c->post_ms * 1000000u;
     struct selector *selector = NULL;
     if (selector_new(c->selector, &selector, error, sizeof error) != SKEIN_OK)
         return 0;
     for (size_t i = 0; i < count; i++) {
         bool full = c->max_targets > 0 && c->target_count >= c->max_targets;
-        if (!full && lived_in(c, news[i]) && capture_targets_of(c, &news[i]->uid) == NULL &&
-            fleet_process_match(selector, news[i]))
-            added += add_process(e, c, news[i]) == SKEIN_OK;
+        if (full || !lived_in(c, news[i]) || news[i]->start_ns > began_by_ns ||
+            capture_targets_of(c, &news[i]->uid) != NULL || !fleet_process_match(selector, news[i]))
+            continue;
+        if (c->status != CAPTURE_RUNNING)
+            capture_reopen(e, c, 0);
+        added += add_process(e, c, news[i]) == SKEIN_OK;
     }
     selector_free(&selector);
     return added;

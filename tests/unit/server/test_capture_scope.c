@@ -123,6 +123,34 @@ START_TEST(a_capture_that_runs_takes_those_that_are_named_later)
 }
 END_TEST
 
+/* It began in the window, and was attached a moment after the capture had ended. */
+START_TEST(a_capture_that_has_just_ended_runs_again_for_who_began_in_its_window)
+{
+    struct fixture f;
+    char path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, "{\"selector\":\"service=shop\",\"pre_ms\":5000}", path);
+    ck_assert_uint_eq(commanded(&f), 1);
+    list_send(&f, wire_target(&f.agent, strrchr(path, '/') + 1, 1, "nothing", 0, 0));
+    wait_for_text(&f, path, "status", "complete");
+    uint64_t now = clock_realtime_ns();
+    cJSON *report = list_new(&f), *list = cJSON_GetObjectItem(report, "processes");
+    add_line(list, 1, now - 60 * SECOND, 0, NULL);
+    add_line(list, 2, now - 4 * SECOND, 0, NULL);
+    add_line(list, 3, now + SECOND, 0, NULL); /* behind the window */
+    list_send(&f, report);
+    ck_assert_uint_eq(commanded(&f), 1);
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_str_eq(text_at(json, "status"), "running");
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 2);
+    cJSON_Delete(json);
+    list_send(&f, wire_target(&f.agent, strrchr(path, '/') + 1, 2, "nothing", 0, 0));
+    wait_for_text(&f, path, "status", "complete");
+    fixture_stop(&f);
+}
+END_TEST
+
 /* What an agent says of one that it never had. */
 START_TEST(one_that_was_not_recorded_is_named_with_its_time)
 {
@@ -162,5 +190,6 @@ int main(void)
     return suite_run(suite_of("capture_scope", whoever_lived_in_the_window_is_a_target,
                               one_that_no_list_names_any_more_has_ended_by_then,
                               a_capture_that_runs_takes_those_that_are_named_later,
+                              a_capture_that_has_just_ended_runs_again_for_who_began_in_its_window,
                               one_that_was_not_recorded_is_named_with_its_time, NULL));
 }
