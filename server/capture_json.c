@@ -121,9 +121,9 @@ static void say_target(struct verdict *v, const struct capture *c, const struct 
     }
     for (size_t i = 0; i < t->facts.gap_count; i++) {
         char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
-        if (!finding_begin(v))
+        struct ledger_gap gap;
+        if (!target_gap(c, t, &t->facts.gaps[i], &gap) || !finding_begin(v))
             continue;
-        struct ledger_gap gap = target_gap(c, t, &t->facts.gaps[i]);
         clock_text(gap.from_ns, from);
         clock_text(gap.to_ns, to);
         say_who(v, t);

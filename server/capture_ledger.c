@@ -65,23 +65,32 @@ static void add_damaged(const struct capture *c, const struct capture_target *t,
 /* An agent that was restarted ends the target there and then, and says so: what the window still
  * had before it is missing too, and where the agent had told of nothing yet, it does not know where
  * the window began. Of a sample each process has a part of its own. */
-struct ledger_gap target_gap(const struct capture *c, const struct capture_target *t,
-                             const struct control_gap *told)
+static void restart_span(const struct capture *c, const struct capture_target *t,
+                         struct ledger_gap *gap)
 {
-    struct ledger_gap gap = {told->from_ns, told->to_ns, loss_parse(told->reason)};
-    if (gap.reason != LOSS_AGENT_RESTARTED)
-        return gap;
     if (c->kind == CAPTURE_SAMPLE) {
         struct ledger_gap window;
         window_of(c, t, &window);
-        gap.from_ns = gap.from_ns != 0 ? gap.from_ns : window.from_ns;
-        return gap;
+        gap->from_ns = gap->from_ns != 0 ? gap->from_ns : window.from_ns;
+        return;
     }
     uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
     uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
-    gap.to_ns = c->kind == CAPTURE_SNAPSHOT || end_ns > gap.to_ns ? end_ns : gap.to_ns;
-    gap.from_ns = from_ns > gap.from_ns ? from_ns : gap.from_ns;
-    return gap;
+    gap->to_ns = c->kind == CAPTURE_SNAPSHOT || end_ns > gap->to_ns ? end_ns : gap->to_ns;
+    gap->from_ns = from_ns > gap->from_ns ? from_ns : gap->from_ns;
+}
+
+bool target_gap(const struct capture *c, const struct capture_target *t,
+                const struct control_gap *told, struct ledger_gap *gap)
+{
+    *gap = (struct ledger_gap){told->from_ns, told->to_ns, loss_parse(told->reason)};
+    if (gap->reason == LOSS_AGENT_RESTARTED)
+        restart_span(c, t, gap);
+    uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
+    if (!c->stopped || gap->to_ns <= end_ns)
+        return true;
+    gap->to_ns = end_ns; /* it hears of the stop, and cuts, a little later */
+    return gap->from_ns <= end_ns;
 }
 
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out)
@@ -94,8 +103,9 @@ void target_ledger(const struct capture *c, const struct capture_target *t, stru
         ledger_claim(out, loss_parse(t->facts.losses[i].reason), t->facts.losses[i].events,
                      span_ns);
     for (size_t i = 0; i < t->facts.gap_count; i++) {
-        struct ledger_gap gap = target_gap(c, t, &t->facts.gaps[i]);
-        ledger_gap(out, &gap);
+        struct ledger_gap gap;
+        if (target_gap(c, t, &t->facts.gaps[i], &gap))
+            ledger_gap(out, &gap);
     }
     if (t->damaged_count > 0)
         add_damaged(c, t, out);

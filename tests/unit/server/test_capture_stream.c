@@ -231,6 +231,37 @@ START_TEST(gap_of_an_agent_that_was_restarted_is_the_rest_of_the_window)
 }
 END_TEST
 
+/* Its last cut is made when it hears of the stop: what it lacks from then on nobody asked for. */
+START_TEST(a_stopped_stream_lacks_nothing_behind_its_end)
+{
+    struct stream s;
+    stream_start(&s, ",\"max_ms\":600000");
+    report(&s, "capturing", 1);
+    upload(&s, 0);
+    char path[128], error[256];
+    snprintf(path, sizeof path, "%s:stop", s.path);
+    cJSON *json = call_json(&s.f, "POST", path, NULL, 202);
+    uint64_t end;
+    ck_assert_int_eq(clock_parse(text_at(json, "window.to"), &end), SKEIN_OK);
+    cJSON_Delete(json);
+    cJSON *target = wire_target(&s.f.agent, s.id, 1, "uploading", 1, EVENTS);
+    for (uint64_t ms = 0; ms < 2; ms++) { /* one reaches over the end, one is behind it */
+        cJSON *gap = cJSON_CreateObject();
+        json_add_u64(gap, "from_ns", end - 40000000 + ms * 50000000);
+        json_add_u64(gap, "to_ns", end + 30000000 + ms);
+        cJSON_AddStringToObject(gap, "reason", "overwritten");
+        cJSON_AddItemToArray(cJSON_GetObjectItem(target, "gaps"), gap);
+    }
+    ck_assert_msg(wire_agent_report(&s.f.agent, target, error, sizeof error), "%s", error);
+    wait_for_text(&s.f, s.path, "targets.0.status", "complete");
+    json = call_json(&s.f, "GET", s.path, NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets.0.ledger.gaps")), 1);
+    ck_assert_str_eq(text_at(json, "targets.0.ledger.gaps.0.to"), text_at(json, "window.to"));
+    cJSON_Delete(json);
+    stream_fini(&s);
+}
+END_TEST
+
 START_TEST(agent_that_goes_on_with_what_was_deleted_is_told_to_stop)
 {
     struct stream s;
@@ -285,6 +316,7 @@ int main(void)
                  list_so_far_that_is_stored_whole_is_no_end,
                  gap_of_an_agent_that_did_not_finish_is_the_whole_window,
                  gap_of_an_agent_that_was_restarted_is_the_rest_of_the_window,
+                 a_stopped_stream_lacks_nothing_behind_its_end,
                  agent_that_goes_on_with_what_was_deleted_is_told_to_stop,
                  target_says_when_it_entered_each_state_also_after_a_restart, NULL));
 }
