@@ -45,6 +45,9 @@ void api_readyz(void *context, struct http_exchange *x)
     if (catalog_is_damaged(c->catalog))
         words = "damaged: stop the collector and run skeind --restore-state";
     ready &= add_check(checks, "state", words);
+    int tokens = tokens_any(c->tokens);
+    ready &=
+        add_check(checks, "tokens", tokens >= 0 ? "ok" : "cannot be read: restart the collector");
     ready &= add_check(checks, "ports",
                        __atomic_load_n(&c->draining, __ATOMIC_RELAXED) ? "stopping" : "ok");
     cJSON_AddBoolToObject(json, "ready", ready);

@@ -80,6 +80,8 @@ int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *q,
     int64_t to = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns);
     bool any_time = q->from_ns == 0 && q->to_ns == UINT64_MAX;
     int status = db_open(c->path, true, &db, error, sizeof error);
+    if (status == SKEIN_CORRUPT)
+        catalog_note_damage(c);
     if (status != SKEIN_OK)
         return status;
     do {
@@ -89,6 +91,8 @@ int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *q,
                       (int64_t)PAGE_ROWS);
         all += rows > 0 ? rows : 0;
     } while (rows == PAGE_ROWS && !walk.stopped);
+    if (db_is_damaged(db))
+        catalog_note_damage(c);
     db_close(&db);
     return rows < 0 ? rows : all;
 }

@@ -248,18 +248,21 @@ static bool is_full(void *context)
 /* ---- start and stop ---- */
 
 /* Somebody has emptied or removed it: nobody is to think that nothing was ever captured. */
-static void say_if_new(const struct collector *c)
+static void say_if_lost(const struct collector *c)
 {
     uint64_t segments, bytes, end_segment, end_offset;
     char backup[4352] = "none";
     store_totals(c->store, &segments, &bytes, &end_segment, &end_offset);
-    if (!catalog_is_new(c->catalog) || end_segment == 0)
+    if (catalog_is_new(c->catalog) && end_segment != 0)
+        state_backup_note_loss(c->config.folder);
+    if (!state_backup_is_lost(c->config.folder))
         return;
     (void)state_backup_newest(c->config.folder, backup, sizeof backup);
     metrics_set(state_damaged, 1);
     log_error("state",
               "state.db was empty or gone although partitions are stored: captures, rules and "
-              "policies of before are not known; skeind --restore-state brings a backup's back",
+              "policies of before are not known; skeind --restore-state brings a backup's back, or "
+              "remove state.db.lost to go on without; no backups are made until then",
               "backup", backup, NULL);
 }
 
@@ -298,7 +301,7 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = open_tokens(c, error, error_bytes);
     if (status == SKEIN_OK)
-        say_if_new(c);
+        say_if_lost(c);
     if (status == SKEIN_OK)
         status =
             state_backup_start(g->folder, g->backup_every_ms, g->backups, c->catalog, &c->backup);

@@ -454,6 +454,11 @@ static int open_database(struct enroll *e, char *error, size_t error_bytes)
     int status = db_open_private(e->folder, "enroll.db", &e->db, error, error_bytes);
     if (status == SKEIN_OK && (status = db_exec(e->db, schema)) != SKEIN_OK)
         snprintf(error, error_bytes, "%s/enroll.db: %s", e->folder, db_error(e->db));
+    if (status == SKEIN_CORRUPT)
+        snprintf(error, error_bytes,
+                 "%s/enroll.db is damaged: put a backup's in its place, or remove it: then every "
+                 "agent needs a join token again",
+                 e->folder);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "state_backup.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -31,6 +32,9 @@ struct state_backup {
     uint64_t every_ns, keep, not_before_ns; /* monotonic */
     struct catalog *catalog;
     bool kept_damaged;
+    bool seen; /* state.db was sound at the first look, and was this file */
+    dev_t device;
+    ino_t inode;
     pthread_mutex_t lock; /* guards stopping */
     pthread_cond_t changed;
     bool stopping;
@@ -153,7 +157,52 @@ static void back_up(struct state_backup *b)
     free(names);
 }
 
+/* ---- loss ---- */
+
+static void lost_path(const char *folder, char path[PATH_BYTES])
+{
+    (void)snprintf(path, PATH_BYTES, "%s/state.db.lost", folder);
+}
+
+void state_backup_note_loss(const char *folder)
+{
+    char path[PATH_BYTES];
+    lost_path(folder, path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+bool state_backup_is_lost(const char *folder)
+{
+    char path[PATH_BYTES];
+    lost_path(folder, path);
+    return access(path, F_OK) == 0;
+}
+
 /* ---- damage ---- */
+
+/* Whether folder/state.db is there, the file that it was, and SQLite's. What SQLite has in memory
+ * serves for long after somebody has changed the file. */
+static bool file_is_sound(struct state_backup *b)
+{
+    static const char magic[16] = "SQLite format 3";
+    char path[PATH_BYTES], head[sizeof magic] = "";
+    struct stat st = {0};
+    (void)snprintf(path, sizeof path, "%s/state.db", b->folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool sound = fd >= 0 && fstat(fd, &st) == 0 &&
+                 pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head &&
+                 memcmp(head, magic, sizeof head) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (!sound || b->seen)
+        return sound && st.st_dev == b->device && st.st_ino == b->inode;
+    b->seen = true;
+    b->device = st.st_dev;
+    b->inode = st.st_ino;
+    return true;
+}
 
 static int file_copy(const char *from, const char *to)
 {
@@ -198,9 +247,11 @@ static void *run(void *context)
     pthread_mutex_lock(&b->lock);
     while (!b->stopping) {
         pthread_mutex_unlock(&b->lock);
+        if (!file_is_sound(b) && b->seen && !catalog_is_damaged(b->catalog))
+            catalog_note_damage(b->catalog);
         if (catalog_is_damaged(b->catalog) && !b->kept_damaged)
             keep_damaged(b);
-        if (b->keep > 0 && !catalog_is_damaged(b->catalog) &&
+        if (b->keep > 0 && !catalog_is_damaged(b->catalog) && !state_backup_is_lost(b->folder) &&
             clock_monotonic_ns() >= b->not_before_ns)
             back_up(b);
         pthread_mutex_lock(&b->lock);
@@ -281,6 +332,9 @@ int state_backup_restore(const char *folder, char *words, size_t words_bytes)
         status = SKEIN_IO;
     if (status == SKEIN_OK &&
         (!db_set_aside(folder, "state.db", words, words_bytes) || rename(temp, to) != 0))
+        status = SKEIN_IO;
+    lost_path(folder, temp);
+    if (status == SKEIN_OK && unlink(temp) != 0 && errno != ENOENT)
         status = SKEIN_IO;
     (void)snprintf(words, words_bytes, "%s",
                    status == SKEIN_OK ? from : "a file cannot be renamed");

@@ -2,7 +2,11 @@
  *
  * Copies of state.db, which exists nowhere else: made each day with SQLite's backup into
  * folder/backup, checked, and the newest kept; restored by `skeind --restore-state`. Owns one
- * thread, which also keeps a copy of a state.db that is found damaged (state.db.damaged).
+ * thread, which also looks whether state.db is still the file that was opened, and keeps a copy of
+ * one that is found damaged (state.db.damaged).
+ *
+ * The empty file state.db.lost says that state.db was lost: while it is there no backups are made,
+ * for they would be taken for the newest, and push out those of before.
  */
 #ifndef STATE_BACKUP_H
 #define STATE_BACKUP_H
@@ -19,6 +23,11 @@ struct state_backup;
 int state_backup_start(const char *folder, uint64_t every_ms, uint64_t keep,
                        struct catalog *catalog, struct state_backup **out);
 void state_backup_stop(struct state_backup **backup);
+
+/* state.db was found empty or gone: makes state.db.lost, which a restore removes. */
+void state_backup_note_loss(const char *folder);
+/* Whether that is there. */
+bool state_backup_is_lost(const char *folder);
 
 /* The newest backup's path; false where there is none. */
 bool state_backup_newest(const char *folder, char *path, size_t path_bytes);

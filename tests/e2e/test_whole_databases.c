@@ -244,20 +244,60 @@ START_TEST(a_damaged_state_is_said_and_restored_by_one_command)
 }
 END_TEST
 
+/* So that the next one is due. */
+static void make_backups_old(void)
+{
+    char *folder = whole_path(&w, "collector/backup"), from[600], to[600];
+    DIR *dir = opendir(folder);
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+        (void)snprintf(from, sizeof from, "%s/%s", folder, e->d_name);
+        (void)snprintf(to, sizeof to, "%s/state-20200101T000000Z.db", folder);
+        ck_assert(e->d_name[0] == '.' || rename(from, to) == 0);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    free(folder);
+}
+
 START_TEST(an_emptied_state_is_said)
 {
     char id[ID_TEXT_BYTES];
     capture(id);
     make_backup();
+    make_backups_old();
     harm("state.db", EMPTY);
     whole_collector_start(&w);
     ck_assert(log_has("state.db was empty or gone although partitions are stored"));
     ck_assert(metric_is("skein_state_damaged 1\n"));
     ck_assert_int_eq(whole_stop(&w.collector), 0);
+    whole_collector_start(&w); /* it is not new any more, and still lost */
+    ck_assert(metric_is("skein_state_damaged 1\n"));
+    ck_assert_int_eq(whole_stop(&w.collector), 0);
+    ck_assert_uint_eq(files("collector/backup", "state-"), 1); /* none of the empty one */
     ck_assert_int_eq(restore(), 0);
     whole_collector_start(&w);
     cJSON_Delete(whole_get(&w, "/api/v1/captures/%s", id));
     ck_assert(metric_is("skein_state_damaged 0\n"));
+}
+END_TEST
+
+START_TEST(a_state_that_is_lost_under_a_collector_is_said)
+{
+    char id[ID_TEXT_BYTES], *path = whole_path(&w, "collector/state.db");
+    capture(id);
+    make_backup();
+    whole_collector_start(&w);
+    ck_assert_int_eq(whole_http(&w, "GET", "/readyz", NULL, NULL), 200);
+    if ((enum harm)_i == CUT)
+        ck_assert_int_eq(unlink(path), 0);
+    else
+        harm("state.db", (enum harm)_i);
+    ck_assert(wait_until(says_damaged, NULL, 0));
+    whole_kill(&w.collector);
+    ck_assert_int_eq(restore(), 0);
+    whole_collector_start(&w);
+    cJSON_Delete(whole_get(&w, "/api/v1/captures/%s", id));
+    free(path);
 }
 END_TEST
 
@@ -308,6 +348,8 @@ int main(void)
     tcase_add_loop_test(c, a_damaged_audit_log_is_set_aside, GARBAGE, ZEROS + 1);
     tcase_add_loop_test(c, a_damaged_state_is_said_and_restored_by_one_command, GARBAGE, EMPTY);
     tcase_add_test(c, an_emptied_state_is_said);
+    tcase_add_loop_test(c, a_state_that_is_lost_under_a_collector_is_said, CUT, EMPTY + 1);
+    tcase_add_loop_test(c, a_state_that_is_lost_under_a_collector_is_said, GARBAGE, PAGE);
     tcase_add_test(c, a_copied_state_folder_is_told_at_both_ends);
     suite_add_tcase(suite, c);
     return suite_run(suite);

@@ -304,6 +304,22 @@ START_TEST(keys_rotate_and_retire_under_a_running_collector)
 }
 END_TEST
 
+START_TEST(damaged_database_says_what_to_do)
+{
+    setup();
+    enroll_close(&e);
+    char *path = path_join(folder, "enroll.db"), garbage[4096];
+    memset(garbage, 'x', sizeof garbage);
+    file_write(path, garbage, sizeof garbage);
+    ck_assert_int_eq(enroll_open(folder, &e, error, sizeof error), SKEIN_CORRUPT);
+    ck_assert_ptr_nonnull(strstr(error, "enroll.db is damaged: put a backup's in its place"));
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(enroll_open(folder, &e, error, sizeof error), SKEIN_OK);
+    free(path);
+    teardown();
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -314,5 +330,5 @@ int main(void)
         two_that_write_at_once_use_a_token_as_often_as_it_says,
         rotations_at_once_or_in_a_row_keep_the_key_that_agents_know,
         keys_that_root_makes_are_the_folders_owners,
-        keys_rotate_and_retire_under_a_running_collector, NULL));
+        keys_rotate_and_retire_under_a_running_collector, damaged_database_says_what_to_do, NULL));
 }
