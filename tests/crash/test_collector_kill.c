@@ -87,14 +87,15 @@ static void send_one(struct transport *t, uint64_t sequence)
     partition_send(t, &key, &capture, &bytes);
 }
 
-/* Sends what is not acknowledged yet and then new ones, and is gone at a moment of chance. */
+/* Sends what is not acknowledged yet and then new ones, at least two, and is gone at a moment of
+ * chance. */
 static void round_run(const char *folder)
 {
     struct transport *t;
     pid_t pid = collector_spawn(folder, &t);
-    unsigned sends = 1 + (unsigned)random() % 30;
-    uint64_t sequence = first_open;
-    while (sends > 0 && sequence < KEYS) {
+    long sends = 1 + random() % 30;
+    uint64_t sequence = first_open, enough = next_key + 2;
+    while ((sends > 0 || next_key < enough) && sequence < KEYS) {
         if (!acknowledged[sequence]) {
             send_one(t, sequence);
             sends--;
