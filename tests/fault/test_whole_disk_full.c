@@ -453,6 +453,7 @@ START_TEST(daemons_start_where_nothing_was_set_aside)
         ck_assert_int_eq(unlink(d.filler), 0);
         ck_assert_int_eq(unlink(d.agent_filler), 0);
         ck_assert_msg(wait_until(is_ready, &d.w, 0), "the collector does not recover");
+        whole_wait_live(&d.w, "service%3Dload", 1);
         whole_serves(&d.w, "service=load");
         load_free(&load);
     }
