@@ -98,13 +98,14 @@ static int row_check(void *context, const struct partition_row *row)
     struct tally *tally = context;
     struct buf want = {0}, got = {0};
     uint64_t sequence = row->record.key.sequence;
-    ck_assert_uint_lt(sequence, KEYS);
+    must_hold(sequence < KEYS, "partition %u was never sent", (unsigned)sequence);
     tally->count[sequence]++;
     partition_of(&row->record.key, NOISE, &want);
-    ck_assert_uint_eq(row->place.bytes, want.len);
     uint8_t *bytes = buf_reserve(&got, want.len);
-    ck_assert_int_eq(store_read(tally->store, &row->place, 0, bytes, want.len), SKEIN_OK);
-    ck_assert_int_eq(memcmp(bytes, want.data, want.len), 0);
+    must_hold(row->place.bytes == want.len &&
+                  store_read(tally->store, &row->place, 0, bytes, want.len) == SKEIN_OK &&
+                  memcmp(bytes, want.data, want.len) == 0,
+              "partition %u is not what was sent", (unsigned)sequence);
     buf_fini(&want);
     buf_fini(&got);
     return 0;
@@ -130,11 +131,11 @@ static void verify(const char *folder)
     size_t done = captures_done(folder);
     for (uint64_t i = 0; i < KEYS; i++) {
         unsigned capture = capture_of_key(i), n = tally.count[i];
-        ck_assert_msg(n <= 1, "partition %u is there %u times", (unsigned)i, n);
+        must_hold(n <= 1, "partition %u is there %u times", (unsigned)i, n);
         if (capture > 0 && capture <= done)
-            ck_assert_msg(n == 0, "partition %u came back", (unsigned)i);
+            must_hold(n == 0, "partition %u came back", (unsigned)i);
         if (capture == 0 || capture > done + 1) /* done + 1 may be on its way */
-            ck_assert_msg(n == 1, "partition %u is lost", (unsigned)i);
+            must_hold(n == 1, "partition %u is lost", (unsigned)i);
     }
     index_close(&index);
     store_close(&tally.store);

@@ -253,7 +253,7 @@ static void slice_check(const struct scene *s)
 static uint64_t number_behind(const char *line, const char *key)
 {
     const char *at = strstr(line, key);
-    ck_assert_msg(at != NULL, "no %s in %s", key, line);
+    must_hold(at != NULL, "no %s in %s", key, line);
     return strtoull(at + strlen(key), NULL, 10);
 }
 
@@ -261,15 +261,15 @@ static void line_take(struct scene *s, const char *line, uint64_t number, uint64
 {
     uint64_t time_ns = number_behind(line, "\"ts_ns\":\"");
     int i = instance_of(s, (uint32_t)number_behind(line, "\"pid\":"));
-    ck_assert_msg(time_ns >= *last_ns, "line %" PRIu64 " is earlier than the one before", number);
-    ck_assert_uint_ge(time_ns, s->from_ns);
-    ck_assert_uint_le(time_ns, s->to_ns);
+    must_hold(time_ns >= *last_ns, "line %" PRIu64 " is earlier than the one before", number);
+    must_hold(time_ns >= s->from_ns && time_ns <= s->to_ns, "line %" PRIu64 " is not in the window",
+              number);
     *last_ns = time_ns;
     if (strstr(line, "\"name\":\"tick\"") == NULL)
         return;
     uint64_t n = number_behind(line, "\"n\":");
-    ck_assert_uint_lt(n, s->written[i]);
-    ck_assert_uint_eq(s->places[i][n].time_ns, 0);
+    must_hold(n < s->written[i] && s->places[i][n].time_ns == 0,
+              "line %" PRIu64 ": event %" PRIu64 " was not written, or comes twice", number, n);
     s->places[i][n] = (struct place){time_ns, number};
     s->counts[i]++;
 }

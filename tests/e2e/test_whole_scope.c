@@ -67,9 +67,10 @@ START_TEST(a_hundred_processes_of_a_host_with_the_defaults_are_all_recorded)
     whole_agent_start(&w);
     for (int i = 0; i < CROWD; i++)
         load_start(&w, &options, &loads[i]);
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < CROWD; i++)
         load_wait_attached(&loads[i]);
-        load_wait_events(&loads[i], EVENTS_EACH);
+    for (int i = 0; i < CROWD; i++) {
+        load_wait_written(&loads[i], EVENTS_EACH);
         committed[i] = loads[i].page->committed[0];
     }
     cJSON *json = capture_all(&w, "crowd");

@@ -119,6 +119,8 @@ void load_start(const struct whole *w, const struct load_options *options, struc
 void load_wait_attached(const struct load *load);
 /* Waits until every thread has written n events more than now. */
 void load_wait_events(const struct load *load, uint64_t n);
+/* … n events in all. */
+void load_wait_written(const struct load *load, uint64_t n);
 void load_kill(struct load *load, int signal);
 void load_free(struct load *load); /* killed where it still runs */
 

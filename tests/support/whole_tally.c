@@ -74,6 +74,14 @@ void load_wait_events(const struct load *load, uint64_t n)
     ck_assert_msg(wait_until(has_events, &wait, 0), "the load stands still");
 }
 
+void load_wait_written(const struct load *load, uint64_t n)
+{
+    struct events_wait wait = {.load = load};
+    for (unsigned i = 0; i < load->threads; i++)
+        wait.want[i] = n;
+    ck_assert_msg(wait_until(has_events, &wait, 0), "the load stands still");
+}
+
 void load_kill(struct load *load, int signal)
 {
     ck_assert_int_eq(kill(load->pid, signal), 0);

@@ -58,8 +58,9 @@ static void present_find(const struct buf *bytes)
                   "%s", error);
     while (partition_reader_next(reader, &event) == 1)
         if (event.kind == TRACE_INSTANT && strcmp(event.type->name, "numbered") == 0) {
-            ck_assert_uint_lt(event.args[0].u64, EVENTS_MAX);
-            present[event.args[0].u64]++;
+            uint64_t n = event.args[0].u64;
+            must_hold(n < EVENTS_MAX, "event %lu", (unsigned long)n);
+            present[n]++;
         }
     partition_reader_free(&reader);
 }
@@ -81,22 +82,21 @@ static void missing_check(const struct cut_result *result, uint64_t from_ns, uin
     for (uint64_t n = 0; n < count; n++) {
         if (truth->began[n] < from_ns + SLACK_NS || truth->ended[n] > to_ns || truth->ended[n] == 0)
             continue;
-        ck_assert_uint_le(present[n], 1);
+        must_hold(present[n] <= 1, "event %lu is there twice", (unsigned long)n);
         judged->present += present[n];
         judged->missing += !present[n];
         bool told = present[n];
         for (size_t i = 0; i < result->gap_count && !told; i++)
             told = gap_covers(&result->gaps[i], n);
-        ck_assert_msg(told,
-                      "event %lu of %lu, %.6f s behind the begin, is missing and in none of %zu "
-                      "gaps, the last to %.6f s; %lu lost",
-                      (unsigned long)n, (unsigned long)count,
-                      ((double)truth->began[n] - (double)from_ns) / 1e9, result->gap_count,
-                      result->gap_count > 0
-                          ? ((double)result->gaps[result->gap_count - 1].to_ns - (double)from_ns) /
-                                1e9
-                          : 0,
-                      (unsigned long)result->lost[PARTITION_LOSS_RING_FULL]);
+        must_hold(told,
+                  "event %lu of %lu, %.6f s behind the begin, is missing and in none of %zu "
+                  "gaps, the last to %.6f s; %lu lost",
+                  (unsigned long)n, (unsigned long)count,
+                  ((double)truth->began[n] - (double)from_ns) / 1e9, result->gap_count,
+                  result->gap_count > 0
+                      ? ((double)result->gaps[result->gap_count - 1].to_ns - (double)from_ns) / 1e9
+                      : 0,
+                  (unsigned long)result->lost[PARTITION_LOSS_RING_FULL]);
     }
 }
 
