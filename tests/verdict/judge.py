@@ -15,7 +15,9 @@ UNCOUNTED = {"overwritten", "corrupt", "agent_failed", "agent_restarted", "no_an
              "attached_late", "attach_refused", "ring_replaced", "ring_released"}
 # Nobody can know whether something was there: such a gap may cover nothing.
 UNKNOWABLE = {"agent_restarted"}
-EDGE = 100 * MS     # a gap at an end of the window that may be a loss just outside of it (V-9)
+# Parts of something longer that the window cuts off: the part may hold nothing (V-2, V-9).
+CUT_OFF = {"ring_full", "attached_late"}
+EDGE = 100 * MS     # how long such a part may be
 
 
 def ns_of(text):
@@ -47,8 +49,9 @@ class Verdict:
         self.wrong.append(sentence)
 
 
-def stored_events(data, verdict):
-    """{(pid, id): ns} of the trace and the number of its records."""
+def stored_events(data, event, verdict):
+    """{(pid, id): ns} of the trace and the number of its records. `event`: the name of those that
+    count, and the argument of number 0."""
     events, records = {}, 0
     try:
         partitions = read_file(data) if data else []
@@ -58,12 +61,13 @@ def stored_events(data, verdict):
     for p in partitions:
         records += len(p.records)
         for name, ns, value in p.records:
-            if name != "ev":
+            if name != event[0] or value is None or value < event[1]:
                 continue
-            if (p.pid, value) in events:
-                verdict.say("event %d of %d is in the file twice" % (value, p.pid))
+            key = (p.pid, value - event[1])
+            if key in events:
+                verdict.say("event %d of %d is in the file twice" % (key[1], p.pid))
                 return events, records
-            events[p.pid, value] = ns
+            events[key] = ns
     return events, records
 
 
@@ -109,7 +113,7 @@ def check_gaps(by_pid, missing, capture, window, verdict):
     for pid, gaps in by_pid.items():
         lost = [span for key, span in missing.items() if key[0] == pid]
         for gap in gaps:
-            at_edge = gap.last - gap.first < EDGE and gap.reason == "ring_full" and (
+            at_edge = gap.last - gap.first < EDGE and gap.reason in CUT_OFF and (
                 gap.first < window[0] + SHOWN or gap.last > window[1] - SHOWN)
             outside = gap.last < window[0] - SHOWN or gap.first > window[1] + SHOWN
             if outside:
@@ -134,12 +138,12 @@ def check_counts(capture, gaps, truth, stored, missing, window, verdict):
         verdict.say("%d counted as lost, %d are, %d near the ends" % (told, len(missing), estimated))
 
 
-def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None):
+def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev", 0)):
     """One capture, ended, with its trace's bytes. ahead_ns: the collector's clock beside the true
     one. `lasting`: reasons for which a capture may be incomplete although nothing is missing."""
     verdict = Verdict(name)
     truth, open_keys = truth_of(subjects)
-    stored, records = stored_events(trace, verdict)
+    stored, records = stored_events(trace, event, verdict)
     window = (ns_of(capture["window"]["from"]) - ahead_ns, ns_of(capture["window"]["to"]) - ahead_ns)
     by_pid, all_gaps = gaps_of(capture, ahead_ns)
     missing = {key: span for key, span in truth.items() if key not in stored and

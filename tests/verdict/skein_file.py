@@ -15,7 +15,7 @@ MAGIC = b"skein\r\n\x1a"
 PARTITION, TABLE = 1, 2
 INFO, TYPES, BLOCK, LOSS, FOOTER = 1, 2, 7, 9, 10
 SPAN = 3
-SEQUENCE = 7
+SIGNED, SEQUENCE = 2, 7
 
 
 class Damaged(Exception):
@@ -88,10 +88,13 @@ def ulebs(data, count):
     return values
 
 
-def column(encoding, data, count):
+def column(encoding, data, count, signed):
+    """F-27."""
     if encoding == 2:
         return list(struct.unpack("<%dQ" % count, data))
     values = ulebs(data, count)
+    if encoding == 0 and signed:
+        return [(value >> 1) ^ -(value & 1) for value in values]
     if encoding == 1:
         last = 0
         for i, value in enumerate(values):
@@ -171,7 +174,7 @@ def read_batch(b, types, clock, p):
         for i, (encoding, size) in enumerate(columns):
             data = b.take(size)
             if i == wanted and arguments and arguments[0] != SEQUENCE:
-                first = column(encoding, data, records)
+                first = column(encoding, data, records, arguments[0] == SIGNED)
         firsts.append((name, iter(first)))
     for code, delta in zip(codes, ticks):
         base += delta

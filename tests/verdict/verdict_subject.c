@@ -23,7 +23,7 @@
  *   nest COUNT                signal handlers that interrupt each other while they write events
  *   child COUNT               a fork child writes COUNT events and ends; answers when it has
  *   stay COUNT                a fork child writes COUNT events and stays idle until its parent ends
- *   scribble                  overwrites a part of its own ring
+ *   scribble WHERE            overwrites a part of its own ring: its chunks (0) or its tables (1)
  *   snapshot                  asks the agent for a capture
  *   stop                      ends recording
  *   user UID                  becomes another user
@@ -279,27 +279,37 @@ static void storm(const uint64_t a[4])
     }
 }
 
+static const int nested_signals[] = {SIGUSR1, SIGUSR2, SIGURG, SIGWINCH};
+static pthread_t nested;
+static _Atomic uint32_t nesting;
+
 static void on_signal(int number)
 {
     (void)number;
     event(0);
 }
 
+static void *nest_main(void *context)
+{
+    for (unsigned i = 0; nesting; i++)
+        pthread_kill(nested, nested_signals[i % 4]);
+    return context;
+}
+
 static void nest(uint64_t count)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_NODEFER};
-    timer_t timers[3];
-    for (int i = 0; i < 3; i++) {
-        struct sigevent how = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + i};
-        struct itimerspec often = {{0, 130000 + 7000 * i}, {0, 1000000}};
-        sigaction(SIGRTMIN + i, &action, NULL);
-        timer_create(CLOCK_MONOTONIC, &how, &timers[i]);
-        timer_settime(timers[i], 0, &often, NULL);
-    }
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    pthread_t thread;
+    nested = pthread_self();
+    nesting = 1;
+    for (unsigned i = 0; i < 4; i++)
+        sigaction(nested_signals[i], &action, NULL);
+    if (pthread_create(&thread, NULL, nest_main, NULL))
+        _exit(98);
     for (uint64_t n = 0; n < count; n++)
         event(0);
-    for (int i = 0; i < 3; i++)
-        timer_delete(timers[i]);
+    nesting = 0;
+    pthread_join(thread, NULL);
 }
 
 static sigjmp_buf leap_to;
@@ -344,7 +354,7 @@ static void child(uint64_t count, bool stay)
 }
 
 /* The largest shared writable mapping of this process is its ring. */
-static void scribble(void)
+static void scribble(uint64_t where)
 {
     char line[512];
     uint8_t *ring = NULL;
@@ -364,7 +374,9 @@ static void scribble(void)
         fclose(maps);
     if (!ring)
         _exit(97);
-    for (size_t at = bytes / 16; at + 64 < bytes; at += 1000)
+    if (where)
+        memset(ring + bytes / 40, 0xff, bytes / 16 - bytes / 40);
+    for (size_t at = bytes / 16; !where && at + 64 < bytes; at += 1000)
         memset(ring + at, 0xff, 64);
 }
 
@@ -440,7 +452,7 @@ static bool obey_process(const char *name, const uint64_t a[4])
     else if (!strcmp(name, "storm"))
         storm(a);
     else if (!strcmp(name, "scribble"))
-        scribble();
+        scribble(a[0]);
     else if (!strcmp(name, "again"))
         again();
     else if (!strcmp(name, "exit"))

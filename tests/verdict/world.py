@@ -22,6 +22,8 @@ BUILD = os.environ.get("SKEIN_BUILD", "build/release")
 SKEIND = os.path.join(BUILD, "server/skeind")
 AGENT = os.path.join(BUILD, "agent/skein-agent")
 SUBJECT = os.path.join(BUILD, "tests/verdict_subject")
+PLAIN = os.path.join(BUILD, "tests/verdict_plain")
+PRELOAD = os.path.join(BUILD, "client-lib/preload/libskein-preload.so")
 STEP = os.path.join(BUILD, "tests/libclock_step.so")
 DEADLINE_S = float(os.environ.get("SKEIN_TEST_DEADLINE_MS", "20000")) / 1000
 CAPACITY = 1 << 20
@@ -56,7 +58,8 @@ class Daemon:
         self.log = log
         with open(log, "ab") as out:
             self.process = subprocess.Popen([program, "--config", config], stdout=out, stderr=out,
-                                            stdin=subprocess.DEVNULL, env=env)
+                                            stdin=subprocess.DEVNULL, env=env,
+                                            restore_signals=False)  # SIGXFSZ stays ignored
 
     def kill(self):
         self.process.kill()
@@ -192,9 +195,14 @@ class World:
             return c if c["status"] != "running" else None
         return wait_for("the end of a capture", ended, DEADLINE_S + 20)
 
-    def trace(self, capture):
-        status, body = self.request("GET", "/api/v1/captures/%s/trace" % capture)
-        return status, body
+    def trace(self, capture, skip=False):
+        """`skip`: without what is damaged on the collector's disk."""
+        return self.request("GET", "/api/v1/captures/%s/trace%s" % (capture, "?damaged=skip" if skip else ""))
+
+    def captures_of(self, trigger):
+        """The ids of those that an agent has begun for this reason."""
+        return [c["capture"] for c in self.get("/captures?limit=100")["items"]
+                if c["trigger"]["type"] == trigger]
 
     def processes(self, selector="service=truth"):
         return self.get("/processes?limit=1000&selector=" + urllib.parse.quote(selector))["items"]
@@ -208,29 +216,41 @@ class World:
             a["status"] == "online" and a.get("spool", {}).get("bytes", 0) == 0
             for a in self.get("/agents")["items"]))
 
-    def subject(self, service="truth", attach=(0, 0)):
-        s = Subject(self, service)
+    def subject(self, *commands, service="truth", attach=(0, 0), within=()):
+        """A program, attached unless attach is None, that has obeyed the commands. `within`: the
+        command line that runs it."""
+        s = Subject(self, service, within)
         self.subjects.append(s)
         if attach is not None:
             s.say("attach %d %d" % attach)
             wait_for("the collector to know the program",
-                     lambda: any(p["pid"] == s.pid for p in self.processes("service=" + service)))
+                     lambda: any(p["pid"] == s.pid or within for p in self.processes("service=" + service)))
+        for command in commands:
+            s.say(command)
+        return s
+
+    def plain(self, mode, number):
+        """A program that knows nothing of the tracer."""
+        s = Subject(self, "truth", (), (PLAIN, mode, str(number)))
+        self.subjects.append(s)
         return s
 
 
 class Subject:
-    """verdict_subject.c, and its account."""
+    """verdict_subject.c or verdict_plain.c, and its account."""
 
     count = 0
 
-    def __init__(self, world, service):
+    def __init__(self, world, service, within, plain=None):
         Subject.count += 1
         self.world, self.service = world, service
         self.file = world.path("truth-%d" % Subject.count)
+        program, *more = plain or (SUBJECT, service)
         self.process = subprocess.Popen(
-            [SUBJECT, self.file, str(CAPACITY), service], stdin=subprocess.PIPE,
+            [*within, program, self.file, str(CAPACITY), *more], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, bufsize=0,
-            env=dict(os.environ, SKEIN_SOCKET=world.socket, LD_PRELOAD=""))
+            env=dict(os.environ, SKEIN_SOCKET=world.socket, SKEIN_SERVICE=service,
+                     LD_PRELOAD=os.path.abspath(PRELOAD) if plain else ""))
         self.pid = self.process.pid
 
     def tell(self, command):

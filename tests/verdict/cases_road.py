@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The road from the ring to the file: agents, collectors, disks, links, clocks, and the windows asked for."""
+import os
+import resource
+import signal
+import time
+
+from case import KIB, MIB, case, fill, flip, rfc3339, shots, spooled
+from world import Failed, settled, wait_for
+
+
+# ---- the agent and the collector ----
+
+@case(2)
+def agent_killed(m):
+    w = m.world()
+    s = w.subject("hum 4 200")
+    time.sleep(1)
+    capture = w.capture(pre_ms=1500, post_ms=1500, deadline_ms=6000) if m.rng.random() < .5 else None
+    time.sleep(m.rng.uniform(0, 1.0))
+    w.agent.kill()
+    time.sleep(m.rng.uniform(0, 1.0))
+    w.start_agent()
+    w.wait_live(1)
+    if capture:
+        m.judge(w, capture, [s])
+    time.sleep(1)
+    m.judge(w, w.capture(pre_ms=m.rng.randrange(500, 5000)), [s])
+
+
+@case(1)
+def collector_killed(m):
+    w = m.world()
+    s = w.subject("hum 4 500")
+    time.sleep(1)
+    capture = w.capture(pre_ms=1500, post_ms=500, deadline_ms=8000)
+    time.sleep(m.rng.uniform(0, 0.8))
+    w.collector.kill()
+    time.sleep(m.rng.uniform(0, 1.0))
+    w.start_collector()
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def no_answer(m):
+    w = m.world()
+    s = w.subject("hum 2 100")
+    time.sleep(1)
+    os.kill(w.agent.process.pid, signal.SIGSTOP)
+    capture = w.capture(pre_ms=800, deadline_ms=1000)
+    w.final(capture)
+    m.judge(w, capture, [s], wait=False)
+    os.kill(w.agent.process.pid, signal.SIGCONT)
+    w.wait_drained()
+    wait_for("late truth", lambda: w.get("/captures/" + capture)["ledger"]["stored"])
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def killed_while_capturing(m):
+    w = m.world()
+    one, two = w.subject("hum 2 300"), w.subject("hum 2 300")
+    time.sleep(1)
+    capture = w.capture(pre_ms=800, post_ms=1200)
+    time.sleep(m.rng.uniform(0.1, 0.9))
+    one.tell(m.rng.choice(["kill", "abort", "exit 1"]))
+    one.wait()
+    m.judge(w, capture, [one, two])
+
+
+@case(2)
+def spool_is_full(m):
+    """More than the spool takes while the collector is away."""
+    w = m.world(agent={"spool": {"max_bytes": MIB}, "capture": {"partition_bytes": 64 * KIB}})
+    s = w.subject("noisy", "burst 4 %d" % m.rng.randrange(50000, 110000), attach=(8 * MIB, 0))
+    capture = w.capture(pre_ms=20000, deadline_ms=6000)
+    if m.rng.random() < .7:
+        time.sleep(m.rng.uniform(0, 0.05))
+        w.collector.kill()
+        time.sleep(m.rng.uniform(1, 2))
+        w.start_collector()
+    w.final(capture)
+    w.wait_drained()
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def evicted_by_quota(m):
+    w = m.world(collector={"retention": {"services": {"truth": 300000}}})
+    s = w.subject("noisy", "hum 2 100", attach=(4 * MIB, 0))
+    time.sleep(1)
+    first = w.capture(pre_ms=5000)
+    stored = w.final(first)["ledger"]["stored"]
+    for _ in range(3):
+        s.say("burst 2 40000")
+        w.final(w.capture(pre_ms=300))
+    time.sleep(m.rng.uniform(0.5, 2))
+    status, _ = w.request("GET", "/api/v1/captures/" + first)
+    if status == 404:
+        told = {i["reason"]: i["events"] for i in w.get("/loss?by=reason")["items"]}
+        m.expect("what was evicted is told", told.get("evicted", 0) >= stored, "%d of %s" % (stored, told))
+        m.reasons.add("evicted")
+        return
+    m.judge(w, first, [s])
+
+
+@case(2)
+def damaged_on_disk(m):
+    """A byte of a stored partition changes."""
+    w = m.world(collector={"store": {"segment_bytes": MIB}})
+    s = w.subject("burst 2 5000")
+    capture = w.capture(pre_ms=5000)
+    w.final(capture)
+    s.say("burst 3 90000")  # closes the segment
+    w.final(w.capture(pre_ms=500))
+    w.wait_drained()
+    status, trace = w.trace(capture)
+    folder = w.path("collector")
+    segments = sorted(os.path.join(d, f) for d, _, files in os.walk(folder)
+                      for f in files if f.endswith(".seg"))
+    if status != 200 or not segments:
+        raise Failed("no segments in " + folder)
+    with open(segments[0], "rb") as f:
+        whole = f.read()
+    start = whole.find(b"skein\r\n\x1a")
+    length = int.from_bytes(whole[start + 16:start + 24], "little")
+    flip(segments[0], (start + length * m.rng.choice([0.3, 0.5, 0.7])) / len(whole))
+    status, again = w.trace(capture)
+    m.expect("damage", status != 200 or len(again) < len(trace),
+             "damaged bytes were served with %d" % status)
+    c = settled(w, capture, w.get("/captures/" + capture))
+    m.expect("damage is told", not c["verdict"]["complete"], "the verdict stays complete")
+    m.judge(w, capture, [s])
+
+
+# ---- clocks ----
+
+@case(2)
+def collector_steps(m):
+    w = m.world(steps=True)
+    s = w.subject("hum 3 100")
+    time.sleep(1.2)
+    step_s = m.rng.choice([-60, -20, -3, 2, 20, 45])
+    w.step("collector", step_s)
+    time.sleep(m.rng.uniform(0, 1.2))
+    for _ in range(3):
+        m.judge(w, w.capture(pre_ms=m.rng.randrange(300, 1100)), [s], ahead_ns=step_s * 10**9)
+        time.sleep(m.rng.uniform(0, 1))
+
+
+@case(2)
+def host_steps(m):
+    w = m.world(steps=True)
+    s = w.subject("hum 3 100")
+    time.sleep(1.2)
+    w.step("agent", m.rng.choice([-60, -30, -2, 5, 30]))
+    time.sleep(m.rng.uniform(0, 1.2))
+    for _ in range(3):
+        m.judge(w, w.capture(pre_ms=m.rng.randrange(300, 1100)), [s])
+        time.sleep(m.rng.uniform(0, 1))
+
+
+@case(1)
+def host_is_off(m):
+    w = m.world(steps=True, start=False)
+    w.step("agent", m.rng.choice([-3600, -7, 11, 900]))
+    w.start()
+    s = w.subject("hum 3 100")
+    time.sleep(1.5)
+    shots(m, w, [s], 3, 1200)
+
+
+# ---- what the agent had, and could not keep or send ----
+
+@case(1)
+def agent_never_comes_back(m):
+    """Listed, or not even that, and then its host is gone."""
+    w = m.world()
+    s = w.subject("noisy", "burst 3 50000", attach=(4 * MIB, 0))
+    capture = w.capture(pre_ms=5000, deadline_ms=2000)
+    time.sleep(m.rng.uniform(0, 0.15))
+    w.agent.kill()
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def data_link_is_cut(m):
+    """What the agent lists does not arrive, until it can send again."""
+    w = m.world(agent={"collector": {"data": "tcp://127.0.0.1:1"}})
+    s = w.subject("hum 3 %d" % m.rng.randrange(100, 1000))
+    time.sleep(0.5)
+    capture = w.capture(pre_ms=2000, deadline_ms=1500)
+    m.judge(w, capture, [s])
+    w.agent.kill()
+    w.agent_more = {}
+    w.configure()
+    w.start_agent()
+    w.wait_drained()
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def disk_of_the_agent_fails(m):
+    """It takes no file as large as a partition, for another reason than room."""
+    w = m.world()
+    s = w.subject("noisy", "burst 3 %d" % m.rng.randrange(5000, 20000))
+    resource.prlimit(w.agent.process.pid, resource.RLIMIT_FSIZE, (64 * KIB, 64 * KIB))
+    m.judge(w, w.capture(pre_ms=2000, deadline_ms=2000), [s])
+
+
+@case(1)
+def damaged_in_the_spool(m):
+    """The agent's disk changes a byte of what waits for the collector."""
+    w = m.world(agent={"capture": {"partition_bytes": 64 * KIB}})
+    s = w.subject("noisy", "burst 2 40000", attach=(4 * MIB, 0))
+    capture = w.capture(pre_ms=5000, post_ms=200, deadline_ms=6000)
+    time.sleep(0.05)
+    w.collector.kill()
+    folder = w.path("agent")
+    wait_for("partitions in the spool", lambda: len(spooled(folder)) > 2)
+    w.agent.kill()
+    files = spooled(folder)
+    for path, place in zip(m.rng.sample(files, 2), (0.6, 0.001)):
+        flip(path, place)
+    w.start_collector()
+    w.start_agent()
+    w.final(capture)
+    w.wait_drained()
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def disk_of_the_agent_is_full(m):
+    with m.small_disk() as disk:
+        if disk is None:
+            m.skip("no right to mount a small disk")
+            return
+        w = m.world(agent={"state_dir": disk, "capture": {"partition_bytes": 64 * KIB}})
+        s = w.subject(attach=(8 * MIB, 0))
+        s.say("noisy")
+        s.say("burst 4 %d" % m.rng.randrange(60000, 110000))
+        os.kill(w.collector.process.pid, signal.SIGSTOP)
+        time.sleep(0.2)
+        os.kill(w.collector.process.pid, signal.SIGCONT)
+        capture = w.capture(pre_ms=20000, deadline_ms=6000)
+        w.final(capture)
+        w.wait_drained()
+        m.judge(w, capture, [s])
+
+
+@case(1)
+def disk_of_the_collector_is_full(m):
+    with m.small_disk(40) as disk:
+        if disk is None:
+            m.skip("no right to mount a small disk")
+            return
+        w = m.world(collector={"data_dir": disk, "store": {"min_free_bytes": 2 * MIB, "segment_bytes": MIB}})
+        s = w.subject(attach=(8 * MIB, 0))
+        s.say("noisy")
+        s.say("burst 4 %d" % m.rng.randrange(60000, 110000))
+        capture = w.capture(pre_ms=20000, deadline_ms=3000)
+        fill(os.path.join(disk, "ballast"), m.rng.choice([0, MIB]))
+        w.final(capture)
+        m.judge(w, capture, [s])
+        os.unlink(os.path.join(disk, "ballast"))
+        w.wait_drained()
+        m.judge(w, capture, [s])
+
+
+@case(1)
+def stream_while_things_die(m):
+    w = m.world()
+    s = w.subject("hum 4 400", attach=(256 * KIB, 0))
+    capture = w.capture(kind="stream", max_ms=6000, deadline_ms=4000)
+    time.sleep(m.rng.uniform(0.5, 2))
+    victim = m.rng.choice(["agent", "collector", "none"])
+    if victim == "agent":
+        w.agent.kill()
+        w.start_agent()
+    elif victim == "collector":
+        w.collector.kill()
+        time.sleep(m.rng.uniform(0, 1))
+        w.start_collector()
+    time.sleep(1)
+    w.request("POST", "/api/v1/captures/%s:stop" % capture, {})
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def agent_stands_still(m):
+    """The agent is stopped for a while (a host that swaps) while the ring runs over the window."""
+    w = m.world()
+    s = w.subject("hum 3 %d" % m.rng.randrange(500, 3000), attach=(128 * KIB, 0))
+    time.sleep(0.5)
+    os.kill(w.agent.process.pid, signal.SIGSTOP)
+    capture = w.capture(pre_ms=400, post_ms=m.rng.choice([0, 500]), deadline_ms=9000)
+    time.sleep(m.rng.uniform(0.5, 4))
+    os.kill(w.agent.process.pid, signal.SIGCONT)
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def window_in_the_past_and_future(m):
+    """Absolute windows: one that is over, and one that begins before the program and ends later."""
+    w = m.world()
+    began = time.time()
+    time.sleep(0.5)
+    s = w.subject("hum 3 150")
+    time.sleep(1.5)
+    now = time.time()
+    m.judge(w, w.capture(**{"from": rfc3339(now - 1.0), "to": rfc3339(now - 0.3)}), [s])
+    m.judge(w, w.capture(**{"from": rfc3339(began), "to": rfc3339(now + 0.5)}), [s])
+
+
+# ---- who stands still, who is gone ----
+
+@case(1)
+def stopped_across_the_trigger(m):
+    w = m.world()
+    s = w.subject("hum 3 1000", attach=(m.rng.choice([128, 1024]) * KIB, 0))
+    time.sleep(0.5)
+    os.kill(s.pid, signal.SIGSTOP)
+    time.sleep(m.rng.uniform(0, 0.3))
+    captures = [w.capture(pre_ms=1000), w.capture(pre_ms=300, post_ms=m.rng.randrange(100, 900))]
+    time.sleep(m.rng.uniform(0, 1))
+    os.kill(s.pid, signal.SIGCONT)
+    for c in captures:
+        m.judge(w, c, [s])
+    m.judge(w, w.capture(pre_ms=1500), [s])
+
+
+@case(1)
+def collector_stands_still(m):
+    w = m.world()
+    s = w.subject("hum 3 300", attach=(m.rng.choice([128, 1024]) * KIB, 0))
+    time.sleep(1)
+    capture = w.capture(pre_ms=800, post_ms=m.rng.choice([0, 800]), deadline_ms=9000)
+    time.sleep(m.rng.uniform(0, 0.1))
+    os.kill(w.collector.process.pid, signal.SIGSTOP)
+    time.sleep(m.rng.uniform(0.5, 4))
+    os.kill(w.collector.process.pid, signal.SIGCONT)
+    m.judge(w, capture, [s])
+    m.judge(w, w.capture(pre_ms=1500), [s])
+
+
+@case(1)
+def ended_while_the_agent_was_away(m):
+    w = m.world()
+    one, two = w.subject("hum 3 100"), w.subject("hum 3 100")
+    time.sleep(1)
+    w.agent.kill()
+    one.tell(m.rng.choice(["exit 0", "kill"]))
+    one.wait()
+    time.sleep(m.rng.uniform(0, 1))
+    w.start_agent()
+    w.wait_live(1)
+    m.judge(w, w.capture(pre_ms=4000), [one, two])
+
+
+@case(1)
+def ended_before_the_collector_came_back(m):
+    w = m.world()
+    one, two = w.subject("hum 3 100"), w.subject("hum 3 100")
+    time.sleep(1)
+    away = m.rng.random() < .5
+    if away:
+        w.collector.kill()
+    one.tell(m.rng.choice(["exit 0", "kill"]))
+    one.wait()
+    if not away:
+        w.collector.kill()
+    w.start_collector()
+    w.wait_live(1)
+    m.judge(w, w.capture(pre_ms=4000), [one, two])
+
+
+@case(1)
+def crashed(m):
+    """What the agent captures by itself when a process dies."""
+    w = m.world()
+    s = w.subject("hum 3 %d" % m.rng.choice([100, 3000]), attach=(m.rng.choice([128, 4096]) * KIB, 0))
+    time.sleep(m.rng.uniform(0.3, 1.5))
+    s.tell(m.rng.choice(["kill", "abort", "exit 3"]))
+    s.wait()
+    wait_for("a capture of the crash", lambda: w.captures_of("crash"))
+    m.judge(w, w.captures_of("crash")[0], [s])
+
+
+@case(1)
+def asked_for_by_the_program(m):
+    w = m.world()
+    s = w.subject("hum 3 %d" % m.rng.choice([100, 3000]), attach=(m.rng.choice([128, 4096]) * KIB, 0))
+    time.sleep(m.rng.uniform(0.3, 1.5))
+    s.say("snapshot")
+    wait_for("its capture", lambda: w.captures_of("application"))
+    m.judge(w, w.captures_of("application")[0], [s])
+
+
+# ---- other windows ----
+
+@case(1)
+def longer_than_it_lived(m):
+    w = m.world()
+    s = w.subject("hum 3 200", attach=(m.rng.choice([64, 4096]) * KIB, 0))
+    time.sleep(m.rng.uniform(0, 1))
+    m.judge(w, w.capture(pre_ms=m.rng.choice([60000, 600000, 80000000])), [s])
+
+
+@case(1)
+def past_windows_of_a_small_ring(m):
+    w = m.world()
+    s = w.subject("hum 4 %d" % m.rng.randrange(300, 2500), attach=(m.rng.choice([128, 256]) * KIB, 0))
+    time.sleep(3)
+    for _ in range(3):
+        to = time.time() - m.rng.uniform(0.1, 2)
+        m.judge(w, w.capture(**{"from": rfc3339(to - m.rng.uniform(0.1, 2)), "to": rfc3339(to)}), [s])
+
+
+@case(2)
+def many_windows_at_once(m):
+    """Windows that overlap in any way share cuts."""
+    w = m.world()
+    s = w.subject("hum 3 %d" % m.rng.randrange(100, 2500), attach=(m.rng.choice([128, 512, 4096]) * KIB, 0))
+    s.tell("churn %d %d 50 4000" % (m.rng.randrange(3000, 30000), m.rng.randrange(10, 800)))
+    captures = []
+    for _ in range(6):
+        time.sleep(m.rng.uniform(0, 0.7))
+        captures.append(w.capture(pre_ms=m.rng.randrange(100, 4000), post_ms=m.rng.choice([0, 0, 300, 1500])))
+    for c in captures:
+        m.judge(w, c, [s])
+
+
+@case(1)
+def record_of_a_small_ring(m):
+    w = m.world()
+    s = w.subject("hum 4 %d" % m.rng.randrange(200, 4000), attach=(m.rng.choice([64, 128, 512]) * KIB, 0))
+    s.tell("churn %d %d 50 4000" % (m.rng.randrange(3000, 30000), m.rng.randrange(10, 800)))
+    m.judge(w, w.capture(kind="record", for_ms=m.rng.randrange(1000, 3000)), [s])
+
+
+@case(1)
+def stream_of_a_small_ring(m):
+    w = m.world()
+    s = w.subject("hum 4 %d" % m.rng.randrange(200, 4000), attach=(m.rng.choice([64, 128, 512]) * KIB, 0))
+    s.tell("churn %d %d 50 4000" % (m.rng.randrange(3000, 30000), m.rng.randrange(10, 800)))
+    capture = w.capture(kind="stream", max_ms=20000)
+    time.sleep(m.rng.uniform(1, 4))
+    w.request("POST", "/api/v1/captures/%s:stop" % capture, {})
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def agent_killed_with_windows_open(m):
+    w = m.world()
+    s = w.subject("hum 4 500", attach=(m.rng.choice([256, 4096]) * KIB, 0))
+    time.sleep(1)
+    captures = [w.capture(pre_ms=m.rng.randrange(100, 1500), post_ms=m.rng.choice([0, 600, 2000]),
+                          deadline_ms=6000) for _ in range(3)]
+    captures.append(w.capture(kind="record", for_ms=1500, deadline_ms=6000))
+    time.sleep(m.rng.uniform(0, 0.5))
+    w.agent.kill()
+    time.sleep(m.rng.uniform(0, 0.5))
+    w.start_agent()
+    w.wait_live(1)
+    captures.append(w.capture(pre_ms=m.rng.randrange(100, 3000)))
+    for c in captures:
+        m.judge(w, c, [s])

@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The judge says each of its sentences: what it lets pass was looked at. Captures are made by hand; of
+their window of ten seconds a program wrote an event every 100 ms."""
+import unittest
+
+import judge as judge_module
+from judge import MS, judge
+
+START = 1700000000 * 10**9
+PID = 7
+SECOND = 10**9
+
+
+class Program:
+    """An account as world.Subject gives it."""
+
+    def truth(self):
+        return [(at, at + 10000, PID, 1) for at in events()]
+
+
+def events():
+    return [START + n * 100 * MS + 50 * MS for n in range(100)]
+
+
+def text(ns):
+    seconds = (ns - START) / SECOND
+    return "2023-11-14T22:13:%06.3fZ" % (20 + seconds)
+
+
+def gap(first_s, last_s, reason):
+    return {"from": text(START + int(first_s * SECOND)), "to": text(START + int(last_s * SECOND)),
+            "reason": reason}
+
+
+class Partition:
+    def __init__(self, numbers, late_ns=0):
+        self.pid = PID
+        self.records = [("ev", events()[n] + late_ns, n) for n in numbers]
+
+
+def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0):
+    """What the judge says of a capture that holds these events of the program."""
+    lost = {"ring": ring, "spool": 0, "wire": 0, "quota": 0}
+    ledger = {"gaps": list(gaps), "lost": lost, "stored": len(numbers) if stored is None else stored}
+    capture = {"window": {"from": text(START), "to": text(START + 10 * SECOND)}, "ledger": ledger,
+               "targets": [{"pid": PID, "ledger": ledger}],
+               "verdict": {"complete": complete, "text": "by hand"}}
+    judge_module.read_file = lambda data: [Partition(numbers, late_ns)]
+    return judge("by hand", capture, b"by hand", [Program()]).wrong
+
+
+ALL = range(100)
+WITHOUT = [n for n in ALL if not 40 <= n < 60]  # two seconds are missing, from 4 s on
+
+
+class Judge(unittest.TestCase):
+    def says(self, sentences, part):
+        self.assertTrue(any(part in s for s in sentences), sentences)
+
+    def test_whole_and_complete_is_right(self):
+        self.assertEqual(verdict(ALL, complete=True), [])
+
+    def test_missing_and_told_is_right(self):
+        self.assertEqual(verdict(WITHOUT, gaps=[gap(4, 6, "overwritten")]), [])
+        self.assertEqual(verdict(WITHOUT, gaps=[gap(4, 6, "ring_full")], ring=20), [])
+
+    def test_complete_and_missing(self):
+        self.says(verdict(WITHOUT, complete=True), "complete, but 20 of 100")
+
+    def test_missing_beside_the_gap(self):
+        self.says(verdict(WITHOUT, gaps=[gap(4, 5.5, "overwritten")]), "5 missing events are in no gap")
+
+    def test_incomplete_and_whole(self):
+        self.says(verdict(ALL), "incomplete, but nothing is missing")
+
+    def test_gap_over_nothing(self):
+        gaps = [gap(4, 6, "overwritten"), gap(8, 9, "overwritten")]
+        self.says(verdict(WITHOUT, gaps=gaps), "covers nothing that is missing")
+
+    def test_gap_outside_of_the_window(self):
+        gaps = [gap(4, 6, "overwritten"), gap(11, 12, "overwritten")]
+        self.says(verdict(WITHOUT, gaps=gaps), "outside of the window")
+
+    def test_counts_that_are_wrong_both_ways(self):
+        for told in (10, 30):
+            self.says(verdict(WITHOUT, gaps=[gap(4, 6, "ring_full")], ring=told), "%d counted as lost" % told)
+
+    def test_stored_beside_the_file(self):
+        self.says(verdict(ALL, complete=True, stored=99), "stored says 99, the file has 100")
+
+    def test_times_that_are_off(self):
+        self.says(verdict(ALL, complete=True, late_ns=30 * MS), "a time is off by")
+
+    def test_event_twice(self):
+        self.says(verdict(list(ALL) + [5], complete=True), "in the file twice")
+
+    def test_event_that_nobody_wrote(self):
+        Program.truth, kept = lambda self: [(a, a + 10000, PID, 1) for a in events()[:50]], Program.truth
+        try:
+            self.says(verdict(ALL, complete=True), "was never written")
+        finally:
+            Program.truth = kept
+
+
+if __name__ == "__main__":
+    unittest.main()
