@@ -21,7 +21,7 @@ static const struct table_column columns[] = {
     {"HOST", "host", TABLE_TEXT},
     {"PID", "pid", TABLE_NUMBER},
     {"TITLE", "title", TABLE_TEXT},
-    {"STATUS", "status", TABLE_STATUS},
+    {"STATUS", "status not_recorded", TABLE_STATUS},
     {"REACHES", "reach_ms", TABLE_MS},
     {"A SECOND", "bytes_per_s", TABLE_BYTES | TABLE_SPARE},
     {"LOST", "events_lost", TABLE_NUMBER},
@@ -62,7 +62,7 @@ const struct cli_command cmd_ps = {
     .summary = "List the processes that are traced",
     .details =
         "UPDATED says how old the figures of a line are: agents tell of their processes every 10 s,\n"
-        "and of each that comes or goes at once.\n",
+        "and of each that comes or goes at once. STATUS also says why one is not recorded.\n",
     .examples = "  skein ps\n"
                 "  skein ps -l 'service=redis,zone in (a,b)'\n"
                 "  skein ps -o json | jq -r '.[].process'\n",

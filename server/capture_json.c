@@ -111,6 +111,24 @@ static bool is_reach(const struct capture *c, const struct ledger_gap *gap)
            gap->to_ns >= from_ns && gap->to_ns < end_ns;
 }
 
+/* The counts of its ledger: also what its agent does not know, such as damage on this disk. */
+static void say_losses(struct verdict *v, const struct capture *c, const struct capture_target *t)
+{
+    struct ledger ledger = {.stored = 0};
+    target_ledger(c, t, &ledger);
+    for (size_t i = 0; i < LOSS_REASONS; i++)
+        if (ledger.events[i] > 0 && finding_begin(v)) {
+            say_who(v, t);
+            buf_printf(&v->text, "%llu events %s, %s", (unsigned long long)ledger.events[i],
+                       i == LOSS_NAME ? "not whole" : "lost", loss_text((enum loss_reason)i));
+        }
+    if (ledger.implausible > 0 && finding_begin(v)) {
+        say_who(v, t);
+        buf_printf(&v->text, "it says that it lost more events than it can have written");
+    }
+    ledger_fini(&ledger);
+}
+
 static void say_target(struct verdict *v, const struct capture *c, const struct capture_target *t)
 {
     bool ended = t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING;
@@ -132,14 +150,7 @@ static void say_target(struct verdict *v, const struct capture *c, const struct 
         else
             buf_printf(&v->text, "gap from %s to %s, %s", from, to, t->facts.gaps[i].reason);
     }
-    for (size_t i = 0; i < t->facts.loss_count; i++)
-        if (t->facts.losses[i].events > 0 && finding_begin(v)) {
-            say_who(v, t);
-            buf_printf(&v->text, "%llu events %s, %s",
-                       (unsigned long long)t->facts.losses[i].events,
-                       loss_parse(t->facts.losses[i].reason) == LOSS_NAME ? "not whole" : "lost",
-                       t->facts.losses[i].reason);
-        }
+    say_losses(v, c, t);
 }
 
 static cJSON *verdict_json(const struct capture *c)

@@ -115,7 +115,8 @@ static bool is_damaged(void *context)
     cJSON *json = whole_get(&w, "/api/v1/captures/%s", (const char *)context);
     bool incomplete = strcmp(whole_str(json, "status"), "incomplete") == 0;
     char *text = cJSON_PrintUnformatted(json);
-    incomplete = incomplete && strstr(text, "\"damaged\"") != NULL;
+    incomplete = incomplete && strstr(text, "\"damaged\"") != NULL &&
+                 strstr(text, "events lost, damaged") != NULL; /* the verdict says so, too */
     cJSON_free(text);
     cJSON_Delete(json);
     return incomplete;

@@ -124,6 +124,8 @@ START_TEST(losses_that_cannot_be_are_marked_and_in_no_sum)
     ck_assert(number_at(json, "ledger.implausible") == 281474976710656.0); /* counted to 2^48 */
     ck_assert(cJSON_IsFalse(at_path(json, "ledger.complete")));
     ck_assert_str_ne(text_at(json, "status"), "complete");
+    ck_assert_ptr_nonnull(strstr(text_at(json, "verdict.text"), "more events than it can have"));
+    ck_assert_ptr_null(strstr(text_at(json, "verdict.text"), ABSURD));
     cJSON_Delete(json);
     ck_assert(wait_until(total_is_5, &f, 0));
     ck_assert_uint_ge(__atomic_load_n(&metrics.lost_implausible_total, __ATOMIC_RELAXED), 2);
