@@ -148,6 +148,7 @@ static int part_open(struct part *p)
     api_query(&path, "process", d->process);
     time_query(&path, "from", d->from);
     time_query(&path, "to", d->to);
+    api_query(&path, "damaged", d->skip_damaged ? "skip" : NULL);
     api_url(p->api, text_of(&path), &p->url);
     buf_fini(&path);
     p->fd = open(text_of(&p->path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);

@@ -14,6 +14,7 @@ struct download {
     const char *format;  /* "skein" or "perfetto" */
     const char *file;
     const struct cli_number *from, *to; /* the slice of it in between; NULL or not given: all */
+    bool skip_damaged;                  /* partitions that are; else the collector refuses */
 };
 
 /* Whether the file could be written, for who has first to wait for what is to be written; else says

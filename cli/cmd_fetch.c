@@ -19,7 +19,7 @@ struct options {
     const char *process, *format;
     struct cli_number from, to;
     struct cli_result result;
-    bool split;
+    bool split, skip_damaged;
 };
 
 static const char *const formats[] = {"skein", "perfetto", NULL};
@@ -33,6 +33,8 @@ static const struct cli_option options[] = {
     CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
                "only what that time and later needs: 2026-11-21T09:40:00Z, or -30s"),
     CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "only what is needed up to then"),
+    CLI_OPTION(CLI_FLAG, 0, "skip-damaged", NULL, struct options, skip_damaged,
+               "without what is damaged on the collector's disk, instead of nothing"),
     CLI_OUTPUT_FILE(struct options, "where to (default: ID.skein, or ID.pftrace)"),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
@@ -51,7 +53,7 @@ static int fetch(const struct api *api, const struct options *o, const char *id,
                  const char *process, const char *file)
 {
     uint64_t bytes;
-    struct download download = {id, process, format_of(o), file, &o->from, &o->to};
+    struct download download = {id, process, format_of(o), file, &o->from, &o->to, o->skip_damaged};
     int status = download_run(api, &download, &bytes);
     return status == CLI_OK ? download_said(&download, bytes, o->result.json) : status;
 }

@@ -198,6 +198,16 @@ START_TEST(the_rest_of_a_capture_can_be_had)
     tally_trace(&bytes, &tally);
     ck_assert_uint_eq(tally.partitions, 1);
     buf_fini(&bytes);
+
+    char collector[64], *file = whole_path(&w, "rest.skein");
+    (void)snprintf(collector, sizeof collector, "SKEIN_COLLECTOR=http://127.0.0.1:%u", w.http);
+    const char *argv[] = {SKEIN_PROGRAM, "fetch", id, "-o", file, "--skip-damaged", NULL};
+    struct spawn_options options = {.env = (const char *const[]){collector, NULL}};
+    ck_assert_int_eq(spawn_wait(spawn(argv, &options), 0), 0);
+    ck_assert_int_eq(access(file, F_OK), 0);
+    argv[5] = NULL;
+    ck_assert_int_ne(spawn_wait(spawn(argv, &options), 0), 0);
+    free(file);
     load_free(&other);
 }
 END_TEST
