@@ -78,6 +78,7 @@ enum change {
     CHANGE_FILTER,   /* afterwards a system call may be the program's end */
     CHANGE_STRICT,   /* so may a look at the clock, in this thread */
     CHANGE_CLOCK,    /* in this thread and those that it makes */
+    CHANGE_END,      /* of this thread, which may be the last */
     CHANGE_FORK
 };
 
@@ -128,6 +129,8 @@ static enum change change_of(long number, const long a[6])
     case SYS_landlock_restrict_self:
 #endif
         return CHANGE_IDENTITY;
+    case SYS_exit:
+        return CHANGE_END;
     case SYS_prctl:
         return change_of_prctl((int)a[0], (unsigned long)a[1]);
     case SYS_seccomp:
@@ -166,6 +169,14 @@ static void change_after(enum change change, bool made)
     errno = saved;
 }
 
+/* A thread ends that the C library does not end. Were the visitor left, the process would be, too,
+ * until it looks (visitor.c). */
+static void visitor_send_away(void)
+{
+    attach_client_hold();
+    attach_client_release();
+}
+
 EXPORT int prctl(int option, ...)
 {
     unsigned long a[4];
@@ -188,7 +199,9 @@ long identity_call(long number, const long a[6])
     enum change change = change_of(number, a);
     if (change == CHANGE_NONE)
         return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (change != CHANGE_FORK)
+    if (change == CHANGE_END)
+        visitor_send_away();
+    else if (change != CHANGE_FORK)
         change_before(change);
     long result = REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (change != CHANGE_FORK)

@@ -5,6 +5,7 @@
  */
 #include <threads.h>
 
+#include "attach_client.h"
 #include "preload_wait.h"
 
 /* A thread between its creation and its first instruction. From a fixed pool, not from malloc():
@@ -95,6 +96,11 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
     birth->run = run;
     birth->argument = argument;
     int error = REAL(pthread_create)(thread, attributes, begin_thread, birth);
+    if (error == EAGAIN) { /* as many as there may be, and the visitor is one of them */
+        attach_client_hold();
+        error = REAL(pthread_create)(thread, attributes, begin_thread, birth);
+        attach_client_release();
+    }
     if (error)
         birth_release(birth);
     return error;

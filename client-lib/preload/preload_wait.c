@@ -126,12 +126,23 @@ void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, cons
     errno = saved;
 }
 
+/* Nearly always the innermost; where a program switches stacks in a signal handler, waits end in
+ * any order. */
+static void wait_unlink(const struct wait *wait)
+{
+    struct wait **at = &self.innermost;
+    while (*at && *at != wait)
+        at = &(*at)->outer;
+    if (*at)
+        *at = wait->outer;
+}
+
 void wait_end(struct wait *wait)
 {
     if (!wait->op.start)
         return;
     int saved = errno;
-    self.innermost = wait->outer;
+    wait_unlink(wait);
     self.busy = true;
     union skein_value values[3] = {
         {.i64 = wait->op.detail}, {.i64 = wait->result}, {.str = wait->text}};

@@ -31,10 +31,10 @@ SYS_RAW long raw_call(long number, long a, long b, long c, long d, long e, long 
     return result;
 }
 
-/* A thread that runs body(argument) on the stack that ends at stack_end, and then ends. Returns its
- * tid, which is also in *tid until it has ended. */
-SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid, void (*body)(void *),
-                        void *argument)
+/* A thread that runs body(argument) on the stack that ends at stack_end, and ends with the status
+ * that this returns. Returns its tid, which is also in *tid until it has ended. */
+SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid,
+                        uint32_t (*body)(void *), void *argument)
 {
     long result;
     register long r10 __asm__("r10") = (long)(uintptr_t)tid;
@@ -47,8 +47,8 @@ SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid, voi
                      "xor %%ebp, %%ebp\n\t"
                      "mov %%r13, %%rdi\n\t"
                      "call *%%r12\n\t"
+                     "mov %%eax, %%edi\n\t"
                      "mov %[leave], %%eax\n\t"
-                     "xor %%edi, %%edi\n\t"
                      "syscall\n\t"
                      "hlt\n"
                      "1:"
@@ -77,8 +77,8 @@ SYS_RAW long raw_call(long number, long a, long b, long c, long d, long e, long 
     return x0;
 }
 
-SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid, void (*body)(void *),
-                        void *argument)
+SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid,
+                        uint32_t (*body)(void *), void *argument)
 {
     register long x8 __asm__("x8") = SYS_clone;
     register long x0 __asm__("x0") = (long)flags;
@@ -95,7 +95,6 @@ SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid, voi
                      "mov x0, x20\n\t"
                      "blr x19\n\t"
                      "mov x8, %[leave]\n\t"
-                     "mov x0, xzr\n\t"
                      "svc #0\n\t"
                      "brk #0\n"
                      "1:"
@@ -114,8 +113,8 @@ SYS_RAW long raw_call(long number, long a, long b, long c, long d, long e, long 
     return -ENOSYS;
 }
 
-SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid, void (*body)(void *),
-                        void *argument)
+SYS_RAW long raw_thread(unsigned long flags, void *stack_end, uint32_t *tid,
+                        uint32_t (*body)(void *), void *argument)
 {
     (void)flags, (void)stack_end, (void)tid, (void)body, (void)argument;
     return -ENOSYS;

@@ -37,6 +37,7 @@
 struct visitor {
     struct visit *visit;
     int socket_fd, ring_fd; /* of this thread's own table; -1: none */
+    uint32_t status;        /* to end with, where the process ends with this thread */
 };
 
 /* ---- what both sides call ---- */
@@ -315,13 +316,54 @@ static bool agent_is_gone(const struct visitor *v)
     return n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR);
 }
 
-/* Returns when the agent is gone or the visitor is ordered out. */
-static void stay(const struct visitor *v)
+/* A number of /proc/self/stat; 0: who knows. */
+static unsigned stat_number(const char *text, int field)
+{
+    unsigned number = 0;
+    const char *at = text;
+    for (const char *c = text; *c; c++)
+        at = *c == ')' ? c : at; /* of the name, which may hold anything; the second field */
+    for (int i = 2; *at && i < field; at++)
+        i += *at == ' ';
+    for (; *at >= '0' && *at <= '9'; at++)
+        number = number * 10 + (unsigned)(*at - '0');
+    return number;
+}
+
+/* A program may end thread by thread, by the system call (exit() and the C library's last thread
+ * end all at once): then the visitor, whom nobody can end but by SIGKILL, is all that is left, and
+ * the process ends with the visitor's status. The kernel forgets a thread's robust list when it
+ * ends; the first one has one by the C library. */
+static bool left_alone(uint32_t *status)
+{
+    void *list = NULL;
+    size_t bytes;
+    char text[1024];
+    if (RAW3(SYS_get_robust_list, raw_getpid(), RAW_POINTER(&list), RAW_POINTER(&bytes)) || list)
+        return false;
+    int fd = (int)raw_call(SYS_openat, AT_FDCWD, RAW_POINTER("/proc/self/stat"),
+                           O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    long n = fd >= 0 ? RAW3(SYS_read, fd, RAW_POINTER(text), sizeof text - 1) : 0;
+    fd_close(&fd);
+    text[n > 0 ? n : 0] = '\0';
+    *status = stat_number(text, 52) >> 8 & 0xff;
+    return stat_number(text, 20) == 2; /* the first one stays in the list until the last ends */
+}
+
+static bool is_to_leave(struct visitor *v)
+{
+    if (!ordered_out(v->visit) && left_alone(&v->status))
+        visitor_order(v->visit, VISIT_BYE);
+    return ordered_out(v->visit);
+}
+
+/* Returns when the agent is gone or the visitor is to leave. */
+static void stay(struct visitor *v)
 {
     struct visit *visit = v->visit;
     for (;;) {
         uint32_t bell = __atomic_load_n(&visit->bell, __ATOMIC_SEQ_CST);
-        if (ordered_out(visit))
+        if (is_to_leave(v))
             return;
         requests_send(v);
         if (agent_is_gone(v))
@@ -349,18 +391,18 @@ static void farewell(const struct visitor *v)
         (void)packet_send(v, &packet, sizeof packet);
 }
 
-void visitor_run(void *context)
+uint32_t visitor_run(void *context)
 {
-    struct visitor v = {context, -1, -1};
+    struct visitor v = {context, -1, -1, 0};
     if (!table_own()) {
         __atomic_store_n(&v.visit->impossible, 1, __ATOMIC_RELEASE);
         __atomic_fetch_add(&v.visit->tried, 1, __ATOMIC_RELEASE);
         raw_futex_wake(&v.visit->tried);
-        return;
+        return 0;
     }
     powers_drop();
     uint64_t backoff = BACKOFF_FIRST;
-    while (!ordered_out(v.visit)) {
+    while (!is_to_leave(&v)) {
         if (v.socket_fd < 0 && !attach_try(&v)) {
             pause_for(&v, backoff);
             backoff = backoff * 2 < BACKOFF_MAX ? backoff * 2 : BACKOFF_MAX;
@@ -374,4 +416,5 @@ void visitor_run(void *context)
     }
     farewell(&v);
     __atomic_store_n(&v.visit->connected, 0, __ATOMIC_RELEASE);
+    return v.status;
 }

@@ -71,8 +71,8 @@ struct visit {
     struct visit_settings settings;
 };
 
-/* The thread's body; `context` is the struct visit. */
-void visitor_run(void *context);
+/* The thread's body; `context` is the struct visit. Returns the status to end with. */
+uint32_t visitor_run(void *context);
 
 /* Orders and rings. Any thread; signal-safe. */
 void visitor_order(struct visit *visit, enum visit_order order);

@@ -11,20 +11,25 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* Long enough for a tracer to have come, however late it comes. */
@@ -431,6 +436,128 @@ static int session(void)
     return 0;
 }
 
+/* The program ends with its last thread, by the system call. */
+static int last_call(void)
+{
+    grow_old();
+    syscall(SYS_exit, 6);
+    return 9;
+}
+
+static int last_instruction(void)
+{
+    grow_old();
+#ifdef __x86_64__
+    __asm__ volatile("syscall" : : "a"(SYS_exit), "D"(7) : "rcx", "r11", "memory");
+#endif
+    return 9;
+}
+
+static void *thread_call(void *unused)
+{
+    grow_old();
+    syscall(SYS_exit, 0);
+    return unused;
+}
+
+static int last_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, thread_call, NULL))
+        return 1;
+    syscall(SYS_exit, 4);
+    return 9;
+}
+
+static void *long_work(void *unused)
+{
+    grow_old();
+    return unused;
+}
+
+/* All tasks that the user may have are the program's. */
+static int tasks_limit(void)
+{
+    const struct rlimit most = {4, 4};
+    pthread_t made[8];
+    int count = 0, error = 0;
+    if (setgid(54321) || setuid(54321) || setrlimit(RLIMIT_NPROC, &most))
+        return 1;
+    for (int i = 0; i < 12; i++) /* time for a tracer to come back */
+        grow_old();
+    while (count < 8 && (error = pthread_create(&made[count], NULL, long_work, NULL)) == 0)
+        count++;
+    printf("%d threads, then %d\n", count, error);
+    for (int i = 0; i < count; i++)
+        pthread_join(made[i], NULL);
+    return 0;
+}
+
+/* Two stacks that a signal switches between, in the midst of waits, which so end in any order;
+ * then jumps out of a handler. */
+static ucontext_t sides[2];
+static sigjmp_buf back;
+static int side, ends[2][2], rounds[2];
+
+static void switch_sides(int signal)
+{
+    (void)signal;
+    int from = side;
+    side = !from;
+    swapcontext(&sides[from], &sides[side]);
+}
+
+static void jump_back(int signal)
+{
+    (void)signal;
+    siglongjmp(back, 1);
+}
+
+static void play(int own)
+{
+    char c;
+    while (own == 1 || rounds[0] < 200 || rounds[1] < 200) {
+        if (write(ends[own][1], "x", 1) == 1 && read(ends[own][0], &c, 1) == 1)
+            rounds[own]++;
+        struct pollfd wait = {ends[own][0], POLLIN, 0};
+        kill(getpid(),
+             SIGUSR2); /* blocked but while ppoll() waits: it ends there, on either side */
+        const struct timespec time = {0, 1000};
+        sigset_t none;
+        sigemptyset(&none);
+        (void)ppoll(&wait, 1, &time, &none);
+    }
+    raise(SIGUSR1); /* the other's wait, which began within the last one here, ends behind it */
+    struct sigaction action = {.sa_handler = jump_back, .sa_flags = SA_NODEFER};
+    sigaction(SIGUSR1, &action, NULL);
+    for (int i = 0; i < 50; i++)
+        if (!sigsetjmp(back, 1))
+            raise(SIGUSR1);
+    say("jumped\n");
+    _exit(5);
+}
+
+static int stacks(void)
+{
+    static char memory[2][1 << 17];
+    struct sigaction action = {.sa_handler = switch_sides, .sa_flags = SA_NODEFER};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    if (pipe(ends[0]) || pipe(ends[1]) || sigaction(SIGUSR1, &action, NULL) ||
+        sigaction(SIGUSR2, &action, NULL))
+        return 1;
+    for (int i = 0; i < 2; i++) {
+        getcontext(&sides[i]);
+        sides[i].uc_stack.ss_sp = memory[i];
+        sides[i].uc_stack.ss_size = sizeof memory[i];
+        makecontext(&sides[i], (void (*)(void))(uintptr_t)play, 1, i);
+    }
+    setcontext(&sides[0]);
+    return 9;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -457,6 +584,11 @@ static const struct {
     {"interrupted", interrupted},
     {"threads", threads},
     {"session", session},
+    {"last_call", last_call},
+    {"last_instruction", last_instruction},
+    {"last_thread", last_thread},
+    {"tasks_limit", tasks_limit},
+    {"stacks", stacks},
 };
 
 int main(int argc, char **argv)
