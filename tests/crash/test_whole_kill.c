@@ -39,7 +39,7 @@ struct asker {
     atomic_bool stop;
     pthread_t thread;
     char (*captures)[ID_TEXT_BYTES]; /* answered with 202: they may not get lost */
-    size_t count;
+    atomic_size_t count;
 };
 
 static int ask_once(const struct whole *w, size_t kind, struct buf *answer)
@@ -73,6 +73,25 @@ static void *ask(void *context)
         (void)nanosleep(&pace, NULL);
     }
     return NULL;
+}
+
+struct asked_wait {
+    const struct asker *asker;
+    size_t want;
+};
+
+static bool has_asked(void *context)
+{
+    const struct asked_wait *wait = context;
+    return atomic_load(&wait->asker->count) >= wait->want;
+}
+
+/* Until one more of each kind was accepted. */
+static void wait_asked(const struct asker *asker)
+{
+    struct asked_wait wait = {asker, atomic_load(&asker->count) + KINDS};
+    ck_assert_msg(wait_until(has_asked, &wait, 0), "no capture is accepted: see %s",
+                  asker->w->folder);
 }
 
 /* ---- what is stored ---- */
@@ -234,11 +253,13 @@ static void captures_verify(const struct whole *w, const struct asker *asked, st
 
 /* ---- the kills ---- */
 
-static void daemon_restart(struct whole *w, int round)
+static void daemon_restart(struct whole *w, const struct asker *asker, int round)
 {
     /* The moment, not a wait. A collector must hear of the processes before it can be asked; an
      * agent that never lives for longer than a stream lasts completes none. */
     bool soon = kill_the_agent && round % 10 != 9;
+    if (round % 10 == 9)
+        wait_asked(asker);
     struct timespec chance = {0, rand() % (soon             ? 150000000
                                            : kill_the_agent ? 900000000
                                                             : 400000000)};
@@ -297,10 +318,11 @@ START_TEST(nothing_acknowledged_is_lost_and_nothing_comes_twice)
     loads_start(&w, loads);
     ck_assert_int_eq(pthread_create(&asker.thread, NULL, ask, &asker), 0);
     for (int i = 0; i < rounds; i++) {
-        daemon_restart(&w, i);
+        daemon_restart(&w, &asker, i);
         if (i % LOOK_EVERY == LOOK_EVERY - 1)
             keys_look(&w, &before, &now);
     }
+    wait_asked(&asker);
     atomic_store(&asker.stop, true);
     pthread_join(asker.thread, NULL);
     whole_wait_live(&w, "service%3Dload", LOADS);
