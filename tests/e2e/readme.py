@@ -56,6 +56,28 @@ def isolate():
             sys.exit(77)
 
 
+def listens(family, kind, address):
+    with socket.socket(family, kind) as s:
+        try:
+            s.connect(address)
+        except OSError:
+            return False
+    return True
+
+
+def collector_listens():
+    return listens(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 7462))
+
+
+def agent_listens():
+    return listens(socket.AF_UNIX, socket.SOCK_SEQPACKET, "/run/skein/agent.sock")
+
+
+# Who types the commands gives them the moment that they need; a service that is started before its
+# agent is there is recorded from later on.
+READY = {"skeind": collector_listens, "skein-agent": agent_listens}
+
+
 class Shell:
     """One bash for all blocks: variables, jobs and the folder stay."""
 
@@ -82,9 +104,19 @@ class Shell:
         self.bash.stdin.flush()
         for answer in self.bash.stdout:
             if END in answer:
+                if command.endswith("&"):
+                    self.await_ready(command)
                 with open(self.out) as file:
                     return int(answer.split()[0]), file.read()
         fail("the shell ended at: " + command)
+
+    def await_ready(self, command):
+        ready = READY.get(command.split()[0], lambda: True)
+        until = time.monotonic() + DEADLINE_S
+        while not ready():
+            if time.monotonic() > until:
+                fail("does not listen: " + command)
+            time.sleep(0.02)
 
     def end(self):
         self.bash.stdin.write("kill $(jobs -p) 2>/dev/null; wait; exit\n")
