@@ -52,7 +52,7 @@ static void say_traced(const char *socket)
 int main(int argc, char **argv)
 {
     const char *how = argc == 4 ? argv[3] : "";
-    bool busy = strcmp(how, "busy") == 0; /* more than a small ring holds for long */
+    bool busy = strcmp(how, "busy") == 0; /* fills a small ring in about a second */
     bool aborts = strcmp(how, "abort") == 0, exits = strcmp(how, "exit") == 0;
     bool awaits = strcmp(how, "await") == 0;
     if (argc != 3 && !busy && !aborts && !exits && !awaits)
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
         return 1;
     for (uint64_t n = 0; !ended; n++) {
         bool attached = skein_attached(); /* what is traced before goes nowhere */
-        struct timespec pause = {.tv_nsec = 500000};
+        struct timespec pause = {.tv_nsec = busy ? 2000000 : 500000};
         if ((aborts || exits) && attached) {
             SKEIN_INSTANT("the end");
             if (exits)
