@@ -83,6 +83,9 @@ function(skein_test file)
         set(A_TIMEOUT 120)
     endif()
     set_tests_properties(${dir}/${short} PROPERTIES TIMEOUT ${A_TIMEOUT} LABELS "${kind};${A_LABELS}")
+    if(kind MATCHES "crash|e2e|fault") # these take longest: begun first, also where no run is known
+        set_tests_properties(${dir}/${short} PROPERTIES COST 10)
+    endif()
     # What a collector answers in these is held against the OpenAPI document (tests/contract).
     if(SKEIN_CONTRACT AND A_LINK MATCHES "skein_test_(collector|whole)")
         set_tests_properties(${dir}/${short} PROPERTIES FIXTURES_REQUIRED contract)

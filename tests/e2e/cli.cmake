@@ -4,7 +4,7 @@
 find_program(REDIS_SERVER redis-server)
 if(REDIS_SERVER AND TARGET skein-agent AND TARGET skeind AND NOT SKEIN_SANITIZE)
     add_test(NAME e2e/demo COMMAND ${CMAKE_SOURCE_DIR}/tools/demo.sh ${CMAKE_BINARY_DIR})
-    set_tests_properties(e2e/demo PROPERTIES LABELS e2e TIMEOUT 180
+    set_tests_properties(e2e/demo PROPERTIES LABELS e2e TIMEOUT 180 COST 20
         ENVIRONMENT "ONCE=1;DEMO_OUT=${CMAKE_BINARY_DIR}/demo-out")
 endif()
 
@@ -14,7 +14,7 @@ find_program(SYSTEM_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 if(REDIS_SERVER AND SYSTEM_PYTHON AND NOT SKEIN_SANITIZE)
     add_test(NAME e2e/readme COMMAND ${SYSTEM_PYTHON} ${CMAKE_SOURCE_DIR}/tests/e2e/readme.py
         ${CMAKE_SOURCE_DIR}/README.md ${CMAKE_BINARY_DIR})
-    set_tests_properties(e2e/readme PROPERTIES LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77)
+    set_tests_properties(e2e/readme PROPERTIES LABELS e2e TIMEOUT 300 SKIP_RETURN_CODE 77 COST 30)
 endif()
 
 # What `make install` needs and puts where, and `make uninstall`.

@@ -7,5 +7,5 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
     add_test(NAME transparency/quick COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_LIST_DIR}/transparency.py --quick
         --skein $<TARGET_FILE:skein_cli> --preload $<TARGET_FILE:skein-preload> --agent $<TARGET_FILE:skein-agent>
         --subject $<TARGET_FILE:transparency_subject>)
-    set_tests_properties(transparency/quick PROPERTIES LABELS e2e TIMEOUT 300)
+    set_tests_properties(transparency/quick PROPERTIES LABELS e2e TIMEOUT 300 COST 20)
 endif()

@@ -11,5 +11,5 @@ set_tests_properties(verdict/judge PROPERTIES LABELS "verdict" TIMEOUT 60
     ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1")
 add_test(NAME verdict/matrix_short
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/run_matrix.py --short --seed 1)
-set_tests_properties(verdict/matrix_short PROPERTIES LABELS "verdict;long" TIMEOUT 300
+set_tests_properties(verdict/matrix_short PROPERTIES LABELS "verdict;long" TIMEOUT 300 COST 30
     ENVIRONMENT "SKEIN_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
