@@ -126,15 +126,12 @@ void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, cons
     errno = saved;
 }
 
-/* Nearly always the innermost; where a program switches stacks in a signal handler, waits end in
- * any order. */
+/* Nearly always the innermost. Where a program switches stacks in a signal handler, waits end in
+ * any order, and the stacks of others may be gone: no wait but this one is looked at, and all are
+ * forgotten, which only a jump out of them would miss. */
 static void wait_unlink(const struct wait *wait)
 {
-    struct wait **at = &self.innermost;
-    while (*at && *at != wait)
-        at = &(*at)->outer;
-    if (*at)
-        *at = wait->outer;
+    self.innermost = self.innermost == wait ? wait->outer : NULL;
 }
 
 void wait_end(struct wait *wait)
