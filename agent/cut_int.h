@@ -97,6 +97,7 @@ struct cut_work {
     struct cut_result *result;
     uint64_t generation; /* that the cut ended */
     struct clock_snapshot begin, end;
+    uint64_t looked_ticks, looked_ns; /* before it ended: later records may be the next cut's */
     uint64_t from_ticks, to_ticks;
     uint64_t start_ticks; /* of the process: nothing was lost before */
     uint64_t keep_ticks;  /* records that end before are left out */

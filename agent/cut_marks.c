@@ -234,14 +234,14 @@ void cut_marks_cover(struct cut_work *work)
         marks->states = work->copy.states;
         work->copy.states = NULL;
     }
-    uint64_t to = work->to_ticks < work->end.ticks ? work->to_ticks : work->end.ticks;
-    uint64_t to_ns =
-        work->to_ticks < work->end.ticks ? work->request->to_ns : work->end.realtime_ns;
+    bool past = work->to_ticks < work->looked_ticks;
+    uint64_t to = past ? work->to_ticks : work->looked_ticks;
+    uint64_t to_ns = past ? work->request->to_ns : work->looked_ns;
     if (!work->result->more && to > marks->covered_ticks)
         marks->covered_ticks = to;
     if (!work->result->more && to_ns > marks->covered_ns)
         marks->covered_ns = to_ns;
     if (!work->result->more && marks->waiting != NULL)
-        marks->looked_ticks = work->end.ticks;
+        marks->looked_ticks = work->looked_ticks;
     gone_remember(work, marks);
 }

@@ -19,9 +19,13 @@
 
 /* ---- beginning and end ---- */
 
-static void clocks_set(struct cut_work *work, struct host_page_owner *host)
+static void clocks_set(struct cut_work *work, struct host_page_owner *host,
+                       const struct clock_snapshot *before)
 {
     host_page_line(host, &work->begin, &work->end);
+    bool went_back = before->ticks > work->end.ticks;
+    work->looked_ticks = went_back ? work->end.ticks : before->ticks;
+    work->looked_ns = went_back ? work->end.realtime_ns : before->realtime_ns;
     const struct cut_request *request = work->request;
     work->from_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->from_ns);
     work->to_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->to_ns);
@@ -63,8 +67,10 @@ static int work_init(struct cut_work *work, struct host_page_owner *host,
         .request = request, .process = p, .marks = request->marks, .result = result};
     ring_copy_init(&work->copy, p->ring, &p->geometry, p->ring_fd);
     int status = work->marks != NULL ? cut_marks_fit(work->marks, p) : SKEIN_OK;
+    struct clock_snapshot before;
+    host_page_snapshot(host, &before);
     work->generation = request->look ? host_page_generation(host) : host_page_switch(host);
-    clocks_set(work, host);
+    clocks_set(work, host, &before);
     keep_set(work);
     return status;
 }

@@ -333,6 +333,78 @@ START_TEST(what_was_gone_behind_an_earlier_window_is_told_by_the_next)
 }
 END_TEST
 
+/* What happens between the end of a generation and the look at the clock; NULL: nothing. */
+static struct child *meanwhile;
+
+void __real_host_page_line(const struct host_page_owner *owner, struct clock_snapshot *begin,
+                           struct clock_snapshot *end);
+void __wrap_host_page_line(const struct host_page_owner *owner, struct clock_snapshot *begin,
+                           struct clock_snapshot *end);
+void __wrap_host_page_line(const struct host_page_owner *owner, struct clock_snapshot *begin,
+                           struct clock_snapshot *end)
+{
+    if (meanwhile != NULL) {
+        child_say(meanwhile->to);
+        ck_assert(child_hear(meanwhile->from));
+        for (uint64_t until_ns = now_ns() + 2 * SLACK_NS; now_ns() < until_ns;) {
+        }
+    }
+    __real_host_page_line(owner, begin, end);
+}
+
+static void meanwhile_run(int in, int out)
+{
+    struct crowd others = {.turns = 1, .events = 300};
+    events_write(20);
+    child_say(out);
+    child_hear(in);
+    events_write(20);
+    child_say(out);
+    child_hear(in);
+    for (int i = 0; i < 200; i++) {
+        crowd_begin(&others, 1);
+        crowd_end(&others);
+    }
+    events_write(3000); /* its own chunk goes too */
+    for (int i = 0; i < 200; i++) {
+        crowd_begin(&others, 1);
+        crowd_end(&others);
+    }
+    child_say(out);
+    child_hear(in);
+}
+
+/* A writer that sees the next generation at once is not of this cut, also where the cut reads its
+ * clock much later. */
+START_TEST(what_came_after_a_generation_ended_is_the_next_cuts_whatever_the_clock_says)
+{
+    struct agent_fixture *f = begin(UINT64_C(64) << 10, SKEIN_MODE_CIRCULAR);
+    struct child child = child_start(f, meanwhile_run);
+    ck_assert(child_hear(child.from));
+    struct cut_marks *marks = NULL;
+    ck_assert_int_eq(cut_marks_new(f->last, &marks), SKEIN_OK);
+    memset(present, 0, sizeof present);
+    meanwhile = &child;
+    (void)past_cut(f, marks, truth->began[0], now_ns() + 1000000000);
+    meanwhile = NULL;
+    ck_assert_uint_eq(present[19], 1);
+    ck_assert_uint_eq(present[20], 0);
+    child_say(child.to);
+    ck_assert(child_hear(child.from));
+    struct cut_result result;
+    const struct cut_request request = {
+        .process = f->last, .from_ns = truth->began[0], .to_ns = now_ns(), .marks = marks};
+    ck_assert_int_eq(partition_cut(f->host, &request, &result), SKEIN_OK);
+    bool told = false;
+    for (size_t i = 0; i < result.gap_count; i++)
+        told |= gap_covers(&result.gaps[i], 20);
+    ck_assert(told);
+    cut_result_fini(&result);
+    cut_marks_free(&marks);
+    end(f, &child);
+}
+END_TEST
+
 START_TEST(nothing_is_missing_before_the_process_began)
 {
     struct agent_fixture *f = begin(UINT64_C(256) << 10, SKEIN_MODE_CIRCULAR);
@@ -421,11 +493,13 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("cut_verdict", chunks_of_ended_threads_that_are_used_again_are_told,
-                              a_window_behind_all_that_was_overwritten_is_whole,
-                              what_an_earlier_cut_has_taken_is_not_missed_when_it_is_overwritten,
-                              what_was_gone_behind_an_earlier_window_is_told_by_the_next,
-                              nothing_is_missing_before_the_process_began,
-                              threads_without_slot_and_chunk_are_counted_at_once,
-                              a_full_oneshot_ring_counts_each_window_for_itself, NULL));
+    return suite_run(
+        suite_of("cut_verdict", chunks_of_ended_threads_that_are_used_again_are_told,
+                 a_window_behind_all_that_was_overwritten_is_whole,
+                 what_an_earlier_cut_has_taken_is_not_missed_when_it_is_overwritten,
+                 what_was_gone_behind_an_earlier_window_is_told_by_the_next,
+                 what_came_after_a_generation_ended_is_the_next_cuts_whatever_the_clock_says,
+                 nothing_is_missing_before_the_process_began,
+                 threads_without_slot_and_chunk_are_counted_at_once,
+                 a_full_oneshot_ring_counts_each_window_for_itself, NULL));
 }
