@@ -356,6 +356,16 @@ void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
         uplink_wake(uplink);
 }
 
+/* What they share with one that ends may be on the collector's disk, and out of the spool, before
+ * they end: where the agent dies in between, only the journal knows that it is theirs. One that has
+ * done nothing itself yet begins anew then. */
+static void journal_shared(struct cut_member *member)
+{
+    struct target *target = target_of(member);
+    if (target->changed && target->result.to_ns != 0)
+        announce_progress(target);
+}
+
 static void finish(struct target *target, const struct capture_job *job)
 {
     const struct captures_settings *settings = &target->captures->settings;
@@ -363,6 +373,7 @@ static void finish(struct target *target, const struct capture_job *job)
     target->result.death.status = job->death.status;
     target->result.death.known = job->death.known;
     target_place(target);
+    cut_chain_others(&target->member, journal_shared);
     cut_chain_leave(&target->member);
     take_spool_losses(target);
     if (is_full(target) && target->result.to_ns < target->end_ns)

@@ -179,6 +179,18 @@ void cut_chain_leave(struct cut_member *member)
     idle_bound(chain->chains);
 }
 
+void cut_chain_others(struct cut_member *member, void (*fn)(struct cut_member *))
+{
+    struct cut_member *other;
+    if (member->chain == NULL)
+        return;
+    TAILQ_FOREACH(other, &member->chain->members, link)
+    {
+        if (other != member)
+            fn(other);
+    }
+}
+
 /* ---- cutting ---- */
 
 bool cut_chain_wants_after(const struct cut_member *member, uint64_t to_ns)

@@ -47,6 +47,8 @@ struct cut_member {
  * cuts has ended, but before the process is let go. */
 int cut_chain_join(struct cut_member *member, struct process *process);
 void cut_chain_leave(struct cut_member *member);
+/* Calls fn for the others that use its chain. */
+void cut_chain_others(struct cut_member *member, void (*fn)(struct cut_member *));
 
 /* Whether cuts up to to_ns have yet to be made, and whether the member's window begins before the
  * chain's. */

@@ -174,6 +174,50 @@ START_TEST(a_large_target_does_not_hold_up_the_others)
 }
 END_TEST
 
+static void run_job(struct target *target, uint64_t to_ns, bool last)
+{
+    struct capture_job *job = calloc(1, sizeof *job);
+    ck_assert_ptr_nonnull(job);
+    *job = (struct capture_job){.target = target, .to_ns = to_ns, .first = true, .last = last};
+    capture_job_run(job);
+}
+
+/* The journal's last word of a capture that runs. */
+static bool intent_lists(const struct capture_id *capture)
+{
+    struct spool_report report;
+    bool lists = false;
+    for (uint64_t after = 0; spool_report_next(spool, after, &report) == SKEIN_OK;) {
+        after = report.revision;
+        if (report.kind == SPOOL_INTENT && capture_id_equal(&report.capture, capture))
+            lists = strstr(report.text, "\"events\":2") != NULL;
+        free(report.text);
+    }
+    return lists;
+}
+
+/* Else the agent could die when that is uploaded, and nobody would know whose it is too. */
+START_TEST(what_one_that_ends_lets_go_is_in_the_journal_of_those_that_share_it)
+{
+    struct host_page_owner *host;
+    ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
+    captures.settings.host_page = host;
+    captures.settings.partition_bytes = 0;
+    struct process *p = process_make(1, 2);
+    struct target lasts = target_of(1, p), ends = target_of(2, p);
+    run_job(&lasts, 2, false);
+    ck_assert(!intent_lists(&lasts.capture));
+    run_job(&ends, ends.end_ns, true);
+    ck_assert_uint_eq(ends.result.events, 2);
+    ck_assert(intent_lists(&lasts.capture));
+    cut_chain_leave(&lasts.member);
+    target_result_fini(&lasts.result);
+    target_result_fini(&ends.result);
+    process_unref(&p);
+    host_page_free(&host);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture job");
@@ -181,6 +225,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_report_that_is_full_says_from_when_on_nothing_is_listed);
     tcase_add_test(tc, a_large_target_does_not_hold_up_the_others);
+    tcase_add_test(tc, what_one_that_ends_lets_go_is_in_the_journal_of_those_that_share_it);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }
