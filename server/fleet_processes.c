@@ -308,7 +308,8 @@ static int list_take(struct fleet *f, struct fleet_agent *agent, const struct tr
     int status = fresh != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
     for (size_t i = 0; status == SKEIN_OK && i < list->count; i++) {
         const struct process_uid *uid = &list->items[i].uid;
-        bool known = fleet_process_find(f, uid) != NULL;
+        const struct fleet_process *before = fleet_process_find(f, uid);
+        bool known = before != NULL && (before->live || !list->items[i].live);
         int put = fleet_claim_from(f, peer, uid);
         if (put == SKEIN_OK)
             put = process_put(f, agent, &list->items[i], list->version);

@@ -123,6 +123,25 @@ START_TEST(a_capture_that_runs_takes_those_that_are_named_later)
 }
 END_TEST
 
+/* Its agent was started anew, and named it only when it had come back to that. */
+START_TEST(one_that_comes_back_to_its_agent_is_taken_too)
+{
+    struct fixture f;
+    char path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, "{\"selector\":\"service=shop\",\"kind\":\"record\",\"for_ms\":60000}", path);
+    (void)commanded(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    ck_assert_uint_eq(commanded(&f), 1);
+    cJSON *json = call_json(&f, "GET", path, NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 2);
+    cJSON_Delete(json);
+    fixture_stop(&f);
+}
+END_TEST
+
 /* It began in the window, and was attached a moment after the capture had ended. */
 START_TEST(a_capture_that_has_just_ended_runs_again_for_who_began_in_its_window)
 {
@@ -190,6 +209,7 @@ int main(void)
     return suite_run(suite_of("capture_scope", whoever_lived_in_the_window_is_a_target,
                               one_that_no_list_names_any_more_has_ended_by_then,
                               a_capture_that_runs_takes_those_that_are_named_later,
+                              one_that_comes_back_to_its_agent_is_taken_too,
                               a_capture_that_has_just_ended_runs_again_for_who_began_in_its_window,
                               one_that_was_not_recorded_is_named_with_its_time, NULL));
 }
