@@ -171,7 +171,7 @@ def handlers(m):
     s = w.subject("nest %d" % m.rng.randrange(5000, 30000), attach=(256 * MIB, 0))
     m.judge(w, w.capture(pre_ms=20000), [s])
     s.say("bulky 1500")  # the longer a record takes, the likelier is a handler within a handler
-    for _ in range(5):
+    for _ in range(12):
         if "signal" not in m.reasons:
             s.say("nest %d" % m.rng.randrange(5000, 10000))
             m.judge(w, w.capture(pre_ms=20000), [s])

@@ -208,22 +208,39 @@ def disk_of_the_agent_fails(m):
     m.judge(w, w.capture(pre_ms=2000, deadline_ms=2000), [s])
 
 
-@case(1)
-def damaged_in_the_spool(m):
-    """The agent's disk changes a byte of what waits for the collector."""
+def waiting_in_the_spool(m):
+    """A capture whose partitions the collector is not there for, and their files."""
     w = m.world(agent={"capture": {"partition_bytes": 64 * KIB}})
     s = w.subject("noisy", "burst 2 40000", attach=(4 * MIB, 0))
     capture = w.capture(pre_ms=5000, post_ms=200, deadline_ms=6000)
     time.sleep(0.05)
     w.collector.kill()
-    folder = w.path("agent")
-    wait_for("partitions in the spool", lambda: len(spooled(folder)) > 2)
+    wait_for("partitions in the spool", lambda: len(spooled(w.path("agent"))) > 4)
+    return w, s, capture, m.rng.sample(spooled(w.path("agent")), 2)
+
+
+@case(1)
+def damaged_in_the_spool(m):
+    """The agent's disk changes a byte of what waits for the collector."""
+    w, s, capture, files = waiting_in_the_spool(m)
     w.agent.kill()
-    files = spooled(folder)
-    for path, place in zip(m.rng.sample(files, 2), (0.6, 0.001)):
+    for path, place in zip(files, (0.6, 0.001)):
         flip(path, place)
     w.start_collector()
     w.start_agent()
+    w.final(capture)
+    w.wait_drained()
+    m.judge(w, capture, [s])
+
+
+@case(1)
+def lost_in_the_spool(m):
+    """Files of it are gone, or too short, while the agent runs."""
+    w, s, capture, files = waiting_in_the_spool(m)
+    time.sleep(0.5)  # its capture is over
+    os.unlink(files[0])
+    os.truncate(files[1], 300)
+    w.start_collector()
     w.final(capture)
     w.wait_drained()
     m.judge(w, capture, [s])

@@ -14,9 +14,9 @@ COUNTED = 400 * MS  # of losses so near to the window's ends the ring tells an e
 UNCOUNTED = {"overwritten", "corrupt", "agent_failed", "agent_restarted", "no_answer", "unknown",
              "attached_late", "attach_refused", "ring_replaced", "ring_released"}
 # Nobody can know whether something was there: such a gap may cover nothing.
-UNKNOWABLE = {"agent_restarted"}
-# Parts of something longer that the window cuts off: the part may hold nothing (V-2, V-9).
-CUT_OFF = {"ring_full", "attached_late"}
+UNKNOWABLE = {"agent_restarted", "no_answer"}
+# Parts of something longer that the window cuts off: the part may hold nothing (V-2, V-6, V-9).
+CUT_OFF = {"ring_full", "attached_late", "overwritten"}
 EDGE = 100 * MS     # how long such a part may be
 
 
