@@ -271,15 +271,30 @@ static void announce_fired(struct target *target)
     uplink_wake(target->captures->settings.uplink);
 }
 
+/* Up to when all that is missing has been told: what was counted in a bucket that lasts is not. */
+static uint64_t told_ns(const struct target *target)
+{
+    const struct target_result *result = &target->result;
+    struct clock_snapshot begin, end;
+    if (target->losses_until == 0)
+        return result->from_ns;
+    host_page_line(target->captures->settings.host_page, &begin, &end);
+    uint64_t told = clock_snapshot_realtime(&begin, &end, target->losses_until);
+    return told < result->to_ns ? told : result->to_ns;
+}
+
 /* Journals what there is so far, for a restart, and tells the collector. */
 static void announce_progress(struct target *target)
 {
     const struct captures_settings *settings = &target->captures->settings;
     char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES], key[128];
     struct buf text = {0};
+    uint64_t to_ns = target->result.to_ns;
     target->result.state = "capturing";
+    target->result.to_ns = told_ns(target);
     target_place(target);
     report_target(settings->agent, &target->result, &text);
+    target->result.to_ns = to_ns;
     if (text.status == SKEIN_OK) {
         id_text(target->capture.bytes, capture);
         id_text(target->process->uid.bytes, process);

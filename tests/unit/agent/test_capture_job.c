@@ -218,6 +218,32 @@ START_TEST(what_one_that_ends_lets_go_is_in_the_journal_of_those_that_share_it)
 }
 END_TEST
 
+/* What it counted in a bucket that lasts is told with a later cut, or not at all. */
+START_TEST(the_journal_says_all_is_told_no_further_than_what_was_counted)
+{
+    struct host_page_owner *host;
+    ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
+    captures.settings.host_page = host;
+    struct process *p = process_make(1, 2);
+    struct target target = target_of(1, p);
+    struct clock_snapshot now;
+    host_page_snapshot(host, &now);
+    target.result.from_ns = now.realtime_ns - UINT64_C(60000000000);
+    run_job(&target, now.realtime_ns, false);
+    struct spool_report report;
+    ck_assert_int_eq(spool_report_next(spool, 0, &report), SKEIN_OK);
+    const char *to = strstr(report.text, "\"to_ns\":");
+    ck_assert_ptr_nonnull(to);
+    uint64_t told = strtoull(to + strlen("\"to_ns\":"), NULL, 10);
+    ck_assert_uint_lt(told, now.realtime_ns);
+    free(report.text);
+    cut_chain_leave(&target.member);
+    target_result_fini(&target.result);
+    process_unref(&p);
+    host_page_free(&host);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture job");
@@ -225,6 +251,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_report_that_is_full_says_from_when_on_nothing_is_listed);
     tcase_add_test(tc, a_large_target_does_not_hold_up_the_others);
+    tcase_add_test(tc, the_journal_says_all_is_told_no_further_than_what_was_counted);
     tcase_add_test(tc, what_one_that_ends_lets_go_is_in_the_journal_of_those_that_share_it);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
