@@ -271,6 +271,17 @@ static bool spare_drop(struct layout *l, const struct table_column *columns)
     return false;
 }
 
+/* The rightmost column goes, but for the first one, by which a line is known, and ids. */
+static bool plain_drop(struct layout *l, const struct table_column *columns)
+{
+    for (size_t c = l->count; c-- > 1;)
+        if (l->widths[c] > 0 && kind_of(&columns[c]) != TABLE_ID) {
+            l->widths[c] = 0;
+            return true;
+        }
+    return false;
+}
+
 /* The widest text gets a column narrower. */
 static bool text_shrink(struct layout *l, const struct table_column *columns)
 {
@@ -295,21 +306,35 @@ static void layout_fit(struct layout *l, const cJSON *items, const struct table_
             l->widths[c] = digits_enough(items, columns[c].path, l->widths[c]);
     while (line_width(l, columns, TEXT_ENOUGH) > room && spare_drop(l, columns)) {
     }
+    while (line_width(l, columns, TEXT_LEAST) > room && plain_drop(l, columns)) {
+    }
     while (line_width(l, columns, SIZE_MAX) > room && text_shrink(l, columns)) {
     }
 }
 
 static void put_left_out(struct buf *out, const struct table_column *columns,
-                         const struct layout *l)
+                         const struct layout *l, size_t room)
 {
-    bool any = false;
-    for (size_t c = 0; c < l->count; c++)
-        if (l->widths[c] == 0) {
-            buf_printf(out, "%s%s%s", any ? ", " : colour_on(stdout, COLOUR_DIM),
-                       any ? "" : "narrow terminal, left out: ", columns[c].title);
-            any = true;
+    static const char words[] = "narrow terminal, left out: ";
+    size_t used = 0;
+    for (size_t c = 0; c < l->count; c++) {
+        if (l->widths[c] != 0)
+            continue;
+        size_t own = strlen(columns[c].title);
+        if (used == 0) {
+            buf_printf(out, "%s%s", colour_on(stdout, COLOUR_DIM), words);
+            used = sizeof words - 1;
+        } else if (used + 2 + own + 1 > room) { /* a comma may follow */
+            buf_printf(out, ",\n");
+            used = 0;
+        } else {
+            buf_printf(out, ", ");
+            used += 2;
         }
-    if (any)
+        buf_printf(out, "%s", columns[c].title);
+        used += own;
+    }
+    if (used > 0)
         buf_printf(out, "%s\n", colour_off(stdout));
 }
 
@@ -339,9 +364,10 @@ int table_print(const cJSON *items, bool json, const struct table_column *column
     while (layout.count < TABLE_COLUMNS_MAX && columns[layout.count].title)
         layout.count++;
     each_line(items, columns, &layout, NULL);
-    layout_fit(&layout, items, columns, out_columns());
+    size_t room = out_columns();
+    layout_fit(&layout, items, columns, room);
     each_line(items, columns, &layout, &out);
-    put_left_out(&out, columns, &layout);
+    put_left_out(&out, columns, &layout, room);
     bool written = out_write(&out);
     buf_fini(&out);
     return written ? out_close() : CLI_FAILED;

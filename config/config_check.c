@@ -117,3 +117,32 @@ int config_check_listen(const char *key, const char *address, char *error, size_
     freeaddrinfo(found);
     return failed == 0 ? SKEIN_OK : refuse(key, address, strerror(failed), error, error_bytes);
 }
+
+/* Where the host begins, and its length; what follows is ":PORT". */
+static const char *host_of(const char *address, size_t *bytes)
+{
+    const char *host = strncmp(address, "tcp://", 6) == 0 ? address + 6 : address;
+    const char *colon = strrchr(host, ':');
+    *bytes = colon != NULL ? (size_t)(colon - host) : 0;
+    return host;
+}
+
+static bool is_any(const char *host, size_t bytes)
+{
+    static const char *const names[] = {"*", "0.0.0.0", "[::]"};
+    for (size_t i = 0; i < 3; i++)
+        if (bytes == strlen(names[i]) && memcmp(host, names[i], bytes) == 0)
+            return true;
+    return false;
+}
+
+int config_check_apart(const char *key, const char *address, const char *other, char *error,
+                       size_t error_bytes)
+{
+    size_t n, m;
+    const char *a = host_of(address, &n), *b = host_of(other, &m);
+    bool same_host = (n == m && memcmp(a, b, n) == 0) || is_any(a, n) || is_any(b, m);
+    if (!same_host || strcmp(a + n, b + m) != 0 || strcmp(a + n, ":0") == 0)
+        return SKEIN_OK;
+    return refuse(key, address, "is the port of another setting, too", error, error_bytes);
+}

@@ -18,5 +18,8 @@ int config_check_folder(const char *key, const char *folder, char *error, size_t
 int config_check_readable(const char *key, const char *file, char *error, size_t error_bytes);
 /* [tcp://]HOST:PORT, an address of this host; a port that is taken is fine. */
 int config_check_listen(const char *key, const char *address, char *error, size_t error_bytes);
+/* That this address and another one, of the same form, are not one port. */
+int config_check_apart(const char *key, const char *address, const char *other, char *error,
+                       size_t error_bytes);
 
 #endif

@@ -99,6 +99,15 @@ int skeind_config_check(const struct collector_config *g, char *error, size_t er
     if (status == SKEIN_OK)
         status = config_check_listen("listen.http", g->http_address, error, error_bytes);
     if (status == SKEIN_OK)
+        status = config_check_apart("listen.control", g->control_address, g->data_address, error,
+                                    error_bytes);
+    if (status == SKEIN_OK)
+        status =
+            config_check_apart("listen.http", g->http_address, g->data_address, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = config_check_apart("listen.http", g->http_address, g->control_address, error,
+                                    error_bytes);
+    if (status == SKEIN_OK)
         status = collector_http_allowed(g, error, error_bytes);
     if (status == SKEIN_OK && g->http_tls_certificate[0] != '\0')
         status = http_tls_new(g->http_tls_certificate, g->http_tls_key, &tls, error, error_bytes);

@@ -116,6 +116,14 @@ START_TEST(lines_fit_the_terminal)
     for (const char *line = text; *line; line = strchr(line, '\n') + 1)
         ck_assert_uint_le(strcspn(line, "\n"), 42 + 4); /* bytes of UTF-8 */
     free(text);
+    setenv("COLUMNS", "30", 1); /* then columns go that are not spare */
+    text = on_terminal(wide, items, 200);
+    ck_assert_str_eq(text, "SERVICE  PROCESS\n"
+                           "shop     0123456789ab\n"
+                           "till     0123456789aa\n"
+                           "narrow terminal, left out: MODE,\n"
+                           "BYTES, REASON\n");
+    free(text);
 }
 END_TEST
 

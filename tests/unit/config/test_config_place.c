@@ -118,9 +118,31 @@ START_TEST(addresses_are_of_this_host)
 }
 END_TEST
 
+START_TEST(two_listeners_need_two_ports)
+{
+    static const struct {
+        const char *a, *b;
+        int status;
+    } pairs[] = {{"tcp://127.0.0.1:7460", "tcp://127.0.0.1:7461", SKEIN_OK},
+                 {"tcp://127.0.0.1:7460", "tcp://127.0.0.1:7460", SKEIN_INVALID},
+                 {"127.0.0.1:7460", "tcp://127.0.0.1:7460", SKEIN_INVALID},
+                 {"*:7460", "tcp://127.0.0.1:7460", SKEIN_INVALID},
+                 {"127.0.0.1:7460", "tcp://0.0.0.0:7460", SKEIN_INVALID},
+                 {"127.0.0.1:7460", "tcp://127.0.0.2:7460", SKEIN_OK},
+                 {"127.0.0.1:0", "tcp://127.0.0.1:0", SKEIN_OK}};
+    char error[256];
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        ck_assert_int_eq(
+            config_check_apart("listen.http", pairs[i].a, pairs[i].b, error, sizeof error),
+            pairs[i].status);
+    ck_assert_ptr_nonnull(strstr(error, "listen.http"));
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("config_place", an_ordinary_user_has_folders_of_its_own,
                               a_unit_has_the_folders_that_systemd_gives_it,
-                              folders_are_made_with_those_above, addresses_are_of_this_host, NULL));
+                              folders_are_made_with_those_above, addresses_are_of_this_host,
+                              two_listeners_need_two_ports, NULL));
 }
