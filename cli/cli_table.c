@@ -3,6 +3,7 @@
  * An array of JSON objects as aligned columns or as JSON, and one object as lines. One thread.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +81,31 @@ static void put_ago(struct buf *out, uint64_t seconds)
     buf_printf(out, "%" PRIu64 " %s ago", seconds / units[i].seconds, units[i].unit);
 }
 
+/* The texts at several paths, with blanks between them; without those that are not there. */
+static void put_joined(struct buf *out, const cJSON *item, const char *paths)
+{
+    bool first = true;
+    for (const char *from = paths, *end; *from; from = *end ? end + 1 : end) {
+        char path[64];
+        end = from + strcspn(from, " ");
+        snprintf(path, sizeof(path), "%.*s", (int)(end - from), from);
+        const char *text = json_text_at(item, path);
+        if (!*text)
+            continue;
+        buf_printf(out, "%s", first ? "" : " ");
+        text_put_safe(out, text, strlen(text));
+        first = false;
+    }
+    if (first)
+        buf_printf(out, "-");
+}
+
 static void put_cell(struct buf *out, const cJSON *item, const struct table_column *column)
 {
+    if (strchr(column->path, ' ')) {
+        put_joined(out, item, column->path);
+        return;
+    }
     const cJSON *value = json_at(item, column->path);
     if (!value || cJSON_IsNull(value)) {
         buf_printf(out, "-");

@@ -127,6 +127,19 @@ START_TEST(lines_fit_the_terminal)
 }
 END_TEST
 
+START_TEST(a_cell_joins_what_there_is_of_several_texts)
+{
+    static const struct table_column one[] = {{"STATUS", "status not_recorded", TABLE_STATUS},
+                                              {NULL, NULL, TABLE_TEXT}};
+    char *text = on_terminal(one,
+                             "[{\"status\":\"odd\"},{\"status\":\"odd\",\"not_recorded\":"
+                             "\"attach_refused\"},{}]",
+                             80);
+    ck_assert_str_eq(text, "STATUS\nodd\nodd attach_refused\n-\n");
+    free(text);
+}
+END_TEST
+
 START_TEST(ages_are_told_in_one_unit)
 {
     static const struct table_column one[] = {{"SEEN", "ms", TABLE_AGO}, {NULL, NULL, TABLE_TEXT}};
@@ -186,9 +199,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("cli_table", columns_align_and_absent_values_show,
-                              lines_fit_the_terminal, ages_are_told_in_one_unit,
-                              an_empty_table_says_so_and_empty_json_is_an_array,
-                              hostile_text_cannot_drive_the_terminal, paths_reach_into_objects,
-                              quantities_read_well, NULL));
+    return suite_run(suite_of(
+        "cli_table", columns_align_and_absent_values_show, lines_fit_the_terminal,
+        ages_are_told_in_one_unit, a_cell_joins_what_there_is_of_several_texts,
+        an_empty_table_says_so_and_empty_json_is_an_array, hostile_text_cannot_drive_the_terminal,
+        paths_reach_into_objects, quantities_read_well, NULL));
 }
