@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <mqueue.h>
 #include <stdarg.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
@@ -51,6 +52,20 @@ pid_t _Fork(void);
     }
 ALONE_LIST(X)
 #undef X
+
+/* The visitor's first act copies the low descriptors, and closes them: of a message queue this ends
+ * the process's notification. So it does not come any more; what is recorded goes on. */
+EXPORT int mq_notify(mqd_t queue, const struct sigevent *how)
+{
+    if (how) {
+        (void)attach_client_now();
+        attach_client_hold();
+    }
+    int result = REAL(mq_notify)(queue, how);
+    if (how && result < 0)
+        attach_client_release();
+    return result;
+}
 
 /* In the child: a process of its own, as after fork(). */
 static void forked(void)

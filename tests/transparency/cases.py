@@ -93,8 +93,8 @@ CASES = [
     Case("su_chroot", "su -s /bin/sh nobody -c 'id -un; sleep 0.1; cat /etc/shadow 2>&1 | wc -l'; chroot / id -u; runuser -u nobody -- id -u", needs=("su", "chroot", "runuser"), root=True),
     # ---- subject.c ----
     *[Case("subject_" + name, f"$SUBJECT {name}; echo $?", quick=True, racy=name in RACY)
-      for RACY in [("numbers", "twice", "new_user", "dropper", "strict_beside", "tight_young", "threads", "vforker", "stacks")]
+      for RACY in [("numbers", "twice", "new_user", "dropper", "strict_beside", "tight_young", "threads", "vforker", "stacks", "same_storage")]
       for name in ("numbers", "closer", "close_range", "twice", "daemon", "dropper", "no_new_privs", "new_user", "new_user_raw",
                    "forker", "raw_forker", "vforker", "tight", "tight_syscall", "tight_young", "strict", "strict_beside",
-                   "no_tsc", "signals", "interrupted", "threads", "session", "last_call", "last_instruction", "last_thread", "tasks_limit", "stacks")],
+                   "no_tsc", "signals", "interrupted", "threads", "session", "last_call", "last_instruction", "last_thread", "tasks_limit", "stacks", "queue_notice", "same_storage")],
 ]

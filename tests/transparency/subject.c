@@ -11,6 +11,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -469,6 +470,53 @@ static int last_thread(void)
     return 9;
 }
 
+static volatile sig_atomic_t notices;
+
+static void on_notice(int signal)
+{
+    (void)signal;
+    notices++;
+}
+
+static int queue_notice(void)
+{
+    char name[64];
+    const struct sigevent how = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    snprintf(name, sizeof name, "/skein-subject-%d", getpid());
+    mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, NULL);
+    signal(SIGUSR1, on_notice);
+    printf("asked %d\n", queue < 0 ? errno : mq_notify(queue, &how));
+    for (int i = 0; i < 11; i++) /* time for a tracer to come, and to come back */
+        grow_old();
+    mq_send(queue, "x", 1, 0);
+    printf("heard %d\n", notices);
+    mq_unlink(name);
+    return 0;
+}
+
+/* A task beside the thread, made by hand: it has the thread's storage, too. */
+static int beside(void *done)
+{
+    for (int i = 0; i < 20000; i++)
+        (void)!write(1, "", 0);
+    __atomic_store_n((int *)done, 1, __ATOMIC_SEQ_CST);
+    return 7;
+}
+
+static int same_storage(void)
+{
+    static char memory[1 << 17];
+    int done = 0, status = 0;
+    char c;
+    pid_t pid = clone(beside, memory + sizeof memory,
+                      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | SIGCHLD, &done);
+    for (int i = 0; i < 20000; i++)
+        (void)!read(0, &c, 0);
+    waitpid(pid, &status, 0);
+    printf("%d %d\n", done, WEXITSTATUS(status));
+    return 0;
+}
+
 static void *long_work(void *unused)
 {
     grow_old();
@@ -589,6 +637,8 @@ static const struct {
     {"last_thread", last_thread},
     {"tasks_limit", tasks_limit},
     {"stacks", stacks},
+    {"queue_notice", queue_notice},
+    {"same_storage", same_storage},
 };
 
 int main(int argc, char **argv)

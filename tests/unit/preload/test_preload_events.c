@@ -82,7 +82,7 @@ static const char *const without_event[] = {
     /* preload_identity.c */
     "unshare", "setns", "setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid",
     "setresuid", "setresgid", "setgroups", "initgroups", "setfsuid", "setfsgid", "capset", "_Fork",
-    "prctl",
+    "prctl", "mq_notify",
     /* preload_exit.c */
     "_exit", "_Exit", "quick_exit", "io_getevents" /* libaio's, which is not here */};
 
