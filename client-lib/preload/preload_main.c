@@ -14,10 +14,10 @@
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "attach_client.h"
+#include "preload_program.h"
 #include "preload_wait.h"
 #include "writer_int.h"
 
@@ -27,30 +27,7 @@
 /* A number of the environment, or `otherwise` where there is none up to `most`. */
 static uint64_t number_of(const char *variable, uint64_t most, uint64_t otherwise)
 {
-    const char *text = getenv(variable);
-    char *end;
-    if (!text || *text < '0' || *text > '9')
-        return otherwise;
-    uint64_t number = strtoull(text, &end, 10);
-    return *end == '\0' && number <= most ? number : otherwise;
-}
-
-/* Go's linker leaves a note of its own in every program. */
-static bool notes_say_go(const uint8_t *notes, size_t bytes)
-{
-    while (bytes >= sizeof(ElfW(Nhdr))) {
-        ElfW(Nhdr) note;
-        memcpy(&note, notes, sizeof(note));
-        size_t name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-        size_t text = ((size_t)note.n_descsz + 3) & ~(size_t)3;
-        if (name > bytes - sizeof(note) || text > bytes - sizeof(note) - name)
-            return false;
-        if (note.n_namesz == 4 && memcmp(notes + sizeof(note), "Go\0", 4) == 0)
-            return true;
-        notes += sizeof(note) + name + text;
-        bytes -= sizeof(note) + name + text;
-    }
-    return false;
+    return number_of_text(getenv(variable), most, otherwise);
 }
 
 static bool program_is_go(void)

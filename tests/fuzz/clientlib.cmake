@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+skein_fuzz(program)
+target_sources(fuzz_program PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/preload/preload_program.c)
+target_include_directories(fuzz_program PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/preload)
