@@ -19,14 +19,7 @@ static struct load load;
 
 static void set_up(void)
 {
-    whole_init(&w, NULL, NULL);
-    whole_collector_start(&w);
-    whole_agent_start(&w);
-    load_start(
-        &w, &(struct load_options){.service = "shop", .threads = 2, .burst = 20, .pause_us = 2000},
-        &load);
-    load_wait_attached(&load);
-    whole_wait_live(&w, "service%3Dshop", 1);
+    whole_shop(&w, &load);
 }
 
 static void tear_down(void)

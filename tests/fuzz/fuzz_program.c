@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the preload tracer reads of the program that it is loaded into: its ELF notes, and numbers of
- * its environment. The bytes are both.
+ * What the preload tracer reads of the program that it is loaded into: its ELF notes, and numbers
+ * of its environment. The bytes are both.
  */
 #include <stdlib.h>
 #include <string.h>

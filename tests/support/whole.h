@@ -117,6 +117,8 @@ struct load_options {
 };
 void load_start(const struct whole *w, const struct load_options *options, struct load *load);
 void load_wait_attached(const struct load *load);
+/* Both daemons, and a load of two threads, the service "shop", that is recorded. */
+void whole_shop(struct whole *w, struct load *load);
 /* Waits until every thread has written n events more than now. */
 void load_wait_events(const struct load *load, uint64_t n);
 /* … n events in all. */

@@ -52,6 +52,18 @@ void load_wait_attached(const struct load *load)
     ck_assert_msg(wait_until(is_attached, &copy, 0), "the load does not attach");
 }
 
+void whole_shop(struct whole *w, struct load *load)
+{
+    static const struct load_options options = {
+        .service = "shop", .threads = 2, .burst = 20, .pause_us = 2000};
+    whole_init(w, NULL, NULL);
+    whole_collector_start(w);
+    whole_agent_start(w);
+    load_start(w, &options, load);
+    load_wait_attached(load);
+    whole_wait_live(w, "service%3Dshop", 1);
+}
+
 struct events_wait {
     const struct load *load;
     uint64_t want[LOAD_THREADS_MAX];
