@@ -5,7 +5,6 @@
  *
  * SIGTERM and SIGINT drain and end; SIGHUP reads the config file again.
  */
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #include <unistd.h>
 
 #include "agent.h"
-#include "config_page.h"
+#include "config_command.h"
 #include "loop.h"
 
 struct options {
@@ -60,60 +59,6 @@ static const struct config_page page = {
     .see = ".BR skein (1),\n.BR skein\\-run (1),\n.BR skeind (8)",
     .params = agent_params,
 };
-
-/* The exit status, or -1 to go on. */
-static int parse_options(int argc, char **argv, struct options *options)
-{
-    static const struct option known[] = {{"set", required_argument, NULL, 'S'},
-                                          {"config", required_argument, NULL, 'c'},
-                                          {"check-config", no_argument, NULL, 'k'},
-                                          {"print-markdown", no_argument, NULL, 'm'},
-                                          {"print-schema", no_argument, NULL, 's'},
-                                          {"print-man", no_argument, NULL, 'p'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    for (int c; (c = getopt_long(argc, argv, "c:hV", known, NULL)) != -1;) {
-        switch (c) {
-        case 'c':
-            options->sources.file = optarg;
-            break;
-        case 'S':
-            if (options->sources.set_count == CONFIG_SETS_MAX) {
-                fprintf(stderr, "skein-agent: --set is given more than %d times\n",
-                        CONFIG_SETS_MAX);
-                return 2;
-            }
-            options->sources.sets[options->sources.set_count++] = optarg;
-            break;
-        case 'k':
-            options->check = true;
-            break;
-        case 'm':
-            config_print_markdown(agent_params, stdout);
-            return 0;
-        case 's':
-            return config_print_schema(agent_params, "skein-agent", stdout) == SKEIN_OK ? 0 : 1;
-        case 'p':
-            config_page_man(&page, stdout);
-            return 0;
-        case 'V':
-            puts("skein-agent " SKEIN_VERSION_TEXT);
-            return 0;
-        case 'h':
-            config_page_help(&page, stdout);
-            return 0;
-        default:
-            fputs("skein-agent: try --help\n", stderr);
-            return 2;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "skein-agent: unexpected argument \"%s\"; try --help\n", argv[optind]);
-        return 2;
-    }
-    return -1;
-}
 
 static void reload(struct signals *signals)
 {
@@ -180,8 +125,9 @@ static int serve(const struct options *options, struct agent_config *config)
 int main(int argc, char **argv)
 {
     struct options options = {0};
-    int ended = parse_options(argc, argv, &options);
-    if (ended >= 0)
+    const struct config_flag flags[] = {{"check-config", &options.check}, {NULL, NULL}};
+    int ended = config_command_read(argc, argv, &page, flags, &options.sources);
+    if (ended != CONFIG_COMMAND_GO_ON)
         return ended;
     struct agent_config config;
     char error[512] = "";

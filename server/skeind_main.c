@@ -3,7 +3,6 @@
  * skeind, the collector: command line, config, signals. The main thread starts the collector and
  * then only waits for signals: SIGTERM and SIGINT drain, SIGHUP reads the config again.
  */
-#include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include <unistd.h>
 
 #include "collector.h"
-#include "config_page.h"
+#include "config_command.h"
 #include "log.h"
 #include "skeind_admin.h"
 #include "skeind_config.h"
@@ -60,69 +59,6 @@ static const struct config_page page = {
     .see = ".BR skein (1),\n.BR skein\\-agent (8)",
     .params = collector_params,
 };
-
-/* 0 to go on, 1 when all is done, EXIT_USAGE + 1 on a wrong command line. */
-static int read_options(int argc, char **argv, struct options *o)
-{
-    static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
-                                          {"set", required_argument, NULL, 'S'},
-                                          {"check-config", no_argument, NULL, 'k'},
-                                          {"rebuild-index", no_argument, NULL, 'r'},
-                                          {"restore-state", no_argument, NULL, 'R'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"print-markdown", no_argument, NULL, 'm'},
-                                          {"print-schema", no_argument, NULL, 's'},
-                                          {"print-man", no_argument, NULL, 'p'},
-                                          {"version", no_argument, NULL, 'V'},
-                                          {NULL, 0, NULL, 0}};
-    int option;
-    while ((option = getopt_long(argc, argv, "c:hV", longs, NULL)) != -1) {
-        switch (option) {
-        case 'c':
-            o->sources.file = optarg;
-            break;
-        case 'S':
-            if (o->sources.set_count == CONFIG_SETS_MAX) {
-                fprintf(stderr, "skeind: --set is given more than %d times\n", CONFIG_SETS_MAX);
-                return EXIT_USAGE + 1;
-            }
-            o->sources.sets[o->sources.set_count++] = optarg;
-            break;
-        case 'k':
-            o->check = true;
-            break;
-        case 'r':
-            o->rebuild = true;
-            break;
-        case 'R':
-            o->restore = true;
-            break;
-        case 'h':
-            config_page_help(&page, stdout);
-            return 1;
-        case 'm':
-            config_print_markdown(collector_params, stdout);
-            return 1;
-        case 's':
-            (void)config_print_schema(collector_params, "skeind", stdout);
-            return 1;
-        case 'p':
-            config_page_man(&page, stdout);
-            return 1;
-        case 'V':
-            printf("skeind %s\n", SKEIN_VERSION_TEXT);
-            return 1;
-        default:
-            fprintf(stderr, "Try 'skeind --help'.\n");
-            return EXIT_USAGE + 1;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "skeind: unexpected argument: %s\nTry 'skeind --help'.\n", argv[optind]);
-        return EXIT_USAGE + 1;
-    }
-    return 0;
-}
 
 static void apply_log(const struct collector_config *config)
 {
@@ -298,9 +234,13 @@ int main(int argc, char **argv)
     static struct collector collector;
     struct options options = {0};
     char error[512];
-    int done = read_options(argc, argv, &options);
-    if (done != 0)
-        return done - 1;
+    const struct config_flag flags[] = {{"check-config", &options.check},
+                                        {"rebuild-index", &options.rebuild},
+                                        {"restore-state", &options.restore},
+                                        {NULL, NULL}};
+    int ended = config_command_read(argc, argv, &page, flags, &options.sources);
+    if (ended != CONFIG_COMMAND_GO_ON)
+        return ended;
     if (skeind_config_load(&options.sources, &collector.config, error, sizeof error) != SKEIN_OK) {
         fprintf(stderr, "skeind: %s\n", error);
         return EXIT_FAILED;
