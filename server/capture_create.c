@@ -185,7 +185,8 @@ static bool lived_in(const struct capture *c, const struct fleet_process *p)
 {
     uint64_t pre_ns = c->pre_ms * 1000000u;
     uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
-    return p->live || (p->ended_ns >= from_ns && p->start_ns <= c->at_ns + c->post_ms * 1000000u);
+    uint64_t last_ns = p->perhaps_ns != 0 ? p->perhaps_ns : p->ended_ns;
+    return p->live || (last_ns >= from_ns && p->start_ns <= c->at_ns + c->post_ms * 1000000u);
 }
 
 /* Processes that match and lived in the capture's window, by id: of too many the same ones are

@@ -32,6 +32,7 @@ struct fleet_agent {
     uint64_t instance, instance_before; /* of its heartbeats: that of the last, and the other */
     uint64_t cloned_ns;                 /* monotonic: two took turns then; 0: never */
     struct fleet_set_state sets[FLEET_SETS];
+    uint64_t anew_ns; /* monotonic; when another run of it said HELLO; 0: none has */
     /* All that ended since are known; before, some that have ended may not be. Realtime */
     uint64_t known_from_ns;
     uint64_t processes_live;
@@ -69,7 +70,8 @@ struct fleet_process {
     uint64_t bytes_per_s, reach_ms;
     uint64_t lost_implausible; /* said in place of events_lost, and more than can be; 0: nothing */
     uint64_t gone_ns;          /* monotonic; when we learnt of it */
-    uint64_t ended_ns; /* realtime; 0 while it is live. Where its agent does not say, gone_ns's */
+    uint64_t ended_ns;   /* realtime; 0 while it is live. Where its agent does not say, gone_ns's */
+    uint64_t perhaps_ns; /* realtime; it may run up to this, as it may come back; 0: it is known */
     char not_recorded[32]; /* why its agent has no ring of it (loss.h); "": it has, or had */
     bool loss_dirty;       /* events_lost must be saved */
     uint64_t list_version;

@@ -14,6 +14,7 @@
 #include "ledger.h"
 #include "metrics.h"
 
+#define BACK_NS       (UINT64_C(5) * 1000000000u)  /* as long as agents wait for those (P-7) */
 #define SPAN_SLACK_NS (UINT64_C(10) * 1000000000u) /* an agent's clock is known to less */
 
 /* ---- the table ---- */
@@ -230,6 +231,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
         process_end(p, in->ended_ns);
     else
         p->ended_ns = 0;
+    p->perhaps_ns = 0;
     p->agent = agent->id;
     p->pid = in->pid;
     p->live = in->live;
@@ -255,14 +257,17 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     return SKEIN_OK;
 }
 
-/* The list has come whole: what it does not name is gone. */
+/* The list has come whole: what it does not name is gone. An agent that was started anew names
+ * processes as they come back to it, and until then nobody knows. */
 static void list_finish(struct fleet *f, struct fleet_agent *agent)
 {
+    bool anew = agent->anew_ns != 0 && clock_monotonic_ns() - agent->anew_ns < BACK_NS;
     agent->list_done = agent->list_version;
     agent->processes_live = 0;
     for (struct fleet_process *p = agent->processes; p != NULL; p = p->next_of_agent) {
         if (p->live && p->list_version != agent->list_version) {
             process_end(p, 0);
+            p->perhaps_ns = anew ? p->ended_ns + BACK_NS : 0;
             p->live = false;
             f->processes_version++;
         }

@@ -169,6 +169,8 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
         return;
     }
     bool known_session = agent->session && agent->online && agent->epoch == hello.epoch;
+    if (agent->epoch != 0 && agent->epoch != hello.epoch)
+        agent->anew_ns = clock_monotonic_ns();
     agent->epoch = hello.epoch;
     snprintf(agent->host, sizeof agent->host, "%s", hello.host);
     snprintf(agent->version, sizeof agent->version, "%s", hello.version);

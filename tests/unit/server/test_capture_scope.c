@@ -142,6 +142,25 @@ START_TEST(one_that_comes_back_to_its_agent_is_taken_too)
 }
 END_TEST
 
+/* Nobody knows yet whether the other one runs. */
+START_TEST(one_that_may_come_back_to_an_agent_that_was_started_anew_is_a_target)
+{
+    struct fixture f;
+    char path[96];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    f.agent.epoch++;
+    cJSON *welcome = wire_agent_hello(&f.agent);
+    ck_assert_ptr_nonnull(welcome);
+    cJSON_Delete(welcome);
+    f.agent.version = 0;
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    begin(&f, "{\"selector\":\"service=shop\",\"kind\":\"record\",\"for_ms\":60000}", path);
+    ck_assert_uint_eq(commanded(&f), 2);
+    fixture_stop(&f);
+}
+END_TEST
+
 /* It began in the window, and was attached a moment after the capture had ended. */
 START_TEST(a_capture_that_has_just_ended_runs_again_for_who_began_in_its_window)
 {
@@ -210,6 +229,7 @@ int main(void)
                               one_that_no_list_names_any_more_has_ended_by_then,
                               a_capture_that_runs_takes_those_that_are_named_later,
                               one_that_comes_back_to_its_agent_is_taken_too,
+                              one_that_may_come_back_to_an_agent_that_was_started_anew_is_a_target,
                               a_capture_that_has_just_ended_runs_again_for_who_began_in_its_window,
                               one_that_was_not_recorded_is_named_with_its_time, NULL));
 }
