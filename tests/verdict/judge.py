@@ -108,10 +108,10 @@ def check_times(stored, truth, open_keys, ahead_ns, verdict):
         verdict.say("a time is off by %.1f ms" % (worst / MS))
 
 
-def check_gaps(by_pid, missing, capture, window, verdict):
-    """A gap lies in the window and covers something that is missing."""
+def check_gaps(by_pid, gone, window, verdict):
+    """A gap lies in the window and covers something that is not there, at its very ends too."""
     for pid, gaps in by_pid.items():
-        lost = [span for key, span in missing.items() if key[0] == pid]
+        lost = [span for key, span in gone.items() if key[0] == pid]
         for gap in gaps:
             at_edge = gap.last - gap.first < EDGE and gap.reason in CUT_OFF and (
                 gap.first < window[0] + SHOWN or gap.last > window[1] - SHOWN)
@@ -124,10 +124,10 @@ def check_gaps(by_pid, missing, capture, window, verdict):
                                (window[1] - gap.last) / 1e9))
 
 
-def check_counts(capture, gaps, truth, stored, missing, window, verdict):
+def check_counts(capture, gaps, gone, missing, window, verdict):
     lost = capture["ledger"]["lost"]
     told = sum(lost[place] for place in ("ring", "spool", "wire", "quota"))
-    gone = [span for key, span in truth.items() if key not in stored]
+    gone = gone.values()
     possible = sum(1 for span in gone if any(g.holds(*span, slack=BORDER) for g in gaps))
     estimated = sum(1 for span in gone
                     if min(abs(span[0] - window[0]), abs(span[0] - window[1])) < COUNTED)
@@ -146,8 +146,9 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
     stored, records = stored_events(trace, event, verdict)
     window = (ns_of(capture["window"]["from"]) - ahead_ns, ns_of(capture["window"]["to"]) - ahead_ns)
     by_pid, all_gaps = gaps_of(capture, ahead_ns)
-    missing = {key: span for key, span in truth.items() if key not in stored and
-               span[0] >= window[0] + SHOWN and span[1] <= window[1] - SHOWN}
+    gone = {key: span for key, span in truth.items() if key not in stored}
+    missing = {key: span for key, span in gone.items()
+               if span[0] >= window[0] + SHOWN and span[1] <= window[1] - SHOWN}
     pids = {t["pid"] for t in capture["targets"]}
     bare = [(key, span) for key, span in missing.items()
             if not any(g.holds(*span) for g in (by_pid[key[0]] if key[0] in pids else all_gaps))]
@@ -161,10 +162,11 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
         ends = [span[1] for _, span in bare]
         verdict.say("%d missing events are in no gap (%.3f to %.3f s before the end)" % (
             len(bare), (window[1] - max(ends)) / 1e9, (window[1] - min(ends)) / 1e9))
-    if not says and not missing and not ({g.reason for g in all_gaps} & (UNKNOWABLE | set(lasting or ()))):
+    near = any(span[1] >= window[0] - SHOWN and span[0] <= window[1] + SHOWN for span in gone.values())
+    if not says and not near and not ({g.reason for g in all_gaps} & (UNKNOWABLE | set(lasting or ()))):
         verdict.say("incomplete, but nothing is missing")
-    check_gaps(by_pid, missing, capture, window, verdict)
-    check_counts(capture, all_gaps, truth, stored, missing, window, verdict)
+    check_gaps(by_pid, gone, window, verdict)
+    check_counts(capture, all_gaps, gone, missing, window, verdict)
     check_times(stored, truth, open_keys, ahead_ns, verdict)
     if capture["ledger"]["stored"] != records:
         verdict.say("stored says %d, the file has %d records" % (capture["ledger"]["stored"], records))

@@ -39,11 +39,11 @@ class Partition:
         self.records = [("ev", events()[n] + late_ns, n) for n in numbers]
 
 
-def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0):
+def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0, until_s=10):
     """What the judge says of a capture that holds these events of the program."""
     lost = {"ring": ring, "spool": 0, "wire": 0, "quota": 0}
     ledger = {"gaps": list(gaps), "lost": lost, "stored": len(numbers) if stored is None else stored}
-    capture = {"window": {"from": text(START), "to": text(START + 10 * SECOND)}, "ledger": ledger,
+    capture = {"window": {"from": text(START), "to": text(START + int(until_s * SECOND))}, "ledger": ledger,
                "targets": [{"pid": PID, "ledger": ledger}],
                "verdict": {"complete": complete, "text": "by hand"}}
     judge_module.read_file = lambda data: [Partition(numbers, late_ns)]
@@ -77,6 +77,11 @@ class Judge(unittest.TestCase):
     def test_gap_over_nothing(self):
         gaps = [gap(4, 6, "overwritten"), gap(8, 9, "overwritten")]
         self.says(verdict(WITHOUT, gaps=gaps), "covers nothing that is missing")
+
+    def test_gap_at_the_very_end(self):
+        gaps = [gap(9.950, 9.951, "spool_full")]
+        self.assertEqual(verdict(range(99), gaps=gaps, ring=1, until_s=9.951), [])
+        self.says(verdict(ALL, gaps=gaps, until_s=9.951), "covers nothing that is missing")
 
     def test_gap_outside_of_the_window(self):
         gaps = [gap(4, 6, "overwritten"), gap(11, 12, "overwritten")]
