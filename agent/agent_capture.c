@@ -12,6 +12,7 @@
 #include "capture_job.h"
 #include "clock.h"
 #include "log.h"
+#include "proc_info.h"
 
 #define MS        UINT64_C(1000000)
 #define FOLLOW_MS 50 /* how often it is looked whether a target that waits is to be cut */
@@ -81,6 +82,13 @@ void capture_done(void *context)
     target_free(target);
 }
 
+/* What it does before it attaches anew is in no ring. */
+static bool has_left(const struct process *p)
+{
+    return process_state(p) == PROCESS_LIVE && p->socket < 0 && !p->away && !p->said_bye &&
+           p->pidfd >= 0 && !pidfd_ended(p->pidfd);
+}
+
 /* A target's jobs are done in order (job_wait), so a last one may be posted while the first still
  * waits. */
 static int post_cut(struct target *target, bool first, bool last)
@@ -100,6 +108,7 @@ static int post_cut(struct target *target, bool first, bool last)
         job->to_ns = target->result.from_ns + 1;
     if (last) {
         target->last_posted = true;
+        job->left = has_left(target->process);
         job->death.signal = target->process->death.signal;
         job->death.status = target->process->death.status;
         job->death.known = target->process->death.known;

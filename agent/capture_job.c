@@ -109,6 +109,7 @@ static void take_kept(struct target *target, const struct cut_entry *entry)
     if (status != SKEIN_OK)
         target->failure = status;
     target->result.events += entry->events;
+    target->last_ns = entry->to_ns > target->last_ns ? entry->to_ns : target->last_ns;
     target->changed = true;
 }
 
@@ -391,6 +392,10 @@ static void finish(struct target *target, const struct capture_job *job)
     cut_chain_others(&target->member, journal_shared);
     cut_chain_leave(&target->member);
     take_spool_losses(target);
+    uint64_t last_ns =
+        target->last_ns > target->result.from_ns ? target->last_ns : target->result.from_ns;
+    if (job->left && last_ns < job->to_ns)
+        add_gap(target, last_ns, job->to_ns, loss_text(LOSS_REPLACED));
     if (is_full(target) && target->result.to_ns < target->end_ns)
         add_gap(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
     settle_state(target);

@@ -37,6 +37,7 @@ struct target {
     /* worker */
     struct cut_member member; /* of the cuts that captures of the process share */
     struct target_result result;
+    uint64_t last_ns;      /* of the records that it lists; the worker's */
     uint64_t losses_until; /* ticks: what the ring counted before is in the result; 0: nothing is */
     bool begun;            /* of a capture that nobody asked for: the journal knows why */
     bool changed;          /* since the last report of a stream */
@@ -75,6 +76,7 @@ struct capture_job {
         int32_t signal, status;
         bool known;
     } death;
+    bool left; /* of the last: the process has left its ring, and not ended: it called exec */
 };
 
 void capture_job_run(

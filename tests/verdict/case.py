@@ -37,6 +37,8 @@ def spooled(folder):
     found = []
     for d, _, files in os.walk(folder):
         for name in files:
+            if name.startswith("tmp-"):
+                continue  # being written
             path = os.path.join(d, name)
             try:
                 with open(path, "rb") as f:

@@ -182,6 +182,29 @@ static void run_job(struct target *target, uint64_t to_ns, bool last)
     capture_job_run(job);
 }
 
+/* It called exec: what its new program does is in no ring yet. */
+START_TEST(a_process_that_has_left_its_ring_lacks_all_since_its_last_record)
+{
+    struct host_page_owner *host;
+    ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
+    captures.settings.host_page = host;
+    struct process *p = process_make(1, 2);
+    struct target target = target_of(1, p);
+    struct capture_job *job = calloc(1, sizeof *job);
+    ck_assert_ptr_nonnull(job);
+    *job = (struct capture_job){
+        .target = &target, .to_ns = target.end_ns, .first = true, .last = true, .left = true};
+    capture_job_run(job);
+    ck_assert_uint_eq(target.result.gap_count, 1);
+    ck_assert_str_eq(target.result.gaps[0].reason, "ring_replaced");
+    ck_assert_uint_eq(target.result.gaps[0].from_ns, target.last_ns);
+    ck_assert_uint_eq(target.result.gaps[0].to_ns, target.end_ns);
+    target_result_fini(&target.result);
+    process_unref(&p);
+    host_page_free(&host);
+}
+END_TEST
+
 /* The journal's last word of a capture that runs. */
 static bool intent_lists(const struct capture_id *capture)
 {
@@ -251,6 +274,7 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_report_that_is_full_says_from_when_on_nothing_is_listed);
     tcase_add_test(tc, a_large_target_does_not_hold_up_the_others);
+    tcase_add_test(tc, a_process_that_has_left_its_ring_lacks_all_since_its_last_record);
     tcase_add_test(tc, the_journal_says_all_is_told_no_further_than_what_was_counted);
     tcase_add_test(tc, what_one_that_ends_lets_go_is_in_the_journal_of_those_that_share_it);
     suite_add_tcase(suite, tc);
