@@ -99,7 +99,7 @@ struct cut_work {
     struct clock_snapshot begin, end;
     uint64_t looked_ticks, looked_ns; /* before it ended: later records may be the next cut's */
     uint64_t from_ticks, to_ticks;
-    uint64_t start_ticks; /* of the process: nothing was lost before */
+    uint64_t start_ticks; /* of the ring: nothing was lost in it before */
     uint64_t keep_ticks;  /* records that end before are left out */
     struct ring_copy copy;
     struct cut_piece *pieces; /* sorted by stream, then sequence */

@@ -33,7 +33,9 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host,
     if (process_state(work->process) != PROCESS_LIVE && request->to_ns >= work->process->gone_ns &&
         work->to_ticks < work->end.ticks)
         work->to_ticks = work->end.ticks;
-    work->start_ticks = clock_snapshot_ticks(&work->begin, &work->end, work->process->start_ns);
+    const struct process *p = work->process;
+    uint64_t first_ns = p->recorded_ns > p->start_ns ? p->recorded_ns : p->start_ns;
+    work->start_ticks = clock_snapshot_ticks(&work->begin, &work->end, first_ns);
 }
 
 /* A chunk is taken whole, and an idle thread's may hold records of long ago: those are left out. A

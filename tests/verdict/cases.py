@@ -181,7 +181,7 @@ def handlers(m):
 def more_than_a_cut_may_hold(m):
     w = m.world(agent={"ring": {"max_bytes": 32 * MIB}, "capture": {"partition_bytes": 64 * KIB}})
     s = w.subject("bulky 1000", "burst 4 1500", attach=(32 * MIB, 0))
-    m.judge(w, w.capture(pre_ms=20000), [s])
+    m.judge(w, w.capture(pre_ms=20000, deadline_ms=15000), [s])
 
 
 @case(1)
