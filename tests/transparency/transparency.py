@@ -11,8 +11,10 @@ and left out.
 """
 
 import argparse
+import concurrent.futures
 import hashlib
 import os
+import random
 import re
 import shutil
 import signal
@@ -20,6 +22,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from cases import CASES, Case
@@ -28,6 +31,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../sup
 from ports import port_take
 
 DEADLINE_S = 120
+WORKERS = 2 * len(os.sched_getaffinity(0))  # most of a case's time is spent in waiting
 RUN_SAYS = r"\Askein: warning: no agent at .*\n"  # skein run's own word, before the program begins
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/postgresql/15/bin"
 
@@ -50,11 +54,24 @@ def tree(folder):
     return found
 
 
+def port_find():
+    """A free one, and none that the kernel gives to a client of another case."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+
+
 class Run:
     """Where and how cases run; one folder of one name for all runs of a worker."""
 
     def __init__(self, options, folder):
         self.options = options
+        os.makedirs(folder, mode=0o755, exist_ok=True)
         self.work = os.path.join(folder, "work")
         self.port = port_take()
 
@@ -150,6 +167,12 @@ def traces(run, mode):
     return run.once(CANARY, mode)["printed"] == "traced\n"
 
 
+def lacks(case):
+    """What a case needs and this machine has not."""
+    missing = [p for p in case.needs if shutil.which(p, path=PATH) is None]
+    return " ".join(missing) or ("root" if case.root and os.geteuid() != 0 else "")
+
+
 def judge(case, run, modes, rounds):
     """A sentence about what differs, or None."""
     alone = run.once(case, None)
@@ -186,24 +209,31 @@ def main():
     nobody = os.path.join(folder, "nobody.sock")
     modes = [("with an agent, at once", (0, where))]
     if not options.quick:
-        modes += [("with an agent", (None, where)), ("without an agent, at once", (0, nobody)), ("without an agent", (None, nobody))]
+        modes += [("with an agent", (None, where)), ("with an agent, in the midst", (1, where)), ("without an agent, at once", (0, nobody)), ("without an agent", (None, nobody))]
     try:
         run = Run(options, folder)
         if not traces(run, modes[0][1]):
             sys.exit("nothing is traced here")
-        for case in CASES:
-            if (options.only and options.only != case.name) or (options.quick and not case.quick and not options.only):
-                continue
-            missing = [p for p in case.needs if shutil.which(p, path=PATH) is None]
-            if missing or (case.root and os.geteuid() != 0):
-                print(f"{case.name}: left out, needs {' '.join(missing) or 'root'}")
-                left_out += 1
-                continue
+        chosen = [case for case in CASES if case.name == options.only or not (options.only or options.quick and not case.quick)]
+        for case in [case for case in chosen if lacks(case)]:
+            print(f"{case.name}: left out, needs {lacks(case)}")
+            chosen.remove(case)
+            left_out += 1
+        own = threading.local()
+
+        def work(case):
+            if not hasattr(own, "run"):
+                own.run = Run(options, os.path.join(folder, f"worker{threading.get_ident()}"))
             started = time.monotonic()
-            problem = judge(case, run, modes[:1] if case.heavy else modes, options.rounds if case.racy and not options.quick else 1)
-            done += 1
-            wrong += problem is not None
+            problem = judge(case, own.run, modes[:1] if case.heavy else modes,
+                            options.rounds if case.racy and not options.quick else 1)
             print(f"{case.name}: {'DIFFERS ' + problem if problem else 'same'} ({time.monotonic() - started:.1f} s)", flush=True)
+            return problem is not None
+
+        chosen.sort(key=lambda case: not case.racy)  # the longest first
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as workers:
+            wrong = sum(workers.map(work, chosen))
+        done = len(chosen)
         if agent.poll() is not None:
             print(f"the agent ended: {agent.returncode}")
             wrong += 1
