@@ -133,6 +133,7 @@ static void *thread_main(void *context)
 {
     struct job job = *(struct job *)context;
     free(context);
+    /* NOLINTNEXTLINE(cert-pos47-c): to be cancelled anywhere is what is tried */
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     write_events(&job, ++thread_number);
     if (job.hold) {
