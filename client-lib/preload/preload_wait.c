@@ -151,8 +151,11 @@ void wait_end(struct wait *wait)
 
 void wait_abandon_all(void)
 {
-    while (self.innermost)
-        wait_end(self.innermost);
+    for (struct wait *wait; (wait = self.innermost) != NULL;) {
+        wait_end(wait);
+        if (self.innermost == wait) /* another thread's, which had this one's storage; it is over */
+            self.innermost = NULL;
+    }
     self.busy = false; /* the handler may have interrupted the client library */
 }
 
