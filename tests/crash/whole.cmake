@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 include(${CMAKE_CURRENT_LIST_DIR}/../support/whole.cmake)
-skein_test(crash/test_whole_kill_service.c LINK skein_test_whole TIMEOUT 300 LABELS long)
+skein_test(crash/test_whole_kill_service.c LINK skein_test_whole LABELS long)
 
 # One body, a test for each daemon.
 add_executable(t_crash_whole_kill ${CMAKE_CURRENT_LIST_DIR}/test_whole_kill.c)

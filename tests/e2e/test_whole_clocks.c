@@ -166,7 +166,7 @@ int main(void)
 {
     Suite *suite = suite_create("whole_clocks");
     TCase *c = tcase_create("steps");
-    tcase_set_timeout(c, 100);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, the_collector_s_clock_goes_ahead);
     tcase_add_test(c, the_collector_s_clock_goes_back);
     tcase_add_test(c, the_host_s_clock_goes_ahead);

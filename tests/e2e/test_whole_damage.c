@@ -210,7 +210,7 @@ int main(void)
     Suite *suite = suite_create("whole_damage");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, set_up, tear_down);
-    tcase_set_timeout(c, 100);
+    tcase_set_timeout(c, 280);
     tcase_add_loop_test(c, what_the_disk_changed_is_refused_and_told, 0, HARMS);
     tcase_add_test(c, the_rest_of_a_capture_can_be_had);
     suite_add_tcase(suite, c);

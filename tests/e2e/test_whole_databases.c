@@ -336,7 +336,7 @@ int main(void)
     Suite *suite = suite_create("whole_databases");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, set_up, tear_down);
-    tcase_set_timeout(c, 100);
+    tcase_set_timeout(c, 280);
     tcase_add_loop_test(c, a_damaged_index_is_made_anew_while_the_collector_runs, GARBAGE, EMPTY);
     tcase_add_loop_test(c, a_damaged_audit_log_is_set_aside, GARBAGE, ZEROS + 1);
     tcase_add_loop_test(c, a_damaged_state_is_said_and_restored_by_one_command, GARBAGE, EMPTY);

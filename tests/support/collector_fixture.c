@@ -22,7 +22,7 @@ void fixture_write_config(struct fixture *f)
              "\"http\":\"127.0.0.1:%u\"},\"data_dir\":\"%s/data\",\"store\":{%s},"
              "\"log\":{\"level\":\"error\"},%s"
              "\"captures\":{\"deadline_ms\":20000},"
-             "\"http\":{\"receive_ms\":500,\"drain_ms\":2000,\"threads\":2}%s}",
+             "\"http\":{\"drain_ms\":2000,\"threads\":2}%s}",
              f->data_port, f->control_port, f->http_port, f->folder,
              f->store != NULL ? f->store : "\"min_free_bytes\":0",
              agents ? "" : "\"agents\":{\"heartbeat_ms\":200,\"lease_ms\":3000},", members);

@@ -458,7 +458,7 @@ int main(void)
     Suite *suite = suite_create("agent");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, agent_setup, agent_teardown);
-    tcase_set_timeout(tc, 110);
+    tcase_set_timeout(tc, 280);
     tcase_add_test(tc, a_capture_on_command_is_uploaded_and_reported);
     tcase_add_test(tc, the_first_command_is_by_the_collectors_clock);
     tcase_add_test(tc, captures_that_overlap_list_the_same_partitions);

@@ -460,7 +460,7 @@ int main(void)
     Suite *suite = suite_create("agent_rules");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, agent_setup, agent_teardown);
-    tcase_set_timeout(tc, 110);
+    tcase_set_timeout(tc, 280);
     tcase_add_test(tc, a_failing_check_is_captured_without_the_collector);
     tcase_add_test(tc, a_check_of_a_service_that_forks_and_hangs_is_one_connection);
     tcase_add_test(tc, checks_of_each_process_of_it_are_one_connection_at_a_time);

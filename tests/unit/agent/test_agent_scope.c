@@ -120,7 +120,7 @@ int main(void)
     Suite *suite = suite_create("agent_scope");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, agent_setup, agent_teardown);
-    tcase_set_timeout(tc, 110);
+    tcase_set_timeout(tc, 280);
     tcase_add_test(tc, a_process_that_has_just_ended_is_captured_from_its_ring);
     tcase_add_test(tc, one_whose_ring_is_not_kept_any_more_is_named_with_its_time);
     tcase_add_test(tc, a_process_that_was_not_taken_is_logged_once_listed_and_named);

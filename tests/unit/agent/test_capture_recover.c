@@ -136,7 +136,7 @@ int main(void)
     Suite *suite = suite_create("capture_recover");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
+    tcase_set_timeout(tc, 280);
     tcase_add_test(tc, what_fired_is_told_where_a_partition_is_kept);
     tcase_add_test(tc, nothing_of_a_window_is_proven_where_the_first_cut_was_interrupted);
     tcase_add_test(tc, what_fired_and_left_nothing_is_forgotten);

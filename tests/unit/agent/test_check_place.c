@@ -203,7 +203,7 @@ int main(void)
     Suite *suite = suite_create("check_place");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 110);
+    tcase_set_timeout(tc, 280);
     tcase_add_test(tc, loopback_is_that_of_the_service);
     tcase_add_test(tc, a_socket_is_looked_for_where_the_service_sees_it);
     tcase_add_test(tc, ip_is_an_address_of_the_service);

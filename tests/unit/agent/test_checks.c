@@ -394,7 +394,7 @@ int main(void)
     Suite *suite = suite_create("checks");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 110);
+    tcase_set_timeout(tc, 280);
     tcase_add_test(tc, a_program_that_ends_with_0_passes);
     tcase_add_test(tc, what_it_says_is_part_of_the_reason);
     tcase_add_test(tc, expected_text_is_looked_for);

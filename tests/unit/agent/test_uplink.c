@@ -398,7 +398,7 @@ int main(void)
     Suite *suite = suite_create("uplink");
     TCase *tc = tcase_create("all");
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 110);
+    tcase_set_timeout(tc, 280);
     tcase_add_test(tc, says_hello_then_heartbeats);
     tcase_add_test(tc, says_hello_again_when_asked);
     tcase_add_test(tc, finds_a_collector_that_came_back);

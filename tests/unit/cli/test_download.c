@@ -307,7 +307,7 @@ int main(void)
 {
     Suite *suite = suite_create("download");
     TCase *all = tcase_create("download");
-    tcase_set_timeout(all, 60);
+    tcase_set_timeout(all, 280);
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, a_broken_connection_is_resumed);
     tcase_add_test(all, other_bytes_under_the_same_name_start_over);

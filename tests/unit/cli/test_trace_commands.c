@@ -534,7 +534,7 @@ int main(void)
 {
     Suite *suite = suite_create("trace_commands");
     TCase *all = tcase_create("trace_commands");
-    tcase_set_timeout(all, 60);
+    tcase_set_timeout(all, 280);
     add(all);
     suite_add_tcase(suite, all);
     return suite_run(suite);

@@ -800,7 +800,7 @@ int main(void)
                        a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event);
         tcase_add_test(forks, the_grandchild_of_a_double_fork_is_recorded);
         tcase_add_test(forks, nothing_comes_to_a_program_that_has_barred_system_calls);
-        tcase_set_timeout(forks, 100);
+        tcase_set_timeout(forks, 280);
         suite_add_tcase(suite, forks);
     }
     return suite_run(suite);

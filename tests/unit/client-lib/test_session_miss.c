@@ -161,7 +161,7 @@ int main(void)
     if (!SKEIN_UNDER_TSAN) { /* which starts no thread in a fork child */
         TCase *forks = tcase_create("forks");
         tcase_add_test(forks, an_exit_says_its_status_and_a_bare_one_nothing);
-        tcase_set_timeout(forks, 100);
+        tcase_set_timeout(forks, 280);
         suite_add_tcase(suite, forks);
     }
     return suite_run(suite);

@@ -220,7 +220,7 @@ int main(void)
 {
     Suite *suite = suite_create("preload");
     TCase *all = tcase_create("preload");
-    tcase_set_timeout(all, 100);
+    tcase_set_timeout(all, 280);
     tcase_add_test(all, every_wrapped_call_gives_the_same_result_and_errno);
     tcase_add_test(all, checked_variants_give_the_same_result_and_errno);
     tcase_add_test(all, bad_environment_changes_nothing);

@@ -225,7 +225,7 @@ int main(void)
     Suite *suite = suite_create("assembly");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 100);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, chunks_in_any_order_and_again_make_the_partition_once);
     tcase_add_test(c, many_at_once_do_not_mix);
     tcase_add_test(c, contradiction_does_not_disturb_the_first);

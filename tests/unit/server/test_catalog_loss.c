@@ -266,7 +266,7 @@ int main(void)
     Suite *suite = suite_create("catalog_loss");
     TCase *c = tcase_create("walk");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 100);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, each_account_comes_once_in_the_order_of_processes);
     tcase_add_test(c, time_leaves_what_overlaps_and_no_rings);
     tcase_add_test(c, walk_begins_at_one_process_or_behind_it);

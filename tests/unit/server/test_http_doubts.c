@@ -260,7 +260,7 @@ int main(void)
     Suite *suite = suite_create("http_doubts");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 110);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, doubt_about_a_head_is_answered_once_and_ends_the_connection);
     tcase_add_test(c, doubt_about_a_chunk_is_answered_once_and_ends_the_connection);
     tcase_add_test(c, requests_before_a_doubt_are_answered);

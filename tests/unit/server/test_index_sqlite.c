@@ -641,7 +641,7 @@ int main(void)
     Suite *suite = suite_create("index_sqlite");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 100);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, queries_answer_what_a_plain_loop_finds);
     tcase_add_test(c, selector_sees_labels_and_the_built_in_ones);
     tcase_add_test(c, key_is_found_once_and_a_double_is_counted);

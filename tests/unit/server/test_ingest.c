@@ -544,7 +544,7 @@ int main(void)
     Suite *suite = suite_create("ingest");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 110);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, partitions_of_all_sizes_are_stored_and_acknowledged);
     tcase_add_test(c, many_partitions_share_few_commits);
     tcase_add_test(c, a_group_that_is_worth_a_sync_waits_for_no_company);

@@ -318,7 +318,7 @@ int main(void)
 {
     Suite *suite = suite_create("retention");
     TCase *c = tcase_create("all");
-    tcase_set_timeout(c, 120);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, the_oldest_go_until_a_service_has_what_it_may);
     tcase_add_test(c, what_no_capture_lists_goes_before_any_capture);
     tcase_add_test(c, where_all_is_pinned_nothing_goes_and_the_status_says_so);

@@ -497,7 +497,7 @@ int main(void)
     Suite *suite = suite_create("store_files");
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
-    tcase_set_timeout(c, 100);
+    tcase_set_timeout(c, 280);
     tcase_add_test(c, synced_partitions_come_back_after_reopening);
     tcase_add_test(c, unsynced_partitions_are_not_scanned);
     tcase_add_test(c, second_opener_hears_busy);
