@@ -341,7 +341,7 @@ static void put_left_out(struct buf *out, const struct table_column *columns,
 {
     static const char words[] = "narrow terminal, left out: ";
     size_t used = 0;
-    for (size_t c = 0; c < l->count; c++) {
+    for (size_t c = 0; c < l->count && columns[c].title; c++) {
         if (l->widths[c] != 0)
             continue;
         size_t own = strlen(columns[c].title);
