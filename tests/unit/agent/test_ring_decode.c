@@ -563,6 +563,27 @@ START_TEST(nothing_is_missing_behind_the_horizon)
 }
 END_TEST
 
+START_TEST(nothing_is_missing_before_the_process_began)
+{
+    ring_begin();
+    horizon_put(now_ticks());
+    struct cut_result result;
+    const struct clock_snapshot *attached = &process->attached_clock;
+    struct cut_request request = {.process = process,
+                                  .from_ns = attached->realtime_ns - 20000000,
+                                  .to_ns = attached->realtime_ns - 10000000,
+                                  .epoch = 1,
+                                  .host = "test"};
+    for (int later = 0; later < 2; later++) {
+        process->start_ns = attached->realtime_ns - (later ? 5000000 : 15000000);
+        partition_cut(host, &request, &result);
+        ck_assert_uint_eq(result.gap_count, later ? 0 : 1);
+        cut_result_fini(&result);
+    }
+    ring_end();
+}
+END_TEST
+
 /* A chunk that waited for the second partition is used again before that is cut, by a thread that
  * leaves nothing else; what the first one took may go. */
 static void chunks_go(unsigned gone)
@@ -732,7 +753,8 @@ int main(void)
         "ring_decode", strings_inline_interned_and_unknown, losses_are_told_where_they_happened,
         a_missing_chunk_is_a_gap_between_its_neighbours,
         a_window_of_which_all_is_overwritten_is_a_gap, nothing_is_missing_behind_the_horizon,
-        a_chunk_that_waited_and_is_gone_is_a_gap, a_later_generation_waits_for_the_next_cut,
+        nothing_is_missing_before_the_process_began, a_chunk_that_waited_and_is_gone_is_a_gap,
+        a_later_generation_waits_for_the_next_cut,
         an_unknown_event_type_loses_the_rest_of_its_chunk_only,
         garbage_in_a_chunk_is_a_corrupt_gap_told_once, epochs_that_disagree_hide_the_chunk,
         signal_chunks_are_a_thread_of_their_own, a_window_leaves_out_what_lies_before_it,
