@@ -11,9 +11,10 @@
 #include "ring_decode.h"
 #include "ring_reader.h"
 
-#define CUT_BYTES_MAX (UINT64_C(16) << 20)
+#define CUT_BYTES_MAX  (UINT64_C(16) << 20)
+#define CUT_PIECES_MAX 131072 /* each may be another thread; a partition takes 262144 */
 
-/* The writer of a row of chunks: one incarnation of a thread, its signal handlers apart. */
+/* The writer of a row of segments: one incarnation of a thread, its signal handlers apart. */
 struct stream_key {
     uint32_t slot, incarnation, tid;
     bool signal;
@@ -24,8 +25,8 @@ int stream_compare(const struct stream_key *a, const struct stream_key *b);
 
 struct chunk_mark {
     uint32_t epoch;
-    uint32_t taken;      /* bytes; 0: none */
-    uint64_t last_ticks; /* of them */
+    uint32_t taken;      /* up to there, from the chunk's begin; 0: nothing */
+    uint64_t last_ticks; /* of what was */
 };
 struct stream_mark {
     struct stream_key key;

@@ -152,9 +152,11 @@ static void chunks_advance(struct cut_work *work)
     for (size_t i = 0; i < work->piece_count; i++) {
         const struct cut_piece *piece = &work->pieces[i];
         bool looked_at = piece->fate == CUT_LEFT && piece->skip == 0 && piece->taken > 0;
-        if (piece->fate == CUT_TAKEN || looked_at)
-            work->marks->chunks[piece->ring->index] =
-                (struct chunk_mark){piece->ring->epoch, piece->taken, piece->last_ticks};
+        struct chunk_mark *mark = &work->marks->chunks[piece->ring->index];
+        uint32_t taken = piece->ring->offset + piece->taken;
+        if ((piece->fate == CUT_TAKEN || looked_at) &&
+            (mark->epoch != piece->ring->epoch || mark->taken < taken))
+            *mark = (struct chunk_mark){piece->ring->epoch, taken, piece->last_ticks};
     }
 }
 

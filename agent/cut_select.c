@@ -26,7 +26,8 @@ static bool same_stream(const struct cut_work *work, size_t i, size_t j)
            stream_compare(&work->pieces[i].key, &work->pieces[j].key) == 0;
 }
 
-/* A chunk ends at the latest where its thread began the next one. */
+/* A segment ends at the latest where its thread began the next one, or its chunk's next owner did.
+ */
 static void ends_find(struct cut_work *work)
 {
     for (size_t i = 0; i < work->piece_count; i++) {
@@ -34,16 +35,21 @@ static void ends_find(struct cut_work *work)
         bool last = !same_stream(work, i, i + 1);
         piece->last = last;
         piece->end_ticks = last ? work->end.ticks : work->pieces[i + 1].ring->head.base_ticks;
+        if (piece->ring->bound_ticks != 0 && piece->ring->bound_ticks < piece->end_ticks)
+            piece->end_ticks = piece->ring->bound_ticks;
     }
 }
 
+/* A chunk's segments are taken in their order, so one mark of the chunk tells of all. */
 static void skips_find(struct cut_work *work)
 {
     for (size_t i = 0; i < work->piece_count && work->marks != NULL; i++) {
         struct cut_piece *piece = &work->pieces[i];
         const struct chunk_mark *mark = &work->marks->chunks[piece->ring->index];
-        if (mark->taken > 0 && mark->epoch == piece->ring->epoch)
-            piece->skip = mark->taken;
+        if (mark->epoch == piece->ring->epoch && mark->taken > piece->ring->offset)
+            piece->skip = mark->taken - piece->ring->offset;
+        if (piece->skip > piece->ring->committed)
+            piece->skip = (uint32_t)piece->ring->committed;
         piece->restated = work->request->restate && piece->last && piece->skip > 0 &&
                           piece->ring->committed <= piece->skip;
     }
@@ -92,7 +98,7 @@ int cut_arrange(struct cut_work *work)
         work->pieces[i] =
             (struct cut_piece){.ring = ring,
                                .key = {ring->head.slot, ring->head.incarnation, ring->head.tid,
-                                       (ring->head.flags & RING_CHUNK_SIGNAL) != 0}};
+                                       (ring->head.flags & RING_SEGMENT_SIGNAL) != 0}};
     }
     qsort(work->pieces, work->piece_count, sizeof(*work->pieces), piece_compare);
     ends_find(work);
@@ -102,6 +108,8 @@ int cut_arrange(struct cut_work *work)
 
 /* ---- choosing ---- */
 
+/* Of what an earlier cut has not taken, all that reaches the window, however old: it may have come
+ * in a later generation than that cut's, and before its clock was read. */
 static bool wanted(const struct cut_work *work, const struct cut_piece *piece)
 {
     const struct ring_piece *ring = piece->ring;
@@ -109,7 +117,7 @@ static bool wanted(const struct cut_work *work, const struct cut_piece *piece)
         return false;
     if (piece->skip > 0 && ring->committed <= piece->skip && !piece->restated)
         return false;
-    return ring->head.base_ticks <= work->to_ticks && piece->end_ticks >= work->from_ticks;
+    return ring->head.base_ticks <= work->to_ticks && piece->end_ticks >= work->keep_ticks;
 }
 
 void cut_choose(struct cut_work *work)
@@ -118,6 +126,7 @@ void cut_choose(struct cut_work *work)
     if (max == 0 || max > CUT_BYTES_MAX)
         max = CUT_BYTES_MAX;
     uint64_t used = 0;
+    size_t chosen = 0;
     bool closed = false;
     for (size_t i = 0; i < work->piece_count; i++) {
         struct cut_piece *piece = &work->pieces[work->order[i]];
@@ -126,8 +135,10 @@ void cut_choose(struct cut_work *work)
         uint64_t bytes =
             piece->ring->committed > piece->skip ? piece->ring->committed - piece->skip : 0;
         /* One chunk always goes, however small the limit, so that `more` comes to an end. */
-        closed = closed || (used > 0 && bytes > max - (used < max ? used : max));
+        closed = closed || (used > 0 && bytes > max - (used < max ? used : max)) ||
+                 chosen == CUT_PIECES_MAX;
         piece->fate = closed ? CUT_WAITING : CUT_CHOSEN;
+        chosen += !closed;
         used += closed ? 0 : bytes;
         work->result->more = work->result->more || (closed && work->marks != NULL);
     }
@@ -141,7 +152,8 @@ int cut_copy(struct cut_work *work)
         if (piece->fate == CUT_CHOSEN) /* one that is being written may have grown to its end */
             bytes += piece->ring->full
                          ? piece->ring->committed
-                         : ring_chunk_room(&work->process->geometry, piece->ring->index);
+                         : ring_chunk_bytes(&work->process->geometry, piece->ring->index) -
+                               piece->ring->offset;
     }
     int status = ring_arena_reserve(&work->copy, bytes);
     for (size_t i = 0; status == SKEIN_OK && i < work->piece_count; i++) {

@@ -142,7 +142,7 @@ static void usage_add_chunk(const struct process *p, uint64_t offset, struct pro
     const struct ring_chunk *chunk = (const struct ring_chunk *)(const void *)(p->ring + offset);
     if ((skein_load32(&chunk->state) & RING_CHUNK_STATE_MASK) == RING_CHUNK_FREE)
         return;
-    uint64_t base = skein_load64(&chunk->base_ticks);
+    uint64_t base = skein_load64(&chunk->first.base_ticks);
     if (base != 0 && (out->oldest_ticks == 0 || base < out->oldest_ticks))
         out->oldest_ticks = base;
 }

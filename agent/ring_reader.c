@@ -40,10 +40,9 @@ static uint64_t chunk_offset(const struct ring_geometry *g, uint32_t index)
     return index < small ? ring_small_offset(g, index) : ring_big_offset(g, index - small);
 }
 
-uint64_t ring_chunk_room(const struct ring_geometry *geometry, uint32_t index)
+uint64_t ring_chunk_bytes(const struct ring_geometry *geometry, uint32_t index)
 {
-    return (index < ring_small_count(geometry) ? RING_SMALL_CHUNK : RING_BIG_CHUNK) -
-           RING_CHUNK_HEADER_BYTES;
+    return index < ring_small_count(geometry) ? RING_SMALL_CHUNK : RING_BIG_CHUNK;
 }
 
 static struct ring_chunk *chunk_at(const struct ring_copy *copy, uint32_t index)
@@ -104,41 +103,91 @@ static void chunk_unpin(struct ring_chunk *chunk)
             return;
 }
 
-/* Committed payload bytes of a pinned chunk, 0 unless both epochs agree. */
-static uint64_t chunk_committed(const struct ring_chunk *chunk, uint32_t state, uint64_t room)
+/* Where the committed bytes of a pinned chunk end, from its begin; with both epochs not alike it
+ * has none. */
+static uint64_t chunk_end(const struct ring_chunk *chunk, uint32_t state, uint64_t bytes)
 {
     uint64_t word = skein_commit_load(&chunk->committed);
     if (word >> 32 != state >> RING_CHUNK_EPOCH_SHIFT)
         return 0;
-    uint64_t bytes = (uint32_t)word;
-    return bytes < room ? bytes : room;
+    uint64_t end = RING_CHUNK_HEADER_BYTES + (uint64_t)(uint32_t)word;
+    return end < bytes ? end : bytes;
+}
+
+/* ---- segments: R-29 ---- */
+
+static const struct ring_segment *segment_at(const struct ring_chunk *chunk, uint64_t records)
+{
+    const uint8_t *at = (const uint8_t *)chunk + records - RING_SEGMENT_BYTES;
+    return (const struct ring_segment *)(const void *)at;
+}
+
+/* Where the records of a segment end that begin at `records`. *next: where those of the segment
+ * behind it begin, 0: it is the last. Only what lies before `limit` is committed. */
+static uint64_t segment_end(const struct ring_chunk *chunk, uint64_t records, uint64_t limit,
+                            uint64_t *next)
+{
+    uint64_t end = skein_load32(&segment_at(chunk, records)->end);
+    uint64_t behind = ring_segment_behind(end) + RING_SEGMENT_BYTES;
+    *next = end >= records && behind <= limit ? behind : 0;
+    return *next ? end : limit;
+}
+
+static struct ring_piece *piece_new(struct ring_copy *copy)
+{
+    if (copy->piece_count == copy->piece_cap) {
+        size_t cap = 2 * copy->piece_cap + 1;
+        struct ring_piece *pieces = realloc(copy->pieces, cap * sizeof(*pieces));
+        if (pieces == NULL)
+            return NULL;
+        copy->pieces = pieces;
+        copy->piece_cap = cap;
+    }
+    return &copy->pieces[copy->piece_count++];
 }
 
 /* ---- survey ---- */
 
-static enum ring_read chunk_survey(struct ring_copy *copy, uint32_t index)
+/* Its segments; each begins behind the one before, so there are few. The first commit of each
+ * published its head; `end` moves on, so it stays out. */
+static int segments_survey(struct ring_copy *copy, const struct ring_chunk *chunk, uint32_t index,
+                           uint32_t state, uint64_t limit)
+{
+    uint64_t next;
+    for (uint64_t at = RING_CHUNK_HEADER_BYTES; at != 0; at = next) {
+        uint64_t end = segment_end(chunk, at, limit, &next);
+        if (end == at)
+            continue;
+        struct ring_piece *piece = piece_new(copy);
+        if (piece == NULL)
+            return SKEIN_NO_MEMORY;
+        *piece = (struct ring_piece){
+            .index = index,
+            .epoch = state >> RING_CHUNK_EPOCH_SHIFT,
+            .offset = (uint32_t)at,
+            .full = next != 0 || (state & RING_CHUNK_STATE_MASK) == RING_CHUNK_FULL,
+            .bound_ticks = next != 0 ? segment_at(chunk, next)->base_ticks : 0,
+            .committed = end - at};
+        const size_t from = offsetof(struct ring_segment, flags);
+        memcpy((uint8_t *)&piece->head + from, (const uint8_t *)segment_at(chunk, at) + from,
+               sizeof(piece->head) - from);
+    }
+    return SKEIN_OK;
+}
+
+static int chunk_survey(struct ring_copy *copy, uint32_t index)
 {
     struct ring_chunk *chunk = chunk_at(copy, index);
     uint32_t state = 0;
     enum ring_read read = chunk_pin(chunk, UINT32_MAX, &state);
     copy->states[index] = state;
+    copy->abandoned += read == RING_READ_ABANDONED;
     if (read != RING_READ_MORE)
-        return read;
-    uint64_t bytes = chunk_committed(chunk, state, ring_chunk_room(copy->geometry, index));
-    if (bytes > 0) {
-        struct ring_piece *piece = &copy->pieces[copy->piece_count++];
-        *piece = (struct ring_piece){.index = index,
-                                     .epoch = state >> RING_CHUNK_EPOCH_SHIFT,
-                                     .full = (state & RING_CHUNK_STATE_MASK) == RING_CHUNK_FULL,
-                                     .committed = bytes};
-        /* The first commit published these; state and committed move on, so they stay out. */
-        const size_t from = offsetof(struct ring_chunk, sequence);
-        memcpy((uint8_t *)&piece->head + from, (const uint8_t *)chunk + from,
-               sizeof(piece->head) - from);
-        piece->head.flags = chunk->flags;
-    }
+        return SKEIN_OK;
+    uint64_t limit = chunk_end(chunk, state, ring_chunk_bytes(copy->geometry, index));
+    int status = limit == 0 ? SKEIN_OK : segments_survey(copy, chunk, index, state, limit);
     chunk_unpin(chunk);
-    return bytes > 0 ? RING_READ_MORE : RING_READ_END;
+    return status;
 }
 
 /* HORIZON: behind the looks at the chunks' states, so that whatever they did not find is told. */
@@ -152,23 +201,25 @@ int ring_survey(struct ring_copy *copy)
 {
     const struct ring_geometry *g = copy->geometry;
     uint32_t count = ring_small_count(g) + ring_big_count(g);
-    if (copy->pieces == NULL)
+    if (copy->pieces == NULL) {
+        copy->piece_cap = count;
         copy->pieces = calloc(count, sizeof(*copy->pieces));
+    }
     if (copy->states == NULL)
         copy->states = calloc(count, sizeof(*copy->states));
     if (copy->pieces == NULL || copy->states == NULL)
         return SKEIN_NO_MEMORY;
     copy->piece_count = 0;
     struct extent extent = {copy->fd, 0, 0};
-    for (uint32_t i = 0; i < count; i++) {
+    int status = SKEIN_OK;
+    for (uint32_t i = 0; i < count && status == SKEIN_OK; i++) {
         if (i == ring_small_count(g))
             extent = (struct extent){copy->fd, 0, 0};
-        if (extent_holds(&extent, chunk_offset(g, i)) &&
-            chunk_survey(copy, i) == RING_READ_ABANDONED)
-            copy->abandoned++;
+        if (extent_holds(&extent, chunk_offset(g, i)))
+            status = chunk_survey(copy, i);
     }
     copy->horizon_surveyed = horizon_load(copy);
-    return SKEIN_OK;
+    return status;
 }
 
 /* ---- copies ---- */
@@ -193,17 +244,21 @@ enum ring_read ring_piece_copy(struct ring_copy *copy, struct ring_piece *piece)
         copy->abandoned += read == RING_READ_ABANDONED;
         return read;
     }
-    uint64_t bytes = chunk_committed(chunk, state, ring_chunk_room(copy->geometry, piece->index));
+    uint64_t next = 0;
+    uint64_t limit = chunk_end(chunk, state, ring_chunk_bytes(copy->geometry, piece->index));
+    uint64_t end =
+        limit < piece->offset ? piece->offset : segment_end(chunk, piece->offset, limit, &next);
+    uint64_t bytes = end - piece->offset;
     bool whole = bytes <= copy->arena_bytes - copy->arena_used;
     if (!whole)
         bytes = copy->arena_bytes - copy->arena_used;
     uint8_t *to = copy->arena + copy->arena_used;
-    memcpy(to, (const uint8_t *)chunk + RING_CHUNK_HEADER_BYTES, bytes);
+    memcpy(to, (const uint8_t *)chunk + piece->offset, bytes);
     chunk_unpin(chunk);
     copy->arena_used += bytes;
     piece->copy = to;
     piece->committed = bytes;
-    piece->full = whole && (state & RING_CHUNK_STATE_MASK) == RING_CHUNK_FULL;
+    piece->full = whole && (next != 0 || (state & RING_CHUNK_STATE_MASK) == RING_CHUNK_FULL);
     return bytes > 0 ? RING_READ_MORE : RING_READ_END;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads a ring that another, perhaps hostile, process is writing: surveys the chunks, copies their
- * committed prefixes, tables, slots and counters into memory of our own. Nothing here decodes. One
- * ring_copy has one owner; the ring itself is shared with its writer, and with no other reader.
+ * Reads a ring that another, perhaps hostile, process is writing: surveys the chunks and their
+ * segments, copies their committed prefixes, tables, slots and counters into memory of our own.
+ * Nothing here decodes. One ring_copy has one owner; the ring itself is shared with its writer, and
+ * with no other reader.
  *
  * Every shared word is loaded once and clamped with the geometry, which is ours. Work is bounded by
  * the size of the ring. A chunk is pinned only while it is looked at or copied.
@@ -23,14 +24,17 @@ enum ring_read {
     RING_READ_ABANDONED /* its state is none, or would not hold still: left alone */
 };
 
-/* One chunk as surveyed, and where its copy lies. Header fields are copies and any value at all. */
+/* One segment as surveyed, and where its copy lies. Header fields are copies and any value at all.
+ */
 struct ring_piece {
-    uint32_t index; /* of all chunks: small ones first, then big ones */
-    uint32_t epoch; /* of its state word, 24 bits */
-    bool full;      /* retired: nothing more will be committed in this epoch */
-    struct ring_chunk head;
-    uint64_t committed;  /* payload bytes, clamped to the chunk */
-    const uint8_t *copy; /* NULL until copied */
+    uint32_t index;           /* of all chunks: small ones first, then big ones */
+    uint32_t epoch;           /* of its state word, 24 bits */
+    uint32_t offset;          /* of its records, from the chunk's begin */
+    bool full;                /* nothing more will be committed to it */
+    struct ring_segment head; /* but for `end` */
+    uint64_t bound_ticks;     /* none of its records is later: another segment begins; or 0 */
+    uint64_t committed;       /* bytes of records, clamped to the chunk */
+    const uint8_t *copy;      /* NULL until copied */
 };
 
 struct ring_slot_copy {
@@ -50,9 +54,9 @@ struct ring_table_copy {
 struct ring_copy {
     uint8_t *ring; /* shared: read, and for PIN written */
     const struct ring_geometry *geometry;
-    int fd; /* of the ring, or -1: then all of it counts as data */
-    struct ring_piece *pieces;
-    size_t piece_count;
+    int fd;                    /* of the ring, or -1: then all of it counts as data */
+    struct ring_piece *pieces; /* by chunk, then by place in it */
+    size_t piece_count, piece_cap;
     uint32_t *states;             /* of every chunk, as the survey found it; 0: never touched */
     struct ring_slot_copy *slots; /* geometry->slots of them */
     struct ring_table_copy tables[RING_TABLE_COPIES];
@@ -70,11 +74,10 @@ void ring_copy_init(struct ring_copy *copy, uint8_t *ring, const struct ring_geo
                     int fd);
 void ring_copy_fini(struct ring_copy *copy);
 
-/* Lists every chunk that holds committed bytes, in no particular order. SKEIN_OK, SKEIN_NO_MEMORY.
- */
+/* Lists every segment that holds committed bytes. SKEIN_OK, SKEIN_NO_MEMORY. */
 int ring_survey(struct ring_copy *copy);
 
-/* Room for the copies of `bytes` payload bytes in all. SKEIN_OK, SKEIN_NO_MEMORY. */
+/* Room for the copies of `bytes` bytes of records in all. SKEIN_OK, SKEIN_NO_MEMORY. */
 int ring_arena_reserve(struct ring_copy *copy, size_t bytes);
 
 /* Copies the committed prefix of one surveyed piece, which may have grown since; at most the room
@@ -88,7 +91,7 @@ int ring_tables_copy(struct ring_copy *copy);
 /* Copies slots and header counters. SKEIN_OK, SKEIN_NO_MEMORY. */
 int ring_slots_copy(struct ring_copy *copy);
 
-/* Payload bytes that chunk `index` can hold. */
-uint64_t ring_chunk_room(const struct ring_geometry *geometry, uint32_t index);
+/* All bytes of chunk `index`. */
+uint64_t ring_chunk_bytes(const struct ring_geometry *geometry, uint32_t index);
 
 #endif

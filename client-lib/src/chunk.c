@@ -1,22 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Chunks of the rolling areas: claims one for a lane, writes its start, retires it (R-6 to R-10).
- * Entered by the thread that owns the lane while it holds the lane, also in signal handlers. Never
- * waits for a chunk, never takes one that another thread writes or the agent reads.
+ * Chunks of the rolling areas: claims one for a lane or takes over one of a thread that has ended,
+ * writes a segment's start, retires it (R-6 to R-10, R-29). Owns the shelf of chunks that ended
+ * threads have left. Entered by the thread that owns the lane while it holds the lane, also in
+ * signal handlers. Never waits for a chunk, never claims one that another thread writes or the
+ * agent reads.
  */
 #include <string.h>
 
 #include "writer_int.h"
 
-#define PROBES_MAX  64 /* of one claim in one pool: bounds a claim's time; the cursor goes on */
-#define CLAIM_TRIES 8  /* where others are faster */
-#define OLD_SHARE   16 /* of the time that the ring reaches back */
-#define OPEN_NEED   16 /* bytes of one open range: type, delta, id */
+#define PROBES_MAX   64  /* of one claim in one pool: bounds a claim's time; the cursor goes on */
+#define CLAIM_TRIES  8   /* where others are faster */
+#define OLD_SHARE    16  /* of the time that the ring reaches back */
+#define OPEN_NEED    16  /* bytes of one open range: type, delta, id */
+#define SHELF_SHARE  16  /* of the chunks: so many may lie on the shelf */
+#define SEGMENT_ROOM 256 /* bytes of records without which a segment is not worth its header */
 
 struct pool {
     uint64_t *cursor;
     uint32_t count, bytes;
     bool big;
+};
+
+/* What a lane asks a chunk for. */
+struct wish {
+    struct session *session;
+    struct thread_cold *cold;
+    struct skein_lane *lane;
+    struct lane_cold *lane_cold;
+    const struct skein_view *view;
+    uint64_t now;
+    size_t room; /* bytes of records */
+    bool either; /* small or big, whichever is free or older */
 };
 
 static struct pool pool_of(const struct session *session, bool big)
@@ -52,9 +68,10 @@ static void data_end_raise(const struct session *session, const struct pool *poo
 /* What a claim of a chunk would take: the state word that was seen, and the time of the last record
  * that would go; 0: none. */
 struct candidate {
+    const struct pool *pool;
     struct ring_chunk *chunk;
-    uint32_t index, state;
-    uint64_t end;
+    uint32_t index, state, passed; /* passed: chunks from the cursor, `at`, up to it */
+    uint64_t at, end;
 };
 
 /* a chunk that is free or, in circular mode, full and not pinned. */
@@ -96,55 +113,71 @@ static uint64_t old_enough(const struct session *session, uint64_t now)
 
 /* The first chunk behind the cursor that is old, else the oldest of the next ones: where threads
  * end in another order than they began, the next one may hold records of just now, while others
- * hold none but old ones. Returns how many were passed, up to it. */
-static uint32_t pool_look(const struct session *session, const struct pool *pool, uint64_t at,
-                          uint64_t old, struct candidate *best)
+ * hold none but old ones. */
+static void pool_look(const struct session *session, const struct pool *pool, uint64_t old,
+                      struct candidate *best)
 {
-    uint32_t probes = pool->count < PROBES_MAX ? pool->count : PROBES_MAX, passed = probes;
-    best->chunk = NULL;
+    uint32_t probes = pool->count < PROBES_MAX ? pool->count : PROBES_MAX;
+    *best = (struct candidate){
+        .pool = pool, .at = skein_load64(pool->cursor), .passed = probes, .end = UINT64_MAX};
     for (uint32_t n = 0; n < probes; n++) {
-        struct candidate next;
-        next.index = (uint32_t)((at + n) % pool->count);
+        struct candidate next = *best;
+        next.index = (uint32_t)((best->at + n) % pool->count);
+        next.passed = n + 1;
         if (!chunk_look(session, pool_chunk(session, pool, next.index), &next) ||
             (best->chunk && next.end >= best->end))
             continue;
         *best = next;
-        passed = n + 1;
         if (next.end <= old)
             break;
     }
-    return passed;
 }
 
 /* What was passed is younger than what was taken, and for the next lap. Of several that claim at
  * once one moves the cursor. */
-static void cursor_move(const struct session *session, const struct pool *pool, uint64_t at,
-                        uint32_t passed)
+static void cursor_move(const struct session *session, const struct candidate *candidate)
 {
+    const struct pool *pool = candidate->pool;
+    uint64_t at = candidate->at, to = at + candidate->passed;
     bool leading = pool->big || ring_big_count(&session->geometry) == 0;
-    if (!skein_cursor_cas(pool->cursor, at, at + passed) || !leading)
+    if (!skein_cursor_cas(pool->cursor, at, to) || !leading)
         return;
-    if ((at + passed - 1) / pool->count > (at ? (at - 1) / pool->count : 0))
+    if ((to - 1) / pool->count > (at ? (at - 1) / pool->count : 0))
         skein_add32(&session->header->wrapped_count, 1);
 }
 
-static struct ring_chunk *pool_claim(const struct session *session, const struct pool *pool,
-                                     uint64_t now)
+/* The best of the pools: one that is free, else of the pool that has the oldest. */
+static bool pools_look(const struct wish *wish, const struct pool *pools, unsigned count,
+                       struct candidate *best)
 {
-    for (int turn = 0; turn < CLAIM_TRIES; turn++) {
-        struct candidate best;
-        uint64_t at = skein_load64(pool->cursor);
-        uint32_t passed = pool_look(session, pool, at, old_enough(session, now), &best);
-        bool claimed = best.chunk && chunk_claim(session, &best);
-        if (claimed || !best.chunk)
-            cursor_move(session, pool, at, passed);
-        if (claimed) {
-            SKEIN_TEST_POINT("chunk_claimed");
-            data_end_raise(session, pool, best.index);
-            return best.chunk;
-        }
-        if (!best.chunk)
-            break;
+    uint64_t old = old_enough(wish->session, wish->now);
+    best->chunk = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        struct candidate next;
+        if (!pools[i].count || wish->room > pools[i].bytes - sizeof(struct ring_chunk))
+            continue;
+        pool_look(wish->session, &pools[i], old, &next);
+        if (!next.chunk)
+            cursor_move(wish->session, &next);
+        else if (!best->chunk || next.end < best->end)
+            *best = next;
+    }
+    return best->chunk != NULL;
+}
+
+/* Its limit goes to the lane. */
+static struct ring_chunk *pools_claim(const struct wish *wish, const struct pool *pools,
+                                      unsigned count)
+{
+    struct candidate best;
+    for (int turn = 0; turn < CLAIM_TRIES && pools_look(wish, pools, count, &best); turn++) {
+        if (!chunk_claim(wish->session, &best))
+            continue;
+        cursor_move(wish->session, &best);
+        SKEIN_TEST_POINT("chunk_claimed");
+        data_end_raise(wish->session, best.pool, best.index);
+        wish->lane->limit = (uint8_t *)best.chunk + best.pool->bytes;
+        return best.chunk;
     }
     return NULL;
 }
@@ -159,25 +192,115 @@ static void note_exhausted(struct session *session)
         skein_store32(&session->exhausted, 1);
 }
 
-void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold)
+/* ---- letting go ---- */
+
+/* the times of a chunk never fall, over all threads that write to it. */
+static void lane_let_go(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
     struct ring_chunk *chunk = lane_cold->chunk;
+    bool used = chunk && lane->write > (uint8_t *)(lane_cold->segment + 1);
     lane_cold->chunk = NULL;
-    bool used = chunk && lane->write > (uint8_t *)chunk + sizeof *chunk;
     lane->write = lane->limit = lane->soft_limit = NULL;
     lane->committed = NULL;
     skein_signal_fence();
-    if (!chunk)
+    if (!used)
         return;
-    skein_store64(&chunk->end_ticks, used ? lane->last : 0);
+    skein_store64(&chunk->end_ticks, lane->last);
     SKEIN_TEST_POINT("end_written");
-    /* a CAS, because the agent may set PIN at any time; it changes nothing else here. */
+}
+
+/* a CAS, because the agent may set PIN at any time; it changes nothing else here. */
+static void chunk_fill(struct ring_chunk *chunk)
+{
     uint32_t state = skein_chunk_load(&chunk->state);
     while (!skein_chunk_cas(&chunk->state, &state,
                             (state & ~RING_CHUNK_STATE_MASK) | RING_CHUNK_FULL)) {
     }
     SKEIN_TEST_POINT("chunk_retired");
 }
+
+void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold)
+{
+    struct ring_chunk *chunk = lane_cold->chunk;
+    lane_let_go(lane, lane_cold);
+    if (chunk)
+        chunk_fill(chunk);
+}
+
+/* ---- the shelf ---- */
+
+/* A chunk without an owner. In one word: where it lies / 8, bit 31 whether it is a big one; 16 bits
+ * where its last segment begins / 8, and 16 where that ends. Private: a program that damages its
+ * own ring does not lead the tracer astray. */
+struct shared {
+    struct ring_chunk *chunk;
+    struct ring_segment *last;
+    uint8_t *end, *limit;
+};
+
+static uint64_t shared_word(const struct session *session, const struct skein_lane *lane,
+                            const struct lane_cold *lane_cold)
+{
+    uint8_t *chunk = (uint8_t *)lane_cold->chunk;
+    uint64_t big = lane->limit - chunk == RING_BIG_CHUNK;
+    uint64_t last = (uint64_t)((uint8_t *)lane_cold->segment - chunk);
+    return (uint64_t)(chunk - session->base) / 8 | big << 31 | last / 8 << 32 |
+           (uint64_t)(lane->write - chunk) << 48;
+}
+
+static struct shared shared_of(const struct session *session, uint64_t word)
+{
+    uint8_t *chunk = session->base + (word & INT32_MAX) * 8;
+    return (struct shared){
+        .chunk = (struct ring_chunk *)(void *)chunk,
+        .last = (struct ring_segment *)(void *)(chunk + (word >> 32 & 0xffff) * 8),
+        .end = chunk + (word >> 48),
+        .limit = chunk + (word & UINT64_C(1) << 31 ? RING_BIG_CHUNK : RING_SMALL_CHUNK)};
+}
+
+static uint32_t shelf_places(const struct session *session)
+{
+    uint32_t places =
+        (ring_small_count(&session->geometry) + ring_big_count(&session->geometry)) / SHELF_SHARE;
+    return places == 0 ? 1 : places < SHELF_MAX ? places : SHELF_MAX;
+}
+
+static bool shelf_give(struct session *session, uint64_t word)
+{
+    for (uint32_t i = 0; i < shelf_places(session); i++)
+        if (skein_share_give(&session->shelf[i], word)) {
+            SKEIN_TEST_POINT("chunk_given");
+            return true;
+        }
+    return false;
+}
+
+/* In turns, so that none stays for long. 0: there is none. */
+static uint64_t shelf_take(struct session *session)
+{
+    uint32_t places = shelf_places(session), start = skein_load32(&session->shelf_hint);
+    for (uint32_t n = 0; n < places; n++) {
+        uint32_t i = (start + n) % places;
+        uint64_t word = skein_share_take(&session->shelf[i]);
+        if (!word)
+            continue;
+        skein_store32(&session->shelf_hint, i + 1);
+        SKEIN_TEST_POINT("chunk_taken");
+        return word;
+    }
+    return 0;
+}
+
+void chunk_leave(struct session *session, struct skein_lane *lane, struct lane_cold *lane_cold)
+{
+    struct ring_chunk *chunk = lane_cold->chunk;
+    uint64_t word = chunk && lane->committed ? shared_word(session, lane, lane_cold) : 0;
+    lane_let_go(lane, lane_cold);
+    if (chunk && !(word && shelf_give(session, word)))
+        chunk_fill(chunk);
+}
+
+/* ---- beginning ---- */
 
 /* the ranges open now, so that the chunk decodes without those before it. */
 static uint8_t *put_open_ranges(const struct skein_lane *lane, uint8_t *p, uint64_t base)
@@ -193,32 +316,49 @@ static uint8_t *put_open_ranges(const struct skein_lane *lane, uint8_t *p, uint6
     return p;
 }
 
-/* fills in the claimed chunk and publishes it with the first commit. */
-static void chunk_start(const struct session *session, const struct thread_cold *cold,
-                        struct skein_lane *lane, struct lane_cold *lane_cold,
-                        struct ring_chunk *chunk, const struct skein_view *view)
+/* later than all that the chunk holds, so that segments are in the order of their times. */
+static uint64_t segment_base(struct ring_chunk *chunk, const struct shared *shared, uint64_t now)
 {
+    uint64_t end = shared ? skein_load64(&chunk->end_ticks) : 0;
+    if (!shared)
+        skein_store64(&chunk->end_ticks, 0);
+    return now > end ? now : end + 1;
+}
+
+/* fills in the segment that the lane has, and publishes it with its first commit. */
+static void segment_start(const struct wish *wish, const struct shared *shared)
+{
+    const struct thread_cold *cold = wish->cold;
+    struct skein_lane *lane = wish->lane;
+    struct lane_cold *lane_cold = wish->lane_cold;
+    struct ring_chunk *chunk = lane_cold->chunk;
+    struct ring_segment *segment = lane_cold->segment;
     uint64_t epoch = skein_chunk_load(&chunk->state) >> RING_CHUNK_EPOCH_SHIFT;
-    bool named = cold->slot_session == session;
+    bool named = cold->slot_session == wish->session;
     uint64_t lost = skein_load64(&lane_cold->lost);
-    lane->last = ticks_now(view);
-    lane->generation = skein_generation_load(&view->generation);
-    uint64_t string_epoch = skein_epoch_load(&session->header->string_epoch);
+    lane->last = segment_base(chunk, shared, ticks_now(wish->view));
+    lane->generation = skein_generation_load(&wish->view->generation);
+    uint64_t string_epoch = skein_epoch_load(&wish->session->header->string_epoch);
     lane->string_epoch = string_epoch << 32;
-    chunk->flags = lane_cold->flags;
-    chunk->sequence = lane_cold->sequence++;
-    chunk->generation = lane->generation;
-    chunk->base_ticks = lane->last;
-    chunk->lost_before = lost;
-    skein_store32(&chunk->string_epoch, (uint32_t)string_epoch);
-    chunk->slot = named && cold->slot ? cold->slot_index : RING_SLOT_NONE;
-    chunk->incarnation = named ? cold->incarnation : 0;
-    chunk->tid = cold->tid;
-    memcpy(chunk->name, cold->name, sizeof chunk->name);
-    uint8_t *payload = (uint8_t *)chunk + sizeof *chunk;
-    uint8_t *p = put_open_ranges(lane, payload, lane->last);
+    skein_store32(&segment->end, 0);
+    segment->flags = lane_cold->flags;
+    segment->sequence = lane_cold->sequence++;
+    segment->generation = lane->generation;
+    segment->base_ticks = lane->last;
+    segment->lost_before = lost;
+    skein_store32(&segment->string_epoch, (uint32_t)string_epoch);
+    segment->slot = named && cold->slot ? cold->slot_index : RING_SLOT_NONE;
+    segment->incarnation = named ? cold->incarnation : 0;
+    segment->tid = cold->tid;
+    memcpy(segment->name, cold->name, sizeof segment->name);
+    uint8_t *p = put_open_ranges(lane, (uint8_t *)(segment + 1), lane->last);
     SKEIN_TEST_POINT("chunk_filled");
-    lane->commit_base = (epoch << 32) - (uint64_t)(uintptr_t)payload;
+    if (shared) {
+        skein_store32(&shared->last->end, (uint32_t)(shared->end - (uint8_t *)chunk));
+        SKEIN_TEST_POINT("segment_ended");
+    }
+    lane->commit_base = (epoch << 32) - (uint64_t)(uintptr_t)(chunk + 1);
+    lane->soft_limit = lane->limit - SKEIN_MARGIN;
     lane->committed = &chunk->committed;
     lane->write = p;
     skein_commit_store(lane->committed, lane->commit_base + (uint64_t)(uintptr_t)p);
@@ -226,33 +366,89 @@ static void chunk_start(const struct session *session, const struct thread_cold 
     SKEIN_TEST_POINT("chunk_started");
 }
 
+/* Goes on in a chunk of the shelf. Those without room are retired. */
+static bool wish_share(struct wish *wish)
+{
+    uint64_t word;
+    while ((word = shelf_take(wish->session))) {
+        struct shared shared = shared_of(wish->session, word);
+        uint8_t *chunk = (uint8_t *)shared.chunk;
+        uint8_t *segment = chunk + ring_segment_behind((uint64_t)(shared.end - chunk));
+        ptrdiff_t left = shared.limit - (segment + RING_SEGMENT_BYTES);
+        if (left >= SEGMENT_ROOM && left >= (ptrdiff_t)wish->room) {
+            wish->lane_cold->chunk = shared.chunk;
+            wish->lane_cold->segment = (struct ring_segment *)(void *)segment;
+            wish->lane->limit = shared.limit;
+            segment_start(wish, &shared);
+            return true;
+        }
+        if (left >= SEGMENT_ROOM && shelf_give(wish->session, word))
+            return false; /* good for a thread that needs less */
+        chunk_fill(shared.chunk);
+    }
+    return false;
+}
+
+static bool wish_claim(struct wish *wish, const struct pool *pools, unsigned count)
+{
+    struct ring_chunk *chunk = pools_claim(wish, pools, count);
+    if (!chunk)
+        return false;
+    wish->lane_cold->chunk = chunk;
+    wish->lane_cold->segment = &chunk->first;
+    segment_start(wish, NULL);
+    return true;
+}
+
+/* R-7: threads that come and go have the whole ring, those that stay and are slow its small chunks.
+ */
+static bool wish_fulfil(struct wish *wish)
+{
+    struct session *session = wish->session;
+    bool filled = wish->lane_cold->filled;
+    const struct pool pools[2] = {pool_of(session, filled), pool_of(session, !filled)};
+    if (!wish->lane_cold->sequence && wish_share(wish))
+        return true;
+    if (skein_load32(&session->exhausted))
+        return wish_share(wish);
+    if (wish->either ? wish_claim(wish, pools, 2)
+                     : wish_claim(wish, pools, 1) || wish_claim(wish, pools + 1, 1))
+        return true;
+    if (wish_share(wish) || wish_claim(wish, pools, 2))
+        return true;
+    note_exhausted(session);
+    return false;
+}
+
+/* Whether it would fill a chunk like the one it has within a second. */
+static bool lane_is_fast(const struct skein_lane *lane, const struct lane_cold *lane_cold,
+                         const struct skein_view *view, uint64_t now)
+{
+    const struct ring_segment *segment = lane_cold->segment;
+    uint64_t took = now > segment->base_ticks ? now - segment->base_ticks : 0;
+    uint64_t wrote = (uint64_t)(lane->write - (const uint8_t *)(segment + 1));
+    return took * (uint64_t)(lane->limit - (const uint8_t *)(lane_cold->chunk + 1)) <
+           wrote * view->ticks_per_s;
+}
+
 bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_lane *lane,
                 struct lane_cold *lane_cold, const struct skein_view *view, size_t need)
 {
-    uint64_t now = ticks_now(view);
-    if (lane_cold->chunk)
-        lane_cold->filled = now - lane_cold->chunk->base_ticks < view->ticks_per_s;
-    chunk_retire(lane, lane_cold);
-    if (skein_load32(&session->exhausted))
-        return false;
     uint32_t open = lane->depth < SKEIN_OPEN_MAX ? lane->depth : SKEIN_OPEN_MAX;
-    size_t room = need + (size_t)open * OPEN_NEED;
-    struct pool pools[2] = {pool_of(session, lane_cold->filled),
-                            pool_of(session, !lane_cold->filled)};
-    for (int i = 0; i < 2; i++) {
-        struct ring_chunk *chunk = NULL;
-        if (pools[i].count && room <= pools[i].bytes - sizeof *chunk)
-            chunk = pool_claim(session, &pools[i], now);
-        if (!chunk)
-            continue;
-        lane_cold->chunk = chunk;
-        lane->limit = (uint8_t *)chunk + pools[i].bytes;
-        lane->soft_limit = lane->limit - SKEIN_MARGIN;
-        chunk_start(session, cold, lane, lane_cold, chunk, view);
-        return true;
-    }
-    note_exhausted(session);
-    return false;
+    struct wish wish = {.session = session,
+                        .cold = cold,
+                        .lane = lane,
+                        .lane_cold = lane_cold,
+                        .view = view,
+                        .now = ticks_now(view),
+                        .room = need + (size_t)open * OPEN_NEED};
+    if (lane_cold->chunk && lane->committed)
+        lane_cold->filled = lane_is_fast(lane, lane_cold, view, wish.now);
+    wish.either = !lane_cold->filled &&
+                  (!lane_cold->sequence ||
+                   (lane_cold->chunk && lane_cold->segment != &lane_cold->chunk->first));
+    chunk_retire(lane, lane_cold);
+    return wish_fulfil(&wish);
 }
 
 static bool pool_refers(const struct session *session, const struct pool *pool, uint32_t epoch)
@@ -268,7 +464,7 @@ static bool pool_refers(const struct session *session, const struct pool *pool, 
         if (!started && kind == RING_CHUNK_FULL)
             continue;
         /* One that is just being started may yet write any epoch: assume the worst. */
-        if (!started || skein_load32(&chunk->string_epoch) <= epoch)
+        if (!started || skein_load32(&chunk->first.string_epoch) <= epoch)
             return true;
     }
     return false;

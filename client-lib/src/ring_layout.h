@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define RING_MAGIC         UINT64_C(0x312d676e6972736b) /* "skring-1" */
-#define RING_VERSION       2
+#define RING_VERSION       3
 #define HOST_PAGE_MAGIC    UINT64_C(0x312d74736f68736b) /* "skhost-1" */
 #define PROCESS_PAGE_MAGIC UINT64_C(0x312d636f7270736b) /* "skproc-1" */
 
@@ -163,24 +163,40 @@ enum ring_chunk_state { RING_CHUNK_FREE = 0, RING_CHUNK_WRITING = 1, RING_CHUNK_
 #define RING_CHUNK_PIN         4u
 #define RING_CHUNK_EPOCH_SHIFT 8
 
-#define RING_CHUNK_SIGNAL 1u /* flags: written by signal handlers that interrupted the tracer */
-
-#define RING_CHUNK_HEADER_BYTES 104
-struct ring_chunk {
-    uint32_t state;     /* atomic; see above */
-    uint32_t flags;     /* RING_CHUNK_SIGNAL */
-    uint64_t committed; /* atomic; {epoch:32, bytes:32}; payload bytes after this header */
-    uint64_t end_ticks; /* atomic; of the last record, written before FULL; 0: it holds none */
-    uint64_t sequence;  /* nth chunk of its thread incarnation, from 0; signal chunks count apart */
-    uint64_t generation;   /* host generation at the first record */
-    uint64_t base_ticks;   /* absolute time that the first delta counts from */
-    uint64_t lost_before;  /* records this thread lost between its previous chunk and this one */
-    uint32_t string_epoch; /* table epoch of every id in this chunk up to a RING_RECORD_EPOCH */
+/* What one thread wrote to a chunk: this, and its records behind it. A thread that takes the chunk
+ * over from one that has ended begins another segment. */
+#define RING_SEGMENT_ALIGN 64 /* where one may begin, counted from the chunk's begin: R-29 */
+#define RING_SEGMENT_BYTES 88
+struct ring_segment {
+    uint32_t end;         /* atomic; where its records end, from the chunk's begin, once another
+                             segment follows; 0: no other does yet */
+    uint32_t flags;       /* RING_SEGMENT_SIGNAL */
+    uint64_t sequence;    /* nth of its thread incarnation, from 0; those of handlers count apart */
+    uint64_t generation;  /* host generation at the first record */
+    uint64_t base_ticks;  /* absolute time that the first delta counts from */
+    uint64_t lost_before; /* records this thread lost between its previous segment and this one */
+    uint32_t string_epoch; /* table epoch of every id in this segment up to a RING_RECORD_EPOCH */
     uint32_t slot;         /* thread slot, or RING_SLOT_NONE */
     uint32_t incarnation;
     uint32_t tid;
-    char name[32]; /* thread name when the chunk was claimed */
+    char name[32]; /* thread name when the segment was begun */
 };
+#define RING_SEGMENT_SIGNAL 1u /* flags: written by handlers that interrupted the tracer */
+
+#define RING_CHUNK_HEADER_BYTES 112
+struct ring_chunk {
+    uint32_t state; /* atomic; see above */
+    uint32_t reserved;
+    uint64_t committed; /* atomic; {epoch:32, bytes:32}; payload bytes after this header */
+    uint64_t end_ticks; /* atomic; of the last record of the threads that have left; 0: none */
+    struct ring_segment first;
+};
+
+/* Where the segment behind one that ends at `end` begins. */
+static inline uint64_t ring_segment_behind(uint64_t end)
+{
+    return (end + RING_SEGMENT_ALIGN - 1) & ~(uint64_t)(RING_SEGMENT_ALIGN - 1);
+}
 
 /* Record: type LEB128, delta ticks LEB128 (since the record before it, or base_ticks), payload.
  * Argument payloads: U64 BOOL PTR LEB128; I64 zigzag LEB128; F64 8 bytes; STR LEB128 v: v odd ->
@@ -194,9 +210,9 @@ enum ring_record {
     RING_RECORD_INLINE = 4, /* a self-described event: class u8, group u8, nargs u8, name, nargs x
                                (type u8, name), then as any event */
     RING_RECORD_EPOCH = 5,  /* LEB128 string epoch that the following ids belong to */
-    RING_RECORD_OPEN =
-        6, /* only at chunk start: a range open since base - delta: LEB128 event id (0: unknown) */
-    RING_EVENT_FIRST = 16 /* first id of an event type; below 128 they take one byte */
+    RING_RECORD_OPEN = 6,   /* only at a segment's start: a range open since base - delta: LEB128
+                               event id (0: unknown) */
+    RING_EVENT_FIRST = 16   /* first id of an event type; below 128 they take one byte */
 };
 
 /* ---- geometry ---- */
@@ -232,6 +248,7 @@ _Static_assert(offsetof(struct ring_header, overwritten_ticks) == 96, "R-28");
 _Static_assert(sizeof(struct ring_process_record) == RING_PROCESS_RECORD_BYTES, "R-3");
 _Static_assert(sizeof(struct ring_slot) == 128, "R-4");
 _Static_assert(sizeof(struct ring_chunk) == RING_CHUNK_HEADER_BYTES, "R-6");
+_Static_assert(sizeof(struct ring_segment) == RING_SEGMENT_BYTES, "R-6");
 _Static_assert(sizeof(struct host_page) <= 4096 && sizeof(struct process_page) <= 4096, "pages");
 
 #endif

@@ -122,12 +122,16 @@ static void slot_leave(struct thread_cold *cold, struct session *session)
     skein_slot_store8(&session->slot_taken[cold->slot_index], 0);
 }
 
+/* torn: a handler jumped out of a record of it, so what the lane knows may be half a record old. */
 static void lane_leave(struct session *session, struct skein_lane *lane,
-                       struct lane_cold *lane_cold)
+                       struct lane_cold *lane_cold, bool torn)
 {
     if (lane_cold->session != session)
         return; /* an old ring's chunk, or the parent's: not ours to touch */
-    chunk_retire(lane, lane_cold);
+    if (torn)
+        chunk_retire(lane, lane_cold);
+    else
+        chunk_leave(session, lane, lane_cold);
 }
 
 /* Key destructor. A handler that comes here finds both lanes held and its event is counted as lost;
@@ -137,12 +141,13 @@ static void thread_leave(void *context)
     struct thread_cold *cold = context;
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     struct skein_lane *main = &skein_lane_tls;
+    bool torn = lane_busy(main), signal_torn = lane_busy(&cold->signal_lane);
     lane_take(main, frame);
     lane_take(&cold->signal_lane, frame);
     struct session *session = session_current();
     if (session) {
-        lane_leave(session, main, &cold->lanes[LANE_MAIN]);
-        lane_leave(session, &cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
+        lane_leave(session, main, &cold->lanes[LANE_MAIN], torn);
+        lane_leave(session, &cold->signal_lane, &cold->lanes[LANE_SIGNAL], signal_torn);
         slot_leave(cold, session);
     }
     main->cold = NULL; /* from here on handlers count in the ring's header */
@@ -176,7 +181,7 @@ struct thread_cold *thread_cold_get(void)
         cold->tid = (uint32_t)syscall(SYS_gettid);
         prctl(PR_GET_NAME, cold->name);
     }
-    cold->lanes[LANE_SIGNAL].flags = RING_CHUNK_SIGNAL;
+    cold->lanes[LANE_SIGNAL].flags = RING_SEGMENT_SIGNAL;
     cold->signal_lane.open = cold->lanes[LANE_SIGNAL].open;
     cold->signal_lane.cold = cold;
     cold->signal_lane.gate = SKEIN_GATE_CLOSED;

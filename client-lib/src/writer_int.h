@@ -10,6 +10,8 @@
 #include "ring_layout.h"
 #include "skein/skein.h"
 
+#define SHELF_MAX 64
+
 /* One attached ring. Never freed: a thread that was descheduled for a day may still hold it. */
 struct session {
     /* constant once published */
@@ -22,6 +24,8 @@ struct session {
     uint32_t slot_hint;
     uint32_t slotless;  /* incarnations of threads without a slot */
     uint32_t exhausted; /* oneshot: no chunk will ever be free again */
+    uint32_t shelf_hint;
+    uint64_t shelf[SHELF_MAX]; /* SHARE; chunks of ended threads, for others to go on in; 0: none */
     /* under table_lock */
     uint32_t table_lock;
     uint32_t epoch; /* also read without the lock */
@@ -33,10 +37,11 @@ struct session {
 struct lane_cold {
     const struct session *session; /* whose chunk the lane holds */
     struct ring_chunk *chunk;
+    struct ring_segment *segment; /* of the chunk */
     uint64_t sequence;
     uint64_t lost;  /* no chunk tells of it in its place yet; atomic: deeper handlers add */
     uint32_t flags; /* of its chunks */
-    bool filled;    /* the chunk before was filled within a second: take a big one */
+    bool filled; /* it wrote the chunk before fast enough to fill it in a second: take a big one */
     struct skein_open_range open[SKEIN_OPEN_MAX];
 };
 
@@ -125,11 +130,13 @@ void thread_slot_join(struct thread_cold *cold, struct session *session);
 void thread_child_reset(void); /* in a fork child */
 
 /* ---- chunk.c ---- */
-/* Retires the lane's chunk and claims one with room for `need` payload bytes beside the open
- * ranges; writes its start and commits it. False: none to be had; the lane then holds no chunk. */
+/* Retires the lane's chunk and finds one with room for `need` payload bytes beside the open ranges;
+ * begins a segment in it and commits that. False: none to be had; the lane then holds no chunk. */
 bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_lane *lane,
                 struct lane_cold *lane_cold, const struct skein_view *view, size_t need);
 void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold);
+/* The thread ends: leaves the lane's chunk to another one. */
+void chunk_leave(struct session *session, struct skein_lane *lane, struct lane_cold *lane_cold);
 /* Whether a chunk may still hold ids of `epoch` or of one before it. */
 bool chunk_refers(const struct session *session, uint32_t epoch);
 

@@ -126,7 +126,7 @@ static void lane_lose(struct session *session, struct lane_cold *lane_cold)
     skein_add64(&lane_cold->lost, 1);
     if (session)
         loss_count(session,
-                   lane_cold->flags & RING_CHUNK_SIGNAL ? RING_LOSS_SIGNAL : RING_LOSS_FULL);
+                   lane_cold->flags & RING_SEGMENT_SIGNAL ? RING_LOSS_SIGNAL : RING_LOSS_FULL);
 }
 
 /* ---- what precedes an event in its chunk ---- */

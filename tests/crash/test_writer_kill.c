@@ -30,6 +30,7 @@
 
 struct witness {
     uint64_t done[WRITERS]; /* events whose macro has returned */
+    uint64_t shorts;        /* of threads that came and went */
     uint64_t ready;
 };
 
@@ -71,6 +72,7 @@ static void *short_thread(void *unused)
     const union skein_value value = {.i64 = 3};
     struct skein_op op = skein_op_enter(&op_site, 3);
     SKEIN_INSTANT("short");
+    skein_slot_store64(&witness->shorts, witness->shorts + 1);
     skein_op_leave(&op, 0, &value);
     return unused;
 }
@@ -88,7 +90,7 @@ static void something_rare(uint64_t i)
         SKEIN_INSTANT("sym", (sym, "s", &text));
     if (i % 1009 == 0)
         skein_generation_store(&agent.host->generation, 8 + i);
-    if (i % 2003 == 0 && pthread_create(&thread, NULL, short_thread, NULL) == 0)
+    if (i % 401 == 0 && pthread_create(&thread, NULL, short_thread, NULL) == 0)
         pthread_join(thread, NULL);
 }
 
@@ -174,18 +176,19 @@ static void check_ring(void)
         ck_assert_uint_ge(next[t], witness->done[t]);
         ck_assert_uint_le(next[t], witness->done[t] + 1);
     }
+    ck_assert_uint_ge(decoded_count(&decoded, "short"), witness->shorts);
+    ck_assert_uint_le(decoded_count(&decoded, "short"), witness->shorts + 1);
     ck_assert_uint_eq(decoded.lost, 0);
     ring_decode_free(&decoded);
 }
 
 static const char *const points[] = {
-    "horizon_raised",     "end_written",      "chunk_claimed",
-    "chunk_filled",       "chunk_started",    "chunk_retired",
-    "table_half_emptied", "epoch_switched",   "table_written",
-    "table_committed",    "id_published",     "slot_filled",
-    "slot_live",          "slot_retired",     "thread_left",
-    "op_filled",          "op_shown",         "op_hidden",
-    "prefix_committed",   "record_committed", "process_record_filled",
+    "horizon_raised",   "end_written",        "chunk_claimed",    "chunk_filled",
+    "chunk_started",    "chunk_retired",      "chunk_given",      "chunk_taken",
+    "segment_ended",    "table_half_emptied", "epoch_switched",   "table_written",
+    "table_committed",  "id_published",       "slot_filled",      "slot_live",
+    "slot_retired",     "thread_left",        "op_filled",        "op_shown",
+    "op_hidden",        "prefix_committed",   "record_committed", "process_record_filled",
     "session_published"};
 static const unsigned hits[] = {1, 2, 9};
 #define POINTS (sizeof points / sizeof *points)

@@ -23,12 +23,12 @@ static struct process *process_make(void)
                                   "\4\1\1\0\1\4self\1\1x\10"; /* again */
     struct ring_chunk head = {.state = RING_CHUNK_WRITING | 1u << RING_CHUNK_EPOCH_SHIFT,
                               .committed = UINT64_C(1) << 32 | (sizeof(rows) - 1),
-                              .sequence = 3,
-                              .base_ticks = p->attached_clock.ticks,
-                              .lost_before = 2,
-                              .incarnation = 1,
-                              .tid = 9,
-                              .name = "main"};
+                              .first.sequence = 3,
+                              .first.base_ticks = p->attached_clock.ticks,
+                              .first.lost_before = 2,
+                              .first.incarnation = 1,
+                              .first.tid = 9,
+                              .first.name = "main"};
     uint8_t *at = p->ring + ring_small_offset(&p->geometry, 0);
     memcpy(at, &head, sizeof(head));
     memcpy(at + sizeof(head), rows, sizeof(rows) - 1);

@@ -39,6 +39,22 @@ static void bytes_lay(uint8_t *ring, const uint8_t *bytes, size_t n)
     }
 }
 
+/* Times, epochs and generations of a chunk's segments that can be believed. */
+static void segments_agree(uint8_t *chunk, uint64_t bytes, uint64_t now)
+{
+    uint64_t next;
+    for (uint64_t at = RING_CHUNK_HEADER_BYTES; at <= bytes; at = next) {
+        struct ring_segment *segment =
+            (struct ring_segment *)(void *)(chunk + at - RING_SEGMENT_BYTES);
+        segment->generation &= 0xff;
+        segment->base_ticks = now - (segment->base_ticks & 0xffffff);
+        segment->string_epoch &= 3;
+        next = ring_segment_behind(segment->end) + RING_SEGMENT_BYTES;
+        if (segment->end < at)
+            return;
+    }
+}
+
 /* Gives every chunk with any state a committed word and a time that can be believed. */
 static void chunks_agree(uint8_t *ring, const struct ring_geometry *g, uint64_t now)
 {
@@ -51,9 +67,7 @@ static void chunks_agree(uint8_t *ring, const struct ring_geometry *g, uint64_t 
         chunk->state &= ~RING_CHUNK_PIN;
         chunk->committed =
             (uint64_t)(chunk->state >> RING_CHUNK_EPOCH_SHIFT) << 32 | (chunk->committed & 0xffff);
-        chunk->generation &= 0xff;
-        chunk->base_ticks = now - (chunk->base_ticks & 0xffffff);
-        chunk->string_epoch &= 3;
+        segments_agree(ring + offset, i < small ? RING_SMALL_CHUNK : RING_BIG_CHUNK, now);
     }
     for (int half = 0; half < 2; half++) {
         struct ring_table *table = (struct ring_table *)(void *)(ring + g->table_off[half]);

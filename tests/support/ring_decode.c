@@ -163,6 +163,43 @@ static void unpin(uint32_t *state)
     }
 }
 
+static void copy_segment(struct decoded_ring *out, const uint8_t *at, uint32_t records,
+                         uint32_t end, uint32_t index, bool big)
+{
+    const struct ring_segment *segment =
+        (const struct ring_segment *)(const void *)(at + records - sizeof *segment);
+    if ((out->chunk_count & (out->chunk_count - 1)) == 0)
+        out->chunks = realloc(out->chunks, (2 * out->chunk_count + 1) * sizeof *out->chunks);
+    struct decoded_chunk *c = &out->chunks[out->chunk_count++];
+    memset(c, 0, sizeof *c);
+    c->index = index;
+    c->big = big;
+    c->offset = records;
+    c->bytes = end - records;
+    c->copy = malloc(c->bytes + 1);
+    memcpy(c->copy, at + records, c->bytes);
+    memcpy(&c->head.flags, &segment->flags, sizeof c->head - offsetof(struct ring_segment, flags));
+    out->payload_bytes += c->bytes;
+}
+
+/* one after the other, as far as they are committed. */
+static bool copy_segments(struct decoded_ring *out, const uint8_t *at, uint32_t committed,
+                          uint32_t index, bool big)
+{
+    uint32_t records = 112;
+    for (;;) {
+        uint32_t end = skein_load32((const uint32_t *)(const void *)(at + records - 88));
+        uint32_t next = (end + 63) / 64 * 64 + 88;
+        bool last = end == 0 || next > committed;
+        if (!last && (end < records || end > committed))
+            return fail(out, "a segment ends outside of what is committed", index, end);
+        copy_segment(out, at, records, last ? committed : end, index, big);
+        if (last)
+            return true;
+        records = next;
+    }
+}
+
 static bool copy_chunk(struct decoded_ring *out, uint8_t *at, uint32_t index, bool big)
 {
     struct ring_chunk *chunk = (struct ring_chunk *)(void *)at;
@@ -172,21 +209,9 @@ static bool copy_chunk(struct decoded_ring *out, uint8_t *at, uint32_t index, bo
     bool good = true;
     uint64_t committed = skein_commit_load(&chunk->committed);
     uint32_t bytes = (uint32_t)committed;
-    if (committed >> 32 == skein_chunk_load(&chunk->state) >> RING_CHUNK_EPOCH_SHIFT) {
-        good = bytes <= room || fail(out, "chunk commits more than it holds", index, bytes);
-        out->chunks = realloc(out->chunks, (out->chunk_count + 1) * sizeof *out->chunks);
-        struct decoded_chunk *c = &out->chunks[out->chunk_count++];
-        memset(c, 0, sizeof *c);
-        c->index = index;
-        c->big = big;
-        c->bytes = good ? bytes : 0;
-        c->copy = malloc(c->bytes + 1);
-        memcpy(c->copy, at + RING_CHUNK_HEADER_BYTES, c->bytes);
-        memcpy(&c->head.sequence, &chunk->sequence,
-               sizeof c->head - offsetof(struct ring_chunk, sequence));
-        c->head.flags = chunk->flags;
-        out->payload_bytes += c->bytes;
-    }
+    if (committed >> 32 == skein_chunk_load(&chunk->state) >> RING_CHUNK_EPOCH_SHIFT)
+        good = bytes <= room ? copy_segments(out, at, 112 + bytes, index, big)
+                             : fail(out, "chunk commits more than it holds", index, bytes);
     unpin(&chunk->state);
     return good;
 }
@@ -198,8 +223,8 @@ static int compare_u64(uint64_t a, uint64_t b)
 
 static int compare_chunks(const void *pa, const void *pb)
 {
-    const struct ring_chunk *a = &((const struct decoded_chunk *)pa)->head;
-    const struct ring_chunk *b = &((const struct decoded_chunk *)pb)->head;
+    const struct ring_segment *a = &((const struct decoded_chunk *)pa)->head;
+    const struct ring_segment *b = &((const struct decoded_chunk *)pb)->head;
     int order = compare_u64(a->tid, b->tid);
     if (!order)
         order = compare_u64((uint64_t)a->slot << 32 | a->incarnation,
@@ -214,8 +239,8 @@ static int compare_chunks(const void *pa, const void *pb)
 static struct decoded_event *add_event(struct decoder *d, enum decoded_kind kind, uint64_t ticks)
 {
     struct decoded_ring *out = d->out;
-    if (out->event_count % 1024 == 0)
-        out->events = realloc(out->events, (out->event_count + 1024) * sizeof *out->events);
+    if ((out->event_count & (out->event_count - 1)) == 0)
+        out->events = realloc(out->events, (2 * out->event_count + 1) * sizeof *out->events);
     struct decoded_event *e = &out->events[out->event_count++];
     memset(e, 0, sizeof *e);
     e->kind = kind;

@@ -37,9 +37,9 @@ struct decoded_event {
     struct decoded_arg *args; /* nargs of them */
 };
 
-struct decoded_chunk {
-    struct ring_chunk head;
-    uint32_t index, bytes;
+struct decoded_chunk { /* one segment */
+    struct ring_segment head;
+    uint32_t index, offset, bytes; /* of its records, in the chunk */
     bool big;
     uint8_t *copy;
 };

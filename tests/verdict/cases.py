@@ -120,6 +120,22 @@ def short_threads(m):
     shots(m, w, [s], 3, 4000)
 
 
+@case(1)
+def many_short_threads(m):
+    """Tens of thousands of them, of ten events, are all in a ring of the default size: a thread takes
+    256 bytes at most, and they may have three quarters of it."""
+    w = m.world()
+    s = w.subject()
+    threads = 16 * MIB // 4 * 3 // 256
+    s.say("visits %d 10 %d" % (threads, m.rng.randrange(1, 9)))
+    capture = w.capture(pre_ms=300000)
+    m.judge(w, capture, [s])
+    told = w.final(capture)["verdict"]
+    m.expect("%d threads are remembered" % threads, told["complete"], told["text"])
+    s.say("visits %d 10 %d" % (threads, m.rng.randrange(1, 20)))
+    shots(m, w, [s], 2, 300000)
+
+
 @case(3)
 def more_threads_than_chunks(m):
     w = m.world()

@@ -20,6 +20,8 @@
  *   cancel EVERY_US LIFE_MS RATE MS   as churn, but they are cancelled wherever they are
  *   storm EVERY_US LIFE_MS RATE MS    as churn, but with fork children; answers when all have ended
  *   leap COUNT                a thread that a handler leaves by siglongjmp, wherever it is
+ *   visits THREADS COUNT LANES   as many threads, LANES at a time, each writes COUNT events
+ *                             and ends; answers when all have
  *   nest COUNT                signal handlers that interrupt each other while they write events
  *   child COUNT               a fork child writes COUNT events and ends; answers when it has
  *   stay COUNT                a fork child writes COUNT events and stays idle until its parent ends
@@ -188,6 +190,18 @@ static void burst(unsigned threads, uint64_t count)
         all[i] = thread_start((struct job){.count = count});
     for (unsigned i = 0; i < threads; i++)
         pthread_join(all[i], NULL);
+}
+
+static void visits(uint64_t threads, uint64_t count, unsigned lanes)
+{
+    pthread_t all[64];
+    lanes = lanes < 64 ? lanes : 64;
+    for (uint64_t n = 0; n < threads + lanes; n++) {
+        if (n >= lanes)
+            pthread_join(all[n % lanes], NULL);
+        if (n < threads)
+            all[n % lanes] = thread_start((struct job){.count = count});
+    }
 }
 
 /* A load of tasks that come and go. */
@@ -424,6 +438,8 @@ static bool obey_work(const char *name, const uint64_t a[4])
     else if (!strcmp(name, "churned"))
         while (live_churn)
             pause_us(5000);
+    else if (!strcmp(name, "visits"))
+        visits(a[0], a[1], (unsigned)a[2]);
     else if (!strcmp(name, "nest"))
         nest(a[0]);
     else if (!strcmp(name, "leap"))

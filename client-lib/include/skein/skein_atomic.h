@@ -9,6 +9,7 @@
  *   COMMIT    chunk.committed (writer)               chunk.committed (reader)
  *   CHUNK     state FREE or FULL, PIN off            state claimed, PIN on (writer, reader)
  *   HORIZON   overwritten_ticks before a CHUNK claim overwritten_ticks after a CHUNK load (reader)
+ *   SHARE     a chunk put on the shelf (writer)      taken from it (any thread of the writer)
  *   LOSS      num_records_dropped after a bucket     the same before the buckets (reader)
  *   TABLE     table.committed (writer)               table.committed (reader)
  *   EPOCH     string_epoch, sequentially consistent  chunk claim + string_epoch (writer)
@@ -114,6 +115,22 @@ static inline void skein_horizon_raise(uint64_t *horizon, uint64_t ticks)
 static inline uint64_t skein_horizon_load(const uint64_t *horizon)
 {
     return __atomic_load_n(horizon, __ATOMIC_RELAXED);
+}
+
+/* SHARE. What a thread wrote to a chunk that it leaves comes before whatever the next one does with
+ * it, and so do the chunk's times. One exchange takes it: no chunk has two owners. */
+static inline bool skein_share_give(uint64_t *place, uint64_t chunk)
+{
+    uint64_t none = 0;
+    return __atomic_load_n(place, __ATOMIC_RELAXED) == 0 &&
+           __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_RELEASE,
+                                       __ATOMIC_RELAXED);
+}
+static inline uint64_t skein_share_take(uint64_t *place)
+{
+    return __atomic_load_n(place, __ATOMIC_RELAXED) == 0
+               ? 0
+               : __atomic_exchange_n(place, 0, __ATOMIC_ACQUIRE);
 }
 
 /* LOSS. A bucket first, the total after it: a reader that loads the total first finds at least as

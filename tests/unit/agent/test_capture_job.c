@@ -95,10 +95,10 @@ static struct process *process_make(uint8_t id, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         struct ring_chunk head = {.state = RING_CHUNK_FULL | 1u << RING_CHUNK_EPOCH_SHIFT,
                                   .committed = UINT64_C(1) << 32 | (sizeof row - 1),
-                                  .sequence = i,
-                                  .base_ticks = p->attached_clock.ticks + i,
-                                  .incarnation = 1,
-                                  .tid = 9};
+                                  .first.sequence = i,
+                                  .first.base_ticks = p->attached_clock.ticks + i,
+                                  .first.incarnation = 1,
+                                  .first.tid = 9};
         uint8_t *at = p->ring + ring_small_offset(&p->geometry, i);
         memcpy(at, &head, sizeof head);
         memcpy(at + sizeof head, row, sizeof row - 1);

@@ -151,12 +151,12 @@ static void chunk_claim(uint32_t thread, uint32_t number)
     held[index].ticks = ticks_at(number);
     *chunk = (struct ring_chunk){.state = RING_CHUNK_WRITING | epoch << RING_CHUNK_EPOCH_SHIFT,
                                  .committed = (uint64_t)epoch << 32,
-                                 .sequence = sequence_of[thread]++,
-                                 .base_ticks = held[index].ticks,
-                                 .string_epoch = 2,
-                                 .slot = thread,
-                                 .tid = thread + 1,
-                                 .incarnation = 1};
+                                 .first.sequence = sequence_of[thread]++,
+                                 .first.base_ticks = held[index].ticks,
+                                 .first.string_epoch = 2,
+                                 .first.slot = thread,
+                                 .first.tid = thread + 1,
+                                 .first.incarnation = 1};
     chunk_of[thread] = index;
 }
 

@@ -196,7 +196,7 @@ static void generations_run(int in, int out)
     for (unsigned g = 0; g < GENERATIONS + LIVES - 1; g++) {
         if (g < GENERATIONS) {
             pthread_barrier_init(&turns[g], NULL, TOGETHER + 1);
-            crowds[g] = (struct crowd){.turn = &turns[g], .turns = LIVES, .events = 20};
+            crowds[g] = (struct crowd){.turn = &turns[g], .turns = LIVES, .events = 40};
             crowd_begin(&crowds[g], TOGETHER);
         }
         for (unsigned old = g < LIVES ? 0 : g - LIVES + 1; old <= g && old < GENERATIONS; old++)
@@ -212,7 +212,7 @@ static void generations_run(int in, int out)
 
 START_TEST(chunks_of_ended_threads_that_are_used_again_are_told)
 {
-    struct agent_fixture *f = begin(UINT64_C(4) << 20, SKEIN_MODE_CIRCULAR);
+    struct agent_fixture *f = begin(UINT64_C(2) << 20, SKEIN_MODE_CIRCULAR);
     struct child child = child_start(f, generations_run);
     ck_assert(child_hear(child.from));
     uint64_t began = truth->began[0], ended = now_ns();

@@ -31,13 +31,6 @@ static void ring_end(void)
     buf_fini(&rows);
 }
 
-static uint64_t now_ticks(void)
-{
-    struct clock_snapshot now;
-    host_page_snapshot(host, &now);
-    return now.ticks;
-}
-
 static void table_put(uint32_t epoch)
 {
     struct buf b = {0}, one = {0};
@@ -92,11 +85,52 @@ static void chunk_put(struct chunk_spec spec)
     struct ring_chunk head = spec.head;
     head.state = (uint32_t)spec.state | 1u << RING_CHUNK_EPOCH_SHIFT;
     head.committed = UINT64_C(1) << 32 | rows.len;
-    head.string_epoch = head.string_epoch == 0 ? 2 : head.string_epoch;
-    head.incarnation = head.incarnation == 0 ? 1 : head.incarnation;
-    head.base_ticks = head.base_ticks == 0 ? process->attached_clock.ticks : head.base_ticks;
+    head.first.string_epoch = head.first.string_epoch == 0 ? 2 : head.first.string_epoch;
+    head.first.incarnation = head.first.incarnation == 0 ? 1 : head.first.incarnation;
+    head.first.base_ticks =
+        head.first.base_ticks == 0 ? process->attached_clock.ticks : head.first.base_ticks;
     memcpy(at, &head, sizeof(head));
     memcpy(at + sizeof(head), rows.data, rows.len);
+    buf_clear(&rows);
+}
+
+static uint64_t now_ticks(void)
+{
+    struct clock_snapshot now;
+    host_page_snapshot(host, &now);
+    return now.ticks;
+}
+
+/* Goes on in a chunk behind what it holds, as a thread does where another has ended. */
+static void segment_put(struct chunk_spec spec)
+{
+    uint8_t *at = process->ring + ring_small_offset(&process->geometry, spec.index);
+    struct ring_chunk *chunk = (struct ring_chunk *)(void *)at;
+    uint64_t records = sizeof(*chunk), end = sizeof(*chunk) + (uint32_t)chunk->committed;
+    struct ring_segment *last = &chunk->first;
+    while (last->end != 0) {
+        records = ring_segment_behind(last->end) + sizeof(*last);
+        last = (struct ring_segment *)(void *)(at + records - sizeof(*last));
+    }
+    last->end = (uint32_t)end;
+    struct ring_segment head = spec.head.first;
+    head.string_epoch = 2;
+    head.base_ticks = head.base_ticks == 0 ? last->base_ticks + 1000 : head.base_ticks;
+    memcpy(at + ring_segment_behind(end), &head, sizeof(head));
+    memcpy(at + ring_segment_behind(end) + sizeof(head), rows.data, rows.len);
+    chunk->committed =
+        UINT64_C(1) << 32 | (ring_segment_behind(end) + sizeof(head) + rows.len - sizeof(*chunk));
+    chunk->state = (uint32_t)spec.state | 1u << RING_CHUNK_EPOCH_SHIFT;
+    buf_clear(&rows);
+}
+
+/* Its last thread writes on. */
+static void chunk_grow(uint32_t index)
+{
+    uint8_t *at = process->ring + ring_small_offset(&process->geometry, index);
+    struct ring_chunk *chunk = (struct ring_chunk *)(void *)at;
+    memcpy(at + sizeof(*chunk) + (uint32_t)chunk->committed, rows.data, rows.len);
+    chunk->committed += rows.len;
     buf_clear(&rows);
 }
 
@@ -154,11 +188,12 @@ START_TEST(losses_are_told_where_they_happened)
     row_step(2, 1);
     row_control(RING_RECORD_LOST, 7);
     row_step(3, 1);
-    chunk_put((struct chunk_spec){.index = 1,
-                                  .state = RING_CHUNK_WRITING,
-                                  .head = {.sequence = 1,
-                                           .lost_before = 5,
-                                           .base_ticks = process->attached_clock.ticks + 50}});
+    chunk_put(
+        (struct chunk_spec){.index = 1,
+                            .state = RING_CHUNK_WRITING,
+                            .head = {.first.sequence = 1,
+                                     .first.lost_before = 5,
+                                     .first.base_ticks = process->attached_clock.ticks + 50}});
     loss_put(RING_LOSS_FULL, process->attached_clock.ticks, 20); /* 8 of threads without a chunk */
     struct cut_result result;
     struct partition_sum sum = cut(NULL, &result);
@@ -182,7 +217,7 @@ START_TEST(a_missing_chunk_is_a_gap_between_its_neighbours)
     chunk_put((struct chunk_spec){
         .index = 1,
         .state = RING_CHUNK_WRITING,
-        .head = {.sequence = 5, .base_ticks = process->attached_clock.ticks + 100}});
+        .head = {.first.sequence = 5, .first.base_ticks = process->attached_clock.ticks + 100}});
     horizon_put(process->attached_clock.ticks + 90);
     struct cut_result result;
     ck_assert_uint_eq(cut(NULL, &result).losses, 2); /* the thread's, and the process's */
@@ -199,10 +234,10 @@ START_TEST(a_window_of_which_all_is_overwritten_is_a_gap)
     ring_begin();
     table_put(2);
     row_step(1, 1);
-    chunk_put(
-        (struct chunk_spec){.index = 0,
-                            .state = RING_CHUNK_WRITING,
-                            .head = {.sequence = 5, .base_ticks = process->attached_clock.ticks}});
+    chunk_put((struct chunk_spec){
+        .index = 0,
+        .state = RING_CHUNK_WRITING,
+        .head = {.first.sequence = 5, .first.base_ticks = process->attached_clock.ticks}});
     horizon_put(process->attached_clock.ticks);
     struct cut_result result;
     const struct cut_request request = {.process = process,
@@ -227,7 +262,7 @@ START_TEST(a_later_generation_waits_for_the_next_cut)
     row_step(1, 1);
     row_control(RING_RECORD_GENERATION, 101);
     row_step(2, 1);
-    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING, .head = {.generation = 100}});
+    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING, .head = {.first.generation = 100}});
     struct cut_marks *marks = NULL;
     struct cut_result result;
     ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
@@ -256,7 +291,7 @@ START_TEST(an_unknown_event_type_loses_the_rest_of_its_chunk_only)
     chunk_put((struct chunk_spec){
         .index = 1,
         .state = RING_CHUNK_WRITING,
-        .head = {.sequence = 1, .base_ticks = process->attached_clock.ticks + 90}});
+        .head = {.first.sequence = 1, .first.base_ticks = process->attached_clock.ticks + 90}});
     struct cut_result result;
     struct partition_sum sum = cut(NULL, &result);
     ck_assert_uint_eq(sum.instants, 2);
@@ -312,7 +347,7 @@ START_TEST(signal_chunks_are_a_thread_of_their_own)
     chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_WRITING});
     row_step(2, 1);
     chunk_put((struct chunk_spec){
-        .index = 1, .state = RING_CHUNK_WRITING, .head = {.flags = RING_CHUNK_SIGNAL}});
+        .index = 1, .state = RING_CHUNK_WRITING, .head = {.first.flags = RING_SEGMENT_SIGNAL}});
     struct cut_result result;
     cut(NULL, &result);
     struct partition_footer footer;
@@ -332,14 +367,16 @@ START_TEST(a_window_leaves_out_what_lies_before_it)
     ring_begin();
     table_put(2);
     row_step(1, 1);
-    chunk_put((struct chunk_spec){
-        .index = 0,
-        .state = RING_CHUNK_FULL,
-        .head = {.incarnation = 1, .base_ticks = process->attached_clock.ticks - 5000}});
+    chunk_put(
+        (struct chunk_spec){.index = 0,
+                            .state = RING_CHUNK_FULL,
+                            .head = {.first.incarnation = 1,
+                                     .first.base_ticks = process->attached_clock.ticks - 5000}});
     row_step(2, 1);
-    chunk_put((struct chunk_spec){.index = 1,
-                                  .state = RING_CHUNK_FULL,
-                                  .head = {.incarnation = 2, .base_ticks = now_ticks()}});
+    chunk_put(
+        (struct chunk_spec){.index = 1,
+                            .state = RING_CHUNK_FULL,
+                            .head = {.first.incarnation = 2, .first.base_ticks = now_ticks()}});
     struct cut_result result;
     ck_assert_int_eq(fixture_cut(host, process, NULL, process->attached_clock.realtime_ns, &result),
                      SKEIN_OK);
@@ -372,9 +409,9 @@ START_TEST(a_chunk_that_reaches_the_window_leaves_its_older_records_behind)
     row_later(RING_RECORD_LOST, LONG_AGO, 4);
     row_step(2, 1);
     row_later(RING_RECORD_END, 1, 0);
-    chunk_put(
-        (struct chunk_spec){.state = RING_CHUNK_FULL,
-                            .head = {.base_ticks = process->attached_clock.ticks - LONG_AGO + 20}});
+    chunk_put((struct chunk_spec){
+        .state = RING_CHUNK_FULL,
+        .head = {.first.base_ticks = process->attached_clock.ticks - LONG_AGO + 20}});
     uint64_t from_ns = process->attached_clock.realtime_ns;
     struct cut_marks *marks = NULL;
     struct cut_result result;
@@ -405,12 +442,12 @@ START_TEST(an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more)
         if (i == 1)
             row_later(RING_RECORD_OPEN, 7, RING_EVENT_FIRST);
         row_step(i, 1);
-        chunk_put(
-            (struct chunk_spec){.index = i,
-                                .state = RING_CHUNK_WRITING,
-                                .head = {.incarnation = i + 1,
-                                         .tid = 10 + i,
-                                         .base_ticks = process->attached_clock.ticks - LONG_AGO}});
+        chunk_put((struct chunk_spec){
+            .index = i,
+            .state = RING_CHUNK_WRITING,
+            .head = {.first.incarnation = i + 1,
+                     .first.tid = 10 + i,
+                     .first.base_ticks = process->attached_clock.ticks - LONG_AGO}});
     }
     struct cut_result result;
     ck_assert_int_eq(fixture_cut(host, process, NULL, process->attached_clock.realtime_ns, &result),
@@ -440,7 +477,7 @@ START_TEST(who_joins_is_told_the_ranges_of_threads_that_were_idle_since)
         row_step(i, 1);
         chunk_put((struct chunk_spec){.index = i,
                                       .state = RING_CHUNK_WRITING,
-                                      .head = {.incarnation = i + 1, .tid = 10 + i}});
+                                      .head = {.first.incarnation = i + 1, .first.tid = 10 + i}});
     }
     struct cut_marks *marks = NULL;
     struct cut_result result;
@@ -538,7 +575,8 @@ START_TEST(nothing_is_missing_behind_the_horizon)
     ring_begin();
     table_put(2);
     row_step(1, 1);
-    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL, .head = {.sequence = 3}});
+    chunk_put(
+        (struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL, .head = {.first.sequence = 3}});
     horizon_put(process->attached_clock.ticks - LONG_AGO);
     struct cut_request request = {.process = process,
                                   .from_ns = process->attached_clock.realtime_ns - 1000000,
@@ -594,10 +632,11 @@ static void chunks_go(unsigned gone)
     for (uint32_t i = 0; i < 2; i++) {
         for (uint64_t n = 0; n < 20; n++)
             row_step(n, 1);
-        chunk_put((struct chunk_spec){
-            .index = i,
-            .state = RING_CHUNK_FULL,
-            .head = {.incarnation = i + 1, .tid = i + 1, .base_ticks = t + 1000 * i}});
+        chunk_put((struct chunk_spec){.index = i,
+                                      .state = RING_CHUNK_FULL,
+                                      .head = {.first.incarnation = i + 1,
+                                               .first.tid = i + 1,
+                                               .first.base_ticks = t + 1000 * i}});
     }
     struct cut_marks *marks = NULL;
     ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
@@ -633,6 +672,164 @@ START_TEST(a_chunk_that_waited_and_is_gone_is_a_gap)
 {
     chunks_go(0);
     chunks_go(1);
+}
+END_TEST
+
+static void steps(uint64_t count)
+{
+    for (uint64_t n = 0; n < count; n++)
+        row_step(n, 1);
+}
+
+static struct chunk_spec thread_spec(uint32_t index, uint32_t thread)
+{
+    return (struct chunk_spec){.index = index,
+                               .state = RING_CHUNK_WRITING,
+                               .head = {.first.incarnation = thread, .first.tid = thread}};
+}
+
+static uint64_t threads_of(const struct cut_result *result)
+{
+    struct partition_footer footer;
+    size_t need = 0;
+    ck_assert_int_eq(partition_footer_get(result->bytes.data, result->bytes.len, &footer, &need),
+                     SKEIN_OK);
+    uint64_t threads = footer.threads;
+    partition_footer_free(&footer);
+    return threads;
+}
+
+START_TEST(a_chunk_of_several_threads_is_taken_where_it_was_left)
+{
+    ring_begin();
+    table_put(2);
+    struct cut_marks *marks = NULL;
+    struct cut_result result;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    steps(5);
+    chunk_put(thread_spec(0, 1));
+    steps(3);
+    segment_put(thread_spec(0, 2));
+    ck_assert_uint_eq(cut(marks, &result).instants, 8);
+    ck_assert_uint_eq(threads_of(&result), 2);
+    cut_result_fini(&result);
+    ck_assert_int_eq(fixture_cut(host, process, marks, 0, &result), SKEIN_NOT_FOUND);
+    cut_result_fini(&result);
+    steps(4);
+    chunk_grow(0); /* thread 2 */
+    for (uint32_t thread = 3; thread < 9; thread++) {
+        steps(2);
+        segment_put(thread_spec(0, thread));
+    }
+    ck_assert_uint_eq(cut(marks, &result).instants, 4 + 6 * 2);
+    ck_assert_uint_eq(threads_of(&result), 7);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    ck_assert_uint_eq(cut(NULL, &result).instants, 5 + 3 + 4 + 6 * 2);
+    cut_result_fini(&result);
+    cut_marks_free(&marks);
+    ring_end();
+}
+END_TEST
+
+/* Chunks whose threads take turns, cut in the smallest parts: each record comes once. */
+START_TEST(parts_of_shared_chunks_bring_every_record_once)
+{
+    ring_begin();
+    table_put(2);
+    struct cut_marks *marks = NULL;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    uint64_t want = 0;
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t turn = 0; turn < 7; turn++) {
+            struct chunk_spec spec = thread_spec(i, 10 * i + turn + 1);
+            spec.head.first.base_ticks =
+                process->attached_clock.ticks - LONG_AGO + 1000 * turn + (turn % 2 ? i : 3 - i);
+            steps(1 + turn + i);
+            want += 1 + turn + i;
+            if (turn == 0)
+                chunk_put(spec);
+            else
+                segment_put(spec);
+        }
+    const struct cut_request request = {.process = process,
+                                        .to_ns = UINT64_MAX / 2,
+                                        .marks = marks,
+                                        .epoch = 1,
+                                        .host = "test",
+                                        .max_bytes = 60};
+    uint64_t got = 0, parts = 0;
+    for (bool more = true; more; parts++) {
+        struct cut_result result;
+        ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
+        got += partition_sum_get(&result.bytes).instants;
+        ck_assert_uint_eq(result.gap_count, 0);
+        more = result.more;
+        cut_result_fini(&result);
+    }
+    ck_assert_uint_eq(got, want);
+    ck_assert_uint_gt(parts, 7);
+    cut_marks_free(&marks);
+    ring_end();
+}
+END_TEST
+
+/* A thread writes on in a chunk of which all was taken; then the chunk is used again, once. */
+START_TEST(what_came_to_a_shared_chunk_after_a_cut_and_is_gone_is_a_gap)
+{
+    ring_begin();
+    table_put(2);
+    struct cut_marks *marks = NULL;
+    struct cut_result result;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    steps(5);
+    chunk_put(thread_spec(0, 1));
+    steps(5);
+    chunk_put(thread_spec(1, 2));
+    cut(marks, &result);
+    cut_result_fini(&result);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint8_t *at = process->ring + ring_small_offset(&process->geometry, i);
+        ((struct ring_chunk *)(void *)at)->state =
+            2u << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_WRITING;
+        horizon_put(i == 0 ? process->attached_clock.ticks + 50 /* its end, as it was taken */
+                           : now_ticks());
+        ck_assert_int_eq(fixture_cut(host, process, marks, 0, &result), SKEIN_NOT_FOUND);
+        ck_assert_uint_eq(result.gap_count, i);
+        cut_result_fini(&result);
+    }
+    cut_marks_free(&marks);
+    ring_end();
+}
+END_TEST
+
+/* Ends that lie before, behind and upon each other: never more than is committed. */
+START_TEST(segments_of_a_hostile_writer_stay_within_their_chunk)
+{
+    const uint32_t ends[] = {1,    23,   24,         111,        112,        113,    200,
+                             4000, 4096, UINT32_MAX, 0xffffffc0, 0x7fffffff, 0x10000};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        for (int later = 0; later < 2; later++) {
+            ring_begin();
+            table_put(2);
+            steps(20);
+            chunk_put(thread_spec(0, 1));
+            steps(20);
+            segment_put(thread_spec(0, 2));
+            steps(20);
+            segment_put(thread_spec(0, 3));
+            uint8_t *at = process->ring + ring_small_offset(&process->geometry, 0);
+            struct ring_chunk *chunk = (struct ring_chunk *)(void *)at;
+            void *second = at + ring_segment_behind(chunk->first.end);
+            *(later ? &((struct ring_segment *)second)->end : &chunk->first.end) = ends[i];
+            struct cut_result result;
+            int status = fixture_cut(host, process, NULL, 0, &result);
+            ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
+            if (status == SKEIN_OK)
+                ck_assert_uint_le(partition_sum_get(&result.bytes).instants, 60);
+            cut_result_fini(&result);
+            ring_end();
+        }
 }
 END_TEST
 
@@ -723,8 +920,10 @@ START_TEST(random_damage_anywhere_never_hurts)
         for (uint32_t i = 0; i < 4; i++) {
             for (uint64_t n = 0; n < 40; n++)
                 row_step(n, 1);
-            chunk_put(
-                (struct chunk_spec){.index = i, .state = RING_CHUNK_FULL, .head = {.sequence = i}});
+            chunk_put((struct chunk_spec){
+                .index = i, .state = RING_CHUNK_FULL, .head = {.first.sequence = i}});
+            steps(10);
+            segment_put(thread_spec(i, 5));
         }
         /* Header, process record, slots, table heads, and the start of each chunk: byte by byte. */
         for (int hit = 0; hit < 40; hit++) {
@@ -763,5 +962,10 @@ int main(void)
         who_joins_is_told_the_ranges_of_threads_that_were_idle_since,
         losses_are_those_of_the_window, losses_whose_time_is_forgotten_are_a_gap_without_a_count,
         events_of_other_groups_are_left_out_with_the_ends_of_their_ranges,
-        ranges_too_deep_to_follow_are_shown_whole, random_damage_anywhere_never_hurts, NULL));
+        ranges_too_deep_to_follow_are_shown_whole,
+        a_chunk_of_several_threads_is_taken_where_it_was_left,
+        parts_of_shared_chunks_bring_every_record_once,
+        what_came_to_a_shared_chunk_after_a_cut_and_is_gone_is_a_gap,
+        segments_of_a_hostile_writer_stay_within_their_chunk, random_damage_anywhere_never_hurts,
+        NULL));
 }

@@ -51,7 +51,7 @@ static void run_thread(void *(*body)(void *), void *context)
     pthread_join(thread, NULL);
 }
 
-START_TEST(a_thread_that_ends_retires_its_slot_and_chunk)
+START_TEST(a_thread_that_ends_retires_its_slot_and_leaves_its_chunk)
 {
     char name[] = "worker";
     attach(1 << 20);
@@ -70,7 +70,7 @@ START_TEST(a_thread_that_ends_retires_its_slot_and_chunk)
                                                       ring_small_offset(&ring.geometry, i));
         writing += (c->state & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING;
     }
-    ck_assert_uint_eq(writing, 1); /* the main thread's */
+    ck_assert_uint_eq(writing, 2); /* the main thread's, and one for the next */
 }
 END_TEST
 
@@ -276,23 +276,28 @@ START_TEST(a_handler_may_trace_wherever_it_strikes)
     ck_assert_uint_eq(decoded.lost, 0);
     bool signal_chunk = false;
     for (size_t c = 0; c < decoded.chunk_count; c++)
-        signal_chunk |= decoded.chunks[c].head.flags == RING_CHUNK_SIGNAL;
+        signal_chunk |= decoded.chunks[c].head.flags == RING_SEGMENT_SIGNAL;
     ck_assert(signal_chunk);
     for (uint64_t n = 0; n < total; n += 251)
         ck_assert_uint_eq(decoded_nth(&decoded, "plain", n)->args[0].u64, n);
 }
 END_TEST
 
-static const char *const end_points[] = {"chunk_retired", "slot_retired", "thread_left"};
+static const char *const life_points[] = {"chunk_taken", "segment_ended", "chunk_started",
+                                          "end_written", "chunk_given",   "slot_retired",
+                                          "thread_left"};
+#define LIFE_POINTS (sizeof life_points / sizeof *life_points)
 
-/* Loop test: a handler strikes while its thread leaves; what it writes is there or counted. */
-START_TEST(a_handler_may_trace_while_its_thread_ends)
+/* Loop test: a handler strikes while its thread begins, where another has ended, or leaves; what it
+ * writes is there or counted. */
+START_TEST(a_handler_may_trace_while_its_thread_begins_or_ends)
 {
     char name[] = "struck";
     attach(32 << 20);
     handle(false);
     SKEIN_INSTANT("main");
-    strike_at = end_points[_i];
+    run_thread(named_thread, name);
+    strike_at = life_points[_i];
     strikes_left = 1;
     run_thread(named_thread, name);
     ck_assert_uint_eq(strikes_left, 0);
@@ -304,7 +309,7 @@ START_TEST(a_handler_may_trace_while_its_thread_ends)
                     decoded.lost +
                     skein_load64(&((struct ring_header *)(void *)ring.ring)->num_records_dropped);
     ck_assert_uint_ge(told, 2); /* two begins or instants; an end that is lost counts too */
-    ck_assert_uint_eq(decoded_count(&decoded, "alive"), 101);
+    ck_assert_uint_eq(decoded_count(&decoded, "alive"), 102);
     ck_assert_uint_eq(slabs_mapped, 0);
 }
 END_TEST
@@ -332,6 +337,33 @@ START_TEST(a_jump_out_of_a_handler_does_not_end_tracing)
     ck_assert_ptr_nonnull(end);
     ck_assert_uint_eq(decoded.chunks[end->chunk].head.flags, 0); /* the main lane works again */
     ck_assert_uint_eq(decoded_count(&decoded, "home"), POINTS);
+}
+END_TEST
+
+static void *jumping_thread(void *context)
+{
+    if (sigsetjmp(home, 1) == 0)
+        SKEIN_INSTANT("jumped out of");
+    SKEIN_INSTANT("alive");
+    return context;
+}
+
+/* Loop test: what others have written to the chunk stays, and others go on. */
+START_TEST(a_jump_out_of_a_thread_that_begins_loses_nothing_else)
+{
+    char name[] = "worker";
+    attach(1 << 20);
+    handle(false);
+    jump = true;
+    strike_at = life_points[_i];
+    for (int i = 0; i < 20; i++) {
+        run_thread(named_thread, name);
+        strikes_left = 1;
+        run_thread(jumping_thread, NULL);
+        ck_assert_uint_eq(strikes_left, 0);
+    }
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "alive"), 40);
 }
 END_TEST
 
@@ -364,7 +396,7 @@ END_TEST
 int main(void)
 {
     Suite *suite =
-        suite_of("thread_cold", a_thread_that_ends_retires_its_slot_and_chunk,
+        suite_of("thread_cold", a_thread_that_ends_retires_its_slot_and_leaves_its_chunk,
                  slots_are_reused_with_a_new_incarnation, more_threads_than_slots_still_trace,
                  threads_use_again_what_ended_threads_had, an_operation_is_visible_while_it_lasts,
                  a_short_operation_leaves_no_record, NULL);
@@ -372,8 +404,9 @@ int main(void)
         TCase *signals = tcase_create("signals");
         tcase_add_test(signals, a_handler_within_a_handler_is_counted);
         tcase_add_loop_test(signals, a_handler_may_trace_wherever_it_strikes, 0, 2 * (int)POINTS);
-        tcase_add_loop_test(signals, a_handler_may_trace_while_its_thread_ends, 0,
-                            (int)(sizeof end_points / sizeof *end_points));
+        tcase_add_loop_test(signals, a_handler_may_trace_while_its_thread_begins_or_ends, 0,
+                            (int)LIFE_POINTS);
+        tcase_add_loop_test(signals, a_jump_out_of_a_thread_that_begins_loses_nothing_else, 0, 3);
         tcase_add_loop_test(signals, a_jump_out_of_a_handler_does_not_end_tracing, 0, 2);
         suite_add_tcase(suite, signals);
     }

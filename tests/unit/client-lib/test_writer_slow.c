@@ -259,10 +259,10 @@ START_TEST(a_pinned_chunk_is_skipped)
     ck_assert_uint_eq(pinned->state & RING_CHUNK_STATE_MASK, RING_CHUNK_FULL);
     pinned->state |= RING_CHUNK_PIN;
     uint32_t state = pinned->state;
-    uint64_t sequence = pinned->sequence;
+    uint64_t sequence = pinned->first.sequence;
     count_up(50000, 200000);
     ck_assert_uint_eq(pinned->state, state);
-    ck_assert_uint_eq(pinned->sequence, sequence);
+    ck_assert_uint_eq(pinned->first.sequence, sequence);
     decode();
     ck_assert_uint_eq(decoded.lost, 0);
 }

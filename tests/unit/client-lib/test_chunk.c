@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Threads that come and go share chunks: one goes on where another has ended, so that a ring holds
+ * as many short threads as its bytes can. What is expected is computed from bytes; nothing here
+ * depends on time.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_agent.h"
+#include "ring_decode.h"
+#include "skein/skein.h"
+#include "skein_atomic.h"
+#include "support.h"
+
+#define EVENTS       10  /* of a short thread */
+#define SEGMENT_MOST 256 /* bytes that such a thread takes, head and all */
+
+static struct fake_agent agent;
+static struct fake_ring ring;
+static struct decoded_ring decoded;
+static uint64_t number; /* of all events */
+
+static void attach(uint8_t mode, uint64_t bytes)
+{
+    fake_agent_init(&agent, 7);
+    fake_agent_attach_self(&agent, &ring, mode, bytes);
+}
+
+static void decode(void)
+{
+    ring_decode_free(&decoded);
+    ck_assert_msg(ring_decode(ring.ring, &ring.geometry, &decoded), "%s", decoded.error);
+}
+
+static const struct ring_header *header(void)
+{
+    return (const struct ring_header *)(const void *)ring.ring;
+}
+
+static void write_events(uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t n = __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED);
+        SKEIN_INSTANT("short", (u64, "n", n));
+    }
+}
+
+static void *short_thread(void *context)
+{
+    write_events((uint64_t)(uintptr_t)context);
+    return NULL;
+}
+
+static void short_threads(unsigned count, uint64_t events)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 256 << 10);
+    for (unsigned i = 0; i < count; i++) {
+        pthread_t thread;
+        ck_assert_int_eq(
+            pthread_create(&thread, &attributes, short_thread, (void *)(uintptr_t)events), 0);
+        pthread_join(thread, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+static const struct decoded_chunk *chunk_of(const struct decoded_event *e)
+{
+    return &decoded.chunks[e->chunk];
+}
+
+START_TEST(threads_one_after_the_other_share_a_chunk)
+{
+    attach(SKEIN_MODE_CIRCULAR, 1 << 20);
+    short_threads(6, EVENTS);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "short"), 6 * EVENTS);
+    const struct decoded_chunk *before = NULL;
+    for (uint64_t n = 0; n < 6 * EVENTS; n += EVENTS) {
+        size_t i = 0;
+        while (decoded_nth(&decoded, "short", i)->args[0].u64 != n)
+            i++;
+        const struct decoded_chunk *c = chunk_of(decoded_nth(&decoded, "short", i));
+        ck_assert_uint_eq(c->head.sequence, 0);
+        ck_assert_uint_eq(c->index, 0);
+        ck_assert_uint_eq((c->offset - sizeof(struct ring_segment)) % RING_SEGMENT_ALIGN,
+                          before ? 0 : offsetof(struct ring_chunk, first));
+        ck_assert(!before ||
+                  (c->head.base_ticks > before->head.base_ticks &&
+                   c->offset > before->offset + before->bytes && c->head.tid != before->head.tid));
+        before = c;
+    }
+}
+END_TEST
+
+START_TEST(short_threads_have_the_whole_ring)
+{
+    attach(SKEIN_MODE_CIRCULAR, 16 << 20);
+    unsigned threads = (16 << 20) / 4 * 3 / SEGMENT_MOST;
+    ck_assert_uint_gt(threads, 49000);
+    short_threads(threads, EVENTS);
+    decode();
+    ck_assert_uint_eq(header()->overwritten_ticks, 0);
+    ck_assert_uint_eq(decoded_count(&decoded, "short"), (uint64_t)threads * EVENTS);
+    ck_assert_uint_eq(decoded.lost, 0);
+}
+END_TEST
+
+struct lane {
+    unsigned threads;
+    pthread_t thread;
+};
+
+static void *lane_run(void *context)
+{
+    const struct lane *lane = context;
+    short_threads(lane->threads, EVENTS);
+    return NULL;
+}
+
+/* Loop test: so many at a time. */
+START_TEST(short_threads_side_by_side_have_it_too)
+{
+    const unsigned lanes = 1u << _i;
+    struct lane all[32];
+    attach(SKEIN_MODE_CIRCULAR, 16 << 20);
+    for (unsigned i = 0; i < lanes; i++) {
+        all[i].threads = (16 << 20) / 4 * 3 / SEGMENT_MOST / lanes;
+        ck_assert_int_eq(pthread_create(&all[i].thread, NULL, lane_run, &all[i]), 0);
+    }
+    for (unsigned i = 0; i < lanes; i++)
+        pthread_join(all[i].thread, NULL);
+    decode();
+    ck_assert_uint_eq(header()->overwritten_ticks, 0);
+    ck_assert_uint_eq(decoded_count(&decoded, "short"), (uint64_t)all[0].threads * lanes * EVENTS);
+}
+END_TEST
+
+/* The latest of them, of many more than there is room for, and what a slow thread wrote meanwhile,
+ * that began among them. */
+struct slow {
+    pthread_barrier_t turn;
+    unsigned turns;
+};
+
+static void *slow_thread(void *context)
+{
+    struct slow *slow = context;
+    for (uint64_t i = 0; i < slow->turns; i++) {
+        pthread_barrier_wait(&slow->turn);
+        SKEIN_INSTANT("slow", (u64, "n", i), (u64, "after", number));
+        pthread_barrier_wait(&slow->turn);
+    }
+    return NULL;
+}
+
+START_TEST(a_slow_thread_among_short_ones_reaches_as_far_back)
+{
+    struct slow slow = {.turns = 2000};
+    pthread_t thread;
+    attach(SKEIN_MODE_CIRCULAR, 4 << 20);
+    const uint64_t kept = (4 << 20) / 4 * 3 / SEGMENT_MOST * EVENTS;
+    short_threads(50, EVENTS);
+    pthread_barrier_init(&slow.turn, NULL, 2);
+    ck_assert_int_eq(pthread_create(&thread, NULL, slow_thread, &slow), 0);
+    for (unsigned i = 0; i < slow.turns; i++) {
+        short_threads(12, EVENTS);
+        pthread_barrier_wait(&slow.turn);
+        pthread_barrier_wait(&slow.turn);
+    }
+    pthread_join(thread, NULL);
+    decode();
+    ck_assert_uint_gt(header()->overwritten_ticks, 0);
+    ck_assert_uint_gt(number, kept + 50000);
+    size_t young = 0, slow_count = decoded_count(&decoded, "slow");
+    for (size_t i = 0; i < decoded.event_count; i++)
+        young += decoded.events[i].kind == DECODED_EVENT &&
+                 strcmp(decoded.events[i].name, "short") == 0 &&
+                 decoded.events[i].args[0].u64 >= number - kept;
+    ck_assert_uint_eq(young, kept);
+    ck_assert_uint_ge(slow_count, kept / (12 * EVENTS));
+    uint64_t first = decoded_nth(&decoded, "slow", slow_count - kept / (12 * EVENTS))->args[0].u64;
+    ck_assert_uint_eq(first, slow.turns - kept / (12 * EVENTS)); /* none is missing since */
+}
+END_TEST
+
+START_TEST(a_thread_goes_on_behind_what_it_shared)
+{
+    attach(SKEIN_MODE_CIRCULAR, 4 << 20);
+    for (int i = 0; i < 20; i++) {
+        short_threads(1, 3);
+        short_threads(1, 3000);
+    }
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "short"), 20 * 3003);
+    ck_assert_uint_eq(decoded.lost, 0);
+    for (size_t i = 1; i < decoded.chunk_count; i++) {
+        const struct ring_segment *a = &decoded.chunks[i - 1].head, *b = &decoded.chunks[i].head;
+        if (a->slot == b->slot && a->incarnation == b->incarnation && a->tid == b->tid)
+            ck_assert_uint_eq(b->sequence, a->sequence + 1);
+        else
+            ck_assert_uint_eq(b->sequence, 0);
+    }
+}
+END_TEST
+
+/* Where all chunks are some thread's, those that come and go have one among them. */
+START_TEST(without_a_free_chunk_threads_share_the_last)
+{
+    struct slow slow = {.turns = 1};
+    pthread_t threads[64];
+    attach(SKEIN_MODE_CIRCULAR, RING_BYTES_MIN);
+    unsigned count = ring_small_count(&ring.geometry) + ring_big_count(&ring.geometry) - 1;
+    pthread_barrier_init(&slow.turn, NULL, count + 1);
+    for (unsigned i = 0; i < count; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, slow_thread, &slow), 0);
+    pthread_barrier_wait(&slow.turn);
+    while (skein_load64(&header()->small_cursor) + skein_load64(&header()->big_cursor) < count) {
+    }
+    short_threads(300, EVENTS);
+    ck_assert_uint_eq(skein_total_load(&header()->num_records_dropped), 0);
+    pthread_barrier_wait(&slow.turn);
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "slow"), count);
+    ck_assert_ptr_nonnull(decoded_nth(&decoded, "short", 0));
+}
+END_TEST
+
+START_TEST(a_oneshot_ring_fills_to_its_end)
+{
+    attach(SKEIN_MODE_ONESHOT, RING_BYTES_MIN);
+    short_threads(1000, EVENTS);
+    decode();
+    size_t kept = decoded_count(&decoded, "short");
+    ck_assert_uint_eq(kept + skein_total_load(&header()->num_records_dropped), 1000 * EVENTS);
+    ck_assert_uint_ge(kept, RING_BYTES_MIN / 2 / SEGMENT_MOST * EVENTS);
+    ck_assert_uint_eq(decoded_nth(&decoded, "short", 0)->kind, DECODED_EVENT);
+}
+END_TEST
+
+/* A chunk of many threads goes as a whole, and the horizon tells of the last of them. */
+START_TEST(the_horizon_is_the_end_of_all_that_shared_a_chunk)
+{
+    attach(SKEIN_MODE_CIRCULAR, RING_BYTES_MIN);
+    short_threads(3000, EVENTS);
+    decode();
+    uint64_t horizon = header()->overwritten_ticks, latest_gone = 0, first = number;
+    ck_assert_uint_gt(horizon, 0);
+    for (size_t i = 0; i < decoded.event_count; i++)
+        if (decoded.events[i].args[0].u64 < first)
+            first = decoded.events[i].args[0].u64;
+    for (size_t i = 0; i < decoded.event_count; i++)
+        if (decoded.events[i].ticks <= horizon)
+            latest_gone++;
+    /* All are of one row, so whatever is there is younger than the horizon, and nothing between. */
+    ck_assert_uint_eq(latest_gone, 0);
+    ck_assert_uint_eq(decoded_count(&decoded, "short"), number - first);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_of(
+        "chunk", threads_one_after_the_other_share_a_chunk, short_threads_have_the_whole_ring,
+        a_slow_thread_among_short_ones_reaches_as_far_back, a_thread_goes_on_behind_what_it_shared,
+        without_a_free_chunk_threads_share_the_last, a_oneshot_ring_fills_to_its_end,
+        the_horizon_is_the_end_of_all_that_shared_a_chunk, NULL);
+    TCase *lanes = tcase_create("lanes");
+    tcase_add_loop_test(lanes, short_threads_side_by_side_have_it_too, 1, 6);
+    tcase_set_timeout(lanes, 120);
+    suite_add_tcase(suite, lanes);
+    return suite_run(suite);
+}
