@@ -195,7 +195,7 @@ static void burst(unsigned threads, uint64_t count)
 static void visits(uint64_t threads, uint64_t count, unsigned lanes)
 {
     pthread_t all[64];
-    lanes = lanes < 64 ? lanes : 64;
+    lanes = lanes < 1 ? 1 : lanes < 64 ? lanes : 64;
     for (uint64_t n = 0; n < threads + lanes; n++) {
         if (n >= lanes)
             pthread_join(all[n % lanes], NULL);

@@ -124,18 +124,18 @@ static void *lane_run(void *context)
 /* Loop test: so many at a time. */
 START_TEST(short_threads_side_by_side_have_it_too)
 {
-    const unsigned lanes = 1u << _i;
+    const unsigned lanes = 1u << _i, each = (16 << 20) / 4 * 3 / SEGMENT_MOST / lanes;
     struct lane all[32];
     attach(SKEIN_MODE_CIRCULAR, 16 << 20);
     for (unsigned i = 0; i < lanes; i++) {
-        all[i].threads = (16 << 20) / 4 * 3 / SEGMENT_MOST / lanes;
+        all[i].threads = each;
         ck_assert_int_eq(pthread_create(&all[i].thread, NULL, lane_run, &all[i]), 0);
     }
     for (unsigned i = 0; i < lanes; i++)
         pthread_join(all[i].thread, NULL);
     decode();
     ck_assert_uint_eq(header()->overwritten_ticks, 0);
-    ck_assert_uint_eq(decoded_count(&decoded, "short"), (uint64_t)all[0].threads * lanes * EVENTS);
+    ck_assert_uint_eq(decoded_count(&decoded, "short"), (uint64_t)each * lanes * EVENTS);
 }
 END_TEST
 
