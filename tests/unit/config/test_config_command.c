@@ -26,15 +26,20 @@ static const struct config_page page = {.name = "testd",
 static struct config_sources sources;
 static bool check, rebuild;
 
-#define MAX_WORDS 160
+#define MAX_WORDS  160
+#define WORD_BYTES 24
+static char line[MAX_WORDS][WORD_BYTES];
+
 static int read_words(const char *const words[])
 {
     const struct config_flag flags[] = {
         {"check-config", &check}, {"rebuild-index", &rebuild}, {NULL, NULL}};
-    char *argv[MAX_WORDS] = {strdup("testd")};
+    char *argv[MAX_WORDS] = {"testd"};
     int argc = 1;
-    for (; words[argc - 1] != NULL && argc < MAX_WORDS - 1; argc++)
-        argv[argc] = strdup(words[argc - 1]);
+    for (; words[argc - 1] != NULL && argc < MAX_WORDS - 1; argc++) {
+        ck_assert_uint_lt(strlen(words[argc - 1]), WORD_BYTES);
+        argv[argc] = strcpy(line[argc], words[argc - 1]);
+    }
     optind = 0; /* getopt begins anew */
     return config_command_read(argc, argv, &page, flags, &sources);
 }
