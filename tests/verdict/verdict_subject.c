@@ -23,6 +23,7 @@
  *   visits THREADS COUNT LANES   as many threads, LANES at a time, each writes COUNT events
  *                             and ends; answers when all have
  *   nest COUNT                signal handlers that interrupt each other while they write events
+ *   steps COUNT               the same, and sure to: a handler behind each instruction
  *   child COUNT               a fork child writes COUNT events and ends; answers when it has
  *   stay COUNT                a fork child writes COUNT events and stays idle until its parent ends
  *   scribble WHERE            overwrites a part of its own ring: its chunks (0) or its tables (1)
@@ -327,6 +328,48 @@ static void nest(uint64_t count)
     pthread_join(thread, NULL);
 }
 
+/* Traps behind each instruction; in a handler there are none before it asks for them. */
+static void steps_begin(void)
+{
+#ifdef __x86_64__
+    __asm__ volatile("pushfq; orl $0x100, (%%rsp); popfq" : : : "memory", "cc");
+#endif
+}
+
+static void steps_end(void)
+{
+#ifdef __x86_64__
+    __asm__ volatile("pushfq; andl $~0x100, (%%rsp); popfq" : : : "memory", "cc");
+#endif
+}
+
+#define STEP_EVERY 50 /* of the handlers writes its event in steps, too */
+static volatile sig_atomic_t step_depth, step_count;
+
+static void on_step(int number)
+{
+    (void)number;
+    step_depth++;
+    bool inner = step_depth == 1 && ++step_count % STEP_EVERY == 0;
+    if (inner)
+        steps_begin();
+    event(0);
+    if (inner)
+        steps_end();
+    step_depth--;
+}
+
+static void steps(uint64_t count)
+{
+    const struct sigaction action = {.sa_handler = on_step, .sa_flags = SA_NODEFER};
+    sigaction(SIGTRAP, &action, NULL);
+    for (uint64_t n = 0; n < count; n++) {
+        steps_begin();
+        event(0);
+        steps_end();
+    }
+}
+
 static sigjmp_buf leap_to;
 
 static void on_leap(int number)
@@ -442,6 +485,8 @@ static bool obey_work(const char *name, const uint64_t a[4])
         visits(a[0], a[1], (unsigned)a[2]);
     else if (!strcmp(name, "nest"))
         nest(a[0]);
+    else if (!strcmp(name, "steps"))
+        steps(a[0]);
     else if (!strcmp(name, "leap"))
         leap(a[0]);
     else
