@@ -74,10 +74,12 @@ static char *on_terminal(const struct table_column *of, const char *items, unsig
     close(saved);
     ck_assert_int_eq(status, CLI_OK);
     cJSON_Delete(array);
-    ssize_t n = read(terminal, text, sizeof text - 1);
-    ck_assert_int_gt(n, 0);
-    text[n] = 0;
-    close(end);
+    close(end); /* lines come one after the other; behind the last one read() fails */
+    size_t length = 0;
+    for (ssize_t n; (n = read(terminal, text + length, sizeof text - 1 - length)) > 0;)
+        length += (size_t)n;
+    ck_assert_uint_gt(length, 0);
+    text[length] = 0;
     close(terminal);
     char *out = calloc(1, sizeof text), *to = out; /* a terminal's lines end in \r\n */
     for (const char *c = text; *c; c++)
