@@ -9,6 +9,7 @@
 
 #include "ring_layout.h"
 #include "skein/skein.h"
+#include "writer_atomic.h"
 
 #define SHELF_MAX 64
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The only place with memory orders. Every ordering has a label; each function names the label of
- * its partner and what breaks without it. Included by the client library, by skein.h's hot path and
- * by the agent's ring reader; C11 and C++17. Builtins, because the fields are plain integers in
- * memory that two processes map.
+ * The memory orders of what two processes share, and of the hot path; those among a writer's own
+ * threads are in src/writer_atomic.h, and no others anywhere. Every ordering has a label; each
+ * function names the label of its partner and what breaks without it. Included by the client
+ * library, by skein.h's hot path and by the agent's ring reader; C11 and C++17. Builtins, because
+ * the fields are plain integers in memory that two processes map.
  *
  *   label     release side (who)                     acquire side (who)
  *   COMMIT    chunk.committed (writer)               chunk.committed (reader)
  *   CHUNK     state FREE or FULL, PIN off            state claimed, PIN on (writer, reader)
  *   HORIZON   overwritten_ticks before a CHUNK claim overwritten_ticks after a CHUNK load (reader)
- *   SHARE     a chunk put on the shelf (writer)      taken from it (any thread of the writer)
  *   LOSS      num_records_dropped after a bucket     the same before the buckets (reader)
  *   TABLE     table.committed (writer)               table.committed (reader)
  *   EPOCH     string_epoch, sequentially consistent  chunk claim + string_epoch (writer)
@@ -17,8 +17,6 @@
  *   VIEW      control page, .gate, .session (visitor) the same (any thread of the writer)
  *   GEN       host_page.generation (agent)           the same (writer)
  *   SLOT      slot.state, .op_start (writer)         the same (reader)
- *   LOCK      table lock release (writer)            table lock try (writer)
- *   POOL      slab.taken bit off, slab.next (writer) bit on, slab.next (any thread of the writer)
  */
 #ifndef SKEIN_ATOMIC_H
 #define SKEIN_ATOMIC_H
@@ -115,22 +113,6 @@ static inline void skein_horizon_raise(uint64_t *horizon, uint64_t ticks)
 static inline uint64_t skein_horizon_load(const uint64_t *horizon)
 {
     return __atomic_load_n(horizon, __ATOMIC_RELAXED);
-}
-
-/* SHARE. What a thread wrote to a chunk that it leaves comes before whatever the next one does with
- * it, and so do the chunk's times. One exchange takes it: no chunk has two owners. */
-static inline bool skein_share_give(uint64_t *place, uint64_t chunk)
-{
-    uint64_t none = 0;
-    return __atomic_load_n(place, __ATOMIC_RELAXED) == 0 &&
-           __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_RELEASE,
-                                       __ATOMIC_RELAXED);
-}
-static inline uint64_t skein_share_take(uint64_t *place)
-{
-    return __atomic_load_n(place, __ATOMIC_RELAXED) == 0
-               ? 0
-               : __atomic_exchange_n(place, 0, __ATOMIC_ACQUIRE);
 }
 
 /* LOSS. A bucket first, the total after it: a reader that loads the total first finds at least as
@@ -260,55 +242,12 @@ static inline void skein_writer_fence(void)
     __atomic_thread_fence(__ATOMIC_RELEASE);
 #endif
 }
-/* Who owns a slot is kept in a byte outside the ring: taking it pairs with leaving it (store8), so
- * that the next owner's fields come after the last owner's. */
-static inline bool skein_slot_take8(uint8_t *taken)
-{
-    return __atomic_load_n(taken, __ATOMIC_RELAXED) == 0 &&
-           __atomic_exchange_n(taken, 1, __ATOMIC_ACQUIRE) == 0;
-}
-static inline void skein_slot_store8(uint8_t *taken, uint8_t value)
-{
-    __atomic_store_n(taken, value, __ATOMIC_RELEASE);
-}
 /* Between a reader's loads and its second look at op_start or at a chunk's state. */
 static inline void skein_reader_fence(void)
 {
 #if !SKEIN_UNDER_TSAN
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
 #endif
-}
-
-/* LOCK. Ordinary mutual exclusion, but only ever tried: a signal handler may not wait. */
-static inline bool skein_lock_try(uint32_t *lock)
-{
-    return __atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE) == 0;
-}
-static inline void skein_lock_release(uint32_t *lock)
-{
-    __atomic_store_n(lock, 0, __ATOMIC_RELEASE);
-}
-
-/* POOL. A thread's last use of its cold half comes before the next thread's first; a slab is filled
- * in when the others find it. */
-static inline bool skein_pool_take(uint64_t *taken, uint64_t *expected, uint64_t bit)
-{
-    return __atomic_compare_exchange_n(taken, expected, *expected | bit, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
-}
-static inline void skein_pool_leave(uint64_t *taken, uint64_t bit)
-{
-    __atomic_fetch_and(taken, ~bit, __ATOMIC_RELEASE);
-}
-static inline void *skein_pool_next(void *const *next)
-{
-    return __atomic_load_n(next, __ATOMIC_ACQUIRE);
-}
-static inline bool skein_pool_append(void **next, void *slab)
-{
-    void *none = 0;
-    return __atomic_compare_exchange_n(next, &none, slab, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_ACQUIRE);
 }
 
 #endif

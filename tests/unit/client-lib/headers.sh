@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The public headers compile wherever people include them, without a warning: headers.sh INCLUDE_FOLDER
+# The public headers compile wherever people include them, without a warning, and stay short:
+# headers.sh INCLUDE_FOLDER
 set -eu
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
@@ -34,4 +35,7 @@ for compiler in gcc clang clang-19; do
     done
 done
 [ "$tried" -gt 0 ]
+for header in "$1"/skein/*.h; do
+    [ "$(wc -l <"$header")" -le 300 ] || { echo "$header has more than 300 lines" >&2; exit 1; }
+done
 echo "$tried compilers and dialects"
