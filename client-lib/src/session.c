@@ -95,6 +95,29 @@ bool skein_attached(void)
     return session_current() && session_view();
 }
 
+/* ---- in a fork child ---- */
+
+/* Private pages take the ring's place, whatever they hold: who goes on there reads sizes and places
+ * from the session alone. Made elsewhere first, so that without memory the ring stays. */
+static void ring_part(const struct session *session)
+{
+    size_t bytes = session->geometry.total;
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages != MAP_FAILED &&
+        mremap(pages, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, session->base) == MAP_FAILED)
+        munmap(pages, bytes);
+}
+
+void session_child_reset(bool torn)
+{
+    if (torn && !skein_load32(&attach_client_barred))
+        for (const struct session *session = session_newest; session; session = session->before)
+            ring_part(session);
+    if (session_newest) /* else its page would be copied */
+        session_newest = NULL;
+}
+
 /* ---- before the ring ---- */
 
 bool session_is_lure(const struct skein_view *view)

@@ -157,6 +157,8 @@ void table_open(struct session *session)
     SKEIN_TEST_POINT("epoch_switched");
 }
 
+struct session *session_newest BESIDE_DATA;
+
 /* Makes a session for a ring that nobody has written yet. Pages, not heap: it is never freed, and
  * the program's leak checker need not hear of it. */
 static int session_new(int ring_fd, const struct skein_view *view, const char *service,
@@ -176,6 +178,8 @@ static int session_new(int ring_fd, const struct skein_view *view, const char *s
     }
     process_record_fill(session, view, service);
     table_open(session);
+    session->before = session_newest;
+    session_newest = session;
     *out = session;
     return SKEIN_OK;
 }

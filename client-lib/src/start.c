@@ -20,8 +20,8 @@ static int process_status BESIDE_DATA;
 /* Also called where the handlers are not: a fork by a system call. */
 static void in_child(void)
 {
+    session_child_reset(thread_child_reset());
     table_child_reset();
-    thread_child_reset();
     attach_client_fork_child();
 }
 

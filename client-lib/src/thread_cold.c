@@ -242,26 +242,42 @@ void thread_slot_join(struct thread_cold *cold, struct session *session)
     cold->slot_session = session;
 }
 
-void thread_child_reset(void)
+/* What it wrote is its parent's. */
+static void lane_forget(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
-    struct thread_cold *cold = skein_lane_tls.cold;
-    skein_lane_tls.gate = SKEIN_GATE_CLOSED;
+    lane->gate = SKEIN_GATE_CLOSED;
+    lane->write = lane->limit = lane->soft_limit = NULL;
+    lane->committed = NULL;
+    lane_cold->session = NULL;
+    lane_cold->chunk = NULL;
+    skein_store64(&lane_cold->lost, 0);
+}
+
+/* A lane that is busy is left as it is: its record goes on below the handler that forked, and needs
+ * all of it. The session that comes is another one. */
+bool thread_child_reset(void)
+{
+    struct skein_lane *main = &skein_lane_tls;
+    struct thread_cold *cold = main->cold;
+    bool torn = lane_busy(main);
+    if (torn && !cold)
+        return true; /* it is just getting one, or giving it back */
     cold_release_others(cold);
     if (!cold)
-        return;
+        return false;
+    if (!torn)
+        lane_forget(main, &cold->lanes[LANE_MAIN]);
+    if (!lane_busy(&cold->signal_lane))
+        lane_forget(&cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
+    torn |= lane_busy(&cold->signal_lane) != 0;
     if (!skein_load32(&attach_client_barred))
         cold->tid = (uint32_t)syscall(SYS_gettid);
-    cold->signal_lane.gate = SKEIN_GATE_CLOSED;
     cold->slot_session = NULL;
     cold->slot = NULL;
     cold->op_frame = 0;
     cold->op_session = NULL;
     cold->op_slot = NULL;
-    for (int i = 0; i < 2; i++) {
-        cold->lanes[i].session = NULL;
-        cold->lanes[i].chunk = NULL;
-        skein_store64(&cold->lanes[i].lost, 0);
-    }
+    return torn;
 }
 
 void skein_thread_name(const char *name)

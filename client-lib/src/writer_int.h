@@ -16,6 +16,7 @@
 /* One attached ring. Never freed: a thread that was descheduled for a day may still hold it. */
 struct session {
     /* constant once published */
+    struct session *before; /* of this process; NULL: the first */
     uint8_t *base;
     struct ring_geometry geometry;
     struct ring_header *header;
@@ -75,6 +76,11 @@ int session_control_init(void);
 extern size_t session_page_bytes; /* of the system; known with the control page */
 
 struct session *session_current(void); /* NULL: none; signal-safe */
+/* In a fork child: forgets the parent's rings. torn: a handler forked that had interrupted the
+ * tracer, whose record the child will go on with: from here on it writes to private pages in the
+ * rings' places. */
+void session_child_reset(bool torn);
+extern struct session *session_newest; /* whatever ring a thread of this process may write to */
 const struct skein_view *session_view(void);
 
 /* Without a ring: lets events of all groups come to the slow half, and from there to
@@ -128,7 +134,8 @@ struct thread_cold *thread_cold_get(void);
 /* Gives the thread a slot of `session` if it has none and one is free. The main lane must be held.
  */
 void thread_slot_join(struct thread_cold *cold, struct session *session);
-void thread_child_reset(void); /* in a fork child */
+/* In a fork child. Whether its one thread forked in a handler that had interrupted the tracer. */
+bool thread_child_reset(void);
 
 /* ---- chunk.c ---- */
 /* Retires the lane's chunk and finds one with room for `need` payload bytes beside the open ranges;

@@ -229,6 +229,7 @@ static struct skein_record lane_open(struct session *session, const struct skein
     if (lane_cold->session != session) {
         lane_cold->session = session;
         lane_cold->chunk = NULL; /* the old ring's chunk stays as it is: its agent is gone */
+        skein_store64(&lane_cold->lost, 0); /* there */
         lane->committed = NULL;
         lane->write = lane->limit = lane->soft_limit = NULL;
     }

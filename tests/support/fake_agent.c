@@ -110,6 +110,7 @@ void fake_agent_attach_self(struct fake_agent *agent, struct fake_ring *ring, ui
 {
     fake_ring_init(ring, mode, bytes);
     require(thread_cold_init() == SKEIN_OK);
+    require(pthread_atfork(NULL, NULL, start_fork_child) == 0);
     require(session_attach(ring->ring_fd, agent->host_fd, ring->page_fd, "test") == SKEIN_OK);
 }
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fake_agent.h"
@@ -367,6 +368,108 @@ START_TEST(a_jump_out_of_a_thread_that_begins_loses_nothing_else)
 }
 END_TEST
 
+/* ---- a handler that forks ---- */
+
+static int gate[2]; /* the child goes on when it is closed */
+static pid_t forked;
+static bool child_attaches;
+static struct fake_ring child_ring;
+
+static void forking_handler(int signal)
+{
+    char byte;
+    (void)signal;
+    forked = fork();
+    if (forked)
+        return;
+    close(gate[1]);
+    (void)!read(gate[0], &byte, 1);
+    if (child_attaches)
+        fake_agent_attach_self(&agent, &child_ring, SKEIN_MODE_CIRCULAR, 1 << 20);
+    SKEIN_INSTANT("in the handler of the child");
+}
+
+/* Its own ring has what it wrote since it has it, but for the record that it was in, and for what
+ * it writes while it ends. */
+static bool child_is_right(void)
+{
+    if (!child_attaches)
+        return true;
+    bool good = ring_decode(child_ring.ring, &child_ring.geometry, &decoded) && !decoded.lost;
+    size_t plain = decoded_count(&decoded, "plain");
+    for (size_t i = 0; i < plain; i++)
+        good &= decoded_nth(&decoded, "plain", i)->args[0].u64 == 1000 - plain + i;
+    const struct ring_header *header = (const struct ring_header *)(const void *)child_ring.ring;
+    return good && decoded_count(&decoded, "in the handler of the child") +
+                           skein_load64(&header->num_records_dropped) ==
+                       1;
+}
+
+static void in_child_end(void *key)
+{
+    if (forked)
+        return;
+    static bool again; /* in the next round, after the tracer's own end of the thread */
+    if (again)
+        _exit(!child_is_right());
+    again = true;
+    pthread_setspecific(*(pthread_key_t *)key, key);
+}
+
+static void *forking_thread(void *context)
+{
+    static struct skein_string text = SKEIN_STRING("interned");
+    const union skein_value values[2] = {{.i64 = 5}, {.u64 = 100}};
+    static pthread_key_t key;
+    pthread_key_create(&key, in_child_end);
+    pthread_setspecific(key, &key);
+    struct skein_op op = skein_op_enter(&op_site, 5);
+    SKEIN_INSTANT("alive", (sym, "s", &text));
+    emit_many(0, 1000);
+    skein_op_leave(&op, 0, values);
+    return context;
+}
+
+static const char *const fork_points[] = {
+    "record_committed", "chunk_claimed",   "chunk_filled",  "chunk_started", "chunk_retired",
+    "table_written",    "table_committed", "id_published",  "slot_filled",   "slot_live",
+    "prefix_committed", "chunk_taken",     "segment_ended", "end_written",   "chunk_given",
+    "slot_retired",     "thread_left",     "op_filled",     "op_shown",      "horizon_raised"};
+#define FORK_POINTS (sizeof fork_points / sizeof *fork_points)
+
+/* Loop test: the child, which goes on below the handler, changes no byte of its parent's ring; the
+ * second half with a ring of its own, that it has from the handler on. */
+START_TEST(a_child_of_a_handler_leaves_its_parents_ring_alone)
+{
+    char name[] = "before";
+    attach(RING_BYTES_MIN);
+    struct sigaction action = {.sa_handler = forking_handler};
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    ck_assert_int_eq(pipe(gate), 0);
+    emit_many(0, 30000); /* so that chunks are used again */
+    forked = -1;
+    run_thread(named_thread, name);
+    child_attaches = _i >= (int)FORK_POINTS;
+    strike_at = fork_points[(size_t)_i % FORK_POINTS];
+    strikes_left = 1;
+    run_thread(forking_thread, NULL);
+    ck_assert_uint_eq(strikes_left, 0);
+    ck_assert_int_gt(forked, 0);
+    run_thread(named_thread, name); /* where the child may believe to be, too */
+    uint8_t *before = malloc(ring.geometry.total);
+    ck_assert_ptr_nonnull(before);
+    memcpy(before, ring.ring, ring.geometry.total);
+    close(gate[1]);
+    int status = -1;
+    ck_assert_int_eq(waitpid(forked, &status, 0), forked);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    ck_assert_mem_eq(before, ring.ring, ring.geometry.total);
+    free(before);
+    decode();
+    ck_assert_uint_eq(decoded.lost, 0);
+}
+END_TEST
+
 static void in_a_handler_in_a_handler(int signal)
 {
     (void)signal;
@@ -408,6 +511,8 @@ int main(void)
                             (int)LIFE_POINTS);
         tcase_add_loop_test(signals, a_jump_out_of_a_thread_that_begins_loses_nothing_else, 0, 3);
         tcase_add_loop_test(signals, a_jump_out_of_a_handler_does_not_end_tracing, 0, 2);
+        tcase_add_loop_test(signals, a_child_of_a_handler_leaves_its_parents_ring_alone, 0,
+                            2 * (int)FORK_POINTS);
         suite_add_tcase(suite, signals);
     }
     return suite_run(suite);
