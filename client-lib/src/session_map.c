@@ -148,11 +148,16 @@ void table_open(struct session *session)
         epoch = skein_add32(&last_epoch, 1) + 1;
     skein_table_store(&table_half(session, epoch)->committed, (uint64_t)epoch << 32);
     SKEIN_TEST_POINT("table_half_emptied");
+    /* Ids are of the session's epoch, a segment's is the header's, which may be the lower of the
+     * two: R-16 rests on what a segment says. The numbers begin anew behind the epoch: a handler
+     * that jumps away in between must not let the epoch before begin again. */
+    skein_store32(&session->epoch, epoch);
+    skein_signal_fence();
     session->table_used = 0;
     session->next_event = RING_EVENT_FIRST;
     session->next_string = 1;
+    SKEIN_TEST_POINT("epoch_begun");
     skein_epoch_store(&session->header->string_epoch, epoch);
-    skein_store32(&session->epoch, epoch);
     skein_store64(&session->header->durable_data_end, 0);
     SKEIN_TEST_POINT("epoch_switched");
 }

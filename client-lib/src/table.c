@@ -44,6 +44,7 @@ void table_recover(void)
         (uint32_t)skein_table_load(&table_half(session, session->epoch)->committed);
     session->next_event++;
     session->next_string++;
+    skein_epoch_store(&session->header->string_epoch, session->epoch); /* it may have begun */
     lock_drop(session);
 }
 

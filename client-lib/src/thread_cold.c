@@ -122,15 +122,13 @@ static void slot_leave(struct thread_cold *cold, struct session *session)
     skein_slot_store8(&session->slot_taken[cold->slot_index], 0);
 }
 
-/* torn: a handler jumped out of a record of it, so what the lane knows may be half a record old. */
+/* torn: a handler jumped out of a record of it. */
 static void lane_leave(struct session *session, struct skein_lane *lane,
                        struct lane_cold *lane_cold, bool torn)
 {
-    if (lane_cold->session != session)
-        return; /* an old ring's chunk, or the parent's: not ours to touch */
     if (torn)
-        chunk_retire(lane, lane_cold);
-    else
+        lane_recover(lane, lane_cold);
+    else if (session && lane_cold->session == session) /* else not ours to touch */
         chunk_leave(session, lane, lane_cold);
 }
 
@@ -145,11 +143,10 @@ static void thread_leave(void *context)
     lane_take(main, frame);
     lane_take(&cold->signal_lane, frame);
     struct session *session = session_current();
-    if (session) {
-        lane_leave(session, main, &cold->lanes[LANE_MAIN], torn);
-        lane_leave(session, &cold->signal_lane, &cold->lanes[LANE_SIGNAL], signal_torn);
+    lane_leave(session, main, &cold->lanes[LANE_MAIN], torn);
+    lane_leave(session, &cold->signal_lane, &cold->lanes[LANE_SIGNAL], signal_torn);
+    if (session)
         slot_leave(cold, session);
-    }
     main->cold = NULL; /* from here on handlers count in the ring's header */
     skein_signal_fence();
     cold_release(cold);

@@ -167,6 +167,9 @@ void lane_drop(struct skein_lane *lane); /* closed: the next record goes the slo
 /* Whether the record that is busy at that frame can no longer be below `frame`: a handler jumped
  * out of it. */
 bool busy_is_stale(uint64_t busy, uint64_t frame);
+/* A handler jumped out of a record of this lane: its chunk ends with what was committed, because
+ * what the lane knows of time and place may be half a record old. The lane must be held. */
+void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold);
 
 uint64_t ticks_now(const struct skein_view *view);
 size_t leb_put(uint8_t *to, uint64_t value); /* 1 to 10 bytes */

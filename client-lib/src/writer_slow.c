@@ -271,9 +271,7 @@ static struct session *session_and_view(const struct skein_view **view)
     }
 }
 
-/* A handler jumped out of a record of this lane: its chunk ends with what was committed, because
- * what the lane knows of time and place may be half a record old. */
-static void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold)
+void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
     struct session *session = session_current();
     table_recover();

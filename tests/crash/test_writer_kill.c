@@ -182,14 +182,32 @@ static void check_ring(void)
     ring_decode_free(&decoded);
 }
 
-static const char *const points[] = {
-    "horizon_raised",   "end_written",        "chunk_claimed",    "chunk_filled",
-    "chunk_started",    "chunk_retired",      "chunk_given",      "chunk_taken",
-    "segment_ended",    "table_half_emptied", "epoch_switched",   "table_written",
-    "table_committed",  "id_published",       "slot_filled",      "slot_live",
-    "slot_retired",     "thread_left",        "op_filled",        "op_shown",
-    "op_hidden",        "prefix_committed",   "record_committed", "process_record_filled",
-    "session_published"};
+static const char *const points[] = {"horizon_raised",
+                                     "end_written",
+                                     "chunk_claimed",
+                                     "chunk_filled",
+                                     "chunk_started",
+                                     "chunk_retired",
+                                     "chunk_given",
+                                     "chunk_taken",
+                                     "segment_ended",
+                                     "table_half_emptied",
+                                     "epoch_begun",
+                                     "epoch_switched",
+                                     "table_written",
+                                     "table_committed",
+                                     "id_published",
+                                     "slot_filled",
+                                     "slot_live",
+                                     "slot_retired",
+                                     "thread_left",
+                                     "op_filled",
+                                     "op_shown",
+                                     "op_hidden",
+                                     "prefix_committed",
+                                     "record_committed",
+                                     "process_record_filled",
+                                     "session_published"};
 static const unsigned hits[] = {1, 2, 9};
 #define POINTS (sizeof points / sizeof *points)
 

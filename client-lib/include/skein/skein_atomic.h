@@ -154,7 +154,7 @@ static inline uint64_t skein_table_load(const uint64_t *committed)
 /* EPOCH. A writer claims a chunk (CHUNK), then loads the epoch; who recycles a table half stores
  * the epoch, then scans the chunks' states. In one total order either the claimer sees the new
  * epoch or the scan sees the claim; with less, ids of a recycled half could enter a chunk unseen.
- */
+ * Who loads the epoch makes no more ids of one before it. */
 static inline void skein_epoch_store(uint64_t *epoch, uint64_t value)
 {
     __atomic_store_n(epoch, value, __ATOMIC_SEQ_CST);

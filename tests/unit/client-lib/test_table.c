@@ -4,6 +4,9 @@
  * while no half is free, and sites that dlclose() takes away.
  */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,12 +200,169 @@ START_TEST(dlclose_takes_nothing_out_of_the_ring)
 }
 END_TEST
 
+/* ---- where the writer is interrupted ---- */
+
+static const char *strike_at;
+static void (*strike)(void);
+
+void skein_test_point(const char *name)
+{
+    if (!strike_at || strcmp(name, strike_at) != 0)
+        return;
+    strike_at = NULL;
+    strike();
+}
+
+/* New sites, and so much of `kept` between them that the ring turns over, until the epoch after
+ * `first` by `epochs` has begun; `most` at most. */
+static void epochs_pass(struct skein_site *kept, uint64_t epochs, unsigned most)
+{
+    static unsigned made;
+    uint64_t first = header()->string_epoch;
+    for (unsigned n = 0; n < most && header()->string_epoch < first + epochs; n++) {
+        struct skein_site *site = site_new("site", made++);
+        emit(site, n);
+        site_free(site);
+        for (int k = 0; k < 200; k++)
+            emit(kept, n);
+    }
+}
+
+static struct skein_site *known;
+static pthread_t other;
+static pthread_barrier_t other_has_written, other_may_end;
+
+static void *other_thread(void *unused)
+{
+    emit(known, 1000000);
+    pthread_barrier_wait(&other_has_written);
+    pthread_barrier_wait(&other_may_end);
+    return unused;
+}
+
+static void strike_other(void)
+{
+    ck_assert_int_eq(pthread_create(&other, NULL, other_thread, NULL), 0);
+    pthread_barrier_wait(&other_has_written);
+}
+
+/* Its chunk stays while the others turn over, and so must the names of its ids. */
+START_TEST(a_chunk_that_begins_while_an_epoch_does_keeps_its_names)
+{
+    attach(RING_BYTES_MIN);
+    pthread_barrier_init(&other_has_written, NULL, 2);
+    pthread_barrier_init(&other_may_end, NULL, 2);
+    struct skein_site *kept = site_new("kept", 0);
+    known = site_new("known", 0);
+    epochs_pass(kept, 2, 100000);
+    emit(known, 0); /* has an id of the epoch that is about to end */
+    strike = strike_other;
+    strike_at = "epoch_begun";
+    epochs_pass(kept, 1, 100000);
+    ck_assert_ptr_null(strike_at);
+    epochs_pass(kept, 3, 3000);
+    decode();
+    size_t count = decoded_count(&decoded, "known 0");
+    ck_assert_uint_ge(count, 1);
+    ck_assert_uint_eq(decoded_nth(&decoded, "known 0", count - 1)->args[0].u64, 1000000);
+    pthread_barrier_wait(&other_may_end);
+    pthread_join(other, NULL);
+    site_free(known);
+    site_free(kept);
+}
+END_TEST
+
+static const char *const table_points[] = {"table_half_emptied", "epoch_begun",
+                                           "epoch_switched",     "table_written",
+                                           "table_committed",    "id_published"};
+#define TABLE_POINTS (sizeof table_points / sizeof *table_points)
+
+static sigjmp_buf home;
+
+static void strike_jump(int signal)
+{
+    (void)signal;
+    siglongjmp(home, 1);
+}
+
+static void strike_raise(void)
+{
+    raise(SIGUSR1);
+}
+
+/* Loop test: epochs go on, and each event has its name. */
+START_TEST(a_jump_out_of_the_table_leaves_it_whole)
+{
+    attach(RING_BYTES_MIN);
+    ck_assert_ptr_ne(signal(SIGUSR1, strike_jump), SIG_ERR);
+    struct skein_site *kept = site_new("kept", 0);
+    epochs_pass(kept, 2, 100000);
+    strike = strike_raise;
+    strike_at = table_points[_i];
+    if (sigsetjmp(home, 1) == 0)
+        epochs_pass(kept, 1, 100000);
+    ck_assert_ptr_null(strike_at);
+    uint64_t epoch = header()->string_epoch;
+    epochs_pass(kept, 4, 100000);
+    ck_assert_uint_ge(header()->string_epoch, epoch + 4);
+    emit(kept, 1);
+    decode();
+    for (size_t i = 0; i < decoded.event_count; i++) {
+        const struct decoded_event *e = &decoded.events[i];
+        must_hold(strncmp(e->name, "site ", 5) == 0 || strcmp(e->name, "kept 0") == 0, "%s",
+                  e->name);
+    }
+    const struct decoded_event *last = &decoded.events[decoded.event_count - 1];
+    ck_assert(!last->self_described);
+}
+END_TEST
+
+static void strike_end(int signal)
+{
+    (void)signal;
+    pthread_exit(NULL);
+}
+
+static void *ending_thread(void *site)
+{
+    emit(site, 1);
+    return NULL;
+}
+
+/* Loop test: the table is nobody's afterwards. */
+START_TEST(a_thread_that_ends_in_the_table_gives_it_back)
+{
+    pthread_t thread;
+    attach(1 << 20);
+    ck_assert_ptr_ne(signal(SIGUSR1, strike_end), SIG_ERR);
+    struct skein_site *first = site_new("first", 0), *then = site_new("then", 0);
+    strike = strike_raise;
+    strike_at = table_points[TABLE_POINTS - 1 - (unsigned)_i];
+    ck_assert_int_eq(pthread_create(&thread, NULL, ending_thread, first), 0);
+    pthread_join(thread, NULL);
+    ck_assert_ptr_null(strike_at);
+    emit(then, 2);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "then 0"), 1);
+    ck_assert(!decoded_nth(&decoded, "then 0", 0)->self_described);
+    site_free(first);
+    site_free(then);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("table", one_entry_serves_all_events_of_a_site,
-                              a_full_durable_area_starts_a_new_string_epoch,
-                              without_a_free_half_events_describe_themselves,
-                              self_described_ranges_open_and_close,
-                              long_names_are_cut_and_long_strings_stay_inline,
-                              dlclose_takes_nothing_out_of_the_ring, NULL));
+    Suite *suite = suite_of(
+        "table", one_entry_serves_all_events_of_a_site,
+        a_full_durable_area_starts_a_new_string_epoch,
+        without_a_free_half_events_describe_themselves, self_described_ranges_open_and_close,
+        long_names_are_cut_and_long_strings_stay_inline, dlclose_takes_nothing_out_of_the_ring,
+        a_chunk_that_begins_while_an_epoch_does_keeps_its_names, NULL);
+    if (!SKEIN_UNDER_TSAN) { /* which delivers signals later, not where they strike */
+        TCase *struck = tcase_create("struck");
+        tcase_add_loop_test(struck, a_jump_out_of_the_table_leaves_it_whole, 0, (int)TABLE_POINTS);
+        tcase_add_loop_test(struck, a_thread_that_ends_in_the_table_gives_it_back, 0, 3);
+        suite_add_tcase(suite, struck);
+    }
+    return suite_run(suite);
 }

@@ -13,7 +13,7 @@ skein_test(unit/client-lib/test_attach_client.c LINK skein_ring_support skein_st
 skein_test(unit/client-lib/test_session_miss.c LINK skein_ring_support skein_static)
 skein_test(unit/client-lib/test_thread_cold.c LINK skein_ring_support skein_testpoints)
 skein_test(unit/client-lib/test_chunk.c LINK skein_ring_support skein_static)
-skein_test(unit/client-lib/test_table.c LINK skein_ring_support skein_static ${CMAKE_DL_LIBS})
+skein_test(unit/client-lib/test_table.c LINK skein_ring_support skein_testpoints ${CMAKE_DL_LIBS})
 add_library(skein_test_plugin MODULE ${CMAKE_CURRENT_LIST_DIR}/plugin.c)
 target_link_libraries(skein_test_plugin PRIVATE skein_flags)
 target_include_directories(skein_test_plugin PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/include)
