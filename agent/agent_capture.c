@@ -82,11 +82,20 @@ void capture_done(void *context)
     target_free(target);
 }
 
-/* What it does before it attaches anew is in no ring. */
+/* Whether it runs on without its ring: for good, or nobody knows yet. */
 static bool has_left(const struct process *p)
 {
-    return process_state(p) == PROCESS_LIVE && p->socket < 0 && !p->away && !p->said_bye &&
-           p->pidfd >= 0 && !pidfd_ended(p->pidfd);
+    return p->left || (process_state(p) == PROCESS_LIVE && p->socket < 0 && !p->away &&
+                       !p->said_bye && p->pidfd >= 0 && !pidfd_ended(p->pidfd));
+}
+
+/* What it does before it attaches anew is in no ring, and what it does then is in one that the
+ * target is not of. */
+static uint64_t lacks_to_ns(const struct target *target, uint64_t cut_ns)
+{
+    if (!has_left(target->process))
+        return 0;
+    return target->process->left ? target->end_ns : cut_ns;
 }
 
 /* A target's jobs are done in order (job_wait), so a last one may be posted while the first still
@@ -108,7 +117,7 @@ static int post_cut(struct target *target, bool first, bool last)
         job->to_ns = target->result.from_ns + 1;
     if (last) {
         target->last_posted = true;
-        job->left = has_left(target->process);
+        job->lacks_to_ns = lacks_to_ns(target, job->to_ns);
         job->death.signal = target->process->death.signal;
         job->death.status = target->process->death.status;
         job->death.known = target->process->death.known;

@@ -129,6 +129,7 @@ static void member_remove(struct member *m, enum process_state state, bool runs_
     loop_timer_cancel(attach->loop, &m->grace);
     loop_fd_remove(attach->loop, p->pidfd);
     process_unlink(attach, m);
+    p->left = runs_on;
     if (runs_on)
         past_add(attach, m->past, p);
     else

@@ -76,7 +76,9 @@ struct capture_job {
         int32_t signal, status;
         bool known;
     } death;
-    bool left; /* of the last: the process has left its ring, and not ended: it called exec */
+    /* of the last: up to when the process, which has left its ring and not ended, as by exec, lacks
+     * what it does; 0: nothing */
+    uint64_t lacks_to_ns;
 };
 
 void capture_job_run(

@@ -59,6 +59,7 @@ struct process {
     int socket, pidfd, page_fd;
     bool said_bye;
     bool away; /* without a connection, by its own wish: it said LEAVE and runs on */
+    bool left; /* for good: it runs on without this ring, as after exec */
     struct {
         bool came, ok;
         uint64_t at_ns; /* monotonic */

@@ -312,6 +312,24 @@ def smaller_rings_after_a_restart(m):
     m.judge(w, w.capture(pre_ms=6000), [s])
 
 
+@case(2)
+def executed_in_the_window(m):
+    """The capture runs on the ring before; what comes after is in one that it is not of."""
+    w = m.world()
+    s = w.subject("hum 2 100")
+    time.sleep(1)
+    captures = [w.capture(pre_ms=m.rng.randrange(100, 1500), post_ms=m.rng.randrange(700, 2500)),
+                w.capture(kind="record", for_ms=m.rng.randrange(700, 2500)),
+                w.capture(kind="stream", max_ms=m.rng.randrange(700, 2500))]
+    time.sleep(m.rng.uniform(0.05, 0.5))
+    s.say("again")
+    s.say("attach 0 0")
+    s.say("hum 2 100")
+    captures.append(w.capture(pre_ms=m.rng.randrange(100, 3000)))
+    for c in captures:
+        m.judge(w, c, [s])
+
+
 # ---- programs of other kinds ----
 
 @case(1)
