@@ -33,11 +33,12 @@ struct stream_mark {
     uint64_t sequence, ticks; /* of the last chunk taken: its number, and its last record */
     bool complete;            /* it was full and all of it was taken */
 };
-/* A chunk that was there and is the next cut's: the size, a later time, or it went as we copied. */
+/* What was there and is the next cut's, a segment or the end of one: the size, a later time or
+ * generation, or it went as we copied. */
 struct waiting_mark {
     struct stream_key key;
     uint32_t index, epoch;
-    uint64_t base_ticks, end_ticks;
+    uint64_t from_ticks, end_ticks;
 };
 struct cut_marks {
     struct process_uid uid;
@@ -80,7 +81,7 @@ enum cut_fate {
 struct cut_piece {
     struct ring_piece *ring;
     struct stream_key key;
-    uint64_t end_ticks; /* no record of it is later */
+    uint64_t end_ticks; /* no record of it is later; UINT64_MAX: not known */
     bool last;          /* of its stream: no chunk that follows bounds it */
     uint32_t skip;      /* bytes taken by a cut before */
     bool restated;      /* no more than its open ranges are wanted */

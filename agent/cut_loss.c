@@ -133,7 +133,7 @@ static void hole_tell(struct cut_work *work, const struct cut_piece *piece, uint
                       uint64_t to, uint64_t horizon)
 {
     to = to < horizon ? to : horizon;
-    if (from < to && is_new(work))
+    if (from <= to && is_new(work))
         stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0, from, to);
 }
 
@@ -171,7 +171,7 @@ static bool chunk_is_unseen(const struct cut_work *work, uint32_t i)
     bool writing = (then & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING;
     uint64_t seen = mark->taken > 0 && mark->epoch == epoch ? mark->last_ticks : 0;
     if ((claims & 0xffffff) == 1 && writing)
-        return work->copy.horizon_surveyed > seen;
+        return work->copy.horizon_surveyed >= seen; /* as late: perhaps of the same tick */
     return (claims & 0xffffff) > 1;
 }
 
@@ -203,6 +203,13 @@ static void gone_note(struct cut_work *work, uint64_t from, uint64_t to)
     work->gone_to_ticks = to > work->gone_to_ticks ? to : work->gone_to_ticks;
 }
 
+/* Also of what came after the clock was read: that is the next cut's. */
+static uint64_t horizon_known(const struct cut_work *work)
+{
+    uint64_t horizon = work->copy.horizon_surveyed;
+    return horizon <= work->decoder.ticks_max ? horizon : work->end.ticks; /* a hostile one */
+}
+
 /* docs/verdict.md: what is later than the horizon is there, what is older may not be. The last
  * record at the horizon itself is gone for certain, so a gap up to it is never empty. What was
  * overwritten since a cut before by these marks concerns only what that one has not seen: what came
@@ -212,9 +219,7 @@ static void horizon_tell(struct cut_work *work)
     const struct cut_marks *marks = work->marks;
     uint64_t looked = marks != NULL ? marks->looked_ticks : 0;
     uint64_t from = work->from_ticks > looked ? work->from_ticks : looked;
-    uint64_t horizon = work->copy.horizon_surveyed;
-    if (horizon > work->end.ticks) /* a hostile one, or clocks of cores that differ a little */
-        horizon = work->end.ticks;
+    uint64_t horizon = horizon_known(work);
     if (marks != NULL)
         gone_tell(work, marks->gone_from_ticks, marks->gone_to_ticks);
     if (!is_unseen(work))
@@ -242,9 +247,9 @@ static void waiting_tell(struct cut_work *work)
         if (piece != NULL && piece->epoch == waiting->epoch)
             continue;
         const struct cut_piece gone = {.key = waiting->key};
-        uint64_t horizon = work->copy.horizon_surveyed;
-        hole_tell(work, &gone, waiting->base_ticks, waiting->end_ticks, horizon);
-        gone_note(work, waiting->base_ticks,
+        uint64_t horizon = horizon_known(work);
+        hole_tell(work, &gone, waiting->from_ticks, waiting->end_ticks, horizon);
+        gone_note(work, waiting->from_ticks,
                   waiting->end_ticks < horizon ? waiting->end_ticks : horizon);
     }
 }

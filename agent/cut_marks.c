@@ -188,13 +188,29 @@ void cut_marks_reach(struct cut_marks *marks, const struct cut_marks *before)
     marks->reach_ticks = before->reach_ticks;
 }
 
+/* A later generation began in it: the rest is the next cut's. */
+static bool is_in_part(const struct cut_piece *piece)
+{
+    return piece->fate == CUT_TAKEN && piece->taken < piece->ring->committed;
+}
+
 /* What was there and was not looked at, and is not of before the window either. */
 static bool is_waiting(const struct cut_work *work, const struct cut_piece *piece)
 {
-    return piece->fate == CUT_WAITING || piece->fate == CUT_OVERRUN ||
+    return piece->fate == CUT_WAITING || piece->fate == CUT_OVERRUN || is_in_part(piece) ||
            (piece->fate == CUT_LEFT && piece->skip == 0 && piece->taken == 0 &&
             (piece->ring->head.base_ticks > work->to_ticks ||
              piece->ring->head.generation > work->generation));
+}
+
+static struct waiting_mark waiting_of(const struct cut_piece *piece)
+{
+    return (struct waiting_mark){.key = piece->key,
+                                 .index = piece->ring->index,
+                                 .epoch = piece->ring->epoch,
+                                 .from_ticks = is_in_part(piece) ? piece->last_ticks
+                                                                 : piece->ring->head.base_ticks,
+                                 .end_ticks = piece->end_ticks};
 }
 
 /* Without memory for it the next cut takes all that was overwritten for unseen. */
@@ -203,13 +219,9 @@ static void waiting_note(const struct cut_work *work, struct cut_marks *marks)
     free(marks->waiting);
     marks->waiting = calloc(work->piece_count + 1, sizeof(*marks->waiting));
     marks->waiting_count = 0;
-    for (size_t i = 0; i < work->piece_count && marks->waiting != NULL; i++) {
-        const struct cut_piece *piece = &work->pieces[i];
-        if (is_waiting(work, piece))
-            marks->waiting[marks->waiting_count++] =
-                (struct waiting_mark){piece->key, piece->ring->index, piece->ring->epoch,
-                                      piece->ring->head.base_ticks, piece->end_ticks};
-    }
+    for (size_t i = 0; i < work->piece_count && marks->waiting != NULL; i++)
+        if (is_waiting(work, &work->pieces[i]))
+            marks->waiting[marks->waiting_count++] = waiting_of(&work->pieces[i]);
 }
 
 /* All windows up to `covered` have told theirs. */

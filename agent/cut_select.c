@@ -27,14 +27,14 @@ static bool same_stream(const struct cut_work *work, size_t i, size_t j)
 }
 
 /* A segment ends at the latest where its thread began the next one, or its chunk's next owner did.
- */
+ * Of any other its thread may have gone on after the clock was read. */
 static void ends_find(struct cut_work *work)
 {
     for (size_t i = 0; i < work->piece_count; i++) {
         struct cut_piece *piece = &work->pieces[i];
         bool last = !same_stream(work, i, i + 1);
         piece->last = last;
-        piece->end_ticks = last ? work->end.ticks : work->pieces[i + 1].ring->head.base_ticks;
+        piece->end_ticks = last ? UINT64_MAX : work->pieces[i + 1].ring->head.base_ticks;
         if (piece->ring->bound_ticks != 0 && piece->ring->bound_ticks < piece->end_ticks)
             piece->end_ticks = piece->ring->bound_ticks;
     }
