@@ -4,7 +4,7 @@
  * program's first thread, before main(); wrappers that are called earlier pass straight on. Never
  * prints, never exits: where recording cannot start, the program runs untraced.
  *
- * SKEIN_SERVICE, SKEIN_LABELS and SKEIN_SOCKET are read by the client library;
+ * SKEIN_SERVICE, SKEIN_LABELS and SKEIN_SOCKET mean what they do for the client library;
  * SKEIN_IO_THRESHOLD_US is the shortest I/O that is recorded where the agent has set no threshold,
  * SKEIN_ATTACH_MS the age at which a process is recorded (0: from its beginning on). Without it
  * that is ATTACH_YOUNG_MS, and 0 in the process that was started as the service, by `skein run`
@@ -13,22 +13,20 @@
  */
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/auxv.h>
 
 #include "attach_client.h"
 #include "preload_program.h"
 #include "preload_wait.h"
+#include "sys_raw.h"
 #include "writer_int.h"
+
+/* Whose fork handlers these are; otherwise in the compiler's start files (CMakeLists.txt). */
+extern void *__dso_handle; /* NOLINT(bugprone-reserved-identifier): the C++ ABI's name */
+__attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
 
 #define IO_THRESHOLD_US_MAX UINT64_C(3600000000)
 #define ATTACH_MS_MAX       UINT64_C(60000)
-
-/* A number of the environment, or `otherwise` where there is none up to `most`. */
-static uint64_t number_of(const char *variable, uint64_t most, uint64_t otherwise)
-{
-    return number_of_text(getenv(variable), most, otherwise);
-}
 
 static bool program_is_go(void)
 {
@@ -45,40 +43,77 @@ static bool program_is_go(void)
     return false;
 }
 
-/* Of a Go program little is seen, and its captures say so: the labels that the client library is
- * given, or NULL where it finds its own. */
-static const char *labels_of_program(void)
+/* Of a Go program little is seen, and its captures say so. */
+static const char *labels_of_program(const char *theirs)
 {
     static char labels[512];
-    const char *theirs = secure_getenv("SKEIN_LABELS");
     if (!program_is_go())
-        return NULL;
+        return theirs;
     snprintf(labels, sizeof(labels), "runtime=go%s%s", theirs && *theirs ? "," : "",
              theirs ? theirs : "");
     return labels;
 }
 
-static bool is_the_service(void)
+static const char *or_else(const char *text, const char *otherwise)
 {
-    uint64_t pid = (uint64_t)getpid();
-    return number_of("SKEIN_SERVICE_PID", UINT32_MAX, 0) == pid ||
-           number_of("SYSTEMD_EXEC_PID", UINT32_MAX, 0) == pid;
+    return text && *text ? text : otherwise;
 }
 
-__attribute__((constructor)) static void preload_begin(void)
+static const char *name_of_program(const char *path)
 {
-    int saved = errno;
-    uint64_t threshold_us = number_of("SKEIN_IO_THRESHOLD_US", IO_THRESHOLD_US_MAX, UINT64_MAX);
+    const char *name = path ? path : "";
+    for (const char *c = name; *c; c++)
+        if (*c == '/')
+            name = c + 1;
+    return name;
+}
+
+static bool is_the_service(const struct environment *environment)
+{
+    uint64_t pid = raw_getpid();
+    return number_of_text(environment->service_pid, UINT32_MAX, 0) == pid ||
+           number_of_text(environment->systemd_pid, UINT32_MAX, 0) == pid;
+}
+
+/* What a process that is to be recorded needs, and one that ends before does not. */
+static void preload_prepare(void)
+{
+    sites_fill();
+    real_find_all();
+}
+
+static void preload_start(const char *path, const struct environment *environment)
+{
+    uint64_t threshold_us =
+        number_of_text(environment->io_threshold_us, IO_THRESHOLD_US_MAX, UINT64_MAX);
     if (threshold_us != UINT64_MAX)
         wait_thresholds(threshold_us * 1000);
-    unsigned young_ms = (unsigned)number_of("SKEIN_ATTACH_MS", ATTACH_MS_MAX,
-                                            is_the_service() ? 0 : ATTACH_YOUNG_MS);
+    unsigned young_ms = (unsigned)number_of_text(environment->attach_ms, ATTACH_MS_MAX,
+                                                 is_the_service(environment) ? 0 : ATTACH_YOUNG_MS);
+    const struct start_settings settings = {
+        .service = or_else(environment->service, name_of_program(path)),
+        .labels = or_else(labels_of_program(environment->labels), ""),
+        .socket_path = or_else(environment->socket, START_SOCKET),
+        .young_ms = young_ms ? young_ms : ATTACH_YOUNG_MS,
+        .prepare = preload_prepare};
     pthread_atfork(NULL, NULL, wait_forked);
-    const struct skein_options options = {.size = sizeof(options), .labels = labels_of_program()};
-    if (start_when_old(&options, young_ms ? young_ms : ATTACH_YOUNG_MS) == SKEIN_OK) {
-        if (young_ms == 0)
-            (void)attach_client_now();
-        wait_enable();
+    if (start_recording(&settings) < 0)
+        return;
+    if (young_ms == 0) {
+        int saved = errno;
+        (void)attach_client_now();
+        errno = saved;
     }
-    errno = saved;
+    wait_enable();
+}
+
+/* The C library gives a library's constructors what it gives main(). Who starts a setuid program
+ * chooses nothing of it by the environment. */
+__attribute__((constructor)) static void preload_begin(int count, char **arguments, char **lines)
+{
+    struct environment environment = {0};
+    if (!getauxval(AT_SECURE))
+        environment_read(lines, &environment);
+    if (!environment.check)
+        preload_start(count > 0 ? arguments[0] : NULL, &environment);
 }

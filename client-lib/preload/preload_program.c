@@ -3,8 +3,50 @@
 #include "preload_program.h"
 
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
+
+/* What follows `name` and "=" in one line of the environment; NULL: another variable. */
+static const char *value_of(const char *line, const char *name)
+{
+    while (*name && *line == *name) {
+        line++;
+        name++;
+    }
+    return !*name && *line == '=' ? line + 1 : NULL;
+}
+
+static bool skein_variable(const char *line, struct environment *out)
+{
+    static const char prefix[] = "SKEIN_";
+    for (size_t i = 0; i < sizeof(prefix) - 1; i++)
+        if (line[i] != prefix[i])
+            return false;
+    line += sizeof(prefix) - 1;
+    const char *value;
+    if ((value = value_of(line, "SERVICE")))
+        out->service = value;
+    else if ((value = value_of(line, "LABELS")))
+        out->labels = value;
+    else if ((value = value_of(line, "SOCKET")))
+        out->socket = value;
+    else if ((value = value_of(line, "CHECK")))
+        out->check = value;
+    else if ((value = value_of(line, "IO_THRESHOLD_US")))
+        out->io_threshold_us = value;
+    else if ((value = value_of(line, "ATTACH_MS")))
+        out->attach_ms = value;
+    else if ((value = value_of(line, "SERVICE_PID")))
+        out->service_pid = value;
+    return true;
+}
+
+void environment_read(char *const *lines, struct environment *out)
+{
+    const char *value;
+    for (; lines && *lines; lines++)
+        if (!skein_variable(*lines, out) && (value = value_of(*lines, "SYSTEMD_EXEC_PID")))
+            out->systemd_pid = value;
+}
 
 bool notes_say_go(const uint8_t *notes, size_t bytes)
 {
@@ -25,9 +67,13 @@ bool notes_say_go(const uint8_t *notes, size_t bytes)
 
 uint64_t number_of_text(const char *text, uint64_t most, uint64_t otherwise)
 {
-    char *end;
-    if (!text || *text < '0' || *text > '9')
+    if (!text || !*text)
         return otherwise;
-    uint64_t number = strtoull(text, &end, 10);
-    return *end == '\0' && number <= most ? number : otherwise;
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (number > most / 10)
+            return otherwise;
+        number = 10 * number + (uint64_t)(*text - '0');
+    }
+    return *text == '\0' && number <= most ? number : otherwise;
 }

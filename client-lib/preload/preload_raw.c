@@ -35,28 +35,28 @@ static bool is_futex_wait(long operation)
     }
 }
 
-/* The event of a system call; NULL: none. */
-static struct skein_site *site_of(long number, const long a[6])
+/* The event of a system call; SITE_COUNT: none. */
+static enum site site_of(long number, const long a[6])
 {
     switch (number) {
     case SYS_futex:
-        return is_futex_wait(a[1]) ? &site_futex_wait : NULL;
+        return is_futex_wait(a[1]) ? SITE_futex_wait : SITE_COUNT;
 #ifdef SYS_futex_waitv
     case SYS_futex_waitv:
-        return &site_futex_wait;
+        return SITE_futex_wait;
 #endif
     case SYS_io_getevents:
 #ifdef SYS_io_pgetevents
     case SYS_io_pgetevents:
 #endif
-        return &site_io_getevents;
+        return SITE_io_getevents;
     default:
-        return NULL;
+        return SITE_COUNT;
     }
 }
 
-static __attribute__((noinline)) long raw_wait(struct skein_site *site, long number,
-                                               const long a[6], const void *caller)
+static __attribute__((noinline)) long raw_wait(enum site site, long number, const long a[6],
+                                               const void *caller)
 {
     struct wait wait __attribute__((cleanup(wait_end)));
     wait_begin(&wait, site, a[0], caller);
@@ -64,10 +64,10 @@ static __attribute__((noinline)) long raw_wait(struct skein_site *site, long num
     return wait_size(&wait, result);
 }
 
-long raw_call(long number, const long a[6], const void *caller)
+long numbered_call(long number, const long a[6], const void *caller)
 {
-    struct skein_site *site = site_of(number, a);
-    return site ? raw_wait(site, number, a, caller) : identity_call(number, a);
+    enum site site = site_of(number, a);
+    return site != SITE_COUNT ? raw_wait(site, number, a, caller) : identity_call(number, a);
 }
 
 /* Six arguments whatever was given, as the C library's own syscall() takes them. */
@@ -79,5 +79,5 @@ EXPORT long syscall(long number, ...)
     for (int i = 0; i < 6; i++)
         a[i] = va_arg(list, long);
     va_end(list);
-    return raw_call(number, a, CALLER);
+    return numbered_call(number, a, CALLER);
 }

@@ -163,3 +163,14 @@ void *real_find(enum real_index index)
     __atomic_store_n(&real_table[index], address, __ATOMIC_RELAXED);
     return address;
 }
+
+void real_find_all(void)
+{
+    for (int i = 0; i < REAL_COUNT; i++) {
+        if (__atomic_load_n(&real_table[i], __ATOMIC_RELAXED))
+            continue;
+        void *address = walk(names[i]);
+        if (address)
+            __atomic_store_n(&real_table[i], address, __ATOMIC_RELAXED);
+    }
+}

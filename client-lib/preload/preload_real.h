@@ -98,6 +98,10 @@ extern void *real_table[REAL_COUNT];
  * called by dlsym() itself, becomes one that fails with ENOSYS. Keeps errno. */
 void *real_find(enum real_index index);
 
+/* Looks up all that can be found without the dynamic linker: a program's fork children would each
+ * look for those that it never calls itself. Any thread; signal-safe. */
+void real_find_all(void);
+
 static inline void *real_address(enum real_index index)
 {
     /* Relaxed: every thread that looks a function up stores the same address. */

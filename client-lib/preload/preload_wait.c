@@ -23,21 +23,6 @@
 #define FOREIGN_POLLS_MAX 8  /* of another place before it is taken for the new loop */
 #define KERNEL_NAME_BYTES 16 /* of a thread's name, with its NUL */
 
-#define X(event, event_group, arg, arg_unit, count, words)                                         \
-    struct skein_site site_##event = {                                                             \
-        .name = #event,                                                                            \
-        .text = words,                                                                             \
-        .file = "",                                                                                \
-        .klass = SKEIN_CLASS_SPAN,                                                                 \
-        .group = SKEIN_GROUP_##event_group,                                                        \
-        .nargs = count,                                                                            \
-        .args = {{SKEIN_T_I64, arg, arg_unit},                                                     \
-                 {SKEIN_T_I64, "result", "errno"},                                                 \
-                 {SKEIN_T_STR, "name", ""}},                                                       \
-    };
-SITE_LIST(X)
-#undef X
-
 struct thread_state {
     struct wait *innermost;
     bool busy;    /* inside the client library */
@@ -94,16 +79,16 @@ static void name_refresh(uint64_t changes)
  * knows; the others of IO and NET are short in most processes that are, or can be cut in two
  * (preload_poll.c).
  */
-static int64_t longest_ns(const struct skein_site *site, int64_t detail)
+static int64_t longest_ns(enum site site, int64_t detail)
 {
-    if (site == &site_sleep || site == &site_sigwait)
+    if (site == SITE_sleep || site == SITE_sigwait)
         return detail == -1 ? INT64_MAX : detail;
     bool endless =
-        site->group == SKEIN_GROUP_LOCK || site == &site_accept || site == &site_thread_join;
+        site_group(site) == SKEIN_GROUP_LOCK || site == SITE_accept || site == SITE_thread_join;
     return endless ? INT64_MAX : 0;
 }
 
-void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, const void *caller)
+void wait_begin(struct wait *wait, enum site site, int64_t detail, const void *caller)
 {
     wait->op.start = 0;
     wait->result = -ECANCELED; /* stays where the call never returned */
@@ -119,7 +104,7 @@ void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, cons
     if (changes != self.names_seen)
         name_refresh(changes);
     wait->outer = self.innermost;
-    wait->op = skein_op_enter(site, detail);
+    wait->op = skein_op_enter(&sites[site], detail);
     if (wait->op.start)
         self.innermost = wait;
     self.busy = false;
@@ -163,7 +148,7 @@ static void loop_open(int ready)
 {
     int saved = errno;
     self.busy = true;
-    self.loop = skein_op_enter(&site_loop, ready);
+    self.loop = skein_op_enter(&sites[SITE_loop], ready);
     self.looping = self.loop.start != 0;
     self.busy = false;
     errno = saved;
@@ -177,7 +162,7 @@ void loop_end(void)
     self.looping = false;
     self.busy = true;
     union skein_value ready = {.i64 = self.loop.detail};
-    skein_op_leave(&self.loop, threshold_of(&site_loop), &ready);
+    skein_op_leave(&self.loop, threshold_of(&sites[SITE_loop]), &ready);
     self.busy = false;
     errno = saved;
 }

@@ -58,9 +58,17 @@
     X(wait_child, THREAD, "pid", "", 2, "wait for a child process")                                \
     X(loop, APP, "ready", "", 1, "work of an event loop on one batch of ready file descriptors")
 
-#define X(name, group, arg, unit, count, text) extern struct skein_site site_##name;
-SITE_LIST(X)
+#define X(name, group, arg, unit, count, text) SITE_##name,
+enum site { SITE_LIST(X) SITE_COUNT };
 #undef X
+
+/* Described by sites_fill(), before there is a ring: until then nobody may look into them. An
+ * operation that begins without a ring is none (skein_op_enter), so that its end does not. */
+extern struct skein_site sites[SITE_COUNT];
+void sites_fill(void);
+
+/* An enum skein_group; also before. */
+uint8_t site_group(enum site site);
 
 struct wait {
     struct skein_op op; /* start == 0: not recorded */
@@ -70,7 +78,7 @@ struct wait {
 };
 
 /* `caller` is the wrapper's return address: calls that this library makes itself are not traced. */
-void wait_begin(struct wait *wait, struct skein_site *site, int64_t detail, const void *caller);
+void wait_begin(struct wait *wait, enum site site, int64_t detail, const void *caller);
 void wait_end(struct wait *wait);
 
 /* Closes the waits of this thread, innermost first, because it is about to jump out of them. */
@@ -107,7 +115,7 @@ void names_changed(void);
 
 #define WAIT_FROM(name, detail, caller)                                                            \
     struct wait wait __attribute__((cleanup(wait_end)));                                           \
-    wait_begin(&wait, &site_##name, (int64_t)(detail), caller)
+    wait_begin(&wait, SITE_##name, (int64_t)(detail), caller)
 #define WAIT(name, detail) WAIT_FROM(name, detail, CALLER)
 
 #define NEAR_BYTES 65536 /* of stack above a wrapper's frame */
@@ -136,7 +144,7 @@ static inline int64_t asked_ns(const struct timespec *time)
 }
 
 /* A system call by its number, as a wait where it is one (preload_raw.c). */
-long raw_call(long number, const long a[6], const void *caller);
+long numbered_call(long number, const long a[6], const void *caller);
 
 /* The same for those that change who the program is; see preload_identity.c. */
 long identity_call(long number, const long a[6]);

@@ -20,6 +20,7 @@
 #define STACK_BYTES     16384
 #define GONE_WAIT_NS    (2000 * MS) /* a visitor that is not gone then: the program goes on */
 #define LOOK_NS         (5 * MS)
+#define LOOKS_FIRST     8
 #define SKIPS           4 /* events after a fork that are too near to it */
 #define HAND_WAIT_NS    (20 * MS)
 #define HEALTH_EVERY_MS 50 /* the same heartbeat within this time is not sent again */
@@ -31,6 +32,7 @@
      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
 static uint8_t stack[STACK_BYTES] __attribute__((aligned(64)));
+static struct visit_request requests[VISIT_REQUESTS];
 uint32_t attach_client_wanted BESIDE_DATA, attach_client_barred BESIDE_DATA;
 
 /* What changes. All atomic. */
@@ -39,7 +41,9 @@ static struct {
     uint32_t starting; /* a thread makes the visitor */
     uint32_t holds;    /* how many threads want none */
     uint32_t own_pid, young;
-    uint64_t due_ns; /* when it may come; coarse monotonic clock */
+    uint32_t looks;        /* at the clock, up to LOOKS_FIRST */
+    uint64_t due_ns;       /* when it may come; coarse monotonic clock */
+    void (*prepare)(void); /* still to be called; or NULL */
     /* {milliseconds:32, what was said:32} of the last heartbeat sent; 0: none to this agent.
      * Threads that disagree may leave the word of the one that was overtaken here; then the other's
      * next heartbeat is held back for HEALTH_EVERY_MS, no longer. */
@@ -68,9 +72,16 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* The kernel's pages for clock_gettime() are not mapped yet in a process that has not asked for the
+ * time: a few system calls cost less than its first look at them. */
 static uint64_t coarse_ns(void)
 {
-    return now_ns(CLOCK_MONOTONIC_COARSE);
+    struct timespec now = {0, 0};
+    if (skein_load32(&desk.looks) >= LOOKS_FIRST)
+        return now_ns(CLOCK_MONOTONIC_COARSE);
+    skein_store32(&desk.looks, skein_load32(&desk.looks) + 1);
+    (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, RAW_POINTER(&now));
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- coming ---- */
@@ -104,6 +115,10 @@ static bool visitor_start(void)
             if (session_missed_ns()) /* else it is to be seen what comes before the ring */
                 session_unlure();
             store(&desk.visit.order, VISIT_STAY);
+            desk.visit.requests = requests;
+            if (desk.prepare)
+                desk.prepare();
+            desk.prepare = NULL;
             made = raw_thread(CLONE_FLAGS, stack + sizeof stack, &desk.visit.tid, visitor_run,
                               &desk.visit);
             if (made < 0) {
@@ -142,13 +157,35 @@ void attach_client_block(int64_t ns)
         (void)visitor_start();
 }
 
-int attach_client_start(const struct visit_settings *settings, unsigned young_ms)
+/* Of a text that fits. What is left of a longer one before it goes to the agent as well: it is
+ * cleared. */
+static void text_set(char *to, size_t bytes, const char *from)
 {
+    size_t n = 0;
+    for (; from[n]; n++)
+        to[n] = from[n];
+    for (; n < bytes && to[n]; n++)
+        to[n] = 0;
+}
+
+static void settings_set(struct visit_settings *to, const struct start_settings *from)
+{
+    text_set(to->service, sizeof to->service, from->service);
+    text_set(to->labels, sizeof to->labels, from->labels);
+    text_set(to->socket_path, sizeof to->socket_path, from->socket_path);
+    to->ring_bytes = from->ring_bytes;
+    to->mode = (uint8_t)from->mode;
+}
+
+int attach_client_start(const struct start_settings *settings)
+{
+    const unsigned young_ms = settings->young_ms;
     if (load(&desk.asked))
         return SKEIN_OK;
     desk.own_pid = raw_getpid();
-    desk.visit.settings = *settings;
+    settings_set(&desk.visit.settings, settings);
     desk.young = young_ms;
+    desk.prepare = settings->prepare;
     if (!young_ms && session_control_init() < 0)
         return SKEIN_NO_MEMORY;
     store(&desk.asked, 1);
@@ -306,7 +343,7 @@ void attach_client_fork_child(void)
     reset(&desk.starting);
     reset(&desk.holds);
     for (int i = 0; desk.visit.tickets && i < VISIT_REQUESTS; i++)
-        reset(&desk.visit.requests[i].state);
+        reset(&requests[i].state);
     if (desk.health_told)
         desk.health_told = 0;
     skips = 0;
@@ -333,9 +370,9 @@ static struct visit_request *request_take(void)
 {
     for (int i = 0; i < VISIT_REQUESTS; i++) {
         uint32_t none = REQUEST_FREE;
-        if (__atomic_compare_exchange_n(&desk.visit.requests[i].state, &none, REQUEST_FILLING,
-                                        false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return &desk.visit.requests[i];
+        if (__atomic_compare_exchange_n(&requests[i].state, &none, REQUEST_FILLING, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return &requests[i];
     }
     return NULL;
 }

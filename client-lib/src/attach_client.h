@@ -29,10 +29,11 @@
 /* Not 0: an event should call attach_client_event(). Relaxed. */
 extern uint32_t attach_client_wanted;
 
-/* Lets the visitor come now, or when the process is young_ms old; the settings are copied. Returns
- * SKEIN_OK (also when it was started before), SKEIN_AGAIN (no thread to be had), SKEIN_NO_MEMORY.
- * Not signal-safe. */
-int attach_client_start(const struct visit_settings *settings, unsigned young_ms);
+/* Lets the visitor come now, or when the process is young_ms old; the texts, which fit, are copied.
+ * Returns SKEIN_OK (also when it was started before), SKEIN_AGAIN (no thread to be had),
+ * SKEIN_NO_MEMORY. Not signal-safe. */
+struct start_settings;
+int attach_client_start(const struct start_settings *settings);
 
 /* Whether a ring may still come: started, not ended, and system calls are not barred. */
 bool attach_client_asked(void);

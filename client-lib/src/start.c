@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Start and stop of recording: owns the options, the fork handlers and the exit handler. Any
- * thread; not signal-safe, except skein_snapshot and skein_health.
+ * Start and stop of recording: owns the fork handlers and the exit handler. Any thread; not
+ * signal-safe, except skein_snapshot and skein_health. The way to the start calls next to nothing
+ * of libc: a process of a millisecond pays more for finding a function than for running it.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "attach_client.h"
 #include "placement.h"
+#include "sys_raw.h"
 #include "writer_int.h"
 
-#define DEFAULT_SOCKET "/run/skein/agent.sock"
-
-static pthread_once_t process_once BESIDE_DATA = PTHREAD_ONCE_INIT;
+enum { PROCESS_STARTING = 1, PROCESS_READY };
+static uint32_t process_state BESIDE_DATA; /* atomic */
 static int process_status BESIDE_DATA;
 
 /* Also called where the handlers are not: a fork by a system call. */
@@ -29,86 +29,70 @@ static void in_child(void)
  * until the kernel ends them, and so does what is recorded of them. */
 static void at_exit(int status, void *unused)
 {
-    int saved = errno;
     (void)unused;
     session_exit_say(status);
     attach_client_end();
-    errno = saved;
 }
 
-static void process_init(void)
+static int process_init(void)
 {
-    process_status = thread_cold_init();
-    if (process_status == SKEIN_OK &&
+    int status = thread_cold_init();
+    if (status == SKEIN_OK &&
         (pthread_atfork(attach_client_fork_before, attach_client_fork_parent, in_child) ||
          on_exit(at_exit, NULL)))
-        process_status = SKEIN_NO_MEMORY;
+        status = SKEIN_NO_MEMORY;
+    return status;
 }
 
-/* Copies a text with its NUL; false if it does not fit. */
-static bool copy_text(char *to, size_t to_bytes, const char *from)
+/* Starting twice at once in two threads is no use, but must do no harm. */
+static int process_init_once(void)
 {
-    size_t bytes = strnlen(from, to_bytes);
-    if (bytes == to_bytes)
-        return false;
-    memset(to, 0, to_bytes);
-    memcpy(to, from, bytes);
-    return true;
+    uint32_t none = 0;
+    if (__atomic_compare_exchange_n(&process_state, &none, PROCESS_STARTING, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        process_status = process_init();
+        __atomic_store_n(&process_state, PROCESS_READY, __ATOMIC_RELEASE);
+    }
+    while (__atomic_load_n(&process_state, __ATOMIC_ACQUIRE) != PROCESS_READY)
+        (void)RAW0(SYS_sched_yield);
+    return process_status;
 }
 
-static const char *text_or(const char *value, const char *variable, const char *fallback)
+/* With its NUL. */
+static bool text_fits(const char *text, size_t bytes)
 {
-    if (!value)
-        value = secure_getenv(variable); /* who starts a setuid program chooses no agent for it */
-    return value && *value ? value : fallback;
+    size_t n = 0;
+    while (n < bytes && text[n])
+        n++;
+    return n < bytes;
 }
 
+/* NAME=VALUE,NAME=VALUE; a value may be empty, a name not. */
 static bool labels_valid(const char *labels)
 {
     while (*labels) {
-        size_t bytes = strcspn(labels, ",");
-        const char *equals = memchr(labels, '=', bytes);
+        const char *end = labels, *equals = NULL;
+        for (; *end && *end != ','; end++)
+            if (*end == '=' && !equals)
+                equals = end;
         if (!equals || equals == labels)
             return false;
-        labels += bytes;
-        if (*labels == ',')
-            labels++;
+        labels = *end ? end + 1 : end;
     }
     return true;
 }
 
-static int options_take(const struct skein_options *given, struct visit_settings *out)
+int start_recording(const struct start_settings *settings)
 {
-    struct skein_options o = {0};
-    if (given && given->size)
-        memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
-    memset(out, 0, sizeof *out);
-    out->ring_bytes = o.ring_bytes;
-    out->mode = (uint8_t)o.mode;
-    bool fits = copy_text(out->service, sizeof out->service,
-                          text_or(o.service, "SKEIN_SERVICE", program_invocation_short_name)) &&
-                copy_text(out->labels, sizeof out->labels, text_or(o.labels, "SKEIN_LABELS", "")) &&
-                copy_text(out->socket_path, sizeof out->socket_path,
-                          text_or(o.agent_socket, "SKEIN_SOCKET", DEFAULT_SOCKET));
-    bool known = (unsigned)o.mode <= SKEIN_MODE_STREAMING;
-    return fits && known && labels_valid(out->labels) ? SKEIN_OK : SKEIN_INVALID;
-}
-
-int start_when_old(const struct skein_options *options, unsigned young_ms)
-{
-    struct visit_settings taken;
-    if (secure_getenv("SKEIN_CHECK"))
-        return SKEIN_REFUSED;
-    int status = options_take(options, &taken);
-    if (status < 0)
-        return status;
-    pthread_once(&process_once, process_init);
-    return process_status < 0 ? process_status : attach_client_start(&taken, young_ms);
-}
-
-int skein_start(const struct skein_options *options)
-{
-    return start_when_old(options, 0);
+    const struct visit_settings *room = NULL;
+    if ((unsigned)settings->mode > SKEIN_MODE_STREAMING ||
+        !text_fits(settings->service, sizeof room->service) ||
+        !text_fits(settings->labels, sizeof room->labels) ||
+        !text_fits(settings->socket_path, sizeof room->socket_path) ||
+        !labels_valid(settings->labels))
+        return SKEIN_INVALID;
+    int status = process_init_once();
+    return status < 0 ? status : attach_client_start(settings);
 }
 
 void start_fork_child(void)

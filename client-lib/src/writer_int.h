@@ -121,8 +121,24 @@ static inline struct ring_table *table_half(const struct session *session, uint3
 }
 
 /* ---- start.c ---- */
+#define START_SOCKET "/run/skein/agent.sock"
+struct start_settings {
+    const char *service, *labels, *socket_path; /* copied */
+    uint64_t ring_bytes;
+    enum skein_mode mode;
+    unsigned young_ms;     /* attach at this age */
+    void (*prepare)(void); /* called before the process is first recorded, once; or NULL. Any
+                            * thread, also in a signal handler. */
+};
+/* Changes nothing where recording was started before. SKEIN_INVALID: a text is too long, or labels
+ * are none. */
+int start_recording(const struct start_settings *settings);
+
+/* ---- options.c ---- */
 /* skein_start() for a program that knows nothing of it: attaches when it is young_ms old. */
 int start_when_old(const struct skein_options *options, unsigned young_ms);
+
+/* ---- start.c ---- */
 void start_fork_child(void); /* in the child of a fork that the C library's handlers do not see */
 
 /* ---- thread_cold.c ---- */

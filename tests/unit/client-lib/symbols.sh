@@ -28,6 +28,16 @@ names=$(comm -23 <(nm -D --defined-only "$preload" | awk '{ print $3 }' | sort -
     <(nm -D --defined-only "$libc" | awk '{ print $3 }' | sed 's/@.*//' | sort -u) | grep -v '^io_getevents$' || true)
 [ -z "$names" ] || fail "libskein-preload.so exports" $names
 
+# ---- each program of a shell loop loads it: little to map, to relocate and to look up ----
+relocations() { readelf -rW "$preload" | awk -v kind="$1" '$3 == kind' | wc -l; }
+if ! nm -D "$preload" | grep -q -e __asan -e __tsan -e __ubsan; then
+    [ "$(readelf -lW "$preload" | grep -c ' LOAD ')" = 2 ] || fail "libskein-preload.so has more than two segments"
+    bytes=$(($(readelf -lW "$preload" | awk '$1 == "LOAD" && $7 == "RW" { print $5 }')))
+    [ "$bytes" -le 4096 ] || fail "libskein-preload.so has $bytes bytes of initialised data, more than a page"
+    [ "$(relocations R_X86_64_RELATIVE)" -le 20 ] || fail "$(relocations R_X86_64_RELATIVE) pointers are relocated"
+    [ "$(relocations R_X86_64_GLOB_DAT)" -le 3 ] || fail "$(relocations R_X86_64_GLOB_DAT) names are looked up at each start"
+fi
+
 # ---- the visitor's thread has no thread-local storage of its own, so that it may call no libc ----
 mkdir objects
 (cd objects && ar x "$internal" visitor.c.o session_map.c.o ring_layout.c.o)

@@ -26,6 +26,7 @@ static void record_all(void)
     for (unsigned i = 0; i < 64; i++)
         ring.page->threshold_ns[i] = 1;
     calls_prepare();
+    sites_fill();
     wait_enable();
 }
 

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * skein_start(): the program's options, and the environment's word where they are silent. Not
+ * signal-safe.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "writer_int.h"
+
+/* Who starts a setuid program chooses no agent for it. */
+static const char *text_or(const char *value, const char *variable, const char *fallback)
+{
+    if (!value)
+        value = secure_getenv(variable);
+    return value && *value ? value : fallback;
+}
+
+int start_when_old(const struct skein_options *options, unsigned young_ms)
+{
+    struct skein_options o = {0};
+    if (secure_getenv("SKEIN_CHECK"))
+        return SKEIN_REFUSED;
+    if (options && options->size)
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    const struct start_settings settings = {
+        .service = text_or(o.service, "SKEIN_SERVICE", program_invocation_short_name),
+        .labels = text_or(o.labels, "SKEIN_LABELS", ""),
+        .socket_path = text_or(o.agent_socket, "SKEIN_SOCKET", START_SOCKET),
+        .ring_bytes = o.ring_bytes,
+        .mode = o.mode,
+        .young_ms = young_ms};
+    return start_recording(&settings);
+}
+
+int skein_start(const struct skein_options *options)
+{
+    return start_when_old(options, 0);
+}
