@@ -313,23 +313,26 @@ void attach_client_unbar(void)
 
 /* ---- fork ---- */
 
-/* Without a visitor there is nothing to hold: one that another thread lets in now is no harm, and a
- * process that only forks writes nothing here. */
+/* Without a visitor there is nothing to hold: one that another thread lets in now is no harm. In a
+ * process that only forks nothing is written here: a page that is not written is not copied. */
 void attach_client_fork_before(void)
 {
-    fork_held = load(&desk.visit.tid) != 0;
-    if (fork_held)
-        attach_client_hold();
+    if (!load(&desk.visit.tid))
+        return;
+    fork_held = true;
+    attach_client_hold();
 }
 
 void attach_client_fork_parent(void)
 {
-    skips = SKIPS;
-    if (fork_held)
-        attach_client_release();
+    if (skips != SKIPS)
+        skips = SKIPS;
+    if (!fork_held)
+        return;
+    fork_held = false;
+    attach_client_release();
 }
 
-/* A page that is not written is not copied. */
 static void reset(uint32_t *word)
 {
     if (load(word))
@@ -346,7 +349,11 @@ void attach_client_fork_child(void)
         reset(&requests[i].state);
     if (desk.health_told)
         desk.health_told = 0;
-    skips = 0;
+    if (skips)
+        skips = 0;
+    if (fork_held)
+        fork_held = false;
+    reset(&desk.looks);
     if (session_missed_ns())
         session_missed_set(0);
     if (!load(&desk.asked) || load(&attach_client_barred)) {

@@ -10,6 +10,7 @@
 
 #include "attach_client.h"
 #include "placement.h"
+#include "sys_raw.h"
 #include "writer_int.h"
 
 _Static_assert(offsetof(struct skein_view, enabled) == offsetof(struct process_page, enabled), "");
@@ -28,16 +29,30 @@ _Static_assert(SKEIN_CLOCK_TSC == RING_CLOCK_TSC && SKEIN_ID_END == RING_RECORD_
 static struct skein_control control_none BESIDE_DATA; /* before the page exists: off, or a lure */
 struct skein_control *skein_control_page = &control_none;
 
+/* In a child: the page that fork wiped, for when it attaches; or NULL. Until then the child is as
+ * one that has never attached, and writes to no page but the one that it writes anyway. */
+static struct skein_control *control_wiped BESIDE_DATA;
+
 size_t session_page_bytes BESIDE_DATA;
 
 /* What threads see as their view while there is no ring but recording was asked for: every group
  * on, and no session. Their events take the slow half, which looks whether it is time to attach. */
 static const struct skein_view lure = {.enabled = UINT64_MAX, .shift = 6};
 
+static void control_move(struct skein_control *page)
+{
+    page->gate = skein_gate_load(&control_none.gate);
+    skein_control_store(&skein_control_page, page);
+}
+
 int session_control_init(void)
 {
     if (skein_control_page != &control_none)
         return SKEIN_OK;
+    if (control_wiped) {
+        control_move(control_wiped);
+        return SKEIN_OK;
+    }
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     struct skein_control *page =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -48,8 +63,7 @@ int session_control_init(void)
         return SKEIN_NO_MEMORY;
     }
     session_page_bytes = bytes;
-    page->gate = skein_gate_load(&control_none.gate);
-    skein_control_store(&skein_control_page, page);
+    control_move(page);
     return SKEIN_OK;
 }
 
@@ -116,6 +130,11 @@ void session_child_reset(bool torn)
             ring_part(session);
     if (session_newest) /* else its page would be copied */
         session_newest = NULL;
+    if (skein_control_page == &control_none)
+        return;
+    control_wiped = skein_control_page;
+    skein_gate_store(&control_none.gate, 0);
+    skein_control_store(&skein_control_page, &control_none);
 }
 
 /* ---- before the ring ---- */
@@ -168,8 +187,7 @@ void session_exit_say(int status)
         return; /* no system call that the program has not asked for, not even for its id */
     const struct session *session = session_current();
     struct ring_process_record *record = session ? session_record(session) : NULL;
-    if (!record ||
-        record->pid != (uint32_t)getpid()) /* a vfork child ends in its parent's memory */
+    if (!record || record->pid != raw_getpid()) /* a vfork child ends in its parent's memory */
         return;
     record->exit_status = status;
     __atomic_store_n(&record->exit_said, RING_EXIT_SAID, __ATOMIC_RELEASE);

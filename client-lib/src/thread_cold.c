@@ -11,11 +11,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "attach_client.h"
 #include "placement.h"
+#include "sys_raw.h"
 #include "writer_int.h"
 
 #define SLOT_LIVE    1
@@ -175,8 +174,8 @@ struct thread_cold *thread_cold_get(void)
     if (!cold)
         return NULL;
     if (!skein_load32(&attach_client_barred)) {
-        cold->tid = (uint32_t)syscall(SYS_gettid);
-        prctl(PR_GET_NAME, cold->name);
+        cold->tid = (uint32_t)RAW0(SYS_gettid);
+        (void)RAW2(SYS_prctl, PR_GET_NAME, RAW_POINTER(cold->name));
     }
     cold->lanes[LANE_SIGNAL].flags = RING_SEGMENT_SIGNAL;
     cold->signal_lane.open = cold->lanes[LANE_SIGNAL].open;
@@ -268,7 +267,7 @@ bool thread_child_reset(void)
         lane_forget(&cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
     torn |= lane_busy(&cold->signal_lane) != 0;
     if (!skein_load32(&attach_client_barred))
-        cold->tid = (uint32_t)syscall(SYS_gettid);
+        cold->tid = (uint32_t)RAW0(SYS_gettid);
     cold->slot_session = NULL;
     cold->slot = NULL;
     cold->op_frame = 0;

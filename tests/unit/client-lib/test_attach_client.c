@@ -346,6 +346,47 @@ START_TEST(a_fork_child_that_traces_registers_as_its_own_process)
 }
 END_TEST
 
+/* Attached, and so is its child, whose pages are those that fork wiped. */
+static int line_of_children(unsigned length)
+{
+    if (skein_wait_attached(support_deadline_ms()) != SKEIN_OK)
+        return 1;
+    SKEIN_INSTANT("in a line", (u64, "left", length));
+    pid_t pid = length ? fork() : -1;
+    if (pid == 0)
+        _exit(line_of_children(length - 1));
+    SKEIN_INSTANT("in a line", (u64, "left", length));
+    int status = length ? child_status(pid) : 0;
+    if (status == 0)
+        SKEIN_INSTANT("in a line", (u64, "left", length));
+    return status;
+}
+
+START_TEST(each_of_a_line_of_children_has_its_own_ring)
+{
+    enum { LENGTH = 4 };
+    unsigned found = 0;
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert_int_eq(line_of_children(LENGTH), 0);
+    finish();
+    for (unsigned i = 0; i < agent.peer_count; i++) {
+        decode(&agent.peers[i]);
+        if (decoded_count(&decoded, "in a line") == 0)
+            continue;
+        ck_assert_uint_eq(decoded_count(&decoded, "in a line"), 3);
+        uint64_t left = decoded_nth(&decoded, "in a line", 0)->args[0].u64;
+        for (uint64_t n = 1; n < 3; n++)
+            ck_assert_uint_eq(decoded_nth(&decoded, "in a line", n)->args[0].u64, left);
+        found |= 1u << left;
+    }
+    ck_assert_uint_eq(found, (1u << (LENGTH + 1)) - 1);
+    fake_agent_stop(&agent);
+}
+END_TEST
+
 START_TEST(a_fork_child_that_does_not_trace_stays_unknown)
 {
     setup_path();
@@ -789,6 +830,7 @@ int main(void)
     if (!SKEIN_UNDER_TSAN) { /* which starts no thread in a fork child, and makes vfork a fork */
         TCase *forks = tcase_create("forks");
         tcase_add_test(forks, a_fork_child_that_traces_registers_as_its_own_process);
+        tcase_add_test(forks, each_of_a_line_of_children_has_its_own_ring);
         tcase_add_test(forks, a_handler_may_be_what_attaches_a_fork_child);
         tcase_add_test(forks, a_vfork_child_does_no_harm);
         tcase_add_test(forks, no_descriptor_of_the_program_is_ever_taken);
