@@ -65,25 +65,32 @@ static void data_end_raise(const struct session *session, const struct pool *poo
                       end); /* a hint: races may lower it */
 }
 
-/* What a claim of a chunk would take: the state word that was seen, and the time of the last record
- * that would go; 0: none. */
+/* What a claim of a chunk would take: what was seen of it, and the time of the last record that
+ * would go; 0: none. */
 struct candidate {
     const struct pool *pool;
     struct ring_chunk *chunk;
-    uint32_t index, state, passed; /* passed: chunks from the cursor, `at`, up to it */
+    uint64_t claim;         /* state and ticket */
+    uint32_t index, passed; /* passed: chunks from the cursor, `at`, up to it */
     uint64_t at, end;
 };
+
+static uint32_t claim_state(uint64_t claim)
+{
+    const struct ring_chunk seen = {.claim = claim};
+    return seen.state;
+}
 
 /* a chunk that is free or, in circular mode, full and not pinned. */
 static bool chunk_look(const struct session *session, struct ring_chunk *chunk,
                        struct candidate *out)
 {
-    uint32_t state = skein_chunk_load(&chunk->state);
-    uint32_t kind = state & RING_CHUNK_STATE_MASK;
+    uint64_t claim = skein_claim_load(&chunk->claim);
+    uint32_t state = claim_state(claim), kind = state & RING_CHUNK_STATE_MASK;
     if (state & RING_CHUNK_PIN)
         return false;
     out->chunk = chunk;
-    out->state = state;
+    out->claim = claim;
     out->end = 0;
     if (kind == RING_CHUNK_FREE)
         return true;
@@ -93,15 +100,19 @@ static bool chunk_look(const struct session *session, struct ring_chunk *chunk,
     return skein_chunk_load(&chunk->state) == state; /* else it may be another one's */
 }
 
-/* R-28, then R-7: one CAS. */
-static bool chunk_claim(const struct session *session, const struct candidate *candidate)
+/* R-28, then R-7: one CAS, which leaves the lane's ticket with the chunk. */
+static bool chunk_claim(const struct session *session, struct lane_cold *lane_cold,
+                        const struct candidate *candidate)
 {
-    uint32_t state = candidate->state;
-    uint32_t epoch = (state >> RING_CHUNK_EPOCH_SHIFT) + 1; /* 24 bits: the shift drops the carry */
+    uint32_t epoch = (claim_state(candidate->claim) >> RING_CHUNK_EPOCH_SHIFT) + 1;
+    const struct ring_chunk claimed = {.state = epoch << RING_CHUNK_EPOCH_SHIFT |
+                                                RING_CHUNK_WRITING, /* drops the carry */
+                                       .ticket = lane_cold->ticket};
     skein_horizon_raise(&session->header->overwritten_ticks, candidate->end);
     SKEIN_TEST_POINT("horizon_raised");
-    return skein_chunk_cas(&candidate->chunk->state, &state,
-                           epoch << RING_CHUNK_EPOCH_SHIFT | RING_CHUNK_WRITING);
+    lane_cold->claimed = candidate->chunk;
+    skein_signal_fence();
+    return skein_claim_cas(&candidate->chunk->claim, candidate->claim, claimed.claim);
 }
 
 /* A chunk whose records end before this may go: hardly younger than what is gone already. */
@@ -165,21 +176,44 @@ static bool pools_look(const struct wish *wish, const struct pool *pools, unsign
     return best->chunk != NULL;
 }
 
-/* Its limit goes to the lane. */
-static struct ring_chunk *pools_claim(const struct wish *wish, const struct pool *pools,
-                                      unsigned count)
+/* Of what is being taken or given nothing is left to be done. */
+static void lane_settle(struct lane_cold *lane_cold)
 {
+    lane_cold->claimed = NULL;
+    if (lane_cold->place)
+        skein_share_put(lane_cold->place, 0);
+    skein_signal_fence();
+    lane_cold->place = NULL;
+}
+
+/* A chunk that the lane has claimed, or that it holds on the shelf, is its own from here on. */
+static void lane_hold(struct lane_cold *lane_cold, struct ring_chunk *chunk)
+{
+    lane_cold->epoch = skein_chunk_load(&chunk->state) >> RING_CHUNK_EPOCH_SHIFT;
+    skein_signal_fence();
+    lane_cold->chunk = chunk;
+    skein_signal_fence();
+    lane_settle(lane_cold);
+}
+
+static bool pools_claim(const struct wish *wish, const struct pool *pools, unsigned count)
+{
+    struct lane_cold *lane_cold = wish->lane_cold;
     struct candidate best;
+    lane_cold->ticket = skein_add32(&wish->session->tickets, 1);
     for (int turn = 0; turn < CLAIM_TRIES && pools_look(wish, pools, count, &best); turn++) {
-        if (!chunk_claim(wish->session, &best))
+        if (!chunk_claim(wish->session, lane_cold, &best))
             continue;
-        cursor_move(wish->session, &best);
         SKEIN_TEST_POINT("chunk_claimed");
-        data_end_raise(wish->session, best.pool, best.index);
+        lane_cold->segment = &best.chunk->first;
         wish->lane->limit = (uint8_t *)best.chunk + best.pool->bytes;
-        return best.chunk;
+        lane_hold(lane_cold, best.chunk);
+        cursor_move(wish->session, &best);
+        data_end_raise(wish->session, best.pool, best.index);
+        return true;
     }
-    return NULL;
+    lane_settle(lane_cold);
+    return false;
 }
 
 /* Oneshot: the cursors pass only what is taken, so cursors past both ends mean that none is left.
@@ -194,48 +228,50 @@ static void note_exhausted(struct session *session)
 
 /* ---- letting go ---- */
 
-/* the times of a chunk never fall, over all threads that write to it. */
-static void lane_let_go(struct skein_lane *lane, struct lane_cold *lane_cold)
+/* No more records. R-28: the times of a chunk never fall, over all threads that write to it. */
+static void lane_close(struct skein_lane *lane, const struct lane_cold *lane_cold)
 {
     struct ring_chunk *chunk = lane_cold->chunk;
-    bool used = chunk && lane->write > (uint8_t *)(lane_cold->segment + 1);
-    lane_cold->chunk = NULL;
+    if (chunk && lane->write > (uint8_t *)(lane_cold->segment + 1)) {
+        skein_store64(&chunk->end_ticks, lane->last);
+        SKEIN_TEST_POINT("end_written");
+    }
+    skein_signal_fence();
     lane->write = lane->limit = lane->soft_limit = NULL;
     lane->committed = NULL;
     skein_signal_fence();
-    if (!used)
-        return;
-    skein_store64(&chunk->end_ticks, lane->last);
-    SKEIN_TEST_POINT("end_written");
 }
 
-/* a CAS, because the agent may set PIN at any time; it changes nothing else here. */
-static void chunk_fill(struct ring_chunk *chunk)
+/* R-8: a CAS, because the agent may set PIN at any time; it changes nothing else here. Under
+ * another epoch the chunk is another's: this was done before a handler jumped away. */
+static void chunk_fill(struct ring_chunk *chunk, uint32_t epoch)
 {
     uint32_t state = skein_chunk_load(&chunk->state);
-    while (!skein_chunk_cas(&chunk->state, &state,
+    while (state >> RING_CHUNK_EPOCH_SHIFT == epoch &&
+           !skein_chunk_cas(&chunk->state, &state,
                             (state & ~RING_CHUNK_STATE_MASK) | RING_CHUNK_FULL)) {
     }
     SKEIN_TEST_POINT("chunk_retired");
 }
 
-void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold)
+static void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
-    struct ring_chunk *chunk = lane_cold->chunk;
-    lane_let_go(lane, lane_cold);
-    if (chunk)
-        chunk_fill(chunk);
+    lane_close(lane, lane_cold);
+    if (lane_cold->chunk)
+        chunk_fill(lane_cold->chunk, lane_cold->epoch);
+    lane_cold->chunk = NULL;
 }
 
 /* ---- the shelf ---- */
 
 /* A chunk without an owner. In one word: where it lies / 8, bit 31 whether it is a big one; 16 bits
- * where its last segment begins / 8, and 16 where that ends. Private: a program that damages its
- * own ring does not lead the tracer astray. */
+ * where its last segment begins / 8, and 16 where that ends, which is never 0. Private: a program
+ * that damages its own ring does not lead the tracer astray. */
 struct shared {
     struct ring_chunk *chunk;
-    struct ring_segment *last;
+    struct ring_segment *last, *next;
     uint8_t *end, *limit;
+    ptrdiff_t room; /* of the next segment's records */
 };
 
 static uint64_t shared_word(const struct session *session, const struct skein_lane *lane,
@@ -251,11 +287,43 @@ static uint64_t shared_word(const struct session *session, const struct skein_la
 static struct shared shared_of(const struct session *session, uint64_t word)
 {
     uint8_t *chunk = session->base + (word & INT32_MAX) * 8;
-    return (struct shared){
-        .chunk = (struct ring_chunk *)(void *)chunk,
-        .last = (struct ring_segment *)(void *)(chunk + (word >> 32 & 0xffff) * 8),
-        .end = chunk + (word >> 48),
-        .limit = chunk + (word & UINT64_C(1) << 31 ? RING_BIG_CHUNK : RING_SMALL_CHUNK)};
+    uint8_t *next = chunk + ring_segment_behind(word >> 48);
+    uint8_t *limit = chunk + (word & UINT64_C(1) << 31 ? RING_BIG_CHUNK : RING_SMALL_CHUNK);
+    return (struct shared){.chunk = (struct ring_chunk *)(void *)chunk,
+                           .last =
+                               (struct ring_segment *)(void *)(chunk + (word >> 32 & 0xffff) * 8),
+                           .next = (struct ring_segment *)(void *)next,
+                           .end = chunk + (word >> 48),
+                           .limit = limit,
+                           .room = limit - (next + RING_SEGMENT_BYTES)};
+}
+
+/* What stands in a place while the lane gives or takes what is there. */
+static uint64_t place_mark(const struct lane_cold *lane_cold)
+{
+    return UINT64_C(1) << 32 | lane_cold->ticket;
+}
+
+static bool place_has_chunk(uint64_t word)
+{
+    return word >> 48 != 0;
+}
+
+/* From here on nobody else gives or takes there. False: somebody was faster. */
+static bool place_hold(struct session *session, struct lane_cold *lane_cold, uint64_t *place,
+                       uint64_t seen, uint64_t word)
+{
+    lane_cold->ticket = skein_add32(&session->tickets, 1);
+    lane_cold->word = word;
+    skein_signal_fence();
+    lane_cold->place = place;
+    skein_signal_fence();
+    if (skein_share_hold(place, seen, place_mark(lane_cold))) {
+        SKEIN_TEST_POINT("place_held");
+        return true;
+    }
+    lane_cold->place = NULL;
+    return false;
 }
 
 static uint32_t shelf_places(const struct session *session)
@@ -265,39 +333,83 @@ static uint32_t shelf_places(const struct session *session)
     return places == 0 ? 1 : places < SHELF_MAX ? places : SHELF_MAX;
 }
 
-static bool shelf_give(struct session *session, uint64_t word)
+/* The lane's chunk is the shelf's afterwards. */
+static bool shelf_give(struct session *session, struct lane_cold *lane_cold, uint64_t word)
 {
-    for (uint32_t i = 0; i < shelf_places(session); i++)
-        if (skein_share_give(&session->shelf[i], word)) {
-            SKEIN_TEST_POINT("chunk_given");
-            return true;
-        }
+    for (uint32_t i = 0; i < shelf_places(session); i++) {
+        uint64_t *place = &session->shelf[i];
+        if (skein_share_load(place) || !place_hold(session, lane_cold, place, 0, word))
+            continue;
+        lane_cold->chunk = NULL;
+        skein_signal_fence();
+        skein_share_put(place, word);
+        skein_signal_fence();
+        lane_cold->place = NULL;
+        SKEIN_TEST_POINT("chunk_given");
+        return true;
+    }
     return false;
 }
 
-/* In turns, so that none stays for long. 0: there is none. */
-static uint64_t shelf_take(struct session *session)
+/* What is there is the lane's own afterwards, and has the room that is wished for. */
+static bool place_take(const struct wish *wish, uint64_t *place, struct shared *out)
 {
-    uint32_t places = shelf_places(session), start = skein_load32(&session->shelf_hint);
-    for (uint32_t n = 0; n < places; n++) {
-        uint32_t i = (start + n) % places;
-        uint64_t word = skein_share_take(&session->shelf[i]);
-        if (!word)
-            continue;
-        skein_store32(&session->shelf_hint, i + 1);
-        SKEIN_TEST_POINT("chunk_taken");
-        return word;
-    }
-    return 0;
+    uint64_t word = skein_share_load(place);
+    if (!place_has_chunk(word))
+        return false;
+    *out = shared_of(wish->session, word);
+    if (out->room < (ptrdiff_t)wish->room ||
+        !place_hold(wish->session, wish->lane_cold, place, word, word))
+        return false;
+    wish->lane_cold->segment = out->next;
+    wish->lane->limit = out->limit;
+    lane_hold(wish->lane_cold, out->chunk);
+    SKEIN_TEST_POINT("chunk_taken");
+    return true;
+}
+
+/* R-29: what threads left before most of the ring was written would stay there for ever where none
+ * begins any more; it goes as chunks of its time do. One place each time, in turns. */
+static void shelf_thin(const struct wish *wish)
+{
+    struct session *session = wish->session;
+    uint64_t *place = &session->shelf[skein_add32(&session->shelf_turn, 1) % shelf_places(session)];
+    uint64_t word = skein_share_load(place);
+    if (session->geometry.mode != SKEIN_MODE_CIRCULAR || !place_has_chunk(word))
+        return;
+    struct ring_chunk *chunk = shared_of(session, word).chunk;
+    if (skein_load64(&chunk->end_ticks) > old_enough(session, wish->now) ||
+        !place_hold(session, wish->lane_cold, place, word, word))
+        return;
+    lane_hold(wish->lane_cold, chunk);
+    chunk_retire(wish->lane, wish->lane_cold);
 }
 
 void chunk_leave(struct session *session, struct skein_lane *lane, struct lane_cold *lane_cold)
 {
-    struct ring_chunk *chunk = lane_cold->chunk;
-    uint64_t word = chunk && lane->committed ? shared_word(session, lane, lane_cold) : 0;
-    lane_let_go(lane, lane_cold);
-    if (chunk && !(word && shelf_give(session, word)))
-        chunk_fill(chunk);
+    uint64_t word = lane_cold->chunk && lane->committed ? shared_word(session, lane, lane_cold) : 0;
+    lane_close(lane, lane_cold);
+    if (word && shared_of(session, word).room >= SEGMENT_ROOM &&
+        shelf_give(session, lane_cold, word))
+        return;
+    chunk_retire(lane, lane_cold);
+}
+
+void chunk_recover(const struct session *session, struct skein_lane *lane,
+                   struct lane_cold *lane_cold)
+{
+    struct ring_chunk *chunk = lane_cold->claimed;
+    if (lane_cold->place && skein_share_load(lane_cold->place) != place_mark(lane_cold))
+        lane_cold->place = NULL;
+    if (lane_cold->place)
+        chunk = shared_of(session, lane_cold->word).chunk;
+    else if (chunk && skein_load32(&chunk->ticket) != lane_cold->ticket)
+        chunk = NULL;
+    if (chunk && !lane_cold->chunk)
+        lane_hold(lane_cold, chunk);
+    else
+        lane_settle(lane_cold);
+    chunk_retire(lane, lane_cold);
 }
 
 /* ---- beginning ---- */
@@ -333,7 +445,6 @@ static void segment_start(const struct wish *wish, const struct shared *shared)
     struct lane_cold *lane_cold = wish->lane_cold;
     struct ring_chunk *chunk = lane_cold->chunk;
     struct ring_segment *segment = lane_cold->segment;
-    uint64_t epoch = skein_chunk_load(&chunk->state) >> RING_CHUNK_EPOCH_SHIFT;
     bool named = cold->slot_session == wish->session;
     uint64_t lost = skein_load64(&lane_cold->lost);
     lane->last = segment_base(chunk, shared, ticks_now(wish->view));
@@ -357,7 +468,7 @@ static void segment_start(const struct wish *wish, const struct shared *shared)
         skein_store32(&shared->last->end, (uint32_t)(shared->end - (uint8_t *)chunk));
         SKEIN_TEST_POINT("segment_ended");
     }
-    lane->commit_base = (epoch << 32) - (uint64_t)(uintptr_t)(chunk + 1);
+    lane->commit_base = ((uint64_t)lane_cold->epoch << 32) - (uint64_t)(uintptr_t)(chunk + 1);
     lane->soft_limit = lane->limit - SKEIN_MARGIN;
     lane->committed = &chunk->committed;
     lane->write = p;
@@ -366,43 +477,34 @@ static void segment_start(const struct wish *wish, const struct shared *shared)
     SKEIN_TEST_POINT("chunk_started");
 }
 
-/* Goes on in a chunk of the shelf. Those without room are retired. */
-static bool wish_share(struct wish *wish)
+/* Goes on in a chunk of the shelf, in turns, so that none stays for long. */
+static bool wish_share(const struct wish *wish)
 {
-    uint64_t word;
-    while ((word = shelf_take(wish->session))) {
-        struct shared shared = shared_of(wish->session, word);
-        uint8_t *chunk = (uint8_t *)shared.chunk;
-        uint8_t *segment = chunk + ring_segment_behind((uint64_t)(shared.end - chunk));
-        ptrdiff_t left = shared.limit - (segment + RING_SEGMENT_BYTES);
-        if (left >= SEGMENT_ROOM && left >= (ptrdiff_t)wish->room) {
-            wish->lane_cold->chunk = shared.chunk;
-            wish->lane_cold->segment = (struct ring_segment *)(void *)segment;
-            wish->lane->limit = shared.limit;
-            segment_start(wish, &shared);
-            return true;
-        }
-        if (left >= SEGMENT_ROOM && shelf_give(wish->session, word))
-            return false; /* good for a thread that needs less */
-        chunk_fill(shared.chunk);
+    struct session *session = wish->session;
+    uint32_t places = shelf_places(session), start = skein_load32(&session->shelf_hint);
+    for (uint32_t n = 0; n < places; n++) {
+        uint32_t i = (start + n) % places;
+        struct shared shared;
+        if (!place_take(wish, &session->shelf[i], &shared))
+            continue;
+        skein_store32(&session->shelf_hint, i + 1);
+        segment_start(wish, &shared);
+        return true;
     }
     return false;
 }
 
-static bool wish_claim(struct wish *wish, const struct pool *pools, unsigned count)
+static bool wish_claim(const struct wish *wish, const struct pool *pools, unsigned count)
 {
-    struct ring_chunk *chunk = pools_claim(wish, pools, count);
-    if (!chunk)
+    if (!pools_claim(wish, pools, count))
         return false;
-    wish->lane_cold->chunk = chunk;
-    wish->lane_cold->segment = &chunk->first;
     segment_start(wish, NULL);
     return true;
 }
 
 /* R-7: threads that come and go have the whole ring, those that stay and are slow its small chunks.
  */
-static bool wish_fulfil(struct wish *wish)
+static bool wish_fulfil(const struct wish *wish)
 {
     struct session *session = wish->session;
     bool filled = wish->lane_cold->filled;
@@ -411,6 +513,7 @@ static bool wish_fulfil(struct wish *wish)
         return true;
     if (skein_load32(&session->exhausted))
         return wish_share(wish);
+    shelf_thin(wish);
     if (wish->either ? wish_claim(wish, pools, 2)
                      : wish_claim(wish, pools, 1) || wish_claim(wish, pools + 1, 1))
         return true;
@@ -442,11 +545,11 @@ bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_
                         .view = view,
                         .now = ticks_now(view),
                         .room = need + (size_t)open * OPEN_NEED};
-    if (lane_cold->chunk && lane->committed)
+    if (lane_cold->chunk && lane->committed) {
         lane_cold->filled = lane_is_fast(lane, lane_cold, view, wish.now);
-    wish.either = !lane_cold->filled &&
-                  (!lane_cold->sequence ||
-                   (lane_cold->chunk && lane_cold->segment != &lane_cold->chunk->first));
+        lane_cold->settled = lane_cold->segment == &lane_cold->chunk->first;
+    }
+    wish.either = !lane_cold->filled && !lane_cold->settled;
     chunk_retire(lane, lane_cold);
     return wish_fulfil(&wish);
 }

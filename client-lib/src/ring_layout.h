@@ -185,8 +185,13 @@ struct ring_segment {
 
 #define RING_CHUNK_HEADER_BYTES 112
 struct ring_chunk {
-    uint32_t state; /* atomic; see above */
-    uint32_t reserved;
+    union {
+        struct {
+            uint32_t state;  /* atomic; see above */
+            uint32_t ticket; /* atomic; of the claim: the writer's own, says nothing to a reader */
+        };
+        uint64_t claim; /* both: what a claim changes */
+    };
     uint64_t committed; /* atomic; {epoch:32, bytes:32}; payload bytes after this header */
     uint64_t end_ticks; /* atomic; of the last record of the threads that have left; 0: none */
     struct ring_segment first;

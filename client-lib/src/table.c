@@ -169,15 +169,20 @@ static bool entry_append(struct session *session, const struct entry *entry)
     return table_append(session, entry->kind, &e);
 }
 
+static bool id_holds(const struct session *session, uint64_t id)
+{
+    return id && id >> 32 == skein_load32(&session->epoch);
+}
+
 static uint64_t entry_id(struct session *session, const struct entry *entry)
 {
     uint64_t id = skein_site_load(entry->id);
-    if (id && id >> 32 == skein_load32(&session->epoch))
+    if (id_holds(session, id))
         return id;
     if (!lock_take(session))
         return 0;
     id = skein_site_load(entry->id);
-    if (!id || id >> 32 != session->epoch) {
+    if (!id_holds(session, id)) {
         id = 0;
         if (entry_append(session, entry)) {
             uint32_t *next =
@@ -201,6 +206,11 @@ uint64_t table_string_id(struct session *session, struct skein_string *string)
 {
     struct entry entry = {.id = &string->id, .kind = RING_TABLE_STRING, .string = string};
     return string->text ? entry_id(session, &entry) : 0;
+}
+
+bool table_knows_site(const struct session *session, const struct skein_site *site)
+{
+    return id_holds(session, skein_site_load(&site->id));
 }
 
 void table_child_reset(void)

@@ -238,19 +238,16 @@ void thread_slot_join(struct thread_cold *cold, struct session *session)
     cold->slot_session = session;
 }
 
-/* What it wrote is its parent's. */
-static void lane_forget(struct skein_lane *lane, struct lane_cold *lane_cold)
-{
-    lane->gate = SKEIN_GATE_CLOSED;
-    lane->write = lane->limit = lane->soft_limit = NULL;
-    lane->committed = NULL;
-    lane_cold->session = NULL;
-    lane_cold->chunk = NULL;
-    skein_store64(&lane_cold->lost, 0);
-}
-
 /* A lane that is busy is left as it is: its record goes on below the handler that forked, and needs
  * all of it. The session that comes is another one. */
+static void lane_child_reset(struct skein_lane *lane, struct lane_cold *lane_cold)
+{
+    if (lane_busy(lane))
+        return;
+    lane->gate = SKEIN_GATE_CLOSED;
+    lane_forget(lane, lane_cold);
+}
+
 bool thread_child_reset(void)
 {
     struct skein_lane *main = &skein_lane_tls;
@@ -261,10 +258,8 @@ bool thread_child_reset(void)
     cold_release_others(cold);
     if (!cold)
         return false;
-    if (!torn)
-        lane_forget(main, &cold->lanes[LANE_MAIN]);
-    if (!lane_busy(&cold->signal_lane))
-        lane_forget(&cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
+    lane_child_reset(main, &cold->lanes[LANE_MAIN]);
+    lane_child_reset(&cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
     torn |= lane_busy(&cold->signal_lane) != 0;
     if (!skein_load32(&attach_client_barred))
         cold->tid = (uint32_t)RAW0(SYS_gettid);

@@ -17,19 +17,20 @@
 #include <stdint.h>
 
 /* SHARE. What a thread wrote to a chunk that it leaves comes before whatever the next one does with
- * it, and so do the chunk's times. One exchange takes it: no chunk has two owners. */
-static inline bool skein_share_give(uint64_t *place, uint64_t chunk)
+ * it, and so do the chunk's times. A place holds nothing (0), a chunk, or the mark of the lane that
+ * is just giving or taking one: no chunk has two owners. */
+static inline uint64_t skein_share_load(const uint64_t *place)
 {
-    uint64_t none = 0;
-    return __atomic_load_n(place, __ATOMIC_RELAXED) == 0 &&
-           __atomic_compare_exchange_n(place, &none, chunk, false, __ATOMIC_RELEASE,
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+}
+static inline bool skein_share_hold(uint64_t *place, uint64_t seen, uint64_t mark)
+{
+    return __atomic_compare_exchange_n(place, &seen, mark, false, __ATOMIC_ACQUIRE,
                                        __ATOMIC_RELAXED);
 }
-static inline uint64_t skein_share_take(uint64_t *place)
+static inline void skein_share_put(uint64_t *place, uint64_t chunk)
 {
-    return __atomic_load_n(place, __ATOMIC_RELAXED) == 0
-               ? 0
-               : __atomic_exchange_n(place, 0, __ATOMIC_ACQUIRE);
+    __atomic_store_n(place, chunk, __ATOMIC_RELEASE);
 }
 
 /* LOCK. Ordinary mutual exclusion, but only ever tried: a signal handler may not wait. */

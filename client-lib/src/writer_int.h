@@ -26,7 +26,8 @@ struct session {
     uint32_t slot_hint;
     uint32_t slotless;  /* incarnations of threads without a slot */
     uint32_t exhausted; /* oneshot: no chunk will ever be free again */
-    uint32_t shelf_hint;
+    uint32_t tickets;   /* drawn so far; a lane tells its own by it */
+    uint32_t shelf_hint, shelf_turn;
     uint64_t shelf[SHELF_MAX]; /* SHARE; chunks of ended threads, for others to go on in; 0: none */
     /* under table_lock */
     uint32_t table_lock;
@@ -40,10 +41,17 @@ struct lane_cold {
     const struct session *session; /* whose chunk the lane holds */
     struct ring_chunk *chunk;
     struct ring_segment *segment; /* of the chunk */
+    uint32_t epoch;               /* of the chunk */
+    /* What it is just taking or giving, so that a handler may jump away between any two steps: it
+     * did take what bears its ticket. */
+    uint32_t ticket;
+    struct ring_chunk *claimed; /* NULL: none */
+    uint64_t *place, word;      /* of the shelf, and the chunk it is about; NULL: none */
     uint64_t sequence;
     uint64_t lost;  /* no chunk tells of it in its place yet; atomic: deeper handlers add */
     uint32_t flags; /* of its chunks */
-    bool filled; /* it wrote the chunk before fast enough to fill it in a second: take a big one */
+    bool filled;  /* it wrote the chunk before fast enough to fill it in a second: take a big one */
+    bool settled; /* it had a chunk to itself before */
     struct skein_open_range open[SKEIN_OPEN_MAX];
 };
 
@@ -158,7 +166,9 @@ bool thread_child_reset(void);
  * begins a segment in it and commits that. False: none to be had; the lane then holds no chunk. */
 bool chunk_next(struct session *session, struct thread_cold *cold, struct skein_lane *lane,
                 struct lane_cold *lane_cold, const struct skein_view *view, size_t need);
-void chunk_retire(struct skein_lane *lane, struct lane_cold *lane_cold);
+/* Retires what the lane had, or was taking or giving, when a handler jumped away. */
+void chunk_recover(const struct session *session, struct skein_lane *lane,
+                   struct lane_cold *lane_cold);
 /* The thread ends: leaves the lane's chunk to another one. */
 void chunk_leave(struct session *session, struct skein_lane *lane, struct lane_cold *lane_cold);
 /* Whether a chunk may still hold ids of `epoch` or of one before it. */
@@ -169,6 +179,7 @@ bool chunk_refers(const struct session *session, uint32_t epoch);
  * (lock busy, table full and the other half still in use): then write the event self-described. */
 uint64_t table_site_id(struct session *session, struct skein_site *site);
 uint64_t table_string_id(struct session *session, struct skein_string *string);
+bool table_knows_site(const struct session *session, const struct skein_site *site);
 /* Lets go of the lock if a handler jumped out while this thread held it. */
 void table_recover(void);
 void table_child_reset(void); /* in a fork child */
@@ -186,6 +197,8 @@ bool busy_is_stale(uint64_t busy, uint64_t frame);
 /* A handler jumped out of a record of this lane: its chunk ends with what was committed, because
  * what the lane knows of time and place may be half a record old. The lane must be held. */
 void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold);
+/* Its chunk stays as it is: of a ring whose agent is gone, or the parent's. */
+void lane_forget(struct skein_lane *lane, struct lane_cold *lane_cold);
 
 uint64_t ticks_now(const struct skein_view *view);
 size_t leb_put(uint8_t *to, uint64_t value); /* 1 to 10 bytes */

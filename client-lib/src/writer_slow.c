@@ -227,16 +227,18 @@ static struct skein_record lane_open(struct session *session, const struct skein
                                      size_t need)
 {
     if (lane_cold->session != session) {
+        lane_forget(lane, lane_cold);
         lane_cold->session = session;
-        lane_cold->chunk = NULL; /* the old ring's chunk stays as it is: its agent is gone */
-        skein_store64(&lane_cold->lost, 0); /* there */
-        lane->committed = NULL;
-        lane->write = lane->limit = lane->soft_limit = NULL;
     }
     lane->view = view;
     need += PREFIX_NEED;
     uint64_t id = SKEIN_ID_END;
-    bool ready = lane_room(lane, need) || chunk_next(session, cold, lane, lane_cold, view, need);
+    /* Whether the event will have an id is known only once there is a chunk (EPOCH): one that has
+     * none yet asks for the room to describe itself, too, or the segment is begun for nothing. */
+    size_t more = site && !table_knows_site(session, site) ? inline_need(site) : 0;
+    bool ready = lane_room(lane, need) ||
+                 chunk_next(session, cold, lane, lane_cold, view, need + more) ||
+                 (more && chunk_next(session, cold, lane, lane_cold, view, need));
     if (ready && site) {
         id = table_site_id(session, site);
         if (!id) {
@@ -271,14 +273,27 @@ static struct session *session_and_view(const struct skein_view **view)
     }
 }
 
+void lane_forget(struct skein_lane *lane, struct lane_cold *lane_cold)
+{
+    lane->write = lane->limit = lane->soft_limit = NULL;
+    lane->committed = NULL;
+    lane_cold->session = NULL;
+    lane_cold->chunk = lane_cold->claimed = NULL;
+    lane_cold->place = NULL;
+    lane_cold->settled = false;
+    skein_store64(&lane_cold->lost, 0);
+}
+
 void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
-    struct session *session = session_current();
+    const struct session *session = session_current();
     table_recover();
-    if (lane_cold && lane_cold->session == session && session)
-        chunk_retire(lane, lane_cold);
-    lane->committed = NULL;
-    lane->write = lane->limit = lane->soft_limit = NULL;
+    if (!lane_cold)
+        return;
+    if (session && lane_cold->session == session)
+        chunk_recover(session, lane, lane_cold);
+    else
+        lane_forget(lane, lane_cold);
 }
 
 /* Takes the lane that code at `frame` may write to; NULL: none, a handler within a handler. */

@@ -98,6 +98,15 @@ static inline uint32_t skein_chunk_load(const uint32_t *state)
 {
     return __atomic_load_n(state, __ATOMIC_SEQ_CST);
 }
+static inline bool skein_claim_cas(uint64_t *claim, uint64_t expected, uint64_t desired)
+{
+    return __atomic_compare_exchange_n(claim, &expected, desired, false, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+}
+static inline uint64_t skein_claim_load(const uint64_t *claim)
+{
+    return __atomic_load_n(claim, __ATOMIC_SEQ_CST);
+}
 
 /* HORIZON. Who claims a chunk that holds records raises the horizon to the last of them, then
  * claims (CHUNK). Who sees the claim sees the horizon: a reader that finds a chunk used again, and

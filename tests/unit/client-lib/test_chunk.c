@@ -13,6 +13,7 @@
 #include "skein/skein.h"
 #include "skein_atomic.h"
 #include "support.h"
+#include "writer_int.h"
 
 #define EVENTS       10  /* of a short thread */
 #define SEGMENT_MOST 256 /* bytes that such a thread takes, head and all */
@@ -263,13 +264,146 @@ START_TEST(the_horizon_is_the_end_of_all_that_shared_a_chunk)
 }
 END_TEST
 
+/* ---- which of those that were left one goes on in ---- */
+
+/* How many chunks some thread, or nobody, is writing. */
+static uint32_t writing(void)
+{
+    uint32_t count = 0, small = ring_small_count(&ring.geometry);
+    for (uint32_t i = 0; i < small + ring_big_count(&ring.geometry); i++) {
+        uint64_t offset = i < small ? ring_small_offset(&ring.geometry, i)
+                                    : ring_big_offset(&ring.geometry, i - small);
+        const struct ring_chunk *chunk =
+            (const struct ring_chunk *)(const void *)(ring.ring + offset);
+        count += (chunk->state & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING;
+    }
+    return count;
+}
+
+/* Two that write at a time, so that each has a chunk of its own; the first ends first. */
+struct pair {
+    pthread_barrier_t both;
+    pthread_t thread[2];
+    unsigned events[2];
+};
+
+#define TEXT_EVENT 104 /* bytes of it, two more or less */
+
+static void write_texts(unsigned count)
+{
+    char text[101];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    for (unsigned i = 0; i < count; i++)
+        SKEIN_INSTANT("text", (str, "s", text));
+}
+
+static void *pair_first(void *context)
+{
+    struct pair *pair = context;
+    write_texts(pair->events[0]);
+    pthread_barrier_wait(&pair->both);
+    return NULL;
+}
+
+static void *pair_second(void *context)
+{
+    struct pair *pair = context;
+    write_texts(pair->events[1]);
+    pthread_barrier_wait(&pair->both);
+    pthread_join(pair->thread[0], NULL);
+    return NULL;
+}
+
+static void pair_run(unsigned first, unsigned second)
+{
+    struct pair pair = {.events = {first, second}};
+    pthread_barrier_init(&pair.both, NULL, 2);
+    ck_assert_int_eq(pthread_create(&pair.thread[0], NULL, pair_first, &pair), 0);
+    ck_assert_int_eq(pthread_create(&pair.thread[1], NULL, pair_second, &pair), 0);
+    pthread_join(pair.thread[1], NULL);
+    pthread_barrier_destroy(&pair.both);
+}
+
+static void *large_thread(void *unused)
+{
+    static char text[1001];
+    memset(text, 'x', sizeof text - 1);
+    SKEIN_INSTANT("large", (str, "s", text));
+    return unused;
+}
+
+static void run_thread(void *(*body)(void *), void *context)
+{
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, body, context), 0);
+    pthread_join(thread, NULL);
+}
+
+START_TEST(a_thread_passes_what_has_no_room_for_it)
+{
+    attach(SKEIN_MODE_CIRCULAR, 1 << 20);
+    SKEIN_INSTANT("text", (str, "s", "of the main thread"));
+    pair_run((RING_SMALL_CHUNK - 800) / TEXT_EVENT, 1);
+    ck_assert_uint_eq(writing(), 3);
+    run_thread(large_thread, NULL);
+    ck_assert_uint_eq(writing(), 3); /* behind the second; the first is there for smaller ones */
+    short_threads(1, 1);
+    ck_assert_uint_eq(writing(), 3);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "large"), 1);
+}
+END_TEST
+
+/* Nobody would ever go on there. */
+START_TEST(a_chunk_without_room_for_another_is_retired_at_once)
+{
+    attach(SKEIN_MODE_CIRCULAR, 1 << 20);
+    SKEIN_INSTANT("text", (str, "s", "of the main thread"));
+    pair_run((RING_SMALL_CHUNK - sizeof(struct ring_chunk) - 200) / TEXT_EVENT, 1);
+    ck_assert_uint_eq(writing(), 2);
+}
+END_TEST
+
+static void *narrow_thread(void *unused)
+{
+    write_texts((RING_SMALL_CHUNK - 800) / TEXT_EVENT);
+    return unused;
+}
+
+START_TEST(an_event_that_describes_itself_begins_no_segment_for_nothing)
+{
+    enum { LONG = 120 };
+    static char name[LONG + 1];
+    static struct skein_site wide = {
+        .name = name, .text = "", .file = "", .klass = SKEIN_CLASS_INSTANT, .nargs = 6};
+    const union skein_value values[6] = {{.u64 = 1}};
+    memset(name, 'w', LONG);
+    for (int i = 0; i < 6; i++)
+        wide.args[i] = (struct skein_arg_desc){SKEIN_T_U64, name, ""};
+    attach(SKEIN_MODE_CIRCULAR, 1 << 20);
+    run_thread(narrow_thread, NULL);
+    ck_assert_uint_eq(writing(), 1);
+    ck_assert(skein_lock_try(&session_current()->table_lock));
+    skein_emit(&wide, values); /* the main thread's first */
+    skein_lock_release(&session_current()->table_lock);
+    ck_assert_uint_eq(writing(), 2); /* the one with too little room is there for others */
+    decode();
+    ck_assert(decoded_nth(&decoded, name, 0)->self_described);
+    for (size_t i = 0; i < decoded.chunk_count; i++)
+        ck_assert_uint_gt(decoded.chunks[i].bytes, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_of(
         "chunk", threads_one_after_the_other_share_a_chunk, short_threads_have_the_whole_ring,
         a_slow_thread_among_short_ones_reaches_as_far_back, a_thread_goes_on_behind_what_it_shared,
         without_a_free_chunk_threads_share_the_last, a_oneshot_ring_fills_to_its_end,
-        the_horizon_is_the_end_of_all_that_shared_a_chunk, NULL);
+        the_horizon_is_the_end_of_all_that_shared_a_chunk, a_thread_passes_what_has_no_room_for_it,
+        a_chunk_without_room_for_another_is_retired_at_once,
+        an_event_that_describes_itself_begins_no_segment_for_nothing, NULL);
     TCase *lanes = tcase_create("lanes");
     tcase_add_loop_test(lanes, short_threads_side_by_side_have_it_too, 1, 6);
     tcase_set_timeout(lanes, 120);

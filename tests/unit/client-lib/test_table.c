@@ -272,6 +272,27 @@ START_TEST(a_chunk_that_begins_while_an_epoch_does_keeps_its_names)
 }
 END_TEST
 
+/* It lies where others find it, but none comes. */
+START_TEST(a_chunk_that_waits_for_a_thread_keeps_no_epoch)
+{
+    attach(RING_BYTES_MIN);
+    struct skein_site *kept = site_new("kept", 0);
+    emit(kept, 0);
+    pthread_barrier_init(&other_has_written, NULL, 1);
+    pthread_barrier_init(&other_may_end, NULL, 1);
+    known = site_new("known", 0);
+    ck_assert_int_eq(pthread_create(&other, NULL, other_thread, NULL), 0);
+    pthread_join(other, NULL);
+    uint64_t first = header()->string_epoch;
+    epochs_pass(kept, 4, 100000);
+    ck_assert_uint_eq(header()->string_epoch, first + 4);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "known 0"), 0); /* overwritten as all of its time */
+    site_free(known);
+    site_free(kept);
+}
+END_TEST
+
 static const char *const table_points[] = {"table_half_emptied", "epoch_begun",
                                            "epoch_switched",     "table_written",
                                            "table_committed",    "id_published"};
@@ -357,7 +378,8 @@ int main(void)
         a_full_durable_area_starts_a_new_string_epoch,
         without_a_free_half_events_describe_themselves, self_described_ranges_open_and_close,
         long_names_are_cut_and_long_strings_stay_inline, dlclose_takes_nothing_out_of_the_ring,
-        a_chunk_that_begins_while_an_epoch_does_keeps_its_names, NULL);
+        a_chunk_that_begins_while_an_epoch_does_keeps_its_names,
+        a_chunk_that_waits_for_a_thread_keeps_no_epoch, NULL);
     if (!SKEIN_UNDER_TSAN) { /* which delivers signals later, not where they strike */
         TCase *struck = tcase_create("struck");
         tcase_add_loop_test(struck, a_jump_out_of_the_table_leaves_it_whole, 0, (int)TABLE_POINTS);

@@ -16,6 +16,7 @@
 #include "skein/skein.h"
 #include "skein_atomic.h"
 #include "support.h"
+#include "writer_int.h"
 
 static struct fake_agent agent;
 static struct fake_ring ring;
@@ -52,6 +53,31 @@ static void run_thread(void *(*body)(void *), void *context)
     pthread_join(thread, NULL);
 }
 
+/* How many chunks some thread, or nobody, is writing. */
+static uint32_t writing(void)
+{
+    uint32_t count = 0, small = ring_small_count(&ring.geometry);
+    for (uint32_t i = 0; i < small + ring_big_count(&ring.geometry); i++) {
+        uint64_t offset = i < small ? ring_small_offset(&ring.geometry, i)
+                                    : ring_big_offset(&ring.geometry, i - small);
+        const struct ring_chunk *c = (const struct ring_chunk *)(const void *)(ring.ring + offset);
+        count += (c->state & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING;
+    }
+    return count;
+}
+
+/* How many are on the shelf; nobody is just giving or taking one. */
+static uint32_t shelved(void)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < SHELF_MAX; i++) {
+        uint64_t word = skein_share_load(&session_current()->shelf[i]);
+        ck_assert(!word || word >> 48);
+        count += word != 0;
+    }
+    return count;
+}
+
 START_TEST(a_thread_that_ends_retires_its_slot_and_leaves_its_chunk)
 {
     char name[] = "worker";
@@ -64,14 +90,7 @@ START_TEST(a_thread_that_ends_retires_its_slot_and_leaves_its_chunk)
     decode();
     const struct decoded_event *e = decoded_nth(&decoded, "alive", 0);
     ck_assert_str_eq(decoded.chunks[e->chunk].head.name, "worker");
-    uint32_t writing = 0;
-    for (uint32_t i = 0; i < ring_small_count(&ring.geometry); i++) {
-        const struct ring_chunk *c =
-            (const struct ring_chunk *)(const void *)(ring.ring +
-                                                      ring_small_offset(&ring.geometry, i));
-        writing += (c->state & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING;
-    }
-    ck_assert_uint_eq(writing, 2); /* the main thread's, and one for the next */
+    ck_assert_uint_eq(writing(), 2); /* the main thread's, and one for the next */
 }
 END_TEST
 
@@ -343,20 +362,29 @@ END_TEST
 
 static void *jumping_thread(void *context)
 {
-    if (sigsetjmp(home, 1) == 0)
+    if (sigsetjmp(home, 1) == 0) {
         SKEIN_INSTANT("jumped out of");
+        emit_many(1, 10000); /* more than a chunk */
+    }
     SKEIN_INSTANT("alive");
     return context;
 }
 
-/* Loop test: what others have written to the chunk stays, and others go on. */
-START_TEST(a_jump_out_of_a_thread_that_begins_loses_nothing_else)
+static const char *const search_points[] = {"chunk_taken",   "place_held",     "segment_ended",
+                                            "chunk_started", "horizon_raised", "chunk_claimed",
+                                            "chunk_filled",  "end_written",    "chunk_retired"};
+#define SEARCH_POINTS (sizeof search_points / sizeof *search_points)
+
+/* Loop test: what others have written to the chunk stays, others go on, and each chunk is some
+ * thread's or the shelf's, or may be claimed. */
+START_TEST(a_jump_out_of_the_search_for_a_chunk_loses_nothing_else)
 {
     char name[] = "worker";
-    attach(1 << 20);
+    attach(2 << 20);
+    emit_many(1, 800000); /* so that chunks are used again */
     handle(false);
     jump = true;
-    strike_at = life_points[_i];
+    strike_at = search_points[_i];
     for (int i = 0; i < 20; i++) {
         run_thread(named_thread, name);
         strikes_left = 1;
@@ -365,6 +393,27 @@ START_TEST(a_jump_out_of_a_thread_that_begins_loses_nothing_else)
     }
     decode();
     ck_assert_uint_eq(decoded_count(&decoded, "alive"), 40);
+    ck_assert_uint_eq(writing(), 1 + shelved());
+}
+END_TEST
+
+/* In as many chunks as the ring has, not in the small ones alone. */
+START_TEST(threads_that_are_jumped_in_have_the_whole_ring)
+{
+    attach(1 << 20);
+    handle(false);
+    jump = true;
+    strike_at = "chunk_started";
+    uint32_t threads = ring_small_count(&ring.geometry) + 10;
+    ck_assert_uint_gt(ring_big_count(&ring.geometry), 12);
+    for (uint32_t i = 0; i < threads; i++) {
+        strikes_left = 1;
+        run_thread(jumping_thread, NULL);
+    }
+    decode();
+    const struct ring_header *header = (const struct ring_header *)(const void *)ring.ring;
+    ck_assert_uint_eq(header->overwritten_ticks, 0);
+    ck_assert_uint_eq(decoded_count(&decoded, "alive"), threads);
 }
 END_TEST
 
@@ -509,7 +558,9 @@ int main(void)
         tcase_add_loop_test(signals, a_handler_may_trace_wherever_it_strikes, 0, 2 * (int)POINTS);
         tcase_add_loop_test(signals, a_handler_may_trace_while_its_thread_begins_or_ends, 0,
                             (int)LIFE_POINTS);
-        tcase_add_loop_test(signals, a_jump_out_of_a_thread_that_begins_loses_nothing_else, 0, 3);
+        tcase_add_loop_test(signals, a_jump_out_of_the_search_for_a_chunk_loses_nothing_else, 0,
+                            (int)SEARCH_POINTS);
+        tcase_add_test(signals, threads_that_are_jumped_in_have_the_whole_ring);
         tcase_add_loop_test(signals, a_jump_out_of_a_handler_does_not_end_tracing, 0, 2);
         tcase_add_loop_test(signals, a_child_of_a_handler_leaves_its_parents_ring_alone, 0,
                             2 * (int)FORK_POINTS);
