@@ -11,8 +11,14 @@
 #include "ring_decode.h"
 #include "ring_reader.h"
 
-#define CUT_BYTES_MAX  (UINT64_C(16) << 20)
-#define CUT_PIECES_MAX 131072 /* each may be another thread; a partition takes 262144 */
+#define CUT_BYTES_MAX (UINT64_C(16) << 20)
+/* Each may be another thread. Beyond so many threads losses are told as the process's: a partition
+ * takes 262144. */
+#define CUT_PIECES_MAX  131072
+#define CUT_THREADS_MAX 200000
+/* Remembered between cuts. Where there are more the oldest are forgotten: a stream that is not
+ * makes its next chunk a possible gap. */
+#define CUT_STREAMS_MAX 65536
 
 /* The writer of a row of segments: one incarnation of a thread, its signal handlers apart. */
 struct stream_key {
@@ -110,6 +116,7 @@ struct cut_work {
     struct ring_decoder decoder;
     struct ring_names names[RING_TABLE_COPIES];
     struct partition_writer *writer;
+    size_t thread_count; /* that the writer knows */
     uint64_t events, opens, lost_known_total;
     uint64_t told[RING_LOSS_KINDS];          /* records that threads tell of in their place */
     uint64_t gone_from_ticks, gone_to_ticks; /* unseen, also behind the window; 0: nothing */
@@ -131,6 +138,10 @@ int64_t cut_thread(struct cut_work *work, const struct stream_key *key);
  * window. */
 void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_reason reason,
                   uint64_t events, uint64_t from_ticks, uint64_t to_ticks);
+/* Of what the thread of a piece has written. */
+void cut_loss_piece(struct cut_work *work, const struct cut_piece *piece,
+                    enum partition_loss_reason reason, uint64_t events, uint64_t from_ticks,
+                    uint64_t to_ticks);
 /* What a thread's own chunk tells of losses that the ring's buckets count: for its place. */
 void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_t records,
                    uint64_t from_ticks, uint64_t to_ticks);

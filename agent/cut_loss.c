@@ -80,11 +80,17 @@ void cut_gaps_merge(struct cut_result *result)
     result->gap_count = n + 1;
 }
 
-static void stream_loss(struct cut_work *work, const struct cut_piece *piece,
-                        enum partition_loss_reason reason, uint64_t events, uint64_t from_ticks,
-                        uint64_t to_ticks)
+/* The writer's index; UINT32_MAX, the process, where it knows many threads already. */
+static int64_t thread_known(struct cut_work *work, const struct stream_key *key)
 {
-    int64_t thread = cut_thread(work, &piece->key);
+    return work->thread_count < CUT_THREADS_MAX ? cut_thread(work, key) : UINT32_MAX;
+}
+
+void cut_loss_piece(struct cut_work *work, const struct cut_piece *piece,
+                    enum partition_loss_reason reason, uint64_t events, uint64_t from_ticks,
+                    uint64_t to_ticks)
+{
+    int64_t thread = thread_known(work, &piece->key);
     if (thread >= 0)
         cut_loss_add(work, (uint32_t)thread, reason, events, from_ticks, to_ticks);
 }
@@ -134,7 +140,7 @@ static void hole_tell(struct cut_work *work, const struct cut_piece *piece, uint
 {
     to = to < horizon ? to : horizon;
     if (from <= to && is_new(work))
-        stream_loss(work, piece, PARTITION_LOSS_OVERWRITTEN, 0, from, to);
+        cut_loss_piece(work, piece, PARTITION_LOSS_OVERWRITTEN, 0, from, to);
 }
 
 static void stream_holes_find(struct cut_work *work)
@@ -254,6 +260,17 @@ static void waiting_tell(struct cut_work *work)
     }
 }
 
+/* What the survey had no room for: nobody knows whose it is. */
+static void left_out_tell(struct cut_work *work)
+{
+    const struct ring_copy *copy = &work->copy;
+    if (!copy->left_out)
+        return;
+    uint64_t to = copy->left_to < work->end.ticks ? copy->left_to : work->end.ticks;
+    cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_SIZE, 0, copy->left_from, to);
+    gone_note(work, copy->left_from > work->to_ticks ? copy->left_from : work->to_ticks, to);
+}
+
 /* ---- what the writers counted ---- */
 
 /* Only what lies wholly in this cut's part of the window: the buckets count the rest. */
@@ -261,7 +278,7 @@ void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_
                    uint64_t from_ticks, uint64_t to_ticks)
 {
     enum ring_loss kind = piece->key.signal ? RING_LOSS_SIGNAL : RING_LOSS_FULL;
-    int64_t thread = cut_thread(work, &piece->key);
+    int64_t thread = thread_known(work, &piece->key);
     if (thread < 0 || from_ticks < work->from_ticks || to_ticks > work->to_ticks ||
         records > RING_LOST_MAX)
         return;
@@ -310,13 +327,14 @@ void cut_losses_find(struct cut_work *work)
     stream_holes_find(work);
     horizon_tell(work);
     waiting_tell(work);
+    left_out_tell(work);
     if (work->copy.abandoned > 0)
         cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_CORRUPT, 0, work->from_ticks,
                      work->end.ticks);
     for (size_t i = 0; i < work->piece_count; i++)
         if (work->pieces[i].fate == CUT_WAITING && work->marks == NULL)
-            stream_loss(work, &work->pieces[i], PARTITION_LOSS_SIZE, 0,
-                        work->pieces[i].ring->head.base_ticks, work->pieces[i].end_ticks);
+            cut_loss_piece(work, &work->pieces[i], PARTITION_LOSS_SIZE, 0,
+                           work->pieces[i].ring->head.base_ticks, work->pieces[i].end_ticks);
     if (!work->result->more)
         counters_find(work);
 }

@@ -109,16 +109,20 @@ const struct stream_mark *cut_marks_stream(const struct cut_marks *marks,
     return NULL;
 }
 
-/* The streams of this cut, sorted as the pieces are: of each, the last chunk that was taken. */
+/* The streams of this cut, sorted as the pieces are: of each, the last chunk that was taken. NULL:
+ * only counts them. */
 static size_t streams_of_cut(const struct cut_work *work, struct stream_mark *to)
 {
     size_t count = 0;
+    const struct stream_key *last = NULL;
     for (size_t i = 0; i < work->piece_count; i++) {
         const struct cut_piece *piece = &work->pieces[i];
         if (piece->fate != CUT_TAKEN || piece->taken == 0)
             continue;
-        if (count == 0 || stream_compare(&to[count - 1].key, &piece->key) != 0)
-            count++;
+        count += last == NULL || stream_compare(last, &piece->key) != 0;
+        last = &piece->key;
+        if (to == NULL)
+            continue;
         to[count - 1] = (struct stream_mark){piece->key, piece->ring->head.sequence,
                                              piece->last_ticks, piece->exhausted};
     }
@@ -142,9 +146,38 @@ static size_t streams_merge(const struct stream_mark *old, size_t old_count,
     return n;
 }
 
-/* A capture whose threads come and go for long is bounded too; a stream that is forgotten only
- * makes its next chunk be told as a possible gap. */
-#define STREAMS_MAX 262144
+static int ticks_compare(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* A capture whose threads come and go for long is bounded too. Three quarters stay, so that this is
+ * rare. SKEIN_OK, SKEIN_NO_MEMORY. */
+static int streams_bound(struct stream_mark *streams, size_t *count)
+{
+    if (*count <= CUT_STREAMS_MAX)
+        return SKEIN_OK;
+    uint64_t *ticks = calloc(*count, sizeof(*ticks));
+    if (ticks == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < *count; i++)
+        ticks[i] = streams[i].ticks;
+    qsort(ticks, *count, sizeof(*ticks), ticks_compare);
+    size_t go = *count - CUT_STREAMS_MAX / 4 * 3, as_old = 0, n = 0;
+    const uint64_t oldest = ticks[go]; /* of those that stay */
+    while (as_old < go && ticks[go - as_old - 1] == oldest)
+        as_old++; /* and go all the same */
+    free(ticks);
+    for (size_t i = 0; i < *count; i++) {
+        bool goes = streams[i].ticks < oldest || (streams[i].ticks == oldest && as_old > 0);
+        as_old -= goes && streams[i].ticks == oldest;
+        if (!goes)
+            streams[n++] = streams[i];
+    }
+    *count = n;
+    return SKEIN_OK;
+}
 
 /* Those too of which nothing lay in the window, so that the next cut need not look again. */
 static void chunks_advance(struct cut_work *work)
@@ -160,24 +193,36 @@ static void chunks_advance(struct cut_work *work)
     }
 }
 
+/* Those before and those of this cut. SKEIN_OK, SKEIN_NO_MEMORY: as they were. */
+static int streams_advance(const struct cut_work *work, struct cut_marks *marks)
+{
+    size_t fresh_count = streams_of_cut(work, NULL), count = marks->stream_count + fresh_count;
+    struct stream_mark *fresh = calloc(fresh_count + 1, sizeof(*fresh));
+    struct stream_mark *streams = calloc(count + 1, sizeof(*streams));
+    int status = fresh == NULL || streams == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    if (status == SKEIN_OK) {
+        streams_of_cut(work, fresh);
+        count = streams_merge(marks->streams, marks->stream_count, fresh, fresh_count, streams);
+        status = streams_bound(streams, &count);
+    }
+    free(fresh);
+    if (status != SKEIN_OK) {
+        free(streams);
+        return status;
+    }
+    struct stream_mark *shrunk = realloc(streams, (count + 1) * sizeof(*streams));
+    free(marks->streams);
+    marks->streams = shrunk != NULL ? shrunk : streams;
+    marks->stream_count = count;
+    return SKEIN_OK;
+}
+
 int cut_marks_advance(struct cut_work *work)
 {
     struct cut_marks *marks = work->marks;
-    if (marks == NULL)
-        return SKEIN_OK;
-    struct stream_mark *fresh = calloc(work->piece_count + 1, sizeof(*fresh));
-    size_t fresh_count = fresh == NULL ? 0 : streams_of_cut(work, fresh);
-    size_t kept = marks->stream_count + fresh_count <= STREAMS_MAX ? marks->stream_count : 0;
-    struct stream_mark *streams = calloc(kept + fresh_count + 1, sizeof(*streams));
-    if (fresh == NULL || streams == NULL) {
-        free(fresh);
-        free(streams);
-        return SKEIN_NO_MEMORY;
-    }
-    marks->stream_count = streams_merge(marks->streams, kept, fresh, fresh_count, streams);
-    free(marks->streams);
-    free(fresh);
-    marks->streams = streams;
+    int status = marks != NULL ? streams_advance(work, marks) : SKEIN_OK;
+    if (marks == NULL || status != SKEIN_OK)
+        return status;
     chunks_advance(work);
     marks->generation = work->generation;
     return SKEIN_OK;
@@ -216,8 +261,11 @@ static struct waiting_mark waiting_of(const struct cut_piece *piece)
 /* Without memory for it the next cut takes all that was overwritten for unseen. */
 static void waiting_note(const struct cut_work *work, struct cut_marks *marks)
 {
+    size_t count = 0;
+    for (size_t i = 0; i < work->piece_count; i++)
+        count += is_waiting(work, &work->pieces[i]);
     free(marks->waiting);
-    marks->waiting = calloc(work->piece_count + 1, sizeof(*marks->waiting));
+    marks->waiting = calloc(count + 1, sizeof(*marks->waiting));
     marks->waiting_count = 0;
     for (size_t i = 0; i < work->piece_count && marks->waiting != NULL; i++)
         if (is_waiting(work, &work->pieces[i]))

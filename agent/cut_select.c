@@ -17,7 +17,9 @@ static int piece_compare(const void *left, const void *right)
         return order;
     if (a->ring->head.sequence != b->ring->head.sequence)
         return a->ring->head.sequence < b->ring->head.sequence ? -1 : 1;
-    return a->ring->index < b->ring->index ? -1 : 1;
+    if (a->ring->index != b->ring->index)
+        return a->ring->index < b->ring->index ? -1 : 1;
+    return a->ring->offset < b->ring->offset ? -1 : a->ring->offset > b->ring->offset;
 }
 
 static bool same_stream(const struct cut_work *work, size_t i, size_t j)
@@ -55,34 +57,25 @@ static void skips_find(struct cut_work *work)
     }
 }
 
-/* Oldest first, by a sort of (base, place) pairs. */
-struct ranked {
-    uint64_t base;
-    size_t place;
-};
-
-static int ranked_compare(const void *left, const void *right)
+/* Oldest first. */
+static int order_compare(const void *left, const void *right, void *context)
 {
-    const struct ranked *a = left, *b = right;
-    if (a->base != b->base)
-        return a->base < b->base ? -1 : 1;
-    return a->place < b->place ? -1 : 1;
+    const size_t *a = left, *b = right;
+    const struct cut_piece *pieces = context;
+    uint64_t base_a = pieces[*a].ring->head.base_ticks, base_b = pieces[*b].ring->head.base_ticks;
+    if (base_a != base_b)
+        return base_a < base_b ? -1 : 1;
+    return *a < *b ? -1 : *a > *b;
 }
 
 static int order_find(struct cut_work *work)
 {
-    struct ranked *ranked = calloc(work->piece_count + 1, sizeof(*ranked));
     work->order = calloc(work->piece_count + 1, sizeof(*work->order));
-    if (ranked == NULL || work->order == NULL) {
-        free(ranked);
+    if (work->order == NULL)
         return SKEIN_NO_MEMORY;
-    }
     for (size_t i = 0; i < work->piece_count; i++)
-        ranked[i] = (struct ranked){work->pieces[i].ring->head.base_ticks, i};
-    qsort(ranked, work->piece_count, sizeof(*ranked), ranked_compare);
-    for (size_t i = 0; i < work->piece_count; i++)
-        work->order[i] = ranked[i].place;
-    free(ranked);
+        work->order[i] = i;
+    qsort_r(work->order, work->piece_count, sizeof(*work->order), order_compare, work->pieces);
     return SKEIN_OK;
 }
 

@@ -206,7 +206,15 @@ int64_t cut_thread(struct cut_work *work, const struct stream_key *key)
         .name = name,
         .incarnation = (uint64_t)key->signal << 62 | (uint64_t)(key->slot & 0x3fffffff) << 32 |
                        key->incarnation};
-    return partition_writer_thread(work->writer, &thread);
+    int64_t index = partition_writer_thread(work->writer, &thread);
+    if (index >= (int64_t)work->thread_count)
+        work->thread_count = (size_t)index + 1;
+    return index;
+}
+
+static int64_t thread_of(void *context, const void *stream)
+{
+    return cut_thread(context, stream);
 }
 
 /* ---- decoding ---- */
@@ -217,6 +225,7 @@ static struct ring_rows piece_rows(const struct cut_work *work, const struct cut
     return (struct ring_rows){.bytes = ring->copy,
                               .n = ring->committed,
                               .skip = piece->skip,
+                              .stream = &piece->key,
                               .base_ticks = ring->head.base_ticks,
                               .generation = ring->head.generation,
                               .sequence = ring->head.sequence,
@@ -244,32 +253,30 @@ static bool brings_nothing(struct cut_work *work, struct cut_piece *piece)
 static void rows_losses(struct cut_work *work, const struct cut_piece *piece,
                         const struct ring_rows *rows, enum ring_decode stop)
 {
-    uint32_t thread = rows->thread;
     if (rows->lost > 0)
         cut_loss_note(work, piece, rows->lost, rows->lost_from, rows->lost_to);
     if (rows->unnamed > 0)
-        cut_loss_add(work, thread, PARTITION_LOSS_NAME, rows->unnamed, rows->first_ticks,
-                     rows->last_ticks);
+        cut_loss_piece(work, piece, PARTITION_LOSS_NAME, rows->unnamed, rows->first_ticks,
+                       rows->last_ticks);
     if (rows->unplaced > 0)
-        cut_loss_add(work, thread, PARTITION_LOSS_SIZE, rows->unplaced, rows->base_ticks,
-                     rows->last_ticks);
-    if (rows->taken < rows->skip)
-        return; /* told when that part was taken */
+        cut_loss_piece(work, piece, PARTITION_LOSS_SIZE, rows->unplaced, rows->base_ticks,
+                       rows->last_ticks);
+    /* What was spoiled when it was taken is spoiled behind it too. */
+    bool again = rows->taken < rows->skip;
+    if (again && rows->n <= rows->skip)
+        return;
+    uint64_t from = again ? work->from_ticks : rows->last_ticks;
     if (stop == RING_DECODE_NAMELESS)
-        cut_loss_add(work, thread, PARTITION_LOSS_NAME, 0, rows->last_ticks, piece->end_ticks);
+        cut_loss_piece(work, piece, PARTITION_LOSS_NAME, 0, from, piece->end_ticks);
     if (stop == RING_DECODE_CORRUPT)
-        cut_loss_add(work, thread, PARTITION_LOSS_CORRUPT, 0, rows->last_ticks, piece->end_ticks);
+        cut_loss_piece(work, piece, PARTITION_LOSS_CORRUPT, 0, from, piece->end_ticks);
 }
 
 /* Decodes one chunk. *next_sequence: the number of the chunk that would continue its stream's last
  * batch; 0: none would. */
 static void piece_decode(struct cut_work *work, struct cut_piece *piece, uint64_t *next_sequence)
 {
-    int64_t thread = cut_thread(work, &piece->key);
-    if (thread < 0)
-        return; /* the writer keeps the failure for its end */
     struct ring_rows rows = piece_rows(work, piece);
-    rows.thread = (uint32_t)thread;
     rows.restate_bare = piece->last && (piece->skip == 0 || piece->restated);
     rows.restate = *next_sequence == 0 || rows.sequence != *next_sequence;
     enum ring_decode stop = ring_decode(&work->decoder, &rows);
@@ -289,6 +296,8 @@ static void pieces_decode(struct cut_work *work)
 {
     uint64_t next_sequence = 0;
     const struct stream_key *stream = NULL;
+    work->decoder.thread_of = thread_of;
+    work->decoder.context = work;
     for (size_t i = 0; i < work->piece_count; i++) {
         struct cut_piece *piece = &work->pieces[i];
         if (stream == NULL || stream_compare(stream, &piece->key) != 0)
@@ -370,14 +379,17 @@ static int partition_finish(struct cut_work *work)
     return SKEIN_NOT_FOUND;
 }
 
-/* What is remembered moves on only when nothing can fail any more. */
-static int partition_account(struct cut_work *work)
+/* What is remembered moves on only when nothing can fail any more; also where nothing was found.
+ * Returns the status of the cut. */
+static int partition_account(struct cut_work *work, int status)
 {
-    int status = cut_marks_advance(work);
-    if (status != SKEIN_OK || work->request->look)
-        return status;
-    __atomic_fetch_add(&work->process->next_sequence, 1, __ATOMIC_RELAXED);
-    return SKEIN_OK;
+    int advanced = cut_marks_advance(work);
+    if (advanced != SKEIN_OK)
+        return advanced;
+    if (status == SKEIN_OK && !work->request->look)
+        __atomic_fetch_add(&work->process->next_sequence, 1, __ATOMIC_RELAXED);
+    cut_marks_cover(work);
+    return status;
 }
 
 int partition_cut(struct host_page_owner *host, const struct cut_request *request,
@@ -400,10 +412,8 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
     }
     if (status == SKEIN_OK)
         status = partition_finish(&work);
-    if (status == SKEIN_OK)
-        status = partition_account(&work);
     if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
-        cut_marks_cover(&work);
+        status = partition_account(&work, status);
     work_fini(&work);
     return status;
 }

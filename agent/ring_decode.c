@@ -96,7 +96,8 @@ static void batch_begin(struct row_state *s)
 {
     struct ring_rows *rows = s->rows;
     struct partition_writer *writer = s->decoder->sink.writer;
-    partition_writer_batch(writer, rows->thread, s->generation, rows->sequence,
+    int64_t thread = s->decoder->thread_of(s->decoder->context, rows->stream);
+    partition_writer_batch(writer, (uint32_t)thread, s->generation, rows->sequence,
                            s->generation <= s->decoder->late_generation);
     s->batch = true;
     if (!rows->restate)

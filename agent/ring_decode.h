@@ -31,6 +31,10 @@ struct ring_decoder {
     uint64_t late_generation;   /* records up to this one come late; 0: none does */
     uint64_t ticks_max;         /* a time beyond is no honest one */
     uint64_t groups;            /* bit n: events of group n are written; 0: all are */
+    /* The writer's index of a row's thread, or a status below 0, with which the writer has failed.
+     * Asked for when there is something to write: a name costs more than a segment of nothing. */
+    int64_t (*thread_of)(void *context, const void *stream);
+    void *context;
 };
 
 /* In: a chunk's copy and what is known of it. Out: how far it went. */
@@ -39,7 +43,7 @@ struct ring_rows {
     size_t n, skip; /* skip: taken by a cut before */
     uint64_t base_ticks, generation, sequence;
     uint32_t string_epoch;
-    uint32_t thread;      /* the writer's */
+    const void *stream;   /* for thread_of */
     uint64_t from_ticks;  /* records that end before are not written; 0: all are */
     uint64_t until_ticks; /* decoding ends (NEWER) at a record of then or later; 0: it does not */
     bool restate;         /* tell the ranges that are open where it begins */

@@ -133,20 +133,43 @@ static uint64_t segment_end(const struct ring_chunk *chunk, uint64_t records, ui
     return *next ? end : limit;
 }
 
-static struct ring_piece *piece_new(struct ring_copy *copy)
+static size_t pieces_max(const struct ring_copy *copy)
+{
+    return (size_t)ring_small_count(copy->geometry) + ring_big_count(copy->geometry) +
+           RING_PIECES_MORE;
+}
+
+static int piece_add(struct ring_copy *copy, const struct ring_piece *piece)
 {
     if (copy->piece_count == copy->piece_cap) {
-        size_t cap = 2 * copy->piece_cap + 1;
+        size_t cap = 2 * copy->piece_cap + 1, most = pieces_max(copy);
+        cap = cap < most ? cap : most;
         struct ring_piece *pieces = realloc(copy->pieces, cap * sizeof(*pieces));
         if (pieces == NULL)
-            return NULL;
+            return SKEIN_NO_MEMORY;
         copy->pieces = pieces;
         copy->piece_cap = cap;
     }
-    return &copy->pieces[copy->piece_count++];
+    copy->pieces[copy->piece_count++] = *piece;
+    return SKEIN_OK;
 }
 
 /* ---- survey ---- */
+
+/* Who claims the chunk later may have taken records of it that nobody saw. */
+static void piece_leave_out(struct ring_copy *copy, const struct ring_chunk *chunk,
+                            const struct ring_piece *piece)
+{
+    uint32_t *state = &copy->states[piece->index];
+    uint64_t to = piece->bound_ticks;
+    if (to == 0)
+        to = piece->full ? skein_load64(&chunk->end_ticks) : UINT64_MAX;
+    *state = (*state & ~RING_CHUNK_STATE_MASK) | RING_CHUNK_WRITING;
+    if (!copy->left_out || piece->head.base_ticks < copy->left_from)
+        copy->left_from = piece->head.base_ticks;
+    copy->left_to = to > copy->left_to ? to : copy->left_to;
+    copy->left_out = true;
+}
 
 /* Its segments; each begins behind the one before, so there are few. The first commit of each
  * published its head; `end` moves on, so it stays out. */
@@ -154,14 +177,12 @@ static int segments_survey(struct ring_copy *copy, const struct ring_chunk *chun
                            uint32_t state, uint64_t limit)
 {
     uint64_t next;
-    for (uint64_t at = RING_CHUNK_HEADER_BYTES; at != 0; at = next) {
+    int status = SKEIN_OK;
+    for (uint64_t at = RING_CHUNK_HEADER_BYTES; at != 0 && status == SKEIN_OK; at = next) {
         uint64_t end = segment_end(chunk, at, limit, &next);
         if (end == at)
             continue;
-        struct ring_piece *piece = piece_new(copy);
-        if (piece == NULL)
-            return SKEIN_NO_MEMORY;
-        *piece = (struct ring_piece){
+        struct ring_piece piece = {
             .index = index,
             .epoch = state >> RING_CHUNK_EPOCH_SHIFT,
             .offset = (uint32_t)at,
@@ -169,10 +190,14 @@ static int segments_survey(struct ring_copy *copy, const struct ring_chunk *chun
             .bound_ticks = next != 0 ? segment_at(chunk, next)->base_ticks : 0,
             .committed = end - at};
         const size_t from = offsetof(struct ring_segment, flags);
-        memcpy((uint8_t *)&piece->head + from, (const uint8_t *)segment_at(chunk, at) + from,
-               sizeof(piece->head) - from);
+        memcpy((uint8_t *)&piece.head + from, (const uint8_t *)segment_at(chunk, at) + from,
+               sizeof(piece.head) - from);
+        if (copy->piece_count < pieces_max(copy))
+            status = piece_add(copy, &piece);
+        else
+            piece_leave_out(copy, chunk, &piece);
     }
-    return SKEIN_OK;
+    return status;
 }
 
 static int chunk_survey(struct ring_copy *copy, uint32_t index)
@@ -210,6 +235,8 @@ int ring_survey(struct ring_copy *copy)
     if (copy->pieces == NULL || copy->states == NULL)
         return SKEIN_NO_MEMORY;
     copy->piece_count = 0;
+    copy->left_out = false;
+    copy->left_to = 0;
     struct extent extent = {copy->fd, 0, 0};
     int status = SKEIN_OK;
     for (uint32_t i = 0; i < count && status == SKEIN_OK; i++) {

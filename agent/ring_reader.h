@@ -51,13 +51,20 @@ struct ring_table_copy {
 };
 #define RING_TABLE_COPIES 4 /* both halves before the chunks are copied, and both after */
 
+/* A survey lists as many segments as there are chunks, and so many more: all that a ring of 16 MiB
+ * can hold, and all that one holds whose threads live for more than a few records. */
+#define RING_PIECES_MORE 131072
+
 struct ring_copy {
     uint8_t *ring; /* shared: read, and for PIN written */
     const struct ring_geometry *geometry;
     int fd;                    /* of the ring, or -1: then all of it counts as data */
     struct ring_piece *pieces; /* by chunk, then by place in it */
     size_t piece_count, piece_cap;
-    uint32_t *states;             /* of every chunk, as the survey found it; 0: never touched */
+    bool left_out;                /* there are more: none of their records is outside of */
+    uint64_t left_from, left_to;  /* these times */
+    uint32_t *states;             /* of every chunk, as the survey found it, but WRITING where a
+                                   * segment is left out; 0: never touched */
     struct ring_slot_copy *slots; /* geometry->slots of them */
     struct ring_table_copy tables[RING_TABLE_COPIES];
     size_t table_count;
@@ -74,7 +81,7 @@ void ring_copy_init(struct ring_copy *copy, uint8_t *ring, const struct ring_geo
                     int fd);
 void ring_copy_fini(struct ring_copy *copy);
 
-/* Lists every segment that holds committed bytes. SKEIN_OK, SKEIN_NO_MEMORY. */
+/* Lists the segments that hold committed bytes. SKEIN_OK, SKEIN_NO_MEMORY. */
 int ring_survey(struct ring_copy *copy);
 
 /* Room for the copies of `bytes` bytes of records in all. SKEIN_OK, SKEIN_NO_MEMORY. */

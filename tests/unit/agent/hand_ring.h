@@ -16,17 +16,21 @@ static struct buf rows;
 
 /* ---- a ring ---- */
 
-static inline void ring_begin(void)
+static inline void ring_begin_of(uint64_t bytes)
 {
     ck_assert_int_eq(host_page_new(100, &host), SKEIN_OK);
     ck_assert_int_eq(process_new(&process), SKEIN_OK);
-    ck_assert_int_eq(ring_geometry_init(&process->geometry, SKEIN_MODE_CIRCULAR, RING_BYTES),
-                     SKEIN_OK);
+    ck_assert_int_eq(ring_geometry_init(&process->geometry, SKEIN_MODE_CIRCULAR, bytes), SKEIN_OK);
     const struct ring_identity identity = {.pid = 1, .service = "hand"};
     ck_assert_int_eq(
         ring_memory_new(&process->geometry, &identity, &process->ring_fd, &process->ring),
         SKEIN_OK);
     host_page_first(host, &process->attached_clock);
+}
+
+static inline void ring_begin(void)
+{
+    ring_begin_of(RING_BYTES);
 }
 
 static inline void ring_end(void)

@@ -146,7 +146,7 @@ START_TEST(an_unknown_event_type_loses_the_rest_of_its_chunk_only)
 }
 END_TEST
 
-START_TEST(garbage_in_a_chunk_is_a_corrupt_gap_told_once)
+START_TEST(garbage_in_a_chunk_is_a_corrupt_gap_told_once_for_what_there_is)
 {
     ring_begin();
     table_put(2);
@@ -159,6 +159,14 @@ START_TEST(garbage_in_a_chunk_is_a_corrupt_gap_told_once)
     cut(marks, &result);
     ck_assert_uint_eq(result.gap_count, 1);
     ck_assert_int_eq(result.gaps[0].reason, PARTITION_LOSS_CORRUPT);
+    cut_result_fini(&result);
+    ck_assert_int_eq(fixture_cut(host, process, marks, 0, &result), SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
+    row_step(2, 1);
+    chunk_grow(0); /* what comes behind the garbage is lost too */
+    ck_assert_int_eq(fixture_cut(host, process, marks, 0, &result), SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(result.gap_count, 1);
     cut_result_fini(&result);
     ck_assert_int_eq(fixture_cut(host, process, marks, 0, &result), SKEIN_NOT_FOUND);
     ck_assert_uint_eq(result.gap_count, 0);
@@ -836,8 +844,9 @@ int main(void)
         nothing_is_missing_before_the_process_began, a_chunk_that_waited_and_is_gone_is_a_gap,
         a_later_generation_waits_for_the_next_cut,
         an_unknown_event_type_loses_the_rest_of_its_chunk_only,
-        garbage_in_a_chunk_is_a_corrupt_gap_told_once, epochs_that_disagree_hide_the_chunk,
-        signal_chunks_are_a_thread_of_their_own, a_window_leaves_out_what_lies_before_it,
+        garbage_in_a_chunk_is_a_corrupt_gap_told_once_for_what_there_is,
+        epochs_that_disagree_hide_the_chunk, signal_chunks_are_a_thread_of_their_own,
+        a_window_leaves_out_what_lies_before_it,
         a_chunk_that_reaches_the_window_leaves_its_older_records_behind,
         an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more,
         who_joins_is_told_the_ranges_of_threads_that_were_idle_since,
