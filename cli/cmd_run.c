@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,8 @@ static bool program_find(const char *name, char *path, size_t bytes)
 
 static void warn(const char *program, const struct program_kind *kind, const char *socket)
 {
+    /* Who does not read what is said gets the program all the same, with the signal as it was. */
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     if (access(socket, F_OK) != 0)
         say_warning("no agent at %s yet; %s runs untraced until one is there", socket, program);
     if (kind->is_static)
@@ -113,10 +116,15 @@ static void warn(const char *program, const struct program_kind *kind, const cha
                     program);
     else if (kind->is_other_bits)
         say_warning("%s is a 32-bit program: it runs, but nothing of it can be traced", program);
+    else if (kind->has_other_libc)
+        say_warning("%s has another C library: it runs, but nothing of it or of what it starts can "
+                    "be traced",
+                    program);
     else if (kind->is_go)
         say_warning("%s is a Go program: goroutines make their system calls without the C library; "
                     "only its C side is seen",
                     program);
+    signal(SIGPIPE, before);
 }
 
 /* ---- the environment ---- */
@@ -159,9 +167,22 @@ static bool user_socket(char out[PATH_MAX])
     return false;
 }
 
-static void environment_set(const struct options *o, const char *preload)
+static void preload_set(const char *preload)
 {
     const char *others = getenv("LD_PRELOAD");
+    if (others && *others) {
+        struct buf both = {0};
+        buf_printf(&both, "%s:%s", preload, others);
+        buf_put_u8(&both, 0);
+        setenv("LD_PRELOAD", both.status == SKEIN_OK ? (const char *)both.data : preload, 1);
+        buf_fini(&both);
+    } else {
+        setenv("LD_PRELOAD", preload, 1);
+    }
+}
+
+static void environment_set(const struct options *o)
+{
     char number[24];
     /* exec() keeps the pid: that process is the service, and recorded from its beginning on. */
     snprintf(number, sizeof(number), "%ld", (long)getpid());
@@ -173,15 +194,6 @@ static void environment_set(const struct options *o, const char *preload)
     if (o->io_threshold.given) {
         snprintf(number, sizeof(number), "%" PRIu64, o->io_threshold.value / 1000);
         setenv("SKEIN_IO_THRESHOLD_US", number, 1);
-    }
-    if (others && *others) {
-        struct buf both = {0};
-        buf_printf(&both, "%s:%s", preload, others);
-        buf_put_u8(&both, 0);
-        setenv("LD_PRELOAD", both.status == SKEIN_OK ? (const char *)both.data : preload, 1);
-        buf_fini(&both);
-    } else {
-        setenv("LD_PRELOAD", preload, 1);
     }
 }
 
@@ -238,7 +250,9 @@ static int run(const void *values, int count, char **arguments)
     program_look(program, &kind);
     if (!o->quiet)
         warn(program, &kind, socket && *socket ? socket : SOCKET_DEFAULT);
-    environment_set(o, preload);
+    environment_set(o);
+    if (!kind.has_other_libc)
+        preload_set(preload);
     if (kind.is_asan)
         allow_asan();
     execv(program, arguments);

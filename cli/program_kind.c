@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,6 +92,31 @@ static bool is_go(const struct program *program)
     return false;
 }
 
+/* The dynamic linker that the program names, which belongs to its C library. */
+static bool linker_of(const struct program *program, struct stat *linker)
+{
+    char path[PATH_MAX] = "";
+    const Elf64_Phdr *name = segment(program, PT_INTERP);
+    return name && name->p_filesz < sizeof path &&
+           read_at(program->fd, name->p_offset, path, (size_t)name->p_filesz) &&
+           stat(path, linker) == 0;
+}
+
+/* The tracer is for the C library that this program has, too. */
+static bool has_other_libc(const struct program *program)
+{
+    struct program own = {.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
+    struct stat theirs, ours;
+    Elf64_Ehdr header;
+    bool other = own.fd >= 0 && read_at(own.fd, 0, &header, sizeof header) &&
+                 segments_read(&own, &header) && linker_of(&own, &ours) &&
+                 linker_of(program, &theirs) &&
+                 (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino);
+    if (own.fd >= 0)
+        close(own.fd);
+    return other;
+}
+
 static bool name_is_asan(const struct program *program, uint64_t at)
 {
     char name[NAME_BYTES] = "";
@@ -141,6 +167,7 @@ static void look_at_elf(int fd, const Elf64_Ehdr *header, struct program_kind *k
     kind->is_static = segment(&program, PT_INTERP) == NULL;
     kind->is_go = is_go(&program);
     kind->is_asan = needs_asan(&program);
+    kind->has_other_libc = has_other_libc(&program);
 }
 
 /* The interpreter that the first line of a script names; false: it is none. */

@@ -14,6 +14,8 @@ struct program_kind {
     bool is_asan;       /* AddressSanitizer's runtime as a library, which insists to be the first */
     bool changes_user;  /* setuid, setgid, file capabilities: the system removes the tracer */
     bool is_other_bits; /* 32-bit: the tracer cannot be loaded */
+    bool has_other_libc; /* by its dynamic linker (musl, a glibc of its own): that may refuse the
+                            tracer, and then not start the program */
 };
 
 /* Looks at the program, or at the interpreter of a script. What cannot be read is of no such kind.

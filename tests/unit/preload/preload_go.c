@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A program with the note that Go's linker leaves, or without. Told to stay, it does until it is
- * killed; told to crash, it does after its first event; told to beget, it has a child that crashes.
+ * killed; told to crash, it does after its first event; told to beget, it has a child that crashes;
+ * asked for its preloads, it names them.
  */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +33,8 @@ int main(int argc, char **argv)
         return crash();
     if (argc > 1 && strcmp(argv[1], "beget") == 0)
         return fork() ? wait(NULL) < 0 : crash();
+    if (argc > 1 && strcmp(argv[1], "preloads") == 0)
+        puts(getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "none");
     while (argc > 1 && strcmp(argv[1], "stay") == 0)
         usleep(5000);
     printf("done\n");

@@ -98,6 +98,34 @@ START_TEST(a_program_that_changes_its_user_is_told)
 }
 END_TEST
 
+START_TEST(a_program_with_another_c_library_runs_without_the_tracer)
+{
+    run("cp -L \"$(readelf -l " GO
+        " | sed -n 's/.*interpreter: \\(.*\\)].*/\\1/p')\" " OTHER_LINKER);
+    ck_assert_int_eq(status, 0);
+    RUN("", OTHER_LIBC);
+    ck_says("another C library");
+    ck_says("done\n");
+    ck_assert_int_eq(WEXITSTATUS(status), 3);
+    RUN("-q", OTHER_LIBC " preloads");
+    ck_assert_str_eq(said, "none\ndone\n");
+}
+END_TEST
+
+START_TEST(a_program_whose_warnings_nobody_reads_runs)
+{
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(dup2(ends[1], 9), 9);
+    close(ends[0]);
+    close(ends[1]);
+    run(SKEIN " run --socket /nonexistent/agent.sock --preload " PRELOAD " -- " GO " 2>&9");
+    close(9);
+    ck_assert_str_eq(said, "done\n");
+    ck_assert_int_eq(WEXITSTATUS(status), 3);
+}
+END_TEST
+
 static struct fake_agent agent;
 
 static bool has_hello(void *unused)
@@ -223,7 +251,9 @@ int main(void)
     return suite_run(
         suite_of("run", a_static_program_runs_and_is_told, a_go_program_runs_and_is_told,
                  a_script_is_judged_by_its_interpreter, a_program_under_a_sanitizer_starts,
-                 a_program_that_changes_its_user_is_told, captures_of_a_go_program_carry_a_label,
+                 a_program_that_changes_its_user_is_told,
+                 a_program_with_another_c_library_runs_without_the_tracer,
+                 a_program_whose_warnings_nobody_reads_runs, captures_of_a_go_program_carry_a_label,
                  a_process_that_waits_for_a_signal_from_the_start_is_recorded,
                  the_service_is_recorded_from_its_first_event_on,
                  a_service_that_is_started_by_another_program_is_recorded,

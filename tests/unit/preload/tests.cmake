@@ -21,7 +21,7 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
         SUBJECT_FORTIFIED="$<TARGET_FILE:preload_subject_fortified>")
 
     # Programs that cannot be traced, or only in part.
-    foreach(kind IN ITEMS static go asan)
+    foreach(kind IN ITEMS static go asan other_libc)
         add_executable(preload_${kind} ${CMAKE_CURRENT_LIST_DIR}/preload_go.c)
     endforeach()
     target_compile_definitions(preload_static PRIVATE NO_NOTE)
@@ -29,13 +29,18 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
     target_compile_definitions(preload_asan PRIVATE NO_NOTE)
     target_compile_options(preload_asan PRIVATE -fsanitize=address)
     target_link_options(preload_asan PRIVATE -fsanitize=address)
+    target_compile_definitions(preload_other_libc PRIVATE NO_NOTE)
+    set(other_linker ${CMAKE_CURRENT_BINARY_DIR}/other_linker.so) # the test puts it there
+    target_link_options(preload_other_libc PRIVATE -Wl,--dynamic-linker=${other_linker})
     skein_test(unit/preload/test_preload_run.c LINK skein_ring_support skein_static)
-    add_dependencies(t_unit_preload_preload_run skein_cli skein-preload preload_static preload_go preload_asan)
+    add_dependencies(t_unit_preload_preload_run skein_cli skein-preload preload_static preload_go preload_asan
+        preload_other_libc)
     target_include_directories(t_unit_preload_preload_run PRIVATE ${CMAKE_SOURCE_DIR}/client-lib/include)
     target_compile_definitions(t_unit_preload_preload_run PRIVATE
         SKEIN="$<TARGET_FILE:skein_cli>" PRELOAD="$<TARGET_FILE:skein-preload>"
         STATIC="$<TARGET_FILE:preload_static>" GO="$<TARGET_FILE:preload_go>"
-        ASAN="$<TARGET_FILE:preload_asan>")
+        ASAN="$<TARGET_FILE:preload_asan>"
+        OTHER_LIBC="$<TARGET_FILE:preload_other_libc>" OTHER_LINKER="${other_linker}")
 
     # The wrappers themselves are in this program, without the library's beginning.
     add_library(preload_calls SHARED ${CMAKE_CURRENT_LIST_DIR}/preload_calls.c)
