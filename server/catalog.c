@@ -151,6 +151,8 @@ static int prepare(struct catalog *c, char *error, size_t error_bytes)
             status = catalog_notices_prepare(c);
         if (status == SKEIN_OK)
             status = catalog_hosts_prepare(c);
+        if (status == SKEIN_OK)
+            status = catalog_processes_prepare(c);
     }
     if (status == SKEIN_OK && c->collector == 0) {
         if (getrandom(&c->collector, sizeof c->collector, 0) != sizeof c->collector)

@@ -26,9 +26,10 @@ static inline int catalog_status(int64_t rows)
 
 extern const char catalog_ledgers_sql[]; /* catalog_loss.c: a page, for a look at its plan */
 
-int catalog_policies_prepare(struct catalog *c); /* catalog_policies.c: its table */
-int catalog_rules_prepare(struct catalog *c);    /* catalog_rules.c: its table */
-int catalog_notices_prepare(struct catalog *c);  /* catalog_notices.c: its table */
-int catalog_hosts_prepare(struct catalog *c);    /* catalog_hosts.c: its table */
+int catalog_policies_prepare(struct catalog *c);  /* catalog_policies.c: its table */
+int catalog_rules_prepare(struct catalog *c);     /* catalog_rules.c: its table */
+int catalog_notices_prepare(struct catalog *c);   /* catalog_notices.c: its table */
+int catalog_hosts_prepare(struct catalog *c);     /* catalog_hosts.c: its table */
+int catalog_processes_prepare(struct catalog *c); /* catalog_processes.c: its table */
 
 #endif

@@ -74,6 +74,7 @@ struct fleet_process {
     uint64_t perhaps_ns; /* realtime; it may run up to this, as it may come back; 0: it is known */
     char not_recorded[32]; /* why its agent has no ring of it (loss.h); "": it has, or had */
     bool loss_dirty;       /* events_lost must be saved */
+    bool row_dirty;        /* who it is, and whether it lives, must be saved */
     uint64_t list_version;
     struct fleet_process *next_of_agent;
 };

@@ -51,6 +51,9 @@ struct fleet {
     struct fleet_out *answers, **answers_tail;
     /* something, an agent, and what a ring has lost must be saved */
     bool dirty, losses_dirty;
+    bool rows_dirty;               /* processes, or that some are forgotten, must be saved soon */
+    struct process_uid *forgotten; /* whose rows must go */
+    size_t forgotten_count;
     struct fleet_agent *dirty_agents; /* to be saved, by next_dirty */
     /* guards `owners` alone: ingest asks while the control lock waits for a disk */
     pthread_mutex_t owners_lock;
@@ -85,6 +88,18 @@ void fleet_forget_processes(struct fleet *f, struct fleet_agent *agent); /* all 
 /* What rings have lost outlives their processes and this collector. */
 int fleet_save_losses(struct fleet *f);
 void fleet_saved_losses(struct fleet *f);
+
+/* A new one of the agent, in all tables, with nothing but its id. NULL: no memory. */
+struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *agent,
+                                        const struct process_uid *uid);
+
+/* fleet_kept.c */
+/* Its row is to be written, or to go. */
+void fleet_process_changed(struct fleet *f, struct fleet_process *p);
+void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p);
+int fleet_load_processes(struct fleet *f); /* after the agents */
+int fleet_save_processes(struct fleet *f);
+void fleet_saved_processes(struct fleet *f);
 
 /* fleet_command.c */
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,

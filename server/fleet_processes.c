@@ -153,6 +153,7 @@ size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_n
         }
         idmap_remove(&f->processes, old[i]->uid.bytes);
         owner_put(f, &old[i]->uid, 0);
+        fleet_process_forgotten(f, old[i]);
         free(old[i]);
     }
     return count;
@@ -203,6 +204,32 @@ static void process_end(struct fleet_process *p, uint64_t ended_ns)
         p->ended_ns = ended_ns != 0 ? ended_ns : clock_realtime_ns();
 }
 
+struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *agent,
+                                        const struct process_uid *uid)
+{
+    struct fleet_process *p = calloc(1, sizeof *p);
+    if (p == NULL || owner_put(f, uid, agent->id) != SKEIN_OK ||
+        idmap_put(&f->processes, uid->bytes, p) != SKEIN_OK) {
+        free(p);
+        return NULL;
+    }
+    p->uid = *uid;
+    p->agent = agent->id;
+    p->next_of_agent = agent->processes;
+    agent->processes = p;
+    agent->processes_known++;
+    return p;
+}
+
+/* Whether its row says what the agent says now. Times of lists differ by what is known of clocks.
+ */
+static bool row_holds(const struct fleet_process *p, const struct control_process *in)
+{
+    return p->live == in->live && p->pid == in->pid && p->perhaps_ns == 0 &&
+           strcmp(p->service, in->service) == 0 && strcmp(p->labels, in->labels) == 0 &&
+           strcmp(p->exe, in->exe) == 0;
+}
+
 static int process_put(struct fleet *f, struct fleet_agent *agent, const struct control_process *in,
                        uint64_t version)
 {
@@ -213,26 +240,21 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     if (p == NULL) {
         if (!process_room(f, agent))
             return SKEIN_FULL;
-        p = calloc(1, sizeof *p);
-        if (p == NULL || owner_put(f, &in->uid, agent->id) != SKEIN_OK ||
-            idmap_put(&f->processes, in->uid.bytes, p) != SKEIN_OK) {
-            free(p);
+        p = fleet_process_add(f, agent, &in->uid);
+        if (p == NULL)
             return SKEIN_NO_MEMORY;
-        }
-        p->uid = in->uid;
-        p->next_of_agent = agent->processes;
-        agent->processes = p;
-        agent->processes_known++;
+        fleet_process_changed(f, p);
     } else if (p->agent != agent->id) {
         return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
     }
+    if (!row_holds(p, in))
+        fleet_process_changed(f, p);
     f->processes_version += p->live != in->live;
     if (!in->live)
         process_end(p, in->ended_ns);
     else
         p->ended_ns = 0;
     p->perhaps_ns = 0;
-    p->agent = agent->id;
     p->pid = in->pid;
     p->live = in->live;
     p->start_ns = in->start_ns;
@@ -269,6 +291,7 @@ static void list_finish(struct fleet *f, struct fleet_agent *agent)
             process_end(p, 0);
             p->perhaps_ns = anew ? p->ended_ns + BACK_NS : 0;
             p->live = false;
+            fleet_process_changed(f, p);
             f->processes_version++;
         }
         agent->processes_live += p->live;

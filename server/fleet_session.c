@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "catalog_processes.h"
 #include "clock.h"
 #include "clock_steps.h"
 #include "fleet_int.h"
@@ -75,12 +76,14 @@ static int load_agent(void *context, const struct catalog_agent *row)
 int fleet_load_agents(struct fleet *f)
 {
     int64_t rows = f->catalog != NULL ? catalog_agents(f->catalog, load_agent, f) : 0;
-    return rows < 0 ? (int)rows : SKEIN_OK;
+    return rows < 0 ? (int)rows : fleet_load_processes(f);
 }
 
 int fleet_save_agents(struct fleet *f)
 {
     int saved = fleet_save_losses(f);
+    if (saved == SKEIN_OK)
+        saved = fleet_save_processes(f);
     if (saved != SKEIN_OK)
         return saved;
     for (const struct fleet_agent *a = f->dirty_agents; a != NULL; a = a->next_dirty) {
@@ -96,6 +99,7 @@ int fleet_save_agents(struct fleet *f)
 void fleet_saved_agents(struct fleet *f)
 {
     fleet_saved_losses(f);
+    fleet_saved_processes(f);
     for (struct fleet_agent *a; (a = f->dirty_agents) != NULL;) {
         f->dirty_agents = a->next_dirty;
         a->saved_ns = clock_monotonic_ns();
@@ -118,6 +122,7 @@ void fleet_free_tables(struct fleet *f)
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;)
         agent_free(f, a);
     free(f->due);
+    free(f->forgotten);
     idmap_fini(&f->agents);
     at = 0;
     for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
@@ -403,6 +408,8 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
     int status = catalog_begin(f->catalog);
     if (status == SKEIN_OK) {
         status = catalog_delete_agent(f->catalog, agent->id);
+        if (status == SKEIN_OK)
+            status = catalog_delete_processes_of(f->catalog, agent->id);
         int ended = catalog_end(f->catalog, status == SKEIN_OK);
         status = status == SKEIN_OK ? ended : status;
     }
@@ -448,4 +455,6 @@ void fleet_check_leases(struct fleet *f)
     metrics_set(processes_live, live);
     metrics_set(agent_connections_refused_total, transport_refused());
     fleet_forget_gone(f, 0, f->settings.keep_gone_ms * 1000000u);
+    if (f->rows_dirty)
+        fleet_mark_dirty(f);
 }

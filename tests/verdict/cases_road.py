@@ -41,6 +41,27 @@ def collector_killed(m):
     m.judge(w, capture, [s])
 
 
+@case(2)
+def all_killed(m):
+    """A process ends while neither daemon runs; another one lives on."""
+    w = m.world()
+    one, two = w.subject("hum 2 100"), w.subject("hum 2 100")
+    w.wait_live(2)
+    time.sleep(1.5)
+    w.agent.kill()
+    w.collector.kill()
+    one.tell(m.rng.choice(["kill", "exit 0", "exit 1"]))
+    one.wait()
+    w.start_collector()
+    if m.rng.random() < .3:
+        time.sleep(0.5)
+        m.judge(w, w.capture(pre_ms=5000, deadline_ms=1000), [one, two])
+    w.start_agent()
+    wait_for("the other one", lambda: [p for p in w.processes() if p["status"] == "live"])
+    for pre_ms in (6000, m.rng.randrange(5000, 12000)):  # one was there
+        m.judge(w, w.capture(pre_ms=pre_ms), [one, two])
+
+
 @case(1)
 def no_answer(m):
     w = m.world()

@@ -23,7 +23,12 @@ static void say(struct fleet *f, uint8_t type, const char *body)
     buf_fini(&frame);
 }
 
-static struct fleet *fleet_with_agent(void)
+#define HELLO(epoch)                                                                               \
+    "{\"agent\":\"" AGENT "\",\"host\":\"h\",\"version\":\"1\",\"boot\":\"b\",\"epoch\":" epoch    \
+    ","                                                                                            \
+    "\"labels\":\"\",\"heartbeat_ms\":1000,\"seal\":null}"
+
+static struct fleet *fleet_of(struct catalog *catalog)
 {
     struct fleet_settings settings = {.address = "tcp://127.0.0.1:1",
                                       .lease_ms = 1000,
@@ -32,10 +37,14 @@ static struct fleet *fleet_with_agent(void)
                                       .max_processes_per_agent = PROCESSES_MAX,
                                       .keep_gone_ms = 3600000};
     struct fleet *f;
-    ck_assert_int_eq(fleet_new(&settings, NULL, &f), SKEIN_OK);
-    say(f, WIRE_HELLO,
-        "{\"agent\":\"" AGENT "\",\"host\":\"h\",\"version\":\"1\",\"boot\":\"b\",\"epoch\":1,"
-        "\"labels\":\"\",\"heartbeat_ms\":1000,\"seal\":null}");
+    ck_assert_int_eq(fleet_new(&settings, catalog, &f), SKEIN_OK);
+    return f;
+}
+
+static struct fleet *fleet_with_agent(void)
+{
+    struct fleet *f = fleet_of(NULL);
+    say(f, WIRE_HELLO, HELLO("1"));
     return f;
 }
 
@@ -87,8 +96,87 @@ START_TEST(short_lived_processes_make_room_for_new_ones)
 }
 END_TEST
 
+static void flush(struct fleet *f)
+{
+    fleet_lock(f);
+    fleet_check_leases(f);
+    ck_assert_int_eq(fleet_flush(f), SKEIN_OK);
+    fleet_unlock(f);
+}
+
+static struct fleet *fleet_anew(struct fleet *f, struct catalog *catalog)
+{
+    flush(f);
+    fleet_free(&f);
+    return fleet_of(catalog);
+}
+
+static const struct fleet_process *process_of(struct fleet *f, uint8_t last_byte)
+{
+    struct process_uid uid = {{0}};
+    uid.bytes[sizeof uid.bytes - 1] = last_byte;
+    return fleet_process_find(f, &uid);
+}
+
+/* Else a capture speaks of those alone whose agents are back. */
+START_TEST(a_collector_that_was_started_anew_knows_the_processes_of_agents_that_are_away)
+{
+    unsigned live;
+    char *folder = temp_dir_new(), error[256];
+    struct catalog *catalog;
+    ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
+    struct fleet *f = fleet_of(catalog);
+    say(f, WIRE_HELLO, HELLO("1"));
+    list(f, 1, 1, 1);
+    list(f, 2, 1, 2); /* 1 has ended */
+    f = fleet_anew(f, catalog);
+    ck_assert_uint_eq(processes_known(f, &live), 2);
+    ck_assert_uint_eq(live, 1);
+    ck_assert_int_eq(fleet_process_status(f, process_of(f, 2)), FLEET_OFFLINE);
+    ck_assert_uint_ne(process_of(f, 1)->ended_ns, 0);
+    say(f, WIRE_HELLO, HELLO("2")); /* it was started anew too: 2 may come back to it */
+    list(f, 1, 1, 3);
+    ck_assert(!process_of(f, 2)->live);
+    ck_assert_uint_gt(process_of(f, 2)->perhaps_ns, process_of(f, 2)->ended_ns);
+    fleet_lock(f);
+    ck_assert_int_eq(fleet_agent_forget(f, fleet_agent_find(f, 0xa1)), SKEIN_OK);
+    fleet_unlock(f);
+    f = fleet_anew(f, catalog);
+    ck_assert_uint_eq(processes_known(f, &live), 0);
+    fleet_free(&f);
+    catalog_close(&catalog);
+    temp_dir_free(&folder);
+}
+END_TEST
+
+START_TEST(processes_that_are_forgotten_do_not_come_back)
+{
+    unsigned live;
+    char *folder = temp_dir_new(), error[256];
+    struct catalog *catalog;
+    ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
+    struct fleet *f = fleet_of(catalog);
+    say(f, WIRE_HELLO, HELLO("1"));
+    list(f, 1, 1, 1);
+    flush(f);
+    list(f, 2, 1, 2);
+    fleet_lock(f);
+    ck_assert_uint_eq(fleet_forget_gone(f, 0, 0), 1);
+    fleet_unlock(f);
+    f = fleet_anew(f, catalog);
+    ck_assert_uint_eq(processes_known(f, &live), 1);
+    ck_assert_uint_eq(live, 1);
+    fleet_free(&f);
+    catalog_close(&catalog);
+    temp_dir_free(&folder);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("fleet", lists_that_never_end_do_not_fill_the_table,
-                              short_lived_processes_make_room_for_new_ones, NULL));
+    return suite_run(
+        suite_of("fleet", lists_that_never_end_do_not_fill_the_table,
+                 short_lived_processes_make_room_for_new_ones,
+                 a_collector_that_was_started_anew_knows_the_processes_of_agents_that_are_away,
+                 processes_that_are_forgotten_do_not_come_back, NULL));
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The catalog's table of processes. Any thread, see catalog.h.
+ */
+#include "catalog_processes.h"
+
+#include "catalog_int.h"
+
+int catalog_processes_prepare(struct catalog *c)
+{
+    return db_exec(c->db, "CREATE TABLE IF NOT EXISTS processes(process TEXT PRIMARY KEY,"
+                          " agent INTEGER NOT NULL, pid INTEGER NOT NULL,"
+                          " start_ns INTEGER NOT NULL, attached_ns INTEGER NOT NULL,"
+                          " ended_ns INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
+                          " labels TEXT NOT NULL, exe TEXT NOT NULL) WITHOUT ROWID;");
+}
+
+int catalog_put_process(struct catalog *c, const struct catalog_process *p)
+{
+    char process[ID_TEXT_BYTES];
+    id_text(p->process.bytes, process);
+    return catalog_status(db_run(c->db,
+                                 "INSERT OR REPLACE INTO processes(process, agent, pid, start_ns,"
+                                 " attached_ns, ended_ns, host, service, labels, exe)"
+                                 " VALUES(?,?,?,?,?,?,?,?,?,?)",
+                                 NULL, NULL, "siiiiissss", process, I(p->agent), I(p->pid),
+                                 I(p->start_ns), I(p->attached_ns), I(p->ended_ns), p->host,
+                                 p->service, p->labels, p->exe));
+}
+
+int catalog_delete_process(struct catalog *c, const struct process_uid *process)
+{
+    char id[ID_TEXT_BYTES];
+    id_text(process->bytes, id);
+    return catalog_status(
+        db_run(c->db, "DELETE FROM processes WHERE process=?", NULL, NULL, "s", id));
+}
+
+int catalog_delete_processes_of(struct catalog *c, uint64_t agent)
+{
+    return catalog_status(
+        db_run(c->db, "DELETE FROM processes WHERE agent=?", NULL, NULL, "i", I(agent)));
+}
+
+struct process_walk {
+    catalog_process_fn *fn;
+    void *context;
+};
+
+static int take_process(void *context, struct db_row *row)
+{
+    struct process_walk *walk = context;
+    struct catalog_process p = {.agent = (uint64_t)db_i64(row, 1),
+                                .pid = (uint32_t)db_i64(row, 2),
+                                .start_ns = (uint64_t)db_i64(row, 3),
+                                .attached_ns = (uint64_t)db_i64(row, 4),
+                                .ended_ns = (uint64_t)db_i64(row, 5),
+                                .host = db_text(row, 6),
+                                .service = db_text(row, 7),
+                                .labels = db_text(row, 8),
+                                .exe = db_text(row, 9)};
+    return id_parse(db_text(row, 0), p.process.bytes) == SKEIN_OK ? walk->fn(walk->context, &p) : 0;
+}
+
+int64_t catalog_processes(struct catalog *c, catalog_process_fn *fn, void *context)
+{
+    struct process_walk walk = {fn, context};
+    return db_run(c->db,
+                  "SELECT process, agent, pid, start_ns, attached_ns, ended_ns, host, service,"
+                  " labels, exe FROM processes",
+                  take_process, &walk, "");
+}

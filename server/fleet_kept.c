@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which processes there are outlives this collector: a capture that begins after a restart speaks
+ * also of those whose agent has not come back, or was started anew. Rows are written with whatever
+ * is saved next, within a second. Under the control lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog_processes.h"
+#include "clock.h"
+#include "fleet_int.h"
+
+void fleet_process_changed(struct fleet *f, struct fleet_process *p)
+{
+    p->row_dirty = f->rows_dirty = true;
+}
+
+/* Out of memory, the row stays, and is forgotten by a later run. */
+void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p)
+{
+    struct process_uid *more =
+        realloc(f->forgotten, (f->forgotten_count + 1) * sizeof *f->forgotten);
+    if (more == NULL)
+        return;
+    f->forgotten = more;
+    f->forgotten[f->forgotten_count++] = p->uid;
+    f->rows_dirty = true;
+}
+
+static int save(struct fleet *f, const struct fleet_process *p)
+{
+    struct catalog_process row = {.process = p->uid,
+                                  .agent = p->agent,
+                                  .pid = p->pid,
+                                  .start_ns = p->start_ns,
+                                  .attached_ns = p->attached_ns,
+                                  .ended_ns = p->perhaps_ns != 0 ? p->perhaps_ns : p->ended_ns,
+                                  .host = p->host,
+                                  .service = p->service,
+                                  .labels = p->labels,
+                                  .exe = p->exe};
+    return catalog_put_process(f->catalog, &row);
+}
+
+int fleet_save_processes(struct fleet *f)
+{
+    int status = SKEIN_OK;
+    size_t at = 0;
+    if (!f->rows_dirty)
+        return SKEIN_OK;
+    for (size_t i = 0; i < f->forgotten_count && status == SKEIN_OK; i++)
+        status = catalog_delete_process(f->catalog, &f->forgotten[i]);
+    for (struct fleet_process *p;
+         status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;)
+        status = p->row_dirty ? save(f, p) : SKEIN_OK;
+    return status;
+}
+
+void fleet_saved_processes(struct fleet *f)
+{
+    size_t at = 0;
+    for (struct fleet_process *p; f->rows_dirty && (p = fleet_process_next(f, &at)) != NULL;)
+        p->row_dirty = false;
+    free(f->forgotten);
+    f->forgotten = NULL;
+    f->forgotten_count = 0;
+    f->rows_dirty = false;
+}
+
+static int load(void *context, const struct catalog_process *row)
+{
+    struct fleet *f = context;
+    struct fleet_agent *agent = fleet_agent_find(f, row->agent);
+    struct fleet_process *p = agent != NULL ? fleet_process_add(f, agent, &row->process) : NULL;
+    if (p == NULL)
+        return 0;
+    p->pid = row->pid;
+    p->live = row->ended_ns == 0;
+    p->start_ns = row->start_ns;
+    p->attached_ns = row->attached_ns;
+    p->ended_ns = row->ended_ns;
+    p->gone_ns = p->live ? 0 : clock_monotonic_ns();
+    p->listed_ns = clock_monotonic_ns();
+    snprintf(p->host, sizeof p->host, "%s", row->host);
+    snprintf(p->service, sizeof p->service, "%s", row->service);
+    snprintf(p->labels, sizeof p->labels, "%s", row->labels);
+    snprintf(p->exe, sizeof p->exe, "%s", row->exe);
+    agent->processes_live += p->live;
+    return 0;
+}
+
+int fleet_load_processes(struct fleet *f)
+{
+    int64_t rows = f->catalog != NULL ? catalog_processes(f->catalog, load, f) : 0;
+    return rows < 0 ? (int)rows : SKEIN_OK;
+}
