@@ -513,7 +513,7 @@ void capture_tick(struct capture_engine *e, uint64_t now_ns)
             continue;
         if (now_ns >= c->deadline_ns)
             expire(e, c);
-        else if (c->kind == CAPTURE_SAMPLE)
+        else
             capture_settle(e, c);
         running += c->status == CAPTURE_RUNNING;
     }

@@ -197,12 +197,15 @@ static void count_end(const struct capture *c, enum capture_status status)
         metrics_observe(capture_durable_seconds, c->finished_ns - trigger_ns);
 }
 
-/* A sample takes further processes as long as its span lasts. */
+/* What begins in its window is of it, also where all that it has so far have ended: a service that
+ * is started anew. What an agent has begun is of those that its rule fired for. */
 static bool may_grow(const struct capture *c)
 {
     uint64_t now_ns = clock_realtime_ns();
-    return c->kind == CAPTURE_SAMPLE && c->status == CAPTURE_RUNNING && !c->stopped &&
-           now_ns < c->at_ns + c->post_ms * 1000000u && now_ns < c->deadline_ns;
+    int64_t shift_ns = clock_setting_shift(c->clock, clock_setting(NULL));
+    uint64_t end_ns = clock_shift_ns(c->at_ns + c->post_ms * 1000000u, shift_ns);
+    return (!c->own || c->kind == CAPTURE_SAMPLE) && c->status == CAPTURE_RUNNING && !c->stopped &&
+           now_ns < end_ns && now_ns < c->deadline_ns;
 }
 
 void capture_settle(struct capture_engine *e, struct capture *c)

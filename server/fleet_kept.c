@@ -52,8 +52,7 @@ int fleet_save_processes(struct fleet *f)
         return SKEIN_OK;
     for (size_t i = 0; i < f->forgotten_count && status == SKEIN_OK; i++)
         status = catalog_delete_process(f->catalog, &f->forgotten[i]);
-    for (struct fleet_process *p;
-         status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;)
+    for (struct fleet_process *p; status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;)
         status = p->row_dirty ? save(f, p) : SKEIN_OK;
     return status;
 }

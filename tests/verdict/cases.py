@@ -330,6 +330,21 @@ def executed_in_the_window(m):
         m.judge(w, c, [s])
 
 
+@case(1)
+def started_anew_in_the_window(m):
+    """All that a capture has have ended, and the next one begins, before its window is over."""
+    w = m.world(agent={"crash": {"capture": False}})
+    one = w.subject("hum 2 100")
+    time.sleep(1)
+    captures = [w.capture(pre_ms=800, post_ms=8500), w.capture(kind="record", for_ms=8000)]
+    one.tell(m.rng.choice(["kill", "exit 0", "abort"]))
+    one.wait()
+    time.sleep(m.rng.choice([0.5, 6]))
+    two = w.subject("hum 2 100")
+    for c in captures:
+        m.judge(w, c, [one, two])
+
+
 # ---- programs of other kinds ----
 
 @case(1)
