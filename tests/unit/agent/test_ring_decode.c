@@ -584,6 +584,26 @@ START_TEST(a_chunk_of_several_threads_is_taken_where_it_was_left)
 }
 END_TEST
 
+/* Only an enemy numbers two alike: they come as they lie. */
+START_TEST(segments_of_one_number_come_in_their_order)
+{
+    ring_begin();
+    table_put(2);
+    row_step(0, 1);
+    chunk_put(thread_spec(0, 1));
+    for (uint64_t n = 1; n < 6; n++) {
+        row_step(n, 1);
+        segment_put(thread_spec(0, 1));
+    }
+    struct cut_result result;
+    struct partition_sum sum = cut(NULL, &result);
+    ck_assert_uint_eq(sum.steps, 6);
+    ck_assert_uint_eq(sum.jumps, 0);
+    cut_result_fini(&result);
+    ring_end();
+}
+END_TEST
+
 /* Chunks whose threads take turns, cut in the smallest parts: each record comes once. */
 START_TEST(parts_of_shared_chunks_bring_every_record_once)
 {
@@ -854,7 +874,7 @@ int main(void)
         events_of_other_groups_are_left_out_with_the_ends_of_their_ranges,
         ranges_too_deep_to_follow_are_shown_whole,
         a_chunk_of_several_threads_is_taken_where_it_was_left,
-        parts_of_shared_chunks_bring_every_record_once,
+        segments_of_one_number_come_in_their_order, parts_of_shared_chunks_bring_every_record_once,
         what_came_to_a_shared_chunk_after_a_cut_and_is_gone_is_a_gap,
         what_a_cut_left_of_a_full_chunk_and_is_gone_is_a_gap,
         segments_of_a_hostile_writer_stay_within_their_chunk, random_damage_anywhere_never_hurts,
