@@ -89,13 +89,17 @@ static bool has_left(const struct process *p)
                        !p->said_bye && p->pidfd >= 0 && !pidfd_ended(p->pidfd));
 }
 
-/* What it does before it attaches anew is in no ring, and what it does then is in one that the
- * target is not of. */
-static uint64_t lacks_to_ns(const struct target *target, uint64_t cut_ns)
+/* What of the window comes behind its last cut, and so is in none. */
+static void find_lacks(const struct target *target, struct capture_job *job)
 {
-    if (!has_left(target->process))
-        return 0;
-    return target->process->left ? target->end_ns : cut_ns;
+    bool left = has_left(target->process);
+    if (target->captures->draining && job->to_ns < target->end_ns) { /* the process lives on */
+        job->lacks_to_ns = target->end_ns;
+        job->lacks_reason = LOSS_AGENT_RESTARTED;
+    } else if (left) {
+        job->lacks_to_ns = target->process->left ? target->end_ns : job->to_ns;
+        job->lacks_reason = LOSS_REPLACED;
+    }
 }
 
 /* A target's jobs are done in order (job_wait), so a last one may be posted while the first still
@@ -117,7 +121,7 @@ static int post_cut(struct target *target, bool first, bool last)
         job->to_ns = target->result.from_ns + 1;
     if (last) {
         target->last_posted = true;
-        job->lacks_to_ns = lacks_to_ns(target, job->to_ns);
+        find_lacks(target, job);
         job->death.signal = target->process->death.signal;
         job->death.status = target->process->death.status;
         job->death.known = target->process->death.known;
@@ -389,6 +393,7 @@ size_t captures_running(const struct captures *captures)
 void captures_drain(struct captures *captures)
 {
     struct target *target;
+    captures->draining = true;
     TAILQ_FOREACH(target, &captures->targets, link)
     finish_target(target);
 }

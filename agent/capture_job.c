@@ -395,7 +395,7 @@ static void finish(struct target *target, const struct capture_job *job)
     uint64_t last_ns =
         target->last_ns > target->result.from_ns ? target->last_ns : target->result.from_ns;
     if (last_ns < job->lacks_to_ns)
-        add_gap(target, last_ns, job->lacks_to_ns, loss_text(LOSS_REPLACED));
+        add_gap(target, last_ns, job->lacks_to_ns, loss_text(job->lacks_reason));
     if (is_full(target) && target->result.to_ns < target->end_ns)
         add_gap(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
     settle_state(target);

@@ -62,6 +62,7 @@ struct captures {
     struct captures_settings settings; /* constant */
     struct target_list targets;
     size_t running;
+    bool draining; /* the agent ends */
     struct done_target done[CAPTURES_REMEMBERED];
     size_t done_count;
 };
@@ -76,9 +77,10 @@ struct capture_job {
         int32_t signal, status;
         bool known;
     } death;
-    /* of the last: up to when the process, which has left its ring and not ended, as by exec, lacks
-     * what it does; 0: nothing */
+    /* Of the last: up to when what the process does is lacking behind it, and why: it has left its
+     * ring and not ended, as by exec, or the agent ends. 0: nothing is. */
     uint64_t lacks_to_ns;
+    enum loss_reason lacks_reason;
 };
 
 void capture_job_run(

@@ -18,7 +18,7 @@ def agent_killed(m):
     time.sleep(1)
     capture = w.capture(pre_ms=1500, post_ms=1500, deadline_ms=6000) if m.rng.random() < .5 else None
     time.sleep(m.rng.uniform(0, 1.0))
-    w.agent.kill()
+    m.rng.choice([w.agent.kill, w.agent.stop])()
     time.sleep(m.rng.uniform(0, 1.0))
     w.start_agent()
     w.wait_live(1)
@@ -496,7 +496,7 @@ def agent_killed_with_windows_open(m):
                           deadline_ms=6000) for _ in range(3)]
     captures.append(w.capture(kind="record", for_ms=1500, deadline_ms=6000))
     time.sleep(m.rng.uniform(0, 0.5))
-    w.agent.kill()
+    m.rng.choice([w.agent.kill, w.agent.stop])()
     time.sleep(m.rng.uniform(0, 0.5))
     w.start_agent()
     w.wait_live(1)

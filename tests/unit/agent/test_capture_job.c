@@ -196,7 +196,8 @@ START_TEST(a_process_that_has_left_its_ring_lacks_all_since_its_last_record)
                                 .to_ns = target.end_ns,
                                 .first = true,
                                 .last = true,
-                                .lacks_to_ns = target.end_ns};
+                                .lacks_to_ns = target.end_ns,
+                                .lacks_reason = LOSS_REPLACED};
     capture_job_run(job);
     ck_assert_uint_eq(target.result.gap_count, 1);
     ck_assert_str_eq(target.result.gaps[0].reason, "ring_replaced");
