@@ -24,8 +24,8 @@ struct roster {
     struct roster_list entries; /* oldest first */
     size_t count, rings;
     uint64_t ring_bytes, max_bytes;
-    struct loop_timer *timer; /* until the oldest ring goes; NULL: none does */
-    uint64_t known_from_ns;
+    struct loop_timer *timer;             /* until the oldest ring goes; NULL: none does */
+    uint64_t known_from_ns, forgotten_ns; /* forgotten: that the collector was told of */
 };
 
 int roster_new(struct loop *loop, const uint64_t *linger_ms, uint64_t max_bytes,
@@ -90,8 +90,8 @@ static void room_make(struct roster *roster)
     }
     e = e != NULL ? e : TAILQ_FIRST(&roster->entries);
     uint64_t until_ns = e->ended_ns != 0 ? e->ended_ns : agent_clock_ns();
-    if (until_ns > roster->known_from_ns)
-        roster->known_from_ns = until_ns;
+    uint64_t *known_ns = e->told ? &roster->forgotten_ns : &roster->known_from_ns;
+    *known_ns = until_ns > *known_ns ? until_ns : *known_ns;
     entry_remove(roster, e);
 }
 
@@ -287,6 +287,8 @@ void roster_untold(struct roster *roster)
     struct roster_entry *e;
     TAILQ_FOREACH(e, &roster->entries, link)
     e->listed = e->told = false;
+    if (roster->forgotten_ns > roster->known_from_ns)
+        roster->known_from_ns = roster->forgotten_ns;
 }
 
 uint64_t roster_known_from_ns(const struct roster *roster)

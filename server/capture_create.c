@@ -242,6 +242,7 @@ static int add_chosen(struct capture_engine *e, struct capture *c,
 {
     struct choice choice;
     int status = choose(e, request->selector, c, false, &choice);
+    capture_know_from(c, fleet_known_from(e->fleet, request->selector, false));
     uint64_t least = request->min_targets > 0 ? request->min_targets : 1;
     size_t limit = choice.count;
     if (request->matched != NULL)

@@ -68,6 +68,7 @@ struct capture {
     uint64_t clock; /* the setting of our clock that its times are of, the deadline's apart */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
+    uint64_t known_from_ns; /* who ended before, in its window, may be no target; 0: all are */
     bool stopped, pin, own; /* own: begun by an agent */
     enum capture_kind kind;
     enum capture_status status;

@@ -153,6 +153,16 @@ static void say_target(struct verdict *v, const struct capture *c, const struct 
     say_losses(v, c, t);
 }
 
+/* Who is no target, because nobody knows of it. */
+static void say_unknown(struct verdict *v, const struct capture *c)
+{
+    char from[CLOCK_TEXT_BYTES];
+    if (c->known_from_ns == 0 || !finding_begin(v))
+        return;
+    clock_text(c->known_from_ns, from);
+    buf_printf(&v->text, "processes that ended before %s may not be known", from);
+}
+
 static cJSON *verdict_json(const struct capture *c)
 {
     struct verdict v = {.named = 0};
@@ -166,6 +176,7 @@ static cJSON *verdict_json(const struct capture *c)
                (unsigned long long)(complete + idle), c->target_count, (unsigned long long)events);
     if (idle > 0)
         buf_printf(&v.text, ", %llu idle", (unsigned long long)idle);
+    say_unknown(&v, c);
     for (size_t i = 0; i < c->target_count; i++)
         say_target(&v, c, c->targets[i]);
     if (v.findings == 0 && c->status == CAPTURE_COMPLETE)
@@ -213,6 +224,8 @@ static void add_times(cJSON *json, const struct capture *c)
         add_time(json, "finished", c->finished_ns);
     if (c->expires_ns > 0)
         add_time(json, "expires", c->expires_ns);
+    if (c->known_from_ns != 0)
+        add_time(json, "known_from", c->known_from_ns);
 }
 
 static void add_counts(cJSON *json, const struct capture *c, const struct selector *within)

@@ -30,6 +30,7 @@
 #include "json.h"
 #include "log.h"
 #include "metrics.h"
+#include "selector.h"
 
 #define BIT(name) (1u << TARGET_##name)
 
@@ -167,7 +168,31 @@ static enum capture_status end_status(const struct capture *c)
 {
     if (c->stopped)
         return CAPTURE_STOPPED;
-    return c->whole_count == c->target_count ? CAPTURE_COMPLETE : CAPTURE_INCOMPLETE;
+    bool whole = c->whole_count == c->target_count && c->known_from_ns == 0;
+    return whole ? CAPTURE_COMPLETE : CAPTURE_INCOMPLETE;
+}
+
+void capture_know_from(struct capture *c, uint64_t ns)
+{
+    uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
+    uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
+    ns = ns < end_ns ? ns : end_ns;
+    if (ns > from_ns && ns > c->known_from_ns)
+        c->known_from_ns = ns;
+}
+
+/* What agents have said since it began. What one of them has begun is of those that its rule fired
+ * for. */
+static void know_from_lists(struct capture_engine *e, struct capture *c)
+{
+    char error[256];
+    struct selector *selector = NULL;
+    if (c->own && c->kind != CAPTURE_SAMPLE)
+        return;
+    if (selector_new(c->selector != NULL ? c->selector : "", &selector, error, sizeof error) ==
+        SKEIN_OK)
+        capture_know_from(c, fleet_known_from(e->fleet, selector, true));
+    selector_free(&selector);
 }
 
 static void log_end(const struct capture *c)
@@ -212,6 +237,8 @@ void capture_settle(struct capture_engine *e, struct capture *c)
 {
     if (c->open_count > 0 || may_grow(c))
         return;
+    if (c->status == CAPTURE_RUNNING)
+        know_from_lists(e, c);
     enum capture_status status = end_status(c);
     if (c->status == CAPTURE_RUNNING) {
         c->finished_ns = clock_realtime_ns();

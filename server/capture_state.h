@@ -21,6 +21,8 @@ bool target_set(struct capture_engine *e, struct capture *c, struct capture_targ
                 enum target_status to, const char *reason);
 /* Ends the capture once all its targets have, and renews the verdict of an ended one. */
 void capture_settle(struct capture_engine *e, struct capture *c);
+/* Some of its window that ended before may not be known. */
+void capture_know_from(struct capture *c, uint64_t ns);
 /* Anew from ttl_ms, pin and when it ended. */
 void capture_set_expiry(struct capture *c);
 /* Before a target is added that is not final: an ended capture runs again. Its deadline is then not

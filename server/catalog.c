@@ -85,6 +85,8 @@ static const char *const migrations[] = {
     /* 7: stored partitions whose bytes are damaged */
     "CREATE TABLE damaged(partition TEXT PRIMARY KEY, from_ns INTEGER NOT NULL,"
     " to_ns INTEGER NOT NULL) WITHOUT ROWID;",
+    /* 8: captures of whose window not all processes are known */
+    "ALTER TABLE captures ADD COLUMN known_from_ns INTEGER NOT NULL DEFAULT 0;",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

@@ -28,13 +28,14 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
         c->db,
         "INSERT OR REPLACE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
         " finished_ns, stopped, own, from_ns, to_ns, status, kind, selector, trigger_type, rule,"
-        " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        NULL, NULL, "siiiiiiiiiissssssssiiiiii", id, I(p->created_ns), I(p->at_ns), I(p->pre_ms),
+        " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms,"
+        " known_from_ns)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        NULL, NULL, "siiiiiiiiiissssssssiiiiiii", id, I(p->created_ns), I(p->at_ns), I(p->pre_ms),
         I(p->post_ms), I(p->deadline_ns), I(p->finished_ns), I(p->stopped), I(p->own), I(from),
         I(to), p->status, p->kind, p->selector, p->trigger, p->rule, p->process, p->reason,
         p->listing, I(p->ttl_ms), I(p->pin), I(p->expires_ns), I(p->min_targets), I(p->max_targets),
-        I(p->stream_ms)));
+        I(p->stream_ms), I(p->known_from_ns)));
 }
 
 int catalog_put_target(struct catalog *c, const struct catalog_target *p)
@@ -56,7 +57,7 @@ int catalog_put_target(struct catalog *c, const struct catalog_target *p)
 #define CAPTURE_COLUMNS                                                                            \
     "SELECT id, created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns, stopped, own,"       \
     " status, kind, selector, trigger_type, rule, process, reason, listing, ttl_ms, pin,"          \
-    " expires_ns, min_targets, max_targets, stream_ms FROM captures "
+    " expires_ns, min_targets, max_targets, stream_ms, known_from_ns FROM captures "
 
 struct capture_walk {
     catalog_capture_fn *fn;
@@ -89,6 +90,7 @@ static int take_capture(void *context, struct db_row *row)
         .min_targets = (uint64_t)db_i64(row, 20),
         .max_targets = (uint64_t)db_i64(row, 21),
         .stream_ms = (uint64_t)db_i64(row, 22),
+        .known_from_ns = (uint64_t)db_i64(row, 23),
     };
     if (id_parse(db_text(row, 0), p.id.bytes) != SKEIN_OK)
         return 0;

@@ -14,7 +14,7 @@ struct catalog_capture {
     bool stopped, own; /* own: begun by an agent */
     const char *status, *kind, *selector, *trigger, *rule, *process, *reason;
     const char *listing; /* the capture as JSON, without targets */
-    uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
+    uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms, known_from_ns;
     bool pin;
 };
 struct catalog_target {

@@ -90,6 +90,9 @@ uint64_t fleet_processes_version(const struct fleet *f);
 enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p);
 struct process_labels fleet_process_labels(const struct fleet_process *p);
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p);
+/* Before this some that have ended, and may match, are not known; 0: all are. listed: for somebody
+ * who has heard of all that were ever in a list. */
+uint64_t fleet_known_from(struct fleet *f, const struct selector *selector, bool listed);
 
 /* The agent that has reported this process, 0 where unknown. Any thread, not locked, never waits
  * for the control lock. */

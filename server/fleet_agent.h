@@ -33,8 +33,9 @@ struct fleet_agent {
     uint64_t cloned_ns;                 /* monotonic: two took turns then; 0: never */
     struct fleet_set_state sets[FLEET_SETS];
     uint64_t anew_ns; /* monotonic; when another run of it said HELLO; 0: none has */
-    /* All that ended since are known; before, some that have ended may not be. Realtime */
-    uint64_t known_from_ns;
+    /* All that ended since are known; before, some that have ended may not be: as it says, which
+     * is of those that were never in a list, and with those that we have forgotten. Realtime */
+    uint64_t listed_from_ns, known_from_ns;
     uint64_t processes_live;
     uint64_t processes_known; /* in the table, live or gone */
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;

@@ -132,6 +132,28 @@ static void known_from(struct fleet_agent *agent, uint64_t ns)
     agent->known_from_ns = ns > agent->known_from_ns ? ns : agent->known_from_ns;
 }
 
+/* Whether processes of the agent may match: of those that nobody knows its host is known. */
+static bool may_match(const struct selector *selector, const struct fleet_agent *agent)
+{
+    const char *key, *value;
+    for (size_t n = 0; selector_equality(selector, n, &key, &value); n++)
+        if (strcmp(key, "host") == 0 && strcmp(value, agent->host) != 0)
+            return false;
+    return true;
+}
+
+uint64_t fleet_known_from(struct fleet *f, const struct selector *selector, bool listed)
+{
+    uint64_t from_ns = 0;
+    size_t at = 0;
+    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+        uint64_t ns = listed ? a->listed_from_ns : a->known_from_ns;
+        if (ns > from_ns && may_match(selector, a))
+            from_ns = ns;
+    }
+    return from_ns;
+}
+
 size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns)
 {
     struct fleet_process *old[FORGET_AT_ONCE];
@@ -368,6 +390,8 @@ int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
     }
     int status = list_begin(agent, list);
     known_from(agent, list->known_from_ns);
+    if (list->known_from_ns > agent->listed_from_ns)
+        agent->listed_from_ns = list->known_from_ns;
     if (status == SKEIN_OK)
         status = list_take(f, agent, peer, list);
     if (status != SKEIN_OK)

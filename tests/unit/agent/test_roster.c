@@ -145,11 +145,32 @@ START_TEST(what_was_listed_is_told_once_that_list_is_answered)
 }
 END_TEST
 
+/* The collector knows those that it was told of, but one that is started anew. */
+START_TEST(what_the_collector_was_told_is_known_to_it)
+{
+    struct place place;
+    place_init(&place, 0, 1000);
+    for (uint32_t n = 1; n <= ROSTER_NOTES_MAX; n++)
+        keep(&place, n, 0);
+    struct roster_entry *e;
+    TAILQ_FOREACH(e, roster_entries(place.roster), link)
+    e->listed = true;
+    roster_told(place.roster);
+    keep(&place, ROSTER_NOTES_MAX + 1, 0);
+    ck_assert_ptr_null(find(&place, 1));
+    ck_assert_uint_eq(roster_known_from_ns(place.roster), 0);
+    roster_untold(place.roster);
+    ck_assert_uint_eq(roster_known_from_ns(place.roster), 2001);
+    place_fini(&place);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("roster", a_ring_is_kept_within_its_room_and_a_note_outlives_it,
                               a_ring_goes_when_its_time_is_over,
                               a_refusal_is_news_once_and_forgotten_when_the_process_is_taken,
                               where_notes_run_out_it_is_known_from_when_on_all_are_there,
+                              what_the_collector_was_told_is_known_to_it,
                               what_was_listed_is_told_once_that_list_is_answered, NULL));
 }

@@ -142,6 +142,56 @@ START_TEST(a_ring_that_was_too_short_is_told_by_how_far_it_reached)
 }
 END_TEST
 
+/* A list without processes, as of an agent that had to forget some. */
+static void list_known_from(struct fixture *f, uint64_t known_from_ns)
+{
+    cJSON *list = wire_report(&f->agent, "processes");
+    json_add_u64(list, "version", ++f->agent.version);
+    json_add_u64(list, "page", 0);
+    json_add_u64(list, "pages", 2); /* it goes on, so that nobody is gone */
+    json_add_u64(list, "known_from_ns", known_from_ns);
+    cJSON_AddArrayToObject(list, "processes");
+    report(f, list);
+}
+
+START_TEST(a_window_of_which_not_all_processes_are_known_is_not_complete)
+{
+    static const struct {
+        const char *selector;
+        int64_t ago_ms; /* that it is known from; -1: said after the capture began */
+        bool complete;
+    } cases[] = {{"service=shop", 10000, true},
+                 {"service=shop", 2000, false},
+                 {"service=shop,host!=elsewhere", 2000, false},
+                 {"service=shop", -1, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture f;
+        char id[ID_TEXT_BYTES], path[96], request[200];
+        fixture_start(&f);
+        wire_agent_processes(&f.agent, 1, 1, "shop");
+        if (cases[i].ago_ms >= 0)
+            list_known_from(&f, clock_realtime_ns() - (uint64_t)cases[i].ago_ms * 1000000u);
+        snprintf(request, sizeof request,
+                 "{\"selector\":\"%s\",\"pre_ms\":\"5s\",\"deadline_ms\":20000}",
+                 cases[i].selector);
+        begin(&f, request, id, path);
+        ack_command(&f, "capture");
+        if (cases[i].ago_ms < 0)
+            list_known_from(&f, clock_realtime_ns() - 2000000000u);
+        report(&f, wire_target(&f.agent, id, 1, "nothing", 0, 0));
+        wait_for_text(&f, path, "targets.0.status", "nothing");
+        wait_for_text(&f, path, "status", cases[i].complete ? "complete" : "incomplete");
+        cJSON *json = call_json(&f, "GET", path, NULL, 200);
+        ck_assert_int_eq(cJSON_IsTrue(at_path(json, "verdict.complete")), cases[i].complete);
+        ck_assert_int_eq(at_path(json, "known_from") == NULL, cases[i].complete);
+        ck_assert_int_eq(strstr(text_at(json, "verdict.text"), "may not be known") == NULL,
+                         cases[i].complete);
+        cJSON_Delete(json);
+        fixture_stop(&f);
+    }
+}
+END_TEST
+
 START_TEST(late_truth_beats_an_early_verdict)
 {
     struct fixture f;
@@ -504,8 +554,10 @@ int main(void)
     return suite_run(suite_of(
         "captures", capture_completes_when_the_listed_partitions_are_stored,
         partitions_may_arrive_before_the_report, gaps_make_a_capture_incomplete_and_are_named,
-        a_ring_that_was_too_short_is_told_by_how_far_it_reached, late_truth_beats_an_early_verdict,
-        command_is_repeated_until_it_is_acknowledged, offline_target_is_sent_when_its_agent_returns,
+        a_ring_that_was_too_short_is_told_by_how_far_it_reached,
+        a_window_of_which_not_all_processes_are_known_is_not_complete,
+        late_truth_beats_an_early_verdict, command_is_repeated_until_it_is_acknowledged,
+        offline_target_is_sent_when_its_agent_returns,
         agent_begins_a_capture_once_however_often_it_reports,
         firing_names_a_process_that_no_list_ever_held,
         stop_tells_the_agent_and_the_capture_ends_stopped, capture_is_deleted_once_by_however_many,
