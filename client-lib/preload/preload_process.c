@@ -6,6 +6,7 @@
 #include <mqueue.h>
 #include <netdb.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -26,7 +27,6 @@
       (pid, status, options, usage))                                                               \
     X(int, waitid, wait_child, id, (idtype_t kind, id_t id, siginfo_t * about, int options),       \
       (kind, id, about, options))                                                                  \
-    X(int, system, wait_child, -1, (const char *command), (command))                               \
     X(int, pclose, wait_child, -1, (FILE * stream), (stream))                                      \
     X(int, sigwaitinfo, sigwait, -1,                                                               \
       (const sigset_t *restrict signals, siginfo_t *restrict about), (signals, about))             \
@@ -81,6 +81,56 @@ EXPORT int sigwait(const sigset_t *restrict signals, int *restrict number)
     WAIT(sigwait, -1);
     return wait_error(&wait, REAL(sigwait)(signals, number));
 }
+
+/* ---- children. The visitor is a task: where there may be no more, one that could not be made is
+ * tried again without it. ---- */
+
+/* With an error number nothing of the command has run. */
+EXPORT int system(const char *command)
+{
+    WAIT(wait_child, -1);
+    int saved = errno;
+    errno = 0;
+    int status = REAL(system)(command);
+    if (status == W_EXITCODE(127, 0) && errno == EAGAIN) {
+        errno = 0;
+        attach_client_hold();
+        status = REAL(system)(command);
+        attach_client_release();
+    }
+    errno = errno ? errno : saved;
+    return wait_int(&wait, status);
+}
+
+/* glibc says ENOMEM, whatever was missing. */
+EXPORT FILE *popen(const char *command, const char *mode)
+{
+    FILE *stream = REAL(popen)(command, mode);
+    if (!stream && (errno == ENOMEM || errno == EAGAIN)) {
+        attach_client_hold();
+        stream = REAL(popen)(command, mode);
+        attach_client_release();
+    }
+    return stream;
+}
+
+#define SPAWN_LIST(X) X(posix_spawn) X(posix_spawnp)
+#define X(function)                                                                                \
+    EXPORT int function(pid_t *restrict pid, const char *restrict program,                         \
+                        const posix_spawn_file_actions_t *restrict actions,                        \
+                        const posix_spawnattr_t *restrict attributes,                              \
+                        char *const *restrict arguments, char *const *restrict environment)        \
+    {                                                                                              \
+        int error = REAL(function)(pid, program, actions, attributes, arguments, environment);     \
+        if (error == EAGAIN) {                                                                     \
+            attach_client_hold();                                                                  \
+            error = REAL(function)(pid, program, actions, attributes, arguments, environment);     \
+            attach_client_release();                                                               \
+        }                                                                                          \
+        return error;                                                                              \
+    }
+SPAWN_LIST(X)
+#undef X
 
 /* A signal that comes while the visitor is made ends the wait, as if it had begun before. */
 EXPORT int pause(void)

@@ -115,6 +115,11 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
     birth->run_c11 = run;
     birth->argument = argument;
     int status = REAL(thrd_create)(thread, begin_thread_c11, birth);
+    if (status == thrd_error) {
+        attach_client_hold();
+        status = REAL(thrd_create)(thread, begin_thread_c11, birth);
+        attach_client_release();
+    }
     if (status != thrd_success)
         birth_release(birth);
     return status;

@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -562,6 +564,11 @@ static void *long_work(void *unused)
 }
 
 /* All tasks that the user may have are the program's. */
+static int c11_work(void *unused)
+{
+    return unused != NULL;
+}
+
 static int tasks_limit(void)
 {
     const struct rlimit most = {4, 4};
@@ -576,6 +583,38 @@ static int tasks_limit(void)
     printf("%d threads, then %d\n", count, error);
     for (int i = 0; i < count; i++)
         pthread_join(made[i], NULL);
+    return 0;
+}
+
+/* A child at a time, and no more. */
+static int spawn_limit(void)
+{
+    const struct rlimit most = {2, 2};
+    char *const arguments[] = {"/bin/true", NULL};
+    thrd_t thread;
+    if (setgid(54322) || setuid(54322) || setrlimit(RLIMIT_NPROC, &most))
+        return 1;
+    for (int call = 0; call < 5; call++) {
+        pid_t child = 0;
+        FILE *stream = NULL;
+        int result = 0;
+        for (int i = 0; i < 9; i++) /* time for a tracer to come back */
+            grow_old();
+        if (call < 2)
+            result = (call ? posix_spawn : posix_spawnp)(&child, "/bin/true", NULL, NULL, arguments,
+                                                         NULL);
+        else if (call == 2)
+            result = system("exit 3");
+        else if (call == 3)
+            result = (stream = popen("exit 4", "r")) ? pclose(stream) : -1;
+        else
+            result = thrd_create(&thread, c11_work, NULL);
+        printf("%d: %d\n", call, result);
+        if (child)
+            waitpid(child, NULL, 0);
+        if (call == 4 && result == thrd_success)
+            thrd_join(thread, NULL);
+    }
     return 0;
 }
 
@@ -675,6 +714,7 @@ static const struct {
     {"last_instruction", last_instruction},
     {"last_thread", last_thread},
     {"tasks_limit", tasks_limit},
+    {"spawn_limit", spawn_limit},
     {"stacks", stacks},
     {"queue_notice", queue_notice},
     {"same_storage", same_storage},

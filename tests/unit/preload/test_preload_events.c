@@ -83,7 +83,7 @@ static const char *const without_event[] = {
     /* preload_identity.c */
     "unshare", "setns", "setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid",
     "setresuid", "setresgid", "setgroups", "initgroups", "setfsuid", "setfsgid", "capset", "_Fork",
-    "prctl", "mq_notify",
+    "prctl", "mq_notify", /* preload_process.c */ "popen", "posix_spawn", "posix_spawnp",
     /* preload_exit.c */
     "_exit", "_Exit", "quick_exit", "io_getevents" /* libaio's, which is not here */};
 
