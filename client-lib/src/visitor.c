@@ -79,13 +79,20 @@ static bool table_own(void)
 }
 
 /* What the program may drop later is not kept here: capabilities go at once, and no new ones come.
+ * Where there are none nothing is asked for: filters of services that need none often end who does.
  */
 static void powers_drop(void)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct none[2];
-    raw_zero(none, sizeof none);
-    (void)RAW2(SYS_capset, RAW_POINTER(&head), RAW_POINTER(none));
+    struct __user_cap_data_struct has[2];
+    raw_zero(has, sizeof has);
+    long known = RAW2(SYS_capget, RAW_POINTER(&head), RAW_POINTER(has));
+    bool powerful = known < 0;
+    for (int i = 0; i < 2; i++)
+        powerful |= (has[i].effective | has[i].permitted | has[i].inheritable) != 0;
+    raw_zero(has, sizeof has);
+    if (powerful)
+        (void)RAW2(SYS_capset, RAW_POINTER(&head), RAW_POINTER(has));
     (void)raw_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
     (void)raw_call(SYS_prctl, PR_SET_TIMERSLACK, (long)LOOK_SLACK, 0, 0, 0, 0);
     (void)raw_call(SYS_prctl, PR_SET_NAME, RAW_POINTER("skein"), 0, 0, 0, 0);

@@ -310,6 +310,30 @@ static int tight(bool by_syscall, bool young)
     _exit(5 + from);
 }
 
+/* As a service manager starts who needs no powers: without any, and asking for some is the end. */
+static int powerless(void)
+{
+    static struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_capset, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {sizeof code / sizeof *code, code};
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        if (setgid(54323) || setuid(54323) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+            _exit(2);
+        execl("/bin/sh", "sh", "-c", "for i in 1 2 3; do sleep 0.05; done; exit 4", NULL);
+        _exit(3);
+    }
+    waitpid(child, &status, 0);
+    printf("%x\n", (unsigned)status);
+    return 0;
+}
+
 static int tight_prctl(void)
 {
     return tight(false, false);
@@ -699,6 +723,7 @@ static const struct {
     {"forker", forker},
     {"raw_forker", raw_forker},
     {"vforker", vforker},
+    {"powerless", powerless},
     {"tight", tight_prctl},
     {"tight_syscall", tight_syscall},
     {"tight_young", tight_young},
