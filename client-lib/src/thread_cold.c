@@ -6,6 +6,7 @@
  * once before it maps more, so that a thread that lives for a millisecond costs no mapping, and
  * none is needed where the program has given up mmap().
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
@@ -25,6 +26,10 @@ __thread struct skein_lane skein_lane_tls
 
 static pthread_key_t exit_key BESIDE_DATA;
 static bool exit_key_made BESIDE_DATA;
+
+/* Of a thread that ends. */
+static __thread bool thread_is_over __attribute__((tls_model("initial-exec")));
+static __thread uint8_t end_rounds __attribute__((tls_model("initial-exec")));
 
 /* Cold halves and who has one. Slabs are added, never given back: a program that once had a
  * thousand threads at a time will have them again. Signal-safe, also while another thread is
@@ -131,11 +136,8 @@ static void lane_leave(struct session *session, struct skein_lane *lane,
         chunk_leave(session, lane, lane_cold);
 }
 
-/* Key destructor. A handler that comes here finds both lanes held and its event is counted as lost;
- * one that comes after, like a later destructor, makes itself a new cold half. */
-static void thread_leave(void *context)
+static void cold_leave(struct thread_cold *cold)
 {
-    struct thread_cold *cold = context;
     uint64_t frame = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     struct skein_lane *main = &skein_lane_tls;
     bool torn = lane_busy(main), signal_torn = lane_busy(&cold->signal_lane);
@@ -155,6 +157,23 @@ static void thread_leave(void *context)
     lane_drop(main);
 }
 
+/* Key destructor. A handler that comes here finds both lanes held and its event is counted as lost;
+ * one that comes after, like a later destructor, makes the thread a new cold half, until the next
+ * round of destructors finds that none has: then nobody would hear of the end of another. */
+static void thread_leave(void *context)
+{
+    thread_is_over = true;
+    skein_signal_fence();
+    struct thread_cold *cold = skein_lane_tls.cold;
+    if (cold)
+        cold_leave(cold);
+    else if (context != &exit_key)
+        cold_release(context); /* a handler jumped away before it was the thread's */
+    if (cold && ++end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+        !pthread_setspecific(exit_key, &exit_key))
+        thread_is_over = false;
+}
+
 int thread_cold_init(void)
 {
     if (exit_key_made)
@@ -170,7 +189,7 @@ struct thread_cold *thread_cold_get(void)
     struct skein_lane *main = &skein_lane_tls;
     if (main->cold)
         return main->cold;
-    struct thread_cold *cold = cold_claim();
+    struct thread_cold *cold = thread_is_over ? NULL : cold_claim();
     if (!cold)
         return NULL;
     if (!skein_load32(&attach_client_barred)) {
@@ -182,12 +201,12 @@ struct thread_cold *thread_cold_get(void)
     cold->signal_lane.cold = cold;
     cold->signal_lane.gate = SKEIN_GATE_CLOSED;
     main->open = cold->lanes[LANE_MAIN].open;
-    skein_signal_fence();
-    main->cold = cold;
-    /* Signal-safe in practice for the low keys that a library made at start gets; where it fails,
-     * only the thread's end goes unnoticed. */
+    /* Before anybody can use it: a handler may jump away. Signal-safe in practice for the low keys
+     * that a library made at start gets; where it fails, only the thread's end goes unnoticed. */
     if (exit_key_made)
         pthread_setspecific(exit_key, cold);
+    skein_signal_fence();
+    main->cold = cold;
     return cold;
 }
 

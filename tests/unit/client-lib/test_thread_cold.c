@@ -181,6 +181,42 @@ START_TEST(threads_use_again_what_ended_threads_had)
 }
 END_TEST
 
+static pthread_key_t late_key; /* made after the tracer's own: its destructor comes later */
+static unsigned late_events;
+
+static void write_late(void *key)
+{
+    late_events++;
+    SKEIN_INSTANT("late");
+    pthread_setspecific(late_key, key); /* in the next round, too, where there is one */
+}
+
+static void *late_thread(void *unused)
+{
+    SKEIN_INSTANT("alive");
+    pthread_setspecific(late_key, &late_key);
+    return unused;
+}
+
+START_TEST(what_destructors_write_after_the_end_is_there_or_counted)
+{
+    attach(1 << 20);
+    SKEIN_INSTANT("main");
+    ck_assert_int_eq(pthread_key_create(&late_key, write_late), 0);
+    for (int i = 0; i < 10; i++)
+        run_thread(late_thread, NULL);
+    decode();
+    const struct ring_header *header = (const struct ring_header *)(const void *)ring.ring;
+    ck_assert_uint_ge(late_events, 20);
+    ck_assert_uint_ge(decoded_count(&decoded, "late"), late_events / 2);
+    ck_assert_uint_eq(decoded_count(&decoded, "late") + header->num_records_dropped, late_events);
+    ck_assert_uint_eq(writing(), 1 + shelved());
+    ck_assert_uint_eq(slot(0)->state, 1);
+    for (uint32_t i = 1; i < ring.geometry.slots; i++)
+        ck_assert_uint_ne(slot(i)->state, 1);
+}
+END_TEST
+
 /* ---- operations ---- */
 
 static struct skein_site op_site =
@@ -550,8 +586,9 @@ int main(void)
     Suite *suite =
         suite_of("thread_cold", a_thread_that_ends_retires_its_slot_and_leaves_its_chunk,
                  slots_are_reused_with_a_new_incarnation, more_threads_than_slots_still_trace,
-                 threads_use_again_what_ended_threads_had, an_operation_is_visible_while_it_lasts,
-                 a_short_operation_leaves_no_record, NULL);
+                 threads_use_again_what_ended_threads_had,
+                 what_destructors_write_after_the_end_is_there_or_counted,
+                 an_operation_is_visible_while_it_lasts, a_short_operation_leaves_no_record, NULL);
     if (!SKEIN_UNDER_TSAN) { /* which delivers signals later, not where they strike */
         TCase *signals = tcase_create("signals");
         tcase_add_test(signals, a_handler_within_a_handler_is_counted);
