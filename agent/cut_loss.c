@@ -191,11 +191,11 @@ static bool is_unseen(const struct cut_work *work)
     return false;
 }
 
-/* What was gone when this cut or one before looked, as far as its window reaches. */
+/* What was gone when this cut or one before looked, as far as its window reaches; to 0: nothing. */
 static void gone_tell(struct cut_work *work, uint64_t from, uint64_t to)
 {
     from = from > work->from_ticks ? from : work->from_ticks;
-    if (to > from && to >= work->start_ticks && is_new(work))
+    if (to != 0 && to >= from && to >= work->start_ticks && is_new(work))
         cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_OVERWRITTEN, 0, from, to);
 }
 

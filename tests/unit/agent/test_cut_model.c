@@ -52,8 +52,18 @@ struct look {
     uint64_t ticks;
     uint32_t order;
 };
-static struct look look, looks[CUTS]; /* of this cut, and of those that were whole */
-static size_t look_count;
+static struct look look; /* of this cut */
+
+/* A row of cuts by the same marks. */
+struct row {
+    struct cut_marks *marks;
+    const struct cut_marks *until; /* NULL: a window of its own */
+    uint64_t from, to;
+    bool in_parts, looks_only; /* looks_only: no generation ends */
+    struct look looks[CUTS];   /* of the cuts that were whole */
+    size_t look_count;
+    uint32_t switched; /* step_count when the last cut ended its generation */
+};
 
 /* ---- the writers ---- */
 
@@ -413,25 +423,28 @@ static void gaps_note(const struct cut_result *result, uint64_t window_to)
 }
 
 /* Whether there is more. */
-static bool part_cut(struct cut_marks *marks, uint64_t from, uint64_t to, uint64_t max_bytes)
+static bool part_cut(struct row *row)
 {
     const struct cut_request request = {.process = process,
-                                        .from_ns = ns_of(from),
-                                        .to_ns = ns_of(to),
-                                        .marks = marks,
+                                        .from_ns = ns_of(row->from),
+                                        .to_ns = ns_of(row->to),
+                                        .marks = row->marks,
+                                        .until = row->until,
                                         .epoch = 1,
                                         .host = "test",
-                                        .max_bytes = max_bytes};
+                                        .look = row->looks_only,
+                                        .max_bytes = row->in_parts ? 30 + dice(300) : 0};
     struct cut_result result;
     look.order = 0;
     int status = partition_cut(host, &request, &result);
     ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
     if (status == SKEIN_OK)
         present_count(&result.bytes);
-    gaps_note(&result, to);
+    gaps_note(&result, row->to);
     bool more = status == SKEIN_OK && result.more;
+    row->switched = row->looks_only ? look.order : switched;
     if (!more)
-        looks[look_count++] = look;
+        row->looks[row->look_count++] = look;
     cut_result_fini(&result);
     return more;
 }
@@ -445,21 +458,21 @@ static bool is_told(uint64_t ticks)
 }
 
 /* V-7: its thread had read the clock, and no more, when a cut looked that held its time. */
-static bool was_being_written(const struct account *r)
+static bool was_being_written(const struct row *row, const struct account *r)
 {
-    for (size_t i = 0; i < look_count; i++)
-        if (r->ticks <= looks[i].ticks && r->order > looks[i].order)
+    for (size_t i = 0; i < row->look_count; i++)
+        if (r->ticks <= row->looks[i].ticks && r->order > row->looks[i].order)
             return true;
     return false;
 }
 
 /* Of what was committed when the last cut ended its generation. */
-static void all_is_told(unsigned round, uint64_t from, uint64_t to)
+static void all_is_told(unsigned round, const struct row *row)
 {
     for (uint32_t n = 0; n < record_count; n++) {
         const struct account *r = &records[n];
-        if (r->times > 0 || r->ticks < from || r->ticks > to || r->order > switched ||
-            was_being_written(r))
+        if (r->times > 0 || r->ticks < row->from || r->ticks > row->to ||
+            r->order > row->switched || was_being_written(row, r))
             continue;
         must_hold(is_told(r->ticks),
                   "round %u: record %u at %lu is missing and in none of %zu gaps", round, n,
@@ -486,7 +499,7 @@ static void model_begin(unsigned round)
 {
     seed = 1000003 * round + 17;
     record_count = step_count = 0;
-    gap_count = look_count = 0;
+    gap_count = 0;
     meanwhile = 0;
     now = 1000000 + dice(1000);
     memset(shelf, 0, sizeof shelf);
@@ -504,36 +517,60 @@ static void model_begin(unsigned round)
         thread_new(&writers[i]);
 }
 
+/* All parts of a cut, or some where it is not the last. */
+static void row_cut(struct row *row, bool last)
+{
+    for (unsigned parts = 0; part_cut(row); parts++) {
+        if (!last && parts > 4 && dice(3) == 0)
+            break;
+        meanwhile = last && parts > 20 ? 0 : meanwhile;
+        churn(meanwhile * 10);
+    }
+}
+
+static void row_begin(struct row *row, const struct cut_marks *until, uint64_t from)
+{
+    *row = (struct row){.until = until, .from = from, .in_parts = dice(3) == 0};
+    ck_assert_int_eq(cut_marks_new(process, &row->marks), SKEIN_OK);
+}
+
+/* For somebody who joins, and whose window begins before. */
+static void before_cut(unsigned round, const struct row *row)
+{
+    struct row before;
+    row_begin(&before, row->marks, row->from - dice(500));
+    before.to = row->from - 1;
+    row_cut(&before, true);
+    all_is_told(round, &before);
+    cut_marks_reach(row->marks, before.marks);
+    cut_marks_free(&before.marks);
+}
+
 static void round_run(unsigned round)
 {
+    struct row row;
     model_begin(round);
-    struct cut_marks *marks = NULL;
-    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
-    churn(400);
+    churn(1000);
     uint64_t from = now;
     churn(2000);
-    from -= dice(100);
+    row_begin(&row, NULL, from - dice(100));
+    row.looks_only = dice(5) == 0;
     unsigned cuts = 1 + dice(CUTS), pace = dice(3) == 0 ? 3000 : dice(2) ? 300 : 60;
-    bool in_parts = dice(3) == 0;
-    uint64_t to = 0;
+    unsigned joins = dice(2) == 0 ? dice(cuts) : cuts;
     meanwhile = dice(4) == 0 ? 0 : 1 + dice(6);
     for (unsigned i = 0; i < cuts; i++) {
         bool last = i + 1 == cuts;
         uint64_t next = last || dice(3) > 0 ? now + dice(200) : now - dice(200);
-        to = next > to ? next : to;
-        for (unsigned parts = 0; part_cut(marks, from, to, in_parts ? 30 + dice(300) : 0);
-             parts++) {
-            if (!last && parts > 4 && dice(3) == 0)
-                break;
-            meanwhile = last && parts > 20 ? 0 : meanwhile;
-            churn(meanwhile * 10);
-        }
+        row.to = next > row.to ? next : row.to;
+        row_cut(&row, last);
+        if (i == joins)
+            before_cut(round, &row);
         if (!last)
             churn(pace);
     }
-    all_is_told(round, from, to);
-    gaps_hold_something(to);
-    cut_marks_free(&marks);
+    all_is_told(round, &row);
+    gaps_hold_something(row.to);
+    cut_marks_free(&row.marks);
     ring_end();
 }
 
