@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "durable.h"
 #include "http_client.h"
+#include "roster_file.h"
 
 #define REFRESH_MS     10000 /* the list's counters, for listings */
 #define CHECKS_WAIT_MS 2000
@@ -137,6 +138,7 @@ static int start_attach(struct agent *agent, char *error, size_t error_bytes)
                             agent->config->ring_bytes_total / ROSTER_SHARE, &agent->roster);
     if (status != SKEIN_OK)
         return status;
+    (void)roster_file_recall(agent->state.folder, agent->state.agent, agent->boot, agent->roster);
     const struct agent_config *config = agent->config;
     struct attach_settings settings = {.socket_path = config->socket,
                                        .agent_id = agent->state.agent,

@@ -41,7 +41,8 @@ struct agent {
     struct uplink_seal *seal;
     struct uplink *uplink;
     struct attach *attach;
-    struct roster *roster; /* those that are not attached */
+    struct roster *roster;             /* those that are not attached */
+    bool roster_dirty, roster_unsaved; /* who is attached: since it was kept; it could not be */
     struct agent_log lines;
     struct captures *captures;
     struct checks *checks;

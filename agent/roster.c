@@ -220,6 +220,16 @@ void roster_keep(struct roster *roster, struct process *p)
         ring_release(roster, e);
 }
 
+void roster_recall(struct roster *roster, const struct process *p, uint64_t ended_ns)
+{
+    struct roster_entry *e = entry_new(roster, p);
+    if (e == NULL)
+        return;
+    e->recorded_ns = p->recorded_ns;
+    e->ended_ns = ended_ns;
+    e->reason = LOSS_RELEASED;
+}
+
 uint64_t roster_ring_bytes(const struct roster *roster)
 {
     return roster->ring_bytes;

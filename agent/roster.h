@@ -46,6 +46,8 @@ void roster_free(struct roster **roster);
 
 /* It has ended, or left its ring for another: its ring is kept. Takes a reference of its own. */
 void roster_keep(struct roster *roster, struct process *p);
+/* It was attached to an earlier run of the agent, and had ended by then. */
+void roster_recall(struct roster *roster, const struct process *p, uint64_t ended_ns);
 /* It runs, and the agent has not taken it for this status. True: not noted before. */
 bool roster_refuse(struct roster *roster, const struct process *p, int status);
 /* It is attached (again): no longer here, but for a ring that is kept. */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Who was attached to the run before: who of them has ended, and files that are cut off. */
+#include "roster_file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "durable.h"
+#include "proc_info.h"
+#include "support.h"
+
+struct place {
+    struct loop *loop;
+    struct roster *roster;
+    uint64_t linger_ms;
+};
+
+static void place_init(struct place *place)
+{
+    place->linger_ms = 0;
+    ck_assert_int_eq(loop_new(&place->loop), SKEIN_OK);
+    ck_assert_int_eq(roster_new(place->loop, &place->linger_ms, 1000, &place->roster), SKEIN_OK);
+}
+
+static void place_fini(struct place *place)
+{
+    roster_free(&place->roster);
+    loop_free(&place->loop);
+}
+
+static struct process *process_of(pid_t pid, uint64_t start_clock_ticks)
+{
+    struct process *p;
+    ck_assert_int_eq(process_new(&p), SKEIN_OK);
+    p->pid = (uint32_t)pid;
+    p->start_clock_ticks = start_clock_ticks;
+    p->uid = process_uid_make(7, "boot", p->pid, start_clock_ticks);
+    (void)snprintf(p->service, sizeof p->service, "shop");
+    return p;
+}
+
+START_TEST(the_next_run_knows_who_has_ended_meanwhile)
+{
+    struct place place;
+    int folder;
+    uint64_t ticks;
+    char *path = temp_dir_new();
+    ck_assert_int_eq(durable_folder(path, &folder), SKEIN_OK);
+    ck_assert_int_eq(proc_start_ticks(getpid(), &ticks), SKEIN_OK);
+    struct process *here = process_of(getpid(), ticks), *gone = process_of(getpid(), ticks - 1);
+    here->next = gone; /* of which another process has the number now */
+    ck_assert_int_eq(roster_file_save(folder, "boot", here), SKEIN_OK);
+    place_init(&place);
+    ck_assert_uint_eq(roster_file_recall(folder, 7, "another boot", place.roster), 0);
+    ck_assert_uint_eq(roster_file_recall(folder, 7, "boot", place.roster), 1);
+    ck_assert_ptr_null(roster_find(place.roster, &here->uid));
+    const struct roster_entry *e = roster_find(place.roster, &gone->uid);
+    ck_assert_ptr_nonnull(e);
+    ck_assert_str_eq(e->service, "shop");
+    ck_assert_uint_eq(e->reason, LOSS_RELEASED);
+    ck_assert_uint_gt(e->ended_ns, e->start_ns);
+    ck_assert_uint_ne(e->start_ns, 0);
+    place_fini(&place);
+    process_unref(&here);
+    process_unref(&gone);
+    close(folder);
+    temp_dir_free(&path);
+}
+END_TEST
+
+START_TEST(a_file_that_is_cut_off_gives_what_it_has)
+{
+    struct place place;
+    int folder;
+    struct buf bytes = {0};
+    char *path = temp_dir_new();
+    ck_assert_int_eq(durable_folder(path, &folder), SKEIN_OK);
+    struct process *gone = process_of(getpid(), 1);
+    ck_assert_int_eq(roster_file_save(folder, "boot", gone), SKEIN_OK);
+    ck_assert_int_eq(durable_read(folder, "processes", 1 << 20, &bytes), SKEIN_OK);
+    place_init(&place);
+    for (size_t n = 0; n < bytes.len; n++) {
+        const struct durable_part part = {bytes.data, n};
+        ck_assert_int_eq(durable_write(folder, "processes", &part, 1), SKEIN_OK);
+        ck_assert_uint_eq(roster_file_recall(folder, 7, "boot", place.roster), 0);
+    }
+    place_fini(&place);
+    process_unref(&gone);
+    buf_fini(&bytes);
+    close(folder);
+    temp_dir_free(&path);
+}
+END_TEST
+
+int main(void)
+{
+    return suite_run(suite_of("roster_file", the_next_run_knows_who_has_ended_meanwhile,
+                              a_file_that_is_cut_off_gives_what_it_has, NULL));
+}
