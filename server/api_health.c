@@ -44,6 +44,8 @@ void api_readyz(void *context, struct http_exchange *x)
     const char *words = state == SKEIN_OK ? "ok" : skein_status_text(state);
     if (catalog_is_damaged(c->catalog))
         words = "damaged: stop the collector and run skeind --restore-state";
+    else if (state_backup_is_lost(c->config.folder))
+        words = "lost: stop the collector and run skeind --restore-state, or remove state.db.lost";
     ready &= add_check(checks, "state", words);
     int tokens = tokens_any(c->tokens);
     ready &=

@@ -114,6 +114,12 @@ static bool is_made_anew(void *context)
     return lists_again(context) && metric_is("skein_index_rebuilds_total 1\n");
 }
 
+static bool is_ready(void *context)
+{
+    (void)context;
+    return whole_http(&w, "GET", "/readyz", NULL, NULL) == 200;
+}
+
 /* What is written looks at pages again. */
 static void try_captures(void)
 {
@@ -136,7 +142,7 @@ START_TEST(a_damaged_index_is_made_anew_while_the_collector_runs)
     cJSON *json = whole_get(&w, "/api/v1/captures/%s", id);
     ck_assert_str_eq(whole_str(json, "status"), "complete");
     cJSON_Delete(json);
-    ck_assert_int_eq(whole_http(&w, "GET", "/readyz", NULL, NULL), 200);
+    ck_assert(wait_until(is_ready, NULL, 0)); /* what came meanwhile is offered again */
     whole_wait_live(&w, "service%3Dshop", 1);
     whole_serves(&w, "service=shop");
 }
@@ -262,6 +268,7 @@ START_TEST(an_emptied_state_is_said)
     whole_collector_start(&w);
     ck_assert(log_has("state.db was empty or gone although partitions are stored"));
     ck_assert(metric_is("skein_state_damaged 1\n"));
+    ck_assert(says_damaged(NULL));
     ck_assert_int_eq(whole_stop(&w.collector), 0);
     whole_collector_start(&w); /* it is not new any more, and still lost */
     ck_assert(metric_is("skein_state_damaged 1\n"));
@@ -271,6 +278,7 @@ START_TEST(an_emptied_state_is_said)
     whole_collector_start(&w);
     cJSON_Delete(whole_get(&w, "/api/v1/captures/%s", id));
     ck_assert(metric_is("skein_state_damaged 0\n"));
+    ck_assert_int_eq(whole_http(&w, "GET", "/readyz", NULL, NULL), 200);
 }
 END_TEST
 
