@@ -49,22 +49,17 @@ static bool refuse(const struct check_spec *spec, struct check_result *result, c
 
 /* ---- {ip} ---- */
 
-/* From /proc/PID/net/fib_trie, where a leaf's address is on the line before what it is. */
-static bool find_ipv4(uint32_t pid, char out[INET6_ADDRSTRLEN])
+bool check_ipv4_read(FILE *file, char out[INET6_ADDRSTRLEN])
 {
-    char path[64], line[256], address[INET6_ADDRSTRLEN] = "";
-    snprintf(path, sizeof path, "/proc/%u/net/fib_trie", pid);
-    FILE *file = fopen(path, "re");
+    char line[256], address[INET6_ADDRSTRLEN] = "";
     bool found = false;
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+    while (!found && fgets(line, sizeof line, file) != NULL) {
         const char *leaf = strstr(line, "|-- ");
         if (leaf != NULL)
             (void)sscanf(leaf + 4, "%45s", address);
         found = strstr(line, "/32 host LOCAL") != NULL && address[0] != '\0' &&
                 strncmp(address, "127.", 4) != 0;
     }
-    if (file != NULL)
-        fclose(file);
     if (found)
         snprintf(out, INET6_ADDRSTRLEN, "%s", address);
     return found;
@@ -82,14 +77,11 @@ static bool is_global(const char *text)
     return end != text && scope == 0;
 }
 
-/* From /proc/PID/net/if_inet6: address, interface, prefix, scope (0: global), flags, name. */
-static bool find_ipv6(uint32_t pid, char out[INET6_ADDRSTRLEN])
+bool check_ipv6_read(FILE *file, char out[INET6_ADDRSTRLEN])
 {
-    char path[64], line[256];
-    snprintf(path, sizeof path, "/proc/%u/net/if_inet6", pid);
-    FILE *file = fopen(path, "re");
+    char line[256];
     bool found = false;
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
+    while (!found && fgets(line, sizeof line, file) != NULL) {
         struct in6_addr address;
         bool read = strspn(line, "0123456789abcdef") == 32 && is_global(line + 32);
         for (size_t i = 0; read && i < sizeof address; i++) {
@@ -98,6 +90,17 @@ static bool find_ipv6(uint32_t pid, char out[INET6_ADDRSTRLEN])
         }
         found = read && inet_ntop(AF_INET6, &address, out, INET6_ADDRSTRLEN) != NULL;
     }
+    return found;
+}
+
+static bool find_address(uint32_t pid, const char *table,
+                         bool read(FILE *file, char out[INET6_ADDRSTRLEN]),
+                         char out[INET6_ADDRSTRLEN])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/net/%s", pid, table);
+    FILE *file = fopen(path, "re");
+    bool found = file != NULL && read(file, out);
     if (file != NULL)
         fclose(file);
     return found;
@@ -122,7 +125,8 @@ bool check_place_fill(struct check_spec *spec, struct check_result *result)
     if (!wanted)
         return true;
     spec->from_here = true;
-    if (!find_ipv4(spec->pid, address) && !find_ipv6(spec->pid, address))
+    if (!find_address(spec->pid, "fib_trie", check_ipv4_read, address) &&
+        !find_address(spec->pid, "if_inet6", check_ipv6_read, address))
         return refuse(spec, result, "{ip}: the service's network has no address but loopback");
     snprintf(bracketed, sizeof bracketed, strchr(address, ':') != NULL ? "[%s]" : "%s", address);
     bool filled = spec->target == NULL || fill(&spec->target, bracketed);

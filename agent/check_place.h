@@ -7,10 +7,19 @@
 #ifndef CHECK_PLACE_H
 #define CHECK_PLACE_H
 
+#include <netinet/in.h>
+#include <stdio.h>
+
 #include "checks.h"
 
 /* A copy with every `mark` replaced; NULL when out of memory. */
 char *check_text_fill(const char *text, const char *mark, const char *value);
+
+/* The first address that is not loopback, of /proc/PID/net/fib_trie (a leaf's address is on the
+ * line before what it is) and if_inet6 (address, interface, prefix, scope (0: global), flags,
+ * name). */
+bool check_ipv4_read(FILE *file, char out[INET6_ADDRSTRLEN]);
+bool check_ipv6_read(FILE *file, char out[INET6_ADDRSTRLEN]);
 
 /* Replaces every "{ip}" by the first address of the service's network namespace that is not
  * loopback; such a check is made from the agent's. False with why in result: it cannot be run. */

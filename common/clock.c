@@ -157,14 +157,14 @@ int clock_parse(const char *text, uint64_t *realtime_ns)
     if (!take_number(&p, 2, ':', &hour) || !take_number(&p, 2, ':', &minute) ||
         !take_number(&p, 2, 0, &second) || !take_fraction(&p, &ns) || !take_zone(&p, &east_s) || *p)
         return SKEIN_INVALID;
-    /* 2553 is the last whole year that 64 bits of nanoseconds reach. 60 is a leap second. */
-    if (year < 1970 || year > 2553 || month < 1 || month > 12 || day < 1 ||
-        day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 60)
+    /* 60 is a leap second. */
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) ||
+        hour > 23 || minute > 59 || second > 60)
         return SKEIN_INVALID;
     int64_t seconds = (int64_t)(days_since_1970(year, month, day) * S_PER_DAY + hour * 3600 +
                                 minute * 60 + second) -
                       east_s;
-    if (seconds < 0)
+    if (seconds < 0 || (uint64_t)seconds > (UINT64_MAX - ns) / NS_PER_S)
         return SKEIN_INVALID;
     *realtime_ns = (uint64_t)seconds * NS_PER_S + ns;
     return SKEIN_OK;

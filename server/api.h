@@ -61,7 +61,9 @@ bool api_once_refused(struct http_exchange *x, int status);
 
 bool api_query_id(struct http_exchange *x, const char *name, uint8_t id[16], bool *given);
 
-/* "<number>-<rest>": *rest points into the parameter. *given false where there is none. */
+/* "<number>-<rest>": *rest points into the text. */
+bool api_cursor_parse(const char *text, uint64_t *number, const char **rest);
+/* The same of the parameter `cursor`; *given false where there is none. False after a 400. */
 bool api_cursor(struct http_exchange *x, bool *given, uint64_t *number, const char **rest);
 void api_bad_cursor(struct http_exchange *x);
 

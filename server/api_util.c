@@ -148,21 +148,25 @@ void api_bad_cursor(struct http_exchange *x)
     http_problem(x, 400, "cursor", "is none that this collector has given; begin without a cursor");
 }
 
+bool api_cursor_parse(const char *text, uint64_t *number, const char **rest)
+{
+    const char *dash = strchr(text, '-');
+    char digits[24];
+    size_t n = dash != NULL ? (size_t)(dash - text) : sizeof digits;
+    if (n >= sizeof digits)
+        return false;
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    *rest = dash + 1;
+    return number_parse(digits, INT64_MAX, number);
+}
+
 bool api_cursor(struct http_exchange *x, bool *given, uint64_t *number, const char **rest)
 {
-    const char *text = http_query(x, "cursor"), *dash = text != NULL ? strchr(text, '-') : NULL;
-    char digits[24];
+    const char *text = http_query(x, "cursor");
     *given = text != NULL;
-    if (text == NULL)
+    if (text == NULL || api_cursor_parse(text, number, rest))
         return true;
-    size_t n = dash != NULL ? (size_t)(dash - text) : sizeof digits;
-    if (n < sizeof digits) {
-        memcpy(digits, text, n);
-        digits[n] = '\0';
-        *rest = dash + 1;
-        if (number_parse(digits, INT64_MAX, number))
-            return true;
-    }
     api_bad_cursor(x);
     return false;
 }

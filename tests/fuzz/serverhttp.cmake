@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+skein_fuzz(cursor LINK skein_server_core)
 skein_fuzz(control LINK skein_server_core)
 skein_fuzz(policy LINK skein_server_core)
 skein_fuzz(rule LINK skein_server_core)

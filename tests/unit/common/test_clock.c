@@ -36,8 +36,12 @@ START_TEST(text_parses_back)
         ck_assert_msg(back == ns / 1000000 * 1000000, "%s: %" PRIu64 " %" PRIu64, text, back, ns);
     }
     char last[CLOCK_TEXT_BYTES];
+    uint64_t back;
     clock_text(UINT64_MAX, last);
     ck_assert_str_eq(last, "2554-07-21T23:34:33.709Z");
+    ck_assert_int_eq(clock_parse(last, &back), SKEIN_OK);
+    ck_assert_uint_eq(back, UINT64_MAX / 1000000 * 1000000);
+    ck_assert_int_eq(clock_parse("2554-07-21T23:34:33.709551616Z", &back), SKEIN_INVALID);
 }
 END_TEST
 
