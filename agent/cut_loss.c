@@ -202,7 +202,7 @@ static void gone_tell(struct cut_work *work, uint64_t from, uint64_t to)
 /* For the next cut's window, where this one's ends before. */
 static void gone_note(struct cut_work *work, uint64_t from, uint64_t to)
 {
-    if (from >= to)
+    if (from > to || to == 0)
         return;
     bool first = work->gone_to_ticks == 0;
     work->gone_from_ticks = first || from < work->gone_from_ticks ? from : work->gone_from_ticks;
