@@ -152,7 +152,7 @@ static void *slow_thread(void *context)
     struct slow *slow = context;
     for (uint64_t i = 0; i < slow->turns; i++) {
         pthread_barrier_wait(&slow->turn);
-        SKEIN_INSTANT("slow", (u64, "n", i), (u64, "after", number));
+        SKEIN_INSTANT("slow", (u64, "n", i), (u64, "after", skein_load64(&number)));
         pthread_barrier_wait(&slow->turn);
     }
     return NULL;
