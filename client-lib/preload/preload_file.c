@@ -16,6 +16,8 @@ static int opened(struct wait *wait, const char *path, int fd)
 {
     if (fd >= 0 || errno != EFAULT)
         wait->text = path;
+    if (fd >= 0)
+        (void)tasks_leave(path);
     return wait_int(wait, fd);
 }
 

@@ -53,7 +53,7 @@
     X(__vprintf_chk) X(__vfprintf_chk) X(fflush) X(fflush_unlocked) X(fclose)                     \
     X(unshare) X(setns) X(setuid) X(setgid) X(seteuid) X(setegid) X(setreuid) X(setregid)          \
     X(setresuid) X(setresgid) X(setgroups) X(initgroups) X(setfsuid) X(setfsgid) X(capset)         \
-    X(_Fork) X(prctl) X(mq_notify) X(popen) X(posix_spawn) X(posix_spawnp) X(_exit) X(_Exit) X(quick_exit)
+    X(_Fork) X(prctl) X(mq_notify) X(stat) X(stat64) X(fstatat) X(fstatat64) X(statx) X(__xstat) X(__xstat64) X(__fxstatat) X(__fxstatat64) X(opendir) X(popen) X(posix_spawn) X(posix_spawnp) X(_exit) X(_Exit) X(quick_exit)
 /* clang-format on */
 
 enum real_index {

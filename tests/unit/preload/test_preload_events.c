@@ -84,6 +84,9 @@ static const char *const without_event[] = {
     "unshare", "setns", "setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid",
     "setresuid", "setresgid", "setgroups", "initgroups", "setfsuid", "setfsgid", "capset", "_Fork",
     "prctl", "mq_notify", /* preload_process.c */ "popen", "posix_spawn", "posix_spawnp",
+    /* preload_tasks.c */
+    "stat", "stat64", "fstatat", "fstatat64", "statx", "__xstat", "__xstat64", "__fxstatat",
+    "__fxstatat64", "opendir",
     /* preload_exit.c */
     "_exit", "_Exit", "quick_exit", "io_getevents" /* libaio's, which is not here */};
 
