@@ -76,10 +76,11 @@ static uint32_t segments_put(uint32_t thread, uint32_t epoch, uint64_t base_tick
 }
 
 /* The caller finishes *result. */
-static int hostile_cut(struct cut_marks *marks, uint64_t max_bytes, struct cut_result *result)
+static int window_cut(struct cut_marks *marks, uint64_t to_ns, uint64_t max_bytes,
+                      struct cut_result *result)
 {
     const struct cut_request request = {.process = process,
-                                        .to_ns = UINT64_MAX / 2,
+                                        .to_ns = to_ns,
                                         .marks = marks,
                                         .epoch = 1,
                                         .host = "test",
@@ -89,6 +90,11 @@ static int hostile_cut(struct cut_marks *marks, uint64_t max_bytes, struct cut_r
     int status = partition_cut(host, &request, result);
     peak -= peak > 0 ? before.uordblks + before.hblkhd : 0;
     return status;
+}
+
+static int hostile_cut(struct cut_marks *marks, uint64_t max_bytes, struct cut_result *result)
+{
+    return window_cut(marks, UINT64_MAX / 2, max_bytes, result);
 }
 
 static bool has_gap(const struct cut_result *result, enum partition_loss_reason reason)
@@ -155,6 +161,43 @@ START_TEST(more_threads_than_a_partition_takes_fail_no_cut)
 }
 END_TEST
 
+static uint64_t ns_of(uint64_t ticks)
+{
+    struct clock_snapshot begin, end;
+    host_page_line(host, &begin, &end);
+    return clock_snapshot_realtime(&begin, &end, ticks);
+}
+
+/* Behind the window of the first cut, and gone when the next one looks. */
+START_TEST(what_was_not_looked_at_and_is_gone_is_a_gap_of_the_window_that_reaches_there)
+{
+    ring_begin_of(HOSTILE_BYTES);
+    table_put(2);
+    row_step(1, 1);
+    const uint64_t then = long_ago() - COUNT_MAX;
+    uint32_t count = segments_put(1, 1, then), listed = RING_PIECES_MORE + chunks();
+    struct cut_marks *marks = NULL;
+    struct cut_result result;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    for (bool more = true; more; cut_result_fini(&result)) {
+        ck_assert_int_eq(window_cut(marks, ns_of(then + listed), 0, &result), SKEIN_OK);
+        more = result.more;
+    }
+    (void)segments_put(1 + count, 2, then + COUNT_MAX);
+    horizon_put(then + COUNT_MAX);
+    ck_assert_int_eq(hostile_cut(marks, 0, &result), SKEIN_OK);
+    bool told = false;
+    for (size_t i = 0; i < result.gap_count; i++)
+        told |= result.gaps[i].reason == PARTITION_LOSS_OVERWRITTEN &&
+                result.gaps[i].from_ns <= ns_of(then + count - 100) &&
+                result.gaps[i].to_ns >= ns_of(then + count);
+    ck_assert(told);
+    cut_result_fini(&result);
+    cut_marks_free(&marks);
+    ring_end();
+}
+END_TEST
+
 START_TEST(segments_of_nothing_bring_no_names)
 {
     ring_begin_of(HOSTILE_BYTES);
@@ -205,5 +248,6 @@ int main(void)
     return suite_run(
         suite_of("cut_hostile", a_ring_of_the_smallest_segments_costs_no_more_than_is_said,
                  more_threads_than_a_partition_takes_fail_no_cut,
+                 what_was_not_looked_at_and_is_gone_is_a_gap_of_the_window_that_reaches_there,
                  segments_of_nothing_bring_no_names, the_oldest_streams_are_forgotten_first, NULL));
 }
