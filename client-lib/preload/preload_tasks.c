@@ -24,7 +24,8 @@ bool tasks_leave(const char *path)
     size_t bytes = path ? strlen(path) : 0; /* NULL: with AT_EMPTY_PATH */
     if (bytes && path[bytes - 1] == '/')
         bytes--;
-    if (bytes < sizeof tail - 1 || memcmp(path + bytes - (sizeof tail - 1), tail, sizeof tail - 1))
+    if (bytes < sizeof tail - 1 ||
+        memcmp(path + bytes - (sizeof tail - 1), tail, sizeof tail - 1) != 0)
         return false;
     int saved = errno;
     attach_client_hold();
