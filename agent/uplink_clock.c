@@ -60,16 +60,14 @@ bool uplink_clock_take(struct uplink_clock *clock, uint64_t number, const struct
                        int64_t *step_ns)
 {
     struct clock_setting *newest = &clock->settings[clock->newest];
-    bool first = newest->count == 0, stepped = false;
+    bool first = newest->count == 0, stepped = !first && contradict(best(newest), trip);
     *step_ns = first ? 0 : offset_ns(trip) - offset_ns(best(newest));
-    if (!first && newest->clock != number) {
+    if (!first && newest->clock != number) { /* also after a restart of the collector */
         clock->newest = (clock->newest + 1) % UPLINK_CLOCK_SETTINGS;
         newest = &clock->settings[clock->newest];
         newest->count = 0;
-        stepped = true;
-    } else if (!first && contradict(best(newest), trip)) {
+    } else if (stepped) {
         newest->count = 0;
-        stepped = true;
     }
     newest->clock = number;
     newest->trips[newest->count % UPLINK_CLOCK_SAMPLES] = *trip;

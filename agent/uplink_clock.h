@@ -40,9 +40,9 @@ struct uplink_clock {
     uint32_t newest;
 };
 
-/* Takes a sample in. True where it shows that the collector's clock was set: by a number that is
- * new, or because no offset fits both this sample and those before, which are dropped. *step_ns is
- * by how much, as far as known. */
+/* Takes a sample in. True where it shows that the collector's clock was set: no offset fits both
+ * this sample and those before, which are dropped. A new number alone says that those before are of
+ * another setting, or of another run of the collector. *step_ns is by how much, as far as known. */
 bool uplink_clock_take(struct uplink_clock *clock, uint64_t number, const struct clock_trip *trip,
                        int64_t *step_ns);
 

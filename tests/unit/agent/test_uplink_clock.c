@@ -65,6 +65,16 @@ START_TEST(a_new_number_drops_nothing_of_the_old_one)
 }
 END_TEST
 
+START_TEST(a_collector_that_began_anew_has_set_no_clock)
+{
+    struct uplink_clock clock = {.newest = 0};
+    ahead_ns = 3600 * (int64_t)S;
+    ck_assert(!take(&clock, 7, 100 * S, 1 * MS, 1 * MS));
+    ck_assert(!take(&clock, 8, 110 * S, 1 * MS, 2 * MS));
+    ck_assert_uint_eq(uplink_clock_newest(&clock).clock, 8);
+}
+END_TEST
+
 START_TEST(a_sample_that_contradicts_drops_those_before)
 {
     struct uplink_clock clock = {.newest = 0};
@@ -131,7 +141,8 @@ int main(void)
 {
     return suite_run(suite_of(
         "uplink_clock", the_shortest_round_trip_counts, what_is_below_its_own_error_is_nothing,
-        a_new_number_drops_nothing_of_the_old_one, a_sample_that_contradicts_drops_those_before,
-        a_slow_answer_contradicts_nothing, clocks_that_run_apart_slowly_are_not_set,
+        a_new_number_drops_nothing_of_the_old_one, a_collector_that_began_anew_has_set_no_clock,
+        a_sample_that_contradicts_drops_those_before, a_slow_answer_contradicts_nothing,
+        clocks_that_run_apart_slowly_are_not_set,
         a_message_that_was_sent_after_it_came_is_not_believed, the_last_settings_are_known, NULL));
 }
