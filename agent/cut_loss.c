@@ -226,8 +226,11 @@ static void horizon_tell(struct cut_work *work)
     uint64_t looked = marks != NULL ? marks->looked_ticks : 0;
     uint64_t from = work->from_ticks > looked ? work->from_ticks : looked;
     uint64_t horizon = horizon_known(work);
-    if (marks != NULL)
-        gone_tell(work, marks->gone_from_ticks, marks->gone_to_ticks);
+    if (marks != NULL) /* a look's window begins before what was told */
+        gone_tell(work,
+                  marks->gone_from_ticks > marks->covered_ticks ? marks->gone_from_ticks
+                                                                : marks->covered_ticks,
+                  marks->gone_to_ticks);
     if (!is_unseen(work))
         return;
     gone_tell(work, from, horizon);

@@ -453,6 +453,37 @@ START_TEST(nothing_is_missing_behind_the_horizon)
 }
 END_TEST
 
+/* Whatever ticks the end of the gap is in another look. */
+START_TEST(a_look_tells_once_what_is_gone)
+{
+    ring_begin();
+    table_put(2);
+    row_step(1, 1);
+    chunk_put((struct chunk_spec){.index = 0, .state = RING_CHUNK_FULL});
+    horizon_put(process->attached_clock.ticks - LONG_AGO);
+    struct cut_marks *marks = NULL;
+    ck_assert_int_eq(cut_marks_new(process, &marks), SKEIN_OK);
+    struct cut_request request = {.process = process,
+                                  .from_ns = process->attached_clock.realtime_ns - 1000000000,
+                                  .to_ns = UINT64_MAX / 2,
+                                  .marks = marks,
+                                  .look = true,
+                                  .epoch = 1,
+                                  .host = "test"};
+    for (unsigned i = 0; i < 10; i++) {
+        struct cut_result result;
+        int status = partition_cut(host, &request, &result);
+        ck_assert_int_eq(status, i == 0 ? SKEIN_OK : SKEIN_NOT_FOUND);
+        ck_assert_uint_eq(result.gap_count, i == 0);
+        if (i == 0)
+            request.from_ns = result.gaps[0].to_ns;
+        cut_result_fini(&result);
+    }
+    cut_marks_free(&marks);
+    ring_end();
+}
+END_TEST
+
 START_TEST(nothing_is_missing_before_the_process_began)
 {
     ring_begin();
@@ -861,8 +892,8 @@ int main(void)
         "ring_decode", strings_inline_interned_and_unknown, losses_are_told_where_they_happened,
         a_missing_chunk_is_a_gap_between_its_neighbours,
         a_window_of_which_all_is_overwritten_is_a_gap, nothing_is_missing_behind_the_horizon,
-        nothing_is_missing_before_the_process_began, a_chunk_that_waited_and_is_gone_is_a_gap,
-        a_later_generation_waits_for_the_next_cut,
+        nothing_is_missing_before_the_process_began, a_look_tells_once_what_is_gone,
+        a_chunk_that_waited_and_is_gone_is_a_gap, a_later_generation_waits_for_the_next_cut,
         an_unknown_event_type_loses_the_rest_of_its_chunk_only,
         garbage_in_a_chunk_is_a_corrupt_gap_told_once_for_what_there_is,
         epochs_that_disagree_hide_the_chunk, signal_chunks_are_a_thread_of_their_own,
