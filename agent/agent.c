@@ -17,6 +17,7 @@
 #include "roster_file.h"
 
 #define REFRESH_MS     10000 /* the list's counters, for listings */
+#define LOOK_MS        100   /* how exactly it is known when one that did not come back has ended */
 #define CHECKS_WAIT_MS 2000
 
 static void read_host(struct agent *agent)
@@ -138,7 +139,8 @@ static int start_attach(struct agent *agent, char *error, size_t error_bytes)
                             agent->config->ring_bytes_total / ROSTER_SHARE, &agent->roster);
     if (status != SKEIN_OK)
         return status;
-    (void)roster_file_recall(agent->state.folder, agent->state.agent, agent->boot, agent->roster);
+    if (roster_file_recall(agent->state.folder, agent->state.agent, agent->boot, agent->roster) > 0)
+        agent->look_timer = loop_timer_add(agent->loop, LOOK_MS, 1, agent_look, agent);
     const struct agent_config *config = agent->config;
     struct attach_settings settings = {.socket_path = config->socket,
                                        .agent_id = agent->state.agent,

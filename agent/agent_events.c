@@ -21,8 +21,8 @@ static void save_roster(struct agent *agent)
 {
     if (!agent->roster_dirty)
         return;
-    int status =
-        roster_file_save(agent->state.folder, agent->boot, attach_processes(agent->attach));
+    int status = roster_file_save(agent->state.folder, agent->boot, attach_processes(agent->attach),
+                                  agent->roster);
     if (status != SKEIN_OK && !agent->roster_unsaved)
         log_warn("agent", "cannot keep who is attached: a restart may know less", "reason",
                  skein_status_text(status), NULL);
@@ -124,16 +124,42 @@ static void refuse_unattached(struct agent *agent, const struct capture_id *capt
     captures_refuse(agent->captures, capture, process, "the process is not attached to this agent");
 }
 
+static void capture_noted(struct agent *agent, const struct capture_order *order,
+                          const struct roster_entry *noted);
+
+/* Of those that have ended nobody waits longer; `over`: of none. */
+static void settle_awaited(struct agent *agent, bool over)
+{
+    struct awaited *awaited, *next;
+    for (awaited = TAILQ_FIRST(&agent->awaited); awaited != NULL; awaited = next) {
+        next = TAILQ_NEXT(awaited, link);
+        const struct roster_entry *noted = roster_find(agent->roster, &awaited->process);
+        bool ended = noted != NULL && noted->ended_ns != 0;
+        if (!ended && !over)
+            continue;
+        if (ended)
+            capture_noted(agent, &awaited->order, noted);
+        else
+            refuse_unattached(agent, &awaited->order.capture, &awaited->process);
+        awaited_remove(agent, awaited);
+    }
+}
+
 void agent_grace_over(void *context)
 {
     struct agent *agent = context;
     agent->grace_timer = NULL; /* one-shot */
-    struct awaited *awaited, *next;
-    for (awaited = TAILQ_FIRST(&agent->awaited); awaited != NULL; awaited = next) {
-        next = TAILQ_NEXT(awaited, link);
-        refuse_unattached(agent, &awaited->order.capture, &awaited->process);
-        awaited_remove(agent, awaited);
-    }
+    loop_timer_cancel(agent->loop, &agent->look_timer);
+    settle_awaited(agent, true);
+}
+
+void agent_look(void *context)
+{
+    struct agent *agent = context;
+    if (!roster_refresh(agent->roster))
+        return;
+    settle_awaited(agent, false);
+    list_changed(agent);
 }
 
 static void on_attached(void *context, struct process *process)
@@ -304,7 +330,7 @@ static void capture_process(struct agent *agent, const struct capture_order *ord
     const struct roster_entry *noted = roster_find(agent->roster, uid);
     if (process != NULL)
         (void)captures_begin(agent->captures, order, process);
-    else if (noted != NULL)
+    else if (noted != NULL && !(noted->expected && noted->ended_ns == 0))
         capture_noted(agent, order, noted);
     else if (!await_process(agent, order, uid))
         refuse_unattached(agent, &order->capture, uid);
@@ -332,7 +358,7 @@ static void command_capture(struct agent *agent, const struct command *command)
         loop_timer_cancel(agent->loop, &agent->list_timer);
         agent_send_list(agent);
     }
-    roster_refresh(agent->roster);
+    (void)roster_refresh(agent->roster);
     for (size_t i = 0; i < command->process_count; i++) {
         const struct process_uid *uid = &command->processes[i];
         if (captures_know(agent->captures, &command->capture, uid))

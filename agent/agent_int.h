@@ -53,6 +53,7 @@ struct agent {
     TAILQ_HEAD(, awaited) awaited;
     size_t awaited_count;
     struct loop_timer *grace_timer; /* while set, unknown processes are awaited */
+    struct loop_timer *look_timer;  /* whether those that may come back still run; or NULL */
     bool ended;                     /* what is still posted is only to be freed */
 };
 
@@ -62,6 +63,7 @@ void agent_on_command(void *agent, struct command *command);   /* uplink thread 
 void agent_on_welcome(void *agent, uint64_t rules_generation); /* uplink thread */
 void agent_send_list(void *agent);                             /* loop_fn */
 void agent_grace_over(void *agent);                            /* loop_fn */
+void agent_look(void *agent);                                  /* loop_fn */
 void agent_set_thresholds(const struct agent *agent, struct process *process);
 
 #endif

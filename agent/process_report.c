@@ -161,10 +161,12 @@ static bool is_attached(const struct process *first, const struct process_uid *u
     return first != NULL;
 }
 
-/* Whether the list names it: one that is gone, until the collector knows. */
+/* Whether the list names it: one that is gone, until the collector knows; not one that may come
+ * back. */
 static bool is_news(const struct roster_entry *e, const struct process *first)
 {
-    return !(e->ended_ns != 0 && e->told) && !is_attached(first, &e->uid);
+    return !(e->expected && e->ended_ns == 0) && !(e->ended_ns != 0 && e->told) &&
+           !is_attached(first, &e->uid);
 }
 
 static int build_pages(struct process *first, struct roster *roster,
@@ -199,7 +201,7 @@ int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
 {
     if (!uplink_awaits(uplink, "processes:"))
         roster_told(roster);
-    roster_refresh(roster);
+    (void)roster_refresh(roster);
     struct pages pages = {NULL, 0};
     int status = build_pages(first, roster, now, &pages);
     if (status == SKEIN_OK) {

@@ -227,6 +227,7 @@ void roster_recall(struct roster *roster, const struct process *p, uint64_t ende
         return;
     e->recorded_ns = p->recorded_ns;
     e->ended_ns = ended_ns;
+    e->expected = ended_ns == 0;
     e->reason = LOSS_RELEASED;
 }
 
@@ -264,8 +265,9 @@ void roster_attached(struct roster *roster, const struct process *p)
     }
 }
 
-void roster_refresh(struct roster *roster)
+bool roster_refresh(struct roster *roster)
 {
+    bool some = false;
     struct roster_entry *e;
     TAILQ_FOREACH(e, &roster->entries, link)
     {
@@ -275,7 +277,9 @@ void roster_refresh(struct roster *roster)
             continue;
         e->ended_ns = agent_clock_ns();
         e->listed = e->told = false;
+        some = true;
     }
+    return some;
 }
 
 /* ---- the collector's list ---- */

@@ -32,6 +32,7 @@ struct roster_entry {
     enum loss_reason reason;            /* why nothing is recorded of it, where no ring is kept */
     int status;                         /* of a refusal */
     bool listed, told;                  /* in a list; in one that the collector has answered */
+    bool expected; /* it was attached to the run before, and while it runs it may come back */
     const char *service, *labels, *exe;
 };
 TAILQ_HEAD(roster_list, roster_entry);
@@ -46,7 +47,7 @@ void roster_free(struct roster **roster);
 
 /* It has ended, or left its ring for another: its ring is kept. Takes a reference of its own. */
 void roster_keep(struct roster *roster, struct process *p);
-/* It was attached to an earlier run of the agent, and had ended by then. */
+/* It was attached to the run before, and had ended by then; 0: it may come back. */
 void roster_recall(struct roster *roster, const struct process *p, uint64_t ended_ns);
 /* It runs, and the agent has not taken it for this status. True: not noted before. */
 bool roster_refuse(struct roster *roster, const struct process *p, int status);
@@ -62,8 +63,8 @@ bool roster_release_oldest(struct roster *roster);
 
 /* ---- the collector's list ---- */
 
-/* Looks which of the refused have ended meanwhile. */
-void roster_refresh(struct roster *roster);
+/* Looks which of the refused, and of those that may come back, have ended meanwhile. True: some. */
+bool roster_refresh(struct roster *roster);
 struct roster_list *roster_entries(struct roster *roster); /* oldest first */
 /* Those that were in the last list are known to the collector; or nobody is. */
 void roster_told(struct roster *roster);

@@ -36,16 +36,28 @@ static int write_file(int folder, const struct buf *bytes)
     return SKEIN_IO;
 }
 
-int roster_file_save(int folder, const char *boot_id, const struct process *first)
+static void put_process(struct buf *out, uint32_t pid, uint64_t start_clock_ticks,
+                        const char *service, const char *labels, const char *exe)
+{
+    buf_put_u32(out, pid);
+    buf_put_u64(out, start_clock_ticks);
+    put_text(out, service);
+    put_text(out, labels);
+    put_text(out, exe);
+}
+
+int roster_file_save(int folder, const char *boot_id, const struct process *first,
+                     struct roster *roster)
 {
     struct buf bytes = {0};
     put_text(&bytes, boot_id);
-    for (const struct process *p = first; p != NULL; p = p->next) {
-        buf_put_u32(&bytes, p->pid);
-        buf_put_u64(&bytes, p->start_clock_ticks);
-        put_text(&bytes, p->service);
-        put_text(&bytes, p->labels);
-        put_text(&bytes, p->exe);
+    for (const struct process *p = first; p != NULL; p = p->next)
+        put_process(&bytes, p->pid, p->start_clock_ticks, p->service, p->labels, p->exe);
+    const struct roster_entry *e;
+    TAILQ_FOREACH(e, roster_entries(roster), link)
+    {
+        if (e->expected && e->ended_ns == 0)
+            put_process(&bytes, e->pid, e->start_clock_ticks, e->service, e->labels, e->exe);
     }
     int status = bytes.status;
     if (status == SKEIN_OK)
@@ -68,7 +80,6 @@ static bool lives(const struct process *p)
     return proc_start_ticks((pid_t)p->pid, &ticks) == SKEIN_OK && ticks == p->start_clock_ticks;
 }
 
-/* One process. Whether it has ended. */
 static bool take_process(struct cursor *from, uint64_t agent, const char *boot_id,
                          struct process *p)
 {
@@ -79,7 +90,7 @@ static bool take_process(struct cursor *from, uint64_t agent, const char *boot_i
     take_text(from, p->exe, sizeof p->exe);
     p->uid = process_uid_make(agent, boot_id, p->pid, p->start_clock_ticks);
     p->start_ns = p->recorded_ns = proc_start_realtime_ns(p->start_clock_ticks);
-    return from->status == SKEIN_OK && !lives(p);
+    return from->status == SKEIN_OK;
 }
 
 size_t roster_file_recall(int folder, uint64_t agent, const char *boot_id, struct roster *roster)
@@ -98,8 +109,9 @@ size_t roster_file_recall(int folder, uint64_t agent, const char *boot_id, struc
         if (process_new(&p) != SKEIN_OK)
             break;
         if (take_process(&from, agent, boot_id, p)) {
-            roster_recall(roster, p, agent_clock_ns());
-            count++;
+            bool runs = lives(p);
+            roster_recall(roster, p, runs ? 0 : agent_clock_ns());
+            count += runs;
         }
         process_unref(&p);
     }
