@@ -122,6 +122,9 @@ static int post_cut(struct target *target, bool first, bool last)
     if (last) {
         target->last_posted = true;
         find_lacks(target, job);
+        if (!process_unrecorded(target->process, target->result.from_ns, job->to_ns,
+                                &job->unrecorded))
+            job->unrecorded = (struct process_gap){0};
         job->death.signal = target->process->death.signal;
         job->death.status = target->process->death.status;
         job->death.known = target->process->death.known;

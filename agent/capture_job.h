@@ -81,6 +81,8 @@ struct capture_job {
      * ring and not ended, as by exec, or the agent ends. 0: nothing is. */
     uint64_t lacks_to_ns;
     enum loss_reason lacks_reason;
+    /* of the last: what the ring cannot have, as it is known by now; an empty one: nothing */
+    struct process_gap unrecorded;
 };
 
 void capture_job_run(

@@ -345,6 +345,22 @@ def started_anew_in_the_window(m):
         m.judge(w, c, [one, two])
 
 
+@case(1)
+def attached_in_the_window(m):
+    """Children that write from their first moment on, and are attached while captures run: when a
+    ring was begun is said a little later than it is there."""
+    w = m.world()
+    s = w.subject("hum 1 50")
+    captures = []
+    for _ in range(4):
+        captures.append(w.capture(pre_ms=200, post_ms=2500))
+        s.tell("storm %d %d %d 1500" % (m.rng.randrange(4000, 9000), m.rng.randrange(300, 900),
+                                        m.rng.randrange(50, 200)))
+        time.sleep(0.6)
+    for c in captures:
+        m.judge(w, c, [s])
+
+
 # ---- programs of other kinds ----
 
 @case(1)

@@ -192,14 +192,19 @@ START_TEST(a_process_that_has_left_its_ring_lacks_all_since_its_last_record)
     struct target target = target_of(1, p);
     struct capture_job *job = calloc(1, sizeof *job);
     ck_assert_ptr_nonnull(job);
-    *job = (struct capture_job){.target = &target,
-                                .to_ns = target.end_ns,
-                                .first = true,
-                                .last = true,
-                                .lacks_to_ns = target.end_ns,
-                                .lacks_reason = LOSS_REPLACED};
+    *job = (struct capture_job){
+        .target = &target,
+        .to_ns = target.end_ns,
+        .first = true,
+        .last = true,
+        .lacks_to_ns = target.end_ns,
+        .lacks_reason = LOSS_REPLACED,
+        .unrecorded = {target.result.from_ns, target.result.from_ns + 1, LOSS_LATE}};
     capture_job_run(job);
-    ck_assert_uint_eq(target.result.gap_count, 1);
+    ck_assert_uint_eq(target.result.gap_count, 2);
+    ck_assert_str_eq(target.result.gaps[0].reason, "attached_late"); /* it is known by the end */
+    ck_assert_uint_eq(target.result.gaps[0].to_ns, target.result.from_ns + 1);
+    target.result.gaps[0] = target.result.gaps[1];
     ck_assert_str_eq(target.result.gaps[0].reason, "ring_replaced");
     ck_assert_uint_eq(target.result.gaps[0].from_ns, target.last_ns);
     ck_assert_uint_eq(target.result.gaps[0].to_ns, target.end_ns);
