@@ -73,6 +73,21 @@ bool api_path_id(struct http_exchange *x, const char *what, uint8_t id[16]);
 /* {"items":[...]} with the cursor where it is not NULL. Takes items. */
 void api_reply_items(struct http_exchange *x, cJSON *items, const char *next_cursor);
 
+/* A page of things that come in the order of their keys, which are its cursor. api_page_begin:
+ * false after a 400. api_page_wants: whether this one belongs to it; `more`: no further one does.
+ * api_page_reply answers, with the words where the listing failed. */
+struct api_page {
+    cJSON *items;
+    const char *after;
+    size_t limit, count;
+    char last[PRINCIPAL_NAME_BYTES];
+    bool more;
+};
+bool api_page_begin(struct http_exchange *x, struct api_page *page);
+bool api_page_wants(struct api_page *page, const char *key);
+void api_page_reply(struct http_exchange *x, struct api_page *page, int64_t status,
+                    const char *words);
+
 /* A page of an array of things that have a name and are sorted by it. Takes all. */
 void api_reply_named(struct http_exchange *x, cJSON *all);
 

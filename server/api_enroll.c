@@ -25,44 +25,23 @@ static cJSON *token_json(const struct enroll_token *t)
     return json;
 }
 
-struct token_page {
-    cJSON *items;
-    const char *after;
-    size_t limit, count;
-    char next[ENROLL_ID_BYTES];
-    bool more;
-};
-
 static int take_listed(void *context, const struct enroll_token *token)
 {
-    struct token_page *page = context;
-    if (page->after != NULL && strcmp(token->id, page->after) <= 0)
-        return 0;
-    if (page->count == page->limit) {
-        page->more = true;
-        return 1;
-    }
+    struct api_page *page = context;
+    if (!api_page_wants(page, token->id))
+        return page->more;
     cJSON_AddItemToArray(page->items, token_json(token));
-    snprintf(page->next, sizeof page->next, "%s", token->id);
-    page->count++;
     return 0;
 }
 
 void api_join_tokens_list(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"cursor", "limit", NULL};
     struct collector *c = context;
-    struct token_page page = {.after = http_query(x, "cursor")};
-    if (!http_query_known(x, known) || !api_limit(x, &page.limit))
+    struct api_page page;
+    if (!api_page_begin(x, &page))
         return;
-    page.items = cJSON_CreateArray();
     int64_t rows = enroll_tokens(c->enroll, clock_realtime_ns(), take_listed, &page);
-    if (rows < 0) {
-        cJSON_Delete(page.items);
-        api_failed(x, (int)rows, "the join tokens cannot be listed");
-        return;
-    }
-    api_reply_items(x, page.items, page.more ? page.next : NULL);
+    api_page_reply(x, &page, rows, "the join tokens cannot be listed");
 }
 
 static void read_token(struct json_reader *r, const cJSON *body, struct enroll_token *token)

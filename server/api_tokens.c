@@ -30,44 +30,23 @@ static cJSON *token_json(const struct token *t)
     return json;
 }
 
-struct token_page {
-    cJSON *items;
-    const char *after;
-    size_t limit, count;
-    char next[PRINCIPAL_NAME_BYTES];
-    bool more;
-};
-
 static int take_listed(void *context, const struct token *token)
 {
-    struct token_page *page = context;
-    if (page->after != NULL && strcmp(token->name, page->after) <= 0)
-        return 0;
-    if (page->count == page->limit) {
-        page->more = true;
-        return 1;
-    }
+    struct api_page *page = context;
+    if (!api_page_wants(page, token->name))
+        return page->more;
     cJSON_AddItemToArray(page->items, token_json(token));
-    memcpy(page->next, token->name, sizeof page->next);
-    page->count++;
     return 0;
 }
 
 void api_tokens_list(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"cursor", "limit", NULL};
     struct collector *c = context;
-    struct token_page page = {.after = http_query(x, "cursor")};
-    if (!http_query_known(x, known) || !api_limit(x, &page.limit))
+    struct api_page page;
+    if (!api_page_begin(x, &page))
         return;
-    page.items = cJSON_CreateArray();
     int64_t rows = tokens_list(c->tokens, take_listed, &page);
-    if (rows < 0) {
-        cJSON_Delete(page.items);
-        api_failed(x, (int)rows, "the tokens cannot be listed");
-        return;
-    }
-    api_reply_items(x, page.items, page.more ? page.next : NULL);
+    api_page_reply(x, &page, rows, "the tokens cannot be listed");
 }
 
 static void read_token(struct json_reader *r, const cJSON *body, struct token *token)

@@ -327,6 +327,40 @@ void api_add_labels(cJSON *to, const char *key, const char *labels)
     }
 }
 
+bool api_page_begin(struct http_exchange *x, struct api_page *page)
+{
+    static const char *const known[] = {"cursor", "limit", NULL};
+    memset(page, 0, sizeof *page);
+    page->after = http_query(x, "cursor");
+    if (!http_query_known(x, known) || !api_limit(x, &page->limit))
+        return false;
+    page->items = cJSON_CreateArray();
+    return true;
+}
+
+bool api_page_wants(struct api_page *page, const char *key)
+{
+    if (page->after != NULL && strcmp(key, page->after) <= 0)
+        return false;
+    page->more = page->count == page->limit;
+    if (page->more)
+        return false;
+    (void)snprintf(page->last, sizeof page->last, "%s", key);
+    page->count++;
+    return true;
+}
+
+void api_page_reply(struct http_exchange *x, struct api_page *page, int64_t status,
+                    const char *words)
+{
+    if (status < 0) {
+        cJSON_Delete(page->items);
+        api_failed(x, (int)status, words);
+        return;
+    }
+    api_reply_items(x, page->items, page->more ? page->last : NULL);
+}
+
 void api_reply_named(struct http_exchange *x, cJSON *all)
 {
     static const char *const known[] = {"cursor", "limit", NULL};
