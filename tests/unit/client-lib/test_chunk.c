@@ -5,6 +5,7 @@
  * depends on time.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,6 +146,7 @@ END_TEST
 struct slow {
     pthread_barrier_t turn;
     unsigned turns;
+    uint32_t written; /* atomic */
 };
 
 static void *slow_thread(void *context)
@@ -153,6 +155,7 @@ static void *slow_thread(void *context)
     for (uint64_t i = 0; i < slow->turns; i++) {
         pthread_barrier_wait(&slow->turn);
         SKEIN_INSTANT("slow", (u64, "n", i), (u64, "after", skein_load64(&number)));
+        __atomic_add_fetch(&slow->written, 1, __ATOMIC_RELEASE);
         pthread_barrier_wait(&slow->turn);
     }
     return NULL;
@@ -219,8 +222,8 @@ START_TEST(without_a_free_chunk_threads_share_the_last)
     for (unsigned i = 0; i < count; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, slow_thread, &slow), 0);
     pthread_barrier_wait(&slow.turn);
-    while (skein_load64(&header()->small_cursor) + skein_load64(&header()->big_cursor) < count) {
-    }
+    while (__atomic_load_n(&slow.written, __ATOMIC_ACQUIRE) < count)
+        sched_yield();
     short_threads(300, EVENTS);
     ck_assert_uint_eq(skein_total_load(&header()->num_records_dropped), 0);
     pthread_barrier_wait(&slow.turn);
