@@ -33,10 +33,6 @@ struct process *process_ref(struct process *p)
     return p;
 }
 
-/* Where the library does not say what it has missed: a process attaches as it starts, and its start
- * is known to a clock tick. */
-#define START_NS UINT64_C(1000000000)
-
 static const struct ring_process_record *record_of(const struct process *p)
 {
     return (const struct ring_process_record *)(const void *)(p->ring + p->geometry.process_off);
@@ -47,19 +43,20 @@ static const struct ring_header *header_of(const struct process *p)
     return (const struct ring_header *)(const void *)p->ring;
 }
 
-/* When what is not in the ring began and ended; both are equal where it has all. */
+/* When what is not in the ring began and ended; both are equal where it has all. A process that has
+ * its ring for some milliseconds only does not say yet what it has missed: until now, all that was.
+ */
 static void unrecorded_span(const struct process *p, uint64_t *from_ns, uint64_t *to_ns)
 {
     uint64_t began_ns = skein_load64(&record_of(p)->began_ns);
     uint64_t missed_ns = skein_load64(&record_of(p)->missed_ns);
-    *from_ns = p->unrecorded == LOSS_REPLACED ? p->lacks_from_ns : p->start_ns;
-    *to_ns = began_ns != 0 ? agent_clock_at(began_ns) : p->recorded_ns;
+    *to_ns = began_ns != 0 ? agent_clock_at(began_ns) : UINT64_MAX;
     if (p->unrecorded == LOSS_REPLACED)
-        return;
-    if (began_ns != 0) /* it knows what it has missed */
+        *from_ns = p->lacks_from_ns;
+    else if (began_ns == 0)
+        *from_ns = p->start_ns;
+    else
         *from_ns = missed_ns != 0 ? agent_clock_at(missed_ns) : *to_ns;
-    else if (p->unrecorded == LOSS_LATE && *to_ns < *from_ns + START_NS)
-        *from_ns = *to_ns;
 }
 
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,

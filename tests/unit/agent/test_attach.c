@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "agent_clock.h"
 #include "agent_fixture.h"
 #include "attach_proto.h"
 #include "attach_socket.h"
@@ -345,6 +346,28 @@ START_TEST(a_ring_without_a_record_is_replaced_without_a_loss)
 }
 END_TEST
 
+/* A process says some milliseconds after it has its ring that events go to it. */
+START_TEST(a_ring_that_nothing_goes_to_yet_lacks_all_until_now)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    fixture_agent_start(f);
+    struct process_gap gap = {0};
+    int fd = peer_connect(f);
+    struct answer a = attach_as(fd, hello_of("svc"), -1);
+    answer_close(&a);
+    ck_assert(wait_until(fixture_has_attached, f, 0));
+    uint64_t now_ns = agent_clock_ns();
+    ck_assert(process_unrecorded(f->last, now_ns - 1000000, now_ns, &gap));
+    ck_assert_int_eq(gap.reason, LOSS_LATE);
+    ck_assert_uint_eq(gap.to_ns, now_ns);
+    struct ring_process_record *record = (void *)(f->last->ring + f->last->geometry.process_off);
+    skein_store64(&record->began_ns, clock_monotonic_ns());
+    ck_assert(!process_unrecorded(f->last, 0, UINT64_MAX, &gap)); /* and had missed nothing */
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
 static bool same_file(int a, int b)
 {
     struct stat of_a, of_b;
@@ -497,6 +520,7 @@ int main(void)
                  an_adopted_ring_loses_the_pins_of_the_agent_before,
                  a_process_that_attaches_anew_never_repeats_a_sequence,
                  a_ring_without_a_record_is_replaced_without_a_loss,
+                 a_ring_that_nothing_goes_to_yet_lacks_all_until_now,
                  a_process_that_leaves_keeps_its_ring_until_it_is_back,
                  limits_are_refused_with_a_status_and_counted,
                  a_second_agent_leaves_the_first_ones_socket_alone,
