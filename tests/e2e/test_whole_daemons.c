@@ -148,8 +148,19 @@ START_TEST(sigterm_finishes_what_is_under_way)
     ck_assert_int_gt(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "items")), 0);
     cJSON_Delete(json);
     ck_assert_int_eq(whole_stop(&w.collector), 0);
-    /* All of it is there after the restart, and goes on with the same program. */
+    /* All of it is there after the restart, and goes on with the same program. The capture is open
+     * for who else may come in its window, until somebody ends it. */
     whole_collector_start(&w);
+    json = whole_get(&w, "/api/v1/captures/%s", id);
+    ck_assert_str_eq(whole_str(json, "status"), "running");
+    ck_assert_str_eq(
+        whole_str(cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(json, "targets"), 0),
+                  "status"),
+        "complete");
+    cJSON_Delete(json);
+    char path[128];
+    snprintf(path, sizeof path, "/api/v1/captures/%s:stop", id);
+    ck_assert_int_eq(whole_http(&w, "POST", path, NULL, NULL), 202);
     json = whole_capture_final(&w, id);
     cJSON_Delete(json);
     whole_agent_start(&w);
