@@ -4,39 +4,35 @@
  * tracker when a batch of work begins and ends. Any thread.
  */
 #include "attach_client.h"
-#include "preload_quiet.h"
 #include "preload_wait.h"
+#include "writer_int.h"
 
-/* result is int; argument 0 of the event is `detail`; the wait is for `left` milliseconds (-1 for
- * ever, 0: nobody looks, for a pointer may be bad) with the signals of `given` (NULL: as they are).
- * The same wait for `ms` or `time` with the signals of `mask` is `masked`, with these arguments.
+/* result is int; argument 0 of the event is `detail`; `timeout` is of kind MS (milliseconds, below
+ * 0 for ever) or TIME (a pointer, NULL for ever), and `first` are the arguments of a wait for
+ * `part`.
  */
-#define LEFT_OF_TIME (timeout ? 0 : -1)
 #define POLL_LIST(X)                                                                               \
     X(poll, poll, count, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout),  \
-      timeout, NULL, ppoll, (fds, count, time, mask))                                              \
+      MS, (fds, count, part))                                                                      \
     X(ppoll, poll, count,                                                                          \
       (struct pollfd * fds, nfds_t count, const struct timespec *timeout,                          \
        const sigset_t *signals),                                                                   \
-      (fds, count, timeout, signals), LEFT_OF_TIME, signals, ppoll, (fds, count, time, mask))      \
+      (fds, count, timeout, signals), TIME, (fds, count, part, signals))                           \
     X(__poll_chk, poll, count, (struct pollfd * fds, nfds_t count, int timeout, size_t room),      \
-      (fds, count, timeout, room), timeout, NULL, __ppoll_chk, (fds, count, time, mask, room))     \
+      (fds, count, timeout, room), MS, (fds, count, part, room))                                   \
     X(__ppoll_chk, poll, count,                                                                    \
       (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *signals, \
        size_t room),                                                                               \
-      (fds, count, timeout, signals, room), LEFT_OF_TIME, signals, __ppoll_chk,                    \
-      (fds, count, time, mask, room))                                                              \
+      (fds, count, timeout, signals, room), TIME, (fds, count, part, signals, room))               \
     X(epoll_wait, epoll_wait, fd, (int fd, struct epoll_event *events, int room, int timeout),     \
-      (fd, events, room, timeout), timeout, NULL, epoll_pwait, (fd, events, room, ms, mask))       \
+      (fd, events, room, timeout), MS, (fd, events, room, part))                                   \
     X(epoll_pwait, epoll_wait, fd,                                                                 \
       (int fd, struct epoll_event *events, int room, int timeout, const sigset_t *signals),        \
-      (fd, events, room, timeout, signals), timeout, signals, epoll_pwait,                         \
-      (fd, events, room, ms, mask))                                                                \
+      (fd, events, room, timeout, signals), MS, (fd, events, room, part, signals))                 \
     X(epoll_pwait2, epoll_wait, fd,                                                                \
       (int fd, struct epoll_event *events, int room, const struct timespec *timeout,               \
        const sigset_t *signals),                                                                   \
-      (fd, events, room, timeout, signals), LEFT_OF_TIME, signals, epoll_pwait,                    \
-      (fd, events, room, ms, mask))
+      (fd, events, room, timeout, signals), TIME, (fd, events, room, part, signals))
 
 /* These overwrite what they are asked, so that they cannot be asked twice. */
 #define SELECT_LIST(X)                                                                             \
@@ -53,49 +49,44 @@
 #define CLOCK_MS 11 /* by how much the clock of attach_client_due_ns() may lag, and one */
 
 /* A process that waits for ever before it is old enough would never be attached, but most that wait
- * so early are soon over: it waits until it is old, attaches, and waits on. This is for how long,
- * in milliseconds, the next part of a wait is; `left` where it is the last.
- */
-static int part_ms(int left)
+ * so early are soon over: it waits until it is old, attaches, and waits on. Returns how long the
+ * first part is, in milliseconds; -1: there is none. */
+static int part_ms(void)
 {
-    int64_t due = attach_client_due_ns();
-    int part = due < 0 ? -1 : (int)(due / MS_NS) + CLOCK_MS;
-    return part < 0 || (left >= 0 && left <= part) ? left : part;
+    int64_t due = session_current() ? -1 : attach_client_due_ns();
+    return due < 0 ? -1 : (int)(due / MS_NS) + CLOCK_MS;
 }
 
-static const struct timespec *time_of(int ms, struct timespec *out)
-{
-    *out = (struct timespec){ms / 1000, ms % 1000 * MS_NS};
-    return ms < 0 ? NULL : out;
-}
+/* The first part of a wait; ends with ready != 0, or with what is left of `timeout`. The kinds
+ * differ in how they say "for ever": a pointer is not looked into, for it may be bad. */
+#define PART_MS(function, first)                                                                   \
+    for (int part; (part = part_ms()) >= 0 && (timeout < 0 || timeout > part);) {                  \
+        ready = REAL(function) first;                                                              \
+        if (ready != 0)                                                                            \
+            break;                                                                                 \
+        timeout -= timeout < 0 ? 0 : part;                                                         \
+        attach_client_event();                                                                     \
+    }
+#define PART_TIME(function, first)                                                                 \
+    for (int ms; !timeout && (ms = part_ms()) >= 0;) {                                             \
+        const struct timespec time = {ms / 1000, ms % 1000 * MS_NS}, *part = &time;                \
+        ready = REAL(function) first;                                                              \
+        if (ready != 0)                                                                            \
+            break;                                                                                 \
+        attach_client_event();                                                                     \
+    }
 
-/* The wait ends with the inner block, before the batch of work begins. A signal between two parts
- * has to end the second: none is let in there. */
-#define X(function, event, detail, parameters, arguments, left, given, masked, again)              \
+/* The wait ends with the inner block, before the batch of work begins. */
+#define X(function, event, detail, parameters, arguments, kind, first)                             \
     EXPORT int function parameters                                                                 \
     {                                                                                              \
-        int ready = 0, rest = left;                                                                \
+        int ready = 0;                                                                             \
         loop_before_poll(CALLER);                                                                  \
         {                                                                                          \
             WAIT(event, detail);                                                                   \
-            if (part_ms(rest) == rest) {                                                           \
+            PART_##kind(function, first);                                                          \
+            if (ready == 0)                                                                        \
                 ready = REAL(function) arguments;                                                  \
-            } else {                                                                               \
-                struct quiet quiet __attribute__((cleanup(quiet_end)));                            \
-                quiet_begin(&quiet);                                                               \
-                const sigset_t *const mask = (given) ? (given) : &quiet.before;                    \
-                for (;;) {                                                                         \
-                    struct timespec room_for_time;                                                 \
-                    const int ms = part_ms(rest);                                                  \
-                    const struct timespec *const time = time_of(ms, &room_for_time);               \
-                    (void)time;                                                                    \
-                    ready = REAL(masked) again;                                                    \
-                    if (ready != 0 || ms == rest)                                                  \
-                        break;                                                                     \
-                    rest -= rest < 0 ? 0 : ms;                                                     \
-                    attach_client_event();                                                         \
-                }                                                                                  \
-            }                                                                                      \
             wait_int(&wait, ready);                                                                \
         }                                                                                          \
         loop_after_poll(CALLER, ready);                                                            \

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 
 #include "attach_client.h"
-#include "preload_quiet.h"
 #include "preload_wait.h"
 
 /* Result, function, event, argument 0, parameters, arguments. Signals: the time that was asked for,
@@ -35,6 +34,7 @@
        const struct timespec *restrict timeout),                                                   \
       (signals, about, timeout))                                                                   \
     X(int, sigsuspend, sigwait, -1, (const sigset_t *signals), (signals))                          \
+    X(int, pause, sigwait, -1, (void), ())                                                         \
     X(int, semop, semop, set, (int set, struct sembuf *changes, size_t count),                     \
       (set, changes, count))                                                                       \
     X(int, semtimedop, semop, set,                                                                 \
@@ -131,19 +131,6 @@ EXPORT FILE *popen(const char *command, const char *mode)
     }
 SPAWN_LIST(X)
 #undef X
-
-/* A signal that comes while the visitor is made ends the wait, as if it had begun before. */
-EXPORT int pause(void)
-{
-    if (attach_client_due_ns() < 0) {
-        WAIT(sigwait, -1);
-        return wait_int(&wait, REAL(pause)());
-    }
-    struct quiet quiet __attribute__((cleanup(quiet_end)));
-    quiet_begin(&quiet);
-    WAIT(sigwait, -1);
-    return wait_int(&wait, REAL(sigsuspend)(&quiet.before));
-}
 
 /* ---- names. The C library itself reads their arguments, so that a bad pointer ends the program
  * in either case. ---- */
