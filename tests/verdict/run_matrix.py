@@ -6,7 +6,7 @@ the programs keep themselves. Prints the seed, a line for each capture, and ends
 
   run_matrix.py                         one round of all cases with a random seed
   run_matrix.py --seed 7 --only ring    the cases whose name holds "ring", as drawn from seed 7
-  run_matrix.py --captures 200          rounds until so many captures are judged
+  run_matrix.py --captures 200          rounds until so many captures are judged, one at least
   run_matrix.py --short                 a few cases alone, for every build
 """
 import argparse
@@ -132,10 +132,10 @@ def plan(options):
     while True:
         for name, function, weight in chosen:
             for i in range(1 if options.short or options.only else weight):
+                if rounds and options.enough():
+                    return
                 yield name, function, "%s.%d.%d" % (options.seed, rounds, i)
         rounds += 1
-        if not options.captures:
-            return
 
 
 def main():
@@ -150,11 +150,12 @@ def main():
     print("verdict matrix: seed %d" % options.seed, flush=True)
     judged = failed = 0
     reasons = set()
+    options.enough = lambda: judged >= options.captures
     todo = plan(options)
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         running = set()
         while True:
-            while len(running) < options.jobs and not (options.captures and judged >= options.captures):
+            while len(running) < options.jobs:
                 item = next(todo, None)
                 if item is None:
                     break
