@@ -48,8 +48,8 @@ http {{ access_log off; keepalive_requests 1000000;
   uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
   server {{ listen 127.0.0.1:{port}; root {folder}; }} }}
 """
-SH_LOOP = 'i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done'
-SH_PIPES = 'i=0; while [ $i -lt 500 ]; do x=$(echo $i | cat | wc -l); i=$((i+1)); done'
+SH_LOOP = 'i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done'
+SH_PIPES = 'i=0; while [ $i -lt 100 ]; do x=$(echo $i | cat | wc -l); i=$((i+1)); done'
 
 
 def free_port():
@@ -255,8 +255,8 @@ LOADS = {  # name: what is measured, the maker of its run, the program it needs
     "nginx_connections": ("requests with a connection each", nginx_connections, "nginx"),
     "postgres_c": ("transactions with a connection each (pgbench -C -S)", postgres_c, "pgbench"),
     "python_threads": ("connections with a thread each", python_threads, "/usr/bin/python3"),
-    "sh_loop": ("shell loops of 1500 programs", sh_loop, "sh"),
-    "sh_pipes": ("shell loops of 500 pipelines", sh_pipes, "sh"),
+    "sh_loop": ("shell loops of 300 programs", sh_loop, "sh"),
+    "sh_pipes": ("shell loops of 100 pipelines", sh_pipes, "sh"),
     "mutex": ("free mutexes, in a program with two threads", mutex, "sh"),
     "threads": ("threads that do nothing, one after the other", threads, "sh"),
 }
