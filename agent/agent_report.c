@@ -385,8 +385,10 @@ static void count_lost(cJSON *ledger, const struct spool_head *lost, const char 
 {
     struct json_reader r = {.error = ""};
     cJSON *by_reason = cJSON_GetObjectItemCaseSensitive(ledger, "lost");
-    if (!cJSON_IsObject(by_reason))
+    if (!cJSON_IsObject(by_reason)) { /* what is none would stand beside it */
+        cJSON_DeleteItemFromObjectCaseSensitive(ledger, "lost");
         by_reason = cJSON_AddObjectToObject(ledger, "lost");
+    }
     uint64_t before = json_u64(&r, by_reason, "", reason, JSON_OPTIONAL, 0, 0, UINT64_MAX);
     cJSON_DeleteItemFromObjectCaseSensitive(by_reason, reason);
     json_add_u64(by_reason, reason, before + lost->events);
