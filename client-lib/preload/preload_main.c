@@ -16,6 +16,7 @@
 #include <sys/auxv.h>
 
 #include "attach_client.h"
+#include "placement.h"
 #include "preload_program.h"
 #include "preload_wait.h"
 #include "sys_raw.h"
@@ -75,11 +76,15 @@ static bool is_the_service(const struct environment *environment)
            number_of_text(environment->systemd_pid, UINT32_MAX, 0) == pid;
 }
 
-/* What a process that is to be recorded needs, and one that ends before does not. */
-static void preload_prepare(void)
+/* A process that is recorded may fork often, and each child would look for what its parent does not
+ * call. */
+static void fork_begins(void)
 {
-    sites_fill();
+    static bool found BESIDE_DATA;
+    if (found || !session_current())
+        return;
     real_find_all();
+    found = true;
 }
 
 static void preload_start(const char *path, const struct environment *environment)
@@ -95,8 +100,8 @@ static void preload_start(const char *path, const struct environment *environmen
         .labels = or_else(labels_of_program(environment->labels), ""),
         .socket_path = or_else(environment->socket, START_SOCKET),
         .young_ms = young_ms ? young_ms : ATTACH_YOUNG_MS,
-        .prepare = preload_prepare};
-    pthread_atfork(NULL, NULL, wait_forked);
+        .prepare = sites_fill};
+    pthread_atfork(fork_begins, NULL, wait_forked);
     if (start_recording(&settings) < 0)
         return;
     if (young_ms == 0) {

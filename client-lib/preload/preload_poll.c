@@ -5,34 +5,31 @@
  */
 #include "attach_client.h"
 #include "preload_wait.h"
-#include "writer_int.h"
 
 /* result is int; argument 0 of the event is `detail`; `timeout` is of kind MS (milliseconds, below
- * 0 for ever) or TIME (a pointer, NULL for ever), and `first` are the arguments of a wait for
- * `part`.
- */
+ * 0 for ever) or TIME (a pointer, NULL for ever). */
 #define POLL_LIST(X)                                                                               \
     X(poll, poll, count, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout),  \
-      MS, (fds, count, part))                                                                      \
+      MS)                                                                                          \
     X(ppoll, poll, count,                                                                          \
       (struct pollfd * fds, nfds_t count, const struct timespec *timeout,                          \
        const sigset_t *signals),                                                                   \
-      (fds, count, timeout, signals), TIME, (fds, count, part, signals))                           \
+      (fds, count, timeout, signals), TIME)                                                        \
     X(__poll_chk, poll, count, (struct pollfd * fds, nfds_t count, int timeout, size_t room),      \
-      (fds, count, timeout, room), MS, (fds, count, part, room))                                   \
+      (fds, count, timeout, room), MS)                                                             \
     X(__ppoll_chk, poll, count,                                                                    \
       (struct pollfd * fds, nfds_t count, const struct timespec *timeout, const sigset_t *signals, \
        size_t room),                                                                               \
-      (fds, count, timeout, signals, room), TIME, (fds, count, part, signals, room))               \
+      (fds, count, timeout, signals, room), TIME)                                                  \
     X(epoll_wait, epoll_wait, fd, (int fd, struct epoll_event *events, int room, int timeout),     \
-      (fd, events, room, timeout), MS, (fd, events, room, part))                                   \
+      (fd, events, room, timeout), MS)                                                             \
     X(epoll_pwait, epoll_wait, fd,                                                                 \
       (int fd, struct epoll_event *events, int room, int timeout, const sigset_t *signals),        \
-      (fd, events, room, timeout, signals), MS, (fd, events, room, part, signals))                 \
+      (fd, events, room, timeout, signals), MS)                                                    \
     X(epoll_pwait2, epoll_wait, fd,                                                                \
       (int fd, struct epoll_event *events, int room, const struct timespec *timeout,               \
        const sigset_t *signals),                                                                   \
-      (fd, events, room, timeout, signals), TIME, (fd, events, room, part, signals))
+      (fd, events, room, timeout, signals), TIME)
 
 /* These overwrite what they are asked, so that they cannot be asked twice. */
 #define SELECT_LIST(X)                                                                             \
@@ -45,49 +42,23 @@
        const struct timespec *restrict timeout, const sigset_t *restrict signals),                 \
       (count, readable, writable, failed, timeout, signals))
 
-#define MS_NS    INT64_C(1000000)
-#define CLOCK_MS 11 /* by how much the clock of attach_client_due_ns() may lag, and one */
+/* How long the wait is for the visitor; a pointer is not looked into, for it may be bad. */
+#define LONG_MS   (timeout < 0 ? INT64_MAX : (int64_t)timeout * INT64_C(1000000))
+#define LONG_TIME (timeout ? 0 : INT64_MAX)
 
-/* A process that waits for ever before it is old enough would never be attached, but most that wait
- * so early are soon over: it waits until it is old, attaches, and waits on. Returns how long the
- * first part is, in milliseconds; -1: there is none. */
-static int part_ms(void)
-{
-    int64_t due = session_current() ? -1 : attach_client_due_ns();
-    return due < 0 ? -1 : (int)(due / MS_NS) + CLOCK_MS;
-}
-
-/* The first part of a wait; ends with ready != 0, or with what is left of `timeout`. The kinds
- * differ in how they say "for ever": a pointer is not looked into, for it may be bad. */
-#define PART_MS(function, first)                                                                   \
-    for (int part; (part = part_ms()) >= 0 && (timeout < 0 || timeout > part);) {                  \
-        ready = REAL(function) first;                                                              \
-        if (ready != 0)                                                                            \
-            break;                                                                                 \
-        timeout -= timeout < 0 ? 0 : part;                                                         \
-        attach_client_event();                                                                     \
-    }
-#define PART_TIME(function, first)                                                                 \
-    for (int ms; !timeout && (ms = part_ms()) >= 0;) {                                             \
-        const struct timespec time = {ms / 1000, ms % 1000 * MS_NS}, *part = &time;                \
-        ready = REAL(function) first;                                                              \
-        if (ready != 0)                                                                            \
-            break;                                                                                 \
-        attach_client_event();                                                                     \
-    }
-
-/* The wait ends with the inner block, before the batch of work begins. */
-#define X(function, event, detail, parameters, arguments, kind, first)                             \
+/* The wait ends with the inner block, before the batch of work begins. A process that waits for
+ * ever before it is old enough would never be attached, but most that wait so early are soon over:
+ * the visitor comes beside it when it is old. The wait itself is what the program asked for: cut in
+ * two, it would not notice a signal between its parts. */
+#define X(function, event, detail, parameters, arguments, kind)                                    \
     EXPORT int function parameters                                                                 \
     {                                                                                              \
-        int ready = 0;                                                                             \
+        int ready;                                                                                 \
         loop_before_poll(CALLER);                                                                  \
         {                                                                                          \
+            attach_client_ahead(LONG_##kind);                                                      \
             WAIT(event, detail);                                                                   \
-            PART_##kind(function, first);                                                          \
-            if (ready == 0)                                                                        \
-                ready = REAL(function) arguments;                                                  \
-            wait_int(&wait, ready);                                                                \
+            ready = wait_int(&wait, REAL(function) arguments);                                     \
         }                                                                                          \
         loop_after_poll(CALLER, ready);                                                            \
         return ready;                                                                              \

@@ -76,8 +76,8 @@ static void name_refresh(uint64_t changes)
 }
 
 /* How long a wait may take, for a process that is young: of locks, signals and the like nobody
- * knows; the others of IO and NET are short in most processes that are, or can be cut in two
- * (preload_poll.c).
+ * knows; the others of IO and NET are short in most processes that are, or the visitor is sent
+ * ahead (preload_poll.c).
  */
 static int64_t longest_ns(enum site site, int64_t detail)
 {

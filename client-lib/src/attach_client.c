@@ -101,8 +101,9 @@ static bool may_come(void)
            raw_getpid() == desk.own_pid && session_control_init() == SKEIN_OK;
 }
 
-/* The visitor inherits the signal mask: it is full before there is one. */
-static bool visitor_start(void)
+/* The visitor inherits the signal mask: it is full before there is one. It sleeps until come_ns, on
+ * the coarse monotonic clock. */
+static bool visitor_start(uint64_t come_ns)
 {
     uint64_t all = UINT64_MAX, before;
     uint32_t none = 0;
@@ -116,6 +117,7 @@ static bool visitor_start(void)
                 session_unlure();
             store(&desk.visit.order, VISIT_STAY);
             desk.visit.requests = requests;
+            skein_store64(&desk.visit.come_ns, come_ns);
             if (desk.prepare)
                 desk.prepare();
             desk.prepare = NULL;
@@ -147,14 +149,30 @@ void attach_client_event(void)
     if (skips)
         skips--;
     else
-        (void)visitor_start();
+        (void)visitor_start(0);
 }
 
 void attach_client_block(int64_t ns)
 {
     int64_t due = attach_client_due_ns();
     if (due >= 0 && ns > due && !session_current())
-        (void)visitor_start();
+        (void)visitor_start(0);
+}
+
+void attach_client_ahead(int64_t ns)
+{
+    int64_t due = attach_client_due_ns();
+    if (due > 0 && ns > due && !session_current())
+        (void)visitor_start(skein_load64(&desk.due_ns));
+}
+
+/* One that sleeps still. */
+static void visitor_hurry(void)
+{
+    if (!load(&desk.visit.tid) || !skein_load64(&desk.visit.come_ns))
+        return;
+    skein_store64(&desk.visit.come_ns, 0);
+    visitor_ring(&desk.visit);
 }
 
 /* Of a text that fits. What is left of a longer one before it goes to the agent as well: it is
@@ -190,7 +208,7 @@ int attach_client_start(const struct start_settings *settings)
         return SKEIN_NO_MEMORY;
     store(&desk.asked, 1);
     want_in((uint64_t)young_ms * (uint64_t)MS);
-    if (young_ms || load(&attach_client_barred) || visitor_start() || load(&desk.visit.tid))
+    if (young_ms || load(&attach_client_barred) || visitor_start(0) || load(&desk.visit.tid))
         return SKEIN_OK;
     return SKEIN_AGAIN;
 }
@@ -204,8 +222,10 @@ static int attached_await(unsigned timeout_ms, bool one_try)
 {
     uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * (uint64_t)MS, now;
     uint32_t before = load(&desk.visit.tried);
-    if (!skein_attached())
-        (void)visitor_start();
+    if (!skein_attached()) {
+        (void)visitor_start(0);
+        visitor_hurry();
+    }
     for (;;) {
         uint32_t tried = load(&desk.visit.tried);
         if (skein_attached())
@@ -416,7 +436,7 @@ static int request_hand(const void *packet, size_t bytes, bool awaited)
     r->ticket = skein_add32(&desk.visit.tickets, 1);
     store(&r->state, REQUEST_READY);
     if (!load(&desk.visit.tid))
-        (void)visitor_start();
+        (void)visitor_start(0);
     visitor_ring(&desk.visit);
     return awaited ? request_await(r) : SKEIN_OK;
 }

@@ -53,6 +53,10 @@ int64_t attach_client_due_ns(void);
  * lets the visitor come now if it would come meanwhile, if only there were an event. */
 void attach_client_block(int64_t ns);
 
+/* The same for a wait that most young processes are soon back from: the visitor is made, and sleeps
+ * until the process is old. Keeps errno. */
+void attach_client_ahead(int64_t ns);
+
 /* Between these two there is no visitor: the calls nest, in any thread. hold() returns when it is
  * gone, also out of /proc/self/task. Keep errno. */
 void attach_client_hold(void);

@@ -388,6 +388,25 @@ static void pause_for(const struct visitor *v, uint64_t ns)
         (void)raw_futex_wait(&v->visit->bell, bell, ns, 0);
 }
 
+/* The process is young: it may be over before it is worth a ring. */
+static void await_age(struct visitor *v)
+{
+    struct visit *visit = v->visit;
+    for (;;) {
+        uint32_t bell = __atomic_load_n(&visit->bell, __ATOMIC_SEQ_CST);
+        uint64_t come_ns = skein_load64(&visit->come_ns), now_ns;
+        struct timespec now;
+        if (come_ns == 0 || is_to_leave(v))
+            return;
+        raw_zero(&now, sizeof now);
+        (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, RAW_POINTER(&now));
+        now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        if (now_ns >= come_ns)
+            return;
+        (void)raw_futex_wait(&visit->bell, bell, come_ns - now_ns, 0);
+    }
+}
+
 static void farewell(const struct visitor *v)
 {
     struct attach_bye packet;
@@ -408,6 +427,7 @@ uint32_t visitor_run(void *context)
         return 0;
     }
     powers_drop();
+    await_age(&v);
     uint64_t backoff = BACKOFF_FIRST;
     while (!is_to_leave(&v)) {
         if (v.socket_fd < 0 && !attach_try(&v)) {

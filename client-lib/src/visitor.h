@@ -67,6 +67,7 @@ struct visit {
     uint32_t takes;      /* ATTACH_TAKES_... of that agent */
     uint32_t impossible; /* the kernel gives no descriptor table of one's own: never again */
     uint32_t tickets;
+    uint64_t come_ns;               /* not to attach before; coarse monotonic clock; atomic */
     struct visit_request *requests; /* VISIT_REQUESTS */
     struct visit_settings settings;
 };

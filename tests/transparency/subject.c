@@ -24,11 +24,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
@@ -466,6 +468,42 @@ static int interrupted(void)
     return 0;
 }
 
+/* Children that wait for ever, each for an alarm at another moment: none may miss it. */
+static int alarmed(void)
+{
+    enum { CHILDREN = 300 };
+    pid_t children[CHILDREN];
+    int woken = 0;
+    for (int i = 0; i < CHILDREN; i++) {
+        if ((children[i] = fork()) != 0)
+            continue;
+        struct sigaction action = {.sa_handler = on_alarm};
+        struct itimerval alarm_at = {{0, 0}, {0, 59000 + i * 20}};
+        struct epoll_event event;
+        sigaction(SIGALRM, &action, NULL);
+        int fd = i % 2 ? epoll_create1(0) : -1;
+        setitimer(ITIMER_REAL, &alarm_at, NULL);
+        int ready = fd >= 0 ? epoll_wait(fd, &event, 1, -1) : poll(NULL, 0, -1);
+        _exit(ready < 0 && errno == EINTR ? 0 : 1);
+    }
+    struct timespec now, until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += 10;
+    for (int i = 0; i < CHILDREN; i++) {
+        siginfo_t about;
+        do {
+            about.si_pid = 0;
+            waitid(P_PID, (id_t)children[i], &about, WEXITED | WNOHANG);
+            sched_yield();
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        } while (about.si_pid == 0 && now.tv_sec < until.tv_sec);
+        woken += about.si_pid && about.si_code == CLD_EXITED && about.si_status == 0;
+        kill(children[i], SIGKILL);
+    }
+    printf("%d of %d\n", woken, CHILDREN);
+    return 0;
+}
+
 static void *short_work(void *unused)
 {
     return unused;
@@ -724,6 +762,7 @@ static const struct {
     {"no_tsc", no_tsc},
     {"signals", signals},
     {"interrupted", interrupted},
+    {"alarmed", alarmed},
     {"threads", threads},
     {"session", session},
     {"last_call", last_call},
