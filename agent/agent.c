@@ -14,7 +14,6 @@
 #include "clock.h"
 #include "durable.h"
 #include "http_client.h"
-#include "roster_file.h"
 
 #define REFRESH_MS     10000 /* the list's counters, for listings */
 #define LOOK_MS        100   /* how exactly it is known when one that did not come back has ended */
@@ -137,6 +136,8 @@ static int start_attach(struct agent *agent, char *error, size_t error_bytes)
 {
     int status = roster_new(agent->loop, &agent->config->ring_linger_ms,
                             agent->config->ring_bytes_total / ROSTER_SHARE, &agent->roster);
+    if (status == SKEIN_OK)
+        status = roster_file_new(agent->state.folder, agent->worker, &agent->roster_file);
     if (status != SKEIN_OK)
         return status;
     if (roster_file_recall(agent->state.folder, agent->state.agent, agent->boot, agent->roster) > 0)
@@ -327,6 +328,7 @@ size_t agent_free(struct agent **agent_p)
     agent_policies_free(&agent->policies);
     size_t hanging = checks_free(&agent->checks, CHECKS_WAIT_MS);
     worker_free(&agent->worker);
+    roster_file_free(&agent->roster_file);
     roster_free(&agent->roster);
     uplink_free(&agent->uplink, 0);
     uplink_seal_free(&agent->seal);

@@ -12,28 +12,14 @@
 #include "clock.h"
 #include "log.h"
 #include "process_report.h"
-#include "roster_file.h"
 
 #define LIST_DELAY_MS 20 /* many processes that start together make one list */
-
-/* For the next run, which hears of those alone that come back. */
-static void save_roster(struct agent *agent)
-{
-    if (!agent->roster_dirty)
-        return;
-    int status = roster_file_save(agent->state.folder, agent->boot, attach_processes(agent->attach),
-                                  agent->roster);
-    if (status != SKEIN_OK && !agent->roster_unsaved)
-        log_warn("agent", "cannot keep who is attached: a restart may know less", "reason",
-                 skein_status_text(status), NULL);
-    agent->roster_unsaved = status != SKEIN_OK;
-    agent->roster_dirty = agent->roster_unsaved;
-}
 
 void agent_send_list(void *context)
 {
     struct agent *agent = context;
-    save_roster(agent);
+    roster_file_save(agent->roster_file, agent->boot, attach_processes(agent->attach),
+                     agent->roster);
     agent_log_tell(&agent->lines, false);
     for (struct process *p = attach_processes(agent->attach); p != NULL; p = p->next)
         agent_log_tell_process(p, false);
@@ -56,7 +42,7 @@ static void list_due(void *context)
 
 static void list_changed(struct agent *agent)
 {
-    agent->roster_dirty = true;
+    roster_file_changed(agent->roster_file);
     if (agent->list_timer == NULL)
         agent->list_timer = loop_timer_add(agent->loop, LIST_DELAY_MS, 0, list_due, agent);
     if (agent->list_timer == NULL)

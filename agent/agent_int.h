@@ -15,6 +15,7 @@
 #include "agent_state.h"
 #include "attach.h"
 #include "roster.h"
+#include "roster_file.h"
 
 #define ROSTER_SHARE                                                                               \
     4 /* of the room for rings, those of processes that have ended get a quarter                   \
@@ -41,8 +42,8 @@ struct agent {
     struct uplink_seal *seal;
     struct uplink *uplink;
     struct attach *attach;
-    struct roster *roster;             /* those that are not attached */
-    bool roster_dirty, roster_unsaved; /* who is attached: since it was kept; it could not be */
+    struct roster *roster;           /* those that are not attached */
+    struct roster_file *roster_file; /* those that are, for the next run */
     struct agent_log lines;
     struct captures *captures;
     struct checks *checks;

@@ -6,20 +6,82 @@
 #include "roster_file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent_clock.h"
 #include "durable.h"
+#include "log.h"
 #include "proc_info.h"
 
 #define FILE_NAME  "processes"
 #define FILE_BYTES ((size_t)64 << 20)
 
+struct roster_file {
+    int folder;
+    struct worker *worker;
+    int changed;          /* since it was written, or it could not be; atomic */
+    bool failed;          /* said once; the worker's */
+    pthread_mutex_t lock; /* over what follows */
+    struct buf text;      /* the newest that is still to be written; empty: none */
+    bool posted;          /* the worker will take it */
+};
+
+int roster_file_new(int folder, struct worker *worker, struct roster_file **out)
+{
+    struct roster_file *file = calloc(1, sizeof *file);
+    *out = file;
+    if (file == NULL)
+        return SKEIN_NO_MEMORY;
+    file->folder = folder;
+    file->worker = worker;
+    pthread_mutex_init(&file->lock, NULL);
+    return SKEIN_OK;
+}
+
+void roster_file_free(struct roster_file **file_p)
+{
+    struct roster_file *file = *file_p;
+    if (file == NULL)
+        return;
+    *file_p = NULL;
+    pthread_mutex_destroy(&file->lock);
+    buf_fini(&file->text);
+    free(file);
+}
+
+/* ---- writing ---- */
+
 static void put_text(struct buf *out, const char *text)
 {
     buf_put_text(out, text, strlen(text));
+}
+
+static void put_process(struct buf *out, uint32_t pid, uint64_t start_clock_ticks,
+                        const char *service, const char *labels, const char *exe)
+{
+    buf_put_u32(out, pid);
+    buf_put_u64(out, start_clock_ticks);
+    put_text(out, service);
+    put_text(out, labels);
+    put_text(out, exe);
+}
+
+static void put_all(struct buf *out, const char *boot_id, const struct process *first,
+                    struct roster *roster)
+{
+    put_text(out, boot_id);
+    for (const struct process *p = first; p != NULL; p = p->next)
+        put_process(out, p->pid, p->start_clock_ticks, p->service, p->labels, p->exe);
+    const struct roster_entry *e;
+    TAILQ_FOREACH(e, roster_entries(roster), link)
+    {
+        if (e->expected && e->ended_ns == 0)
+            put_process(out, e->pid, e->start_clock_ticks, e->service, e->labels, e->exe);
+    }
 }
 
 static int write_file(int folder, const struct buf *bytes)
@@ -36,42 +98,69 @@ static int write_file(int folder, const struct buf *bytes)
     return SKEIN_IO;
 }
 
-static void put_process(struct buf *out, uint32_t pid, uint64_t start_clock_ticks,
-                        const char *service, const char *labels, const char *exe)
+/* worker_fn */
+static void write_newest(void *context)
 {
-    buf_put_u32(out, pid);
-    buf_put_u64(out, start_clock_ticks);
-    put_text(out, service);
-    put_text(out, labels);
-    put_text(out, exe);
-}
-
-int roster_file_save(int folder, const char *boot_id, const struct process *first,
-                     struct roster *roster)
-{
-    struct buf bytes = {0};
-    put_text(&bytes, boot_id);
-    for (const struct process *p = first; p != NULL; p = p->next)
-        put_process(&bytes, p->pid, p->start_clock_ticks, p->service, p->labels, p->exe);
-    const struct roster_entry *e;
-    TAILQ_FOREACH(e, roster_entries(roster), link)
-    {
-        if (e->expected && e->ended_ns == 0)
-            put_process(&bytes, e->pid, e->start_clock_ticks, e->service, e->labels, e->exe);
+    struct roster_file *file = context;
+    pthread_mutex_lock(&file->lock);
+    struct buf text = file->text;
+    file->text = (struct buf){0};
+    file->posted = false;
+    pthread_mutex_unlock(&file->lock);
+    int status = write_file(file->folder, &text);
+    buf_fini(&text);
+    if (status != SKEIN_OK) {
+        __atomic_store_n(&file->changed, 1, __ATOMIC_RELAXED); /* with the next list again */
+        if (!file->failed)
+            log_warn("agent", "cannot keep who is attached: a restart may know less", "reason",
+                     skein_status_text(status), NULL);
     }
-    int status = bytes.status;
-    if (status == SKEIN_OK)
-        status = write_file(folder, &bytes);
-    buf_fini(&bytes);
-    return status;
+    file->failed = status != SKEIN_OK;
 }
 
+void roster_file_changed(struct roster_file *file)
+{
+    /* Relaxed, here and below: a flag that leads to nothing; the text goes under the lock. */
+    __atomic_store_n(&file->changed, 1, __ATOMIC_RELAXED);
+}
+
+void roster_file_save(struct roster_file *file, const char *boot_id, const struct process *first,
+                      struct roster *roster)
+{
+    struct buf text = {0};
+    if (__atomic_exchange_n(&file->changed, 0, __ATOMIC_RELAXED) == 0)
+        return;
+    put_all(&text, boot_id, first, roster);
+    int status = text.status;
+    pthread_mutex_lock(&file->lock);
+    if (status == SKEIN_OK && !file->posted)
+        status = worker_post(file->worker, write_newest, file);
+    if (status == SKEIN_OK) {
+        struct buf older = file->text;
+        file->text = text;
+        text = older;
+        file->posted = true;
+    }
+    pthread_mutex_unlock(&file->lock);
+    buf_fini(&text);
+    if (status != SKEIN_OK)
+        roster_file_changed(file); /* out of memory: with the next list again */
+}
+
+/* ---- reading ---- */
+
+/* What was written was clean (attach_hello.c); what is not is damage. */
 static void take_text(struct cursor *from, char *text, size_t bytes)
 {
     size_t n;
     const char *at = cursor_text(from, bytes - 1, &n);
-    if (at != NULL)
-        (void)snprintf(text, bytes, "%.*s", (int)n, at);
+    for (size_t i = 0; at != NULL && i < n; i++) {
+        unsigned char c = (unsigned char)at[i];
+        if (c < 0x20 || c == 0x7f)
+            cursor_fail(from, SKEIN_CORRUPT);
+        text[i] = at[i];
+    }
+    text[n] = '\0';
 }
 
 static bool lives(const struct process *p)
@@ -93,15 +182,13 @@ static bool take_process(struct cursor *from, uint64_t agent, const char *boot_i
     return from->status == SKEIN_OK;
 }
 
-size_t roster_file_recall(int folder, uint64_t agent, const char *boot_id, struct roster *roster)
+size_t roster_file_read(const void *bytes, size_t n, uint64_t agent, const char *boot_id,
+                        struct roster *roster)
 {
-    struct buf bytes = {0};
     struct cursor from;
     char boot[64] = "";
     size_t count = 0;
-    if (durable_read(folder, FILE_NAME, FILE_BYTES, &bytes) != SKEIN_OK)
-        buf_clear(&bytes);
-    cursor_init(&from, bytes.data, bytes.len);
+    cursor_init(&from, bytes, n);
     take_text(&from, boot, sizeof boot);
     bool ours = from.status == SKEIN_OK && strcmp(boot, boot_id) == 0;
     while (ours && from.status == SKEIN_OK && cursor_left(&from) > 0) {
@@ -115,6 +202,15 @@ size_t roster_file_recall(int folder, uint64_t agent, const char *boot_id, struc
         }
         process_unref(&p);
     }
+    return count;
+}
+
+size_t roster_file_recall(int folder, uint64_t agent, const char *boot_id, struct roster *roster)
+{
+    struct buf bytes = {0};
+    size_t count = 0;
+    if (durable_read(folder, FILE_NAME, FILE_BYTES, &bytes) == SKEIN_OK)
+        count = roster_file_read(bytes.data, bytes.len, agent, boot_id, roster);
     buf_fini(&bytes);
     return count;
 }

@@ -2,3 +2,4 @@
 skein_fuzz(agent_control LINK skein_agent_up)
 skein_fuzz(spool LINK skein_agent_up)
 skein_fuzz(rule_memory LINK skein_agent_up)
+skein_fuzz(roster_file LINK skein_agent_up)
