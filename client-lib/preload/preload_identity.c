@@ -184,14 +184,6 @@ static void change_after(enum change change, bool made)
     errno = saved;
 }
 
-/* A thread ends that the C library does not end. Were the visitor left, the process would be, too,
- * until it looks (visitor.c). */
-static void visitor_send_away(void)
-{
-    attach_client_hold();
-    attach_client_release();
-}
-
 EXPORT int prctl(int option, ...)
 {
     unsigned long a[4];
@@ -214,8 +206,8 @@ long identity_call(long number, const long a[6])
     enum change change = change_of(number, a);
     if (change == CHANGE_NONE)
         return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (change == CHANGE_END)
-        visitor_send_away();
+    if (change == CHANGE_END) /* were the visitor left, the process would be, too, until it looks */
+        attach_client_leave();
     else if (change != CHANGE_FORK)
         change_before(change);
     long result = REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);

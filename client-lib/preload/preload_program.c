@@ -43,8 +43,11 @@ static bool skein_variable(const char *line, struct environment *out)
 void environment_read(char *const *lines, struct environment *out)
 {
     const char *value;
-    for (; lines && *lines; lines++)
-        if (!skein_variable(*lines, out) && (value = value_of(*lines, "SYSTEMD_EXEC_PID")))
+    size_t n = 0;
+    while (lines && lines[n])
+        n++;
+    while (n-- > 0) /* the first of a name last, for it counts */
+        if (!skein_variable(lines[n], out) && (value = value_of(lines[n], "SYSTEMD_EXEC_PID")))
             out->systemd_pid = value;
 }
 

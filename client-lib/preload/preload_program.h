@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* The variables' values, as they lie in the environment; NULL: not there. Of two with the same name
- * the later one counts. */
+ * the first one counts, as for getenv(). */
 struct environment {
     const char *service, *labels, *socket; /* SKEIN_SERVICE, ... */
     const char *check;                     /* SKEIN_CHECK: the agent's own, not to be recorded */

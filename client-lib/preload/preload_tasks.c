@@ -27,10 +27,7 @@ bool tasks_leave(const char *path)
     if (bytes < sizeof tail - 1 ||
         memcmp(path + bytes - (sizeof tail - 1), tail, sizeof tail - 1) != 0)
         return false;
-    int saved = errno;
-    attach_client_hold();
-    attach_client_release();
-    errno = saved;
+    attach_client_leave();
     return true;
 }
 

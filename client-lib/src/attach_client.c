@@ -286,6 +286,12 @@ void attach_client_release(void)
     __atomic_fetch_sub(&desk.holds, 1, __ATOMIC_SEQ_CST);
 }
 
+void attach_client_leave(void)
+{
+    attach_client_hold();
+    attach_client_release();
+}
+
 void attach_client_stop(void)
 {
     if (load(&attach_client_barred) || (raw_getpid() == desk.own_pid && load(&desk.asked)))

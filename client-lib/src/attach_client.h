@@ -20,6 +20,8 @@
 
 #include "visitor.h"
 
+struct start_settings;
+
 /* A process that ends before this age costs no thread, no map and no word with the agent. The one
  * that was started as the service attaches at once (preload_main.c). */
 #define ATTACH_YOUNG_MS 50
@@ -32,7 +34,6 @@ extern uint32_t attach_client_wanted;
 /* Lets the visitor come now, or when the process is young_ms old; the texts, which fit, are copied.
  * Returns SKEIN_OK (also when it was started before), SKEIN_AGAIN (no thread to be had),
  * SKEIN_NO_MEMORY. Not signal-safe. */
-struct start_settings;
 int attach_client_start(const struct start_settings *settings);
 
 /* Whether a ring may still come: started, not ended, and system calls are not barred. */
@@ -61,6 +62,7 @@ void attach_client_ahead(int64_t ns);
  * gone, also out of /proc/self/task. Keep errno. */
 void attach_client_hold(void);
 void attach_client_release(void);
+void attach_client_leave(void); /* both: it is gone, and may come back */
 
 /* For a program that is about to bar system calls to itself: attaches now if that is still to be
  * done, and from then on uses none that it need not use; the visitor never comes back. Between

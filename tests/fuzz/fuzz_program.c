@@ -12,9 +12,12 @@
 /* Judged by another rule: of all "NAME=" that a line may begin with, the one of its value. */
 static void environment_check(char *text)
 {
-    char *const lines[] = {text, NULL};
+    char later[] = "SKEIN_SERVICE=another";
+    char *const lines[] = {text, later, NULL};
     struct environment e = {0};
     environment_read(lines, &e);
+    if (e.service == strchr(later, '=') + 1)
+        e.service = NULL;
     const struct {
         const char *begin, *value;
     } all[] = {{"SKEIN_SERVICE=", e.service},
