@@ -4,9 +4,11 @@
  */
 #include "agent_config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "config_check.h"
 #include "config_place.h"
@@ -168,6 +170,15 @@ int agent_config_load(const struct config_sources *given, struct agent_config *c
     return SKEIN_INVALID;
 }
 
+/* An agent whose key lets it in does not look for the token any more; that it has started once is
+ * all that its folder tells. */
+static bool has_joined(const struct agent_config *config)
+{
+    char path[PATH_MAX];
+    return snprintf(path, sizeof path, "%s/agent.key", config->state_dir) < (int)sizeof path &&
+           access(path, F_OK) == 0;
+}
+
 int agent_config_check(const struct agent_config *config, char *error, size_t error_bytes)
 {
     uint8_t key[SEAL_KEY_BYTES];
@@ -185,7 +196,8 @@ int agent_config_check(const struct agent_config *config, char *error, size_t er
         config_check_folder("socket", folder[0] != '\0' ? folder : "/", error, error_bytes);
     if (status == SKEIN_OK)
         status = config_check_folder("state_dir", config->state_dir, error, error_bytes);
-    if (status == SKEIN_OK && config->join_token_file[0] != '\0' && config->public_keys.count > 0)
+    if (status == SKEIN_OK && config->join_token_file[0] != '\0' && config->public_keys.count > 0 &&
+        !has_joined(config))
         status = config_check_readable("collector.join_token_file", config->join_token_file, error,
                                        error_bytes);
     return status;

@@ -37,6 +37,7 @@ struct uplink_seal {
     struct seal_opening opening;
     bool waits;
     unsigned unanswered;
+    int token_error;                     /* errno of the last look at token_file; 0: it was read */
     uint64_t open_id, next_ns, renew_ns; /* monotonic */
     struct seal_session *now, *before;
 };
@@ -161,17 +162,16 @@ void uplink_seal_free(struct uplink_seal **seal)
 
 /* ---- OPEN ---- */
 
-/* The file's first line; nothing where it cannot be read: an enrolled agent needs none. */
-static void read_token(const struct uplink_seal *s, char token[SEAL_TOKEN_MAX + 1])
+/* The file's first line; nothing where it cannot be read: an enrolled agent needs none, so that
+ * a refusal alone tells of it. */
+static void read_token(struct uplink_seal *s, char token[SEAL_TOKEN_MAX + 1])
 {
     token[0] = '\0';
     if (s->token_file[0] == '\0')
         return;
     int fd = open(s->token_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? read(fd, token, SEAL_TOKEN_MAX) : -1;
-    if (n < 0)
-        log_warn("uplink", "the join token cannot be read", "file", s->token_file, "error",
-                 strerror(errno), NULL);
+    s->token_error = n < 0 ? errno : 0;
     token[n > 0 ? n : 0] = '\0';
     token[strcspn(token, "\r\n")] = '\0';
     if (fd >= 0)
@@ -259,7 +259,9 @@ bool uplink_seal_answer(struct uplink_seal *s, const struct wire_frame *frame, u
     if (frame->type == WIRE_REFUSE) {
         if (seal_refuse_read(&s->opening, frame->body, frame->body_bytes, reason) != SKEIN_OK)
             return false;
-        log_warn("uplink", "the collector refuses this agent", "reason", reason, NULL);
+        log_warn("uplink", "the collector refuses this agent", "reason", reason,
+                 s->token_error != 0 ? "join_token_file" : NULL, s->token_file, "error",
+                 strerror(s->token_error), NULL);
         s->unanswered = 0;
         s->next_ns = now_ns + 5 * SECOND;
         return false;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -453,6 +454,33 @@ START_TEST(a_wrong_config_is_named_by_its_key)
 }
 END_TEST
 
+/* The agent of the fixture has made its key: whether it is let in by that is not for the token. */
+START_TEST(the_file_of_a_used_join_token_may_go)
+{
+    static const char key[] = "mDk1JN0RbijzWlThP90jJ5YPNHRmhqK0HVHQdgT_rCQ";
+    char *fresh = path_join(folder, "fresh"), *used = path_join(folder, "used");
+    const char *const folders[] = {fresh, used};
+    ck_assert_int_eq(mkdir(used, 0700), 0);
+    char *made = path_join(used, "agent.key"), text[1024];
+    file_write_text(made, "");
+    for (int i = 0; i < 2; i++) {
+        snprintf(
+            text, sizeof text,
+            "{\"state_dir\":\"%s\",\"socket\":\"%s/socket\",\"collector\":{\"public_key\":[\"%s\"],"
+            "\"join_token_file\":\"%s/gone\"}}",
+            folders[i], folder, key, folder);
+        file_write_text(config_file, text);
+        pid_t pid = spawn(
+            (const char *const[]){SKEIN_AGENT, "--config", config_file, "--check-config", NULL},
+            NULL);
+        ck_assert_int_eq(spawn_wait(pid, 0), i == 0 ? 1 : 0);
+    }
+    free(made);
+    free(fresh);
+    free(used);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("agent");
@@ -476,6 +504,7 @@ int main(void)
     tcase_add_test(tc, sigterm_ends_captures_and_drains);
     tcase_add_test(tc, sighup_reads_the_file_again);
     tcase_add_test(tc, a_wrong_config_is_named_by_its_key);
+    tcase_add_test(tc, the_file_of_a_used_join_token_may_go);
     suite_add_tcase(suite, tc);
     return suite_run(suite);
 }

@@ -123,6 +123,38 @@ START_TEST(only_the_answer_of_the_pinned_collector_to_the_last_open_makes_a_sess
 }
 END_TEST
 
+/* An agent that is let in needs no token: one that is gone is no news, however often it dials. */
+START_TEST(a_token_that_is_gone_is_told_with_a_refusal_alone)
+{
+    struct seal_request request;
+    struct buf body = {0};
+    setup();
+    char *lines = path_join(folder, "lines");
+    ck_assert_int_eq(unlink(token_file), 0);
+    int saved = dup(STDERR_FILENO), fd = open(lines, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ck_assert_int_ge(dup2(fd, STDERR_FILENO), 0);
+    for (uint64_t i = 1; i < 20; i++) {
+        ck_assert_int_eq(opened(i * SECOND, i, &collector, &request), SKEIN_OK);
+        uplink_seal_unsent(s, i * SECOND);
+    }
+    ck_assert_int_eq(opened(20 * SECOND, 20, &collector, &request), SKEIN_OK);
+    ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 0);
+    ck_assert_int_eq(seal_refuse_make(&request, "no", &body), SKEIN_OK);
+    struct wire_frame frame = {WIRE_REFUSE, 20, body.data, (uint32_t)body.len};
+    ck_assert(!uplink_seal_answer(s, &frame, 20 * SECOND));
+    ck_assert_int_ge(dup2(saved, STDERR_FILENO), 0);
+    close(saved);
+    close(fd);
+    char *text = file_read(lines, NULL);
+    ck_assert_ptr_nonnull(strstr(text, "refuses this agent"));
+    ck_assert_ptr_nonnull(strstr(text, "No such file"));
+    free(text);
+    free(lines);
+    buf_fini(&body);
+    teardown();
+}
+END_TEST
+
 START_TEST(refused_agent_asks_again_later)
 {
     struct seal_request request, again;
@@ -232,11 +264,12 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "uplink_seal", open_names_agent_and_token_and_is_repeated_each_second,
-        only_the_answer_of_the_pinned_collector_to_the_last_open_makes_a_session,
-        refused_agent_asks_again_later, session_before_is_heard_until_the_one_after_the_next,
-        session_that_the_collector_lost_is_opened_anew,
-        key_of_a_rotation_is_pinned_over_a_restart_and_goes_with_its_pin,
-        silent_collector_is_asked_for_the_other_pins_in_turn, NULL));
+    return suite_run(
+        suite_of("uplink_seal", open_names_agent_and_token_and_is_repeated_each_second,
+                 only_the_answer_of_the_pinned_collector_to_the_last_open_makes_a_session,
+                 a_token_that_is_gone_is_told_with_a_refusal_alone, refused_agent_asks_again_later,
+                 session_before_is_heard_until_the_one_after_the_next,
+                 session_that_the_collector_lost_is_opened_anew,
+                 key_of_a_rotation_is_pinned_over_a_restart_and_goes_with_its_pin,
+                 silent_collector_is_asked_for_the_other_pins_in_turn, NULL));
 }
