@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-int findings_new(uint64_t at_ns, struct findings **out)
+int findings_new(uint64_t at_ns, bool end, struct findings **out)
 {
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
         return SKEIN_NO_MEMORY;
     (*out)->at_ns = at_ns;
+    (*out)->end = end;
     return SKEIN_OK;
 }
 
@@ -140,7 +141,8 @@ static int process_of(struct findings *f, const struct partition_info *info, siz
     *p = (struct process){.service = strdup(info->service),
                           .host = strdup(info->host),
                           .pid = info->pid,
-                          .from_ns = UINT64_MAX};
+                          .from_ns = UINT64_MAX,
+                          .open_ns = UINT64_MAX};
     return p->service != NULL && p->host != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
@@ -255,8 +257,8 @@ static int span_take(struct findings *f, struct thread *t, const struct trace_ev
     if (!f->labels[label].wait && event->type->klass == SKEIN_CLASS_SPAN)
         waits_mark(t, &span);
     stat_take(stat, &span);
-    bool at_moment = span.time_ns <= f->at_ns && (open || f->at_ns - span.time_ns <= span.dur_ns);
-    if (at_moment)
+    bool begun = span.time_ns <= f->at_ns || (open && f->end); /* the end is not known yet */
+    if (begun && (open || f->at_ns - span.time_ns <= span.dur_ns))
         inside_take(t, &span, label);
     return SKEIN_OK;
 }
@@ -277,8 +279,12 @@ int findings_add(struct findings *f, const struct partition_info *info,
         status = death_add(f, p, info);
     }
     uint64_t until_ns = event->time_ns + (region || event->kind == TRACE_OPEN ? event->dur_ns : 0);
-    uint64_t made_ns = event->kind == TRACE_OPEN ? p->from_ns : until_ns;
-    p->from_ns = made_ns < p->from_ns ? made_ns : p->from_ns;
+    if (event->kind == TRACE_OPEN) {
+        p->open_ns = event->time_ns < p->open_ns ? event->time_ns : p->open_ns;
+        f->open_to_ns = until_ns > f->open_to_ns ? until_ns : f->open_to_ns;
+    } else {
+        p->from_ns = until_ns < p->from_ns ? until_ns : p->from_ns;
+    }
     p->to_ns = until_ns > p->to_ns ? until_ns : p->to_ns;
     if (event->thread == NULL || status != SKEIN_OK)
         return status;

@@ -80,10 +80,12 @@ struct findings_list {
     size_t death_count;
     uint64_t threads;        /* that have events */
     uint64_t from_ns, to_ns; /* of all events; 0, 0: there are none */
+    uint64_t at_ns;          /* the moment */
 };
 
-/* at_ns: the moment. SKEIN_OK, SKEIN_NO_MEMORY. */
-int findings_new(uint64_t at_ns, struct findings **out);
+/* at_ns: the moment; with `end` it is the end of the record, which is later where something is
+ * still open behind the last event. SKEIN_OK, SKEIN_NO_MEMORY. */
+int findings_new(uint64_t at_ns, bool end, struct findings **out);
 void findings_free(struct findings **findings);
 
 /* An event of a partition. Processes come one after the other, partitions of each in their order;

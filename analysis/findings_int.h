@@ -37,7 +37,9 @@ struct process {
     char *service, *host;
     uint32_t pid;
     bool dead;
-    uint64_t from_ns, to_ns; /* of the times at which its records were made */
+    uint64_t from_ns,
+        to_ns;        /* of the times at which its records were made; from: UINT64_MAX, none */
+    uint64_t open_ns; /* when the first began that is still open; UINT64_MAX: none is */
 };
 
 struct thread {
@@ -52,7 +54,8 @@ struct thread {
 };
 
 struct findings {
-    uint64_t at_ns;
+    uint64_t at_ns, open_to_ns; /* open_to: until when something is open */
+    bool end;                   /* the moment is the record's end */
     struct intern_table label_keys, thread_keys, process_keys;
     struct label *labels;
     struct thread *threads;

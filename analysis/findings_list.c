@@ -259,15 +259,38 @@ static int spans_list(struct findings *f, size_t most)
     return status;
 }
 
+/* The record's end is known now: what had ended by then is not inside of anything any more. */
+static void moment_move(struct findings *f)
+{
+    if (f->end && f->open_to_ns > f->at_ns) {
+        f->at_ns = f->open_to_ns;
+        for (size_t i = 0; i < f->thread_count; i++) {
+            struct thread *t = &f->threads[i];
+            size_t kept = 0;
+            for (size_t k = 0; k < t->inside_count; k++) {
+                const struct finding_span *span = &t->inside[k];
+                if (!span->open && f->at_ns - span->time_ns > span->dur_ns)
+                    continue;
+                t->inside_label[kept] = t->inside_label[k];
+                t->inside[kept++] = *span;
+            }
+            t->inside_count = kept;
+        }
+    }
+    f->list.at_ns = f->at_ns;
+}
+
 int findings_end(struct findings *f, size_t most, const struct findings_list **list)
 {
     f->list.threads = f->thread_count;
+    moment_move(f);
     for (size_t i = 0; i < f->process_count; i++) {
         const struct process *p = &f->processes[i];
         if (p->to_ns == 0)
             continue;
-        if (f->list.to_ns == 0 || p->from_ns < f->list.from_ns)
-            f->list.from_ns = p->from_ns;
+        uint64_t from_ns = p->from_ns != UINT64_MAX ? p->from_ns : p->open_ns;
+        if (f->list.to_ns == 0 || from_ns < f->list.from_ns)
+            f->list.from_ns = from_ns;
         f->list.to_ns = p->to_ns > f->list.to_ns ? p->to_ns : f->list.to_ns;
     }
     int status = inside_list(f);

@@ -46,6 +46,18 @@ struct subject {
 
 /* ---- the trace ---- */
 
+/* A process that hangs writes no event: its partitions hold what is open. */
+static bool has_partitions(const cJSON *capture)
+{
+    const cJSON *target;
+    cJSON_ArrayForEach(target, json_at(capture, "targets"))
+    {
+        if (json_u64_at(target, "bytes") > 0)
+            return true;
+    }
+    return false;
+}
+
 static int capture_fetch(struct subject *s, const struct options *o, const char *text)
 {
     struct api api;
@@ -58,8 +70,8 @@ static int capture_fetch(struct subject *s, const struct options *o, const char 
         status = capture_get(&api, id, &s->capture);
     if (status != CLI_OK)
         return status;
-    if (json_u64_at(s->capture, "ledger.stored") == 0) {
-        say_error("capture %s has no events%s", id,
+    if (!has_partitions(s->capture)) {
+        say_error("capture %s has no data%s", id,
                   capture_running(s->capture) ? " yet; it still runs" : "");
         return CLI_FAILED;
     }
@@ -269,7 +281,10 @@ static void put_head(struct buf *out, const struct subject *s, const cJSON *what
         buf_printf(out, "the record: from ");
         put_when(out, from_ns, s->at_ns);
         buf_printf(out, " to ");
-        put_when(out, to_ns, s->at_ns);
+        if (to_ns == s->at_ns / 1000000 * 1000000) /* the text has milliseconds */
+            buf_printf(out, "it");
+        else
+            put_when(out, to_ns, s->at_ns);
         buf_printf(out, ", %" PRIu64 " threads\n", json_u64_at(what, "threads"));
     }
     const cJSON *death;
@@ -421,7 +436,7 @@ static int what(struct subject *s, const struct options *o)
     if (trace_walk_new(s->file, &walk) != CLI_OK)
         return CLI_FAILED;
     int status = moment_find(s, o, trace_walk_file(walk));
-    int read = status == CLI_OK ? findings_new(s->at_ns, &findings) : SKEIN_OK;
+    int read = status == CLI_OK ? findings_new(s->at_ns, s->at_end, &findings) : SKEIN_OK;
     if (status == CLI_OK && read == SKEIN_OK)
         read = trace_read(walk, findings);
     if (status == CLI_OK && read == SKEIN_OK)
@@ -431,6 +446,7 @@ static int what(struct subject *s, const struct options *o)
         status = CLI_FAILED;
     }
     if (status == CLI_OK) {
+        s->at_ns = list->at_ns;
         cJSON *json = what_json(s, list);
         status = o->json ? json_show(json) : show(s, json);
         cJSON_Delete(json);

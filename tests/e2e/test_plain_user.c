@@ -16,8 +16,8 @@
 #define WORDS_MAX 16
 
 static char *folder, *out_file, *socket_path, *state;
-static char variables[8][256];
-static const char *env[9];
+static char variables[9][256];
+static const char *env[10];
 
 static pid_t start(const char *const words[])
 {
@@ -82,7 +82,19 @@ static void prepare(uint16_t http)
     set(5, "SKEIND_LISTEN_CONTROL=tcp://127.0.0.1:%u", control);
     set(6, "SKEIN_AGENT_COLLECTOR_DATA=tcp://127.0.0.1:%u", data);
     set(7, "SKEIN_AGENT_COLLECTOR_CONTROL=tcp://127.0.0.1:%u", control);
+    set(8, "SKEIN_COLLECTOR=http://127.0.0.1:%u", http);
     free(run_folder);
+}
+
+/* Of a process that does nothing but wait, the capture has no event: what it waits in is told. */
+static bool wait_is_told(void *context)
+{
+    (void)context;
+    const char *const what =
+        SKEIN_PROGRAM " snapshot -l service=nap --pre 1ms && " SKEIN_PROGRAM
+                      " what $(" SKEIN_PROGRAM " captures -o json | sed -n "
+                      "'s/.*\"capture\":[^0-9a-f]*\\([0-9a-f]*\\).*/\\1/p' | head -n 1)";
+    return run(WORDS("sh", "-c", what)) == 0;
 }
 
 START_TEST(shipped_files_start_for_an_ordinary_user)
@@ -104,6 +116,9 @@ START_TEST(shipped_files_start_for_an_ordinary_user)
     ck_assert_msg(wait_until(answers, &http, 0), "see %s", out_file);
     ck_assert_msg(wait_until(is_there, socket_path, 0), "see %s", out_file);
     ck_assert_int_eq(run(WORDS(SKEIN_PROGRAM, "run", "--service", "x", "--", "true")), 0);
+    pid_t nap = start(WORDS(SKEIN_PROGRAM, "run", "--service", "nap", "--", "sleep", "60"));
+    ck_assert_msg(wait_until(wait_is_told, NULL, 0), "see %s", out_file);
+    (void)spawn_stop(nap, SIGTERM, 0);
     ck_assert_int_eq(spawn_stop(agent, SIGTERM, 0), 0);
     ck_assert_int_eq(spawn_stop(skeind, SIGTERM, 0), 0);
     char *said = file_read(out_file, NULL);

@@ -45,7 +45,7 @@ static void open_wait(uint32_t tid, const char *name, uint8_t group, uint64_t fr
 
 static void set_up(void)
 {
-    ck_assert_int_eq(findings_new(T0 + 5000 * MS, &findings), SKEIN_OK);
+    ck_assert_int_eq(findings_new(T0 + 5000 * MS, false, &findings), SKEIN_OK);
     wait(77, "write", SKEIN_GROUP_IO, 1, 2); /* the record begins here */
 }
 
@@ -145,6 +145,36 @@ START_TEST(ends_of_processes_and_the_bounds_of_the_record_are_told)
 }
 END_TEST
 
+/* A process that hangs since before the capture's window writes no event. */
+START_TEST(of_a_process_that_hangs_the_record_begins_with_what_is_open)
+{
+    findings_free(&findings);
+    ck_assert_int_eq(findings_new(T0 + 5000 * MS, false, &findings), SKEIN_OK);
+    open_wait(83, "mutex_lock", SKEIN_GROUP_LOCK, 1000, 8000);
+    open_wait(84, "mutex_lock", SKEIN_GROUP_LOCK, 2000, 8000);
+    judge();
+    ck_assert_uint_eq(list->inside_count, 2);
+    ck_assert_uint_eq(list->from_ns, T0 + 1000 * MS);
+    ck_assert_uint_eq(list->to_ns, T0 + 8000 * MS);
+}
+END_TEST
+
+/* The last event ends at 5 s, the cut was at 8 s. */
+START_TEST(the_end_of_the_record_is_where_what_is_open_was_cut)
+{
+    findings_free(&findings);
+    ck_assert_int_eq(findings_new(T0 + 5000 * MS, true, &findings), SKEIN_OK);
+    wait(77, "connect", SKEIN_GROUP_NET, 3000, 5000);
+    open_wait(83, "mutex_lock", SKEIN_GROUP_LOCK, 4000, 8000);
+    open_wait(84, "mutex_lock", SKEIN_GROUP_LOCK, 5001, 8000);
+    judge();
+    ck_assert_uint_eq(list->at_ns, T0 + 8000 * MS);
+    ck_assert_uint_eq(list->inside_count, 2);
+    ck_assert_uint_eq(list->inside[0].thread.tid, 83);
+    ck_assert_uint_eq(list->inside[1].thread.tid, 84);
+}
+END_TEST
+
 /* More nested regions than are kept: the innermost are. */
 START_TEST(of_many_regions_around_the_moment_the_innermost_are_kept)
 {
@@ -168,6 +198,8 @@ int main(void)
     tcase_add_test(all, the_longest_waits_leave_out_idle_ones_and_work);
     tcase_add_test(all, unusual_is_what_took_far_longer_than_the_others_of_its_name);
     tcase_add_test(all, ends_of_processes_and_the_bounds_of_the_record_are_told);
+    tcase_add_test(all, of_a_process_that_hangs_the_record_begins_with_what_is_open);
+    tcase_add_test(all, the_end_of_the_record_is_where_what_is_open_was_cut);
     tcase_add_test(all, of_many_regions_around_the_moment_the_innermost_are_kept);
     suite_add_tcase(suite, all);
     return suite_run(suite);
