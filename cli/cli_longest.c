@@ -5,7 +5,6 @@
  */
 #include "cli_longest.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +13,12 @@
 #include "clock.h"
 #include "json.h"
 #include "trace_json.h"
+#include "trace_text.h"
 
 struct kept {
     uint64_t dur_ns, time_ns;
     struct buf line; /* a line of JSON */
+    struct buf args; /* as text, for a table; ends in a NUL */
 };
 
 struct longest {
@@ -37,12 +38,18 @@ int longest_new(uint64_t wanted, bool json, struct longest **out)
     return SKEIN_OK;
 }
 
+static void kept_fini(struct kept *kept)
+{
+    buf_fini(&kept->line);
+    buf_fini(&kept->args);
+}
+
 void longest_free(struct longest **longest)
 {
     if (!*longest)
         return;
     for (size_t i = 0; i < (*longest)->count; i++)
-        buf_fini(&(*longest)->heap[i].line);
+        kept_fini(&(*longest)->heap[i]);
     free((*longest)->heap);
     free(*longest);
     *longest = NULL;
@@ -104,13 +111,17 @@ int longest_add(struct longest *longest, const struct partition_info *info,
     if (longest->wanted == 0 || (full && !shorter(&longest->heap[0], &kept)))
         return SKEIN_OK;
     trace_json_put(&kept.line, info, event);
-    if (kept.line.status != SKEIN_OK || (!full && grow(longest) != SKEIN_OK)) {
-        buf_fini(&kept.line);
+    if (!longest->json)
+        trace_text_put_args(&kept.args, event);
+    buf_put_u8(&kept.args, 0);
+    if (kept.line.status != SKEIN_OK || kept.args.status != SKEIN_OK ||
+        (!full && grow(longest) != SKEIN_OK)) {
+        kept_fini(&kept);
         say_error("out of memory");
         return SKEIN_NO_MEMORY;
     }
     if (full) {
-        buf_fini(&longest->heap[0].line);
+        kept_fini(&longest->heap[0]);
         longest->heap[0] = kept;
         sift_down(longest->heap, longest->count);
     } else {
@@ -128,28 +139,10 @@ static int longest_first(const void *a, const void *b)
 
 /* ---- as a table ---- */
 
-static void args_text(const cJSON *args, struct buf *out)
-{
-    const cJSON *arg;
-    cJSON_ArrayForEach(arg, args)
-    {
-        buf_printf(out, "%s%s=", out->len ? " " : "", arg->string);
-        if (cJSON_IsString(arg))
-            buf_printf(out, "%s", arg->valuestring);
-        else if (cJSON_IsNumber(arg))
-            buf_printf(out, "%.17g", arg->valuedouble);
-        else if (cJSON_IsBool(arg))
-            buf_printf(out, "%s", cJSON_IsTrue(arg) ? "true" : "false");
-        else
-            json_print(arg, out);
-    }
-}
-
 /* The line with what a table shows added to it. */
 static void row_add(cJSON *rows, const struct kept *kept)
 {
     char text[CLOCK_TEXT_BYTES], error[128];
-    struct buf args = {0};
     cJSON *row = json_parse((const char *)kept->line.data, kept->line.len, error, sizeof(error));
     if (!row)
         return;
@@ -157,15 +150,8 @@ static void row_add(cJSON *rows, const struct kept *kept)
     cJSON_AddStringToObject(row, "began", text);
     cJSON_DeleteItemFromObjectCaseSensitive(row, "dur_ns");
     json_add_u64(row, "dur_ns", kept->dur_ns);
-    args_text(json_at(row, "args"), &args);
-    if (*json_text_at(row, "file")) {
-        const char *file = json_text_at(row, "file"), *slash = strrchr(file, '/');
-        buf_printf(&args, "%s(%s:%" PRIu64 ")", args.len ? "  " : "", slash ? slash + 1 : file,
-                   json_u64_at(row, "line"));
-    }
-    buf_put_u8(&args, 0);
-    cJSON_AddStringToObject(row, "text", args.status == SKEIN_OK ? (const char *)args.data : "");
-    buf_fini(&args);
+    cJSON_AddStringToObject(
+        row, "text", (const char *)kept->args.data + strspn((const char *)kept->args.data, " "));
     cJSON_AddItemToArray(rows, row);
 }
 

@@ -147,6 +147,12 @@ static void place_put(struct buf *b, const struct partition_event_type *type)
     buf_printf(b, ":%" PRIu32 ")", type->line);
 }
 
+void trace_text_put_args(struct buf *b, const struct trace_event *event)
+{
+    args_put(b, event);
+    place_put(b, event->type);
+}
+
 static void time_put(struct buf *b, uint64_t ns)
 {
     char text[CLOCK_TEXT_BYTES];
@@ -182,7 +188,6 @@ void trace_text_put(struct buf *b, const struct partition_info *info,
                    duration, event->kind == TRACE_OPEN ? " so far" : "");
     }
     buf_put_u8(b, ' ');
-    args_put(b, event);
-    place_put(b, event->type);
+    trace_text_put_args(b, event);
     buf_put_u8(b, '\n');
 }
