@@ -37,6 +37,7 @@ static const struct cli_option options[] = {
     {"PRODUCED", "ledger.produced", TABLE_NUMBER}, {"STORED", "ledger.stored", TABLE_NUMBER},      \
         {"RING", "ledger.lost.ring", TABLE_NUMBER}, {"SPOOL", "ledger.lost.spool", TABLE_NUMBER},  \
         {"WIRE", "ledger.lost.wire", TABLE_NUMBER}, {"QUOTA", "ledger.lost.quota", TABLE_NUMBER},  \
+        {"STORE", "ledger.lost.store", TABLE_NUMBER},                                              \
     {                                                                                              \
         "COMPLETE", "ledger.complete", TABLE_TEXT                                                  \
     }
@@ -92,6 +93,19 @@ static int total_get(const struct api *api, const struct options *o, cJSON **ans
     return status;
 }
 
+/* A reason that has gaps alone is no loss of 0 events. */
+static cJSON *reason_rows(const cJSON *items)
+{
+    cJSON *rows = cJSON_Duplicate(items, true), *row;
+    cJSON_ArrayForEach(row, rows)
+    {
+        if (json_u64_at(row, "events") == 0)
+            cJSON_ReplaceItemInObjectCaseSensitive(row, "events",
+                                                   cJSON_CreateString("unknown number"));
+    }
+    return rows;
+}
+
 static int show(const cJSON *answer, const struct options *o)
 {
     static const struct table_column fields[] = {{"processes", "processes", TABLE_NUMBER},
@@ -101,6 +115,7 @@ static int show(const cJSON *answer, const struct options *o)
                                                  {"in spools", "total.lost.spool", TABLE_NUMBER},
                                                  {"on the wire", "total.lost.wire", TABLE_NUMBER},
                                                  {"by quotas", "total.lost.quota", TABLE_NUMBER},
+                                                 {"in the store", "total.lost.store", TABLE_NUMBER},
                                                  {"complete", "total.complete", TABLE_TEXT},
                                                  {NULL, NULL, TABLE_TEXT}};
     const struct table_column *columns = columns_of(o);
@@ -109,7 +124,9 @@ static int show(const cJSON *answer, const struct options *o)
         empty = "nothing was lost";
     else if (columns == reason_columns)
         empty = "nothing was lost so far; something is still under way";
-    int status = table_print(json_at(answer, "items"), false, columns, empty);
+    cJSON *rows = columns == reason_columns ? reason_rows(json_at(answer, "items")) : NULL;
+    int status = table_print(rows ? rows : json_at(answer, "items"), false, columns, empty);
+    cJSON_Delete(rows);
     printf("\n");
     return status == CLI_OK ? fields_print(answer, fields) : status;
 }
@@ -150,8 +167,8 @@ const struct cli_command cmd_loss = {
     .summary = "Show what of the fleet is stored, what is missing, and where it was lost",
     .details =
         "Every event that was produced is stored, or was lost in a ring, in an agent's spool,\n"
-        "on the wire, or to a quota. A gap is a time of which something is missing: how many\n"
-        "events the ring has overwritten there nobody knows.\n",
+        "on the wire, to a quota, or in the store (damaged there). A gap is a time of which\n"
+        "something is missing: how many events the ring has overwritten there nobody knows.\n",
     .examples = "  skein loss --by service\n"
                 "  skein loss -l service=redis --from -1h\n"
                 "  skein loss --by reason -o json\n",
