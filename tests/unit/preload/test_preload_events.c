@@ -107,7 +107,7 @@ START_TEST(each_wrapper_has_its_call_here)
 END_TEST
 
 /* ---- the page: "| `event` | ... | `function`, `function` |" under "## Recorded", names in
- * backticks under "## Not recorded" ---- */
+ * backticks under "## Not recorded", and in the list under "## Without an event" ---- */
 
 static char *next_name(char **at)
 {
@@ -160,9 +160,49 @@ START_TEST(the_page_lists_what_is_recorded)
 }
 END_TEST
 
+/* Whether a line of the page's list "Without an event" names it. */
+static bool is_named(const char *function)
+{
+    char line[4096];
+    bool within = false, named = false;
+    FILE *page = fopen(SKEIN_SOURCE_DIR "/docs/what-is-recorded.md", "r");
+    ck_assert_ptr_nonnull(page);
+    while (fgets(line, sizeof line, page)) {
+        char *at = line;
+        if (strncmp(line, "## ", 3) == 0)
+            within = strcmp(line, "## Without an event\n") == 0;
+        for (const char *name; within && line[0] == '-' && (name = next_name(&at)) != NULL;)
+            named = named || strcmp(name, function) == 0;
+    }
+    fclose(page);
+    return named;
+}
+
+START_TEST(the_page_names_all_that_the_library_stands_in_for)
+{
+    char line[512], name[256], type;
+    size_t silent = 0;
+    char *folder = temp_dir_new(), *list = path_join(folder, "symbols");
+    static const char *const nm[] = {"nm", "-D", "--defined-only", PRELOAD, NULL};
+    ck_assert_int_eq(spawn_wait(spawn(nm, &(struct spawn_options){.out_file = list}), 0), 0);
+    FILE *symbols = fopen(list, "r");
+    ck_assert_ptr_nonnull(symbols);
+    while (fgets(line, sizeof line, symbols)) {
+        ck_assert_int_eq(sscanf(line, "%*s %c %255[^@\n]", &type, name), 2);
+        bool recorded = call_find(name) != NULL || strcmp(name, "io_getevents") == 0;
+        ck_assert_msg(recorded || is_named(name), "the page does not name %s", name);
+        silent += !recorded;
+    }
+    fclose(symbols);
+    free(list);
+    temp_dir_free(&folder);
+    ck_assert_uint_gt(silent, 0);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("preload_events", each_wrapper_leaves_its_event,
                               each_wrapper_has_its_call_here, the_page_lists_what_is_recorded,
-                              NULL));
+                              the_page_names_all_that_the_library_stands_in_for, NULL));
 }

@@ -56,6 +56,6 @@ if(TARGET skein-preload AND NOT SKEIN_SANITIZE)
     target_include_directories(t_unit_preload_preload_events PRIVATE
         ${CMAKE_SOURCE_DIR}/client-lib/preload ${CMAKE_SOURCE_DIR}/client-lib/include)
     target_compile_definitions(t_unit_preload_preload_events PRIVATE
-        SKEIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+        SKEIN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" PRELOAD="$<TARGET_FILE:skein-preload>")
     set_target_properties(t_unit_preload_preload_events PROPERTIES ENABLE_EXPORTS ON)
 endif()
