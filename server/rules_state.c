@@ -135,7 +135,8 @@ static void add_status(struct rules *r, struct rule *rule, uint64_t now_ns, cJSO
         snprintf(reason, sizeof reason, "the limit %s is used up", full);
     } else if (failing > 0) {
         status = "firing";
-        snprintf(reason, sizeof reason, "the condition holds for %zu processes", failing);
+        snprintf(reason, sizeof reason, "the condition holds for %zu process%s", failing,
+                 failing == 1 ? "" : "es");
     }
     cJSON_AddStringToObject(state, "status", status);
     cJSON_AddStringToObject(state, "reason", reason);
