@@ -185,9 +185,10 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = start_policies(agent);
     if (status == SKEIN_OK)
-        status = uplink_start(agent->uplink); /* rules have read the journal */
-    if (status == SKEIN_OK)
         status = start_attach(agent, error, error_bytes);
+    if (status ==
+        SKEIN_OK) /* rules have read the journal; who cannot serve is no agent to anybody */
+        status = uplink_start(agent->uplink);
     if (status == SKEIN_OK) {
         agent->refresh_timer = loop_timer_add(agent->loop, REFRESH_MS, 1, agent_send_list, agent);
         agent->grace_timer =

@@ -481,6 +481,30 @@ START_TEST(the_file_of_a_used_join_token_may_go)
 }
 END_TEST
 
+/* Its services are another agent's: it would be listed, and might use up a join token. Ten times,
+ * as one that speaks is not always heard before it ends. */
+START_TEST(an_agent_whose_socket_is_anothers_says_nothing_to_the_collector)
+{
+    struct fake_counters before, after;
+    char text[1024];
+    FAKE_WAIT(fake, heartbeats, 1);
+    snprintf(text, sizeof text,
+             "{\"collector\":{\"control\":\"%s\",\"data\":\"%s\"},\"socket\":\"%s\","
+             "\"state_dir\":\"%s/other\"}",
+             fake_control_address(fake), fake_data_address(fake), socket_path, folder);
+    file_write_text(config_file, text);
+    fake_count(fake, &before);
+    for (int i = 0; i < 10; i++) {
+        pid_t second =
+            spawn((const char *const[]){SKEIN_AGENT, "--config", config_file, NULL}, NULL);
+        ck_assert_int_eq(spawn_wait(second, 0), 1);
+    }
+    FAKE_WAIT(fake, heartbeats, before.heartbeats + 2);
+    fake_count(fake, &after);
+    ck_assert_uint_eq(after.hellos, before.hellos);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("agent");
@@ -503,6 +527,7 @@ int main(void)
     tcase_add_test(tc, garbage_on_its_socket_leaves_it_serving);
     tcase_add_test(tc, sigterm_ends_captures_and_drains);
     tcase_add_test(tc, sighup_reads_the_file_again);
+    tcase_add_test(tc, an_agent_whose_socket_is_anothers_says_nothing_to_the_collector);
     tcase_add_test(tc, a_wrong_config_is_named_by_its_key);
     tcase_add_test(tc, the_file_of_a_used_join_token_may_go);
     suite_add_tcase(suite, tc);
