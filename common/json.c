@@ -295,15 +295,16 @@ static bool digits_value(const char *text, uint64_t *out)
     return p > text && !*p;
 }
 
-/* A text is digits that a number does not hold exactly or, where the member has a unit, a number
- * with a unit: digits without one may mean either, and are refused. */
-static bool item_value(const cJSON *item, enum unit unit, uint64_t *out)
+/* A text is digits, where numbers up to `max` would not be exact, or, where the member has a unit,
+ * a number with a unit: smaller digits without one may mean either, and are refused. */
+static bool item_value(const cJSON *item, enum unit unit, uint64_t max, uint64_t *out)
 {
     if (cJSON_IsString(item) && unit != UNIT_NONE &&
         unit_parse(item->valuestring, unit, out) == SKEIN_OK)
         return true;
     if (cJSON_IsString(item))
-        return digits_value(item->valuestring, out) && (unit == UNIT_NONE || *out > EXACT_MAX);
+        return max > EXACT_MAX && digits_value(item->valuestring, out) &&
+               (unit == UNIT_NONE || *out > EXACT_MAX);
     if (!cJSON_IsNumber(item))
         return false;
     double d = item->valuedouble;
@@ -321,7 +322,7 @@ uint64_t json_u64(struct json_reader *r, const cJSON *object, const char *path, 
         return otherwise;
     uint64_t v;
     enum unit unit = unit_of_name(key);
-    if (item_value(item, unit, &v) && v >= min && v <= max)
+    if (item_value(item, unit, max, &v) && v >= min && v <= max)
         return v;
     if (cJSON_IsNumber(item) && item->valuedouble > (double)EXACT_MAX && max > EXACT_MAX)
         fail(r, path, key, "a number above 2^53 must be written as a string of digits");
@@ -350,7 +351,7 @@ int64_t json_i64(struct json_reader *r, const cJSON *object, const char *path, c
     if (cJSON_IsString(item) && negative)
         size.valuestring++;
     uint64_t v;
-    if (item_value(&size, UNIT_NONE, &v) && v <= INT64_MAX)
+    if (item_value(&size, UNIT_NONE, INT64_MAX, &v) && v <= INT64_MAX)
         return negative ? -(int64_t)v : (int64_t)v;
     fail(r, path, key, "must be a whole number of at most 63 bits, above 2^53 as a string");
     return otherwise;

@@ -155,7 +155,8 @@ END_TEST
 
 START_TEST(failures_name_path_and_expectation)
 {
-    cJSON *o = parse("{\"s\":\"xyz\",\"n\":1.5,\"m\":-1,\"big\":1e300,\"t\":\"12x\"}");
+    cJSON *o = parse("{\"s\":\"xyz\",\"n\":1.5,\"m\":-1,\"big\":1e300,\"t\":\"12x\","
+                     "\"one\":\"1\"}");
     expect_error("p.q: is missing", json_str(&r, o, "p", "q", JSON_REQUIRED, "", 1));
     expect_error("s: must be text of at most 2 bytes", json_str(&r, o, "", "s", false, "", 2));
     expect_error("n: must be text", json_str(&r, o, "", "n", false, "", 2));
@@ -163,6 +164,10 @@ START_TEST(failures_name_path_and_expectation)
     expect_error("p.m: must be a whole number from 0 to 9",
                  json_u64(&r, o, "p", "m", false, 0, 0, 9));
     expect_error("t: must be a whole number from 0 to 9", json_u64(&r, o, "", "t", false, 0, 0, 9));
+    expect_error("one: must be a whole number from 0 to 9", /* no number so small needs a text */
+                 json_u64(&r, o, "", "one", false, 0, 0, 9));
+    ck_assert_uint_eq(json_u64(&(struct json_reader){""}, o, "", "one", false, 0, 0, UINT64_MAX),
+                      1);
     expect_error("big: a number above 2^53 must be written as a string of digits",
                  json_u64(&r, o, "", "big", false, 0, 0, UINT64_MAX));
     expect_error("s: must be true or false", json_bool(&r, o, "", "s", false));
