@@ -12,7 +12,7 @@
  *     ├── BODY ◀─────────────────────────────┤
  *     │                                      │ chunked
  *     │           ┌──── DATA ◀── size > 0 ───┤
- *     │           └────────────────────▶ CHUNK (EXTENSION)
+ *     │           └────────────────────▶ CHUNK (SIZE_SPACE, EXTENSION)
  *     └── TRAILER ◀───────────── size 0 ─────┘            any, at the first doubt ─▶ CUT
  */
 #include "http_framing.h"
@@ -41,6 +41,7 @@ enum {
     HEAD_LF,
     BODY,
     CHUNK,
+    SIZE_SPACE,
     EXTENSION,
     CHUNK_LF,
     DATA,
@@ -120,6 +121,7 @@ static const char *line_end(const struct http_framing *f)
     case VALUE_LF:
         return is_framing(f) ? "" : "\r\n";
     case CHUNK:
+    case SIZE_SPACE:
     case EXTENSION:
     case CHUNK_LF:
         return "0\r\n";
@@ -370,10 +372,21 @@ static void on_chunk(struct http_framing *f, struct sink *to, uint8_t c)
     } else if (f->digits > 0 && c == '\r') {
         f->state = CHUNK_LF;
     } else if (f->digits > 0 && (c == ';' || c == ' ' || c == '\t')) {
-        f->state = EXTENSION;
+        f->state = c == ';' ? EXTENSION : SIZE_SPACE;
     } else {
         cut(f, to, "the size of a chunk is none, or does not end with CR LF");
     }
+}
+
+/* Behind a size and a space: "5 0" is 5 to one reader and 80 to another. */
+static void on_size_space(struct http_framing *f, struct sink *to, uint8_t c)
+{
+    if (c == '\r')
+        f->state = CHUNK_LF;
+    else if (c == ';')
+        f->state = EXTENSION;
+    else if ((c != ' ' && c != '\t') || f->extra_bytes++ >= EXTRA_BYTES_MAX)
+        cut(f, to, "the size of a chunk has more than an extension behind it");
 }
 
 static void on_extension(struct http_framing *f, struct sink *to, uint8_t c)
@@ -477,6 +490,7 @@ static void (*const steps[STATES])(struct http_framing *, struct sink *, uint8_t
     [VALUE_LF] = on_value_lf,
     [HEAD_LF] = on_head_lf,
     [CHUNK] = on_chunk,
+    [SIZE_SPACE] = on_size_space,
     [EXTENSION] = on_extension,
     [CHUNK_LF] = on_chunk_lf,
     [DATA_CR] = on_data_cr,
