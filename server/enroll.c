@@ -454,6 +454,8 @@ static int open_database(struct enroll *e, char *error, size_t error_bytes)
     int status = db_open_private(e->folder, "enroll.db", &e->db, error, error_bytes);
     if (status == SKEIN_OK && (status = db_exec(e->db, schema)) != SKEIN_OK)
         snprintf(error, error_bytes, "%s/enroll.db: %s", e->folder, db_error(e->db));
+    if (status == SKEIN_OK)
+        status = db_check(e->db); /* a page that is read only when an agent comes */
     if (status == SKEIN_CORRUPT)
         snprintf(error, error_bytes,
                  "%s/enroll.db is damaged: put a backup's in its place, or remove it: then every "

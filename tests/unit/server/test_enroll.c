@@ -304,6 +304,12 @@ START_TEST(keys_rotate_and_retire_under_a_running_collector)
 }
 END_TEST
 
+static void expect_damaged(void)
+{
+    ck_assert_int_eq(enroll_open(folder, &e, error, sizeof error), SKEIN_CORRUPT);
+    ck_assert_ptr_nonnull(strstr(error, "enroll.db is damaged: put a backup's in its place"));
+}
+
 START_TEST(damaged_database_says_what_to_do)
 {
     setup();
@@ -311,8 +317,16 @@ START_TEST(damaged_database_says_what_to_do)
     char *path = path_join(folder, "enroll.db"), garbage[4096];
     memset(garbage, 'x', sizeof garbage);
     file_write(path, garbage, sizeof garbage);
-    ck_assert_int_eq(enroll_open(folder, &e, error, sizeof error), SKEIN_CORRUPT);
-    ck_assert_ptr_nonnull(strstr(error, "enroll.db is damaged: put a backup's in its place"));
+    expect_damaged();
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(enroll_open(folder, &e, error, sizeof error), SKEIN_OK);
+    enroll_close(&e);
+    FILE *file = fopen(path, "r+"); /* behind the schema: a page of rows */
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, sizeof garbage, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(garbage, 1, sizeof garbage, file), sizeof garbage);
+    ck_assert_int_eq(fclose(file), 0);
+    expect_damaged();
     ck_assert_int_eq(unlink(path), 0);
     ck_assert_int_eq(enroll_open(folder, &e, error, sizeof error), SKEIN_OK);
     free(path);
