@@ -186,8 +186,8 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
         status = start_policies(agent);
     if (status == SKEIN_OK)
         status = start_attach(agent, error, error_bytes);
-    if (status ==
-        SKEIN_OK) /* rules have read the journal; who cannot serve is no agent to anybody */
+    /* Last: rules have read the journal, and who cannot serve is no agent to anybody. */
+    if (status == SKEIN_OK)
         status = uplink_start(agent->uplink);
     if (status == SKEIN_OK) {
         agent->refresh_timer = loop_timer_add(agent->loop, REFRESH_MS, 1, agent_send_list, agent);
