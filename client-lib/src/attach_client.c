@@ -65,10 +65,11 @@ static void store(uint32_t *word, uint32_t value)
     __atomic_store_n(word, value, __ATOMIC_SEQ_CST);
 }
 
+/* The kernel's own word: another library may stand in for clock_gettime(), and tell other times. */
 static uint64_t now_ns(clockid_t clock)
 {
     struct timespec now = {0, 0};
-    clock_gettime(clock, &now);
+    (void)RAW2(SYS_clock_gettime, clock, RAW_POINTER(&now));
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -77,10 +78,11 @@ static uint64_t now_ns(clockid_t clock)
 static uint64_t coarse_ns(void)
 {
     struct timespec now = {0, 0};
-    if (skein_load32(&desk.looks) >= LOOKS_FIRST)
+    if (skein_load32(&desk.looks) < LOOKS_FIRST) {
+        skein_store32(&desk.looks, skein_load32(&desk.looks) + 1);
         return now_ns(CLOCK_MONOTONIC_COARSE);
-    skein_store32(&desk.looks, skein_load32(&desk.looks) + 1);
-    (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, RAW_POINTER(&now));
+    }
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -98,7 +100,7 @@ static bool may_come(void)
 {
     return load(&desk.asked) && !load(&desk.holds) && !load(&attach_client_barred) &&
            !load(&desk.visit.tid) && !load(&desk.visit.impossible) &&
-           raw_getpid() == desk.own_pid && session_control_init() == SKEIN_OK;
+           session_control_init() == SKEIN_OK;
 }
 
 /* The visitor inherits the signal mask: it is full before there is one. It sleeps until come_ns, on
@@ -108,6 +110,9 @@ static bool visitor_start(uint64_t come_ns)
     uint64_t all = UINT64_MAX, before;
     uint32_t none = 0;
     long made = -1;
+    if (raw_getpid() !=
+        desk.own_pid) /* a vfork child that is killed here leaves its parent a word */
+        return false;
     (void)RAW4(SYS_rt_sigprocmask, SIG_BLOCK, RAW_POINTER(&all), RAW_POINTER(&before), 8);
     if (__atomic_compare_exchange_n(&desk.starting, &none, 1, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST)) {
@@ -163,7 +168,7 @@ void attach_client_ahead(int64_t ns)
 {
     int64_t due = attach_client_due_ns();
     if (due > 0 && ns > due && !session_current())
-        (void)visitor_start(skein_load64(&desk.due_ns));
+        (void)visitor_start(now_ns(CLOCK_MONOTONIC_COARSE) + (uint64_t)due);
 }
 
 /* One that sleeps still. */
@@ -256,16 +261,21 @@ static void gone_wait(uint32_t tid)
     while (load(&desk.visit.tid) == tid && now_ns(CLOCK_MONOTONIC) < until)
         (void)raw_futex_wait(&desk.visit.tid, tid, (uint64_t)LOOK_NS, 1);
     /* The word is cleared before the kernel takes the thread out of its lists. */
+    unsigned steps = 0;
     while (RAW3(SYS_tgkill, desk.own_pid, tid, 0) == 0 && now_ns(CLOCK_MONOTONIC) < until)
-        (void)RAW0(SYS_sched_yield);
+        raw_step_aside(&steps);
 }
 
+/* Its tid; 0: none. A child that clone() made may have been copied while another thread of its
+ * parent made the visitor: in the child nobody will have made it. */
 static uint32_t visitor_here(void)
 {
+    unsigned steps = 0;
+    if ((!load(&desk.starting) && !load(&desk.visit.tid)) || raw_getpid() != desk.own_pid)
+        return 0;
     while (load(&desk.starting))
-        (void)RAW0(SYS_sched_yield);
-    uint32_t tid = load(&desk.visit.tid);
-    return tid && raw_getpid() == desk.own_pid ? tid : 0;
+        raw_step_aside(&steps);
+    return load(&desk.visit.tid);
 }
 
 void attach_client_hold(void)
@@ -414,6 +424,7 @@ static int request_await(struct visit_request *r)
 {
     uint64_t until = now_ns(CLOCK_MONOTONIC) + (uint64_t)HAND_WAIT_NS, now;
     uint32_t state;
+    unsigned steps = 0;
     while ((state = load(&r->state)) != REQUEST_DONE) {
         uint32_t ready = REQUEST_READY;
         if ((now = now_ns(CLOCK_MONOTONIC)) < until)
@@ -422,7 +433,7 @@ static int request_await(struct visit_request *r)
                                              __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
             return SKEIN_AGAIN;
         else
-            (void)RAW0(SYS_sched_yield); /* being sent this moment */
+            raw_step_aside(&steps); /* being sent this moment */
     }
     int result = r->result;
     __atomic_store_n(&r->state, REQUEST_FREE, __ATOMIC_RELEASE);

@@ -53,8 +53,9 @@ static int process_init_once(void)
         process_status = process_init();
         __atomic_store_n(&process_state, PROCESS_READY, __ATOMIC_RELEASE);
     }
+    unsigned steps = 0;
     while (__atomic_load_n(&process_state, __ATOMIC_ACQUIRE) != PROCESS_READY)
-        (void)RAW0(SYS_sched_yield);
+        raw_step_aside(&steps);
     return process_status;
 }
 

@@ -156,6 +156,18 @@ SYS_RAW long raw_futex_wait(const uint32_t *word, uint32_t value, uint64_t ns, i
                 RAW_POINTER(&time));
 }
 
+/* Between two looks at what another thread is just doing: steps aside a few times, then sleeps a
+ * moment. The other may have less right to the processor than the caller (SCHED_FIFO), and gets it
+ * only while that one sleeps. */
+SYS_RAW void raw_step_aside(unsigned *steps)
+{
+    static const uint32_t never = 0;
+    if (++*steps <= 32)
+        (void)RAW0(SYS_sched_yield);
+    else
+        (void)raw_futex_wait(&never, 0, 50000, 0);
+}
+
 SYS_RAW void raw_futex_wake(const uint32_t *word)
 {
     (void)RAW3(SYS_futex, RAW_POINTER(word), FUTEX_WAKE_PRIVATE, INT32_MAX);

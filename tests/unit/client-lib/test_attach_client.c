@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -799,6 +800,31 @@ START_TEST(nothing_comes_to_a_program_that_has_barred_system_calls)
 }
 END_TEST
 
+/* While the visitor is being made. */
+static int child_of_start;
+
+static void copy_process(void)
+{
+    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (pid == 0) {
+        attach_client_hold(); /* as setuid() does */
+        attach_client_release();
+        _exit(7);
+    }
+    child_of_start = child_status(pid);
+}
+
+START_TEST(a_child_that_clone_made_while_the_visitor_was_made_waits_for_nobody)
+{
+    setup_path();
+    const struct start_settings settings = {
+        .service = "shop", .labels = "", .socket_path = path, .prepare = copy_process};
+    ck_assert_int_eq(start_recording(&settings), SKEIN_OK);
+    ck_assert_int_eq(child_of_start, 7);
+    finish();
+}
+END_TEST
+
 START_TEST(wrong_options_are_refused)
 {
     char name[200];
@@ -842,6 +868,7 @@ int main(void)
                        a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event);
         tcase_add_test(forks, the_grandchild_of_a_double_fork_is_recorded);
         tcase_add_test(forks, nothing_comes_to_a_program_that_has_barred_system_calls);
+        tcase_add_test(forks, a_child_that_clone_made_while_the_visitor_was_made_waits_for_nobody);
         tcase_set_timeout(forks, 280);
         suite_add_tcase(suite, forks);
     }
