@@ -9,7 +9,8 @@
 #include "ring_layout.h"
 #include "skein/skein.h"
 
-#define SHELF_MAX 64
+#define SHELF_MAX        64
+#define TABLE_RECORD_MAX 2304 /* of the tables, encoded */
 
 /* One attached ring. Never freed: a thread that was descheduled for a day may still hold it. */
 struct session {
@@ -33,6 +34,7 @@ struct session {
     uint32_t table_used;
     uint32_t next_event, next_string;
     uint64_t blocked_at; /* chunk claims when an epoch switch last failed, + 1; 0: none has */
+    uint8_t record[TABLE_RECORD_MAX];
 };
 
 /* ---- session.c ---- */

@@ -65,11 +65,15 @@ static bool epoch_switch(struct session *session)
 
 /* ---- a record, encoded beside the table and copied in ---- */
 
+/* In the session, under its lock: a handler's stack may be of a few KiB. */
 struct encoder {
-    uint8_t
-        bytes[2 * (TEXT_MAX + 3) + SKEIN_NAME_MAX + 64 + SKEIN_ARGS_MAX * (2 * SKEIN_NAME_MAX + 8)];
+    uint8_t *bytes;
     size_t used;
 };
+
+_Static_assert(TABLE_RECORD_MAX >= 2 * (TEXT_MAX + 3) + SKEIN_NAME_MAX + 64 +
+                                       SKEIN_ARGS_MAX * (2 * SKEIN_NAME_MAX + 8),
+               "a site fits");
 
 static void encode_byte(struct encoder *e, uint8_t value)
 {
@@ -152,12 +156,12 @@ static void encode_entry(struct encoder *e, const struct session *session,
     e->used += bytes;
 }
 
-_Static_assert(sizeof((struct encoder *)0)->bytes >= SKEIN_STR_MAX + 16, "a string fits");
+_Static_assert(TABLE_RECORD_MAX >= SKEIN_STR_MAX + 16, "a string fits");
 
 /* Appends to the current half or, where that is full, to the next epoch's. False: neither now. */
 static bool entry_append(struct session *session, const struct entry *entry)
 {
-    struct encoder e;
+    struct encoder e = {.bytes = session->record};
     encode_entry(&e, session, entry);
     if (table_append(session, entry->kind, &e))
         return true;
