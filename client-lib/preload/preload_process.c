@@ -9,6 +9,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/msg.h>
+#include <sys/resource.h>
 #include <sys/sem.h>
 #include <sys/wait.h>
 
@@ -85,14 +86,26 @@ EXPORT int sigwait(const sigset_t *restrict signals, int *restrict number)
 /* ---- children. The visitor is a task: where there may be no more, one that could not be made is
  * tried again without it. ---- */
 
-/* With an error number nothing of the command has run. */
+/* Of children that have ended: grows by each. */
+static long children_faults(void)
+{
+    struct rusage used = {0};
+    (void)getrusage(RUSAGE_CHILDREN, &used);
+    return used.ru_minflt;
+}
+
+/* The error number alone does not tell that the command has not run: a signal handler may have left
+ * it, while the command ran and ended with 127 itself. */
 EXPORT int system(const char *command)
 {
     WAIT(wait_child, -1);
+    if (skein_load32(&attach_client_barred))
+        return wait_int(&wait, REAL(system)(command));
     int saved = errno;
+    long faults = children_faults();
     errno = 0;
     int status = REAL(system)(command);
-    if (status == W_EXITCODE(127, 0) && errno == EAGAIN) {
+    if (status == W_EXITCODE(127, 0) && errno == EAGAIN && children_faults() == faults) {
         errno = 0;
         attach_client_hold();
         status = REAL(system)(command);
