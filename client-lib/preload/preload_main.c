@@ -117,6 +117,7 @@ static void preload_start(const char *path, const struct environment *environmen
 __attribute__((constructor)) static void preload_begin(int count, char **arguments, char **lines)
 {
     struct environment environment = {0};
+    real_libraries_are_here();
     if (!getauxval(AT_SECURE))
         environment_read(lines, &environment);
     if (!environment.check)

@@ -8,7 +8,8 @@
  * dlsym(RTLD_NEXT) would take that lock: a library's constructor that waits for a thread which
  * makes its first call would wait for ever. So the libraries that were loaded with the program are
  * walked here, in the order that dlsym() would, from the one after this. They stay loaded as long
- * as the program runs, and what is loaded later comes after them.
+ * as the program runs, and what is loaded later comes after them: of that nothing is remembered,
+ * for it may be unloaded, and loaded again elsewhere.
  */
 #include "preload_real.h"
 
@@ -26,6 +27,9 @@
             */
 
 void *real_table[REAL_COUNT] BESIDE_DATA;
+
+/* The last of the libraries that stay; NULL: not known yet. */
+static const struct link_map *last_of_start BESIDE_DATA;
 
 /* Bytes, not pointers: these would have to be relocated in each process. */
 static const char names[REAL_COUNT][NAME_MAX_BYTES] = {
@@ -112,14 +116,14 @@ static uint32_t hash_of(const char *name)
     return hash;
 }
 
-/* NULL: none has it, or in a form that only the dynamic linker can judge. */
+/* Among those that stay. NULL: none has it, or in a form that only the dynamic linker can judge. */
 static void *walk(const char *name)
 {
     const struct link_map *library = _r_debug.r_map;
     uint32_t hash = hash_of(name);
     while (library && library->l_ld != _DYNAMIC)
         library = library->l_next;
-    for (library = library ? library->l_next : NULL; library; library = library->l_next) {
+    while (library && library != last_of_start && (library = library->l_next)) {
         struct exports e;
         if (!exports_of(library, &e))
             return NULL; /* without this hash: it may have the function all the same */
@@ -131,6 +135,45 @@ static void *walk(const char *name)
         return (void *)(e.base + e.symbols[i].st_value);
     }
     return NULL;
+}
+
+void real_libraries_are_here(void)
+{
+    const struct link_map *library = _r_debug.r_map;
+    while (library && library->l_next)
+        library = library->l_next;
+    last_of_start = library;
+}
+
+/* What is looked for among all that is loaded at this moment. */
+struct search {
+    const char *name;
+    void *found;
+};
+
+/* Called while no library can be unloaded. */
+static int search_in(struct dl_phdr_info *about, size_t bytes, void *context)
+{
+    (void)bytes;
+    struct search *search = context;
+    struct link_map library = {.l_addr = about->dlpi_addr};
+    struct exports e;
+    for (size_t i = 0; i < about->dlpi_phnum; i++)
+        if (about->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            library.l_ld = (ElfW(Dyn) *)(about->dlpi_addr + about->dlpi_phdr[i].p_vaddr);
+    if (library.l_ld == _DYNAMIC || !exports_of(&library, &e))
+        return 0;
+    uint32_t i = symbol_find(&e, search->name, hash_of(search->name));
+    if (i != 0 && (e.symbols[i].st_info & 0xf) == STT_FUNC)
+        search->found = (void *)(e.base + e.symbols[i].st_value);
+    return search->found != NULL;
+}
+
+static void *search_loaded(const char *name)
+{
+    struct search search = {name, NULL};
+    dl_iterate_phdr(search_in, &search);
+    return search.found;
 }
 
 /* Set while this thread is inside dlsym(), which may lock or allocate through our wrappers. */
@@ -153,6 +196,9 @@ static void *ask_linker(const char *name)
 void *real_find(enum real_index index)
 {
     void *address = walk(names[index]);
+    /* The one that is of no library that all programs have: not remembered. */
+    if (!address && index == REAL_io_getevents && (address = search_loaded(names[index])))
+        return address;
     if (!address) {
         address = ask_linker(names[index]);
         if (resolving)

@@ -98,6 +98,9 @@ extern void *real_table[REAL_COUNT];
  * called by dlsym() itself, becomes one that fails with ENOSYS. Keeps errno. */
 void *real_find(enum real_index index);
 
+/* All libraries that the program was started with are loaded: what comes later may go again. */
+void real_libraries_are_here(void);
+
 /* Looks up all that can be found without the dynamic linker: a program's fork children would each
  * look for those that it never calls itself. Any thread; signal-safe. */
 void real_find_all(void);
