@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Programs that count their threads, by the links or the entries of /proc/self/task, because they
- * may do something only while there is one (Chromium's sandbox ends where there are more). The
+ * Programs that count their threads, by the links or the entries of /proc/self/task or the number
+ * in /proc/self/stat and status, because they may do something only while there is one (Chromium's
+ * sandbox ends where there are more; Rust's `time` knows no local time). The
  * visitor is none of theirs: it leaves before they count. The path is looked at when the kernel has
  * read it, for it may be bad. Any thread; every call keeps its result and errno.
  */
@@ -18,14 +19,19 @@ int __xstat64(int version, const char *path, struct stat64 *out);
 int __fxstatat(int version, int folder, const char *path, struct stat *out, int flags);
 int __fxstatat64(int version, int folder, const char *path, struct stat64 *out, int flags);
 
+static bool ends_with(const char *path, size_t bytes, const char *tail)
+{
+    size_t of_tail = strlen(tail);
+    return bytes >= of_tail && memcmp(path + bytes - of_tail, tail, of_tail) == 0;
+}
+
 bool tasks_leave(const char *path)
 {
-    static const char tail[] = "/task";
     size_t bytes = path ? strlen(path) : 0; /* NULL: with AT_EMPTY_PATH */
     if (bytes && path[bytes - 1] == '/')
         bytes--;
-    if (bytes < sizeof tail - 1 ||
-        memcmp(path + bytes - (sizeof tail - 1), tail, sizeof tail - 1) != 0)
+    if (!ends_with(path, bytes, "/task") && !ends_with(path, bytes, "/self/stat") &&
+        !ends_with(path, bytes, "/self/status"))
         return false;
     attach_client_leave();
     return true;

@@ -149,7 +149,8 @@ long numbered_call(long number, const long a[6], const void *caller);
 /* The same for those that change who the program is; see preload_identity.c. */
 long identity_call(long number, const long a[6]);
 
-/* Where the path is one of /proc/PID/task, the visitor is gone when this returns: true. */
+/* Where the path is one that tells threads (/proc/PID/task), the visitor is gone when this returns:
+ * true. */
 bool tasks_leave(const char *path);
 
 /* Remember what the call returned, and return it: -1 with errno, or an error number. */

@@ -121,10 +121,13 @@ CASES = [
     Case("sudo", "sudo -n -u nobody id -un; sudo -n -u nobody sh -c 'sleep 0.1; id; exit 5'; echo $?", needs=("sudo",), root=True),
     Case("setuid_self", "cp /bin/id i; cp $(command -v sleep) s; chmod 4755 i s; chown 65534 i; ./i -u; ./s 0.1; echo $?; chmod 755 .; setpriv --reuid 1 --clear-groups ./i -u", needs=("setpriv",), root=True),
     Case("unshare_all", "unshare -Urmnpif --mount-proc sh -c 'echo $$; sleep 0.1; ls /proc | grep -c \"^[0-9]\"; mount -t tmpfs x /mnt && touch /mnt/a && ls /mnt; hostname'; unshare -Cu true; echo $?; unshare -T --monotonic 1000 sh -c 'sleep 0.1; cut -d. -f1 /proc/uptime | wc -l'; nsenter -t 1 -u sh -c 'sleep 0.06; echo in'", needs=("unshare", "nsenter",), root=True),
+    # ---- what the program loads and unloads itself ----
+    Case("dlclosed", "for i in 1 2; do echo \"char room$i[$((i*70000))]={1}; long before(int a){return a$(printf '*3%.0s' $(seq $((i*40))));} long io_getevents(void*c,long l,long n,void*e,void*t){return $i;}\" >q$i.c; echo 'long io_getevents(void*c,long l,long n,void*e,void*t); long go(void){return io_getevents(0,0,0,0,0);}' >p$i.c; gcc -shared -fPIC -o q$i.so q$i.c; gcc -shared -fPIC -o p$i.so p$i.c -Wl,--no-as-needed $PWD/q$i.so; done; /usr/bin/python3 -c 'import ctypes,_ctypes,os\nfor i in (1,2,1,2):\n    h=ctypes.CDLL(os.path.abspath(f\"p{i}.so\")); print(h.go(),flush=True); _ctypes.dlclose(h._handle)'; echo $?", needs=("gcc", "/usr/bin/python3"), quick=True),
     # ---- subject.c ----
+    Case("subject_realtime", "taskset -c 0 $SUBJECT realtime; echo $?", needs=("taskset",), root=True, quick=True),
     *[Case("subject_" + name, f"$SUBJECT {name}; echo $?", quick=True, racy=name in RACY)
       for RACY in [("numbers", "twice", "new_user", "dropper", "strict_beside", "tight_young", "threads", "vforker", "stacks", "same_storage")]
       for name in ("numbers", "closer", "close_range", "twice", "daemon", "dropper", "no_new_privs", "new_user", "new_user_raw",
                    "forker", "raw_forker", "vforker", "tasks", "powerless", "tight", "tight_syscall", "tight_young", "strict", "strict_beside",
-                   "no_tsc", "signals", "interrupted", "alarmed", "threads", "session", "last_call", "last_instruction", "last_thread", "tasks_limit", "spawn_limit", "stacks", "queue_notice", "same_storage")],
+                   "no_tsc", "signals", "interrupted", "alarmed", "threads", "session", "last_call", "last_instruction", "last_thread", "tasks_limit", "system_once", "task_numbers", "small_stack", "spawn_limit", "stacks", "queue_notice", "same_storage")],
 ]

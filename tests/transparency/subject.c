@@ -621,6 +621,96 @@ static int c11_work(void *unused)
     return unused != NULL;
 }
 
+/* The loop's pipe is full, and the handler leaves its error number, as handlers do. */
+static int full[2];
+
+static void tell_loop(int signal)
+{
+    (void)signal;
+    ssize_t n = write(full[1], "x", 1);
+    (void)n;
+}
+
+static int system_once(void)
+{
+    struct sigaction action = {.sa_handler = tell_loop, .sa_flags = SA_RESTART};
+    if (pipe2(full, O_NONBLOCK) || sigaction(SIGALRM, &action, NULL))
+        return 1;
+    while (write(full[1], "x", 1) == 1) {
+    }
+    /* NOLINTNEXTLINE(cert-env33-c): what is tested */
+    int status = system("echo ran; kill -ALRM $PPID; exit 127");
+    printf("%d\n", WEXITSTATUS(status));
+    return 0;
+}
+
+/* How many threads the kernel says there are. */
+static int task_numbers(void)
+{
+    static const char *const paths[] = {"/proc/self/status", "/proc/self/stat"};
+    char text[4096];
+    for (int i = 0; i < 2; i++) {
+        for (int n = 0; n < 9; n++) /* time for a tracer to come, and to come back */
+            grow_old();
+        FILE *file = fopen(paths[i], "r");
+        size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+        text[n] = '\0';
+        const char *at = i ? strrchr(text, ')') : strstr(text, "Threads:");
+        for (int field = 2; i && at && field < 20; field++)
+            at = strchr(at + 1, ' ');
+        printf("%s %ld\n", paths[i], at ? strtol(at + (i ? 1 : 8), NULL, 10) : -1);
+        if (file)
+            fclose(file);
+    }
+    return 0;
+}
+
+/* On one processor, with more right to it than a tracer that came before. What is waited for by
+ * looking is seen in the thread's own time. */
+static int realtime(void)
+{
+    struct sched_param right = {.sched_priority = 10};
+    struct timespec used;
+    grow_old();
+    if (sched_setscheduler(0, SCHED_FIFO, &right))
+        return 1;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    printf("%s\n", used.tv_sec || used.tv_nsec > 300000000 ? "spins" : "forks");
+    return 0;
+}
+
+/* Not by a name that is still to be bound: that takes more of the stack than all else. */
+static ssize_t (*volatile const speak_by)(int, const void *, size_t) = write;
+
+static void speak(int signal)
+{
+    (void)signal;
+    ssize_t n = speak_by(1, "handled\n", 8);
+    (void)n;
+}
+
+/* A handler's stack with little more than the kernel itself needs, and what lies below it. */
+static int small_stack(void)
+{
+    static uint8_t memory[1 << 16];
+    size_t bytes = (size_t)sysconf(_SC_MINSIGSTKSZ) + 2048, below = sizeof memory - bytes;
+    stack_t stack = {.ss_sp = memory + below, .ss_size = bytes};
+    struct sigaction action = {.sa_handler = speak, .sa_flags = SA_ONSTACK};
+    int changed = 0;
+    grow_old();
+    if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL))
+        return 1;
+    raise(SIGUSR1);
+    for (size_t i = 0; i < below; i++)
+        changed += memory[i] != 0;
+    printf("%d changed\n", changed);
+    return changed != 0;
+}
+
 static int tasks_limit(void)
 {
     const struct rlimit most = {4, 4};
@@ -769,6 +859,10 @@ static const struct {
     {"last_instruction", last_instruction},
     {"last_thread", last_thread},
     {"tasks_limit", tasks_limit},
+    {"system_once", system_once},
+    {"task_numbers", task_numbers},
+    {"realtime", realtime},
+    {"small_stack", small_stack},
     {"spawn_limit", spawn_limit},
     {"stacks", stacks},
     {"queue_notice", queue_notice},
