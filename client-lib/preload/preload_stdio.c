@@ -18,24 +18,31 @@
 #define UNBUFFERED    0x2   /* _IO_UNBUFFERED */
 #define PRINTED       512   /* more than most calls print */
 
-static size_t readable(const FILE *stream)
+/* What is in the buffer, from *at on. Each pointer is read once, and believed where it lies in the
+ * buffer: another thread may be filling it, or have put a byte back. */
+static size_t readable(const FILE *stream, const char **at)
 {
-    return stream->_IO_read_end > stream->_IO_read_ptr
-               ? (size_t)(stream->_IO_read_end - stream->_IO_read_ptr)
-               : 0;
+    const char *from = __atomic_load_n(&stream->_IO_read_ptr, __ATOMIC_RELAXED);
+    const char *to = __atomic_load_n(&stream->_IO_read_end, __ATOMIC_RELAXED);
+    const char *base = __atomic_load_n(&stream->_IO_buf_base, __ATOMIC_RELAXED);
+    const char *end = __atomic_load_n(&stream->_IO_buf_end, __ATOMIC_RELAXED);
+    *at = from;
+    return base && base <= from && from < to && to <= end ? (size_t)(to - from) : 0;
 }
 
 static bool holds(const FILE *stream, size_t size, size_t count)
 {
     size_t bytes;
-    return !__builtin_mul_overflow(size, count, &bytes) && bytes <= readable(stream);
+    const char *at;
+    return !__builtin_mul_overflow(size, count, &bytes) && bytes <= readable(stream, &at);
 }
 
 /* A whole line of at most `most` bytes, or that many bytes of one. */
 static bool holds_line(const FILE *stream, int end, size_t most)
 {
-    size_t bytes = readable(stream);
-    return bytes >= most || (bytes && memchr(stream->_IO_read_ptr, end, bytes));
+    const char *at;
+    size_t bytes = readable(stream, &at);
+    return bytes >= most || (bytes && memchr(at, end, bytes));
 }
 
 static bool takes(const FILE *stream, size_t size, size_t count)
