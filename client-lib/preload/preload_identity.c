@@ -161,24 +161,25 @@ static enum change change_of(long number, const long a[6])
     }
 }
 
-static void change_before(enum change change)
+/* Whether system calls are barred from here on. */
+static bool change_before(enum change change)
 {
     int saved = errno;
     attach_client_hold();
-    if (change != CHANGE_IDENTITY)
-        attach_client_bar();
+    bool barred = change != CHANGE_IDENTITY && attach_client_bar();
     if (change == CHANGE_CLOCK)
         session_detach();
     errno = saved;
+    return barred;
 }
 
-/* After a change that was made there may be no system call here. */
-static void change_after(enum change change, bool made)
+/* After a change that was made there may be no system call here, nor where an earlier one holds. */
+static void change_after(enum change change, bool barred, bool made)
 {
     int saved = errno;
     if (change == CHANGE_STRICT && made)
         wait_ignore_thread();
-    if (change != CHANGE_IDENTITY && !made)
+    if (barred && !made)
         attach_client_unbar();
     attach_client_release();
     errno = saved;
@@ -195,24 +196,25 @@ EXPORT int prctl(int option, ...)
     enum change change = change_of_prctl(option, a[0]);
     if (change == CHANGE_NONE)
         return REAL(prctl)(option, a[0], a[1], a[2], a[3]);
-    change_before(change);
+    bool barred = change_before(change);
     int result = REAL(prctl)(option, a[0], a[1], a[2], a[3]);
-    change_after(change, result >= 0);
+    change_after(change, barred, result >= 0);
     return result;
 }
 
 long identity_call(long number, const long a[6])
 {
     enum change change = change_of(number, a);
+    bool barred = false;
     if (change == CHANGE_NONE)
         return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (change == CHANGE_END) /* were the visitor left, the process would be, too, until it looks */
         attach_client_leave();
     else if (change != CHANGE_FORK)
-        change_before(change);
+        barred = change_before(change);
     long result = REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
     if (change != CHANGE_FORK)
-        change_after(change, result >= 0);
+        change_after(change, barred, result >= 0);
     else if (result == 0)
         forked();
     return result;

@@ -99,7 +99,7 @@ static long children_faults(void)
 EXPORT int system(const char *command)
 {
     WAIT(wait_child, -1);
-    if (skein_load32(&attach_client_barred))
+    if (attach_client_is_barred())
         return wait_int(&wait, REAL(system)(command));
     int saved = errno;
     long faults = children_faults();

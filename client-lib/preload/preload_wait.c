@@ -22,11 +22,20 @@
 #define THRESHOLD_NS      UINT64_C(20000)
 #define FOREIGN_POLLS_MAX 8  /* of another place before it is taken for the new loop */
 #define KERNEL_NAME_BYTES 16 /* of a thread's name, with its NUL */
+#define OPEN_WAITS_MAX    4  /* of a thread, one in another's signal handler */
+
+/* What a jump out of a wait needs of it: the stack that the wait lies on may be gone by then. */
+struct open_wait {
+    const struct wait *wait; /* only to be compared */
+    struct skein_op op;
+};
 
 struct thread_state {
-    struct wait *innermost;
-    bool busy;    /* inside the client library */
-    bool ignored; /* a thread of the client library */
+    struct open_wait open[OPEN_WAITS_MAX];
+    unsigned open_count;
+    unsigned jumps; /* out of waits */
+    bool busy;      /* inside the client library */
+    bool ignored;   /* a thread of the client library */
     uint64_t names_seen;
     char name[KERNEL_NAME_BYTES];
     const void *loop_caller; /* where this thread's loop polls from */
@@ -68,7 +77,7 @@ static void name_refresh(uint64_t changes)
 {
     char name[KERNEL_NAME_BYTES] = "";
     self.names_seen = changes;
-    if (!skein_load32(&attach_client_barred) && prctl(PR_GET_NAME, name) == 0 &&
+    if (!attach_client_is_barred() && prctl(PR_GET_NAME, name) == 0 &&
         memcmp(name, self.name, sizeof(name)) != 0) {
         memcpy(self.name, name, sizeof(name));
         skein_thread_name(name);
@@ -88,11 +97,42 @@ static int64_t longest_ns(enum site site, int64_t detail)
     return endless ? INT64_MAX : 0;
 }
 
+static void open_drop(unsigned at)
+{
+    self.open_count--;
+    for (; at < self.open_count; at++)
+        self.open[at] = self.open[at + 1];
+}
+
+/* False: it is not there (any more). */
+static bool open_remove(const struct wait *wait)
+{
+    for (unsigned i = self.open_count; i-- > 0;) {
+        if (self.open[i].wait == wait && self.open[i].op.start == wait->op.start) {
+            open_drop(i);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One that had this one's storage is over, and the oldest of many most likely, too: a program that
+ * gives stacks up in signal handlers leaves them behind. */
+static void open_add(const struct wait *wait)
+{
+    for (unsigned i = self.open_count; i-- > 0;)
+        if (self.open[i].wait == wait)
+            open_drop(i);
+    if (self.open_count == OPEN_WAITS_MAX)
+        open_drop(0);
+    self.open[self.open_count] = (struct open_wait){wait, wait->op};
+    self.open_count++;
+}
+
 void wait_begin(struct wait *wait, enum site site, int64_t detail, const void *caller)
 {
     wait->op.start = 0;
     wait->result = -ECANCELED; /* stays where the call never returned */
-    wait->outer = NULL;
     wait->text = NULL;
     if (!traced(caller))
         return;
@@ -103,32 +143,26 @@ void wait_begin(struct wait *wait, enum site site, int64_t detail, const void *c
     uint64_t changes = __atomic_load_n(&name_changes, __ATOMIC_RELAXED);
     if (changes != self.names_seen)
         name_refresh(changes);
-    wait->outer = self.innermost;
+    wait->jumps = self.jumps;
     wait->op = skein_op_enter(&sites[site], detail);
     if (wait->op.start)
-        self.innermost = wait;
+        open_add(wait);
     self.busy = false;
     errno = saved;
 }
 
-/* Nearly always the innermost. Where a program switches stacks in a signal handler, waits end in
- * any order, and the stacks of others may be gone: no wait but this one is looked at, and all are
- * forgotten, which only a jump out of them would miss. */
-static void wait_unlink(const struct wait *wait)
-{
-    self.innermost = self.innermost == wait ? wait->outer : NULL;
-}
-
+/* Where a program switches stacks in a signal handler, waits end in any order. */
 void wait_end(struct wait *wait)
 {
     if (!wait->op.start)
         return;
     int saved = errno;
-    wait_unlink(wait);
     self.busy = true;
-    union skein_value values[3] = {
-        {.i64 = wait->op.detail}, {.i64 = wait->result}, {.str = wait->text}};
-    skein_op_leave(&wait->op, threshold_of(wait->op.site), values);
+    if (open_remove(wait) || wait->jumps == self.jumps) { /* else a jump has ended it */
+        union skein_value values[3] = {
+            {.i64 = wait->op.detail}, {.i64 = wait->result}, {.str = wait->text}};
+        skein_op_leave(&wait->op, threshold_of(wait->op.site), values);
+    }
     wait->op.start = 0;
     self.busy = false;
     errno = saved;
@@ -136,12 +170,17 @@ void wait_end(struct wait *wait)
 
 void wait_abandon_all(void)
 {
-    for (struct wait *wait; (wait = self.innermost) != NULL;) {
-        wait_end(wait);
-        if (self.innermost == wait) /* another thread's, which had this one's storage; it is over */
-            self.innermost = NULL;
+    int saved = errno;
+    self.jumps += self.open_count > 0;
+    while (self.open_count > 0) {
+        struct open_wait *open = &self.open[--self.open_count];
+        self.busy = true;
+        union skein_value values[3] = {
+            {.i64 = open->op.detail}, {.i64 = -ECANCELED}, {.str = NULL}};
+        skein_op_leave(&open->op, threshold_of(open->op.site), values);
     }
     self.busy = false; /* the handler may have interrupted the client library */
+    errno = saved;
 }
 
 static void loop_open(int ready)

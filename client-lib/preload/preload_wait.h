@@ -72,7 +72,7 @@ uint8_t site_group(enum site site);
 
 struct wait {
     struct skein_op op; /* start == 0: not recorded */
-    struct wait *outer; /* the wait that a signal handler interrupted, or NULL */
+    unsigned jumps;     /* of the thread, when it began */
     int64_t result;     /* what the call returned; -errno where it failed */
     const char *text;   /* argument 2; read when the call has taken long enough */
 };

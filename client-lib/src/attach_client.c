@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "placement.h"
 #include "sys_raw.h"
@@ -33,7 +34,8 @@
 
 static uint8_t stack[STACK_BYTES] __attribute__((aligned(64)));
 static struct visit_request requests[VISIT_REQUESTS];
-uint32_t attach_client_wanted BESIDE_DATA, attach_client_barred BESIDE_DATA;
+uint32_t attach_client_wanted BESIDE_DATA, attach_client_barred BESIDE_DATA,
+    attach_client_child_barred BESIDE_DATA;
 
 /* What changes. All atomic. */
 static struct {
@@ -98,7 +100,7 @@ static void want_in(uint64_t ns)
 
 static bool may_come(void)
 {
-    return load(&desk.asked) && !load(&desk.holds) && !load(&attach_client_barred) &&
+    return load(&desk.asked) && !load(&desk.holds) && !attach_client_is_barred() &&
            !load(&desk.visit.tid) && !load(&desk.visit.impossible) &&
            session_control_init() == SKEIN_OK;
 }
@@ -213,14 +215,14 @@ int attach_client_start(const struct start_settings *settings)
         return SKEIN_NO_MEMORY;
     store(&desk.asked, 1);
     want_in((uint64_t)young_ms * (uint64_t)MS);
-    if (young_ms || load(&attach_client_barred) || visitor_start(0) || load(&desk.visit.tid))
+    if (young_ms || attach_client_is_barred() || visitor_start(0) || load(&desk.visit.tid))
         return SKEIN_OK;
     return SKEIN_AGAIN;
 }
 
 bool attach_client_asked(void)
 {
-    return skein_load32(&desk.asked) && !skein_load32(&attach_client_barred);
+    return skein_load32(&desk.asked) && !attach_client_is_barred();
 }
 
 static int attached_await(unsigned timeout_ms, bool one_try)
@@ -287,7 +289,7 @@ void attach_client_hold(void)
     visitor_order(&desk.visit, VISIT_LEAVE);
     gone_wait(tid);
     skein_store64(&desk.health_told, 0);
-    if (load(&desk.asked) && !load(&attach_client_barred))
+    if (load(&desk.asked) && !attach_client_is_barred())
         want_in((session_current() ? ATTACH_AWAY_MS : desk.young) * (uint64_t)MS);
 }
 
@@ -304,14 +306,14 @@ void attach_client_leave(void)
 
 void attach_client_stop(void)
 {
-    if (load(&attach_client_barred) || (raw_getpid() == desk.own_pid && load(&desk.asked)))
+    if (attach_client_is_barred() || (raw_getpid() == desk.own_pid && load(&desk.asked)))
         session_detach();
     attach_client_end();
 }
 
 void attach_client_end(void)
 {
-    if (load(&attach_client_barred)) /* the visitor is gone, and system calls may be deadly */
+    if (attach_client_is_barred()) /* the visitor is gone, and system calls may be deadly */
         return;
     if (raw_getpid() != desk.own_pid || !load(&desk.asked))
         return;
@@ -325,23 +327,51 @@ void attach_client_end(void)
     gone_wait(tid);
 }
 
-void attach_client_bar(void)
+/* Whether this is a child that shares its parent's memory, as after vfork(), and whose end the
+ * kernel tells nobody by a word of memory. */
+static bool is_borrower(void)
 {
-    if (load(&desk.asked) && !session_current() && !load(&desk.visit.impossible)) {
+    const void *word = NULL;
+    return raw_getpid() != desk.own_pid &&
+           RAW2(SYS_prctl, PR_GET_TID_ADDRESS, RAW_POINTER(&word)) == 0 && !word;
+}
+
+/* The kernel clears the word when the child leaves the memory to its parent, by exec or its end. */
+static void child_bar(uint32_t barred)
+{
+    (void)RAW1(SYS_set_tid_address, barred ? RAW_POINTER(&attach_client_child_barred) : 0);
+    store(&attach_client_child_barred, barred);
+}
+
+bool attach_client_bar(void)
+{
+    if (attach_client_is_barred())
+        return false; /* who asks the kernel for its pid may be killed for it */
+    bool child = is_borrower();
+    if (!child && load(&desk.asked) && !session_current() && !load(&desk.visit.impossible)) {
         attach_client_release();
         (void)attach_client_now();
         attach_client_hold();
     }
     thread_cold_prepare();
-    store(&attach_client_barred, 1);
-    store(&attach_client_wanted, 0);
-    session_unlure();
+    if (child) {
+        child_bar(1);
+    } else {
+        store(&attach_client_barred, 1);
+        store(&attach_client_wanted, 0);
+        session_unlure();
+    }
     if (!session_clock_is_tsc())
         session_detach(); /* on some machines each look at the clock is a system call */
+    return true;
 }
 
 void attach_client_unbar(void)
 {
+    if (load(&attach_client_child_barred)) {
+        child_bar(0);
+        return;
+    }
     store(&attach_client_barred, 0);
     if (load(&desk.asked))
         want_in(ATTACH_AWAY_MS * (uint64_t)MS);
@@ -392,7 +422,7 @@ void attach_client_fork_child(void)
     reset(&desk.looks);
     if (session_missed_ns())
         session_missed_set(0);
-    if (!load(&desk.asked) || load(&attach_client_barred)) {
+    if (!load(&desk.asked) || attach_client_is_barred()) {
         reset(&attach_client_wanted);
         return;
     }

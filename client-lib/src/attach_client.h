@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "skein/skein_atomic.h"
 #include "visitor.h"
 
 struct start_settings;
@@ -65,11 +66,20 @@ void attach_client_release(void);
 void attach_client_leave(void); /* both: it is gone, and may come back */
 
 /* For a program that is about to bar system calls to itself: attaches now if that is still to be
- * done, and from then on uses none that it need not use; the visitor never comes back. Between
- * hold() and release(). unbar() if it did not come to it. */
-void attach_client_bar(void);
+ * done, and from then on uses none that it need not use; the visitor never comes back. In a vfork
+ * child that holds until its end. Between hold() and release(). False: it was barred already. If
+ * it did not come to it, unbar(). */
+bool attach_client_bar(void);
 void attach_client_unbar(void);
-extern uint32_t attach_client_barred; /* not 0: a traced thread may call no new system call */
+
+/* Not 0: barred, for good or by a child that shares the memory. */
+extern uint32_t attach_client_barred, attach_client_child_barred;
+
+/* Whether a traced thread may call no new system call. */
+static inline bool attach_client_is_barred(void)
+{
+    return skein_load32(&attach_client_barred) || skein_load32(&attach_client_child_barred);
+}
 
 /* Around fork(). */
 void attach_client_fork_before(void);

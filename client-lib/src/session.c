@@ -125,7 +125,7 @@ static void ring_part(const struct session *session)
 
 void session_child_reset(bool torn)
 {
-    if (torn && !skein_load32(&attach_client_barred))
+    if (torn && !attach_client_is_barred())
         for (const struct session *session = session_newest; session; session = session->before)
             ring_part(session);
     if (session_newest) /* else its page would be copied */
@@ -184,7 +184,7 @@ void session_miss(void)
 
 void session_exit_say(int status)
 {
-    if (skein_load32(&attach_client_barred))
+    if (attach_client_is_barred())
         return; /* no system call that the program has not asked for, not even for its id */
     const struct session *session = session_current();
     struct ring_process_record *record = session ? session_record(session) : NULL;

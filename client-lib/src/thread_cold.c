@@ -65,7 +65,7 @@ static struct thread_cold *cold_claim(void)
         memset(cold, 0, sizeof *cold);
         return cold;
     }
-    if (skein_load32(&attach_client_barred))
+    if (attach_client_is_barred())
         return NULL;
     void *pages =
         mmap(NULL, sizeof *slab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -192,7 +192,7 @@ struct thread_cold *thread_cold_get(void)
     struct thread_cold *cold = thread_is_over ? NULL : cold_claim();
     if (!cold)
         return NULL;
-    if (!skein_load32(&attach_client_barred)) {
+    if (!attach_client_is_barred()) {
         cold->tid = (uint32_t)RAW0(SYS_gettid);
         (void)RAW2(SYS_prctl, PR_GET_NAME, RAW_POINTER(cold->name));
     }
@@ -280,7 +280,7 @@ bool thread_child_reset(void)
     lane_child_reset(main, &cold->lanes[LANE_MAIN]);
     lane_child_reset(&cold->signal_lane, &cold->lanes[LANE_SIGNAL]);
     torn |= lane_busy(&cold->signal_lane) != 0;
-    if (!skein_load32(&attach_client_barred))
+    if (!attach_client_is_barred())
         cold->tid = (uint32_t)RAW0(SYS_gettid);
     cold->slot_session = NULL;
     cold->slot = NULL;

@@ -80,7 +80,7 @@ void lane_drop(struct skein_lane *lane)
 bool busy_is_stale(uint64_t busy, uint64_t frame)
 {
     stack_t alt;
-    if (skein_load32(&attach_client_barred) || sigaltstack(NULL, &alt))
+    if (attach_client_is_barred() || sigaltstack(NULL, &alt))
         return false;
     uint64_t low = (uint64_t)(uintptr_t)alt.ss_sp, high = low + alt.ss_size;
     bool on_alt = alt.ss_flags & SS_ONSTACK;

@@ -129,5 +129,5 @@ CASES = [
       for RACY in [("numbers", "twice", "new_user", "dropper", "strict_beside", "tight_young", "threads", "vforker", "stacks", "same_storage")]
       for name in ("numbers", "closer", "close_range", "twice", "daemon", "dropper", "no_new_privs", "new_user", "new_user_raw",
                    "forker", "raw_forker", "vforker", "tasks", "powerless", "tight", "tight_syscall", "tight_young", "strict", "strict_beside",
-                   "no_tsc", "signals", "interrupted", "alarmed", "threads", "session", "last_call", "last_instruction", "last_thread", "tasks_limit", "system_once", "task_numbers", "small_stack", "spawn_limit", "stacks", "queue_notice", "same_storage")],
+                   "no_tsc", "signals", "interrupted", "alarmed", "threads", "session", "last_call", "last_instruction", "last_thread", "tasks_limit", "system_once", "task_numbers", "small_stack", "spawn_limit", "stacks", "given_up", "queue_notice", "same_storage")],
 ]

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -826,6 +827,44 @@ static int stacks(void)
     return 9;
 }
 
+/* A scheduler of a program's own takes a stack away in the midst of a wait, and gives it up. */
+static ucontext_t scheduler, taken;
+
+static void take_away(int signal)
+{
+    (void)signal;
+    swapcontext(&taken, &scheduler);
+}
+
+static void wait_in_vain(void)
+{
+    char c;
+    (void)!read(ends[0][0], &c, 1);
+    say("read\n");
+    _exit(1);
+}
+
+static int given_up(void)
+{
+    const size_t bytes = 1 << 18;
+    struct sigaction action = {.sa_handler = take_away, .sa_flags = SA_NODEFER};
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || pipe(ends[0]) || sigaction(SIGALRM, &action, NULL))
+        return 1;
+    const struct itimerval soon = {.it_value.tv_usec = 100000};
+    setitimer(ITIMER_REAL, &soon, NULL);
+    getcontext(&taken);
+    taken.uc_stack.ss_sp = memory;
+    taken.uc_stack.ss_size = bytes;
+    makecontext(&taken, wait_in_vain, 0);
+    swapcontext(&scheduler, &taken);
+    munmap(memory, bytes);
+    if (!sigsetjmp(back, 1))
+        siglongjmp(back, 1);
+    say("jumped\n");
+    return 5;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -865,6 +904,7 @@ static const struct {
     {"small_stack", small_stack},
     {"spawn_limit", spawn_limit},
     {"stacks", stacks},
+    {"given_up", given_up},
     {"queue_notice", queue_notice},
     {"same_storage", same_storage},
 };

@@ -800,6 +800,31 @@ START_TEST(nothing_comes_to_a_program_that_has_barred_system_calls)
 }
 END_TEST
 
+static int bar_twice(void *context)
+{
+    (void)context;
+    attach_client_hold();
+    bool first = attach_client_bar(), again = attach_client_bar();
+    attach_client_release();
+    return first && !again && attach_client_is_barred() ? 7 : 8;
+}
+
+/* As vfork() makes it. */
+START_TEST(a_filter_of_a_child_in_our_memory_bars_us_only_until_it_is_gone)
+{
+    static char memory[1 << 16] __attribute__((aligned(16)));
+    setup_path();
+    ck_assert_int_eq(start_when_old(NULL, 60000), SKEIN_OK);
+    pid_t pid = clone(bar_twice, memory + sizeof memory, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    ck_assert_int_eq(child_status(pid), 7);
+    ck_assert(!attach_client_is_barred());
+    ck_assert(attach_client_bar()); /* for good, but this filter fails */
+    attach_client_unbar();
+    ck_assert(!attach_client_is_barred());
+    finish();
+}
+END_TEST
+
 /* While the visitor is being made. */
 static int child_of_start;
 
@@ -868,6 +893,7 @@ int main(void)
                        a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event);
         tcase_add_test(forks, the_grandchild_of_a_double_fork_is_recorded);
         tcase_add_test(forks, nothing_comes_to_a_program_that_has_barred_system_calls);
+        tcase_add_test(forks, a_filter_of_a_child_in_our_memory_bars_us_only_until_it_is_gone);
         tcase_add_test(forks, a_child_that_clone_made_while_the_visitor_was_made_waits_for_nobody);
         tcase_set_timeout(forks, 280);
         suite_add_tcase(suite, forks);
