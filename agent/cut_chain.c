@@ -46,6 +46,19 @@ static void chain_free(struct cut_chain *chain)
     free(chain);
 }
 
+/* With the process. It has no members any more. */
+static void cut_chains_free(struct process *process)
+{
+    struct cut_chain *chain;
+    while (process->chains != NULL && (chain = TAILQ_FIRST(process->chains)) != NULL) {
+        assert(TAILQ_EMPTY(&chain->members));
+        TAILQ_REMOVE(process->chains, chain, link);
+        chain_free(chain);
+    }
+    free(process->chains);
+    process->chains = NULL;
+}
+
 static int chain_new(struct process *process, uint64_t groups, struct cut_chain **out)
 {
     if (process->chains == NULL) {
@@ -53,6 +66,7 @@ static int chain_new(struct process *process, uint64_t groups, struct cut_chain 
         if (process->chains == NULL)
             return SKEIN_NO_MEMORY;
         TAILQ_INIT(process->chains);
+        process->chains_free = cut_chains_free;
     }
     struct cut_chain *chain = calloc(1, sizeof(*chain));
     if (chain == NULL || cut_marks_new(process, &chain->marks) != SKEIN_OK) {
@@ -81,18 +95,6 @@ static void idle_bound(struct cut_chain_list *chains)
             chain_free(chain);
         }
     }
-}
-
-void cut_chains_free(struct process *process)
-{
-    struct cut_chain *chain;
-    while (process->chains != NULL && (chain = TAILQ_FIRST(process->chains)) != NULL) {
-        assert(TAILQ_EMPTY(&chain->members));
-        TAILQ_REMOVE(process->chains, chain, link);
-        chain_free(chain);
-    }
-    free(process->chains);
-    process->chains = NULL;
 }
 
 /* ---- joining ---- */

@@ -68,7 +68,4 @@ int cut_chain_cut_before(struct cut_member *member, struct host_page_owner *host
  * for those that join later, and takes entry->gaps (malloc). */
 void cut_chain_add(struct cut_member *member, struct cut_entry *entry);
 
-/* With the process. It has no members any more. */
-void cut_chains_free(struct process *process);
-
 #endif

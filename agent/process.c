@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "agent_clock.h"
-#include "cut_chain.h"
 #include "ring_memory.h"
 #include "skein_atomic.h"
 
@@ -117,7 +116,8 @@ void process_unref(struct process **pointer)
     descriptor_close(p->pidfd);
     descriptor_close(p->ring_fd);
     descriptor_close(p->page_fd);
-    cut_chains_free(p);
+    if (p->chains_free != NULL)
+        p->chains_free(p);
     free(p);
 }
 

@@ -43,7 +43,8 @@ struct process {
     /* -1 in a process made by hand: the cutter then looks at all of the ring */
     int ring_fd;
     /* the cutter's, whose calls for one process do not overlap */
-    struct cut_chain_list *chains; /* what was cut lately; NULL: nothing */
+    struct cut_chain_list *chains;          /* what was cut lately; NULL: nothing */
+    void (*chains_free)(struct process *p); /* theirs, at the process's end; NULL: no chains */
     /* shared */
     uint32_t references;    /* atomic */
     uint64_t next_sequence; /* atomic; of partitions in this agent's epoch */

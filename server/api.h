@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the handlers of the HTTP API (docs/api.md, api_handlers.h) share. For api_*.c and triggers.c
- * alone. Handlers run on the HTTP server's threads; their context is the struct collector.
+ * alone. Handlers run on the HTTP server's threads; their context is the struct api_services.
  */
 #ifndef API_H
 #define API_H
 
-#include "collector.h"
-#include "http.h"
+#include "api_services.h"
 
 /* api_agents.c */
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p); /* locked */
@@ -28,7 +27,7 @@ void api_audit_id(struct http_exchange *x, const char *action, const uint8_t id[
 const char *api_result(int status); /* "ok", or the status's words */
 /* api_matches.c */
 /* Processes that a capture with this selector would have as targets. */
-void api_reply_matches(struct collector *c, struct http_exchange *x, const char *selector);
+void api_reply_matches(struct api_services *api, struct http_exchange *x, const char *selector);
 
 /* Whose places are taken: a token holder's; "" where there is no token. */
 const char *api_holder(const struct http_exchange *x); /* api_access.c */
@@ -111,7 +110,7 @@ void api_invalid(struct http_exchange *x, const char *error);
 /* 503 or 500 for a failure that is not the client's. */
 void api_failed(struct http_exchange *x, int status, const char *what);
 /* 500, and where it lies; `more` ends the sentence. (api_partitions.c) */
-void api_damaged(struct collector *c, struct http_exchange *x, const struct partition_key *key,
+void api_damaged(struct api_services *api, struct http_exchange *x, const struct partition_key *key,
                  const char *more);
 
 /* Takes one of the places of what may take long, so that it does not take all threads; false after

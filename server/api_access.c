@@ -17,39 +17,39 @@
 
 /* A page of the web can make a browser on this machine send requests here, under a name that it has
  * pointed at us, or from its own place: neither is ours. */
-static bool is_ours(const struct collector *c, const char *host)
+static bool is_ours(const struct api_services *api, const char *host)
 {
-    const char *address = c->config.http_address;
+    const char *address = api->config.http_address;
     size_t n = host != NULL ? http_host_bytes(host) : 0;
     return http_host_in("localhost,127.0.0.1,[::1]", host, n) ||
-           http_host_in(c->config.http_hosts, host, n) ||
+           http_host_in(api->config.http_hosts, host, n) ||
            (n > 0 && n == http_host_bytes(address) && strncasecmp(address, host, n) == 0);
 }
 
-static void audit_refusal(struct collector *c, struct http_exchange *x, const char *actor,
+static void audit_refusal(struct api_services *api, struct http_exchange *x, const char *actor,
                           const char *result, const char *detail)
 {
     struct audit_entry entry = {
         actor, http_address(x), http_request_id(x), "auth.refused", http_path(x), result, detail};
-    audit_add_refusal(c->audit, &entry);
+    audit_add_refusal(api->audit, &entry);
 }
 
-static bool authorize_local(struct collector *c, struct http_exchange *x,
+static bool authorize_local(struct api_services *api, struct http_exchange *x,
                             const struct http_route *route, struct principal *who)
 {
     const char *host = http_header(x, "Host"), *origin = http_header(x, "Origin");
     const char *scheme = origin != NULL ? strstr(origin, "://") : NULL;
     bool change = strcmp(route->method, "GET") != 0;
-    if (!is_ours(c, host)) {
-        audit_refusal(c, x, "local", "forbidden", "Host");
+    if (!is_ours(api, host)) {
+        audit_refusal(api, x, "local", "forbidden", "Host");
         http_problem(x, 421, "Host",
                      "this collector is not %.100s: use localhost, or name it in http.hosts",
                      host != NULL ? host : "a server without a name");
         return false;
     }
-    if (change && origin != NULL && !is_ours(c, scheme != NULL ? scheme + 3 : "")) {
+    if (change && origin != NULL && !is_ours(api, scheme != NULL ? scheme + 3 : "")) {
         metrics_add(http_forbidden_total, 1);
-        audit_refusal(c, x, "local", "forbidden", "Origin");
+        audit_refusal(api, x, "local", "forbidden", "Origin");
         http_problem_of(x, PROBLEM_ORIGIN, "Origin",
                         "pages of other places change nothing here without a token");
         return false;
@@ -58,10 +58,10 @@ static bool authorize_local(struct collector *c, struct http_exchange *x,
     return true;
 }
 
-static void challenge(struct collector *c, struct http_exchange *x, enum problem kind,
+static void challenge(struct api_services *api, struct http_exchange *x, enum problem kind,
                       const char *detail)
 {
-    audit_refusal(c, x, "", "unauthorized", detail);
+    audit_refusal(api, x, "", "unauthorized", detail);
     metrics_add(http_unauthorized_total, 1);
     http_add_header(x, "WWW-Authenticate", CHALLENGE);
     http_problem_of(x, kind, "Authorization", "%s", detail);
@@ -70,14 +70,14 @@ static void challenge(struct collector *c, struct http_exchange *x, enum problem
 /* An address that has sent many wrong ones gets a short answer: no line in the audit log for each.
  * It guards against work, not against guessing: of 2^256 tokens none is found by trying. So a right
  * one goes on, whoever else is behind the same address. */
-static void refuse_token(struct collector *c, struct http_exchange *x)
+static void refuse_token(struct api_services *api, struct http_exchange *x)
 {
     char seconds[24];
-    uint64_t left = lockout_left(c->lockout, http_address(x), clock_monotonic_ns());
+    uint64_t left = lockout_left(api->lockout, http_address(x), clock_monotonic_ns());
     metrics_add(http_bad_tokens_total, 1);
     if (left == 0) {
-        lockout_bad(c->lockout, http_address(x), clock_monotonic_ns());
-        challenge(c, x, PROBLEM_TOKEN_REFUSED, "this token is unknown, expired or revoked");
+        lockout_bad(api->lockout, http_address(x), clock_monotonic_ns());
+        challenge(api, x, PROBLEM_TOKEN_REFUSED, "this token is unknown, expired or revoked");
         return;
     }
     metrics_add(http_locked_out_total, 1);
@@ -87,14 +87,14 @@ static void refuse_token(struct collector *c, struct http_exchange *x)
                  http_address(x), seconds);
 }
 
-static bool authorize_token(struct collector *c, struct http_exchange *x, const char *text,
+static bool authorize_token(struct api_services *api, struct http_exchange *x, const char *text,
                             struct principal *who, struct selector **selector)
 {
     struct token token;
     char error[160];
-    int status = tokens_check(c->tokens, text, clock_realtime_ns(), &token);
+    int status = tokens_check(api->tokens, text, clock_realtime_ns(), &token);
     if (status == SKEIN_NOT_FOUND) {
-        refuse_token(c, x);
+        refuse_token(api, x);
         return false;
     }
     if (status == SKEIN_OK && token.selector[0] != '\0')
@@ -119,17 +119,18 @@ const char *api_holder(const struct http_exchange *x)
 /* Where nobody can say, what was allowed goes on. */
 bool api_still(void *context, const struct principal *who)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     if (who->token[0] == '\0') /* "local", until there is a token; nothing public goes on */
-        return tokens_any(c->tokens) <= 0;
-    return tokens_still(c->tokens, who->token, clock_realtime_ns()) != SKEIN_NOT_FOUND;
+        return tokens_any(api->tokens) <= 0;
+    return tokens_still(api->tokens, who->token, clock_realtime_ns()) != SKEIN_NOT_FOUND;
 }
 
-static bool is_public(const struct collector *c, const struct http_route *route)
+static bool is_public(const struct api_services *api, const struct http_route *route)
 {
-    const char *setting = c->config.http_metrics_public;
+    const char *setting = api->config.http_metrics_public;
     if (route->fn == api_metrics)
-        return strcmp(setting, "yes") == 0 || (strcmp(setting, "auto") == 0 && c->http_loopback);
+        return strcmp(setting, "yes") == 0 ||
+               (strcmp(setting, "auto") == 0 && api->config.http_loopback);
     return route->scope == HTTP_PUBLIC;
 }
 
@@ -150,11 +151,11 @@ static bool is_confinable(const struct http_route *route)
     return false;
 }
 
-static void forbid(struct collector *c, struct http_exchange *x, const struct http_route *route,
-                   const struct principal *who)
+static void forbid(struct api_services *api, struct http_exchange *x,
+                   const struct http_route *route, const struct principal *who)
 {
     metrics_add(http_forbidden_total, 1);
-    audit_refusal(c, x, who->name, "forbidden", route->method);
+    audit_refusal(api, x, who->name, "forbidden", route->method);
     if (who->scope < route->scope)
         http_problem_of(x, PROBLEM_SCOPE, NULL, "the token %s has the scope %s; this needs %s",
                         who->name, scope_text(who->scope), scope_text(route->scope));
@@ -166,29 +167,29 @@ static void forbid(struct collector *c, struct http_exchange *x, const struct ht
 bool api_authorize(void *context, struct http_exchange *x, const struct http_route *route,
                    struct principal *who, struct selector **selector)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     const char *text = http_bearer(http_header(x, "Authorization"));
-    if (is_public(c, route)) {
+    if (is_public(api, route)) {
         *who = (struct principal){.name = "public", .scope = route->scope};
         return true;
     }
-    int any = c->http_loopback ? tokens_any(c->tokens) : 1;
+    int any = api->config.http_loopback ? tokens_any(api->tokens) : 1;
     if (any < 0) {
         api_failed(x, any, "tokens cannot be checked");
         return false;
     }
     if (any == 0)
-        return authorize_local(c, x, route, who);
+        return authorize_local(api, x, route, who);
     if (text == NULL) {
-        challenge(c, x, PROBLEM_UNAUTHORIZED,
+        challenge(api, x, PROBLEM_UNAUTHORIZED,
                   "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create "
                   "makes one");
         return false;
     }
-    if (!authorize_token(c, x, text, who, selector))
+    if (!authorize_token(api, x, text, who, selector))
         return false;
     if (who->scope >= route->scope && (*selector == NULL || is_confinable(route)))
         return true;
-    forbid(c, x, route, who);
+    forbid(api, x, route, who);
     return false;
 }

@@ -79,7 +79,7 @@ static struct fleet_agent **agents_after(struct fleet *f, bool given, uint64_t a
 void api_agents_list(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"cursor", "limit", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     size_t limit, count;
     uint64_t after = 0;
     const char *cursor = http_query(x, "cursor");
@@ -91,39 +91,39 @@ void api_agents_list(void *context, struct http_exchange *x)
         return;
     }
     cJSON *items = cJSON_CreateArray();
-    fleet_lock(c->fleet);
-    struct fleet_agent **list = agents_after(c->fleet, cursor != NULL, after, &count);
+    fleet_lock(api->fleet);
+    struct fleet_agent **list = agents_after(api->fleet, cursor != NULL, after, &count);
     for (size_t i = 0; list != NULL && i < count && i < limit; i++) {
         cJSON_AddItemToArray(items, agent_json(list[i]));
         agent_text(list[i]->id, next);
     }
-    fleet_unlock(c->fleet);
+    fleet_unlock(api->fleet);
     if (list == NULL) {
         cJSON_Delete(items);
         return;
     }
     free(list);
     for (cJSON *item = items->child; item != NULL; item = item->next)
-        api_add_enrolment(c->enroll, item);
+        api_add_enrolment(api->enroll, item);
     api_reply_items(x, items, count > limit ? next : NULL);
 }
 
 void api_agents_get(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     uint64_t id;
     cJSON *json = NULL;
     if (!http_query_known(x, known))
         return;
     if (agent_parse(http_part(x, 0), &id) == SKEIN_OK) {
-        fleet_lock(c->fleet);
-        const struct fleet_agent *a = fleet_agent_find(c->fleet, id);
+        fleet_lock(api->fleet);
+        const struct fleet_agent *a = fleet_agent_find(api->fleet, id);
         json = a != NULL ? agent_json(a) : NULL;
-        fleet_unlock(c->fleet);
+        fleet_unlock(api->fleet);
     }
     if (json != NULL) {
-        api_add_enrolment(c->enroll, json);
+        api_add_enrolment(api->enroll, json);
         http_reply_json(x, 200, json);
     } else
         http_problem(x, 404, NULL, "no agent %.64s; GET /api/v1/agents lists them",
@@ -220,7 +220,7 @@ static bool query_gone(struct http_exchange *x, bool *without)
 void api_processes_list(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"selector", "gone", "cursor", "limit", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct process_page page = {.limit = 0};
     struct selector *selector = NULL;
     if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
@@ -229,9 +229,9 @@ void api_processes_list(void *context, struct http_exchange *x)
         !api_selector(x, &selector, NULL))
         return;
     page.selector = selector;
-    fleet_lock(c->fleet);
-    cJSON *items = process_items(c->fleet, &page);
-    fleet_unlock(c->fleet);
+    fleet_lock(api->fleet);
+    cJSON *items = process_items(api->fleet, &page);
+    fleet_unlock(api->fleet);
     selector_free(&selector);
     api_reply_items(x, items, page.more ? page.next : NULL);
 }

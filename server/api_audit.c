@@ -11,7 +11,7 @@
 void api_audit(struct http_exchange *x, const char *action, const char *object, const char *result,
                const char *detail)
 {
-    struct collector *c = http_context(x);
+    struct api_services *api = http_context(x);
     struct audit_entry entry = {http_principal(x)->name,
                                 http_address(x),
                                 http_request_id(x),
@@ -19,7 +19,7 @@ void api_audit(struct http_exchange *x, const char *action, const char *object, 
                                 object,
                                 result,
                                 detail};
-    audit_add(c->audit, &entry);
+    audit_add(api->audit, &entry);
 }
 
 void api_audit_id(struct http_exchange *x, const char *action, const uint8_t id[16], int status,
@@ -76,7 +76,7 @@ void api_audit_list(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"actor", "action", "object", "from",
                                         "to",    "cursor", "limit",  NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct audit_page page = {.count = 0};
     struct audit_query q = {.actor = http_query(x, "actor"),
                             .action = http_query(x, "action"),
@@ -91,7 +91,7 @@ void api_audit_list(void *context, struct http_exchange *x)
         q.before = UINT64_MAX;
     q.limit = page.limit + 1;
     page.items = cJSON_CreateArray();
-    int64_t rows = audit_list(c->audit, &q, take_entry, &page);
+    int64_t rows = audit_list(api->audit, &q, take_entry, &page);
     if (rows < 0) {
         cJSON_Delete(page.items);
         api_failed(x, (int)rows, "the audit log cannot be read");

@@ -112,7 +112,7 @@ static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
 
 /* The capture as its listing has it, or what a confined asker may see of it; NULL where no target
  * matches the selector, NULL for all. */
-static cJSON *listing_json(struct collector *c, const struct http_exchange *x,
+static cJSON *listing_json(struct api_services *api, const struct http_exchange *x,
                            const struct selector *selector, const struct listed *l)
 {
     struct look look = {.selector = selector, .within = http_principal(x)->selector};
@@ -120,7 +120,7 @@ static cJSON *listing_json(struct collector *c, const struct http_exchange *x,
     if (look.within != NULL)
         look.counts = cJSON_CreateObject();
     if (selector != NULL)
-        catalog_targets(c->catalog, &l->id, look_at, &look);
+        catalog_targets(api->catalog, &l->id, look_at, &look);
     cJSON *json = NULL;
     if (selector == NULL || look.matched)
         json = json_parse(l->listing, strlen(l->listing), error, sizeof error);
@@ -134,7 +134,7 @@ static cJSON *listing_json(struct collector *c, const struct http_exchange *x,
 
 /* Fills items with at most `limit` captures. Returns SKEIN_OK; *more tells whether older ones are
  * left, behind q's cursor. */
-static int list_captures(struct collector *c, struct http_exchange *x,
+static int list_captures(struct api_services *api, struct http_exchange *x,
                          struct catalog_capture_query *q, const struct selector *selector,
                          size_t limit, cJSON *items, bool *more)
 {
@@ -145,7 +145,7 @@ static int list_captures(struct collector *c, struct http_exchange *x,
     while (scan != NULL && found < limit && looked_at < SCAN_MAX && *more) {
         scan->count = 0;
         q->limit = SCAN_PAGE;
-        rows = catalog_captures(c->catalog, q, take_listed, scan);
+        rows = catalog_captures(api->catalog, q, take_listed, scan);
         if (rows < 0) {
             while (scan->count > 0)
                 free(scan->items[--scan->count].listing);
@@ -159,7 +159,7 @@ static int list_captures(struct collector *c, struct http_exchange *x,
                 q->before = true;
                 q->before_created_ns = l->created_ns;
                 q->before_id = l->id;
-                found += cJSON_AddItemToArray(items, listing_json(c, x, selector, l)) != 0;
+                found += cJSON_AddItemToArray(items, listing_json(api, x, selector, l)) != 0;
             } else {
                 *more = true;
             }
@@ -201,7 +201,7 @@ static bool list_query(struct http_exchange *x, struct catalog_capture_query *q,
 
 void api_captures_list(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct catalog_capture_query q = {0};
     struct selector *selector;
     size_t limit;
@@ -210,7 +210,7 @@ void api_captures_list(void *context, struct http_exchange *x)
     if (!list_query(x, &q, &limit) || !api_selector(x, &selector, NULL))
         return;
     cJSON *items = cJSON_CreateArray();
-    int status = list_captures(c, x, &q, selector, limit, items, &more);
+    int status = list_captures(api, x, &q, selector, limit, items, &more);
     selector_free(&selector);
     if (status != SKEIN_OK) {
         cJSON_Delete(items);
@@ -227,12 +227,12 @@ void api_captures_list(void *context, struct http_exchange *x)
 void api_captures_get(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct capture_id id;
     cJSON *json;
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
         return;
-    if (capture_get(c->captures, &id, http_principal(x)->selector, &json) == SKEIN_OK)
+    if (capture_get(api->captures, &id, http_principal(x)->selector, &json) == SKEIN_OK)
         http_reply_json(x, 200, json);
     else
         api_no_capture(x);
@@ -240,12 +240,12 @@ void api_captures_get(void *context, struct http_exchange *x)
 
 void api_captures_stop(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct capture_id id;
     cJSON *json;
     if (!api_path_id(x, "capture", id.bytes))
         return;
-    int status = capture_stop(c->captures, &id, http_principal(x)->selector, &json);
+    int status = capture_stop(api->captures, &id, http_principal(x)->selector, &json);
     if (status != 0)
         api_audit_id(x, "capture.stop", id.bytes, status < 0 ? status : SKEIN_OK, NULL);
     if (status >= 0)
@@ -256,11 +256,11 @@ void api_captures_stop(void *context, struct http_exchange *x)
 
 void api_captures_delete(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct capture_id id;
     if (!api_path_id(x, "capture", id.bytes))
         return;
-    int status = capture_delete(c->captures, &id, http_principal(x)->selector);
+    int status = capture_delete(api->captures, &id, http_principal(x)->selector);
     api_audit_id(x, "capture.delete", id.bytes, status, NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);
@@ -272,7 +272,7 @@ void api_captures_delete(void *context, struct http_exchange *x)
 /* ---- its trace ---- */
 
 struct download {
-    struct collector *collector;
+    struct api_services *api;
     struct trace_stream *stream;
     bool export;
     char who[PRINCIPAL_NAME_BYTES]; /* whose place the export has */
@@ -288,7 +288,7 @@ static void end_download(void *context)
 {
     struct download *d = context;
     if (d->export)
-        places_leave(d->collector->exports, d->who);
+        places_leave(d->api->exports, d->who);
     trace_stream_free(&d->stream);
     free(d);
 }
@@ -301,17 +301,17 @@ static void name_download(struct http_exchange *x, const struct capture_id *id, 
     http_add_header(x, "Content-Disposition", value);
 }
 
-static void send_trace(struct collector *c, struct http_exchange *x, struct trace_stream *stream,
-                       const struct capture_id *id, bool export)
+static void send_trace(struct api_services *api, struct http_exchange *x,
+                       struct trace_stream *stream, const struct capture_id *id, bool export)
 {
     struct download *d = malloc(sizeof *d);
     if (d == NULL) {
         trace_stream_free(&stream);
         if (export)
-            places_leave(c->exports, api_holder(x));
+            places_leave(api->exports, api_holder(x));
         return;
     }
-    *d = (struct download){c, stream, export, ""};
+    *d = (struct download){api, stream, export, ""};
     snprintf(d->who, sizeof d->who, "%s", api_holder(x));
     struct http_source source = {d, read_download, end_download, NULL};
     bool sent;
@@ -329,7 +329,7 @@ static void send_trace(struct collector *c, struct http_exchange *x, struct trac
 void api_captures_trace(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"process", "from", "to", "format", "damaged", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct capture_id id;
     struct partition_key damaged;
     struct process_uid process;
@@ -351,7 +351,7 @@ void api_captures_trace(void *context, struct http_exchange *x)
         http_problem(x, 400, "damaged", "must be skip");
         return;
     }
-    if (!capture_exists(c->captures, &id, http_principal(x)->selector)) {
+    if (!capture_exists(api->captures, &id, http_principal(x)->selector)) {
         api_no_capture(x);
         return;
     }
@@ -364,23 +364,23 @@ void api_captures_trace(void *context, struct http_exchange *x)
                                        .format = export ? TRACE_PERFETTO : TRACE_SKEIN,
                                        .skip_damaged = skip != NULL,
                                        .damaged = &damaged};
-    int status = trace_stream_open(c->index, &query, &stream);
+    int status = trace_stream_open(api->index, &query, &stream);
     if (status == SKEIN_NOT_FOUND) {
         http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
                         "nothing of this capture%s%s is stored (yet); GET %s says why",
                         one_process ? " and process" : "", window ? " and window" : "",
                         "/api/v1/captures/{capture}");
     } else if (status == SKEIN_CORRUPT) {
-        api_damaged(c, x, &damaged, "; damaged=skip gives the rest");
+        api_damaged(api, x, &damaged, "; damaged=skip gives the rest");
     } else if (status != SKEIN_OK) {
         api_failed(x, status, "the trace cannot be read");
-    } else if (export && !places_enter(c->exports, api_holder(x))) {
+    } else if (export && !places_enter(api->exports, api_holder(x))) {
         trace_stream_free(&stream);
         http_problem_of(x, PROBLEM_BUSY, NULL,
                         "no place is free for one more export: http.max_exports are %llu, the last "
                         "quarter for tokens that have none; format=skein has no such limit",
-                        (unsigned long long)c->config.http_exports);
+                        (unsigned long long)api->config.http_exports);
     } else {
-        send_trace(c, x, stream, &id, export);
+        send_trace(api, x, stream, &id, export);
     }
 }

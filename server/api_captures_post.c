@@ -137,14 +137,14 @@ static void too_few(struct http_exchange *x, const struct capture_request *q)
                         (unsigned long long)q->min_targets);
 }
 
-static void create(struct collector *c, struct http_exchange *x, struct capture_request *q)
+static void create(struct api_services *api, struct http_exchange *x, struct capture_request *q)
 {
     struct capture_id id;
     cJSON *json;
     char text[ID_TEXT_BYTES], location[96];
     uint64_t matched = 0;
     q->matched = &matched;
-    int status = capture_create(c->captures, q, &id, &json);
+    int status = capture_create(api->captures, q, &id, &json);
     if (status == SKEIN_OK) {
         api_audit_id(x, "capture.create", id.bytes, status, q->selector_text);
         id_text(id.bytes, text);
@@ -165,7 +165,7 @@ static void create(struct collector *c, struct http_exchange *x, struct capture_
 
 void api_captures_post(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct json_reader r = {{0}};
     struct capture_request q = {.within = http_principal(x)->selector};
     struct capture_once once = {0};
@@ -184,7 +184,7 @@ void api_captures_post(void *context, struct http_exchange *x)
         api_invalid(x, r.error);
     else if (api_once(x, body, "", &once)) {
         q.once = once.key != NULL ? &once : NULL;
-        create(c, x, &q);
+        create(api, x, &q);
     }
     selector_free(&selector);
     cJSON_Delete(body);
@@ -195,7 +195,7 @@ void api_captures_post(void *context, struct http_exchange *x)
 void api_captures_patch(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"ttl_ms", "pin", "reason", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct json_reader r = {{0}};
     struct capture_change change = {NULL, NULL, NULL};
     struct capture_id id;
@@ -217,7 +217,7 @@ void api_captures_patch(void *context, struct http_exchange *x)
         change.pin = &pin;
     int status = SKEIN_INVALID;
     if (r.error[0] == '\0')
-        status = capture_change(c->captures, &id, http_principal(x)->selector, &change, &json);
+        status = capture_change(api->captures, &id, http_principal(x)->selector, &change, &json);
     if (status != SKEIN_INVALID)
         api_audit_id(x, "capture.update", id.bytes, status, change.reason);
     if (status == SKEIN_OK)

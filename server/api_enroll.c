@@ -36,11 +36,11 @@ static int take_listed(void *context, const struct enroll_token *token)
 
 void api_join_tokens_list(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct api_page page;
     if (!api_page_begin(x, &page))
         return;
-    int64_t rows = enroll_tokens(c->enroll, clock_realtime_ns(), take_listed, &page);
+    int64_t rows = enroll_tokens(api->enroll, clock_realtime_ns(), take_listed, &page);
     api_page_reply(x, &page, rows, "the join tokens cannot be listed");
 }
 
@@ -63,7 +63,7 @@ static void read_token(struct json_reader *r, const cJSON *body, struct enroll_t
 
 void api_join_tokens_post(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct json_reader r = {{0}};
     struct enroll_token token = {.created_ns = clock_realtime_ns(), .state = "active"};
     char id[ENROLL_ID_BYTES] = "", text[ENROLL_TOKEN_BYTES], detail[64], location[64];
@@ -76,8 +76,8 @@ void api_join_tokens_post(void *context, struct http_exchange *x)
         api_invalid(x, r.error);
         return;
     }
-    int status = enroll_token_create(c->enroll, token.created_ns, token.expires_ns, token.uses_left,
-                                     id, text);
+    int status = enroll_token_create(api->enroll, token.created_ns, token.expires_ns,
+                                     token.uses_left, id, text);
     snprintf(detail, sizeof detail, "for %llu agents", (unsigned long long)token.uses_left);
     api_audit(x, "join_token.create", id, api_result(status), detail);
     if (status != SKEIN_OK) {
@@ -95,9 +95,9 @@ void api_join_tokens_post(void *context, struct http_exchange *x)
 
 void api_join_tokens_delete(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     const char *id = http_part(x, 0);
-    int status = enroll_token_revoke(c->enroll, id);
+    int status = enroll_token_revoke(api->enroll, id);
     api_audit(x, "join_token.delete", id, api_result(status), NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);
@@ -130,10 +130,10 @@ static void no_agent(struct http_exchange *x, const char *what)
 
 void api_agents_revoke(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     uint64_t id;
     int status = agent_parse(http_part(x, 0), &id) == SKEIN_OK
-                     ? enroll_revoke(c->enroll, id, clock_realtime_ns())
+                     ? enroll_revoke(api->enroll, id, clock_realtime_ns())
                      : SKEIN_NOT_FOUND;
     api_audit(x, "agent.revoke", http_part(x, 0), api_result(status), NULL);
     if (status == SKEIN_NOT_FOUND) {
@@ -144,35 +144,35 @@ void api_agents_revoke(void *context, struct http_exchange *x)
         api_failed(x, status, "the agent could not be revoked");
         return;
     }
-    gate_look(c->gate);
-    fleet_lock(c->fleet);
-    struct fleet_agent *agent = fleet_agent_find(c->fleet, id);
+    gate_look(api->gate);
+    fleet_lock(api->fleet);
+    struct fleet_agent *agent = fleet_agent_find(api->fleet, id);
     if (agent != NULL)
-        fleet_agent_end(c->fleet, agent);
-    fleet_unlock(c->fleet);
+        fleet_agent_end(api->fleet, agent);
+    fleet_unlock(api->fleet);
     http_reply(x, 204, NULL, NULL, 0);
 }
 
 /* Enrolled or listed, or both: an agent that speaks plain was never enrolled, and one that has
  * joined may never have said HELLO. */
-static int forget(struct collector *c, uint64_t id)
+static int forget(struct api_services *api, uint64_t id)
 {
-    int enrolled = enroll_forget(c->enroll, id);
+    int enrolled = enroll_forget(api->enroll, id);
     if (enrolled != SKEIN_OK && enrolled != SKEIN_NOT_FOUND)
         return enrolled;
-    gate_look(c->gate);
-    fleet_lock(c->fleet);
-    struct fleet_agent *agent = fleet_agent_find(c->fleet, id);
-    int status = agent != NULL ? fleet_agent_forget(c->fleet, agent) : enrolled;
-    fleet_unlock(c->fleet);
+    gate_look(api->gate);
+    fleet_lock(api->fleet);
+    struct fleet_agent *agent = fleet_agent_find(api->fleet, id);
+    int status = agent != NULL ? fleet_agent_forget(api->fleet, agent) : enrolled;
+    fleet_unlock(api->fleet);
     return status;
 }
 
 void api_agents_delete(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     uint64_t id;
-    int status = agent_parse(http_part(x, 0), &id) == SKEIN_OK ? forget(c, id) : SKEIN_NOT_FOUND;
+    int status = agent_parse(http_part(x, 0), &id) == SKEIN_OK ? forget(api, id) : SKEIN_NOT_FOUND;
     api_audit(x, "agent.forget", http_part(x, 0), api_result(status), NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);

@@ -37,7 +37,7 @@ static bool last_id(struct http_exchange *x, struct events_query *query)
 void api_events(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"types", "selector", "after", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     char text[API_SELECTOR_BYTES];
     struct events_query query = {.types = http_query(x, "types"), .who = api_holder(x)};
     struct selector *selector = NULL;
@@ -52,12 +52,12 @@ void api_events(void *context, struct http_exchange *x)
     }
     query.selector_text = selector != NULL ? text : NULL;
     selector_free(&selector); /* it was only to be checked */
-    int status = events_watch_new(c->events, &query, &watch);
+    int status = events_watch_new(api->events, &query, &watch);
     if (status == SKEIN_FULL) {
         http_problem_of(x, PROBLEM_BUSY, NULL,
                         "no place is free for one more watcher: http.max_event_streams are %llu, "
                         "the last quarter for tokens that have none",
-                        (unsigned long long)c->config.http_event_streams);
+                        (unsigned long long)api->config.http_event_streams);
         return;
     }
     if (status != SKEIN_OK) {

@@ -31,27 +31,27 @@ static bool add_check(cJSON *checks, const char *name, const char *state)
 
 void api_readyz(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct partition_query query = {.to_ns = UINT64_MAX, .limit = 1};
     cJSON *json = cJSON_CreateObject();
     cJSON *checks = cJSON_CreateObject();
-    int64_t index = index_query(c->index, &query, stop_at_once, NULL);
-    fleet_lock(c->fleet);
-    int state = fleet_flush(c->fleet);
-    fleet_unlock(c->fleet);
-    bool ready = add_check(checks, "store", ingest_state(c->ingest));
+    int64_t index = index_query(api->index, &query, stop_at_once, NULL);
+    fleet_lock(api->fleet);
+    int state = fleet_flush(api->fleet);
+    fleet_unlock(api->fleet);
+    bool ready = add_check(checks, "store", ingest_state(api->ingest));
     ready &= add_check(checks, "index", index >= 0 ? "ok" : skein_status_text((int)index));
     const char *words = state == SKEIN_OK ? "ok" : skein_status_text(state);
-    if (catalog_is_damaged(c->catalog))
+    if (catalog_is_damaged(api->catalog))
         words = "damaged: stop the collector and run skeind --restore-state";
-    else if (state_backup_is_lost(c->config.folder))
+    else if (state_backup_is_lost(api->config.folder))
         words = "lost: stop the collector and run skeind --restore-state, or remove state.db.lost";
     ready &= add_check(checks, "state", words);
-    int tokens = tokens_any(c->tokens);
+    int tokens = tokens_any(api->tokens);
     ready &=
         add_check(checks, "tokens", tokens >= 0 ? "ok" : "cannot be read: restart the collector");
     ready &= add_check(checks, "ports",
-                       __atomic_load_n(&c->draining, __ATOMIC_RELAXED) ? "stopping" : "ok");
+                       __atomic_load_n(&api->draining, __ATOMIC_RELAXED) ? "stopping" : "ok");
     cJSON_AddBoolToObject(json, "ready", ready);
     cJSON_AddItemToObject(json, "checks", checks);
     if (ready) {

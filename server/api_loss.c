@@ -90,20 +90,20 @@ static int take_row(void *context, const struct catalog_ledger *row)
 void api_processes_get(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct process_uid uid;
     struct one_process one = {.selector = http_principal(x)->selector};
     if (!http_query_known(x, known) || !api_path_id(x, "process", uid.bytes))
         return;
-    fleet_lock(c->fleet);
-    const struct fleet_process *p = fleet_process_find(c->fleet, &uid);
+    fleet_lock(api->fleet);
+    const struct fleet_process *p = fleet_process_find(api->fleet, &uid);
     if (p != NULL && fleet_process_match(one.selector, p)) {
-        one.json = api_process_json(c->fleet, p);
+        one.json = api_process_json(api->fleet, p);
         one.sum.ring_lost = p->events_lost;
     }
-    fleet_unlock(c->fleet);
+    fleet_unlock(api->fleet);
     struct catalog_ledger_query query = {.process = &uid, .to_ns = UINT64_MAX};
-    int64_t rows = catalog_ledgers(c->catalog, &query, take_row, &one);
+    int64_t rows = catalog_ledgers(api->catalog, &query, take_row, &one);
     if (rows < 0) {
         cJSON_Delete(one.json);
         api_failed(x, (int)rows, "the catalog cannot be read");
@@ -302,12 +302,12 @@ static void loss_reply(struct http_exchange *x, struct loss_list *list)
     http_reply_json(x, 200, json);
 }
 
-static void loss_sum(struct collector *c, struct http_exchange *x,
+static void loss_sum(struct api_services *api, struct http_exchange *x,
                      const struct catalog_ledger_query *query, struct loss_list *list)
 {
     list->items = cJSON_CreateArray();
     list->until_ns = clock_monotonic_ns() + SUM_S * UINT64_C(1000000000);
-    int64_t rows = catalog_ledgers(c->catalog, query, take_loss, list);
+    int64_t rows = catalog_ledgers(api->catalog, query, take_loss, list);
     process_end(list);
     if (rows >= 0 && list->status == SKEIN_BUSY)
         http_problem(x, 503, NULL, "this takes more than %d s; narrow it by from and to", SUM_S);
@@ -327,7 +327,7 @@ static void loss_sum(struct collector *c, struct http_exchange *x,
 void api_loss(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"selector", "from", "to", "by", "cursor", "limit", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct loss_list list = {.by = BY_PROCESS};
     struct catalog_ledger_query query = {.process = NULL};
     struct process_uid after;
@@ -338,9 +338,9 @@ void api_loss(void *context, struct http_exchange *x)
         return;
     list.follows = given && list.by == BY_PROCESS;
     query.after = list.follows ? &after : NULL;
-    if (api_enter(x, &c->sums, SUMS_AT_ONCE, "sums of losses")) {
-        loss_sum(c, x, &query, &list);
-        api_leave(&c->sums);
+    if (api_enter(x, &api->sums, SUMS_AT_ONCE, "sums of losses")) {
+        loss_sum(api, x, &query, &list);
+        api_leave(&api->sums);
     }
     selector_free(&list.selector);
 }

@@ -143,18 +143,18 @@ static cJSON *manifest_json(struct manifest *m, const struct capture_id *capture
 void api_captures_manifest(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct capture_id id;
     struct manifest m = {0};
     if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
         return;
-    if (!capture_exists(c->captures, &id, http_principal(x)->selector)) {
+    if (!capture_exists(api->captures, &id, http_principal(x)->selector)) {
         api_no_capture(x);
         return;
     }
     struct partition_query query = {
         .capture = &id, .selector = http_principal(x)->selector, .to_ns = UINT64_MAX};
-    int64_t rows = index_query(c->index, &query, take_row, &m);
+    int64_t rows = index_query(api->index, &query, take_row, &m);
     int status = rows < 0 ? (int)rows : m.status;
     if (status != SKEIN_OK) {
         api_failed(x, status, "the capture's partitions cannot be listed");

@@ -7,16 +7,16 @@
 #include "json.h"
 
 /* Processes that a capture with this selector would have as targets. */
-static void reply_matches(struct collector *c, struct http_exchange *x, const char *text,
+static void reply_matches(struct api_services *api, struct http_exchange *x, const char *text,
                           const struct selector *selector)
 {
     static const char *const states[] = {"live", "gone", "offline"};
     const struct selector *confined = http_principal(x)->selector;
     cJSON *json = cJSON_CreateObject(), *items = cJSON_CreateArray();
     size_t at = 0, count = 0;
-    fleet_lock(c->fleet);
-    for (struct fleet_process *p; (p = fleet_process_next(c->fleet, &at)) != NULL;) {
-        enum fleet_process_status status = fleet_process_status(c->fleet, p);
+    fleet_lock(api->fleet);
+    for (struct fleet_process *p; (p = fleet_process_next(api->fleet, &at)) != NULL;) {
+        enum fleet_process_status status = fleet_process_status(api->fleet, p);
         if (status == FLEET_GONE || !fleet_process_match(selector, p) ||
             (confined != NULL && !fleet_process_match(confined, p)))
             continue;
@@ -30,14 +30,14 @@ static void reply_matches(struct collector *c, struct http_exchange *x, const ch
         cJSON_AddStringToObject(item, "status", states[status]);
         cJSON_AddItemToArray(items, item);
     }
-    fleet_unlock(c->fleet);
+    fleet_unlock(api->fleet);
     cJSON_AddStringToObject(json, "selector", text);
     json_add_u64(json, "matches", count);
     cJSON_AddItemToObject(json, "items", items);
     http_reply_json(x, 200, json);
 }
 
-void api_reply_matches(struct collector *c, struct http_exchange *x, const char *text)
+void api_reply_matches(struct api_services *api, struct http_exchange *x, const char *text)
 {
     static const char *const known[] = {NULL};
     struct selector *selector = NULL;
@@ -46,7 +46,7 @@ void api_reply_matches(struct collector *c, struct http_exchange *x, const char 
         return;
     int status = selector_new(text, &selector, error, sizeof error);
     if (status == SKEIN_OK)
-        reply_matches(c, x, text, selector);
+        reply_matches(api, x, text, selector);
     else
         api_failed(x, status, "the selector cannot be read");
     selector_free(&selector);
@@ -55,7 +55,7 @@ void api_reply_matches(struct collector *c, struct http_exchange *x, const char 
 void api_selectors_match(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"selector", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct json_reader r = {{0}};
     struct selector *selector = NULL;
     cJSON *body = http_body_json(x);
@@ -64,7 +64,7 @@ void api_selectors_match(void *context, struct http_exchange *x)
     json_known(&r, body, "", known);
     const char *text = json_str(&r, body, "", "selector", JSON_REQUIRED, "", 1024);
     if (r.error[0] == '\0' && selector_new(text, &selector, r.error, sizeof r.error) == SKEIN_OK)
-        reply_matches(c, x, text, selector);
+        reply_matches(api, x, text, selector);
     else
         api_invalid(x, r.error);
     selector_free(&selector);

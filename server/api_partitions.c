@@ -78,7 +78,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"selector", "from",   "to",    "capture",
                                         "process",  "cursor", "limit", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct partition_query q = {0};
     struct page page = {.count = 0};
     struct capture_id capture;
@@ -103,7 +103,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
     q.selector = selector;
     q.limit = page.limit + 1;
     page.items = cJSON_CreateArray();
-    int64_t rows = index_query(c->index, &q, take_row, &page);
+    int64_t rows = index_query(api->index, &q, take_row, &page);
     selector_free(&selector);
     if (rows < 0) {
         cJSON_Delete(page.items);
@@ -114,7 +114,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
 }
 
 /* The footer from as much of the partition's tail as it takes. */
-static int read_footer(struct collector *c, const struct partition_row *row,
+static int read_footer(struct api_services *api, const struct partition_row *row,
                        struct partition_footer *footer)
 {
     struct store_place at = row->place, *place = &at;
@@ -124,7 +124,7 @@ static int read_footer(struct collector *c, const struct partition_row *row,
         uint8_t *tail = malloc(got);
         if (tail == NULL)
             return SKEIN_NO_MEMORY;
-        int status = index_read(c->index, &row->record.key, place, place->bytes - got, tail, got);
+        int status = index_read(api->index, &row->record.key, place, place->bytes - got, tail, got);
         if (status == SKEIN_OK)
             status = partition_footer_get(tail, got, footer, &need);
         free(tail);
@@ -143,14 +143,14 @@ static bool sees_footer(const struct http_exchange *x, const struct partition_fo
     return process_labels_match(http_principal(x)->selector, &labels);
 }
 
-static bool sees_partition(struct collector *c, const struct http_exchange *x,
+static bool sees_partition(struct api_services *api, const struct http_exchange *x,
                            const struct partition_key *key)
 {
     struct partition_row row;
     struct partition_footer footer;
     if (http_principal(x)->selector == NULL)
         return true;
-    if (index_find(c->index, key, &row) != 1 || read_footer(c, &row, &footer) != SKEIN_OK)
+    if (index_find(api->index, key, &row) != 1 || read_footer(api, &row, &footer) != SKEIN_OK)
         return false;
     bool seen = sees_footer(x, &footer);
     partition_footer_free(&footer);
@@ -159,13 +159,13 @@ static bool sees_partition(struct collector *c, const struct http_exchange *x,
 
 /* ---- bytes ---- */
 
-void api_damaged(struct collector *c, struct http_exchange *x, const struct partition_key *key,
+void api_damaged(struct api_services *api, struct http_exchange *x, const struct partition_key *key,
                  const char *more)
 {
     char text[PARTITION_KEY_TEXT_BYTES];
     struct partition_row row = {.place = {0}};
     partition_key_text(key, text);
-    (void)index_find(c->index, key, &row);
+    (void)index_find(api->index, key, &row);
     http_problem_of(
         x, PROBLEM_DAMAGED, NULL,
         "partition %s is damaged on the collector's disk (segment %llu at byte %llu) and "
@@ -187,18 +187,18 @@ static void end_stream(void *context)
 void api_partitions_get(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct partition_key key;
     struct trace_stream *stream = NULL;
     if (!http_query_known(x, known))
         return;
     int status = partition_key_parse(http_part(x, 0), &key);
-    if (status == SKEIN_OK && !sees_partition(c, x, &key))
+    if (status == SKEIN_OK && !sees_partition(api, x, &key))
         status = SKEIN_NOT_FOUND;
     if (status == SKEIN_OK) {
         struct trace_stream_query query = {
             .partition = &key, .format = TRACE_SKEIN, .damaged = &key};
-        status = trace_stream_open(c->index, &query, &stream);
+        status = trace_stream_open(api->index, &query, &stream);
     }
     if (status == SKEIN_OK) {
         struct http_source source = {stream, read_stream, end_stream, NULL};
@@ -208,7 +208,7 @@ void api_partitions_get(void *context, struct http_exchange *x)
     } else if (status == SKEIN_NOT_FOUND || status == SKEIN_INVALID) {
         no_partition(x);
     } else if (status == SKEIN_CORRUPT) {
-        api_damaged(c, x, &key, "");
+        api_damaged(api, x, &key, "");
     } else {
         api_failed(x, status, "the partition cannot be read");
     }
@@ -291,18 +291,18 @@ static cJSON *footer_json(const struct partition_footer *f, int64_t clock_offset
 void api_partitions_footer(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct partition_key key;
     struct partition_row row;
     struct partition_footer footer;
     if (!http_query_known(x, known))
         return;
     if (partition_key_parse(http_part(x, 0), &key) != SKEIN_OK ||
-        index_find(c->index, &key, &row) != 1) {
+        index_find(api->index, &key, &row) != 1) {
         no_partition(x);
         return;
     }
-    int status = read_footer(c, &row, &footer);
+    int status = read_footer(api, &row, &footer);
     if (status != SKEIN_OK) {
         api_failed(x, status, "the footer cannot be read");
         return;

@@ -11,9 +11,9 @@ static const struct api_named named = {"policy", "policies", 31};
 
 void api_policies_list(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     cJSON *all = NULL;
-    policies_list(c->policies, &all);
+    policies_list(api->policies, &all);
     api_reply_named(x, all);
 }
 
@@ -25,11 +25,11 @@ static void no_policy(struct http_exchange *x)
 void api_policies_get(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     cJSON *json;
     if (!http_query_known(x, known))
         return;
-    if (policies_get(c->policies, http_part(x, 0), &json) != SKEIN_OK) {
+    if (policies_get(api->policies, http_part(x, 0), &json) != SKEIN_OK) {
         no_policy(x);
         return;
     }
@@ -37,7 +37,7 @@ void api_policies_get(void *context, struct http_exchange *x)
     http_reply_json(x, 200, json);
 }
 
-static void change(struct collector *c, struct http_exchange *x, bool patch)
+static void change(struct api_services *api, struct http_exchange *x, bool patch)
 {
     char error[512] = "";
     bool created = false;
@@ -46,7 +46,7 @@ static void change(struct collector *c, struct http_exchange *x, bool patch)
         return;
     const struct named_change asked = {.body = body, .patch = patch, .when = api_named_if(x)};
     int status =
-        policies_put(c->policies, http_part(x, 0), &asked, &created, &out, error, sizeof error);
+        policies_put(api->policies, http_part(x, 0), &asked, &created, &out, error, sizeof error);
     cJSON_Delete(body);
     if (status == SKEIN_NOT_FOUND)
         no_policy(x);
@@ -66,22 +66,22 @@ void api_policies_patch(void *context, struct http_exchange *x)
 
 void api_policies_delete(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     const struct named_if when = api_named_if(x);
-    if (!api_reply_deleted(x, &named, policies_delete(c->policies, http_part(x, 0), &when)))
+    if (!api_reply_deleted(x, &named, policies_delete(api->policies, http_part(x, 0), &when)))
         no_policy(x);
 }
 
 void api_policies_matches(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     char *text;
-    int status = policies_selector(c->policies, http_part(x, 0), &text);
+    int status = policies_selector(api->policies, http_part(x, 0), &text);
     if (status == SKEIN_NOT_FOUND)
         no_policy(x);
     else if (status != SKEIN_OK)
         api_failed(x, status, "the policy's selector cannot be read");
     else
-        api_reply_matches(c, x, text);
+        api_reply_matches(api, x, text);
     free(text);
 }

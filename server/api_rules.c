@@ -43,9 +43,9 @@ static void hide_secrets(const struct http_exchange *x, cJSON *rule)
 
 void api_rules_list(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     cJSON *all = NULL, *rule;
-    rules_list(c->rules, &all);
+    rules_list(api->rules, &all);
     cJSON_ArrayForEach(rule, all) hide_secrets(x, rule);
     api_reply_named(x, all);
 }
@@ -58,11 +58,11 @@ static void no_rule(struct http_exchange *x)
 void api_rules_get(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     cJSON *json;
     if (!http_query_known(x, known))
         return;
-    if (rules_get(c->rules, http_part(x, 0), &json) != SKEIN_OK) {
+    if (rules_get(api->rules, http_part(x, 0), &json) != SKEIN_OK) {
         no_rule(x);
         return;
     }
@@ -71,7 +71,7 @@ void api_rules_get(void *context, struct http_exchange *x)
     http_reply_json(x, 200, json);
 }
 
-static void change(struct collector *c, struct http_exchange *x, bool patch)
+static void change(struct api_services *api, struct http_exchange *x, bool patch)
 {
     char error[512] = "";
     bool created = false;
@@ -79,7 +79,8 @@ static void change(struct collector *c, struct http_exchange *x, bool patch)
     if (body == NULL)
         return;
     const struct named_change asked = {.body = body, .patch = patch, .when = api_named_if(x)};
-    int status = rules_put(c->rules, http_part(x, 0), &asked, &created, &out, error, sizeof error);
+    int status =
+        rules_put(api->rules, http_part(x, 0), &asked, &created, &out, error, sizeof error);
     cJSON_Delete(body);
     if (status == SKEIN_NOT_FOUND)
         no_rule(x);
@@ -99,16 +100,16 @@ void api_rules_patch(void *context, struct http_exchange *x)
 
 void api_rules_delete(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     const struct named_if when = api_named_if(x);
-    if (!api_reply_deleted(x, &named, rules_delete(c->rules, http_part(x, 0), &when)))
+    if (!api_reply_deleted(x, &named, rules_delete(api->rules, http_part(x, 0), &when)))
         no_rule(x);
 }
 
 void api_rules_history(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"from", "to", "cursor", "limit", NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     struct rules_history_query q = {.before = UINT64_MAX};
     const char *rest;
     char next[32];
@@ -120,7 +121,7 @@ void api_rules_history(void *context, struct http_exchange *x)
     if (!given)
         q.before = UINT64_MAX;
     q.selector = http_principal(x)->selector;
-    int status = rules_history(c->rules, http_part(x, 0), &q, &items);
+    int status = rules_history(api->rules, http_part(x, 0), &q, &items);
     snprintf(next, sizeof next, "%llu-h", (unsigned long long)q.before);
     if (status == SKEIN_OK)
         api_reply_items(x, items, q.before != 0 ? next : NULL);
@@ -132,14 +133,14 @@ void api_rules_history(void *context, struct http_exchange *x)
 
 void api_rules_matches(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     char *text;
-    int status = rules_selector(c->rules, http_part(x, 0), &text);
+    int status = rules_selector(api->rules, http_part(x, 0), &text);
     if (status == SKEIN_NOT_FOUND)
         no_rule(x);
     else if (status != SKEIN_OK)
         api_failed(x, status, "the rule's selector cannot be read");
     else
-        api_reply_matches(c, x, text);
+        api_reply_matches(api, x, text);
     free(text);
 }

@@ -19,7 +19,7 @@
 #define NAME_BYTES 64
 
 struct test {
-    struct collector *collector;
+    struct api_services *api;
     struct http_exchange *x;
     cJSON *rule; /* in its full form */
     struct selector *selector, *include;
@@ -55,7 +55,7 @@ static bool take_rule(struct test *t, const cJSON *body, const char *name)
         return false;
     }
     if (given == NULL) {
-        if (rules_get(t->collector->rules, name, &t->rule) == SKEIN_OK)
+        if (rules_get(t->api->rules, name, &t->rule) == SKEIN_OK)
             return true;
         http_problem(t->x, 404, NULL, "no rule %.64s; GET /api/v1/rules lists them", name);
         return false;
@@ -100,25 +100,25 @@ static int take_selectors(struct test *t)
 
 static void run(struct test *t)
 {
-    struct collector *c = t->collector;
+    struct api_services *api = t->api;
     cJSON *json = NULL;
     int status = take_selectors(t);
-    if (!api_enter(t->x, &c->replays, AT_ONCE, "tests of rules"))
+    if (!api_enter(t->x, &api->replays, AT_ONCE, "tests of rules"))
         return;
     if (status == SKEIN_OK)
-        status = rule_replay(c->rules, c->index, &t->request, &json);
+        status = rule_replay(api->rules, api->index, &t->request, &json);
     if (status == SKEIN_OK)
         http_reply_json(t->x, 200, json);
     else
         api_failed(t->x, status, "the rule cannot be tried");
-    api_leave(&c->replays);
+    api_leave(&api->replays);
 }
 
-static void test_rule(struct collector *c, struct http_exchange *x, const char *name)
+static void test_rule(struct api_services *api, struct http_exchange *x, const char *name)
 {
     static const char *const known[] = {"from", "to", "limit", "rule", NULL};
     struct json_reader r = {{0}};
-    struct test t = {.collector = c, .x = x};
+    struct test t = {.api = api, .x = x};
     cJSON *body = http_body_json(x);
     if (body == NULL)
         return;

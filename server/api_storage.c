@@ -27,13 +27,13 @@ static int add_service(void *context, const char *service, uint64_t bytes)
     return 0;
 }
 
-static cJSON *quota_json(struct collector *c)
+static cJSON *quota_json(struct api_services *api)
 {
     char words[RETENTION_WORDS];
     cJSON *quota = cJSON_CreateObject();
-    bool met = retention_is_met(c->retention, words);
-    if (c->config.retention_max_bytes > 0)
-        json_add_u64(quota, "max_bytes", c->config.retention_max_bytes);
+    bool met = retention_is_met(api->retention, words);
+    if (api->config.retention_max_bytes > 0)
+        json_add_u64(quota, "max_bytes", api->config.retention_max_bytes);
     cJSON_AddStringToObject(quota, "status", met ? "ok" : "exceeded");
     if (!met)
         cJSON_AddStringToObject(quota, "reason", words);
@@ -43,25 +43,25 @@ static cJSON *quota_json(struct collector *c)
 void api_storage(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {NULL};
-    struct collector *c = context;
+    struct api_services *api = context;
     uint64_t segments, bytes, end_segment, end_offset, live, dead, free_bytes, min_free_bytes, rows;
     if (!http_query_known(x, known))
         return;
-    struct service_list services = {&c->config.retention_services, cJSON_CreateArray()};
-    int64_t listed = index_services(c->index, add_service, &services);
-    int status = index_usage(c->index, &live, &dead);
+    struct service_list services = {api->config.retention_services, cJSON_CreateArray()};
+    int64_t listed = index_services(api->index, add_service, &services);
+    int status = index_usage(api->index, &live, &dead);
     if (status == SKEIN_OK)
-        status = catalog_usage(c->catalog, &rows);
+        status = catalog_usage(api->catalog, &rows);
     if (status == SKEIN_OK)
-        status = store_space(c->store, &free_bytes, &min_free_bytes);
+        status = store_space(api->store, &free_bytes, &min_free_bytes);
     if (listed < 0 || status != SKEIN_OK) {
         cJSON_Delete(services.items);
         api_failed(x, listed < 0 ? (int)listed : status, "the storage cannot be looked at");
         return;
     }
-    store_totals(c->store, &segments, &bytes, &end_segment, &end_offset);
+    store_totals(api->store, &segments, &bytes, &end_segment, &end_offset);
     cJSON *json = cJSON_CreateObject();
-    cJSON_AddStringToObject(json, "status", ingest_is_full(c->ingest) ? "full" : "ok");
+    cJSON_AddStringToObject(json, "status", ingest_is_full(api->ingest) ? "full" : "ok");
     json_add_u64(json, "bytes", bytes);
     json_add_u64(json, "live_bytes", live);
     json_add_u64(json, "dead_bytes", dead);
@@ -69,7 +69,7 @@ void api_storage(void *context, struct http_exchange *x)
     json_add_u64(json, "catalog_bytes", rows);
     json_add_u64(json, "free_bytes", free_bytes);
     json_add_u64(json, "min_free_bytes", min_free_bytes);
-    cJSON_AddItemToObject(json, "quota", quota_json(c));
+    cJSON_AddItemToObject(json, "quota", quota_json(api));
     cJSON_AddItemToObject(json, "services", services.items);
     http_reply_json(x, 200, json);
 }

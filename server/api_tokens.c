@@ -41,11 +41,11 @@ static int take_listed(void *context, const struct token *token)
 
 void api_tokens_list(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct api_page page;
     if (!api_page_begin(x, &page))
         return;
-    int64_t rows = tokens_list(c->tokens, take_listed, &page);
+    int64_t rows = tokens_list(api->tokens, take_listed, &page);
     api_page_reply(x, &page, rows, "the tokens cannot be listed");
 }
 
@@ -81,7 +81,7 @@ static void reply_created(struct http_exchange *x, const struct token *token, ch
 
 void api_tokens_post(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct json_reader r = {{0}};
     struct token token = {.created_ns = clock_realtime_ns()};
     char text[TOKEN_TEXT_BYTES];
@@ -92,7 +92,7 @@ void api_tokens_post(void *context, struct http_exchange *x)
     cJSON_Delete(body);
     memcpy(token.creator, http_principal(x)->name, sizeof token.creator);
     int status = r.error[0] != '\0' ? SKEIN_INVALID
-                                    : tokens_create(c->tokens, &token, token.created_ns, text,
+                                    : tokens_create(api->tokens, &token, token.created_ns, text,
                                                     r.error, sizeof r.error);
     if (status != SKEIN_INVALID)
         api_audit(x, "token.create", token.name, api_result(status), scope_text(token.scope));
@@ -108,8 +108,8 @@ void api_tokens_post(void *context, struct http_exchange *x)
 
 void api_tokens_delete(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
-    int status = tokens_revoke(c->tokens, http_part(x, 0), clock_realtime_ns());
+    struct api_services *api = context;
+    int status = tokens_revoke(api->tokens, http_part(x, 0), clock_realtime_ns());
     api_audit(x, "token.revoke", http_part(x, 0), api_result(status), NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);

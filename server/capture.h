@@ -12,14 +12,12 @@
 #define CAPTURE_H
 
 #include "audit.h"
+#include "capture_status.h"
 #include "events.h"
 #include "fleet.h"
 #include "index.h"
 
 struct capture_engine;
-
-enum capture_status { CAPTURE_RUNNING, CAPTURE_COMPLETE, CAPTURE_INCOMPLETE, CAPTURE_STOPPED };
-const char *capture_status_text(enum capture_status status); /* capture_state.c */
 
 struct capture_settings {
     uint64_t deadline_ms;             /* of captures that agents begin */

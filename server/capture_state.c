@@ -74,12 +74,6 @@ bool target_may(enum target_status from, enum target_status to)
     return (allowed[from] >> to & 1u) != 0;
 }
 
-const char *capture_status_text(enum capture_status status)
-{
-    static const char *const texts[] = {"running", "complete", "incomplete", "stopped"};
-    return texts[status];
-}
-
 void capture_assert(const struct capture *c)
 {
     size_t open = 0, whole = 0;

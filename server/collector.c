@@ -391,12 +391,12 @@ int collector_http_allowed(const struct collector_config *g, char *error, size_t
     return SKEIN_INVALID;
 }
 
-static int check_http(struct collector *c, char *error, size_t error_bytes)
+static int check_http(const struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
-    c->http_loopback = http_is_loopback(g->http_address);
     int status = collector_http_allowed(g, error, error_bytes);
-    if (status == SKEIN_OK && !c->http_loopback && g->http_tls_certificate[0] == '\0')
+    if (status == SKEIN_OK && !http_is_loopback(g->http_address) &&
+        g->http_tls_certificate[0] == '\0')
         log_warn("skeind",
                  "everybody on the way can read tokens and traces: "
                  "http.insecure_plaintext_on_network is set",
@@ -464,6 +464,36 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     return status;
 }
 
+static struct api_services api_services_of(const struct collector *c)
+{
+    const struct collector_config *g = &c->config;
+    return (struct api_services){.config = {.folder = g->folder,
+                                            .http_address = g->http_address,
+                                            .http_hosts = g->http_hosts,
+                                            .http_metrics_public = g->http_metrics_public,
+                                            .http_event_streams = g->http_event_streams,
+                                            .http_exports = g->http_exports,
+                                            .retention_max_bytes = g->retention_max_bytes,
+                                            .retention_services = &g->retention_services,
+                                            .http_loopback = http_is_loopback(g->http_address)},
+                                 .store = c->store,
+                                 .index = c->index,
+                                 .catalog = c->catalog,
+                                 .enroll = c->enroll,
+                                 .gate = c->gate,
+                                 .fleet = c->fleet,
+                                 .events = c->events,
+                                 .captures = c->captures,
+                                 .rules = c->rules,
+                                 .policies = c->policies,
+                                 .retention = c->retention,
+                                 .ingest = c->ingest,
+                                 .tokens = c->tokens,
+                                 .audit = c->audit,
+                                 .lockout = c->lockout,
+                                 .exports = c->exports};
+}
+
 static int start_ports(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
@@ -495,9 +525,10 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = retention_start(&retention, c->store, c->index, c->catalog, c->captures, c->audit,
                                  &c->retention);
-    if (status == SKEIN_OK)
-        status = http_start(&http, api_routes, c, &c->http, error, error_bytes);
-    return status;
+    if (status != SKEIN_OK)
+        return status;
+    c->api = api_services_of(c);
+    return http_start(&http, api_routes, &c->api, &c->http, error, error_bytes);
 }
 
 int collector_start(struct collector *c, char *error, size_t error_bytes)
@@ -518,7 +549,7 @@ int collector_start(struct collector *c, char *error, size_t error_bytes)
 
 void collector_stop(struct collector *c)
 {
-    __atomic_store_n(&c->draining, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->api.draining, true, __ATOMIC_RELAXED);
     http_stop(&c->http);
     retention_stop(&c->retention); /* it deletes through ingest */
     /* The control thread may be deleting through ingest: it ends first. Partitions that ingest

@@ -6,6 +6,7 @@
 #ifndef COLLECTOR_H
 #define COLLECTOR_H
 
+#include "api_services.h"
 #include "audit.h"
 #include "capture.h"
 #include "catalog.h"
@@ -63,12 +64,9 @@ struct collector {
     struct state_backup *backup;
     struct audit *audit;
     struct lockout *lockout;
-    bool http_loopback; /* nobody but this machine reaches the HTTP port; constant */
-    struct http_server *http;
     struct places *exports; /* perfetto downloads now */
-    uint64_t replays;       /* tests of rules now; atomic */
-    uint64_t sums;          /* of /loss now; atomic */
-    bool draining;          /* atomic */
+    struct api_services api;
+    struct http_server *http;
 };
 
 /* What a start refuses, for looks before it. Words in error where it is not SKEIN_OK. */
@@ -82,10 +80,5 @@ int collector_start(struct collector *c, char *error, size_t error_bytes);
 /* Drains: no new requests, running downloads and uploads finish within bounds, everything
  * acknowledged is on disk. */
 void collector_stop(struct collector *c);
-
-/* The API's route table (api_routes.c); handlers get the struct collector as their context. */
-extern const struct http_route api_routes[];
-http_authorize api_authorize; /* api_access.c; the same context */
-http_still api_still;
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "metrics.h"
 
-#include "capture.h"
+#include "capture_status.h"
 
 struct metrics metrics;
 

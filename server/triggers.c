@@ -104,12 +104,12 @@ static void answer(struct http_exchange *x, enum rules_trigger_result result,
     http_reply_json(x, result == RULES_FIRED ? 202 : 200, json);
 }
 
-static void fire(struct collector *c, struct http_exchange *x, const struct trigger_body *body)
+static void fire(struct api_services *api, struct http_exchange *x, const struct trigger_body *body)
 {
     enum rules_trigger_result result;
     struct capture_id capture;
     char why[256] = "";
-    int status = rules_trigger(c->rules, http_part(x, 0), &body->trigger, &result, &capture, why,
+    int status = rules_trigger(api->rules, http_part(x, 0), &body->trigger, &result, &capture, why,
                                sizeof why);
     if (status != SKEIN_INVALID)
         api_audit(x, "rule.trigger", http_part(x, 0), api_result(status), why);
@@ -125,7 +125,7 @@ static void fire(struct collector *c, struct http_exchange *x, const struct trig
 
 void api_triggers_post(void *context, struct http_exchange *x)
 {
-    struct collector *c = context;
+    struct api_services *api = context;
     struct trigger_body parsed;
     struct capture_once once = {0};
     struct selector *selector = NULL;
@@ -146,7 +146,7 @@ void api_triggers_post(void *context, struct http_exchange *x)
         answer(x, RULES_HELD, NULL, "the alert is resolved");
     else if (api_once(x, body, http_part(x, 0), &once)) {
         parsed.trigger.once = once.key != NULL ? &once : NULL;
-        fire(c, x, &parsed);
+        fire(api, x, &parsed);
     }
     cJSON_Delete(body);
 }

@@ -222,11 +222,11 @@ START_TEST(sums_do_not_take_all_threads)
 {
     struct fixture f;
     fixture_start(&f);
-    __atomic_store_n(&f.collector.sums, 4, __ATOMIC_RELAXED);
+    __atomic_store_n(&f.collector.api.sums, 4, __ATOMIC_RELAXED);
     expect_problem(&f, "GET", "/api/v1/loss", NULL, 503, NULL);
-    __atomic_store_n(&f.collector.sums, 3, __ATOMIC_RELAXED);
+    __atomic_store_n(&f.collector.api.sums, 3, __ATOMIC_RELAXED);
     cJSON_Delete(call_json(&f, "GET", "/api/v1/loss", NULL, 200));
-    ck_assert_uint_eq(__atomic_load_n(&f.collector.sums, __ATOMIC_RELAXED), 3);
+    ck_assert_uint_eq(__atomic_load_n(&f.collector.api.sums, __ATOMIC_RELAXED), 3);
     fixture_stop(&f);
 }
 END_TEST

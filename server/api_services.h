@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The HTTP API (docs/api.md): its routes, and what its handlers may use of the collector, whose
+ * they are. Made by the collector once all of it runs; handlers are called until http_stop().
+ */
+#ifndef API_SERVICES_H
+#define API_SERVICES_H
+
+#include "audit.h"
+#include "capture.h"
+#include "catalog.h"
+#include "config.h"
+#include "enroll.h"
+#include "events.h"
+#include "fleet.h"
+#include "http.h"
+#include "index.h"
+#include "ingest.h"
+#include "lockout.h"
+#include "places.h"
+#include "policies.h"
+#include "retention.h"
+#include "rules.h"
+#include "state_backup.h"
+#include "store.h"
+#include "tokens.h"
+
+/* Constant while the server runs. */
+struct api_config {
+    const char *folder; /* data_dir */
+    const char *http_address, *http_hosts, *http_metrics_public;
+    uint64_t http_event_streams, http_exports, retention_max_bytes;
+    const struct config_map *retention_services;
+    bool http_loopback; /* nobody but this machine reaches the HTTP port */
+};
+
+struct api_services {
+    struct api_config config;
+    struct store *store;
+    struct index *index;
+    struct catalog *catalog;
+    struct enroll *enroll;
+    struct gate *gate;
+    struct fleet *fleet;
+    struct events *events;
+    struct capture_engine *captures;
+    struct rules *rules;
+    struct policies *policies;
+    struct retention *retention;
+    struct ingest *ingest;
+    struct tokens *tokens;
+    struct audit *audit;
+    struct lockout *lockout;
+    struct places *exports; /* perfetto downloads now */
+    uint64_t replays;       /* tests of rules now; atomic */
+    uint64_t sums;          /* of /loss now; atomic */
+    bool draining;          /* atomic */
+};
+
+/* The route table (api_routes.c); handlers get the struct api_services as their context. */
+extern const struct http_route api_routes[];
+http_authorize api_authorize; /* api_access.c; the same context */
+http_still api_still;
+
+#endif
