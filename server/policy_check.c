@@ -8,7 +8,7 @@
 
 #include "event_groups.h"
 #include "policies.h"
-#include "rule_check_int.h"
+#include "rule_check.h"
 #include "sampling.h"
 
 #define RECORD_MS_MIN 10

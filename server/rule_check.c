@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "rule_check_int.h"
+#include "rule_check.h"
 #include "rules.h"
 
 #define NAME_MAX_BYTES   63

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rule_check_int.h"
+#include "rule_check.h"
 #include "rule_pattern.h"
 
 #define COMMAND_WORDS  64

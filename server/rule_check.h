@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What rule_check.c, rule_when.c and policy_check.c share. For these alone.
+ * How what rules and policies have in common is checked. Pure; any thread.
  */
-#ifndef RULE_CHECK_INT_H
-#define RULE_CHECK_INT_H
+#ifndef RULE_CHECK_H
+#define RULE_CHECK_H
 
 #include "json.h"
 
