@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Timed code is compiled as a service would compile it, whatever the build type.
-skein_program(bench_emit FILES emit.c emit_peer.c LINK skein_ring_support skein_static)
-set_source_files_properties(emit.c PROPERTIES COMPILE_OPTIONS -O2)
+skein_program(bench_emit FILES bench_emit.c emit_peer.c LINK skein_ring_support skein_static)
+set_source_files_properties(bench_emit.c PROPERTIES COMPILE_OPTIONS -O2)
 
 find_path(LTTNG_UST_INCLUDE lttng/tracepoint.h)
 find_library(LTTNG_UST_LIBRARY lttng-ust)

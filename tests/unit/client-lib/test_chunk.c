@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoded_ring.h"
 #include "fake_agent.h"
-#include "ring_decode.h"
 #include "skein/skein.h"
 #include "skein_atomic.h"
 #include "support.h"

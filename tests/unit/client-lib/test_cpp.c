@@ -2,8 +2,8 @@
  *
  * Reads back what cpp_work.cpp, compiled as C++17, has written.
  */
+#include "decoded_ring.h"
 #include "fake_agent.h"
-#include "ring_decode.h"
 #include "support.h"
 
 int cpp_work(void);

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "decoded_ring.h"
 #include "fake_agent.h"
-#include "ring_decode.h"
 #include "skein/skein.h"
 #include "support.h"
 

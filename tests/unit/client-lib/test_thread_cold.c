@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "decoded_ring.h"
 #include "fake_agent.h"
-#include "ring_decode.h"
 #include "skein/skein.h"
 #include "skein_atomic.h"
 #include "support.h"

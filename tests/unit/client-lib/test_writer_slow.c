@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "decoded_ring.h"
 #include "fake_agent.h"
-#include "ring_decode.h"
 #include "skein/skein.h"
 #include "skein_atomic.h"
 #include "support.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A second decoder of rings and an agent without a daemon, for all tests of the writer.
 add_library(skein_ring_support STATIC
-    ${CMAKE_SOURCE_DIR}/tests/support/ring_decode.c
+    ${CMAKE_SOURCE_DIR}/tests/support/decoded_ring.c
     ${CMAKE_SOURCE_DIR}/tests/support/fake_agent.c)
 target_include_directories(skein_ring_support PUBLIC ${CMAKE_SOURCE_DIR}/tests/support)
 target_link_libraries(skein_ring_support PRIVATE skein_flags PUBLIC skein_ring skein_test_support)

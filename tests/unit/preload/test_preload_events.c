@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoded_ring.h"
 #include "fake_agent.h"
 #include "preload_calls.h"
 #include "preload_real.h"
 #include "preload_wait.h"
-#include "ring_decode.h"
 #include "support.h"
 
 static struct fake_agent agent;

@@ -2,7 +2,7 @@
  *
  * Owns the copies of chunks and tables and the events made of them; see the header.
  */
-#include "ring_decode.h"
+#include "decoded_ring.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * A second, independent decoder of rings, written from docs/ring.md alone: for tests of the writer.
  * Pins each chunk while it copies, so the writer's threads may run. One thread.
  */
-#ifndef RING_DECODE_H
-#define RING_DECODE_H
+#ifndef DECODED_RING_H
+#define DECODED_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>
