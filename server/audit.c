@@ -139,8 +139,10 @@ static int insert(struct audit *a, const struct pending *p)
     int64_t rows = db_run(a->db,
                           "INSERT INTO audit(time_ns, actor, address, request, action, object,"
                           " result, detail) VALUES(?,?,?,?,?,?,?,?)",
-                          NULL, NULL, "isssssss", (int64_t)p->time_ns, p->actor, p->address,
-                          p->request, p->action, p->object, p->result, p->detail);
+                          NULL, NULL,
+                          DB(DB_I64((int64_t)p->time_ns), DB_TEXT(p->actor), DB_TEXT(p->address),
+                             DB_TEXT(p->request), DB_TEXT(p->action), DB_TEXT(p->object),
+                             DB_TEXT(p->result), DB_TEXT(p->detail)));
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
@@ -172,18 +174,20 @@ static void prune(struct audit *a)
     uint64_t now = clock_realtime_ns();
     int64_t rows = 0;
     if (a->keep_ns != 0 && now > a->keep_ns)
-        rows = db_run(a->db, "DELETE FROM audit WHERE time_ns < ?", NULL, NULL, "i",
-                      (int64_t)(now - a->keep_ns));
+        rows = db_run(a->db, "DELETE FROM audit WHERE time_ns < ?", NULL, NULL,
+                      DB(DB_I64((int64_t)(now - a->keep_ns))));
     for (size_t i = 0; i < sizeof frequent / sizeof *frequent && rows >= 0; i++)
-        rows = db_run(a->db,
-                      "DELETE FROM audit WHERE action=? AND id <= (SELECT id FROM audit"
-                      " WHERE action=? ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                      NULL, NULL, "ssi", frequent[i], frequent[i], (int64_t)(a->max_rows / 4));
+        rows = db_run(
+            a->db,
+            "DELETE FROM audit WHERE action=? AND id <= (SELECT id FROM audit"
+            " WHERE action=? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+            NULL, NULL,
+            DB(DB_TEXT(frequent[i]), DB_TEXT(frequent[i]), DB_I64((int64_t)(a->max_rows / 4))));
     if (rows >= 0)
         rows = db_run(a->db,
                       "DELETE FROM audit WHERE id <= (SELECT id FROM audit ORDER BY id DESC"
                       " LIMIT 1 OFFSET ?)",
-                      NULL, NULL, "i", (int64_t)a->max_rows);
+                      NULL, NULL, DB(DB_I64((int64_t)a->max_rows)));
     if (rows < 0)
         log_error("audit", "old entries cannot be removed", "error", skein_status_text((int)rows),
                   NULL);
@@ -296,7 +300,7 @@ static int take_number(void *context, struct db_row *row)
 static int check_version(struct audit *a, char *error, size_t error_bytes)
 {
     int64_t version = 0;
-    int64_t rows = db_run(a->db, "PRAGMA user_version", take_number, &version, "");
+    int64_t rows = db_run(a->db, "PRAGMA user_version", take_number, &version, NULL);
     int status = rows < 0 ? (int)rows : SKEIN_OK;
     if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
         snprintf(error, error_bytes, "audit.db is of a newer collector");
@@ -429,7 +433,9 @@ int64_t audit_list(struct audit *a, const struct audit_query *q, audit_row_fn *f
                   " FROM audit WHERE id < ? AND time_ns BETWEEN ? AND ?"
                   " AND (? IS NULL OR actor = ?) AND (? IS NULL OR action BETWEEN ? AND ?)"
                   " AND (? IS NULL OR object = ?) ORDER BY id DESC LIMIT ?",
-                  take_row, &walk, "iiisssssssi", signed_of(q->before), signed_of(q->from_ns),
-                  signed_of(q->to_ns), q->actor, q->actor, q->action, from, to, q->object,
-                  q->object, (int64_t)q->limit);
+                  take_row, &walk,
+                  DB(DB_I64(signed_of(q->before)), DB_I64(signed_of(q->from_ns)),
+                     DB_I64(signed_of(q->to_ns)), DB_TEXT(q->actor), DB_TEXT(q->actor),
+                     DB_TEXT(q->action), DB_TEXT(from), DB_TEXT(to), DB_TEXT(q->object),
+                     DB_TEXT(q->object), DB_I64((int64_t)q->limit)));
 }

@@ -101,14 +101,14 @@ static int take_number(void *context, struct db_row *row)
 static uint64_t meta_get(struct catalog *c, const char *key, uint64_t otherwise)
 {
     uint64_t value = otherwise;
-    db_run(c->db, "SELECT value FROM meta WHERE key=?", take_number, &value, "s", key);
+    db_run(c->db, "SELECT value FROM meta WHERE key=?", take_number, &value, DB(DB_TEXT(key)));
     return value;
 }
 
 static int meta_put(struct catalog *c, const char *key, uint64_t value)
 {
     return catalog_status(db_run(c->db, "INSERT OR REPLACE INTO meta(key, value) VALUES(?,?)", NULL,
-                                 NULL, "si", key, I(value)));
+                                 NULL, DB(DB_TEXT(key), DB_I64(I(value)))));
 }
 
 /* One step with its number, or nothing of it. */
@@ -269,15 +269,16 @@ int catalog_put_agent(struct catalog *c, const struct catalog_agent *p)
     return catalog_status(db_run(c->db,
                                  "INSERT OR REPLACE INTO agents(agent, epoch, last_seen_ns,"
                                  " clock_offset_ns, host, version, labels) VALUES(?,?,?,?,?,?,?)",
-                                 NULL, NULL, "iiiisss", I(p->agent), I(p->epoch),
-                                 I(p->last_seen_ns), p->clock_offset_ns, p->host, p->version,
-                                 p->labels));
+                                 NULL, NULL,
+                                 DB(DB_I64(I(p->agent)), DB_I64(I(p->epoch)),
+                                    DB_I64(I(p->last_seen_ns)), DB_I64(p->clock_offset_ns),
+                                    DB_TEXT(p->host), DB_TEXT(p->version), DB_TEXT(p->labels))));
 }
 
 int catalog_delete_agent(struct catalog *c, uint64_t agent)
 {
     return catalog_status(
-        db_run(c->db, "DELETE FROM agents WHERE agent=?", NULL, NULL, "i", I(agent)));
+        db_run(c->db, "DELETE FROM agents WHERE agent=?", NULL, NULL, DB(DB_I64(I(agent)))));
 }
 
 struct agent_walk {
@@ -304,7 +305,7 @@ int64_t catalog_agents(struct catalog *c, catalog_agent_fn *fn, void *context)
     return db_run(c->db,
                   "SELECT agent, epoch, last_seen_ns, clock_offset_ns, host, version, labels"
                   " FROM agents ORDER BY agent",
-                  take_agent, &walk, "");
+                  take_agent, &walk, NULL);
 }
 
 /* ---- room ---- */
@@ -323,5 +324,5 @@ int catalog_usage(struct catalog *c, uint64_t *bytes)
                "SELECT (pages.page_count - unused.freelist_count) * page.page_size"
                " FROM pragma_page_count() AS pages,"
                " pragma_freelist_count() AS unused, pragma_page_size() AS page",
-               take_usage, bytes, ""));
+               take_usage, bytes, NULL));
 }

@@ -31,11 +31,15 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
         " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms,"
         " known_from_ns)"
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        NULL, NULL, "siiiiiiiiiissssssssiiiiiii", id, I(p->created_ns), I(p->at_ns), I(p->pre_ms),
-        I(p->post_ms), I(p->deadline_ns), I(p->finished_ns), I(p->stopped), I(p->own), I(from),
-        I(to), p->status, p->kind, p->selector, p->trigger, p->rule, p->process, p->reason,
-        p->listing, I(p->ttl_ms), I(p->pin), I(p->expires_ns), I(p->min_targets), I(p->max_targets),
-        I(p->stream_ms), I(p->known_from_ns)));
+        NULL, NULL,
+        DB(DB_TEXT(id), DB_I64(I(p->created_ns)), DB_I64(I(p->at_ns)), DB_I64(I(p->pre_ms)),
+           DB_I64(I(p->post_ms)), DB_I64(I(p->deadline_ns)), DB_I64(I(p->finished_ns)),
+           DB_I64(I(p->stopped)), DB_I64(I(p->own)), DB_I64(I(from)), DB_I64(I(to)),
+           DB_TEXT(p->status), DB_TEXT(p->kind), DB_TEXT(p->selector), DB_TEXT(p->trigger),
+           DB_TEXT(p->rule), DB_TEXT(p->process), DB_TEXT(p->reason), DB_TEXT(p->listing),
+           DB_I64(I(p->ttl_ms)), DB_I64(I(p->pin)), DB_I64(I(p->expires_ns)),
+           DB_I64(I(p->min_targets)), DB_I64(I(p->max_targets)), DB_I64(I(p->stream_ms)),
+           DB_I64(I(p->known_from_ns)))));
 }
 
 int catalog_put_target(struct catalog *c, const struct catalog_target *p)
@@ -49,9 +53,11 @@ int catalog_put_target(struct catalog *c, const struct catalog_target *p)
         "INSERT OR REPLACE INTO targets(capture, process, source, own, agent, updated_ns, pid,"
         " host, service, labels, exe, status, reason, report, times, ledger)"
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        NULL, NULL, "sssiiiisssssssss", id, process, source, I(p->own), I(p->agent),
-        I(p->updated_ns), I(p->pid), p->host, p->service, p->labels, p->exe, p->status, p->reason,
-        p->report, p->times, p->ledger));
+        NULL, NULL,
+        DB(DB_TEXT(id), DB_TEXT(process), DB_TEXT(source), DB_I64(I(p->own)), DB_I64(I(p->agent)),
+           DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)), DB_TEXT(p->host), DB_TEXT(p->service),
+           DB_TEXT(p->labels), DB_TEXT(p->exe), DB_TEXT(p->status), DB_TEXT(p->reason),
+           DB_TEXT(p->report), DB_TEXT(p->times), DB_TEXT(p->ledger))));
 }
 
 #define CAPTURE_COLUMNS                                                                            \
@@ -114,14 +120,17 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
                       CAPTURE_COLUMNS
                       "WHERE status=? AND (created_ns, id) < (?, ?) AND id>=? AND id<?"
                       " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
-                      take_capture, &walk, "sisssiii", q->status, created, q->before ? before : "g",
-                      id_from, id_until, from, to, limit);
+                      take_capture, &walk,
+                      DB(DB_TEXT(q->status), DB_I64(created), DB_TEXT(q->before ? before : "g"),
+                         DB_TEXT(id_from), DB_TEXT(id_until), DB_I64(from), DB_I64(to),
+                         DB_I64(limit)));
     return db_run(c->db,
                   CAPTURE_COLUMNS
                   "WHERE (created_ns, id) < (?, ?) AND id>=? AND id<?"
                   " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
-                  take_capture, &walk, "isssiii", created, q->before ? before : "g", id_from,
-                  id_until, from, to, limit);
+                  take_capture, &walk,
+                  DB(DB_I64(created), DB_TEXT(q->before ? before : "g"), DB_TEXT(id_from),
+                     DB_TEXT(id_until), DB_I64(from), DB_I64(to), DB_I64(limit)));
 }
 
 int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn,
@@ -130,7 +139,7 @@ int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_
     struct capture_walk walk = {fn, context};
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
-    return db_run(c->db, CAPTURE_COLUMNS "WHERE id=?", take_capture, &walk, "s", text);
+    return db_run(c->db, CAPTURE_COLUMNS "WHERE id=?", take_capture, &walk, DB(DB_TEXT(text)));
 }
 
 struct target_walk {
@@ -174,18 +183,18 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
                   "SELECT process, agent, updated_ns, pid, host, service, labels, exe, status,"
                   " reason, report, source, own, times, ledger FROM targets WHERE capture=?"
                   " ORDER BY process, source",
-                  take_target, &walk, "s", text);
+                  take_target, &walk, DB(DB_TEXT(text)));
 }
 
 /* ---- merged captures ---- */
 
 static int drop_rows(struct catalog *c, const char *id)
 {
-    int status =
-        catalog_status(db_run(c->db, "DELETE FROM targets WHERE capture=?", NULL, NULL, "s", id));
+    int status = catalog_status(
+        db_run(c->db, "DELETE FROM targets WHERE capture=?", NULL, NULL, DB(DB_TEXT(id))));
     if (status == SKEIN_OK)
-        status =
-            catalog_status(db_run(c->db, "DELETE FROM captures WHERE id=?", NULL, NULL, "s", id));
+        status = catalog_status(
+            db_run(c->db, "DELETE FROM captures WHERE id=?", NULL, NULL, DB(DB_TEXT(id))));
     return status;
 }
 
@@ -198,11 +207,11 @@ int catalog_put_alias(struct catalog *c, const struct capture_id *from,
     int status = drop_rows(c, id);
     if (status == SKEIN_OK)
         status = catalog_status(db_run(c->db, "UPDATE aliases SET capture=? WHERE capture=?", NULL,
-                                       NULL, "ss", target, id));
+                                       NULL, DB(DB_TEXT(target), DB_TEXT(id))));
     if (status == SKEIN_OK)
         status =
             catalog_status(db_run(c->db, "INSERT OR REPLACE INTO aliases(id, capture) VALUES(?,?)",
-                                  NULL, NULL, "ss", id, target));
+                                  NULL, NULL, DB(DB_TEXT(id), DB_TEXT(target))));
     return status;
 }
 
@@ -219,7 +228,7 @@ bool catalog_alias(struct catalog *c, const struct capture_id *id, struct captur
     char text[ID_TEXT_BYTES];
     memset(into, 0, sizeof *into);
     id_text(id->bytes, text);
-    db_run(c->db, "SELECT capture FROM aliases WHERE id=?", take_alias, into, "s", text);
+    db_run(c->db, "SELECT capture FROM aliases WHERE id=?", take_alias, into, DB(DB_TEXT(text)));
     return !capture_id_is_zero(into);
 }
 
@@ -234,10 +243,10 @@ int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint6
         db_run(c->db,
                "INSERT OR IGNORE INTO deleted(id, at_ns, purged)"
                " SELECT ?1, ?2, 0 UNION SELECT id, ?2, 0 FROM aliases WHERE capture=?1",
-               NULL, NULL, "si", text, I(now_ns)));
+               NULL, NULL, DB(DB_TEXT(text), DB_I64(I(now_ns)))));
     if (status == SKEIN_OK)
         status = catalog_status(
-            db_run(c->db, "DELETE FROM aliases WHERE capture=?", NULL, NULL, "s", text));
+            db_run(c->db, "DELETE FROM aliases WHERE capture=?", NULL, NULL, DB(DB_TEXT(text))));
     return status == SKEIN_OK ? drop_rows(c, text) : status;
 }
 
@@ -246,7 +255,7 @@ int catalog_set_purged(struct catalog *c, const struct capture_id *id)
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
     return catalog_status(
-        db_run(c->db, "UPDATE deleted SET purged=1 WHERE id=?", NULL, NULL, "s", text));
+        db_run(c->db, "UPDATE deleted SET purged=1 WHERE id=?", NULL, NULL, DB(DB_TEXT(text))));
 }
 
 static int take_found(void *context, struct db_row *row)
@@ -265,7 +274,7 @@ static int take_last(void *context, struct db_row *row)
 uint64_t catalog_last_deleted_ns(struct catalog *c)
 {
     uint64_t at_ns = 0;
-    db_run(c->db, "SELECT max(at_ns) FROM deleted", take_last, &at_ns, "");
+    db_run(c->db, "SELECT max(at_ns) FROM deleted", take_last, &at_ns, NULL);
     return at_ns;
 }
 
@@ -274,7 +283,7 @@ bool catalog_is_deleted(struct catalog *c, const struct capture_id *id)
     char text[ID_TEXT_BYTES];
     bool found = false;
     id_text(id->bytes, text);
-    db_run(c->db, "SELECT 1 FROM deleted WHERE id=?", take_found, &found, "s", text);
+    db_run(c->db, "SELECT 1 FROM deleted WHERE id=?", take_found, &found, DB(DB_TEXT(text)));
     return found;
 }
 
@@ -293,7 +302,7 @@ static int take_id(void *context, struct db_row *row)
 int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context)
 {
     struct id_walk walk = {fn, context};
-    return db_run(c->db, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, "");
+    return db_run(c->db, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, NULL);
 }
 
 /* ---- retention ---- */
@@ -304,7 +313,7 @@ int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *
     return db_run(c->db,
                   CAPTURE_COLUMNS "WHERE expires_ns>0 AND expires_ns<=? AND status<>'running'"
                                   " ORDER BY expires_ns",
-                  take_capture, &walk, "i", I(now_ns));
+                  take_capture, &walk, DB(DB_I64(I(now_ns))));
 }
 
 int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
@@ -316,7 +325,8 @@ int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, si
     return db_run(c->db,
                   CAPTURE_COLUMNS "WHERE (created_ns, id) > (?, ?) AND pin=0 AND status<>'running'"
                                   " ORDER BY created_ns, id LIMIT ?",
-                  take_capture, &walk, "isi", I(after->created_ns), id, I(limit));
+                  take_capture, &walk,
+                  DB(DB_I64(I(after->created_ns)), DB_TEXT(id), DB_I64(I(limit))));
 }
 
 int64_t catalog_protected(struct catalog *c, catalog_id_fn *fn, void *context)
@@ -325,7 +335,7 @@ int64_t catalog_protected(struct catalog *c, catalog_id_fn *fn, void *context)
     return db_run(c->db,
                   "SELECT id FROM captures WHERE pin=1"
                   " UNION SELECT id FROM captures WHERE status='running'",
-                  take_id, &walk, "");
+                  take_id, &walk, NULL);
 }
 
 int64_t catalog_late(struct catalog *c, const struct process_uid *process, catalog_id_fn *fn,
@@ -337,7 +347,7 @@ int64_t catalog_late(struct catalog *c, const struct process_uid *process, catal
     return db_run(c->db,
                   "SELECT DISTINCT capture FROM targets"
                   " WHERE process=? AND status='expired' AND report<>''",
-                  take_id, &walk, "s", text);
+                  take_id, &walk, DB(DB_TEXT(text)));
 }
 
 /* ---- requests that may be repeated ---- */
@@ -347,14 +357,15 @@ int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t d
     char id[ID_TEXT_BYTES];
     id_text(p->capture.bytes, id);
     int status = catalog_status(
-        db_run(c->db, "DELETE FROM once WHERE at_ns<?", NULL, NULL, "i", I(drop_before_ns)));
+        db_run(c->db, "DELETE FROM once WHERE at_ns<?", NULL, NULL, DB(DB_I64(I(drop_before_ns)))));
     if (status != SKEIN_OK)
         return status;
     return catalog_status(db_run(c->db,
                                  "INSERT OR REPLACE INTO once(principal, key, checksum, at_ns,"
                                  " capture) VALUES(?,?,?,?,?)",
-                                 NULL, NULL, "ssiis", p->principal, p->key, I(p->checksum),
-                                 I(p->at_ns), id));
+                                 NULL, NULL,
+                                 DB(DB_TEXT(p->principal), DB_TEXT(p->key), DB_I64(I(p->checksum)),
+                                    DB_I64(I(p->at_ns)), DB_TEXT(id))));
 }
 
 static int take_once(void *context, struct db_row *row)
@@ -371,6 +382,6 @@ int catalog_find_once(struct catalog *c, struct catalog_once *p)
 {
     int64_t rows =
         db_run(c->db, "SELECT checksum, at_ns, capture FROM once WHERE principal=? AND key=?",
-               take_once, p, "ss", p->principal, p->key);
+               take_once, p, DB(DB_TEXT(p->principal), DB_TEXT(p->key)));
     return rows < 0 ? (int)rows : rows > 0;
 }

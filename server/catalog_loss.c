@@ -86,9 +86,10 @@ int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *q,
         return status;
     do {
         struct ledger_walk before = walk; /* what is bound stays as it is while rows come */
-        rows = db_run(db, catalog_ledgers_sql, take_ledger, &walk, "ssssiiii", before.process,
-                      before.capture, before.source, last, from, to, (int64_t)any_time,
-                      (int64_t)PAGE_ROWS);
+        rows = db_run(db, catalog_ledgers_sql, take_ledger, &walk,
+                      DB(DB_TEXT(before.process), DB_TEXT(before.capture), DB_TEXT(before.source),
+                         DB_TEXT(last), DB_I64(from), DB_I64(to), DB_I64((int64_t)any_time),
+                         DB_I64((int64_t)PAGE_ROWS)));
         all += rows > 0 ? rows : 0;
     } while (rows == PAGE_ROWS && !walk.stopped);
     if (db_is_damaged(db))
@@ -102,8 +103,8 @@ int catalog_put_ring_lost(struct catalog *c, const struct catalog_ledger *p, uin
     char process[ID_TEXT_BYTES];
     id_text(p->process.bytes, process);
     int status = catalog_status(
-        db_run(c->db, "DELETE FROM losses WHERE updated_ns<?", NULL, NULL, "i",
-               I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0)));
+        db_run(c->db, "DELETE FROM losses WHERE updated_ns<?", NULL, NULL,
+               DB(DB_I64(I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0)))));
     if (status != SKEIN_OK)
         return status;
     return catalog_status(db_run(
@@ -112,8 +113,10 @@ int catalog_put_ring_lost(struct catalog *c, const struct catalog_ledger *p, uin
         " ledger, ring_lost, updated_ns) VALUES(?1,'','',?2,?3,?4,?5,?6,?7,'',?8,?9)"
         " ON CONFLICT(process, capture, source) DO UPDATE SET"
         " ring_lost=max(ring_lost, excluded.ring_lost), updated_ns=excluded.updated_ns",
-        NULL, NULL, "siissssii", process, I(p->agent), I(p->pid), p->host, p->service, p->labels,
-        p->exe, I(p->ring_lost), I(now_ns)));
+        NULL, NULL,
+        DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
+           DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_I64(I(p->ring_lost)),
+           DB_I64(I(now_ns)))));
 }
 
 int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns)
@@ -126,7 +129,7 @@ int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, ui
                " labels, exe, ledger, ring_lost, updated_ns) SELECT process, capture, source,"
                " agent, pid, host, service, labels, exe, ledger, 0, ?2 FROM targets"
                " WHERE capture=?1",
-               NULL, NULL, "si", id, I(now_ns)));
+               NULL, NULL, DB(DB_TEXT(id), DB_I64(I(now_ns)))));
 }
 
 int64_t catalog_trim_losses(struct catalog *c, uint64_t rows)
@@ -134,5 +137,5 @@ int64_t catalog_trim_losses(struct catalog *c, uint64_t rows)
     return db_run(c->db,
                   "DELETE FROM losses WHERE (process, capture, source) IN"
                   " (SELECT process, capture, source FROM losses ORDER BY updated_ns LIMIT ?)",
-                  NULL, NULL, "i", I(rows));
+                  NULL, NULL, DB(DB_I64(I(rows))));
 }

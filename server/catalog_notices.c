@@ -15,13 +15,15 @@ int catalog_put_notice(struct catalog *c, const struct catalog_notice *p)
 {
     return catalog_status(
         db_run(c->db, "INSERT INTO notices(turn, id, rule, created_ns, body) VALUES(?,?,?,?,?)",
-               NULL, NULL, "issis", I(p->turn), p->id, p->rule, I(p->created_ns), p->body));
+               NULL, NULL,
+               DB(DB_I64(I(p->turn)), DB_TEXT(p->id), DB_TEXT(p->rule), DB_I64(I(p->created_ns)),
+                  DB_TEXT(p->body))));
 }
 
 int catalog_drop_notice(struct catalog *c, uint64_t turn)
 {
     return catalog_status(
-        db_run(c->db, "DELETE FROM notices WHERE turn=?", NULL, NULL, "i", I(turn)));
+        db_run(c->db, "DELETE FROM notices WHERE turn=?", NULL, NULL, DB(DB_I64(I(turn)))));
 }
 
 struct notice_walk {
@@ -44,5 +46,5 @@ int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context)
 {
     struct notice_walk walk = {fn, context};
     return db_run(c->db, "SELECT turn, id, rule, created_ns, body FROM notices ORDER BY turn",
-                  take_notice, &walk, "");
+                  take_notice, &walk, NULL);
 }

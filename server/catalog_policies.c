@@ -18,17 +18,19 @@ int catalog_put_policy(struct catalog *c, const struct catalog_policy *p)
 {
     char capture[ID_TEXT_BYTES];
     id_text(p->last_capture.bytes, capture);
-    return catalog_status(db_run(c->db,
-                                 "INSERT OR REPLACE INTO policies(name, json, generation, day,"
-                                 " bytes, captures, last_capture) VALUES(?,?,?,?,?,?,?)",
-                                 NULL, NULL, "ssiiiis", p->name, p->json, I(p->generation),
-                                 I(p->day), I(p->bytes), I(p->captures), capture));
+    return catalog_status(
+        db_run(c->db,
+               "INSERT OR REPLACE INTO policies(name, json, generation, day,"
+               " bytes, captures, last_capture) VALUES(?,?,?,?,?,?,?)",
+               NULL, NULL,
+               DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->generation)), DB_I64(I(p->day)),
+                  DB_I64(I(p->bytes)), DB_I64(I(p->captures)), DB_TEXT(capture))));
 }
 
 int catalog_delete_policy(struct catalog *c, const char *name)
 {
     return catalog_status(
-        db_run(c->db, "DELETE FROM policies WHERE name=?", NULL, NULL, "s", name));
+        db_run(c->db, "DELETE FROM policies WHERE name=?", NULL, NULL, DB(DB_TEXT(name))));
 }
 
 struct policy_walk {
@@ -56,5 +58,5 @@ int64_t catalog_policies(struct catalog *c, catalog_policy_fn *fn, void *context
     return db_run(c->db,
                   "SELECT name, json, generation, day, bytes, captures, last_capture FROM policies"
                   " ORDER BY name",
-                  take_policy, &walk, "");
+                  take_policy, &walk, NULL);
 }

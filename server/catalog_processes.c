@@ -19,13 +19,15 @@ int catalog_put_process(struct catalog *c, const struct catalog_process *p)
 {
     char process[ID_TEXT_BYTES];
     id_text(p->process.bytes, process);
-    return catalog_status(db_run(c->db,
-                                 "INSERT OR REPLACE INTO processes(process, agent, pid, start_ns,"
-                                 " attached_ns, ended_ns, host, service, labels, exe)"
-                                 " VALUES(?,?,?,?,?,?,?,?,?,?)",
-                                 NULL, NULL, "siiiiissss", process, I(p->agent), I(p->pid),
-                                 I(p->start_ns), I(p->attached_ns), I(p->ended_ns), p->host,
-                                 p->service, p->labels, p->exe));
+    return catalog_status(
+        db_run(c->db,
+               "INSERT OR REPLACE INTO processes(process, agent, pid, start_ns,"
+               " attached_ns, ended_ns, host, service, labels, exe)"
+               " VALUES(?,?,?,?,?,?,?,?,?,?)",
+               NULL, NULL,
+               DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_I64(I(p->start_ns)),
+                  DB_I64(I(p->attached_ns)), DB_I64(I(p->ended_ns)), DB_TEXT(p->host),
+                  DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe))));
 }
 
 int catalog_delete_process(struct catalog *c, const struct process_uid *process)
@@ -33,13 +35,13 @@ int catalog_delete_process(struct catalog *c, const struct process_uid *process)
     char id[ID_TEXT_BYTES];
     id_text(process->bytes, id);
     return catalog_status(
-        db_run(c->db, "DELETE FROM processes WHERE process=?", NULL, NULL, "s", id));
+        db_run(c->db, "DELETE FROM processes WHERE process=?", NULL, NULL, DB(DB_TEXT(id))));
 }
 
 int catalog_delete_processes_of(struct catalog *c, uint64_t agent)
 {
     return catalog_status(
-        db_run(c->db, "DELETE FROM processes WHERE agent=?", NULL, NULL, "i", I(agent)));
+        db_run(c->db, "DELETE FROM processes WHERE agent=?", NULL, NULL, DB(DB_I64(I(agent)))));
 }
 
 struct process_walk {
@@ -68,5 +70,5 @@ int64_t catalog_processes(struct catalog *c, catalog_process_fn *fn, void *conte
     return db_run(c->db,
                   "SELECT process, agent, pid, start_ns, attached_ns, ended_ns, host, service,"
                   " labels, exe FROM processes",
-                  take_process, &walk, "");
+                  take_process, &walk, NULL);
 }

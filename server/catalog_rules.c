@@ -25,20 +25,22 @@ int catalog_put_rule(struct catalog *c, const struct catalog_rule *p)
 {
     char capture[ID_TEXT_BYTES];
     id_text(p->last_capture.bytes, capture);
-    return catalog_status(db_run(c->db,
-                                 "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
-                                 " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
-                                 NULL, NULL, "ssiiis", p->name, p->json, I(p->fired),
-                                 I(p->suppressed), I(p->last_fired_ns), capture));
+    return catalog_status(
+        db_run(c->db,
+               "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
+               " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
+               NULL, NULL,
+               DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->fired)), DB_I64(I(p->suppressed)),
+                  DB_I64(I(p->last_fired_ns)), DB_TEXT(capture))));
 }
 
 int catalog_delete_rule(struct catalog *c, const char *name)
 {
-    int status =
-        catalog_status(db_run(c->db, "DELETE FROM firings WHERE rule=?", NULL, NULL, "s", name));
+    int status = catalog_status(
+        db_run(c->db, "DELETE FROM firings WHERE rule=?", NULL, NULL, DB(DB_TEXT(name))));
     if (status == SKEIN_OK)
-        status =
-            catalog_status(db_run(c->db, "DELETE FROM rules WHERE name=?", NULL, NULL, "s", name));
+        status = catalog_status(
+            db_run(c->db, "DELETE FROM rules WHERE name=?", NULL, NULL, DB(DB_TEXT(name))));
     return status;
 }
 
@@ -67,7 +69,7 @@ int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context)
     return db_run(c->db,
                   "SELECT name, json, fired, suppressed, last_fired_ns, last_capture FROM rules"
                   " ORDER BY name",
-                  take_rule, &walk, "");
+                  take_rule, &walk, NULL);
 }
 
 int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
@@ -76,7 +78,7 @@ int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
     id_text(p->process.bytes, process);
     return catalog_status(
         db_run(c->db, "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)", NULL,
-               NULL, "ssi", p->rule, process, I(p->at_ns)));
+               NULL, DB(DB_TEXT(p->rule), DB_TEXT(process), DB_I64(I(p->at_ns)))));
 }
 
 static int take_firing(void *context, struct db_row *row)
@@ -90,13 +92,13 @@ static int take_firing(void *context, struct db_row *row)
 int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context)
 {
     struct rule_walk walk = {.firing = fn, .context = context};
-    return db_run(c->db, "SELECT rule, process, at_ns FROM firings", take_firing, &walk, "");
+    return db_run(c->db, "SELECT rule, process, at_ns FROM firings", take_firing, &walk, NULL);
 }
 
 int catalog_drop_firings(struct catalog *c, uint64_t before_ns)
 {
     return catalog_status(
-        db_run(c->db, "DELETE FROM firings WHERE at_ns<?", NULL, NULL, "i", I(before_ns)));
+        db_run(c->db, "DELETE FROM firings WHERE at_ns<?", NULL, NULL, DB(DB_I64(I(before_ns)))));
 }
 
 /* ---- history ---- */
@@ -109,8 +111,9 @@ int catalog_add_history(struct catalog *c, const struct catalog_history *p)
     return catalog_status(db_run(c->db,
                                  "INSERT INTO rule_history(rule, at_ns, process, what, why,"
                                  " capture) VALUES(?,?,?,?,?,?)",
-                                 NULL, NULL, "sissss", p->rule, I(p->at_ns), process, p->what,
-                                 p->why, capture));
+                                 NULL, NULL,
+                                 DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_TEXT(process),
+                                    DB_TEXT(p->what), DB_TEXT(p->why), DB_TEXT(capture))));
 }
 
 struct history_walk {
@@ -144,8 +147,10 @@ int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q
     return db_run(c->db,
                   "SELECT id, rule, at_ns, process, what, why, capture FROM rule_history"
                   " WHERE rule=? AND id<? AND at_ns>=? AND at_ns<=? ORDER BY id DESC LIMIT ?",
-                  take_history, &walk, "siiii", q->rule, I(row_number(q->before_id)),
-                  I(row_number(q->from_ns)), I(row_number(q->to_ns)), I(row_number(q->limit)));
+                  take_history, &walk,
+                  DB(DB_TEXT(q->rule), DB_I64(I(row_number(q->before_id))),
+                     DB_I64(I(row_number(q->from_ns))), DB_I64(I(row_number(q->to_ns))),
+                     DB_I64(I(row_number(q->limit)))));
 }
 
 int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from_ns,
@@ -155,17 +160,17 @@ int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from
     return db_run(c->db,
                   "SELECT id, rule, at_ns, process, what, why, capture FROM rule_history"
                   " WHERE what=? AND at_ns>=? ORDER BY id",
-                  take_history, &walk, "si", what, I(from_ns));
+                  take_history, &walk, DB(DB_TEXT(what), DB_I64(I(from_ns))));
 }
 
 int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows)
 {
-    int status = catalog_status(
-        db_run(c->db, "DELETE FROM rule_history WHERE at_ns<?", NULL, NULL, "i", I(before_ns)));
+    int status = catalog_status(db_run(c->db, "DELETE FROM rule_history WHERE at_ns<?", NULL, NULL,
+                                       DB(DB_I64(I(before_ns)))));
     if (status == SKEIN_OK)
         status = catalog_status(db_run(c->db,
                                        "DELETE FROM rule_history WHERE id<="
                                        "(SELECT max(id) FROM rule_history)-?",
-                                       NULL, NULL, "i", I(keep_rows)));
+                                       NULL, NULL, DB(DB_I64(I(keep_rows)))));
     return status;
 }

@@ -54,13 +54,36 @@ void db_trim(struct db *db);
 /* Runs one or more statements without parameters (schemas, pragmas). */
 int db_exec(struct db *db, const char *sql);
 
-/* Runs one statement; prepared once and kept. One argument a letter of types: i int64_t, s const
- * char * (NULL: SQL NULL), b const void * and size_t. For each row calls fn until it returns not 0.
- * Returns rows seen (changed, where it is no query), or SKEIN_IO, SKEIN_EXISTS (a constraint),
- * SKEIN_FULL, SKEIN_CORRUPT, SKEIN_NO_MEMORY, SKEIN_BUSY. */
+/* What stands for a statement's ?1, ?2, ...: DB(DB_I64(n), DB_TEXT(name), DB_BLOB(id, 16)), or NULL
+ * for none. A text that is NULL is SQL's NULL. The caller's until the run is over. */
+struct db_bind {
+    enum { DB_KIND_END = 0, DB_KIND_I64, DB_KIND_TEXT, DB_KIND_BLOB } kind;
+    int64_t i64;
+    const char *text;
+    const void *bytes;
+    size_t n;
+};
+#define DB_I64(value)                                                                              \
+    {                                                                                              \
+        .kind = DB_KIND_I64, .i64 = (value)                                                        \
+    }
+#define DB_TEXT(value)                                                                             \
+    {                                                                                              \
+        .kind = DB_KIND_TEXT, .text = (value)                                                      \
+    }
+#define DB_BLOB(start, length)                                                                     \
+    {                                                                                              \
+        .kind = DB_KIND_BLOB, .bytes = (start), .n = (length)                                      \
+    }
+#define DB(...) ((const struct db_bind[]){__VA_ARGS__, {.kind = DB_KIND_END}})
+
+/* Runs one statement; prepared once and kept. For each row calls fn until it returns not 0. Returns
+ * rows seen (changed, where it is no query), or SKEIN_IO, SKEIN_EXISTS (a constraint), SKEIN_FULL,
+ * SKEIN_CORRUPT, SKEIN_NO_MEMORY, SKEIN_BUSY; SKEIN_INVALID where there are more or fewer binds
+ * than the statement has places. */
 typedef int db_row_fn(void *context, struct db_row *row);
-int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context, const char *types,
-               ...);
+int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context,
+               const struct db_bind *binds);
 
 int64_t db_i64(struct db_row *row, int column);
 const char *db_text(struct db_row *row, int column); /* "" for NULL; valid until the next row */

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +61,9 @@ static int status_of(int code)
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return SKEIN_BUSY;
+    case SQLITE_MISUSE:
+    case SQLITE_RANGE:
+        return SKEIN_INVALID;
     default:
         return SKEIN_IO;
     }
@@ -299,26 +301,29 @@ static int statement_get(struct db *db, const char *sql, sqlite3_stmt **stmt, si
     return SQLITE_OK;
 }
 
-/* The arguments are the caller's until the run is over. */
-static int arguments_bind(sqlite3_stmt *stmt, const char *types, va_list args)
+static int bind_one(sqlite3_stmt *stmt, int place, const struct db_bind *bind)
 {
-    int code = SQLITE_OK;
-    for (int i = 1; *types && code == SQLITE_OK; types++, i++) {
-        if (*types == 'i') {
-            code = sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
-        } else if (*types == 's') {
-            const char *text = va_arg(args, const char *);
-            code = text ? sqlite3_bind_text(stmt, i, text, -1, SQLITE_STATIC)
-                        : sqlite3_bind_null(stmt, i);
-        } else if (*types == 'b') {
-            const void *bytes = va_arg(args, const void *);
-            size_t n = va_arg(args, size_t);
-            code = sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_STATIC);
-        } else {
-            code = SQLITE_MISUSE;
-        }
+    switch (bind->kind) {
+    case DB_KIND_I64:
+        return sqlite3_bind_int64(stmt, place, bind->i64);
+    case DB_KIND_TEXT:
+        return bind->text ? sqlite3_bind_text(stmt, place, bind->text, -1, SQLITE_STATIC)
+                          : sqlite3_bind_null(stmt, place);
+    case DB_KIND_BLOB:
+        return sqlite3_bind_blob64(stmt, place, bind->n ? bind->bytes : "", bind->n, SQLITE_STATIC);
+    case DB_KIND_END:
+    default:
+        return SQLITE_MISUSE;
     }
-    return code;
+}
+
+static int bind_all(sqlite3_stmt *stmt, const struct db_bind *binds)
+{
+    int place = 0, code = SQLITE_OK;
+    for (; binds && binds->kind != DB_KIND_END && code == SQLITE_OK; binds++)
+        code = bind_one(stmt, ++place, binds);
+    bool all = place == sqlite3_bind_parameter_count(stmt) || sqlite3_stmt_isexplain(stmt);
+    return code == SQLITE_OK && !all ? SQLITE_MISUSE : code;
 }
 
 static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, void *context)
@@ -341,7 +346,8 @@ static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, v
     return rows;
 }
 
-int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context, const char *types, ...)
+int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context,
+               const struct db_bind *binds)
 {
     pthread_mutex_lock(&db->lock);
     sqlite3_stmt *stmt = NULL;
@@ -349,10 +355,7 @@ int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context, con
     int code = db->handle ? statement_get(db, sql, &stmt, &kept) : SQLITE_CANTOPEN;
     int64_t result = note(db, code);
     if (code == SQLITE_OK) {
-        va_list args;
-        va_start(args, types);
-        code = arguments_bind(stmt, types, args);
-        va_end(args);
+        code = bind_all(stmt, binds);
         result = code == SQLITE_OK ? statement_run(db, stmt, fn, context) : note(db, code);
         if (kept == SIZE_MAX) {
             sqlite3_finalize(stmt);
@@ -415,7 +418,7 @@ static int take_answer(void *context, struct db_row *row)
 int db_check(struct db *db)
 {
     bool sound = false;
-    int64_t rows = db_run(db, "PRAGMA quick_check(1)", take_answer, &sound, "");
+    int64_t rows = db_run(db, "PRAGMA quick_check(1)", take_answer, &sound, NULL);
     if (rows >= 0 && !sound)
         atomic_store(&db->damaged, true);
     return rows < 0 ? (int)rows : sound ? SKEIN_OK : SKEIN_CORRUPT;

@@ -235,7 +235,7 @@ static int take_agent(void *context, struct db_row *row)
 static int64_t find_agent(struct enroll *e, uint64_t agent, struct enroll_agent *out)
 {
     memset(out, 0, sizeof *out);
-    return db_run(e->db, AGENT_COLUMNS " WHERE id=?", take_agent, out, "i", (int64_t)agent);
+    return db_run(e->db, AGENT_COLUMNS " WHERE id=?", take_agent, out, DB(DB_I64((int64_t)agent)));
 }
 
 static int refuse(char *reason, size_t reason_bytes, const char *words)
@@ -259,7 +259,7 @@ static int64_t use_token(struct enroll *e, const char *token, uint64_t now_ns,
     return db_run(e->db,
                   "UPDATE token SET uses_left=uses_left-1 WHERE hash=? AND uses_left>0 AND "
                   "expires>?",
-                  NULL, NULL, "bi", hash, sizeof hash, (int64_t)now_ns);
+                  NULL, NULL, DB(DB_BLOB(hash, sizeof hash), DB_I64((int64_t)now_ns)));
 }
 
 static int join(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
@@ -270,11 +270,12 @@ static int join(struct enroll *e, uint64_t agent, const struct seal_public *key,
     if (status != SKEIN_OK)
         return status;
     int64_t used = use_token(e, token, now_ns, id);
-    int64_t put =
-        used == 1
-            ? db_run(e->db, "INSERT INTO agent(id,key,enrolled,revoked) VALUES(?,?,?,0)", NULL,
-                     NULL, "ibi", (int64_t)agent, key->bytes, sizeof key->bytes, (int64_t)now_ns)
-            : used;
+    int64_t put = used == 1
+                      ? db_run(e->db, "INSERT INTO agent(id,key,enrolled,revoked) VALUES(?,?,?,0)",
+                               NULL, NULL,
+                               DB(DB_I64((int64_t)agent), DB_BLOB(key->bytes, sizeof key->bytes),
+                                  DB_I64((int64_t)now_ns)))
+                      : used;
     int ended = db_end(e->db, put == 1);
     if (used == 0)
         return refuse(reason, reason_bytes,
@@ -334,7 +335,7 @@ static int list_agent(void *context, struct db_row *row)
 int64_t enroll_agents(struct enroll *e, enroll_agent_fn *fn, void *context)
 {
     struct list_agents l = {fn, context};
-    return db_run(e->db, AGENT_COLUMNS " ORDER BY enrolled,id", list_agent, &l, "");
+    return db_run(e->db, AGENT_COLUMNS " ORDER BY enrolled,id", list_agent, &l, NULL);
 }
 
 static int one_row(int64_t changed)
@@ -343,27 +344,27 @@ static int one_row(int64_t changed)
 }
 
 /* The change and its count, in one transaction: who sees the count sees the change. */
-static int change_agent(struct enroll *e, const char *sql, uint64_t first, uint64_t second,
-                        const char *types)
+static int change_agent(struct enroll *e, const char *sql, const struct db_bind *binds)
 {
     int status = db_begin(e->db);
     if (status != SKEIN_OK)
         return status;
-    status = one_row(db_run(e->db, sql, NULL, NULL, types, (int64_t)first, (int64_t)second));
+    status = one_row(db_run(e->db, sql, NULL, NULL, binds));
     if (status == SKEIN_OK)
-        status = one_row(db_run(e->db, "UPDATE changes SET n=n+1", NULL, NULL, ""));
+        status = one_row(db_run(e->db, "UPDATE changes SET n=n+1", NULL, NULL, NULL));
     int ended = db_end(e->db, status == SKEIN_OK);
     return status == SKEIN_OK ? ended : status;
 }
 
 int enroll_revoke(struct enroll *e, uint64_t agent, uint64_t now_ns)
 {
-    return change_agent(e, "UPDATE agent SET revoked=? WHERE id=?", now_ns, agent, "ii");
+    return change_agent(e, "UPDATE agent SET revoked=? WHERE id=?",
+                        DB(DB_I64((int64_t)now_ns), DB_I64((int64_t)agent)));
 }
 
 int enroll_forget(struct enroll *e, uint64_t agent)
 {
-    return change_agent(e, "DELETE FROM agent WHERE id=?", agent, 0, "i");
+    return change_agent(e, "DELETE FROM agent WHERE id=?", DB(DB_I64((int64_t)agent)));
 }
 
 static int take_i64(void *context, struct db_row *row)
@@ -375,7 +376,7 @@ static int take_i64(void *context, struct db_row *row)
 int64_t enroll_changes(struct enroll *e)
 {
     int64_t n = 0;
-    int64_t status = db_run(e->db, "SELECT n FROM changes", take_i64, &n, "");
+    int64_t status = db_run(e->db, "SELECT n FROM changes", take_i64, &n, NULL);
     return status < 0 ? status : n;
 }
 
@@ -399,13 +400,14 @@ int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, 
     seal_wipe(secret, sizeof secret);
     seal_wipe(letters, sizeof letters);
     /* Nothing depends on these being gone: who lists passes them over. */
-    (void)db_run(e->db, "DELETE FROM token WHERE expires<=?", NULL, NULL, "i",
-                 forgotten_before(now_ns));
+    (void)db_run(e->db, "DELETE FROM token WHERE expires<=?", NULL, NULL,
+                 DB(DB_I64(forgotten_before(now_ns))));
     return one_row(db_run(e->db,
                           "INSERT INTO token(hash,id,created,expires,uses_left) "
                           "VALUES(?,?,?,?,?)",
-                          NULL, NULL, "bsiii", hash, sizeof hash, id, (int64_t)now_ns,
-                          (int64_t)expires_ns, (int64_t)uses));
+                          NULL, NULL,
+                          DB(DB_BLOB(hash, sizeof hash), DB_TEXT(id), DB_I64((int64_t)now_ns),
+                             DB_I64((int64_t)expires_ns), DB_I64((int64_t)uses))));
 }
 
 struct list_tokens {
@@ -431,12 +433,12 @@ int64_t enroll_tokens(struct enroll *e, uint64_t now_ns, enroll_token_fn *fn, vo
     struct list_tokens l = {now_ns, fn, context};
     return db_run(e->db,
                   "SELECT id,created,expires,uses_left FROM token WHERE expires>? ORDER BY id",
-                  list_token, &l, "i", forgotten_before(now_ns));
+                  list_token, &l, DB(DB_I64(forgotten_before(now_ns))));
 }
 
 int enroll_token_revoke(struct enroll *e, const char *id)
 {
-    return one_row(db_run(e->db, "DELETE FROM token WHERE id=?", NULL, NULL, "s", id));
+    return one_row(db_run(e->db, "DELETE FROM token WHERE id=?", NULL, NULL, DB(DB_TEXT(id))));
 }
 
 /* ---- life ---- */

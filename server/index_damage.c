@@ -54,6 +54,6 @@ int index_members(struct index *index, const struct partition_key *key, struct b
     uint8_t bytes[INDEX_KEY_BYTES];
     index_key_put(key, bytes);
     int64_t n = db_run(index->write, "SELECT capture FROM member WHERE key = ?1", keep_capture,
-                       captures, "b", (const void *)bytes, sizeof bytes);
+                       captures, DB(DB_BLOB(bytes, sizeof bytes)));
     return n < 0 ? index_fail(index, n) : captures->status;
 }

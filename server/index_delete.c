@@ -14,7 +14,7 @@ static int steps_run(struct db *db, const char *const *steps, size_t count, cons
 {
     int64_t n = 0;
     for (size_t i = 0; n >= 0 && i < count; i++)
-        n = db_run(db, steps[i], NULL, NULL, "b", blob, bytes);
+        n = db_run(db, steps[i], NULL, NULL, DB(DB_BLOB(blob, bytes)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -31,19 +31,21 @@ static int64_t range_share(struct db *db, const struct capture_id *capture,
 {
     const size_t n = INDEX_KEY_BYTES;
     int64_t stored = 0;
-    int64_t status = db_run(db,
-                            "INSERT OR IGNORE INTO member SELECT ?1, to_ns, key FROM partitions"
-                            " INDEXED BY by_key WHERE key >= ?2 AND key <= ?3 AND NOT EXISTS"
-                            " (SELECT 1 FROM deleted WHERE capture = ?1)",
-                            NULL, NULL, "bbb", (const void *)capture->bytes, sizeof capture->bytes,
-                            (const void *)low, n, (const void *)high, n);
+    int64_t status = db_run(
+        db,
+        "INSERT OR IGNORE INTO member SELECT ?1, to_ns, key FROM partitions"
+        " INDEXED BY by_key WHERE key >= ?2 AND key <= ?3 AND NOT EXISTS"
+        " (SELECT 1 FROM deleted WHERE capture = ?1)",
+        NULL, NULL,
+        DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_BLOB(low, n), DB_BLOB(high, n)));
     if (status >= 0)
-        status = db_run(db,
-                        "SELECT count(*) FROM partitions INDEXED BY by_key WHERE key >= ?2"
-                        " AND key <= ?3 AND NOT EXISTS"
-                        " (SELECT 1 FROM deleted WHERE capture = ?1)",
-                        count_get, &stored, "bbb", (const void *)capture->bytes,
-                        sizeof capture->bytes, (const void *)low, n, (const void *)high, n);
+        status = db_run(
+            db,
+            "SELECT count(*) FROM partitions INDEXED BY by_key WHERE key >= ?2"
+            " AND key <= ?3 AND NOT EXISTS"
+            " (SELECT 1 FROM deleted WHERE capture = ?1)",
+            count_get, &stored,
+            DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_BLOB(low, n), DB_BLOB(high, n)));
     return status < 0 ? status : stored;
 }
 
@@ -72,15 +74,16 @@ int64_t index_merge(struct index *index, const struct capture_id *from,
     int status = db_begin(index->write);
     if (status < 0)
         return index_fail(index, status);
-    int64_t n = db_run(index->write,
-                       "INSERT OR IGNORE INTO member SELECT ?2, to_ns, key FROM member"
-                       " WHERE capture = ?1 AND NOT EXISTS"
-                       " (SELECT 1 FROM deleted WHERE capture = ?2)",
-                       NULL, NULL, "bb", (const void *)from->bytes, sizeof from->bytes,
-                       (const void *)into->bytes, sizeof into->bytes);
+    int64_t n = db_run(
+        index->write,
+        "INSERT OR IGNORE INTO member SELECT ?2, to_ns, key FROM member"
+        " WHERE capture = ?1 AND NOT EXISTS"
+        " (SELECT 1 FROM deleted WHERE capture = ?2)",
+        NULL, NULL,
+        DB(DB_BLOB(from->bytes, sizeof from->bytes), DB_BLOB(into->bytes, sizeof into->bytes)));
     if (n >= 0)
-        n = db_run(index->write, "DELETE FROM member WHERE capture = ?1", NULL, NULL, "b",
-                   (const void *)from->bytes, sizeof from->bytes);
+        n = db_run(index->write, "DELETE FROM member WHERE capture = ?1", NULL, NULL,
+                   DB(DB_BLOB(from->bytes, sizeof from->bytes)));
     int ended = db_end(index->write, n >= 0);
     return n < 0 ? index_fail(index, n) : ended < 0 ? index_fail(index, ended) : n;
 }
@@ -113,7 +116,7 @@ int64_t index_only_of(struct index *index, const struct capture_id *capture,
     int64_t n = db_run(index->write,
                        "SELECT key FROM member m WHERE capture = ?1 AND NOT EXISTS"
                        " (SELECT 1 FROM member o WHERE o.key = m.key AND o.capture <> ?1)",
-                       key_add, &list, "b", (const void *)capture->bytes, sizeof capture->bytes);
+                       key_add, &list, DB(DB_BLOB(capture->bytes, sizeof capture->bytes)));
     return n < 0 ? index_fail(index, n) : (int64_t)list.count;
 }
 
@@ -129,16 +132,17 @@ static int partition_delete(struct db *db, const struct partition_key *key, uint
     };
     uint8_t bytes[INDEX_KEY_BYTES];
     index_key_put(key, bytes);
-    int64_t n = db_run(db, "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2)", NULL, NULL, "bi",
-                       (const void *)bytes, sizeof bytes, index_i64(segment));
+    int64_t n = db_run(db, "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2)", NULL, NULL,
+                       DB(DB_BLOB(bytes, sizeof bytes), DB_I64(index_i64(segment))));
     return n < 0 ? (int)n : steps_run(db, steps, sizeof steps / sizeof *steps, bytes, sizeof bytes);
 }
 
 static int capture_delete(struct db *db, const struct capture_id *capture, uint64_t segment)
 {
     static const char *const steps[] = {"DELETE FROM member WHERE capture = ?1"};
-    int64_t n = db_run(db, "INSERT OR REPLACE INTO deleted VALUES(?1, ?2)", NULL, NULL, "bi",
-                       (const void *)capture->bytes, sizeof capture->bytes, index_i64(segment));
+    int64_t n =
+        db_run(db, "INSERT OR REPLACE INTO deleted VALUES(?1, ?2)", NULL, NULL,
+               DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(index_i64(segment))));
     return n < 0 ? (int)n : steps_run(db, steps, 1, capture->bytes, sizeof capture->bytes);
 }
 
@@ -204,7 +208,7 @@ int64_t index_tombstones_in(struct index *index, uint64_t segment, struct store_
     int64_t n = db_run(index->write,
                        "SELECT capture, NULL FROM deleted WHERE segment = ?1 UNION ALL"
                        " SELECT NULL, key FROM tombstone t WHERE segment = ?1 AND " NEEDED,
-                       record_add, &list, "i", index_i64(segment));
+                       record_add, &list, DB(DB_I64(index_i64(segment))));
     return n < 0 ? index_fail(index, n) : (int64_t)list.count;
 }
 
@@ -233,7 +237,8 @@ int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
                    "((SELECT count(*) FROM deleted WHERE segment = number) +"
                    " (SELECT count(*) FROM tombstone t WHERE segment = number AND " NEEDED "))"
                    " * ?2 < written + records * ?2",
-                   number_add, &list, "ii", index_i64(end_segment), (int64_t)INDEX_RECORD_BYTES);
+                   number_add, &list,
+                   DB(DB_I64(index_i64(end_segment)), DB_I64((int64_t)INDEX_RECORD_BYTES)));
     *count = list.count;
     return n < 0 ? index_fail(index, n) : SKEIN_OK;
 }
@@ -251,8 +256,9 @@ int index_sparse_segment(struct index *index, unsigned percent, uint64_t *segmen
                        " (SELECT count(*) FROM tombstone t WHERE segment = number AND " NEEDED
                        "))) * 100 < ?3 * (written + records * ?2)"
                        " ORDER BY CAST(bytes AS REAL) / (written + records * ?2), number LIMIT 1",
-                       number_add, &list, "iii", index_i64(end_segment),
-                       (int64_t)INDEX_RECORD_BYTES, (int64_t)percent);
+                       number_add, &list,
+                       DB(DB_I64(index_i64(end_segment)), DB_I64((int64_t)INDEX_RECORD_BYTES),
+                          DB_I64((int64_t)percent)));
     return n < 0 ? index_fail(index, n) : (int)list.count;
 }
 
@@ -277,7 +283,7 @@ int64_t index_segment_rows(struct index *index, uint64_t segment, struct partiti
     int64_t n =
         db_run(index->write,
                "SELECT " INDEX_COLUMNS " FROM partitions INDEXED BY by_segment WHERE segment = ?1",
-               row_keep, &list, "i", index_i64(segment));
+               row_keep, &list, DB(DB_I64(index_i64(segment))));
     return n < 0 ? index_fail(index, n) : (int64_t)list.count;
 }
 
@@ -285,7 +291,7 @@ int index_segment_keep(struct index *index, uint64_t segment)
 {
     int64_t n =
         db_run(index->write, "UPDATE segment SET written = bytes, records = live WHERE number = ?1",
-               NULL, NULL, "i", index_i64(segment));
+               NULL, NULL, DB(DB_I64(index_i64(segment))));
     return n < 0 ? index_fail(index, n) : SKEIN_OK;
 }
 
@@ -298,7 +304,7 @@ int index_segment_forget(struct db *db, uint64_t segment, bool with_rows)
         "DELETE FROM partitions WHERE segment = ?1"};
     int64_t n = 0;
     for (size_t i = 0; n >= 0 && i < (with_rows ? 5u : 3u); i++)
-        n = db_run(db, steps[i], NULL, NULL, "i", index_i64(segment));
+        n = db_run(db, steps[i], NULL, NULL, DB(DB_I64(index_i64(segment))));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 

@@ -153,16 +153,20 @@ static int page_fill(struct run *run)
         l[i] = label_bytes_of(&run->lead.terms[i]);
     int64_t found;
     if (run->way == BY_CAPTURE)
-        found = db_run(db, run_sql(run), page_row, run, "iiiibb", low, run->high, run->to,
-                       run->after_time, key, n, of, of_bytes);
+        found = db_run(db, run_sql(run), page_row, run,
+                       DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
+                          DB_BLOB(key, n), DB_BLOB(of, of_bytes)));
     else if (run->way == BY_SERIES)
-        found = db_run(db, run_sql(run), page_row, run, "iiiibbibbbb", low, run->high, run->to,
-                       run->after_time, key, n, of, of_bytes, run->lead.bucket, l[0].name,
-                       l[0].name_bytes, l[0].value, l[0].value_bytes, l[1].name, l[1].name_bytes,
-                       l[1].value, l[1].value_bytes);
+        found =
+            db_run(db, run_sql(run), page_row, run,
+                   DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
+                      DB_BLOB(key, n), DB_BLOB(of, of_bytes), DB_I64(run->lead.bucket),
+                      DB_BLOB(l[0].name, l[0].name_bytes), DB_BLOB(l[0].value, l[0].value_bytes),
+                      DB_BLOB(l[1].name, l[1].name_bytes), DB_BLOB(l[1].value, l[1].value_bytes)));
     else
-        found = db_run(db, run_sql(run), page_row, run, "iiiib", low, run->high, run->to,
-                       run->after_time, key, n);
+        found = db_run(db, run_sql(run), page_row, run,
+                       DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
+                          DB_BLOB(key, n)));
     if (found < 0)
         return index_fail(run->index, found);
     run->empty = run->empty && found == 0;
@@ -203,8 +207,8 @@ static int members_seek(struct run *run)
     return (int)db_run(run->index->read,
                        "SELECT to_ns FROM member WHERE capture = ?1 AND to_ns >= ?2"
                        " ORDER BY to_ns LIMIT 1",
-                       number_get, &run->low, "bi", (const void *)capture->bytes,
-                       sizeof capture->bytes, run->low);
+                       number_get, &run->low,
+                       DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(run->low)));
 }
 
 /* 1 where the capture has little of what the lead says, 0, or a status. */
@@ -212,12 +216,12 @@ static int members_few(struct run *run)
 {
     const struct capture_id *capture = run->query->capture;
     int64_t count = 0;
-    int64_t n =
-        db_run(run->index->read,
-               "SELECT count(*) FROM (SELECT 1 FROM member WHERE capture = ?1"
-               " AND to_ns >= ?2 AND to_ns <= ?3 LIMIT ?4)",
-               number_get, &count, "biii", (const void *)capture->bytes, sizeof capture->bytes,
-               run->lead.low, run->lead.high, (int64_t)MEMBERS_FEW + 1);
+    int64_t n = db_run(run->index->read,
+                       "SELECT count(*) FROM (SELECT 1 FROM member WHERE capture = ?1"
+                       " AND to_ns >= ?2 AND to_ns <= ?3 LIMIT ?4)",
+                       number_get, &count,
+                       DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(run->lead.low),
+                          DB_I64(run->lead.high), DB_I64((int64_t)MEMBERS_FEW + 1)));
     return n < 0 ? (int)n : count <= MEMBERS_FEW;
 }
 
@@ -282,8 +286,10 @@ static int series_seek(struct run *run)
         " WHERE bucket = l.bucket AND series = l.series AND to_ns >= ?1"
         " ORDER BY to_ns LIMIT 1)), ?7) FROM label l"
         " WHERE l.bucket = ?2 AND l.name = ?3 AND l.value = ?4" INDEX_SECOND_LABEL("?5", "?6"),
-        number_get, &run->low, "iibbbbi", run->low, run->lead.bucket, l.name, l.name_bytes, l.value,
-        l.value_bytes, o.name, o.name_bytes, o.value, o.value_bytes, index_sum(run->lead.high, 1));
+        number_get, &run->low,
+        DB(DB_I64(run->low), DB_I64(run->lead.bucket), DB_BLOB(l.name, l.name_bytes),
+           DB_BLOB(l.value, l.value_bytes), DB_BLOB(o.name, o.name_bytes),
+           DB_BLOB(o.value, o.value_bytes), DB_I64(index_sum(run->lead.high, 1))));
     return n < 0 ? index_fail(run->index, n) : SKEIN_OK;
 }
 
@@ -343,7 +349,7 @@ int index_query_plan(struct index *index, const struct partition_query *query, s
     char sql[2048];
     (void)snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", run_sql(run));
     if (n > 0)
-        n = db_run(index->read, sql, plan_line, out, "");
+        n = db_run(index->read, sql, plan_line, out, NULL);
     free(run);
     return n < 0 ? index_fail(index, n) : out->status;
 }

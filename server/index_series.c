@@ -41,9 +41,9 @@ static int posting_add(struct db *db, const struct place *place, const char *nam
 {
     if (value_bytes > INDEX_VALUE_MAX)
         value_bytes = INDEX_VALUE_MAX;
-    int64_t n = db_run(db, "INSERT OR IGNORE INTO label VALUES(?1, ?2, ?3, ?4)", NULL, NULL, "ibbi",
-                       place->bucket, (const void *)name, name_bytes, (const void *)value,
-                       value_bytes, place->series);
+    int64_t n = db_run(db, "INSERT OR IGNORE INTO label VALUES(?1, ?2, ?3, ?4)", NULL, NULL,
+                       DB(DB_I64(place->bucket), DB_BLOB(name, name_bytes),
+                          DB_BLOB(value, value_bytes), DB_I64(place->series)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -80,7 +80,7 @@ static int bucket_add(struct db *db, int64_t bucket, int64_t longest)
     int64_t n = db_run(db,
                        "INSERT INTO bucket VALUES(?1, ?2) ON CONFLICT(number) DO UPDATE"
                        " SET longest = excluded.longest WHERE longest < excluded.longest",
-                       NULL, NULL, "ii", bucket, longest);
+                       NULL, NULL, DB(DB_I64(bucket), DB_I64(longest)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -89,11 +89,12 @@ int index_series_add(struct db *db, const struct partition_row *row, int64_t ser
     int64_t rows = 0, from = index_i64(row->from_ns), to = index_i64(row->to_ns);
     int64_t longest = to - from < INDEX_LONG_NS ? to - from : INDEX_LONG_NS;
     struct place place = {to / INDEX_BUCKET_NS, series};
-    int64_t n = db_run(db,
-                       "INSERT INTO series VALUES(?1, ?2, 1, ?3) ON CONFLICT(bucket, id) DO UPDATE"
-                       " SET rows = rows + 1, longest = max(longest, excluded.longest)"
-                       " RETURNING rows",
-                       count_get, &rows, "iii", place.bucket, place.series, longest);
+    int64_t n =
+        db_run(db,
+               "INSERT INTO series VALUES(?1, ?2, 1, ?3) ON CONFLICT(bucket, id) DO UPDATE"
+               " SET rows = rows + 1, longest = max(longest, excluded.longest)"
+               " RETURNING rows",
+               count_get, &rows, DB(DB_I64(place.bucket), DB_I64(place.series), DB_I64(longest)));
     int status = n < 0 ? (int)n : bucket_add(db, place.bucket, longest);
     return status < 0 || rows > 1 ? status : postings_add(db, row, &place);
 }
@@ -132,8 +133,9 @@ static int64_t postings_count(struct db *db, int64_t bucket, const struct series
     int64_t n = db_run(db,
                        "SELECT count(*) FROM (SELECT 1 FROM label WHERE bucket = ?1 AND name = ?2"
                        " AND value = ?3 LIMIT ?4)",
-                       count_get, &count, "ibbi", bucket, (const void *)term->name,
-                       strlen(term->name), (const void *)term->value, strlen(term->value), limit);
+                       count_get, &count,
+                       DB(DB_I64(bucket), DB_BLOB(term->name, strlen(term->name)),
+                          DB_BLOB(term->value, strlen(term->value)), DB_I64(limit)));
     return n < 0 ? n : count;
 }
 
@@ -171,7 +173,7 @@ static int64_t rows_count(struct db *db, const struct series_lead *lead, int64_t
     int64_t n = db_run(db,
                        "SELECT count(*) FROM (SELECT 1 FROM partitions INDEXED BY by_time"
                        " WHERE to_ns >= ?1 AND to_ns <= ?2 LIMIT ?3)",
-                       count_get, &count, "iii", lead->low, lead->high, limit);
+                       count_get, &count, DB(DB_I64(lead->low), DB_I64(lead->high), DB_I64(limit)));
     return n < 0 ? n : count;
 }
 
@@ -195,10 +197,12 @@ static int sums_look_up(struct db *db, const struct series_lead *lead, struct su
         " CROSS JOIN series s ON s.bucket = l.bucket AND s.id = l.series"
         " WHERE l.bucket = ?1 AND l.name = ?2 AND l.value = ?3" INDEX_SECOND_LABEL(
             "?4", "?5") " LIMIT ?6)",
-        sums_get, sums, "ibbbbi", lead->bucket, (const void *)t[0].name, strlen(t[0].name),
-        (const void *)t[0].value, strlen(t[0].value), (const void *)t[1].name,
-        t[1].name ? strlen(t[1].name) : 0, (const void *)t[1].value,
-        t[1].name ? strlen(t[1].value) : 0, (int64_t)INDEX_SERIES_MAX + 1);
+        sums_get, sums,
+        DB(DB_I64(lead->bucket), DB_BLOB(t[0].name, strlen(t[0].name)),
+           DB_BLOB(t[0].value, strlen(t[0].value)),
+           DB_BLOB(t[1].name, t[1].name ? strlen(t[1].name) : 0),
+           DB_BLOB(t[1].value, t[1].name ? strlen(t[1].value) : 0),
+           DB_I64((int64_t)INDEX_SERIES_MAX + 1)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -242,7 +246,7 @@ int index_series_next(struct db *db, struct series_terms *terms, int64_t low, in
         int64_t n = db_run(db,
                            "SELECT number, longest FROM bucket WHERE number >= ?1 AND number <= ?2"
                            " ORDER BY number LIMIT 1",
-                           bucket_get, bucket, "ii", from, last);
+                           bucket_get, bucket, DB(DB_I64(from), DB_I64(last)));
         if (n <= 0)
             return (int)n;
         *lead = (struct series_lead){.bucket = bucket[0]};

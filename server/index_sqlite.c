@@ -97,17 +97,18 @@ static int end_set(struct db *db, uint64_t segment, uint64_t offset)
     int64_t n = db_run(db,
                        "INSERT INTO meta VALUES('end_segment', ?1), ('end_offset', ?2) "
                        "ON CONFLICT(name) DO UPDATE SET value = excluded.value",
-                       NULL, NULL, "ii", index_i64(segment), index_i64(offset));
+                       NULL, NULL, DB(DB_I64(index_i64(segment)), DB_I64(index_i64(offset))));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
 int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t bytes, int64_t records)
 {
-    int64_t n = db_run(db,
-                       "INSERT INTO segment VALUES(?1, ?2, ?3, ?4, ?3) ON CONFLICT(number) DO"
-                       " UPDATE SET live = live + excluded.live, bytes = bytes + excluded.bytes,"
-                       " records = records + excluded.records, written = written + excluded.bytes",
-                       NULL, NULL, "iiii", index_i64(segment), rows, bytes, records);
+    int64_t n = db_run(
+        db,
+        "INSERT INTO segment VALUES(?1, ?2, ?3, ?4, ?3) ON CONFLICT(number) DO"
+        " UPDATE SET live = live + excluded.live, bytes = bytes + excluded.bytes,"
+        " records = records + excluded.records, written = written + excluded.bytes",
+        NULL, NULL, DB(DB_I64(index_i64(segment)), DB_I64(rows), DB_I64(bytes), DB_I64(records)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -118,20 +119,24 @@ static int row_insert(struct db *db, const struct partition_row *row)
     index_key_put(&row->record.key, key);
     int64_t from = index_i64(row->from_ns), to = index_i64(row->to_ns);
     int64_t series = index_series_of(row);
-    int64_t n = db_run(
-        db,
-        "INSERT INTO partitions(" INDEX_COLUMNS ", bucket, long, series) "
-        "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,"
-        "?22,?23) "
-        "ON CONFLICT(key) DO NOTHING",
-        NULL, NULL, "bbiiiiiiiiiiissssiiiiii", (const void *)key, sizeof key,
-        (const void *)row->record.capture.bytes, sizeof row->record.capture.bytes,
-        (int64_t)row->record.agent, index_i64(row->record.received_ns),
-        index_i64(row->place.segment), index_i64(row->place.offset), index_i64(row->place.bytes),
-        from, to, index_i64(row->events), index_i64(row->lost), index_i64(row->raw_bytes),
-        (int64_t)row->pid, row->host, row->service, row->labels, row->exe,
-        index_i64(row->spans_from_ns), index_i64(row->spans_to_ns), row->clock_offset_ns,
-        to / INDEX_BUCKET_NS, (int64_t)(to - from > INDEX_LONG_NS), series);
+    int64_t n =
+        db_run(db,
+               "INSERT INTO partitions(" INDEX_COLUMNS ", bucket, long, series) "
+               "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,"
+               "?22,?23) "
+               "ON CONFLICT(key) DO NOTHING",
+               NULL, NULL,
+               DB(DB_BLOB(key, sizeof key),
+                  DB_BLOB(row->record.capture.bytes, sizeof row->record.capture.bytes),
+                  DB_I64((int64_t)row->record.agent), DB_I64(index_i64(row->record.received_ns)),
+                  DB_I64(index_i64(row->place.segment)), DB_I64(index_i64(row->place.offset)),
+                  DB_I64(index_i64(row->place.bytes)), DB_I64(from), DB_I64(to),
+                  DB_I64(index_i64(row->events)), DB_I64(index_i64(row->lost)),
+                  DB_I64(index_i64(row->raw_bytes)), DB_I64((int64_t)row->pid), DB_TEXT(row->host),
+                  DB_TEXT(row->service), DB_TEXT(row->labels), DB_TEXT(row->exe),
+                  DB_I64(index_i64(row->spans_from_ns)), DB_I64(index_i64(row->spans_to_ns)),
+                  DB_I64(row->clock_offset_ns), DB_I64(to / INDEX_BUCKET_NS),
+                  DB_I64((int64_t)(to - from > INDEX_LONG_NS)), DB_I64(series)));
     if (n <= 0)
         return (int)n;
     int status = index_series_add(db, row, series);
@@ -148,8 +153,9 @@ static int origin_insert(struct db *db, const struct partition_row *row,
     int64_t n = db_run(db,
                        "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3"
                        " WHERE NOT EXISTS (SELECT 1 FROM deleted WHERE capture = ?1)",
-                       NULL, NULL, "bib", (const void *)capture->bytes, sizeof capture->bytes,
-                       index_i64(row->to_ns), (const void *)key, (size_t)INDEX_KEY_BYTES);
+                       NULL, NULL,
+                       DB(DB_BLOB(capture->bytes, sizeof capture->bytes),
+                          DB_I64(index_i64(row->to_ns)), DB_BLOB(key, INDEX_KEY_BYTES)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -165,12 +171,12 @@ static int row_move(struct db *db, const struct partition_row *row,
     };
     int64_t n = 0;
     for (size_t i = 0; n >= 0 && i < sizeof steps / sizeof *steps; i++)
-        n = db_run(db, steps[i], NULL, NULL, "b", (const void *)key, (size_t)INDEX_KEY_BYTES);
+        n = db_run(db, steps[i], NULL, NULL, DB(DB_BLOB(key, INDEX_KEY_BYTES)));
     if (n >= 0)
         n = db_run(db, "UPDATE partitions SET segment = ?2, offset = ?3, bytes = ?4 WHERE key = ?1",
-                   NULL, NULL, "biii", (const void *)key, (size_t)INDEX_KEY_BYTES,
-                   index_i64(row->place.segment), index_i64(row->place.offset),
-                   index_i64(row->place.bytes));
+                   NULL, NULL,
+                   DB(DB_BLOB(key, INDEX_KEY_BYTES), DB_I64(index_i64(row->place.segment)),
+                      DB_I64(index_i64(row->place.offset)), DB_I64(index_i64(row->place.bytes))));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -190,8 +196,9 @@ static int row_add(struct db *db, const struct partition_row *row)
         int64_t same = db_run(db,
                               "SELECT 1 FROM partitions WHERE key = ?1 AND segment = ?2"
                               " AND offset = ?3",
-                              NULL, NULL, "bii", (const void *)key, sizeof key,
-                              index_i64(row->place.segment), index_i64(row->place.offset));
+                              NULL, NULL,
+                              DB(DB_BLOB(key, sizeof key), DB_I64(index_i64(row->place.segment)),
+                                 DB_I64(index_i64(row->place.offset))));
         if (same != 0)
             return same < 0 ? (int)same : 0;
         metrics_add(store_doubles_total, 1);
@@ -281,7 +288,7 @@ int index_find(struct index *index, const struct partition_key *key,
     uint8_t bytes[INDEX_KEY_BYTES];
     index_key_put(key, bytes);
     int64_t n = db_run(index->write, "SELECT " INDEX_COLUMNS " FROM partitions WHERE key = ?1",
-                       find_row, row_without_text, "b", (const void *)bytes, sizeof bytes);
+                       find_row, row_without_text, DB(DB_BLOB(bytes, sizeof bytes)));
     return index_fail(index, n);
 }
 
@@ -306,10 +313,10 @@ int64_t index_range(struct index *index, const struct partition_key *key, uint64
     uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
     index_key_put(key, low);
     index_key_put(&end, high);
-    int64_t n = db_run(
-        index->write,
-        "SELECT " INDEX_COLUMNS " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key",
-        range_row, &walk, "bb", (const void *)low, sizeof low, (const void *)high, sizeof high);
+    int64_t n = db_run(index->write,
+                       "SELECT " INDEX_COLUMNS
+                       " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key",
+                       range_row, &walk, DB(DB_BLOB(low, sizeof low), DB_BLOB(high, sizeof high)));
     return n < 0 ? index_fail(index, n) : n;
 }
 
@@ -332,8 +339,8 @@ int index_read(struct index *index, const struct partition_key *key, struct stor
 
 int index_capture_deleted(struct index *index, const struct capture_id *capture)
 {
-    int64_t n = db_run(index->write, "SELECT 1 FROM deleted WHERE capture = ?1", NULL, NULL, "b",
-                       (const void *)capture->bytes, sizeof capture->bytes);
+    int64_t n = db_run(index->write, "SELECT 1 FROM deleted WHERE capture = ?1", NULL, NULL,
+                       DB(DB_BLOB(capture->bytes, sizeof capture->bytes)));
     return index_fail(index, n);
 }
 
@@ -392,7 +399,8 @@ static int value_get(void *context, struct db_row *row)
 static int meta_get(struct db *db, const char *name, uint64_t *value)
 {
     *value = 0;
-    int64_t n = db_run(db, "SELECT value FROM meta WHERE name = ?1", value_get, value, "s", name);
+    int64_t n =
+        db_run(db, "SELECT value FROM meta WHERE name = ?1", value_get, value, DB(DB_TEXT(name)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -466,7 +474,7 @@ static int numbers_collect(void *context, struct db_row *row)
 static int missing_forget(struct index *index)
 {
     struct number_list list = {0};
-    int64_t n = db_run(index->write, "SELECT number FROM segment", numbers_collect, &list, "");
+    int64_t n = db_run(index->write, "SELECT number FROM segment", numbers_collect, &list, NULL);
     int status = n < 0 ? (int)n : (size_t)n > list.count ? SKEIN_NO_MEMORY : SKEIN_OK;
     for (size_t i = 0; !status && i < list.count; i++)
         if (!store_has_segment(index->store, list.numbers[i]))
@@ -489,7 +497,7 @@ int index_configure(struct db *db)
 static int schema_check(struct db *db)
 {
     uint64_t version = 0;
-    int64_t n = db_run(db, "PRAGMA user_version", value_get, &version, "");
+    int64_t n = db_run(db, "PRAGMA user_version", value_get, &version, NULL);
     if (n < 0)
         return (int)n;
     if (version == SCHEMA_VERSION)

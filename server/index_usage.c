@@ -33,7 +33,7 @@ int index_usage(struct index *index, uint64_t *live_bytes, uint64_t *dead_bytes)
                        "SELECT coalesce(sum(bytes), 0), coalesce(sum(written - bytes +"
                        " (records - live) * ?1), 0) - ?1 * (SELECT count(*) FROM deleted)"
                        " FROM segment",
-                       sums_get, &sums, "i", (int64_t)INDEX_RECORD_BYTES);
+                       sums_get, &sums, DB(DB_I64((int64_t)INDEX_RECORD_BYTES)));
     *live_bytes = not_negative(sums.live);
     *dead_bytes = not_negative(sums.dead);
     return n < 0 ? index_fail(index, n) : SKEIN_OK;
@@ -54,16 +54,16 @@ int64_t index_services(struct index *index, index_service_fn *fn, void *context)
 {
     struct service_walk walk = {fn, context};
     int64_t n = db_run(index->read, "SELECT name, bytes FROM service ORDER BY name", service_row,
-                       &walk, "");
+                       &walk, NULL);
     return n < 0 ? index_fail(index, n) : n;
 }
 
 static int protected_fill(struct db *db, const struct capture_id *captures, size_t count)
 {
-    int64_t n = db_run(db, "DELETE FROM protected", NULL, NULL, "");
+    int64_t n = db_run(db, "DELETE FROM protected", NULL, NULL, NULL);
     for (size_t i = 0; n >= 0 && i < count; i++)
-        n = db_run(db, "INSERT OR IGNORE INTO protected VALUES(?1)", NULL, NULL, "b",
-                   (const void *)captures[i].bytes, sizeof captures[i].bytes);
+        n = db_run(db, "INSERT OR IGNORE INTO protected VALUES(?1)", NULL, NULL,
+                   DB(DB_BLOB(captures[i].bytes, sizeof captures[i].bytes)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
@@ -84,15 +84,15 @@ int index_frees(struct index *index, const struct capture_id *capture, const cha
                 uint64_t *now, uint64_t *later)
 {
     struct sums sums = {0, 0};
-    int64_t n =
-        db_run(index->write,
-               "SELECT coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM member o WHERE o.key = m.key"
-               " AND o.capture <> ?1) THEN 0 ELSE p.bytes END), 0), coalesce(sum(p.bytes), 0)"
-               " FROM member m CROSS JOIN partitions p INDEXED BY by_key ON p.key = m.key"
-               " WHERE m.capture = ?1 AND (?2 IS NULL OR p.service = ?2) AND NOT EXISTS"
-               " (SELECT 1 FROM member o CROSS JOIN protected x ON x.capture = o.capture"
-               " WHERE o.key = m.key)",
-               sums_get, &sums, "bs", (const void *)capture->bytes, sizeof capture->bytes, service);
+    int64_t n = db_run(
+        index->write,
+        "SELECT coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM member o WHERE o.key = m.key"
+        " AND o.capture <> ?1) THEN 0 ELSE p.bytes END), 0), coalesce(sum(p.bytes), 0)"
+        " FROM member m CROSS JOIN partitions p INDEXED BY by_key ON p.key = m.key"
+        " WHERE m.capture = ?1 AND (?2 IS NULL OR p.service = ?2) AND NOT EXISTS"
+        " (SELECT 1 FROM member o CROSS JOIN protected x ON x.capture = o.capture"
+        " WHERE o.key = m.key)",
+        sums_get, &sums, DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_TEXT(service)));
     *now = not_negative(sums.live);
     *later = not_negative(sums.dead);
     return n < 0 ? index_fail(index, n) : SKEIN_OK;
@@ -129,11 +129,12 @@ int64_t index_strays(struct index *index, uint64_t *after, uint64_t before_ns,
                      struct partition_key *keys, size_t room, uint64_t *bytes)
 {
     struct strays s = {.before_ns = before_ns, .keys = keys, .room = room};
-    int64_t n = db_run(index->write,
-                       "SELECT id, key, bytes, received_ns,"
-                       " EXISTS (SELECT 1 FROM member m WHERE m.key = p.key)"
-                       " FROM partitions p WHERE id > ?1 ORDER BY id LIMIT ?2",
-                       stray_row, &s, "ii", index_i64(*after), (int64_t)STRAYS_LOOKED_AT);
+    int64_t n =
+        db_run(index->write,
+               "SELECT id, key, bytes, received_ns,"
+               " EXISTS (SELECT 1 FROM member m WHERE m.key = p.key)"
+               " FROM partitions p WHERE id > ?1 ORDER BY id LIMIT ?2",
+               stray_row, &s, DB(DB_I64(index_i64(*after)), DB_I64((int64_t)STRAYS_LOOKED_AT)));
     if (n < 0)
         return index_fail(index, n);
     bool end = s.young || (s.count < room && s.looked_at < STRAYS_LOOKED_AT);

@@ -96,7 +96,7 @@ static int take_number(void *context, struct db_row *row)
 static int check_version(struct tokens *t, char *error, size_t error_bytes)
 {
     int64_t version = 0;
-    int status = status_of(db_run(t->db, "PRAGMA user_version", take_number, &version, ""));
+    int status = status_of(db_run(t->db, "PRAGMA user_version", take_number, &version, NULL));
     if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
         snprintf(error, error_bytes, "tokens.db is of a newer collector");
         return SKEIN_VERSION;
@@ -113,7 +113,8 @@ static int check_version(struct tokens *t, char *error, size_t error_bytes)
 static int rows_any(struct tokens *t)
 {
     int64_t found = 0;
-    int status = status_of(db_run(t->db, "SELECT 1 FROM tokens LIMIT 1", take_number, &found, ""));
+    int status =
+        status_of(db_run(t->db, "SELECT 1 FROM tokens LIMIT 1", take_number, &found, NULL));
     return status != SKEIN_OK ? status : found != 0;
 }
 
@@ -230,16 +231,17 @@ static int insert(struct tokens *t, const struct token *token, uint64_t now_ns, 
     if (any <= 0)
         return any < 0 ? any : SKEIN_INVALID;
     int status = status_of(db_run(t->db, "DELETE FROM tokens WHERE name=? AND revoked_ns<>0", NULL,
-                                  NULL, "s", token->name));
+                                  NULL, DB(DB_TEXT(token->name))));
     if (status != SKEIN_OK)
         return status;
     return status_of(
         db_run(t->db,
                "INSERT INTO tokens(id, name, hash, scope, selector, creator, created_ns,"
                " expires_ns, used_ns, revoked_ns) VALUES(?,?,?,?,?,?,?,?,0,0)",
-               NULL, NULL, "ssbissii", id, token->name, (const void *)hash,
-               (size_t)SECRET_HASH_BYTES, (int64_t)token->scope, token->selector, token->creator,
-               (int64_t)now_ns, (int64_t)token->expires_ns));
+               NULL, NULL,
+               DB(DB_TEXT(id), DB_TEXT(token->name), DB_BLOB(hash, SECRET_HASH_BYTES),
+                  DB_I64((int64_t)token->scope), DB_TEXT(token->selector), DB_TEXT(token->creator),
+                  DB_I64((int64_t)now_ns), DB_I64((int64_t)token->expires_ns))));
 }
 
 int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
@@ -284,7 +286,7 @@ int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
 int tokens_revoke(struct tokens *t, const char *name, uint64_t now_ns)
 {
     int64_t changed = db_run(t->db, "UPDATE tokens SET revoked_ns=? WHERE name=? AND revoked_ns=0",
-                             NULL, NULL, "is", (int64_t)now_ns, name);
+                             NULL, NULL, DB(DB_I64((int64_t)now_ns), DB_TEXT(name)));
     if (changed < 0)
         return (int)changed;
     return changed > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
@@ -337,7 +339,7 @@ static bool is_good(const struct walk *walk, uint64_t now_ns)
 int tokens_still(struct tokens *t, const char *id, uint64_t now_ns)
 {
     struct walk walk = {.found = false};
-    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", take_token, &walk, "s", id));
+    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", take_token, &walk, DB(DB_TEXT(id))));
     if (status != SKEIN_OK)
         return status;
     return is_good(&walk, now_ns) ? SKEIN_OK : SKEIN_NOT_FOUND;
@@ -350,7 +352,7 @@ int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct tok
     struct walk walk = {.found = false};
     if (strlen(text) == PREFIX_BYTES + SEAL_TEXT_BYTES - 1)
         memcpy(id, text + PREFIX_BYTES, ID_LETTERS);
-    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", take_token, &walk, "s", id));
+    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", take_token, &walk, DB(DB_TEXT(id))));
     if (status != SKEIN_OK)
         return status;
     secret_hash(text, strlen(text), hash);
@@ -360,8 +362,8 @@ int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct tok
         return SKEIN_NOT_FOUND;
     /* Only to be shown: if it cannot be written, the token is as good. */
     if (now_ns > k->used_ns && now_ns - k->used_ns >= USED_STEP_NS)
-        (void)db_run(t->db, "UPDATE tokens SET used_ns=? WHERE id=?", NULL, NULL, "is",
-                     (int64_t)now_ns, id);
+        (void)db_run(t->db, "UPDATE tokens SET used_ns=? WHERE id=?", NULL, NULL,
+                     DB(DB_I64((int64_t)now_ns), DB_TEXT(id)));
     *out = *k;
     memcpy(out->id, id, sizeof out->id);
     return SKEIN_OK;
@@ -370,5 +372,5 @@ int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct tok
 int64_t tokens_list(struct tokens *t, token_fn *fn, void *context)
 {
     struct walk walk = {.fn = fn, .context = context};
-    return db_run(t->db, COLUMNS "ORDER BY name", take_token, &walk, "");
+    return db_run(t->db, COLUMNS "ORDER BY name", take_token, &walk, NULL);
 }

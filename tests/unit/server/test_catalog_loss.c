@@ -256,7 +256,7 @@ START_TEST(page_is_read_from_indexes_and_not_sorted)
     char sql[2048];
     bool covered = false;
     snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", catalog_ledgers_sql);
-    ck_assert_int_gt(db_run(catalog_->db, sql, plan_line, &covered, ""), 0);
+    ck_assert_int_gt(db_run(catalog_->db, sql, plan_line, &covered, NULL), 0);
     ck_assert(covered);
 }
 END_TEST

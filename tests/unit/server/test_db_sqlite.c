@@ -30,7 +30,8 @@ static void teardown(void)
 
 static int64_t insert(int64_t a, const char *s, const void *b, size_t n)
 {
-    return db_run(db, "INSERT INTO t VALUES(?1, ?2, ?3)", NULL, NULL, "isb", a, s, b, n);
+    return db_run(db, "INSERT INTO t VALUES(?1, ?2, ?3)", NULL, NULL,
+                  DB(DB_I64(a), DB_TEXT(s), DB_BLOB(b, n)));
 }
 
 static int row_one(void *context, struct db_row *row)
@@ -49,8 +50,22 @@ START_TEST(values_come_back)
 {
     int rows = 0;
     ck_assert_int_eq(insert(INT64_MIN, NULL, "a\0b", 3), 1);
-    ck_assert_int_eq(db_run(db, "SELECT * FROM t", row_one, &rows, ""), 1);
+    ck_assert_int_eq(db_run(db, "SELECT * FROM t", row_one, &rows, NULL), 1);
     ck_assert_int_eq(rows, 1);
+}
+END_TEST
+
+START_TEST(each_place_of_a_statement_wants_its_bind)
+{
+    int rows = 0;
+    ck_assert_int_eq(insert(INT64_MIN, NULL, "a\0b", 3), 1);
+    ck_assert_int_eq(db_run(db, "SELECT * FROM t WHERE a=?1", row_one, &rows, NULL), SKEIN_INVALID);
+    ck_assert_int_eq(
+        db_run(db, "SELECT * FROM t WHERE a=?1", row_one, &rows, DB(DB_I64(1), DB_I64(2))),
+        SKEIN_INVALID);
+    ck_assert_int_eq(rows, 0);
+    ck_assert_int_eq(
+        db_run(db, "SELECT * FROM t WHERE a=?1", row_one, &rows, DB(DB_I64(INT64_MIN))), 1);
 }
 END_TEST
 
@@ -58,9 +73,9 @@ START_TEST(constraint_is_exists_and_bad_sql_is_io)
 {
     ck_assert_int_eq(insert(1, "x", "", 0), 1);
     ck_assert_int_eq(insert(1, "y", "", 0), SKEIN_EXISTS);
-    ck_assert_int_eq(db_run(db, "SELECT nonsense FROM t", NULL, NULL, ""), SKEIN_IO);
+    ck_assert_int_eq(db_run(db, "SELECT nonsense FROM t", NULL, NULL, NULL), SKEIN_IO);
     ck_assert_ptr_nonnull(strstr(db_error(db), "nonsense"));
-    ck_assert_int_eq(db_run(db, "DELETE FROM t", NULL, NULL, ""), 1);
+    ck_assert_int_eq(db_run(db, "DELETE FROM t", NULL, NULL, NULL), 1);
 }
 END_TEST
 
@@ -69,11 +84,11 @@ START_TEST(rolled_back_rows_are_gone)
     ck_assert_int_eq(db_begin(db), SKEIN_OK);
     ck_assert_int_eq(insert(1, "x", "", 0), 1);
     ck_assert_int_eq(db_end(db, false), SKEIN_OK);
-    ck_assert_int_eq(db_run(db, "SELECT * FROM t", NULL, NULL, ""), 0);
+    ck_assert_int_eq(db_run(db, "SELECT * FROM t", NULL, NULL, NULL), 0);
     ck_assert_int_eq(db_begin(db), SKEIN_OK);
     ck_assert_int_eq(insert(1, "x", "", 0), 1);
     ck_assert_int_eq(db_end(db, true), SKEIN_OK);
-    ck_assert_int_eq(db_run(db, "SELECT * FROM t", NULL, NULL, ""), 1);
+    ck_assert_int_eq(db_run(db, "SELECT * FROM t", NULL, NULL, NULL), 1);
 }
 END_TEST
 
@@ -82,8 +97,9 @@ static int row_nested(void *context, struct db_row *row)
     int *depth = context;
     if (*depth < 3) {
         ++*depth;
-        ck_assert_int_gt(
-            db_run(db, "SELECT a FROM t WHERE a >= ?1", row_nested, depth, "i", db_i64(row, 0)), 0);
+        ck_assert_int_gt(db_run(db, "SELECT a FROM t WHERE a >= ?1", row_nested, depth,
+                                DB(DB_I64(db_i64(row, 0)))),
+                         0);
     }
     return 1;
 }
@@ -112,9 +128,10 @@ START_TEST(callback_may_run_the_same_statement)
     for (int i = 0; i < 5; i++)
         insert(i, "", "", 0);
     ck_assert_int_eq(
-        db_run(db, "SELECT a FROM t WHERE a >= ?1", row_nested, &depth, "i", INT64_C(0)), 1);
+        db_run(db, "SELECT a FROM t WHERE a >= ?1", row_nested, &depth, DB(DB_I64(INT64_C(0)))), 1);
     ck_assert_int_eq(depth, 3);
-    ck_assert_int_eq(db_run(db, "SELECT a FROM t WHERE a >= ?1", NULL, NULL, "i", INT64_C(2)), 3);
+    ck_assert_int_eq(
+        db_run(db, "SELECT a FROM t WHERE a >= ?1", NULL, NULL, DB(DB_I64(INT64_C(2)))), 3);
 }
 END_TEST
 
@@ -138,6 +155,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, values_come_back);
+    tcase_add_test(c, each_place_of_a_statement_wants_its_bind);
     tcase_add_test(c, constraint_is_exists_and_bad_sql_is_io);
     tcase_add_test(c, rolled_back_rows_are_gone);
     tcase_add_test(c, log_is_emptied_for_a_disk_that_is_short);
