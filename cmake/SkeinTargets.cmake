@@ -46,6 +46,37 @@ function(skein_library name)
     target_link_libraries(${name} PRIVATE skein_flags PUBLIC ${A_LINK})
 endfunction()
 
+# skein_room(name [DOOR a.h...] FILES a.c... [LINK lib...]): a folder of a daemon as a library. Others
+# find the headers of its door alone, and only if they link it: another include does not compile.
+function(skein_room name)
+    cmake_parse_arguments(A "" "" "DOOR;FILES;LINK" ${ARGN})
+    set(door ${CMAKE_BINARY_DIR}/doors/${name})
+    file(REMOVE_RECURSE ${door})
+    file(MAKE_DIRECTORY ${door})
+    foreach(header IN LISTS A_DOOR)
+        if(header MATCHES "_int\\.h$")
+            message(FATAL_ERROR "${name}: ${header} is for the room alone, by its name")
+        endif()
+        file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/${header} ${door}/${header} SYMBOLIC)
+    endforeach()
+    add_library(${name} STATIC ${A_FILES})
+    target_include_directories(${name} PUBLIC ${door})
+    target_link_libraries(${name} PRIVATE skein_flags PUBLIC ${A_LINK})
+    set_property(GLOBAL APPEND PROPERTY SKEIN_ROOMS ${name})
+endfunction()
+
+# skein_rooms(name folder...): adds the rooms NAME_FOLDER, where name is skein_X_core and the rooms are
+# skein_X_FOLDER. name itself is for tests and benches, which look inside of all of them.
+function(skein_rooms name)
+    string(REGEX REPLACE "core$" "" prefix ${name})
+    add_library(${name} INTERFACE)
+    foreach(room IN LISTS ARGN)
+        add_subdirectory(${room})
+        target_link_libraries(${name} INTERFACE ${prefix}${room})
+        target_include_directories(${name} INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/${room})
+    endforeach()
+endfunction()
+
 # skein_program(name FILES a.c [LINK lib...] [INSTALL]): an executable of this tree.
 function(skein_program name)
     cmake_parse_arguments(A "INSTALL" "" "FILES;LINK" ${ARGN})

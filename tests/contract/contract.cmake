@@ -9,7 +9,7 @@ target_link_libraries(skein_test_contract PRIVATE skein_flags PUBLIC skein_http_
 find_program(NODE node)
 if(NODE AND EXISTS ${CMAKE_CURRENT_LIST_DIR}/node_modules)
     set(SKEIN_CONTRACT ON)
-    set(document ${CMAKE_SOURCE_DIR}/server/openapi.json)
+    set(document ${CMAKE_SOURCE_DIR}/server/api/openapi.json)
     add_test(NAME contract/document COMMAND ${NODE} ${CMAKE_CURRENT_LIST_DIR}/node_modules/@redocly/cli/bin/cli.js
         lint --config ${CMAKE_CURRENT_LIST_DIR}/redocly.yaml ${document})
     set_tests_properties(contract/document PROPERTIES

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-skein_test(crash/test_spool_kill.c LINK skein_agent_up skein_test_support)
+skein_test(crash/test_spool_kill.c LINK skein_agent_core skein_test_support)

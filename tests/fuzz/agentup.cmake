@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-skein_fuzz(agent_control LINK skein_agent_up)
-skein_fuzz(spool LINK skein_agent_up)
-skein_fuzz(rule_memory LINK skein_agent_up)
-skein_fuzz(roster_file LINK skein_agent_up)
+skein_fuzz(agent_control LINK skein_agent_core)
+skein_fuzz(spool LINK skein_agent_core)
+skein_fuzz(rule_memory LINK skein_agent_core)
+skein_fuzz(roster_file LINK skein_agent_core)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+get_property(rooms GLOBAL PROPERTY SKEIN_ROOMS)
+set(looks)
+foreach(room IN LISTS rooms)
+    get_target_property(folder ${room} SOURCE_DIR)
+    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${folder})
+    list(APPEND looks "${folder}=$<JOIN:$<TARGET_PROPERTY:${room},INCLUDE_DIRECTORIES>,$<COMMA>>")
+endforeach()
+add_test(NAME unit/rooms COMMAND ${CMAKE_CURRENT_LIST_DIR}/rooms.sh ${CMAKE_SOURCE_DIR} ${CMAKE_C_COMPILER} ${looks})
+set_tests_properties(unit/rooms PROPERTIES LABELS unit TIMEOUT 120)
