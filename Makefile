@@ -9,7 +9,7 @@ export CMAKE_C_COMPILER_LAUNCHER ?= ccache
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 endif
 
-.PHONY: help deps build demo test bench install uninstall clean
+.PHONY: help deps build demo test bench install uninstall hooks clean
 
 help:
 	@echo "make demo     start collector, agent and a Redis, and watch a stall being captured"
@@ -19,6 +19,7 @@ help:
 	@echo "make install  into PREFIX ($(PREFIX)), below DESTDIR where given"
 	@echo "make uninstall  take away what make install has put there"
 	@echo "make deps     install what is missing (the targets above do it by themselves)"
+	@echo "make hooks    have git refuse a commit that is not formatted"
 	@echo "make clean    remove build/ and demo-out/"
 
 deps:
@@ -49,6 +50,9 @@ install:
 
 uninstall:
 	@tools/uninstall.sh build/install/install_manifest.txt "$(DESTDIR)"
+
+hooks:
+	@git config core.hooksPath tools/hooks
 
 clean:
 	rm -rf build demo-out
