@@ -453,10 +453,10 @@ int db_copy(const char *path, const char *to)
     int status = copy_pages(path, to);
     if (status == SKEIN_OK)
         status = db_open(to, true, &copy, error, sizeof error);
-    if (status == SKEIN_OK)
+    if (copy != NULL) {
         status = db_check(copy);
-    if (copy != NULL)
         (void)db_exec(copy, "PRAGMA journal_mode=DELETE"); /* one file */
+    }
     db_close(&copy);
     if (status == SKEIN_OK && fsync(fd) != 0)
         status = SKEIN_IO;
