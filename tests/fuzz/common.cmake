@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 skein_fuzz(json LINK skein_common)
 skein_fuzz(names LINK skein_common)
-skein_fuzz(seal LINK skein_seal)
 skein_fuzz(selector LINK skein_common)
 skein_fuzz(units LINK skein_common)
-skein_fuzz(wire LINK skein_common)

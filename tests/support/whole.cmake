@@ -17,5 +17,5 @@ target_compile_definitions(skein_test_whole PUBLIC
     WHOLE_SKEIND="$<TARGET_FILE:skeind>" WHOLE_AGENT="$<TARGET_FILE:skein-agent>"
     WHOLE_LOAD="$<TARGET_FILE:whole_load>" WHOLE_SKEW="$<TARGET_FILE:skein_test_clock_skew>")
 target_link_libraries(skein_test_whole PRIVATE skein_flags
-    PUBLIC skein_test_support skein_test_contract skein_http_client skein_common skein_format skein_transport)
+    PUBLIC skein_test_support skein_test_contract skein_http_client skein_protocol skein_format skein_transport)
 add_dependencies(skein_test_whole skeind skein-agent whole_load skein_test_clock_skew)
