@@ -108,6 +108,27 @@ int id_parse(const char *text, uint8_t bytes[16])
     return SKEIN_OK;
 }
 
+void agent_text(uint64_t agent, char out[AGENT_TEXT_BYTES])
+{
+    snprintf(out, AGENT_TEXT_BYTES, "%016" PRIx64, agent);
+}
+
+int agent_parse(const char *text, uint64_t *agent)
+{
+    uint64_t v = 0;
+    size_t n = 0;
+    for (; text[n]; n++) {
+        int digit = hex_value(text[n]);
+        if (digit < 0 || (text[n] >= 'A' && text[n] <= 'F') || n >= 16)
+            return SKEIN_INVALID;
+        v = v << 4 | (uint64_t)digit;
+    }
+    if (n != 16)
+        return SKEIN_INVALID;
+    *agent = v;
+    return SKEIN_OK;
+}
+
 void partition_key_text(const struct partition_key *key, char out[PARTITION_KEY_TEXT_BYTES])
 {
     char process[ID_TEXT_BYTES];

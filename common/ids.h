@@ -28,6 +28,7 @@ struct partition_key {
 };
 
 #define ID_TEXT_BYTES            33 /* 32 hex digits and NUL */
+#define AGENT_TEXT_BYTES         17 /* 16 */
 #define PARTITION_KEY_TEXT_BYTES 80 /* "<32 hex>-<epoch>-<sequence>" and NUL */
 
 struct process_uid process_uid_make(uint64_t agent, const char *boot_id, uint32_t pid,
@@ -37,6 +38,8 @@ struct capture_id capture_id_new(void); /* now; random from getrandom() */
 void id_text(const uint8_t bytes[16], char out[ID_TEXT_BYTES]);
 int id_parse(const char *text,
              uint8_t bytes[16]); /* SKEIN_OK or SKEIN_INVALID; exactly 32 hex digits */
+void agent_text(uint64_t agent, char out[AGENT_TEXT_BYTES]);
+int agent_parse(const char *text, uint64_t *agent); /* lower-case alone; else as id_parse */
 void partition_key_text(const struct partition_key *key, char out[PARTITION_KEY_TEXT_BYTES]);
 int partition_key_parse(const char *text, struct partition_key *key);
 bool process_uid_equal(const struct process_uid *a, const struct process_uid *b);

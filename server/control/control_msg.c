@@ -11,27 +11,6 @@
 #include "json.h"
 #include "selector.h"
 
-void agent_text(uint64_t agent, char out[AGENT_TEXT_BYTES])
-{
-    snprintf(out, AGENT_TEXT_BYTES, "%016llx", (unsigned long long)agent);
-}
-
-int agent_parse(const char *text, uint64_t *agent)
-{
-    uint64_t v = 0;
-    size_t n = 0;
-    for (; text[n] != '\0'; n++) {
-        const char *digit = strchr("0123456789abcdef", text[n]);
-        if (digit == NULL || n >= 16)
-            return SKEIN_INVALID;
-        v = v << 4 | (uint64_t)(digit - "0123456789abcdef");
-    }
-    if (n != 16)
-        return SKEIN_INVALID;
-    *agent = v;
-    return SKEIN_OK;
-}
-
 static void fail(struct json_reader *r, const char *path, const char *key, const char *words)
 {
     if (r->error[0] == '\0')

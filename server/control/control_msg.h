@@ -141,9 +141,4 @@ int control_target_get(const cJSON *json, struct control_target *out, char *erro
                        size_t error_bytes);
 void control_target_fini(struct control_target *target);
 
-/* Agent ids: 16 hex digits. */
-#define AGENT_TEXT_BYTES 17
-void agent_text(uint64_t agent, char out[AGENT_TEXT_BYTES]);
-int agent_parse(const char *text, uint64_t *agent);
-
 #endif

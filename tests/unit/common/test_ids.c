@@ -87,11 +87,25 @@ START_TEST(wrong_partition_keys_are_refused)
 }
 END_TEST
 
+START_TEST(agent_ids_round_trip)
+{
+    char text[AGENT_TEXT_BYTES];
+    uint64_t agent = 1;
+    agent_text(UINT64_C(0xfedcba9876543210), text);
+    ck_assert_str_eq(text, "fedcba9876543210");
+    ck_assert_int_eq(agent_parse(text, &agent), SKEIN_OK);
+    ck_assert_uint_eq(agent, UINT64_C(0xfedcba9876543210));
+    ck_assert_int_eq(agent_parse("fedcba987654321", &agent), SKEIN_INVALID);
+    ck_assert_int_eq(agent_parse("fedcba98765432100", &agent), SKEIN_INVALID);
+    ck_assert_int_eq(agent_parse("FEDCBA9876543210", &agent), SKEIN_INVALID);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(suite_of("ids", same_process_has_the_same_uid,
-                              another_agent_boot_pid_or_start_is_another_process,
-                              capture_ids_differ_and_sort_by_time, id_text_parses_back,
-                              wrong_id_text_is_refused_and_changes_nothing,
-                              partition_key_parses_back, wrong_partition_keys_are_refused, NULL));
+    return suite_run(suite_of(
+        "ids", same_process_has_the_same_uid, another_agent_boot_pid_or_start_is_another_process,
+        capture_ids_differ_and_sort_by_time, id_text_parses_back,
+        wrong_id_text_is_refused_and_changes_nothing, partition_key_parses_back,
+        wrong_partition_keys_are_refused, agent_ids_round_trip, NULL));
 }

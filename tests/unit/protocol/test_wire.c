@@ -2,6 +2,7 @@
  * Frames, chunks and acknowledgements: round trips, each missing byte, each changed bit. */
 #include "wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,10 +180,70 @@ START_TEST(ack_comes_back)
 }
 END_TEST
 
+/* As random bytes say; the seed is fixed, or SKEIN_TEST_SEED. */
+static void fill(void *bytes, size_t n)
+{
+    static uint64_t state;
+    const char *given = getenv("SKEIN_TEST_SEED");
+    if (state == 0) {
+        state = given != NULL ? strtoull(given, NULL, 10) : 20261122;
+        fprintf(stderr, "SKEIN_TEST_SEED=%llu\n", (unsigned long long)state);
+    }
+    for (size_t i = 0; i < n; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        ((uint8_t *)bytes)[i] = (uint8_t)state;
+    }
+}
+
+START_TEST(random_chunks_and_answers_come_back)
+{
+    static uint8_t body[WIRE_CHUNK_HEADER_BYTES + 256];
+    for (int round = 0; round < 2000; round++) {
+        struct wire_chunk a = {0}, b;
+        struct wire_ack c = {0}, d;
+        struct wire_frame frame;
+        struct buf message = {0};
+        uint8_t length, status;
+        uint64_t id;
+        fill(&id, sizeof id);
+        fill(&length, 1);
+        fill(&status, 1);
+        fill(&a.key, sizeof a.key);
+        fill(&a.capture, sizeof a.capture);
+        fill(&a.partition_checksum, sizeof a.partition_checksum);
+        a.count = 1;
+        a.partition_bytes = a.bytes_len = 1u + length;
+        wire_chunk_put(body, &a);
+        wire_frame_put(&message, WIRE_CHUNK, id, body, WIRE_CHUNK_HEADER_BYTES + a.bytes_len);
+        ck_assert_int_eq(wire_frame_get(message.data, message.len, &frame), SKEIN_OK);
+        ck_assert(frame.type == WIRE_CHUNK && frame.id == id);
+        ck_assert_int_eq(wire_chunk_get(frame.body, frame.body_bytes, &b), SKEIN_OK);
+        ck_assert_mem_eq(&a.key, &b.key, sizeof a.key);
+        ck_assert_mem_eq(&a.capture, &b.capture, sizeof a.capture);
+        ck_assert(a.count == b.count && a.index == b.index && a.bytes_len == b.bytes_len);
+        ck_assert(a.partition_bytes == b.partition_bytes);
+        ck_assert(a.partition_checksum == b.partition_checksum);
+        buf_clear(&message);
+        c.key = a.key;
+        c.status = status % 4;
+        fill(&c.retry_ms, sizeof c.retry_ms);
+        fill(&c.have, sizeof c.have);
+        wire_ack_put(&message, &c);
+        ck_assert_int_eq(wire_ack_get(message.data, message.len, &d), SKEIN_OK);
+        ck_assert_mem_eq(&c.key, &d.key, sizeof c.key);
+        ck_assert(c.status == d.status && c.retry_ms == d.retry_ms && c.have == d.have);
+        buf_fini(&message);
+    }
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of("wire", frame_comes_back, sealed_frame_equals_a_put_one,
                               every_missing_byte_and_changed_bit_is_noticed, empty_body_is_a_frame,
                               chunk_comes_back, chunks_that_do_not_add_up_are_corrupt,
-                              largest_chunk_fits_the_data_connection, ack_comes_back, NULL));
+                              largest_chunk_fits_the_data_connection, ack_comes_back,
+                              random_chunks_and_answers_come_back, NULL));
 }

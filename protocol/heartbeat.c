@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * HEARTBEAT and its answer as JSON; see heartbeat.h.
+ */
+#include "heartbeat.h"
+
+#include "control_body_int.h"
+
+void heartbeat_put(const struct heartbeat *beat, struct buf *out)
+{
+    cJSON *root = cJSON_CreateObject();
+    body_add_agent(root, beat->agent);
+    json_add_u64(root, "instance", beat->instance);
+    json_add_u64(root, "sent_ns", beat->sent_ns);
+    if (beat->knows_offset)
+        json_add_i64(root, "clock_offset_ns", beat->clock_offset_ns);
+    json_add_u64(root, "rules_generation", beat->rules_generation);
+    json_add_u64(root, "policies_generation", beat->policies_generation);
+    json_add_u64(root, "processes_version", beat->processes_version);
+    cJSON *spool = cJSON_AddObjectToObject(root, "spool");
+    json_add_u64(spool, "bytes", beat->spool_bytes);
+    json_add_u64(spool, "partitions", beat->spool_partitions);
+    cJSON *lost = cJSON_AddObjectToObject(root, "lost");
+    json_add_u64(lost, "spool_partitions", beat->lost_partitions);
+    json_add_u64(lost, "spool_events", beat->lost_events);
+    json_add_u64(root, "cpu_ms", beat->cpu_ms);
+    cJSON *counters = cJSON_AddObjectToObject(root, "counters");
+#define X(name, help) json_add_u64(counters, #name, beat->counters.name);
+    AGENT_COUNTER_LIST(X)
+#undef X
+    body_print(root, out);
+}
+
+int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t error_bytes)
+{
+    struct json_reader r = {.error = ""};
+    struct heartbeat h = {.agent = body_agent(&r, json)};
+    h.instance = body_number(&r, json, "", "instance");
+    h.sent_ns = body_time(&r, json, "", "sent_ns");
+    h.knows_offset = cJSON_GetObjectItemCaseSensitive(json, "clock_offset_ns") != NULL;
+    h.clock_offset_ns = json_i64(&r, json, "", "clock_offset_ns", JSON_OPTIONAL, 0);
+    h.rules_generation = body_number(&r, json, "", "rules_generation");
+    h.policies_generation = body_number(&r, json, "", "policies_generation");
+    h.processes_version = body_number(&r, json, "", "processes_version");
+    h.cpu_ms = body_number(&r, json, "", "cpu_ms");
+    const cJSON *spool = json_object(&r, json, "", "spool", JSON_OPTIONAL);
+    if (spool != NULL) {
+        h.spool_bytes = body_number(&r, spool, "spool", "bytes");
+        h.spool_partitions = body_number(&r, spool, "spool", "partitions");
+    }
+    const cJSON *lost = json_object(&r, json, "", "lost", JSON_OPTIONAL);
+    if (lost != NULL) {
+        h.lost_partitions = body_number(&r, lost, "lost", "spool_partitions");
+        h.lost_events = body_number(&r, lost, "lost", "spool_events");
+    }
+    const cJSON *counters = json_object(&r, json, "", "counters", JSON_OPTIONAL);
+    if (counters != NULL) {
+#define X(name, help) h.counters.name = body_number(&r, counters, "counters", #name);
+        AGENT_COUNTER_LIST(X)
+#undef X
+    }
+    *out = h;
+    return body_status(&r, error, error_bytes);
+}
+
+void heartbeat_ack_put(const struct heartbeat_ack *ack, struct buf *out)
+{
+    cJSON *root = cJSON_CreateObject();
+    json_add_u64(root, "received_ns", ack->received_ns);
+    json_add_u64(root, "clock", ack->clock);
+    json_add_u64(root, "rules_generation", ack->rules_generation);
+    cJSON_AddBoolToObject(root, "hello", ack->hello);
+    if (ack->cloned)
+        cJSON_AddBoolToObject(root, "cloned", true);
+    body_print(root, out);
+}
+
+int heartbeat_ack_get(const cJSON *json, struct heartbeat_ack *out, char *error, size_t error_bytes)
+{
+    struct json_reader r = {.error = ""};
+    struct heartbeat_ack a = {.received_ns = body_up_to(&r, json, "received_ns", INT64_MAX)};
+    a.clock = body_up_to(&r, json, "clock", INT64_MAX);
+    a.rules_generation = body_up_to(&r, json, "rules_generation", INT64_MAX);
+    a.hello = json_bool(&r, json, "", "hello", false);
+    a.cloned = json_bool(&r, json, "", "cloned", false);
+    *out = a;
+    return body_status(&r, error, error_bytes);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * HEARTBEAT, from the agent every heartbeat_ms with jitter (P-10), and the collector's
+ * HEARTBEAT_ACK. Their times are what the agent estimates the collector's clock by (P-28).
+ */
+#ifndef HEARTBEAT_H
+#define HEARTBEAT_H
+
+#include <stdbool.h>
+
+#include "agent_counters.h"
+#include "control_body.h"
+
+struct heartbeat {
+    uint64_t agent;
+    uint64_t instance; /* of this start of the agent (P-29); 0: it does not say */
+    uint64_t sent_ns;  /* on the host's own clock */
+    bool knows_offset;
+    int64_t clock_offset_ns; /* the collector's clock less the host's, as the agent has measured */
+    uint64_t rules_generation, policies_generation, processes_version, cpu_ms;
+    uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events;
+    struct agent_counters counters; /* all 0 where the agent tells none */
+};
+void heartbeat_put(const struct heartbeat *beat, struct buf *out);
+int heartbeat_get(const cJSON *json, struct heartbeat *out, char *error, size_t error_bytes);
+
+struct heartbeat_ack {
+    uint64_t received_ns, clock; /* as those of WELCOME */
+    uint64_t rules_generation;
+    bool hello;  /* a new HELLO is asked for, and the list of processes */
+    bool cloned; /* another process speaks as this agent (P-29) */
+};
+void heartbeat_ack_put(const struct heartbeat_ack *ack, struct buf *out);
+int heartbeat_ack_get(const cJSON *json, struct heartbeat_ack *out, char *error,
+                      size_t error_bytes);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * REPORT processes as JSON; see report_processes.h.
+ */
+#include "report_processes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_int.h"
+
+#define PAGE_BYTES (48u << 10) /* of processes; the rest of a message is small */
+#define PAGES_MAX  (1u << 20)
+
+/* ---- put ---- */
+
+static void add_ring(cJSON *item, const struct report_process *p)
+{
+    cJSON_AddStringToObject(item, "mode", p->mode);
+    json_add_u64(item, "ring_bytes", p->ring_bytes);
+    json_add_u64(item, "attached_ns", p->attached_ns);
+    json_add_u64(item, "events_lost", p->events_lost);
+    json_add_u64(item, "wrapped", p->wrapped);
+    json_add_u64(item, "used_bytes", p->used_bytes);
+    json_add_u64(item, "bytes_per_s", p->bytes_per_s);
+    json_add_u64(item, "reach_ms", p->reach_ms);
+    cJSON_AddStringToObject(item, "title", p->title);
+}
+
+static cJSON *process_json(const struct report_process *p)
+{
+    cJSON *item = cJSON_CreateObject();
+    body_add_id(item, "process", p->uid.bytes);
+    json_add_u64(item, "pid", p->pid);
+    cJSON_AddStringToObject(item, "service", p->service);
+    cJSON_AddStringToObject(item, "labels", p->labels);
+    cJSON_AddStringToObject(item, "exe", p->exe);
+    json_add_u64(item, "start_ns", p->start_ns);
+    cJSON_AddStringToObject(item, "state", p->live ? "live" : "gone");
+    if (p->ended_ns != 0)
+        json_add_u64(item, "ended_ns", p->ended_ns);
+    if (p->not_recorded[0] == '\0') {
+        add_ring(item, p);
+    } else {
+        json_add_u64(item, "attached_ns", p->attached_ns);
+        cJSON_AddStringToObject(item, "not_recorded", p->not_recorded);
+    }
+    return item;
+}
+
+void report_processes_put(const struct report_processes *list, struct buf *out)
+{
+    char offset_ns[24];
+    cJSON *root = report_begin(list->agent, "processes");
+    json_add_u64(root, "version", list->version);
+    json_add_u64(root, "page", list->page);
+    json_add_u64(root, "pages", list->pages);
+    /* Text in this one, also where a number would do. */
+    snprintf(offset_ns, sizeof offset_ns, "%" PRId64, list->clock_offset_ns);
+    cJSON_AddStringToObject(root, "clock_offset_ns", offset_ns);
+    if (list->known_from_ns != 0)
+        json_add_u64(root, "known_from_ns", list->known_from_ns);
+    cJSON *processes = cJSON_AddArrayToObject(root, "processes");
+    for (size_t i = 0; i < list->count; i++)
+        cJSON_AddItemToArray(processes, process_json(&list->items[i]));
+    body_print(root, out);
+}
+
+size_t report_processes_fit(const struct report_process *items, size_t count)
+{
+    struct buf page = {0};
+    size_t n = 0;
+    while (n < count && page.len <= PAGE_BYTES && page.status == SKEIN_OK) {
+        body_print(process_json(&items[n]), &page);
+        buf_put_u8(&page, ',');
+        n++;
+    }
+    buf_fini(&page);
+    return n;
+}
+
+/* ---- get ---- */
+
+static void get_process(struct json_reader *r, const cJSON *o, struct report_process *p)
+{
+    const char *path = "processes[]";
+    body_id(r, o, path, "process", p->uid.bytes);
+    p->pid = (uint32_t)json_u64(r, o, path, "pid", JSON_REQUIRED, 0, 0, UINT32_MAX);
+    p->service = body_text(r, o, path, "service", 127);
+    p->labels = body_labels(r, o, path);
+    p->exe = body_text(r, o, path, "exe", CONTROL_NAME_MAX);
+    p->mode = body_text(r, o, path, "mode", 15);
+    p->live = strcmp(json_str(r, o, path, "state", JSON_OPTIONAL, "live", 15), "live") == 0;
+    p->start_ns = body_time(r, o, path, "start_ns");
+    p->attached_ns = body_time(r, o, path, "attached_ns");
+    p->ended_ns = body_time(r, o, path, "ended_ns");
+    p->not_recorded = body_text(r, o, path, "not_recorded", 31);
+    p->ring_bytes = body_number(r, o, path, "ring_bytes");
+    p->used_bytes = body_number(r, o, path, "used_bytes");
+    p->bytes_per_s = body_number(r, o, path, "bytes_per_s");
+    p->reach_ms = body_number(r, o, path, "reach_ms");
+    p->events_lost = body_number(r, o, path, "events_lost");
+    p->wrapped = body_number(r, o, path, "wrapped");
+    p->title = body_text(r, o, path, "title", CONTROL_NAME_MAX);
+}
+
+static void get_items(struct json_reader *r, const cJSON *json, struct report_processes *out)
+{
+    const cJSON *array = json_array(r, json, "", "processes", JSON_REQUIRED), *item;
+    out->items = body_array(r, array, sizeof *out->items, &out->count);
+    size_t i = 0;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (r->error[0] == '\0' && cJSON_IsObject(item))
+            get_process(r, item, &out->items[i++]);
+        else
+            body_fail(r, "", "processes", "must hold objects");
+    }
+    out->count = i;
+}
+
+int report_processes_get(const cJSON *json, struct report_processes *out, char *error,
+                         size_t error_bytes)
+{
+    struct json_reader r = {.error = ""};
+    *out = (struct report_processes){.agent = body_agent(&r, json)};
+    out->version = body_number(&r, json, "", "version");
+    out->page = body_up_to(&r, json, "page", PAGES_MAX);
+    out->pages = json_u64(&r, json, "", "pages", JSON_OPTIONAL, 1, 1, PAGES_MAX);
+    out->clock_offset_ns = report_read_clock(&r, json).offset_ns;
+    out->known_from_ns = body_time(&r, json, "", "known_from_ns");
+    if (out->page >= out->pages)
+        body_fail(&r, "", "page", "must be below pages");
+    get_items(&r, json, out);
+    int status = body_status(&r, error, error_bytes);
+    if (status != SKEIN_OK)
+        report_processes_fini(out);
+    return status;
+}
+
+void report_processes_fini(struct report_processes *list)
+{
+    free(list->items);
+    *list = (struct report_processes){.items = NULL};
+}
+
+void report_processes_align(struct report_processes *list)
+{
+    const struct report_clock clock = {.offset_ns = list->clock_offset_ns};
+    for (size_t i = 0; i < list->count; i++) {
+        struct report_process *p = &list->items[i];
+        p->start_ns = report_clock_time(&clock, p->start_ns);
+        p->attached_ns = report_clock_time(&clock, p->attached_ns);
+        p->ended_ns = report_clock_time(&clock, p->ended_ns);
+    }
+    list->known_from_ns = report_clock_time(&clock, list->known_from_ns);
+    list->clock_offset_ns = 0;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * REPORT target as JSON; see report_target.h.
+ */
+#include "report_target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_int.h"
+
+static const char *const states[] = {"capturing", "uploading", "nothing", "failed"};
+
+const char *report_state_text(enum report_state state)
+{
+    return states[state];
+}
+
+/* ---- put ---- */
+
+static void add_window(cJSON *object, uint64_t from_ns, uint64_t to_ns)
+{
+    json_add_u64(object, "from_ns", from_ns);
+    json_add_u64(object, "to_ns", to_ns);
+}
+
+static void add_lists(cJSON *root, const struct report_target *report)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "partitions");
+    for (size_t i = 0; i < report->partition_count; i++) {
+        const struct report_range *range = &report->partitions[i];
+        cJSON *item = cJSON_CreateObject();
+        json_add_u64(item, "epoch", range->epoch);
+        json_add_u64(item, "first", range->first);
+        json_add_u64(item, "last", range->last);
+        json_add_u64(item, "events", range->events);
+        json_add_u64(item, "bytes", range->bytes);
+        cJSON_AddItemToArray(list, item);
+    }
+    list = cJSON_AddArrayToObject(root, "gaps");
+    for (size_t i = 0; i < report->gap_count; i++) {
+        cJSON *item = cJSON_CreateObject();
+        add_window(item, report->gaps[i].from_ns, report->gaps[i].to_ns);
+        cJSON_AddStringToObject(item, "reason", report->gaps[i].reason);
+        cJSON_AddItemToArray(list, item);
+    }
+}
+
+static void add_ledger(cJSON *root, const struct report_target *report)
+{
+    cJSON *ledger = cJSON_AddObjectToObject(root, "ledger");
+    json_add_u64(ledger, "events", report->events);
+    cJSON *lost = cJSON_AddObjectToObject(ledger, "lost");
+    for (size_t i = 0; i < report->loss_count; i++)
+        json_add_u64(lost, report->losses[i].reason, report->losses[i].events);
+}
+
+void report_target_put(const struct report_target *report, struct buf *out)
+{
+    cJSON *root = report_begin(report->agent, "target");
+    body_add_id(root, "capture", report->capture.bytes);
+    body_add_id(root, "process", report->process.bytes);
+    cJSON_AddStringToObject(root, "state", states[report->state]);
+    if (report->state == REPORT_CAPTURING)
+        cJSON_AddStringToObject(root, "trigger", trigger_text(report->trigger));
+    if (report->reason[0] != '\0')
+        cJSON_AddStringToObject(root, "reason", report->reason);
+    if (report->has_window)
+        add_window(cJSON_AddObjectToObject(root, "window"), report->from_ns, report->to_ns);
+    report_add_clock(root, &report->clock);
+    add_lists(root, report);
+    add_ledger(root, report);
+    if (report->has_death) {
+        cJSON *death = cJSON_AddObjectToObject(root, "death");
+        cJSON_AddNumberToObject(death, "signal", (double)report->signal);
+        cJSON_AddNumberToObject(death, "status", (double)report->status);
+    }
+    body_print(root, out);
+}
+
+/* ---- get ---- */
+
+/* A range, added to the totals; that of a capture's target ends far below these bounds. */
+static void get_range(struct json_reader *r, const cJSON *item, struct report_target *out,
+                      struct report_range *to)
+{
+    const char *path = "partitions[]";
+    to->epoch = body_number(r, item, path, "epoch");
+    to->first = json_u64(r, item, path, "first", JSON_REQUIRED, 0, 0, UINT64_MAX);
+    to->last = json_u64(r, item, path, "last", JSON_REQUIRED, 0, 0, UINT64_MAX);
+    to->events = body_number(r, item, path, "events");
+    to->bytes = body_number(r, item, path, "bytes");
+    if (r->error[0] == '\0' && to->last < to->first)
+        body_fail(r, path, "last", "must not be below first");
+    else if (to->last - to->first >= REPORT_LISTED_MAX - out->listed)
+        body_fail(r, path, "last", "too many partitions");
+    else if (to->events > UINT64_MAX - out->listed_events)
+        body_fail(r, path, "events", "too many events");
+    if (r->error[0] != '\0')
+        return;
+    out->listed += to->last - to->first + 1;
+    out->listed_events += to->events;
+}
+
+static void get_lists(struct json_reader *r, const cJSON *json, struct report_target *out)
+{
+    const cJSON *item, *array = json_array(r, json, "", "partitions", JSON_OPTIONAL);
+    out->partitions = body_array(r, array, sizeof *out->partitions, &out->partition_count);
+    size_t i = 0;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (r->error[0] != '\0')
+            return;
+        get_range(r, item, out, &out->partitions[i++]);
+    }
+    const cJSON *gaps = json_array(r, json, "", "gaps", JSON_OPTIONAL);
+    out->gaps = body_array(r, gaps, sizeof *out->gaps, &out->gap_count);
+    i = 0;
+    cJSON_ArrayForEach(item, gaps)
+    {
+        if (r->error[0] != '\0')
+            return;
+        out->gaps[i++] = (struct report_gap){
+            body_time(r, item, "gaps[]", "from_ns"), body_time(r, item, "gaps[]", "to_ns"),
+            json_str(r, item, "gaps[]", "reason", JSON_OPTIONAL, "unknown", 63)};
+    }
+}
+
+static void get_ledger(struct json_reader *r, const cJSON *json, struct report_target *out)
+{
+    const cJSON *ledger = json_object(r, json, "", "ledger", JSON_OPTIONAL), *item;
+    const cJSON *lost =
+        ledger == NULL ? NULL : json_object(r, ledger, "ledger", "lost", JSON_OPTIONAL);
+    out->losses = body_array(r, lost, sizeof *out->losses, &out->loss_count);
+    if (ledger != NULL)
+        out->events = body_number(r, ledger, "ledger", "events");
+    size_t i = 0;
+    cJSON_ArrayForEach(item, lost)
+    {
+        if (r->error[0] != '\0')
+            return;
+        out->losses[i++] =
+            (struct report_loss){item->string, body_number(r, lost, "ledger.lost", item->string)};
+    }
+}
+
+static void get_state(struct json_reader *r, const cJSON *json, struct report_target *out)
+{
+    const char *state = json_str(r, json, "", "state", JSON_REQUIRED, "", 15);
+    enum trigger_type trigger = trigger_find(body_text(r, json, "", "trigger", 32));
+    out->trigger = trigger == TRIGGER_TYPES ? TRIGGER_REQUEST : trigger;
+    for (int i = 0; i <= REPORT_FAILED; i++) {
+        if (strcmp(state, states[i]) == 0) {
+            out->state = (enum report_state)i;
+            return;
+        }
+    }
+    body_fail(r, "", "state", "must be capturing, uploading, nothing or failed");
+}
+
+static void get_window(struct json_reader *r, const cJSON *json, struct report_target *out)
+{
+    const cJSON *window = json_object(r, json, "", "window", JSON_OPTIONAL);
+    if (window != NULL) {
+        out->has_window = true;
+        out->from_ns = body_time(r, window, "window", "from_ns");
+        out->to_ns = body_time(r, window, "window", "to_ns");
+    }
+    const cJSON *death = json_object(r, json, "", "death", JSON_OPTIONAL);
+    if (death != NULL) {
+        out->has_death = true;
+        out->signal = (int64_t)json_u64(r, death, "death", "signal", JSON_OPTIONAL, 0, 0, 127);
+        out->status =
+            (int64_t)json_u64(r, death, "death", "status", JSON_OPTIONAL, 0, 0, INT32_MAX);
+    }
+}
+
+int report_target_get(const cJSON *json, struct report_target *out, char *error, size_t error_bytes)
+{
+    struct json_reader r = {.error = ""};
+    *out = (struct report_target){.agent = body_agent(&r, json)};
+    body_id(&r, json, "", "capture", out->capture.bytes);
+    body_id(&r, json, "", "process", out->process.bytes);
+    get_state(&r, json, out);
+    out->reason = body_text(&r, json, "", "reason", CONTROL_WORDS_MAX);
+    out->clock = report_read_clock(&r, json);
+    get_window(&r, json, out);
+    get_lists(&r, json, out);
+    get_ledger(&r, json, out);
+    if (capture_id_is_zero(&out->capture))
+        body_fail(&r, "", "capture", "must not be zero");
+    int status = body_status(&r, error, error_bytes);
+    if (status != SKEIN_OK)
+        report_target_fini(out);
+    return status;
+}
+
+void report_target_fini(struct report_target *report)
+{
+    free(report->partitions);
+    free(report->losses);
+    free(report->gaps);
+    *report = (struct report_target){.partitions = NULL};
+}
+
+void report_target_align(struct report_target *report)
+{
+    const struct report_clock *clock = &report->clock;
+    report->from_ns = report_clock_time(clock, report->from_ns);
+    report->to_ns = report_clock_time(clock, report->to_ns);
+    for (size_t i = 0; i < report->gap_count; i++) {
+        report->gaps[i].from_ns = report_clock_time(clock, report->gaps[i].from_ns);
+        report->gaps[i].to_ns = report_clock_time(clock, report->gaps[i].to_ns);
+    }
+    report->clock.offset_ns = 0;
+}

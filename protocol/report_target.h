@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * REPORT target: what became of one process in a capture (P-8, P-9). Agents journal it and read it
+ * again after a restart; the collector keeps it in its catalog.
+ */
+#ifndef REPORT_TARGET_H
+#define REPORT_TARGET_H
+
+#include <stdbool.h>
+
+#include "control_body.h"
+#include "ids.h"
+#include "report_clock.h"
+#include "trigger.h"
+
+#define REPORT_LISTED_MAX (UINT64_C(1) << 40) /* partitions of a target */
+
+enum report_state { REPORT_CAPTURING, REPORT_UPLOADING, REPORT_NOTHING, REPORT_FAILED };
+const char *report_state_text(enum report_state state);
+
+struct report_range { /* partitions of consecutive sequences, and what they hold together */
+    uint64_t epoch, first, last, events, bytes;
+};
+struct report_loss {
+    const char *reason; /* of loss.h, or of a newer agent's */
+    uint64_t events;
+};
+struct report_gap {
+    uint64_t from_ns, to_ns;
+    const char *reason; /* as above */
+};
+
+struct report_target {
+    uint64_t agent;
+    struct capture_id capture;
+    struct process_uid process;
+    enum report_state state;
+    enum trigger_type trigger; /* told with REPORT_CAPTURING alone, for the agent's restart */
+    const char *reason;        /* "" where there is none */
+    bool has_window, has_death;
+    uint64_t from_ns, to_ns;   /* the window */
+    struct report_clock clock; /* of all its times */
+    uint64_t events;           /* of the ledger, with the losses */
+    int64_t signal, status;    /* of the death */
+    struct report_range *partitions;
+    struct report_loss *losses;
+    struct report_gap *gaps;
+    size_t partition_count, loss_count, gap_count;
+    uint64_t listed, listed_events; /* by all ranges; report_target_get's sums */
+};
+void report_target_put(const struct report_target *report, struct buf *out);
+int report_target_get(const cJSON *json, struct report_target *out, char *error,
+                      size_t error_bytes);
+void report_target_fini(struct report_target *report); /* of report_target_get */
+void report_target_align(struct report_target *report);
+
+#endif
