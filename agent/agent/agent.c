@@ -43,7 +43,7 @@ static int open_spool(struct agent *agent, char *error, size_t error_bytes)
         return SKEIN_INVALID;
     }
     struct spool_settings settings = {
-        .folder = folder, .max_bytes = agent->config->spool_bytes, .amend = report_target_drop};
+        .folder = folder, .max_bytes = agent->config->spool_bytes, .amend = target_result_amend};
     int status = spool_open(&settings, &agent->spool, error, error_bytes);
     if (status != SKEIN_OK)
         return status;

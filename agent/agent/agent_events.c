@@ -281,7 +281,7 @@ const struct attach_hooks agent_attach_hooks = {.attached = on_attached,
 
 struct handover {
     struct agent *agent;
-    struct command *command;
+    struct agent_command *command;
 };
 
 static struct process *find_process(struct agent *agent, const struct process_uid *uid)
@@ -323,61 +323,61 @@ static void capture_process(struct agent *agent, const struct capture_order *ord
 }
 
 /* The collector's instant on the agent's line. */
-static uint64_t line_time(const struct command *command, uint64_t collector_ns)
+static uint64_t line_time(const struct agent_command *command, uint64_t collector_ns)
 {
     return clock_shift_ns(collector_ns, -command->map.offset_ns);
 }
 
-static void command_capture(struct agent *agent, const struct command *command)
+static void command_capture(struct agent *agent, const struct agent_command *command)
 {
-    struct capture_order order = {.capture = command->capture,
+    struct capture_order order = {.capture = command->says.capture,
                                   .trigger = TRIGGER_REQUEST,
-                                  .at_ns = line_time(command, command->at_ns),
-                                  .pre_ms = command->pre_ms,
-                                  .post_ms = command->post_ms,
-                                  .stream_ms = command->stream_ms,
-                                  .alone = command->alone,
+                                  .at_ns = line_time(command, command->says.at_ns),
+                                  .pre_ms = command->says.pre_ms,
+                                  .post_ms = command->says.post_ms,
+                                  .stream_ms = command->says.stream_ms,
+                                  .alone = command->says.unshared,
                                   .map = command->map};
-    if (command->deadline_ns != 0)
-        order.deadline_ns = line_time(command, command->deadline_ns);
+    if (command->says.deadline_ns != 0)
+        order.deadline_ns = line_time(command, command->says.deadline_ns);
     if (agent->list_timer != NULL) { /* the collector may want those that it does not know yet */
         loop_timer_cancel(agent->loop, &agent->list_timer);
         agent_send_list(agent);
     }
     (void)roster_refresh(agent->roster);
-    for (size_t i = 0; i < command->process_count; i++) {
-        const struct process_uid *uid = &command->processes[i];
-        if (captures_know(agent->captures, &command->capture, uid))
+    for (size_t i = 0; i < command->says.process_count; i++) {
+        const struct process_uid *uid = &command->says.processes[i];
+        if (captures_know(agent->captures, &command->says.capture, uid))
             continue; /* P-7 */
         capture_process(agent, &order, uid);
     }
-    uplink_command_ack(agent->uplink, command->frame_id, command->id, NULL);
+    uplink_command_ack(agent->uplink, command->frame_id, command->says.command, NULL);
 }
 
-static void command_stop(struct agent *agent, const struct command *command)
+static void command_stop(struct agent *agent, const struct agent_command *command)
 {
-    captures_stop(agent->captures, &command->capture);
+    captures_stop(agent->captures, &command->says.capture);
     struct awaited *awaited, *next;
     for (awaited = TAILQ_FIRST(&agent->awaited); awaited != NULL; awaited = next) {
         next = TAILQ_NEXT(awaited, link);
-        if (!capture_id_equal(&awaited->order.capture, &command->capture))
+        if (!capture_id_equal(&awaited->order.capture, &command->says.capture))
             continue;
-        refuse_unattached(agent, &command->capture, &awaited->process);
+        refuse_unattached(agent, &command->says.capture, &awaited->process);
         awaited_remove(agent, awaited);
     }
 }
 
-static void command_set(struct agent *agent, const struct command *command)
+static void command_set(struct agent *agent, const struct agent_command *command)
 {
     char why[512] = "";
-    uint64_t generation = command->generation;
+    uint64_t generation = command->says.generation;
     int status =
-        command->kind == COMMAND_RULES
-            ? agent_rules_set(agent->rules, generation, command->set, why, sizeof why)
-            : agent_policies_set(agent->policies, generation, command->set, why, sizeof why);
+        command->says.kind == COMMAND_RULES
+            ? agent_rules_set(agent->rules, generation, command->says.set, why, sizeof why)
+            : agent_policies_set(agent->policies, generation, command->says.set, why, sizeof why);
     if (status != SKEIN_OK && why[0] == '\0')
         strncpy(why, skein_status_text(status), sizeof why - 1);
-    uplink_command_ack(agent->uplink, command->frame_id, command->id,
+    uplink_command_ack(agent->uplink, command->frame_id, command->says.command,
                        status == SKEIN_OK ? NULL : why);
 }
 
@@ -385,14 +385,14 @@ static void run_command(void *context)
 {
     struct handover *handover = context;
     struct agent *agent = handover->agent;
-    struct command *command = handover->command;
-    switch (agent->ended ? 0 : (int)command->kind) {
+    struct agent_command *command = handover->command;
+    switch (agent->ended ? 0 : (int)command->says.kind) {
     case COMMAND_CAPTURE:
         command_capture(agent, command);
         break;
     case COMMAND_STOP:
         command_stop(agent, command);
-        uplink_command_ack(agent->uplink, command->frame_id, command->id, NULL);
+        uplink_command_ack(agent->uplink, command->frame_id, command->says.command, NULL);
         break;
     case COMMAND_RULES:
     case COMMAND_POLICIES:
@@ -401,11 +401,11 @@ static void run_command(void *context)
     default:
         break;
     }
-    command_free(&command);
+    agent_command_free(&command);
     free(handover);
 }
 
-void agent_on_command(void *context, struct command *command)
+void agent_on_command(void *context, struct agent_command *command)
 {
     struct agent *agent = context;
     struct handover *handover = malloc(sizeof *handover);
@@ -413,7 +413,7 @@ void agent_on_command(void *context, struct command *command)
         *handover = (struct handover){agent, command};
     if (handover == NULL || loop_post(agent->loop, run_command, handover) != SKEIN_OK) {
         free(handover);
-        command_free(&command); /* unacknowledged: it comes again (P-7) */
+        agent_command_free(&command); /* unacknowledged: it comes again (P-7) */
     }
 }
 

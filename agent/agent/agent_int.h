@@ -60,11 +60,11 @@ struct agent {
 
 /* agent_events.c: what happens to a running agent. */
 extern const struct attach_hooks agent_attach_hooks;
-void agent_on_command(void *agent, struct command *command);   /* uplink thread */
-void agent_on_welcome(void *agent, uint64_t rules_generation); /* uplink thread */
-void agent_send_list(void *agent);                             /* loop_fn */
-void agent_grace_over(void *agent);                            /* loop_fn */
-void agent_look(void *agent);                                  /* loop_fn */
+void agent_on_command(void *agent, struct agent_command *command); /* uplink thread */
+void agent_on_welcome(void *agent, uint64_t rules_generation);     /* uplink thread */
+void agent_send_list(void *agent);                                 /* loop_fn */
+void agent_grace_over(void *agent);                                /* loop_fn */
+void agent_look(void *agent);                                      /* loop_fn */
 void agent_set_thresholds(const struct agent *agent, struct process *process);
 
 #endif

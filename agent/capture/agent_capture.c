@@ -74,7 +74,8 @@ void capture_done(void *context)
     char capture[ID_TEXT_BYTES];
     id_text(target->capture.bytes, capture);
     log_info("capture", "done", "capture", capture, "service", target->process->service, "state",
-             target->result.state, "ranges", log_fmt("%zu", target->result.range_count), "events",
+             report_state_text(target->result.state), "ranges",
+             log_fmt("%zu", target->result.range_count), "events",
              log_fmt("%llu", (unsigned long long)target->result.events), NULL);
     remember(captures, &target->capture, &target->process->uid);
     TAILQ_REMOVE(&captures->targets, target, link);
@@ -255,7 +256,7 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     target->result.map = order->map;
     target_place(target);
     target->result.trigger = order->trigger;
-    target->result.state = "capturing";
+    target->result.state = REPORT_CAPTURING;
     target->result.from_ns = window_begin_ns(order);
     target->process = process_ref(process);
     if (order->with_count > 0)
@@ -320,7 +321,8 @@ static void refuse(struct captures *captures, struct target_result *result, cons
 void captures_refuse(struct captures *captures, const struct capture_id *capture,
                      const struct process_uid *process, const char *reason)
 {
-    struct target_result result = {.capture = *capture, .process = *process, .state = "failed"};
+    struct target_result result = {
+        .capture = *capture, .process = *process, .state = REPORT_FAILED};
     refuse(captures, &result, reason);
     log_warn("capture", "refused", "reason", reason, NULL);
 }
@@ -334,12 +336,12 @@ void captures_absent(struct captures *captures, const struct capture_order *orde
                                    .from_ns = window_begin_ns(order),
                                    .to_ns = order->at_ns + order->post_ms * MS,
                                    .map = order->map,
-                                   .state = "failed"};
+                                   .state = REPORT_FAILED};
     const struct report_gap gap = {life->from_ns > result.from_ns ? life->from_ns : result.from_ns,
                                    life->to_ns < result.to_ns ? life->to_ns : result.to_ns,
                                    loss_text(life->reason)};
     if (gap.from_ns >= gap.to_ns) { /* it did not run in the window */
-        result.state = "nothing";
+        result.state = REPORT_NOTHING;
         reason = "";
     } else {
         (void)target_result_add_gap(&result, &gap); /* without it, all of the window is one */

@@ -22,11 +22,11 @@
 #ifndef AGENT_CAPTURE_H
 #define AGENT_CAPTURE_H
 
-#include "agent_report.h"
 #include "cutter.h"
 #include "loop.h"
 #include "process.h"
 #include "spool.h"
+#include "target_result.h"
 #include "uplink.h"
 #include "worker.h"
 

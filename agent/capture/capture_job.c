@@ -11,6 +11,7 @@
 #include "json.h"
 #include "log.h"
 #include "partition.h"
+#include "report_fired.h"
 #include "ring_loss.h"
 
 /* A process that writes as fast as it is cut must not keep the worker for ever. */
@@ -141,18 +142,26 @@ static void journal_fired(struct target *target, uint16_t kind)
     target_place(target);
     const struct captures_settings *settings = &target->captures->settings;
     struct buf text = {0};
-    struct fired_report fired = {.capture = target->capture,
-                                 .process = target->process,
+    const struct process *process = target->process;
+    bool sample = target->trigger == TRIGGER_POLICY;
+    struct report_fired fired = {.agent = settings->agent,
+                                 .capture = target->capture,
+                                 .process = process->uid,
                                  .with = target->with,
                                  .with_count = target->with_count,
                                  .trigger = target->trigger,
-                                 .rule = target->rule[0] != '\0' ? target->rule : NULL,
+                                 .rule = sample ? "" : target->rule,
+                                 .policy = sample ? target->rule : "",
+                                 .reason = target->reason,
+                                 .pid = process->pid,
+                                 .service = process->service,
+                                 .labels = process->labels,
+                                 .exe = process->exe,
                                  .at_ns = target->at_ns,
                                  .pre_ms = target->pre_ms,
                                  .post_ms = target->post_ms,
-                                 .map = target->result.map,
-                                 .reason = target->reason};
-    report_fired(settings->agent, &fired, &text);
+                                 .clock = {target->result.map.offset_ns, target->result.map.clock}};
+    report_fired_put(&fired, &text);
     if (text.status == SKEIN_OK)
         (void)spool_report_put(settings->spool, kind, &target->capture, &target->process->uid,
                                (const char *)text.data, text.len);
@@ -291,10 +300,10 @@ static void announce_progress(struct target *target)
     char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES], key[128];
     struct buf text = {0};
     uint64_t to_ns = target->result.to_ns;
-    target->result.state = "capturing";
+    target->result.state = REPORT_CAPTURING;
     target->result.to_ns = told_ns(target);
     target_place(target);
-    report_target(settings->agent, &target->result, &text);
+    target_result_put(settings->agent, &target->result, &text);
     target->result.to_ns = to_ns;
     if (text.status == SKEIN_OK) {
         id_text(target->capture.bytes, capture);
@@ -339,17 +348,17 @@ static void settle_state(struct target *target)
     if (target->failure != SKEIN_OK)
         add_gap(target, result->from_ns, result->to_ns, loss_text(LOSS_AGENT_FAILED));
     if (result->range_count > 0) {
-        result->state = "uploading";
+        result->state = REPORT_UPLOADING;
     } else if (target->failure != SKEIN_OK) {
-        result->state = "failed";
+        result->state = REPORT_FAILED;
         snprintf(result->reason, sizeof result->reason, "the agent could not cut the ring: %s",
                  skein_status_text(target->failure));
     } else if (result->lost[LOSS_SPOOL_FULL] != 0 || result->lost[LOSS_SPOOL_FAILED] != 0) {
-        result->state = "failed";
+        result->state = REPORT_FAILED;
         snprintf(result->reason, sizeof result->reason,
                  "the agent's spool did not take the partitions");
     } else {
-        result->state = "nothing";
+        result->state = REPORT_NOTHING;
         snprintf(result->reason, sizeof result->reason, "no record lies in the window");
     }
 }
@@ -358,7 +367,7 @@ void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
                     const struct target_result *result)
 {
     struct buf text = {0};
-    report_target(agent, result, &text);
+    target_result_put(agent, result, &text);
     int status = text.status;
     if (status == SKEIN_OK)
         status = spool_report_put(spool, SPOOL_TARGET, &result->capture, &result->process,

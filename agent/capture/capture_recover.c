@@ -42,8 +42,8 @@ static struct leftover *leftover_of(struct leftovers *left, const struct capture
     }
     left->items = more;
     more += left->count++;
-    *more =
-        (struct leftover){.result = {.capture = *capture, .process = *process, .state = "failed"}};
+    *more = (struct leftover){
+        .result = {.capture = *capture, .process = *process, .state = REPORT_FAILED}};
     return more;
 }
 
@@ -128,7 +128,7 @@ static void end_target(struct spool *spool, uint64_t agent, struct leftover *ite
     struct report_gap gap = {item->told_ns, agent_clock_ns(), loss_text(LOSS_AGENT_RESTARTED)};
     (void)target_result_add_gap(result, &gap);
     if (result->range_count > 0)
-        result->state = "uploading";
+        result->state = REPORT_UPLOADING;
     snprintf(result->reason, sizeof result->reason, "the agent was restarted during the capture");
     capture_finish(spool, NULL, agent, result);
 }

@@ -15,6 +15,7 @@
 #include "json.h"
 #include "log.h"
 #include "policy_spec.h"
+#include "report_policy.h"
 #include "set_store.h"
 
 #define MS          UINT64_C(1000000)
@@ -153,14 +154,11 @@ static void report(const struct agent_policies *policies, const struct policy *p
 {
     char key[POLICY_NAME_MAX + 16];
     struct buf text = {0};
-    cJSON *root = cJSON_CreateObject();
-    report_add_agent(root, policies->settings.agent);
-    cJSON_AddStringToObject(root, "kind", "policy");
-    cJSON_AddStringToObject(root, "policy", policy->spec->name);
-    cJSON_AddBoolToObject(root, "paused", policy->over);
-    json_add_u64(root, "cpu_percent", policies->cpu_percent);
-    json_print(root, &text);
-    cJSON_Delete(root);
+    const struct report_policy told = {.agent = policies->settings.agent,
+                                       .policy = policy->spec->name,
+                                       .paused = policy->over,
+                                       .cpu_percent = policies->cpu_percent};
+    report_policy_put(&told, &text);
     (void)snprintf(key, sizeof key, "policy:%s", policy->spec->name);
     if (text.status != SKEIN_OK || uplink_report(policies->settings.uplink, key, NULL, NULL,
                                                  (const char *)text.data, text.len) != SKEIN_OK)

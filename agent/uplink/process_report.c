@@ -4,15 +4,13 @@
  */
 #include "process_report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent_report.h"
 #include "host_page.h"
-#include "json.h"
 #include "proc_info.h"
-
-#define PAGE_BYTES (48u << 10) /* of processes; the rest of a message is small */
+#include "report_processes.h"
 
 static const char *mode_text(uint8_t mode)
 {
@@ -57,101 +55,82 @@ static uint64_t rate_note(struct process *process, const struct process_usage *u
     return process->listed_bytes_per_s;
 }
 
-static void add_who(cJSON *root, const struct process_uid *uid, uint32_t pid, const char *service,
-                    const char *labels, const char *exe, uint64_t start_ns)
+/* The list as it is collected; what it points to is the processes', the roster's or its own. */
+struct listing {
+    struct report_process *items;
+    char (*titles)[128];
+    size_t count, cap;
+};
+
+/* The next one's place. NULL: no memory. */
+static struct report_process *listing_next(struct listing *list)
 {
-    report_add_id(root, "process", uid->bytes);
-    json_add_u64(root, "pid", pid);
-    cJSON_AddStringToObject(root, "service", service);
-    cJSON_AddStringToObject(root, "labels", labels);
-    cJSON_AddStringToObject(root, "exe", exe);
-    json_add_u64(root, "start_ns", start_ns);
+    if (list->count == list->cap) {
+        size_t cap = list->cap * 2 + 64;
+        void *items = realloc(list->items, cap * sizeof *list->items);
+        if (items == NULL)
+            return NULL;
+        list->items = items;
+        void *titles = realloc(list->titles, cap * sizeof *list->titles);
+        if (titles == NULL)
+            return NULL;
+        list->titles = titles;
+        list->cap = cap;
+    }
+    return &list->items[list->count++];
 }
 
-static void put_process(struct process *process, const struct clock_snapshot *now, struct buf *out)
+static int list_process(struct listing *list, struct process *process,
+                        const struct clock_snapshot *now)
 {
+    struct report_process *to = listing_next(list);
     struct process_usage usage;
+    if (to == NULL)
+        return SKEIN_NO_MEMORY;
     process_usage(process, &usage);
     bool live = process_state(process) == PROCESS_LIVE;
-    cJSON *root = cJSON_CreateObject();
-    add_who(root, &process->uid, process->pid, process->service, process->labels, process->exe,
-            process->start_ns);
-    cJSON_AddStringToObject(root, "state", live ? "live" : "gone");
-    if (!live)
-        json_add_u64(root, "ended_ns", process->gone_ns);
-    cJSON_AddStringToObject(root, "mode", mode_text(process->geometry.mode));
-    json_add_u64(root, "ring_bytes", process->geometry.total);
-    json_add_u64(root, "attached_ns", process->attached_ns);
-    json_add_u64(root, "events_lost", usage.lost);
-    json_add_u64(root, "wrapped", usage.wrapped);
-    json_add_u64(root, "used_bytes", usage.used_bytes);
-    json_add_u64(root, "bytes_per_s", rate_note(process, &usage, now));
-    json_add_u64(root, "reach_ms", reach_ms(process, &usage, now));
-    char title[128] = "";
-    if (process_state(process) == PROCESS_LIVE)
-        proc_title((pid_t)process->pid, title, sizeof title);
-    cJSON_AddStringToObject(root, "title", title);
-    json_print(root, out);
-    cJSON_Delete(root);
+    char *title = list->titles[list->count - 1];
+    title[0] = '\0';
+    if (live)
+        proc_title((pid_t)process->pid, title, sizeof list->titles[0]);
+    *to = (struct report_process){.uid = process->uid,
+                                  .pid = process->pid,
+                                  .live = live,
+                                  .service = process->service,
+                                  .labels = process->labels,
+                                  .exe = process->exe,
+                                  .start_ns = process->start_ns,
+                                  .ended_ns = live ? 0 : process->gone_ns,
+                                  .attached_ns = process->attached_ns,
+                                  .not_recorded = "",
+                                  .mode = mode_text(process->geometry.mode),
+                                  .ring_bytes = process->geometry.total,
+                                  .used_bytes = usage.used_bytes,
+                                  .bytes_per_s = rate_note(process, &usage, now),
+                                  .reach_ms = reach_ms(process, &usage, now),
+                                  .events_lost = usage.lost,
+                                  .wrapped = usage.wrapped};
+    return SKEIN_OK;
 }
 
 /* One whose ring is gone, or that never had one. */
-static void put_note(const struct roster_entry *e, struct buf *out)
+static int list_note(struct listing *list, const struct roster_entry *e)
 {
-    cJSON *root = cJSON_CreateObject();
-    add_who(root, &e->uid, e->pid, e->service, e->labels, e->exe, e->start_ns);
-    cJSON_AddStringToObject(root, "state", e->ended_ns == 0 ? "live" : "gone");
-    if (e->ended_ns != 0)
-        json_add_u64(root, "ended_ns", e->ended_ns);
-    json_add_u64(root, "attached_ns", e->recorded_ns);
-    cJSON_AddStringToObject(root, "not_recorded", loss_text(e->reason));
-    json_print(root, out);
-    cJSON_Delete(root);
-}
-
-static int send_page(struct uplink *uplink, uint64_t agent, uint64_t version,
-                     uint64_t known_from_ns, size_t page, size_t pages, const struct buf *items)
-{
-    struct buf body = {0};
-    buf_printf(&body,
-               "{\"agent\":\"%016llx\",\"kind\":\"processes\",\"version\":%llu,\"page\":%zu,"
-               "\"pages\":%zu,\"clock_offset_ns\":\"%lld\",",
-               (unsigned long long)agent, (unsigned long long)version, page, pages,
-               (long long)uplink_clock_offset(uplink));
-    if (known_from_ns != 0)
-        buf_printf(&body, "\"known_from_ns\":\"%llu\",", (unsigned long long)known_from_ns);
-    buf_printf(&body, "\"processes\":[");
-    buf_put(&body, items->data, items->len);
-    buf_put(&body, "]}", 2);
-    char key[64];
-    snprintf(key, sizeof key, "processes:%zu", page);
-    int status = body.status;
-    if (status == SKEIN_OK)
-        status = uplink_report(uplink, key, NULL, NULL, (const char *)body.data, body.len);
-    buf_fini(&body);
-    return status;
-}
-
-struct pages {
-    struct buf *items;
-    size_t count;
-};
-
-/* Where the next process goes. NULL: no memory. */
-static struct buf *page_next(struct pages *pages)
-{
-    struct buf *last = pages->count > 0 ? &pages->items[pages->count - 1] : NULL;
-    if (last == NULL || last->len > PAGE_BYTES) {
-        struct buf *more = realloc(pages->items, (pages->count + 1) * sizeof *more);
-        if (more == NULL)
-            return NULL;
-        pages->items = more;
-        last = &more[pages->count++];
-        buf_init(last);
-    }
-    if (last->len > 0)
-        buf_put_u8(last, ',');
-    return last;
+    struct report_process *to = listing_next(list);
+    if (to == NULL)
+        return SKEIN_NO_MEMORY;
+    *to = (struct report_process){.uid = e->uid,
+                                  .pid = e->pid,
+                                  .live = e->ended_ns == 0,
+                                  .service = e->service,
+                                  .labels = e->labels,
+                                  .exe = e->exe,
+                                  .start_ns = e->start_ns,
+                                  .ended_ns = e->ended_ns,
+                                  .attached_ns = e->recorded_ns,
+                                  .not_recorded = loss_text(e->reason)};
+    list->titles[list->count - 1][0] = '\0';
+    return SKEIN_OK;
 }
 
 static bool is_attached(const struct process *first, const struct process_uid *uid)
@@ -169,30 +148,55 @@ static bool is_news(const struct roster_entry *e, const struct process *first)
            !is_attached(first, &e->uid);
 }
 
-static int build_pages(struct process *first, struct roster *roster,
-                       const struct clock_snapshot *now, struct pages *pages)
+static int collect(struct process *first, struct roster *roster, const struct clock_snapshot *now,
+                   struct listing *list)
 {
-    struct buf *page;
-    for (struct process *p = first; p != NULL; p = p->next) {
-        if ((page = page_next(pages)) == NULL)
-            return SKEIN_NO_MEMORY;
-        put_process(p, now, page);
-    }
+    int status = SKEIN_OK;
+    for (struct process *p = first; p != NULL && status == SKEIN_OK; p = p->next)
+        status = list_process(list, p, now);
     struct roster_entry *e;
     TAILQ_FOREACH(e, roster_entries(roster), link)
     {
-        if (!is_news(e, first))
+        if (status != SKEIN_OK || !is_news(e, first))
             continue;
-        if ((page = page_next(pages)) == NULL)
-            return SKEIN_NO_MEMORY;
-        if (e->process != NULL)
-            put_process(e->process, now, page);
-        else
-            put_note(e, page);
-        e->listed = true;
+        status = e->process != NULL ? list_process(list, e->process, now) : list_note(list, e);
+        if (status == SKEIN_OK)
+            e->listed = true;
     }
-    /* At least one page, be it empty: the list is whole only if its pages are. */
-    return pages->count > 0 || page_next(pages) != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < list->count; i++) /* the titles may have moved until now */
+        list->items[i].title = list->titles[i];
+    return status;
+}
+
+static int send_page(struct uplink *uplink, const struct report_processes *page)
+{
+    struct buf body = {0};
+    char key[64];
+    report_processes_put(page, &body);
+    snprintf(key, sizeof key, "processes:%" PRIu64, page->page);
+    int status = body.status;
+    if (status == SKEIN_OK)
+        status = uplink_report(uplink, key, NULL, NULL, (const char *)body.data, body.len);
+    buf_fini(&body);
+    return status;
+}
+
+/* One page at least, be it empty: the list is whole only if its pages are. */
+static int send_pages(struct uplink *uplink, struct report_processes *page,
+                      const struct listing *list)
+{
+    size_t at = 0;
+    int status = SKEIN_OK;
+    for (page->pages = 0; at < list->count || page->pages == 0; page->pages++)
+        at += report_processes_fit(list->items + at, list->count - at);
+    at = 0;
+    for (; page->page < page->pages && status == SKEIN_OK; page->page++) {
+        page->items = list->items + at;
+        page->count = report_processes_fit(page->items, list->count - at);
+        at += page->count;
+        status = send_page(uplink, page);
+    }
+    return status;
 }
 
 int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
@@ -202,19 +206,18 @@ int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
     if (!uplink_awaits(uplink, "processes:"))
         roster_told(roster);
     (void)roster_refresh(roster);
-    struct pages pages = {NULL, 0};
-    int status = build_pages(first, roster, now, &pages);
+    struct listing list = {NULL, NULL, 0, 0};
+    struct report_processes page = {.agent = agent,
+                                    .version = version,
+                                    .clock_offset_ns = uplink_clock_offset(uplink),
+                                    .known_from_ns = roster_known_from_ns(roster)};
+    int status = collect(first, roster, now, &list);
     if (status == SKEIN_OK) {
         uplink_forget(uplink, "processes:");
         uplink_set_processes_version(uplink, version);
+        status = send_pages(uplink, &page, &list);
     }
-    uint64_t known_from_ns = roster_known_from_ns(roster);
-    for (size_t i = 0; i < pages.count; i++) {
-        if (status == SKEIN_OK)
-            status =
-                send_page(uplink, agent, version, known_from_ns, i, pages.count, &pages.items[i]);
-        buf_fini(&pages.items[i]);
-    }
-    free(pages.items);
+    free(list.items);
+    free(list.titles);
     return status;
 }

@@ -103,21 +103,13 @@ void uplink_forget(struct uplink *uplink, const char *key_prefix)
     pthread_mutex_unlock(&uplink->mutex);
 }
 
-void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const cJSON *id,
+void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const char *command,
                         const char *error)
 {
-    char agent[17];
-    snprintf(agent, sizeof agent, "%016llx", (unsigned long long)uplink->agent);
+    const struct command_ack ack = {
+        .agent = uplink->agent, .command = command, .ok = error == NULL, .error = error};
     struct buf text = {0};
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "agent", agent);
-    if (id != NULL)
-        cJSON_AddItemToObject(root, "command", cJSON_Duplicate(id, 0));
-    cJSON_AddStringToObject(root, "status", error == NULL ? "ok" : "failed");
-    if (error != NULL)
-        cJSON_AddStringToObject(root, "error", error);
-    json_print(root, &text);
-    cJSON_Delete(root);
+    command_ack_put(&ack, &text);
     struct outgoing *out = NULL;
     if (text.status == SKEIN_OK)
         out = outgoing_new(WIRE_COMMAND_ACK, "", (const char *)text.data, text.len);
@@ -235,7 +227,7 @@ static void release(struct uplink *uplink)
         free(out);
     }
     while (uplink->held_count > 0)
-        command_free(&uplink->held[--uplink->held_count]);
+        agent_command_free(&uplink->held[--uplink->held_count]);
     uplink_data_close(uplink);
     transport_free(&uplink->control);
     if (uplink->wake_fd >= 0)

@@ -34,7 +34,7 @@ struct uplink_settings {
 /* Called by the uplink's thread; must not block. */
 struct uplink_hooks {
     void *context;
-    void (*command)(void *context, struct command *command); /* takes it over */
+    void (*command)(void *context, struct agent_command *command); /* takes it over */
     void (*welcomed)(void *context,
                      uint64_t rules_generation); /* the collector wants to know everything */
 };
@@ -64,8 +64,8 @@ void uplink_forget(struct uplink *uplink, const char *key_prefix);
 /* Whether one of these has no answer yet. */
 bool uplink_awaits(struct uplink *uplink, const char *key_prefix);
 
-/* Answers a command; error NULL: ok. `id` is the command's own, still the caller's. */
-void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const cJSON *id,
+/* Answers a command by its own text; error NULL: ok. */
+void uplink_command_ack(struct uplink *uplink, uint64_t frame_id, const char *command,
                         const char *error);
 
 /* What the next heartbeats say. */

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "agent_clock.h"
-#include "agent_report.h"
 #include "clock.h"
-#include "json.h"
+#include "heartbeat.h"
+#include "hello.h"
 #include "log.h"
+#include "report.h"
 #include "uplink_int.h"
 
 #define MS                    UINT64_C(1000000)
@@ -61,15 +62,12 @@ int uplink_control_send(struct uplink *uplink, uint8_t type, uint64_t id, const 
     return status;
 }
 
-static int send_json(struct uplink *uplink, uint8_t type, uint64_t id, cJSON *root)
+static int send_body(struct uplink *uplink, uint8_t type, uint64_t id, struct buf *body)
 {
-    struct buf text = {0};
-    json_print(root, &text);
-    cJSON_Delete(root);
-    int status = text.status;
+    int status = body->status;
     if (status == SKEIN_OK)
-        status = uplink_control_send(uplink, type, id, text.data, text.len);
-    buf_fini(&text);
+        status = uplink_control_send(uplink, type, id, body->data, body->len);
+    buf_fini(body);
     return status;
 }
 
@@ -92,58 +90,43 @@ static uint64_t say_hello(struct uplink *uplink)
         redial(uplink);
         uplink->hellos_unanswered = 0;
     }
-    cJSON *root = cJSON_CreateObject();
-    report_add_agent(root, uplink->agent);
-    cJSON_AddStringToObject(root, "host", uplink->host);
-    cJSON_AddStringToObject(root, "version", uplink->version);
-    cJSON_AddStringToObject(root, "boot", uplink->boot);
-    json_add_u64(root, "epoch", uplink->epoch);
-    cJSON_AddStringToObject(root, "labels", uplink->labels);
-    json_add_u64(root, "heartbeat_ms", uplink->heartbeat_ns / MS);
-    cJSON_AddNullToObject(root, "seal");
+    const struct hello hello = {.agent = uplink->agent,
+                                .epoch = uplink->epoch,
+                                .heartbeat_ms = uplink->heartbeat_ns / MS,
+                                .host = uplink->host,
+                                .version = uplink->version,
+                                .boot = uplink->boot,
+                                .labels = uplink->labels};
+    struct buf body = {0};
+    hello_put(&hello, &body);
     struct clock_sample sample = {++uplink->next_id, agent_clock_ns()};
     uplink->hello = sample;
-    if (send_json(uplink, WIRE_HELLO, sample.id, root) != SKEIN_OK)
+    if (send_body(uplink, WIRE_HELLO, sample.id, &body) != SKEIN_OK)
         return NOT_CONNECTED_WAIT_NS;
     uplink->hellos_unanswered++;
     return SECOND;
 }
 
-static void add_counters(cJSON *root, struct uplink *uplink)
-{
-    struct agent_counters counters;
-    uplink_count(uplink, &counters);
-    cJSON *object = cJSON_AddObjectToObject(root, "counters");
-#define X(name, help) json_add_u64(object, #name, counters.name);
-    AGENT_COUNTER_LIST(X)
-#undef X
-}
-
-static cJSON *heartbeat_body(struct uplink *uplink, uint64_t sent_ns)
+static void fill_heartbeat(struct uplink *uplink, struct heartbeat *beat)
 {
     struct spool_counters spool;
     spool_count(uplink->spool, &spool);
-    cJSON *root = cJSON_CreateObject();
-    report_add_agent(root, uplink->agent);
-    json_add_u64(root, "instance", uplink->instance);
-    json_add_u64(root, "sent_ns", sent_ns);
-    if (uplink->map.known) /* of the host's clock, which may be another than the line */
-        json_add_i64(root, "clock_offset_ns", uplink->map.offset_ns - uplink->host_ahead_ns);
-    json_add_u64(root, "rules_generation",
-                 __atomic_load_n(&uplink->rules_generation, __ATOMIC_RELAXED));
-    json_add_u64(root, "policies_generation",
-                 __atomic_load_n(&uplink->policies_generation, __ATOMIC_RELAXED));
-    json_add_u64(root, "processes_version",
-                 __atomic_load_n(&uplink->processes_version, __ATOMIC_RELAXED));
-    cJSON *kept = cJSON_AddObjectToObject(root, "spool");
-    json_add_u64(kept, "bytes", spool.bytes);
-    json_add_u64(kept, "partitions", spool.partitions);
-    cJSON *lost = cJSON_AddObjectToObject(root, "lost");
-    json_add_u64(lost, "spool_partitions", spool.lost_partitions);
-    json_add_u64(lost, "spool_events", spool.lost_events);
-    json_add_u64(root, "cpu_ms", clock_cpu_ns() / MS);
-    add_counters(root, uplink);
-    return root;
+    *beat = (struct heartbeat){
+        .agent = uplink->agent,
+        .instance = uplink->instance,
+        .sent_ns = clock_realtime_ns(),
+        .knows_offset = uplink->map.known,
+        /* of the host's clock, which may be another than the line */
+        .clock_offset_ns = uplink->map.offset_ns - uplink->host_ahead_ns,
+        .rules_generation = __atomic_load_n(&uplink->rules_generation, __ATOMIC_RELAXED),
+        .policies_generation = __atomic_load_n(&uplink->policies_generation, __ATOMIC_RELAXED),
+        .processes_version = __atomic_load_n(&uplink->processes_version, __ATOMIC_RELAXED),
+        .cpu_ms = clock_cpu_ns() / MS,
+        .spool_bytes = spool.bytes,
+        .spool_partitions = spool.partitions,
+        .lost_partitions = spool.lost_partitions,
+        .lost_events = spool.lost_events};
+    uplink_count(uplink, &beat->counters);
 }
 
 /* Nothing of the agent follows it, but whoever reads the host's own logs wants to know. */
@@ -166,8 +149,11 @@ static void beat(struct uplink *uplink, uint64_t now_ns)
     }
     look_at_host_clock(uplink);
     struct clock_sample sample = {++uplink->next_id, agent_clock_ns()};
-    cJSON *root = heartbeat_body(uplink, clock_realtime_ns());
-    (void)send_json(uplink, WIRE_HEARTBEAT, sample.id, root);
+    struct heartbeat heartbeat;
+    struct buf body = {0};
+    fill_heartbeat(uplink, &heartbeat);
+    heartbeat_put(&heartbeat, &body);
+    (void)send_body(uplink, WIRE_HEARTBEAT, sample.id, &body);
     uplink->beats[sample.id % 4] = sample;
     uplink->beats_unanswered++;
     UPLINK_COUNT(uplink, heartbeats);
@@ -306,7 +292,7 @@ static void malformed(struct uplink *uplink, const char *what, const char *why)
 static void drop_held(struct uplink *uplink)
 {
     while (uplink->held_count > 0)
-        command_free(&uplink->held[--uplink->held_count]);
+        agent_command_free(&uplink->held[--uplink->held_count]);
 }
 
 static void go_hello(struct uplink *uplink)
@@ -318,20 +304,21 @@ static void go_hello(struct uplink *uplink)
     drop_held(uplink); /* the collector starts over (P-7) */
 }
 
-static void pass_on(struct uplink *uplink, struct command *command)
+static void pass_on(struct uplink *uplink, struct agent_command *command)
 {
-    command->map = uplink_clock_of(&uplink->clock, command->clock);
-    if (command->kind == COMMAND_CAPTURE)
-        uplink->data_hold_ms = command->upload_after_ms;
+    command->map = uplink_clock_of(&uplink->clock, command->says.clock);
+    if (command->says.kind == COMMAND_CAPTURE)
+        uplink->data_hold_ms = command->says.upload_after_ms;
     uplink->hooks.command(uplink->hooks.context, command);
 }
 
 /* Whether its times can be put on the agent's line: by a sample of the clock that they were read
  * from, and not by one that an agent took before it was stopped for a while. */
-static bool is_placed(const struct uplink *uplink, const struct command *command)
+static bool is_placed(const struct uplink *uplink, const struct agent_command *command)
 {
-    return command->kind != COMMAND_CAPTURE ||
-           uplink_clock_allows(&uplink->clock, command->clock, command->sent_ns, agent_clock_ns());
+    return command->says.kind != COMMAND_CAPTURE ||
+           uplink_clock_allows(&uplink->clock, command->says.clock, command->says.sent_ns,
+                               agent_clock_ns());
 }
 
 /* What cannot be placed by the sample that just came was sent before the clock was set: the
@@ -344,7 +331,7 @@ static void release_held(struct uplink *uplink)
         if (is_placed(uplink, uplink->held[i]))
             pass_on(uplink, uplink->held[i]);
         else
-            command_free(&uplink->held[i]);
+            agent_command_free(&uplink->held[i]);
     }
 }
 
@@ -365,11 +352,11 @@ static void take_sample(struct uplink *uplink, const struct clock_sample *sample
     release_held(uplink);
 }
 
-static void take_welcome(struct uplink *uplink, const struct wire_frame *frame)
+static void take_welcome(struct uplink *uplink, const struct wire_frame *frame, const cJSON *json)
 {
-    char why[160] = "";
+    char why[256] = "";
     struct welcome welcome;
-    if (welcome_parse(frame->body, frame->body_bytes, &welcome, why, sizeof why) != SKEIN_OK) {
+    if (welcome_get(json, &welcome, why, sizeof why) != SKEIN_OK) {
         malformed(uplink, "welcome", why);
         return;
     }
@@ -393,11 +380,12 @@ static void take_welcome(struct uplink *uplink, const struct wire_frame *frame)
         uplink->hooks.welcomed(uplink->hooks.context, welcome.rules_generation);
 }
 
-static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *frame)
+static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *frame,
+                               const cJSON *json)
 {
-    char why[160] = "";
+    char why[256] = "";
     struct heartbeat_ack ack;
-    if (heartbeat_ack_parse(frame->body, frame->body_bytes, &ack, why, sizeof why) != SKEIN_OK) {
+    if (heartbeat_ack_get(json, &ack, why, sizeof why) != SKEIN_OK) {
         malformed(uplink, "heartbeat ack", why);
         return;
     }
@@ -419,11 +407,12 @@ static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *f
     }
 }
 
-static void take_report_ack(struct uplink *uplink, const struct wire_frame *frame)
+static void take_report_ack(struct uplink *uplink, const struct wire_frame *frame,
+                            const cJSON *json)
 {
     char why[256] = "";
-    int status = report_ack_parse(frame->body, frame->body_bytes, why, sizeof why);
-    if (status == SKEIN_INVALID) {
+    struct report_ack ack;
+    if (report_ack_get(json, &ack, why, sizeof why) != SKEIN_OK) {
         malformed(uplink, "report ack", why);
         return;
     }
@@ -441,7 +430,7 @@ static void take_report_ack(struct uplink *uplink, const struct wire_frame *fram
         snprintf(key, sizeof key, "%s", out->key);
         TAILQ_REMOVE(&uplink->list, out, link);
         free(out);
-        if (status == SKEIN_OK)
+        if (ack.ok)
             uplink->counters.reports_acked++;
         else
             uplink->counters.reports_refused++;
@@ -449,26 +438,27 @@ static void take_report_ack(struct uplink *uplink, const struct wire_frame *fram
     pthread_mutex_unlock(&uplink->mutex);
     if (revision != 0)
         spool_report_acked(uplink->spool, revision);
-    if (key[0] != '\0' && status != SKEIN_OK)
-        log_warn("uplink", "the collector refused a report", "report", key, "reason", why, NULL);
+    if (key[0] != '\0' && !ack.ok)
+        log_warn("uplink", "the collector refused a report", "report", key, "reason", ack.error,
+                 NULL);
 }
 
 /* Until a sample of the clock that it speaks of, for which a heartbeat goes at once. */
-static void hold(struct uplink *uplink, struct command *command)
+static void hold(struct uplink *uplink, struct agent_command *command)
 {
     uplink->next_beat_ns = 0;
     if (uplink->held_count < UPLINK_HELD)
         uplink->held[uplink->held_count++] = command;
     else
-        command_free(&command); /* it comes again (P-7) */
+        agent_command_free(&command); /* it comes again (P-7) */
 }
 
-static void take_command(struct uplink *uplink, const struct wire_frame *frame)
+/* Takes json. */
+static void take_command(struct uplink *uplink, const struct wire_frame *frame, cJSON *json)
 {
-    char why[256] = "";
-    struct command *command;
-    cJSON *id;
-    int status = command_parse(frame->body, frame->body_bytes, &command, &id, why, sizeof why);
+    char why[256] = "", refuse[64];
+    struct agent_command *command;
+    int status = agent_command_new(json, &command, refuse, why, sizeof why);
     if (status == SKEIN_OK) {
         command->frame_id = frame->id;
         UPLINK_COUNT(uplink, commands);
@@ -479,9 +469,17 @@ static void take_command(struct uplink *uplink, const struct wire_frame *frame)
         return;
     }
     malformed(uplink, "command", why);
-    if (id != NULL && status == SKEIN_INVALID)
-        uplink_command_ack(uplink, frame->id, id, why);
-    cJSON_Delete(id);
+    if (refuse[0] != '\0' && status == SKEIN_INVALID)
+        uplink_command_ack(uplink, frame->id, refuse, why);
+}
+
+/* What is said of one of ours that the collector could not read. */
+static void take_error(struct uplink *uplink, const cJSON *json)
+{
+    char why[256];
+    struct control_error message;
+    bool told = control_error_get(json, &message, why, sizeof why) == SKEIN_OK;
+    malformed(uplink, "error", told ? message.error : why);
 }
 
 /* Of what is not sealed, a sealed agent takes the handshake, and a hint that the collector has lost
@@ -501,6 +499,36 @@ static void take_plain(struct uplink *uplink, const struct transport_message *me
     }
 }
 
+static void take_body(struct uplink *uplink, const struct wire_frame *frame)
+{
+    char why[256] = "";
+    cJSON *json = control_body_parse(frame->body, frame->body_bytes, why, sizeof why);
+    if (json == NULL) {
+        malformed(uplink, "frame", why);
+        return;
+    }
+    switch (frame->type) {
+    case WIRE_WELCOME:
+        take_welcome(uplink, frame, json);
+        break;
+    case WIRE_HEARTBEAT_ACK:
+        take_heartbeat_ack(uplink, frame, json);
+        break;
+    case WIRE_REPORT_ACK:
+        take_report_ack(uplink, frame, json);
+        break;
+    case WIRE_COMMAND:
+        take_command(uplink, frame, json);
+        return;
+    case WIRE_ERROR:
+        take_error(uplink, json);
+        break;
+    default:
+        malformed(uplink, "frame", "type");
+    }
+    cJSON_Delete(json);
+}
+
 static void take_message(struct uplink *uplink, const struct transport_message *message)
 {
     struct wire_frame frame;
@@ -518,23 +546,7 @@ static void take_message(struct uplink *uplink, const struct transport_message *
         return;
     }
     uplink->last_answer_ns = clock_monotonic_ns();
-    switch (frame.type) {
-    case WIRE_WELCOME:
-        take_welcome(uplink, &frame);
-        break;
-    case WIRE_HEARTBEAT_ACK:
-        take_heartbeat_ack(uplink, &frame);
-        break;
-    case WIRE_REPORT_ACK:
-        take_report_ack(uplink, &frame);
-        break;
-    case WIRE_COMMAND:
-        take_command(uplink, &frame);
-        break;
-    default:
-        malformed(uplink, "frame",
-                  frame.type == WIRE_ERROR ? "the collector calls ours malformed" : "type");
-    }
+    take_body(uplink, &frame);
 }
 
 void uplink_control_receive(struct uplink *uplink)

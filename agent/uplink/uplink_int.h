@@ -82,7 +82,7 @@ struct uplink {
     uint64_t instance;     /* of this start: another one's heartbeats are told from ours */
     bool cloned;           /* the collector has heard another one */
     int64_t host_ahead_ns; /* the host's clock less the agent's line, at the beat before */
-    struct command *held[UPLINK_HELD];
+    struct agent_command *held[UPLINK_HELD];
     size_t held_count;
     uint64_t spool_revision; /* of the journal, taken over so far */
 

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "agent_clock.h"
-#include "agent_report.h"
 #include "checksum.h"
 #include "durable.h"
 #include "json.h"
 #include "log.h"
+#include "report_fired.h"
 #include "rules_int.h"
 
 #define MS         UINT64_C(1000000)
@@ -181,44 +181,38 @@ static const struct rule_spec *spec_named(const struct agent_rules *rules, const
     return NULL;
 }
 
-static void fired_recover(struct agent_rules *rules, const cJSON *report)
+static void fired_recover(struct agent_rules *rules, const struct report_fired *report)
 {
-    struct json_reader r = {.error = ""};
-    struct process process = {.pid = 0}; /* who it was, no more */
-    const char *trigger = json_str(&r, report, "", "trigger", JSON_REQUIRED, "", 32);
-    const char *rule = json_str(&r, report, "", "rule", JSON_OPTIONAL, "", 128);
-    const char *uid = json_str(&r, report, "", "process", JSON_REQUIRED, "", ID_TEXT_BYTES);
-    uint64_t at_ns = json_u64(&r, report, "", "at_ns", JSON_REQUIRED, 0, 0, INT64_MAX);
-    snprintf(process.service, sizeof process.service, "%s",
-             json_str(&r, report, "", "service", JSON_OPTIONAL, "", sizeof process.service - 1));
-    snprintf(process.exe, sizeof process.exe, "%s",
-             json_str(&r, report, "", "exe", JSON_OPTIONAL, "", sizeof process.exe - 1));
-    if (r.error[0] != '\0' || id_parse(uid, process.uid.bytes) != SKEIN_OK)
-        return;
-    const struct rule_spec *spec = rule[0] != '\0' ? spec_named(rules, rule) : NULL;
-    enum trigger_type type = trigger_parse(trigger);
+    struct process process = {.uid = report->process}; /* who it was, no more */
+    snprintf(process.service, sizeof process.service, "%s", report->service);
+    snprintf(process.exe, sizeof process.exe, "%s", report->exe);
+    const struct rule_spec *spec = report->rule[0] != '\0' ? spec_named(rules, report->rule) : NULL;
+    enum trigger_type type = report->trigger;
     bool own = type == TRIGGER_CRASH || type == TRIGGER_APPLICATION;
-    if (rule[0] != '\0' ? spec == NULL || rule_trigger(spec) != type : !own)
+    if (report->rule[0] != '\0' ? spec == NULL || rule_trigger(spec) != type : !own)
         return; /* a rule that is gone or another one now, or a sample */
     struct rule_memory *memory = rule_memory_take(rules, rule_memory_key(spec, type, &process));
-    if (memory->last_fired_ns >= at_ns)
+    if (memory->last_fired_ns >= report->at_ns)
         return;
-    memory->last_fired_ns = at_ns;
+    memory->last_fired_ns = report->at_ns;
     memory->fired++;
 }
 
 void rule_memory_recover(struct agent_rules *rules)
 {
     struct spool_report report;
+    struct report_fired fired;
     uint64_t after = 0;
-    char why[160];
+    char why[256];
     while (spool_report_next(rules->settings.spool, after, &report) == SKEIN_OK) {
         after = report.revision;
         cJSON *json = report.kind == SPOOL_FIRED
-                          ? json_parse(report.text, report.len, why, sizeof why)
+                          ? control_body_parse(report.text, report.len, why, sizeof why)
                           : NULL;
-        if (json != NULL)
-            fired_recover(rules, json);
+        if (json != NULL && report_fired_get(json, &fired, why, sizeof why) == SKEIN_OK) {
+            fired_recover(rules, &fired);
+            report_fired_fini(&fired);
+        }
         cJSON_Delete(json);
         free(report.text);
     }

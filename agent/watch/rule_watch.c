@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "agent_clock.h"
-#include "agent_report.h"
 #include "clock.h"
 #include "json.h"
 #include "log.h"
+#include "report_rule.h"
 #include "rules_int.h"
 
 #define MS UINT64_C(1000000)
@@ -27,23 +27,20 @@ void watch_report(struct watch_item *watch)
 {
     static const char *const words[] = {"unknown", "passing", "failing"};
     struct agent_rules *rules = watch->rules;
-    cJSON *root = cJSON_CreateObject();
-    report_add_agent(root, rules->settings.agent);
-    cJSON_AddStringToObject(root, "kind", "rule");
-    cJSON_AddStringToObject(root, "rule", watch->spec->name);
-    report_add_id(root, "process", watch->process->uid.bytes);
-    cJSON_AddStringToObject(root, "health", words[watch->health]);
-    json_add_u64(root, "since_ns", watch->since_ns);
     struct clock_map map = uplink_clock_map(rules->settings.uplink);
-    report_add_clock(root, &map);
-    json_add_u64(root, "checks", watch->checks);
-    json_add_u64(root, "failures", watch->failures);
-    cJSON_AddStringToObject(root, "last_error", watch->last_error);
-    json_add_u64(root, "fired", watch->fired);
-    json_add_u64(root, "suppressed", watch->suppressed - watch->suppressed_before);
+    struct report_rule report = {.agent = rules->settings.agent,
+                                 .process = watch->process->uid,
+                                 .clock = {map.offset_ns, map.clock},
+                                 .rule = watch->spec->name,
+                                 .health = words[watch->health],
+                                 .last_error = watch->last_error,
+                                 .since_ns = watch->since_ns,
+                                 .checks = watch->checks,
+                                 .failures = watch->failures,
+                                 .fired = watch->fired,
+                                 .suppressed = watch->suppressed - watch->suppressed_before};
     struct buf text = {0};
-    json_print(root, &text);
-    cJSON_Delete(root);
+    report_rule_put(&report, &text);
     char key[192];
     report_key(watch, key);
     if (text.status == SKEIN_OK)

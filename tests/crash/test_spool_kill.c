@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent_report.h"
 #include "checksum.h"
 #include "spool.h"
 #include "support.h"
+#include "target_result.h"
 
 #define ROUNDS_DEFAULT 60
 #define KEYS           100000
@@ -37,7 +37,7 @@ static char *folder;
 static struct spool *open_spool(void)
 {
     struct spool_settings settings = {
-        .folder = folder, .max_bytes = 64 << 20, .amend = report_target_drop};
+        .folder = folder, .max_bytes = 64 << 20, .amend = target_result_amend};
     struct spool *spool;
     char error[256] = "";
     if (spool_open(&settings, &spool, error, sizeof error) != SKEIN_OK)

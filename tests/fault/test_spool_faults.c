@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent_report.h"
 #include "agent_state.h"
 #include "spool.h"
 #include "support.h"
+#include "target_result.h"
 
 ssize_t __real_write(int fd, const void *bytes, size_t n);
 ssize_t __wrap_write(int fd, const void *bytes, size_t n);
@@ -64,7 +64,7 @@ static const struct process_uid process = {{2}};
 static struct spool *open_in(const char *folder)
 {
     struct spool_settings settings = {
-        .folder = folder, .max_bytes = 1 << 20, .amend = report_target_drop};
+        .folder = folder, .max_bytes = 1 << 20, .amend = target_result_amend};
     struct spool *spool;
     char error[256] = "";
     int status = spool_open(&settings, &spool, error, sizeof error);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What a false collector may say to an agent: each body as every message that it could be, rules
- * read to the end, and the agent's own report of a target rewritten from whatever the disk held. */
+ * What a false collector may say to an agent: each body as every message that it could be, put
+ * again and read as the same; rules read to the end; and the agent's own report of a target
+ * rewritten from whatever the disk held. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent_command.h"
-#include "agent_report.h"
+#include "fuzz_again.h"
 #include "fuzz_target.h"
-#include "json.h"
+#include "heartbeat.h"
+#include "hello.h"
+#include "report.h"
 #include "rule_program.h"
+#include "target_result.h"
 
 static void read_rules(const cJSON *rules)
 {
@@ -31,35 +35,47 @@ static void read_rules(const cJSON *rules)
     }
 }
 
+static void try_command(const uint8_t *bytes, size_t n)
+{
+    char error[256] = "", refuse[64];
+    struct agent_command *command;
+    cJSON *json = control_body_parse(bytes, n, error, sizeof error);
+    int status = agent_command_new(json, &command, refuse, error, sizeof error);
+    if ((status == SKEIN_OK) != (command != NULL) || (status != SKEIN_OK && error[0] == '\0'))
+        abort();
+    if (command != NULL && command->says.kind == COMMAND_RULES)
+        read_rules(command->says.set);
+    agent_command_free(&command);
+}
+
+static void try_bodies(const cJSON *json)
+{
+    FUZZ_AGAIN(welcome, json);
+    FUZZ_AGAIN(heartbeat_ack, json);
+    FUZZ_AGAIN(report_ack, json);
+    FUZZ_AGAIN(control_error, json);
+    FUZZ_AGAIN_OWNER(command, json);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     char error[256] = "";
-    struct command *command;
-    cJSON *id;
-    int status = command_parse(bytes, n, &command, &id, error, sizeof error);
-    if ((status == SKEIN_OK) != (command != NULL) || (status != SKEIN_OK && error[0] == '\0'))
-        abort();
-    if (command != NULL && command->kind == COMMAND_RULES)
-        read_rules(command->set);
-    cJSON_Delete(id);
-    command_free(&command);
-
-    struct welcome welcome;
-    struct heartbeat_ack ack;
-    (void)welcome_parse(bytes, n, &welcome, error, sizeof error);
-    (void)heartbeat_ack_parse(bytes, n, &ack, error, sizeof error);
-    (void)report_ack_parse(bytes, n, error, sizeof error);
+    try_command(bytes, n);
+    cJSON *json = control_body_parse(bytes, n, error, sizeof error);
+    if (json != NULL)
+        try_bodies(json);
+    cJSON_Delete(json);
 
     struct spool_head lost = {.key = {.epoch = 1, .sequence = 2}, .events = 3};
     struct buf out = {0};
-    if (report_target_drop((const char *)bytes, n, &lost, "spool_full", &out) == SKEIN_OK) {
-        cJSON *again = json_parse((const char *)out.data, out.len, error, sizeof error);
-        if (again == NULL)
+    if (target_result_amend((const char *)bytes, n, &lost, "spool_full", &out) == SKEIN_OK) {
+        struct target_result again = {.state = REPORT_CAPTURING};
+        if (target_result_read(&again, (const char *)out.data, out.len) != SKEIN_OK)
             abort();
-        cJSON_Delete(again);
+        target_result_fini(&again);
     }
     buf_fini(&out);
-    struct target_result result = {.state = "capturing"};
+    struct target_result result = {.state = REPORT_CAPTURING};
     (void)target_result_read(&result, (const char *)bytes, n);
     (void)target_result_drop(&result, &lost, "rejected");
     target_result_fini(&result);

@@ -18,7 +18,7 @@ static void open_spool(void)
 {
     char error[256];
     struct spool_settings settings = {
-        .folder = folder, .max_bytes = 1 << 20, .amend = report_target_drop};
+        .folder = folder, .max_bytes = 1 << 20, .amend = target_result_amend};
     ck_assert_msg(spool_open(&settings, &spool, error, sizeof error) == SKEIN_OK, "%s", error);
 }
 

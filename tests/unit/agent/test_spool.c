@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent_report.h"
 #include "support.h"
+#include "target_result.h"
 
 static char *folder;
 static struct spool *spool;
@@ -22,7 +22,7 @@ static void open_spool(uint64_t max_bytes, uint32_t max_reports)
                                       .max_bytes = max_bytes,
                                       .max_reports = max_reports,
                                       .max_rejected = 2,
-                                      .amend = report_target_drop};
+                                      .amend = target_result_amend};
     char error[256] = "";
     int status = spool_open(&settings, &spool, error, sizeof error);
     ck_assert_msg(status == SKEIN_OK, "%s", error);
@@ -82,7 +82,7 @@ static struct spool_counters counters(void)
     return c;
 }
 
-static void report_as(uint16_t kind, const char *state, uint64_t first, uint64_t last)
+static void report_as(uint16_t kind, enum report_state state, uint64_t first, uint64_t last)
 {
     struct target_result result = {.capture = capture, .process = process, .state = state};
     for (uint64_t i = first; i <= last; i++) {
@@ -91,7 +91,7 @@ static void report_as(uint16_t kind, const char *state, uint64_t first, uint64_t
         ck_assert_int_eq(target_result_add_range(&result, &partition), SKEIN_OK);
     }
     struct buf text = {0};
-    report_target(7, &result, &text);
+    target_result_put(7, &result, &text);
     ck_assert_int_eq(
         spool_report_put(spool, kind, &capture, &process, (const char *)text.data, text.len),
         SKEIN_OK);
@@ -100,7 +100,7 @@ static void report_as(uint16_t kind, const char *state, uint64_t first, uint64_t
 }
 
 /* A report that lists sequences first to last. */
-static void report(const char *state, uint64_t first, uint64_t last)
+static void report(enum report_state state, uint64_t first, uint64_t last)
 {
     report_as(SPOOL_TARGET, state, first, last);
 }
@@ -124,7 +124,7 @@ START_TEST(partitions_wait_held_until_their_report_is_written)
 {
     ck_assert_int_eq(put(0, 1000), SKEIN_OK);
     ck_assert_uint_eq(queued(), 0);
-    report("uploading", 0, 0);
+    report(REPORT_UPLOADING, 0, 0);
     spool_release(spool, &capture, &process);
     ck_assert_uint_eq(queued(), 1);
 }
@@ -151,7 +151,7 @@ START_TEST(the_queue_survives_a_restart_in_order)
 {
     for (uint64_t i = 0; i < 5; i++)
         ck_assert_int_eq(put(i, 100), SKEIN_OK);
-    report("uploading", 0, 4);
+    report(REPORT_UPLOADING, 0, 4);
     reopen(1 << 20);
     uint64_t order = 0;
     struct spool_head head;
@@ -178,7 +178,7 @@ START_TEST(a_full_spool_drops_its_oldest_and_says_so)
     reopen(4 * 8192);
     for (uint64_t i = 0; i < 4; i++)
         ck_assert_int_eq(put(i, 8000), SKEIN_OK);
-    report("uploading", 0, 3);
+    report(REPORT_UPLOADING, 0, 3);
     spool_release(spool, &capture, &process);
     ck_assert_int_eq(put(4, 8000), SKEIN_OK);
     ck_assert_uint_eq(counters().lost_partitions, 1);
@@ -202,7 +202,7 @@ START_TEST(what_is_on_its_way_is_lost_only_where_it_does_not_arrive)
         ck_assert_int_eq(put(i, 400 << 10), SKEIN_OK);
         ck_assert_int_eq(spool_open_partition(spool, &head.key, &fd[i]), SKEIN_OK);
     }
-    report("uploading", 0, 3);
+    report(REPORT_UPLOADING, 0, 3);
     spool_release(spool, &capture, &process);
     ck_assert_int_eq(put(2, 400 << 10), SKEIN_OK);
     ck_assert_int_eq(put(3, 400 << 10), SKEIN_OK);
@@ -234,7 +234,7 @@ START_TEST(what_a_running_stream_loses_leaves_its_intent_and_its_later_reports)
     reopen(4 * 8192);
     for (uint64_t i = 0; i < 4; i++)
         ck_assert_int_eq(put(i, 8000), SKEIN_OK);
-    report_as(SPOOL_INTENT, "capturing", 0, 3);
+    report_as(SPOOL_INTENT, REPORT_CAPTURING, 0, 3);
     spool_release(spool, &capture, &process);
     ck_assert_uint_eq(queued(), 4);
     ck_assert_int_eq(put(4, 8000), SKEIN_OK);
@@ -248,7 +248,7 @@ START_TEST(what_a_running_stream_loses_leaves_its_intent_and_its_later_reports)
     ck_assert_int_eq(spool_loss_take(spool, &capture, &process, &head, &reason), SKEIN_OK);
     ck_assert_uint_eq(head.key.sequence, 0);
     ck_assert_str_eq(reason, "spool_full");
-    report("uploading", 1, 5);
+    report(REPORT_UPLOADING, 1, 5);
     ck_assert_int_eq(spool_loss_take(spool, &capture, &process, &head, &reason), SKEIN_NOT_FOUND);
     text = report_text(NULL);
     ck_assert_ptr_nonnull(strstr(text, "\"first\":2,\"last\":5,\"events\":40,"));
@@ -261,7 +261,7 @@ START_TEST(a_target_that_lost_everything_is_failed)
 {
     reopen(8192);
     ck_assert_int_eq(put(0, 8000), SKEIN_OK);
-    report("uploading", 0, 0);
+    report(REPORT_UPLOADING, 0, 0);
     spool_release(spool, &capture, &process);
     ck_assert_int_eq(put(1, 8000), SKEIN_OK);
     char *text = report_text(NULL);
@@ -295,7 +295,7 @@ START_TEST(an_acknowledged_report_goes_with_its_last_partition)
     uint64_t revision = 0;
     ck_assert_int_eq(put(0, 100), SKEIN_OK);
     ck_assert_int_eq(put(1, 100), SKEIN_OK);
-    report("uploading", 0, 1);
+    report(REPORT_UPLOADING, 0, 1);
     spool_release(spool, &capture, &process);
     free(report_text(&revision));
     spool_report_acked(spool, revision);
@@ -315,12 +315,12 @@ static const struct capture_id other = {{9, 9}};
 
 static void report_other(uint64_t first, uint64_t last)
 {
-    struct target_result result = {.capture = other, .process = process, .state = "uploading"};
+    struct target_result result = {.capture = other, .process = process, .state = REPORT_UPLOADING};
     struct report_range range = {1, first, last, 10 * (last - first + 1), 1000};
     result.events = range.events;
     ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
     struct buf text = {0};
-    report_target(7, &result, &text);
+    target_result_put(7, &result, &text);
     ck_assert_int_eq(
         spool_report_put(spool, SPOOL_TARGET, &other, &process, (const char *)text.data, text.len),
         SKEIN_OK);
@@ -336,7 +336,7 @@ START_TEST(any_capture_that_shares_a_partition_releases_it)
     report_other(1, 1);
     spool_release(spool, &other, &process);
     ck_assert_uint_eq(queued(), 1);
-    report("uploading", 0, 1);
+    report(REPORT_UPLOADING, 0, 1);
     spool_release(spool, &capture, &process);
     ck_assert_uint_eq(queued(), 2);
 }
@@ -347,7 +347,7 @@ START_TEST(a_shared_partition_that_is_lost_is_lost_to_each)
     reopen(8192);
     ck_assert_int_eq(put(0, 8000), SKEIN_OK);
     ck_assert_int_eq(spool_share(spool, &other, &process, 1, 0, 0), SKEIN_OK);
-    report("uploading", 0, 0);
+    report(REPORT_UPLOADING, 0, 0);
     report_other(0, 0);
     spool_release(spool, &capture, &process);
     ck_assert_int_eq(put(1, 8000), SKEIN_OK);
@@ -370,7 +370,7 @@ START_TEST(the_report_of_each_stays_until_the_shared_partition_is_gone)
 {
     ck_assert_int_eq(put(0, 100), SKEIN_OK);
     ck_assert_int_eq(spool_share(spool, &other, &process, 1, 0, 0), SKEIN_OK);
-    report("uploading", 0, 0);
+    report(REPORT_UPLOADING, 0, 0);
     report_other(0, 0);
     struct spool_report next;
     uint64_t after = 0;
@@ -389,9 +389,9 @@ END_TEST
 START_TEST(a_report_that_was_rewritten_is_not_acknowledged_by_its_older_text)
 {
     uint64_t revision = 0;
-    report("nothing", 1, 0);
+    report(REPORT_NOTHING, 1, 0);
     free(report_text(&revision));
-    report("failed", 1, 0);
+    report(REPORT_FAILED, 1, 0);
     spool_report_acked(spool, revision);
     ck_assert_uint_eq(counters().reports, 1);
 }
@@ -400,7 +400,7 @@ END_TEST
 START_TEST(a_final_report_replaces_its_intent_on_disk_too)
 {
     ck_assert_int_eq(spool_report_put(spool, SPOOL_INTENT, &capture, &process, "{}", 2), SKEIN_OK);
-    report("nothing", 1, 0);
+    report(REPORT_NOTHING, 1, 0);
     reopen(1 << 20);
     struct spool_report next;
     ck_assert_int_eq(spool_report_next(spool, 0, &next), SKEIN_OK);
@@ -439,7 +439,7 @@ START_TEST(rejected_partitions_are_kept_aside_within_bounds)
 {
     for (uint64_t i = 0; i < 4; i++)
         ck_assert_int_eq(put(i, 100), SKEIN_OK);
-    report("uploading", 0, 3);
+    report(REPORT_UPLOADING, 0, 3);
     spool_release(spool, &capture, &process);
     for (uint64_t i = 0; i < 4; i++) {
         struct spool_head head = head_of(i);
@@ -457,7 +457,7 @@ END_TEST
 START_TEST(torn_and_foreign_files_are_removed_at_start)
 {
     ck_assert_int_eq(put(0, 1000), SKEIN_OK);
-    report("uploading", 0, 0);
+    report(REPORT_UPLOADING, 0, 0);
     char name[SPOOL_NAME_BYTES];
     struct spool_head head = head_of(0);
     head.kind = SPOOL_PARTITION;

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent_report.h"
 #include "fake_collector.h"
 #include "support.h"
+#include "target_result.h"
 #include "wire.h"
 
 static char *folder;
@@ -19,11 +19,11 @@ static uint64_t commands, welcomes; /* atomic */
 static const struct capture_id capture = {{1}};
 static const struct process_uid process = {{2}};
 
-static void on_command(void *context, struct command *command)
+static void on_command(void *context, struct agent_command *command)
 {
     (void)context;
-    uplink_command_ack(uplink, command->frame_id, command->id, NULL);
-    command_free(&command);
+    uplink_command_ack(uplink, command->frame_id, command->says.command, NULL);
+    agent_command_free(&command);
     __atomic_add_fetch(&commands, 1, __ATOMIC_RELAXED);
 }
 
@@ -59,7 +59,7 @@ static void setup(void)
 {
     folder = temp_dir_new();
     struct spool_settings settings = {
-        .folder = folder, .max_bytes = 256 << 20, .amend = report_target_drop};
+        .folder = folder, .max_bytes = 256 << 20, .amend = target_result_amend};
     char error[256];
     ck_assert_int_eq(spool_open(&settings, &spool, error, sizeof error), SKEIN_OK);
     fake = fake_collector_new(100);
@@ -208,7 +208,7 @@ START_TEST(what_arrives_was_not_lost)
     uplink_free(&uplink, 0);
     spool_close(&spool);
     struct spool_settings settings = {
-        .folder = folder, .max_bytes = 1 << 20, .amend = report_target_drop};
+        .folder = folder, .max_bytes = 1 << 20, .amend = target_result_amend};
     char error[256];
     ck_assert_int_eq(spool_open(&settings, &spool, error, sizeof error), SKEIN_OK);
     start_uplink(600000);

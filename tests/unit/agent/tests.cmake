@@ -14,7 +14,7 @@ skein_test(unit/agent/test_uplink_clock.c LINK skein_agent_core skein_test_suppo
 skein_test(unit/agent/test_uplink_data.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_uplink_seal.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_uplink.c LINK skein_agent_core skein_fake_collector LABELS tsan)
-skein_test(unit/agent/test_agent_report.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_target_result.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_capture_job.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_policy_spec.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_rule_condition.c LINK skein_agent_core skein_test_support)

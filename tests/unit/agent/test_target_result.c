@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent_report.h"
+#include "target_result.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent_command.h"
 #include "capture_job.h"
 #include "json.h"
 #include "support.h"
@@ -24,7 +23,7 @@ START_TEST(a_target_report_says_what_there_is)
 {
     struct target_result result = {.capture = capture,
                                    .process = process,
-                                   .state = "uploading",
+                                   .state = REPORT_UPLOADING,
                                    .from_ns = 10,
                                    .to_ns = 20,
                                    .events = 7};
@@ -37,7 +36,7 @@ START_TEST(a_target_report_says_what_there_is)
     result.death.known = true;
     result.death.signal = 11;
     struct buf out = {0};
-    report_target(0xabc, &result, &out);
+    target_result_put(0xabc, &result, &out);
     const char *text = text_of(&out);
     ck_assert_ptr_nonnull(strstr(text, "\"agent\":\"0000000000000abc\""));
     ck_assert_ptr_nonnull(strstr(text, "\"first\":\"18446744073709551615\""));
@@ -54,13 +53,13 @@ START_TEST(what_was_journalled_keeps_its_clock)
 {
     struct target_result result = {.capture = capture,
                                    .process = process,
-                                   .state = "capturing",
+                                   .state = REPORT_CAPTURING,
                                    .from_ns = 10,
                                    .to_ns = 20,
                                    .map = {true, 42, -600000000000}};
-    struct target_result read = {.state = "failed"};
+    struct target_result read = {.state = REPORT_FAILED};
     struct buf out = {0};
-    report_target(1, &result, &out);
+    target_result_put(1, &result, &out);
     ck_assert_int_eq(target_result_read(&read, (const char *)out.data, out.len), SKEIN_OK);
     ck_assert_ptr_nonnull(strstr(text_of(&out), "\"clock_offset_ns\":-600000000000"));
     ck_assert_int_eq(read.map.offset_ns, result.map.offset_ns);
@@ -95,7 +94,7 @@ END_TEST
 
 START_TEST(very_many_ranges_and_gaps_still_fit_one_message)
 {
-    struct target_result result = {.capture = capture, .process = process, .state = "nothing"};
+    struct target_result result = {.capture = capture, .process = process, .state = REPORT_NOTHING};
     for (uint64_t i = 0; i < 100000; i++) {
         struct report_gap gap = {UINT64_C(1763719200000000000) + 2 * i,
                                  UINT64_C(1763719200000000000) + 2 * i + 1,
@@ -112,7 +111,7 @@ START_TEST(very_many_ranges_and_gaps_still_fit_one_message)
         ck_assert_int_eq(target_result_add_range(&result, &range), SKEIN_OK);
     }
     struct buf out = {0};
-    report_target(1, &result, &out);
+    target_result_put(1, &result, &out);
     ck_assert_uint_lt(out.len, SPOOL_REPORT_MAX - 1024);
     buf_fini(&out);
     target_result_fini(&result);
@@ -122,19 +121,20 @@ END_TEST
 START_TEST(a_lost_partition_is_counted_once)
 {
     struct target_result result = {
-        .capture = capture, .process = process, .state = "uploading", .events = 30};
+        .capture = capture, .process = process, .state = REPORT_UPLOADING, .events = 30};
     for (uint64_t i = 0; i < 3; i++) {
         struct report_range partition = {1, i, i, 10, 99};
         ck_assert_int_eq(target_result_add_range(&result, &partition), SKEIN_OK);
     }
     struct buf first = {0}, second = {0}, third = {0};
-    report_target(1, &result, &first);
+    target_result_put(1, &result, &first);
     struct spool_head lost = {
         .key = {process, 1, 1}, .events = 10, .payload_bytes = 99, .from_ns = 5, .to_ns = 6};
     ck_assert_int_eq(
-        report_target_drop((char *)first.data, first.len, &lost, "spool_full", &second), SKEIN_OK);
+        target_result_amend((char *)first.data, first.len, &lost, "spool_full", &second), SKEIN_OK);
     ck_assert_int_eq(
-        report_target_drop((char *)second.data, second.len, &lost, "spool_full", &third), SKEIN_OK);
+        target_result_amend((char *)second.data, second.len, &lost, "spool_full", &third),
+        SKEIN_OK);
     ck_assert_uint_eq(second.len, third.len);
     const char *text = text_of(&third);
     ck_assert_ptr_nonnull(strstr(text, "\"state\":\"uploading\""));
@@ -142,7 +142,7 @@ START_TEST(a_lost_partition_is_counted_once)
     ck_assert_ptr_nonnull(strstr(text, "\"partitions\":[{\"epoch\":1,\"first\":0,\"last\":0,"
                                        "\"events\":10,\"bytes\":99},{\"epoch\":1,\"first\":2,"
                                        "\"last\":2,\"events\":10,\"bytes\":99}]"));
-    ck_assert_ptr_nonnull(strstr(text, "\"ledger\":{\"lost\":{\"spool_full\":10},\"events\":20}"));
+    ck_assert_ptr_nonnull(strstr(text, "\"ledger\":{\"events\":20,\"lost\":{\"spool_full\":10}}"));
     buf_fini(&first);
     buf_fini(&second);
     buf_fini(&third);
@@ -176,10 +176,11 @@ START_TEST(every_trigger_survives_an_agents_restart)
         struct target_result result = {.capture = capture,
                                        .process = process,
                                        .trigger = (enum trigger_type)type,
-                                       .state = "capturing"};
+                                       .state = REPORT_CAPTURING};
         struct buf text = {0};
-        report_target(1, &result, &text);
-        struct target_result again = {.capture = capture, .process = process, .state = "capturing"};
+        target_result_put(1, &result, &text);
+        struct target_result again = {
+            .capture = capture, .process = process, .state = REPORT_CAPTURING};
         ck_assert_int_eq(target_result_read(&again, (char *)text.data, text.len), SKEIN_OK);
         ck_assert_int_eq(again.trigger, type);
         buf_fini(&text);
@@ -194,7 +195,7 @@ START_TEST(a_report_that_is_read_again_says_the_same)
     struct target_result result = {.capture = capture,
                                    .process = process,
                                    .trigger = TRIGGER_CRASH,
-                                   .state = "capturing",
+                                   .state = REPORT_CAPTURING,
                                    .from_ns = 10,
                                    .to_ns = 20};
     struct report_range range = {1, 4, 9, 60, 600};
@@ -210,10 +211,11 @@ START_TEST(a_report_that_is_read_again_says_the_same)
     ck_assert_uint_eq(result.events, 50);
     ck_assert_uint_eq(result.range_count, 2);
     struct buf first = {0}, second = {0};
-    report_target(1, &result, &first);
-    struct target_result again = {.capture = capture, .process = process, .state = "capturing"};
+    target_result_put(1, &result, &first);
+    struct target_result again = {
+        .capture = capture, .process = process, .state = REPORT_CAPTURING};
     ck_assert_int_eq(target_result_read(&again, (char *)first.data, first.len), SKEIN_OK);
-    report_target(1, &again, &second);
+    target_result_put(1, &again, &second);
     ck_assert_str_eq(text_of(&first), text_of(&second));
     ck_assert_int_eq(target_result_read(&again, "[1", 2), SKEIN_CORRUPT);
     buf_fini(&first);
@@ -223,80 +225,12 @@ START_TEST(a_report_that_is_read_again_says_the_same)
 }
 END_TEST
 
-static int parse(const char *text, struct command **command, cJSON **id, char *error)
-{
-    return command_parse(text, strlen(text), command, id, error, 256);
-}
-
-START_TEST(commands_are_read_with_integers_in_both_forms)
-{
-    struct command *command;
-    cJSON *id;
-    char error[256] = "";
-    ck_assert_int_eq(
-        parse(
-            "{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":\"1763719200000000001\","
-            "\"pre_ms\":5,\"post_ms\":6,\"stream_ms\":250,\"share\":false,\"upload_after_ms\":70,\"new\":{},\"processes\":[\"02000000000000000000000000000000\"]}",
-            &command, &id, error),
-        SKEIN_OK);
-    ck_assert_uint_eq(command->at_ns, UINT64_C(1763719200000000001));
-    ck_assert_uint_eq(command->pre_ms, 5);
-    ck_assert_uint_eq(command->post_ms, 6);
-    ck_assert_uint_eq(command->stream_ms, 250);
-    ck_assert(command->alone);
-    ck_assert_uint_eq(command->upload_after_ms, 70);
-    ck_assert(capture_id_equal(&command->capture, &capture));
-    ck_assert(process_uid_equal(&command->processes[0], &process));
-    command_free(&command);
-}
-END_TEST
-
-START_TEST(a_command_that_is_refused_can_be_answered)
-{
-    static const char *const bad[][2] = {
-        {"{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"0\",\"at_ns\":1,\"processes\":[]}",
-         "capture"},
-        {"{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":1,\"processes\":[]}",
-         "processes"},
-        {"{\"command\":\"x\",\"kind\":\"rules\",\"generation\":1,\"rules\":{}}", "rules"},
-        {"{\"command\":\"x\",\"kind\":\"capture\",\"capture\":\"01000000000000000000000000000000\",\"at_ns\":1,\"stream_ms\":99,"
-         "\"processes\":[\"02000000000000000000000000000000\"]}",
-         "stream_ms"},
-        {"{\"command\":\"x\",\"kind\":\"stop\"}", "capture"},
-        {"{\"command\":\"x\",\"kind\":\"fly\"}", "kind"}};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct command *command;
-        cJSON *id;
-        char error[256] = "";
-        ck_assert_int_eq(parse(bad[i][0], &command, &id, error), SKEIN_INVALID);
-        ck_assert_ptr_null(command);
-        ck_assert_str_eq(id->valuestring, "x");
-        ck_assert_msg(strstr(error, bad[i][1]) != NULL, "%s", error);
-        cJSON_Delete(id);
-    }
-}
-END_TEST
-
-START_TEST(acknowledgements_say_yes_or_why_not)
-{
-    char error[256] = "";
-    ck_assert_int_eq(report_ack_parse("{\"ok\":true}", 11, error, sizeof error), SKEIN_OK);
-    static const char no[] = "{\"ok\":false,\"error\":\"unknown capture\"}";
-    ck_assert_int_eq(report_ack_parse(no, sizeof no - 1, error, sizeof error), SKEIN_REFUSED);
-    ck_assert_str_eq(error, "unknown capture");
-    ck_assert_int_eq(report_ack_parse("{\"ok\":3}", 8, error, sizeof error), SKEIN_INVALID);
-    ck_assert_int_eq(report_ack_parse("[]", 2, error, sizeof error), SKEIN_INVALID);
-}
-END_TEST
-
 int main(void)
 {
     return suite_run(suite_of(
-        "agent report", a_target_report_says_what_there_is, what_was_journalled_keeps_its_clock,
+        "target result", a_target_report_says_what_there_is, what_was_journalled_keeps_its_clock,
         very_many_ranges_and_gaps_still_fit_one_message, gaps_that_touch_are_told_as_one,
         a_lost_partition_is_counted_once, a_report_that_is_read_again_says_the_same,
         every_trigger_survives_an_agents_restart,
-        neighbours_are_one_range_in_whatever_order_they_come,
-        commands_are_read_with_integers_in_both_forms, a_command_that_is_refused_can_be_answered,
-        acknowledgements_say_yes_or_why_not, NULL));
+        neighbours_are_one_range_in_whatever_order_they_come, NULL));
 }

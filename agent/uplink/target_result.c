@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Results of targets and their reports; see target_result.h.
+ */
+#include "target_result.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GAPS_MAX 256
+
+void target_result_fini(struct target_result *result)
+{
+    free(result->ranges);
+    free(result->gaps);
+    result->ranges = NULL;
+    result->gaps = NULL;
+    result->range_count = result->gap_count = 0;
+}
+
+/* Whether b begins where a ends. */
+static bool range_leads(const struct report_range *a, const struct report_range *b)
+{
+    return a->epoch == b->epoch && a->last < b->first && b->first - a->last == 1;
+}
+
+static void range_join(struct report_range *to, const struct report_range *more)
+{
+    to->first = more->first < to->first ? more->first : to->first;
+    to->last = more->last > to->last ? more->last : to->last;
+    to->events += more->events;
+    to->bytes += more->bytes;
+}
+
+int target_result_add_range(struct target_result *result, const struct report_range *range)
+{
+    size_t at = result->range_count; /* mostly the newest */
+    struct report_range *ranges = result->ranges;
+    while (at > 0 &&
+           (ranges[at - 1].epoch > range->epoch ||
+            (ranges[at - 1].epoch == range->epoch && ranges[at - 1].first > range->first)))
+        at--;
+    bool follows = at > 0 && range_leads(&ranges[at - 1], range);
+    bool leads = at < result->range_count && range_leads(range, &ranges[at]);
+    if (follows || leads) {
+        range_join(&ranges[follows ? at - 1 : at], range);
+        if (follows && leads) {
+            range_join(&ranges[at - 1], &ranges[at]);
+            result->range_count--;
+            memmove(ranges + at, ranges + at + 1, (result->range_count - at) * sizeof *ranges);
+        }
+        return SKEIN_OK;
+    }
+    ranges = realloc(ranges, (result->range_count + 1) * sizeof *ranges);
+    if (ranges == NULL)
+        return SKEIN_NO_MEMORY;
+    result->ranges = ranges;
+    memmove(ranges + at + 1, ranges + at, (result->range_count - at) * sizeof *ranges);
+    ranges[at] = *range;
+    result->range_count++;
+    return SKEIN_OK;
+}
+
+/* Whether they are of one reason and touch, or are to be one for want of room. */
+static bool gaps_join(const struct target_result *result, const struct report_gap *a,
+                      const struct report_gap *b)
+{
+    if (strcmp(a->reason, b->reason) != 0)
+        return false;
+    return result->gap_count >= GAPS_MAX || (a->from_ns <= b->to_ns && b->from_ns <= a->to_ns);
+}
+
+/* What overlaps is told as one: a gap that joins two of the list takes both. */
+int target_result_add_gap(struct target_result *result, const struct report_gap *gap)
+{
+    struct report_gap whole = *gap;
+    for (size_t i = 0; i < result->gap_count;) {
+        const struct report_gap *other = &result->gaps[i];
+        if (!gaps_join(result, other, &whole)) {
+            i++;
+            continue;
+        }
+        whole.from_ns = other->from_ns < whole.from_ns ? other->from_ns : whole.from_ns;
+        whole.to_ns = other->to_ns > whole.to_ns ? other->to_ns : whole.to_ns;
+        result->gaps[i] = result->gaps[--result->gap_count];
+        i = 0;
+    }
+    struct report_gap *more = realloc(result->gaps, (result->gap_count + 1) * sizeof *more);
+    if (more == NULL)
+        return SKEIN_NO_MEMORY;
+    result->gaps = more;
+    more[result->gap_count++] = whole;
+    return SKEIN_OK;
+}
+
+/* The first n partitions' part of a sum over all; the remainder goes to the first ones. */
+static uint64_t share(uint64_t sum, uint64_t n, uint64_t all)
+{
+    return sum / all * n + (sum % all < n ? sum % all : n);
+}
+
+/* What is left of a range without one partition: before it, and behind it. */
+static void range_split(const struct report_range *range, const struct spool_head *lost,
+                        struct report_range out[2])
+{
+    uint64_t sequence = lost->key.sequence, left = sequence - range->first;
+    uint64_t rest = range->last - range->first;
+    uint64_t events = range->events > lost->events ? range->events - lost->events : 0;
+    uint64_t bytes = range->bytes > lost->payload_bytes ? range->bytes - lost->payload_bytes : 0;
+    out[0] = out[1] = *range;
+    out[0].last = sequence - 1;
+    out[1].first = sequence + 1;
+    out[0].events = rest > 0 ? share(events, left, rest) : 0;
+    out[0].bytes = rest > 0 ? share(bytes, left, rest) : 0;
+    out[1].events = events - out[0].events;
+    out[1].bytes = bytes - out[0].bytes;
+}
+
+int target_result_drop(struct target_result *result, const struct spool_head *lost,
+                       const char *reason)
+{
+    for (size_t i = 0; i < result->range_count; i++) {
+        struct report_range range = result->ranges[i], parts[2];
+        if (range.epoch != lost->key.epoch || range.first > lost->key.sequence ||
+            range.last < lost->key.sequence)
+            continue;
+        range_split(&range, lost, parts);
+        result->range_count--;
+        memmove(result->ranges + i, result->ranges + i + 1,
+                (result->range_count - i) * sizeof *result->ranges);
+        result->events -= lost->events < result->events ? lost->events : result->events;
+        result->lost[loss_parse(reason)] += lost->events;
+        struct report_gap gap = {lost->from_ns, lost->to_ns, reason};
+        int status = target_result_add_gap(result, &gap);
+        if (status == SKEIN_OK && range.first < lost->key.sequence)
+            status = target_result_add_range(result, &parts[0]);
+        if (status == SKEIN_OK && range.last > lost->key.sequence)
+            status = target_result_add_range(result, &parts[1]);
+        return status;
+    }
+    return SKEIN_OK;
+}
+
+/* ---- reports ---- */
+
+void target_result_put(uint64_t agent, const struct target_result *result, struct buf *out)
+{
+    struct report_loss losses[LOSS_REASONS];
+    struct report_target report = {.agent = agent,
+                                   .capture = result->capture,
+                                   .process = result->process,
+                                   .state = result->state,
+                                   .trigger = result->trigger,
+                                   .reason = result->reason,
+                                   .has_window = result->to_ns != 0,
+                                   .from_ns = result->from_ns,
+                                   .to_ns = result->to_ns,
+                                   .clock = {result->map.offset_ns, result->map.clock},
+                                   .partitions = result->ranges,
+                                   .partition_count = result->range_count,
+                                   .events = result->events,
+                                   .losses = losses,
+                                   .gaps = result->gaps,
+                                   .gap_count = result->gap_count,
+                                   .has_death = result->death.known,
+                                   .signal = result->death.signal,
+                                   .status = result->death.status};
+    for (int reason = 0; reason < LOSS_REASONS; reason++)
+        if (result->lost[reason] != 0)
+            losses[report.loss_count++] =
+                (struct report_loss){loss_text((enum loss_reason)reason), result->lost[reason]};
+    report_target_put(&report, out);
+}
+
+/* SKEIN_OK, SKEIN_NO_MEMORY. */
+static int add_report(struct target_result *result, const struct report_target *report)
+{
+    int status = SKEIN_OK;
+    if (report->from_ns != 0 && (result->from_ns == 0 || report->from_ns < result->from_ns))
+        result->from_ns = report->from_ns;
+    if (report->to_ns > result->to_ns)
+        result->to_ns = report->to_ns;
+    if (report->trigger != TRIGGER_REQUEST)
+        result->trigger = report->trigger;
+    result->map.offset_ns = report->clock.offset_ns;
+    result->map.clock = report->clock.clock;
+    result->map.known = result->map.offset_ns != 0 || result->map.clock != 0;
+    for (size_t i = 0; i < report->partition_count && status == SKEIN_OK; i++)
+        status = target_result_add_range(result, &report->partitions[i]);
+    for (size_t i = 0; i < report->gap_count && status == SKEIN_OK; i++) {
+        struct report_gap gap = report->gaps[i];
+        gap.reason = loss_text(loss_parse(gap.reason)); /* gaps keep no copy */
+        status = target_result_add_gap(result, &gap);
+    }
+    for (size_t i = 0; i < report->loss_count; i++)
+        result->lost[loss_parse(report->losses[i].reason)] += report->losses[i].events;
+    result->events += report->events;
+    return status;
+}
+
+/* SKEIN_OK; else SKEIN_CORRUPT and nothing to free. The report's text points into *json. */
+static int read_report(const char *text, size_t n, cJSON **json, struct report_target *report)
+{
+    char why[256];
+    *json = control_body_parse(text, n, why, sizeof why);
+    if (*json != NULL && report_target_get(*json, report, why, sizeof why) == SKEIN_OK)
+        return SKEIN_OK;
+    cJSON_Delete(*json);
+    return SKEIN_CORRUPT;
+}
+
+int target_result_read(struct target_result *result, const char *report, size_t n)
+{
+    cJSON *json;
+    struct report_target told;
+    int status = read_report(report, n, &json, &told);
+    if (status != SKEIN_OK)
+        return status;
+    status = add_report(result, &told);
+    report_target_fini(&told);
+    cJSON_Delete(json);
+    return status;
+}
+
+int target_result_amend(const char *report, size_t n, const struct spool_head *lost,
+                        const char *reason, struct buf *out)
+{
+    cJSON *json;
+    struct report_target told;
+    int status = read_report(report, n, &json, &told);
+    if (status != SKEIN_OK)
+        return status;
+    struct target_result result = {
+        .capture = told.capture, .process = told.process, .state = told.state};
+    result.death.known = told.has_death;
+    result.death.signal = (int32_t)told.signal;
+    result.death.status = (int32_t)told.status;
+    snprintf(result.reason, sizeof result.reason, "%s", told.reason);
+    status = add_report(&result, &told);
+    size_t listed = result.range_count;
+    if (status == SKEIN_OK)
+        status = target_result_drop(&result, lost, reason);
+    if (status == SKEIN_OK && listed > 0 && result.range_count == 0) {
+        result.state = REPORT_FAILED;
+        snprintf(result.reason, sizeof result.reason, "%s", reason);
+    }
+    if (status == SKEIN_OK) {
+        target_result_put(told.agent, &result, out);
+        status = out->status;
+    }
+    target_result_fini(&result);
+    report_target_fini(&told);
+    cJSON_Delete(json);
+    return status;
+}

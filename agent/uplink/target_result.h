@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What became of one process in a capture, as it is put together cut by cut, and the report of it
+ * (report_target.h): made of the result, and read again from the spool's journal. No state; any
+ * thread, one at a time for one result.
+ */
+#ifndef TARGET_RESULT_H
+#define TARGET_RESULT_H
+
+#include "loss.h"
+#include "report_target.h"
+#include "spool.h"
+#include "uplink_clock.h"
+
+/* Owned by whoever collects it; target_result_fini frees. */
+struct target_result {
+    struct capture_id capture;
+    struct process_uid process;
+    enum trigger_type trigger; /* told while REPORT_CAPTURING, for a restart */
+    enum report_state state;
+    char reason[256]; /* "" where there is none */
+    uint64_t from_ns, to_ns;
+    struct clock_map map;        /* of all its times to the collector's clock */
+    struct report_range *ranges; /* by epoch and sequence, apart from each other */
+    size_t range_count;
+    uint64_t events, lost[LOSS_REASONS];
+    struct report_gap *gaps; /* their reasons are static text */
+    size_t gap_count;
+    struct {
+        int32_t signal, status;
+        bool known;
+    } death;
+};
+void target_result_fini(struct target_result *result);
+/* Adds partitions that are not listed yet; neighbours become one range. SKEIN_OK, SKEIN_NO_MEMORY.
+ */
+int target_result_add_range(struct target_result *result, const struct report_range *range);
+/* Takes a lost partition out of the list, puts its events under "lost" and its time under "gaps".
+ * Where that splits a range, the rest of its events and bytes is shared out by the number of
+ * partitions: only the sum is known. SKEIN_OK, SKEIN_NO_MEMORY. */
+int target_result_drop(struct target_result *result, const struct spool_head *lost,
+                       const char *reason);
+/* Gaps of one reason that touch become one; beyond 256 gaps, all of one reason do. */
+int target_result_add_gap(struct target_result *result, const struct report_gap *gap);
+
+/* Appends the report; failures are sticky in `out`. */
+void target_result_put(uint64_t agent, const struct target_result *result, struct buf *out);
+/* Adds what a journalled report of the target says: window, ranges, events, losses, gaps, trigger.
+ * SKEIN_OK, SKEIN_CORRUPT (nothing of it is in), SKEIN_NO_MEMORY. */
+int target_result_read(struct target_result *result, const char *report, size_t n);
+/* spool_amend_fn: the report after target_result_drop; a target that has nothing left is failed. */
+int target_result_amend(const char *report, size_t n, const struct spool_head *lost,
+                        const char *reason, struct buf *out);
+
+#endif
