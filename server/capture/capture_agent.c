@@ -146,7 +146,7 @@ static struct capture_target *join(struct capture_engine *e, struct capture *c,
 
 /* Who it was, where the process came and went between two lists of its agent. */
 static void describe_fired(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                           const struct control_fired *fired)
+                           const struct report_fired *fired)
 {
     if (t == NULL || t->pid != 0)
         return;
@@ -182,25 +182,19 @@ static bool began(struct capture *c, const struct fleet_agent *agent)
 /* All targets of a firing are there from its first word on, so that it is not complete before all
  * are. One that cannot be taken comes with its own report. */
 static void join_with(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                      const struct control_fired *fired)
+                      const struct report_fired *fired)
 {
-    struct process_uid uid;
-    const cJSON *id;
-    size_t count = 0;
-    cJSON_ArrayForEach(id, fired->with)
-    {
-        if (++count > CONTROL_WITH_MAX || !cJSON_IsString(id) ||
-            id_parse(id->valuestring, uid.bytes) != SKEIN_OK)
-            return;
-        const struct fleet_process *p = fleet_process_find(e->fleet, &uid);
+    for (size_t i = 0; i < fired->with_count; i++) {
+        const struct process_uid *uid = &fired->with[i];
+        const struct fleet_process *p = fleet_process_find(e->fleet, uid);
         if (p != NULL && p->agent == agent->id &&
-            capture_target_find(c, &uid, &fired->capture) == NULL)
-            (void)join(e, c, agent, &fired->capture, &uid);
+            capture_target_find(c, uid, &fired->capture) == NULL)
+            (void)join(e, c, agent, &fired->capture, uid);
     }
 }
 
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
-                     const struct control_fired *fired, const struct capture_keep *keep)
+                     const struct report_fired *fired, const struct capture_keep *keep)
 {
     struct capture *c = capture_find(e, &fired->capture);
     if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
@@ -220,7 +214,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     }
     if (t == NULL || t->agent != agent->id)
         return SKEIN_DENIED; /* its target's agent has begun it, and nobody else */
-    snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
+    snprintf(c->trigger, sizeof c->trigger, "%s", trigger_text(fired->trigger));
     snprintf(c->rule, sizeof c->rule, "%s", fired->rule);
     snprintf(c->reason, sizeof c->reason, "%s", fired->reason);
     id_text(fired->process.bytes, c->trigger_process);
@@ -252,7 +246,7 @@ static uint64_t sample_begin_ns(const struct capture_id *id)
 }
 
 static void become_sample(struct capture_engine *e, struct capture *c,
-                          const struct control_fired *fired, const struct capture_sample *sample)
+                          const struct report_fired *fired, const struct capture_sample *sample)
 {
     char *selector = sample->selector != NULL ? strdup(sample->selector) : NULL;
     c->kind = CAPTURE_SAMPLE;
@@ -262,7 +256,7 @@ static void become_sample(struct capture_engine *e, struct capture *c,
     if (sample->ttl_ms > 0)
         c->ttl_ms = sample->ttl_ms;
     c->pin = sample->pin;
-    snprintf(c->trigger, sizeof c->trigger, "%s", fired->trigger);
+    snprintf(c->trigger, sizeof c->trigger, "%s", trigger_text(fired->trigger));
     snprintf(c->rule, sizeof c->rule, "%s", fired->policy);
     snprintf(c->reason, sizeof c->reason, "samples of the policy %s", fired->policy);
     if (selector != NULL) {
@@ -275,7 +269,7 @@ static void become_sample(struct capture_engine *e, struct capture *c,
 }
 
 int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
-                      const struct control_fired *fired, const struct capture_sample *sample)
+                      const struct report_fired *fired, const struct capture_sample *sample)
 {
     struct capture *c = capture_find(e, &fired->capture);
     if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
@@ -314,7 +308,7 @@ static void describe(struct capture_engine *e, struct capture_target *t)
 /* Begun, or what there is of a stream so far. Later reports have overtaken it where the target has
  * gone on. */
 static int on_capturing(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                        const struct control_target *report, const cJSON *json)
+                        const struct report_target *report, const cJSON *json)
 {
     if (t->status != TARGET_CAPTURING && !target_set(e, c, t, TARGET_CAPTURING, report->reason))
         return SKEIN_OK;
@@ -329,7 +323,7 @@ static int on_capturing(struct capture_engine *e, struct capture *c, struct capt
 
 /* Of a window without a record, or a failure, too, what is missing and how the process died. */
 static void on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                       const struct control_target *report, const cJSON *json)
+                       const struct report_target *report, const cJSON *json)
 {
     if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
         cJSON *copy = cJSON_Duplicate(json, true);
@@ -338,12 +332,12 @@ static void on_nothing(struct capture_engine *e, struct capture *c, struct captu
         else
             cJSON_Delete(copy);
     }
-    target_set(e, c, t, report->state == CONTROL_FAILED ? TARGET_FAILED : TARGET_NOTHING,
+    target_set(e, c, t, report->state == REPORT_FAILED ? TARGET_FAILED : TARGET_NOTHING,
                report->reason);
 }
 
 static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                        const struct control_target *report, const cJSON *json)
+                        const struct report_target *report, const cJSON *json)
 {
     if (t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING)
         return SKEIN_OK;
@@ -365,11 +359,11 @@ static int on_uploading(struct capture_engine *e, struct capture *c, struct capt
 }
 
 int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
-                      const struct control_target *report, const cJSON *json)
+                      const struct report_target *report, const cJSON *json)
 {
     struct capture *c = capture_find(e, &report->capture);
     bool deleted = c == NULL && catalog_is_deleted(e->catalog, &report->capture);
-    if (report->state == CONTROL_CAPTURING &&
+    if (report->state == REPORT_CAPTURING &&
         (deleted || (c != NULL && c->status != CAPTURE_RUNNING)))
         capture_tell_stop(e, agent->id, &report->capture,
                           clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
@@ -389,14 +383,14 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     describe(e, t);
     int status = SKEIN_OK;
     switch (report->state) {
-    case CONTROL_CAPTURING:
+    case REPORT_CAPTURING:
         status = on_capturing(e, c, t, report, json);
         break;
-    case CONTROL_UPLOADING:
+    case REPORT_UPLOADING:
         status = on_uploading(e, c, t, report, json);
         break;
-    case CONTROL_NOTHING:
-    case CONTROL_FAILED:
+    case REPORT_NOTHING:
+    case REPORT_FAILED:
     default:
         on_nothing(e, c, t, report, json);
         break;

@@ -66,7 +66,7 @@ bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
                     const struct capture_id *capture, const struct process_uid *process);
 /* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
-                     const struct control_fired *fired, const struct capture_keep *keep);
+                     const struct report_fired *fired, const struct capture_keep *keep);
 /* The same for a process's part of a sample. SKEIN_DENIED: the id is another capture's. */
 struct capture_sample {
     const char *selector; /* the policy's; NULL where it is gone */
@@ -76,14 +76,14 @@ struct capture_sample {
     bool pin;
 };
 int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
-                      const struct control_fired *fired, const struct capture_sample *sample);
+                      const struct report_fired *fired, const struct capture_sample *sample);
 /* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have
  * come first. */
 bool capture_is_news(struct capture_engine *e, const struct capture_id *id);
 /* Refuses a capture that an agent has begun: nothing of it is kept, now or when it arrives. */
 void capture_refuse(struct capture_engine *e, const struct capture_id *id);
 int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
-                      const struct control_target *target, const cJSON *json);
+                      const struct report_target *target, const cJSON *json);
 void capture_tick(struct capture_engine *e, uint64_t now_ns);
 int capture_save(struct capture_engine *e);
 void capture_saved(struct capture_engine *e);

@@ -21,7 +21,6 @@
 #define PROCESSES_PER_COMMAND 1000 /* agents take 1024 (docs/protocol.md) */
 #define UPLOADS_AT_ONCE       1000
 #define UPLOADS_A_MS          2
-#define UPLOAD_AFTER_MAX_MS   UINT64_C(3600000) /* that agents take */
 #define LATE_NS               (UINT64_C(5) * 1000000000)
 
 /* ---- commands ---- */
@@ -35,46 +34,38 @@ uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent)
         return 0;
     uint64_t spread_ms = (agents - UPLOADS_AT_ONCE) / UPLOADS_A_MS;
     uint64_t most_ms = (c->deadline_ns - now_ns) / 1000000 / 4;
-    most_ms = most_ms < UPLOAD_AFTER_MAX_MS ? most_ms : UPLOAD_AFTER_MAX_MS;
+    most_ms = most_ms < COMMAND_UPLOAD_AFTER_MS_MAX ? most_ms : COMMAND_UPLOAD_AFTER_MS_MAX;
     return agent % ((spread_ms < most_ms ? spread_ms : most_ms) + 1);
 }
 
-static cJSON *capture_command(const struct capture_engine *e, const struct capture *c,
-                              const struct capture_id *source, uint64_t agent, cJSON *processes)
+/* Tells the agent of these targets. */
+static int command_capture(struct capture_engine *e, const struct capture *c,
+                           const struct capture_id *source, uint64_t agent,
+                           struct process_uid *processes, size_t count)
 {
-    char id[ID_TEXT_BYTES];
-    cJSON *body = cJSON_CreateObject();
-    id_text(source->bytes, id);
-    cJSON_AddStringToObject(body, "kind", "capture");
-    cJSON_AddStringToObject(body, "capture", id);
     uint64_t sent_ns, clock = clock_setting(&sent_ns);
     int64_t shift_ns = clock_setting_shift(c->clock, clock);
-    json_add_u64(body, "clock", clock);
-    json_add_u64(body, "sent_ns", sent_ns);
-    json_add_u64(body, "at_ns", clock_shift_ns(c->at_ns, shift_ns));
-    json_add_u64(body, "pre_ms", c->pre_ms);
-    json_add_u64(body, "post_ms", c->post_ms);
-    if (c->stream_ms > 0)
-        json_add_u64(body, "stream_ms", c->stream_ms);
-    uint64_t after_ms = capture_upload_after_ms(c, agent);
-    if (after_ms > 0)
-        json_add_u64(body, "upload_after_ms", after_ms);
-    if (c->at_ns < c->pre_ms * 1000000 + e->deleted_to_ns)
-        cJSON_AddBoolToObject(body, "share", false);
-    json_add_u64(body, "deadline_ns", c->deadline_ns);
-    cJSON_AddItemToObject(body, "processes", processes);
-    return body;
+    const struct command command = {.kind = COMMAND_CAPTURE,
+                                    .capture = *source,
+                                    .clock = clock,
+                                    .sent_ns = sent_ns,
+                                    .at_ns = clock_shift_ns(c->at_ns, shift_ns),
+                                    .pre_ms = c->pre_ms,
+                                    .post_ms = c->post_ms,
+                                    .stream_ms = c->stream_ms,
+                                    .upload_after_ms = capture_upload_after_ms(c, agent),
+                                    .unshared = c->at_ns < c->pre_ms * 1000000 + e->deleted_to_ns,
+                                    .deadline_ns = c->deadline_ns,
+                                    .processes = processes,
+                                    .process_count = count};
+    return fleet_command(e->fleet, agent, c->deadline_ns, &command);
 }
 
 void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *source,
                        uint64_t deadline_ns)
 {
-    char id[ID_TEXT_BYTES];
-    cJSON *body = cJSON_CreateObject();
-    id_text(source->bytes, id);
-    cJSON_AddStringToObject(body, "kind", "stop");
-    cJSON_AddStringToObject(body, "capture", id);
-    fleet_command(e->fleet, agent, source, deadline_ns, body);
+    const struct command command = {.kind = COMMAND_STOP, .capture = *source};
+    fleet_command(e->fleet, agent, deadline_ns, &command);
 }
 
 /* Whether t is the first of its chain under its source: where each source is dealt with once. */
@@ -102,23 +93,16 @@ static bool waits_for_command(const struct capture_target *t)
 static int send_some(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
                      const struct capture_id *source, struct capture_target **at, size_t *count)
 {
-    char id[ID_TEXT_BYTES];
-    cJSON *processes = cJSON_CreateArray();
+    struct process_uid processes[PROCESSES_PER_COMMAND];
     *count = 0;
     struct capture_target *t = *at;
     for (; t != NULL && *count < PROCESSES_PER_COMMAND; t = t->next_of_agent) {
         if (!waits_for_command(t) || !capture_id_equal(&t->source, source))
             continue;
-        id_text(t->process.bytes, id);
-        cJSON_AddItemToArray(processes, cJSON_CreateString(id));
-        (*count)++;
+        processes[(*count)++] = t->process;
     }
     *at = t;
-    if (*count > 0)
-        return fleet_command(e->fleet, agent->id, source, c->deadline_ns,
-                             capture_command(e, c, source, agent->id, processes));
-    cJSON_Delete(processes);
-    return SKEIN_OK;
+    return *count > 0 ? command_capture(e, c, source, agent->id, processes, *count) : SKEIN_OK;
 }
 
 static void send_source(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
@@ -432,25 +416,17 @@ static size_t add_listed(struct capture_engine *e, struct capture *c,
 /* Tells the agent of its targets that no command has named yet. */
 static void send_new(struct capture_engine *e, struct capture *c, const struct fleet_agent *agent)
 {
-    char id[ID_TEXT_BYTES];
+    struct process_uid processes[PROCESSES_PER_COMMAND];
     struct capture_target *t = capture_targets_at(c, agent->id);
     while (t != NULL) {
         struct capture_target *first = t;
         size_t count = 0;
-        cJSON *processes = cJSON_CreateArray();
-        for (; t != NULL && count < PROCESSES_PER_COMMAND; t = t->next_of_agent) {
-            if (t->status != TARGET_PENDING)
-                continue;
-            id_text(t->process.bytes, id);
-            cJSON_AddItemToArray(processes, cJSON_CreateString(id));
-            count++;
-        }
-        if (count == 0) {
-            cJSON_Delete(processes);
+        for (; t != NULL && count < PROCESSES_PER_COMMAND; t = t->next_of_agent)
+            if (t->status == TARGET_PENDING)
+                processes[count++] = t->process;
+        if (count == 0)
             return;
-        }
-        int status = fleet_command(e->fleet, agent->id, &c->id, c->deadline_ns,
-                                   capture_command(e, c, &c->id, agent->id, processes));
+        int status = command_capture(e, c, &c->id, agent->id, processes, count);
         for (; first != t; first = first->next_of_agent)
             if (first->status == TARGET_PENDING)
                 target_set(e, c, first, status == SKEIN_OK ? TARGET_SENT : TARGET_FAILED,

@@ -49,7 +49,7 @@ struct capture_target {
     uint64_t entered_ns[TARGET_STATUS_COUNT]; /* when it was last entered; 0: never */
     char reason[CAPTURE_REASON_MAX];
     cJSON *report; /* the agent's last one with facts, or NULL; owns the text of `facts` */
-    struct control_target facts;
+    struct report_target facts;
     struct stored_set stored; /* of the partitions that facts list */
     /* What other targets of the process list too counts for one of them, else as twin_events. */
     uint64_t stored_count, stored_events, stored_bytes, twin_events;

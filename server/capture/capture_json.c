@@ -50,7 +50,7 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
     json_add_u64(json, "bytes", t->stored_bytes);
     cJSON *partitions = cJSON_AddArrayToObject(json, "partitions");
     for (size_t i = 0; i < t->facts.partition_count; i++) {
-        const struct control_partitions *p = &t->facts.partitions[i];
+        const struct report_range *p = &t->facts.partitions[i];
         cJSON *range = cJSON_CreateObject();
         json_add_u64(range, "epoch", p->epoch);
         json_add_u64(range, "first", p->first);

@@ -81,7 +81,7 @@ static void restart_span(const struct capture *c, const struct capture_target *t
 }
 
 bool target_gap(const struct capture *c, const struct capture_target *t,
-                const struct control_gap *told, struct ledger_gap *gap)
+                const struct report_gap *told, struct ledger_gap *gap)
 {
     *gap = (struct ledger_gap){told->from_ns, told->to_ns, loss_parse(told->reason)};
     if (gap->reason == LOSS_AGENT_RESTARTED)

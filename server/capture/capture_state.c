@@ -272,7 +272,7 @@ void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadli
 bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence)
 {
     for (size_t i = 0; i < t->facts.partition_count; i++) {
-        const struct control_partitions *p = &t->facts.partitions[i];
+        const struct report_range *p = &t->facts.partitions[i];
         if (p->epoch == epoch && p->first <= sequence && sequence <= p->last)
             return true;
     }
@@ -321,10 +321,10 @@ static void uncount_stored(struct capture_target *t)
 }
 
 /* Whether each range of the one lies in a range of the other. */
-static bool facts_grow(const struct control_target *from, const struct control_target *to)
+static bool facts_grow(const struct report_target *from, const struct report_target *to)
 {
     for (size_t i = 0; i < from->partition_count; i++) {
-        const struct control_partitions *a = &from->partitions[i];
+        const struct report_range *a = &from->partitions[i];
         bool inside = false;
         for (size_t k = 0; k < to->partition_count && !inside; k++)
             inside = to->partitions[k].epoch == a->epoch && to->partitions[k].first <= a->first &&
@@ -358,7 +358,7 @@ static int look_up(struct capture_engine *e, struct capture *c, struct capture_t
 {
     struct lookup lookup = {c, t, SKEIN_OK};
     for (size_t i = 0; i < t->facts.partition_count; i++) {
-        const struct control_partitions *p = &t->facts.partitions[i];
+        const struct report_range *p = &t->facts.partitions[i];
         uint64_t first = p->first, last = p->last;
         while (lookup.status == SKEIN_OK &&
                stored_set_missing(&t->stored, p->epoch, &first, &last)) {
@@ -409,18 +409,19 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
                       cJSON *json)
 {
     align_clock(c, json);
-    struct control_target facts;
+    struct report_target facts;
     char error[256];
-    int status = control_target_get(json, &facts, error, sizeof error);
+    int status = report_target_get(json, &facts, error, sizeof error);
     if (status != SKEIN_OK) {
         cJSON_Delete(json);
         return status;
     }
+    report_target_align(&facts);
     /* A stream's list grows with every report: what is counted already stays so. */
     if (!facts_grow(&t->facts, &facts))
         uncount_stored(t);
     cJSON_Delete(t->report);
-    control_target_fini(&t->facts);
+    report_target_fini(&t->facts);
     t->report = json;
     t->facts = facts;
     target_weigh(c, t);
@@ -453,7 +454,7 @@ void target_check_stored(struct capture_engine *e, struct capture *c, struct cap
 {
     /* A stream's list so far may be stored whole; it is no end. */
     if ((t->status != TARGET_UPLOADING && t->status != TARGET_EXPIRED) || t->report == NULL ||
-        t->facts.state != CONTROL_UPLOADING || t->facts.listed == 0 ||
+        t->facts.state != REPORT_UPLOADING || t->facts.listed == 0 ||
         t->stored_count < t->facts.listed)
         return;
     describe_unlisted(e, t);

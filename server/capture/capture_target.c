@@ -159,7 +159,7 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
 
 void capture_target_free(struct capture_target *t)
 {
-    control_target_fini(&t->facts);
+    report_target_fini(&t->facts);
     cJSON_Delete(t->report);
     stored_set_fini(&t->stored);
     free(t);

@@ -81,20 +81,20 @@ static void push_done(void *context, struct fleet_agent *agent, enum fleet_set s
 }
 
 /* The capture and process that a report is about; false: it is of none. */
-static bool about_capture(const struct control_report *report, const struct capture_id **capture,
+static bool about_capture(const struct report *report, const struct capture_id **capture,
                           const struct process_uid **process)
 {
-    if (report->kind == CONTROL_FIRED) {
+    if (report->kind == REPORT_FIRED) {
         *capture = &report->fired.capture;
         *process = &report->fired.process;
         return true;
     }
     *capture = &report->target.capture;
     *process = &report->target.process;
-    return report->kind == CONTROL_TARGET;
+    return report->kind == REPORT_TARGET;
 }
 
-static int on_report(void *context, struct fleet_agent *agent, const struct control_report *report,
+static int on_report(void *context, struct fleet_agent *agent, const struct report *report,
                      const cJSON *json, char *error, size_t error_bytes)
 {
     struct collector *c = context;
@@ -108,19 +108,19 @@ static int on_report(void *context, struct fleet_agent *agent, const struct cont
         return SKEIN_REFUSED;
     }
     switch (report->kind) {
-    case CONTROL_FIRED:
+    case REPORT_FIRED:
         if (report->fired.policy[0] != '\0')
             return policies_on_fired(c->policies, agent, &report->fired);
         return rules_on_fired(c->rules, agent, &report->fired, error, error_bytes);
-    case CONTROL_TARGET:
+    case REPORT_TARGET:
         return capture_on_target(c->captures, agent, &report->target, json);
-    case CONTROL_RULE:
+    case REPORT_RULE:
         rules_on_report(c->rules, agent, &report->rule);
         return SKEIN_OK;
-    case CONTROL_POLICY:
+    case REPORT_POLICY:
         policies_on_report(c->policies, agent, &report->policy);
         return SKEIN_OK;
-    case CONTROL_PROCESSES:
+    case REPORT_PROCESSES:
     default:
         return SKEIN_INVALID;
     }

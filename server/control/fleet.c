@@ -80,17 +80,15 @@ int fleet_flush(struct fleet *f)
 /* ---- messages ---- */
 
 void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id,
-                  cJSON *json)
+                  struct buf *body)
 {
-    struct buf body = {0};
-    struct fleet_out *out = calloc(1, sizeof *out);
-    if (out != NULL && json != NULL) {
-        json_print(json, &body);
+    struct fleet_out *out = body->status == SKEIN_OK ? calloc(1, sizeof *out) : NULL;
+    if (out != NULL) {
         out->peer = *peer;
         out->promise = type == WIRE_REPORT_ACK;
-        wire_frame_put(&out->bytes, type, id, body.data, body.len);
+        wire_frame_put(&out->bytes, type, id, body->data, body->len);
     }
-    if (out == NULL || json == NULL || body.status != SKEIN_OK || out->bytes.status != SKEIN_OK) {
+    if (out == NULL || out->bytes.status != SKEIN_OK) {
         metrics_add(control_unsent_total, 1);
         if (out != NULL)
             buf_fini(&out->bytes);
@@ -99,18 +97,18 @@ void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t ty
         *f->answers_tail = out;
         f->answers_tail = &out->next;
     }
-    buf_fini(&body);
-    cJSON_Delete(json);
+    buf_fini(body);
 }
 
 void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint8_t type,
                         uint64_t id, const char *error)
 {
-    cJSON *json = cJSON_CreateObject();
+    struct buf body = {0};
     if (type == WIRE_REPORT_ACK)
-        cJSON_AddBoolToObject(json, "ok", false);
-    cJSON_AddStringToObject(json, "error", error);
-    fleet_answer(f, peer, type, id, json);
+        report_ack_put(&(struct report_ack){.ok = false, .error = error}, &body);
+    else
+        control_error_put(&(struct control_error){error}, &body);
+    fleet_answer(f, peer, type, id, &body);
 }
 
 void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
@@ -140,10 +138,9 @@ void fleet_handle_frame(struct fleet *f, const struct wire_frame *frame,
                         const struct transport_peer *peer)
 {
     char error[256];
-    cJSON *json = json_parse((const char *)frame->body, frame->body_bytes, error, sizeof error);
-    if (json == NULL || !cJSON_IsObject(json)) {
+    cJSON *json = control_body_parse(frame->body, frame->body_bytes, error, sizeof error);
+    if (json == NULL) {
         metrics_add(control_malformed_total, 1);
-        cJSON_Delete(json);
         return;
     }
     if (!is_from(json, peer)) {

@@ -11,9 +11,11 @@
 #ifndef FLEET_H
 #define FLEET_H
 
+#include "command.h"
 #include "fleet_agent.h"
 #include "gate.h"
 #include "process_labels.h"
+#include "report.h"
 
 enum fleet_process_status { FLEET_LIVE, FLEET_GONE, FLEET_OFFLINE };
 
@@ -37,7 +39,7 @@ struct fleet_hooks {
                       const char *error);
     /* fired, target, rule. SKEIN_OK: acknowledged; SKEIN_AGAIN: not answered, so it comes again;
      * else refused for good with the words in error. `json` is the body. */
-    int (*report)(void *context, struct fleet_agent *agent, const struct control_report *report,
+    int (*report)(void *context, struct fleet_agent *agent, const struct report *report,
                   const cJSON *json, char *error, size_t error_bytes);
     void (*tick)(void *context, uint64_t now_ns); /* each round; realtime */
     uint64_t (*rules_generation)(void *context);
@@ -105,13 +107,15 @@ bool fleet_claim_is_kept(struct fleet *f, const struct process_uid *process);
 
 /* ---- commands; locked ---- */
 
-/* Sends {"command",...body} until it is acknowledged, deadline_ns (realtime; 0: none) is over, or
- * the agent says HELLO. Takes body. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE. */
-int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture,
-                  uint64_t deadline_ns, cJSON *body);
+/* Sends what is about a capture until it is acknowledged, deadline_ns (realtime; 0: none) is over,
+ * or the agent says HELLO; under a text of its own. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE,
+ * SKEIN_NOT_FOUND: no such agent. */
+int fleet_command(struct fleet *f, uint64_t agent, uint64_t deadline_ns,
+                  const struct command *says);
 void fleet_drop_commands(struct fleet *f, const struct capture_id *capture); /* of all agents */
 /* The same for a set, without a deadline: it replaces one that waits. */
-int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set, cJSON *body);
+int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set,
+               const struct command *says);
 bool fleet_has_push(struct fleet_agent *agent, enum fleet_set set); /* one that waits */
 
 /* ---- for the control thread and its fuzz target ---- */

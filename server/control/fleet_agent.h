@@ -6,8 +6,9 @@
 #ifndef FLEET_AGENT_H
 #define FLEET_AGENT_H
 
+#include "agent_counters.h"
 #include "catalog.h"
-#include "control_msg.h"
+#include "control_body.h"
 #include "hourly.h"
 #include "transport.h"
 

@@ -9,7 +9,6 @@
 
 #include "clock.h"
 #include "fleet_int.h"
-#include "json.h"
 #include "metrics.h"
 
 #define FIRST_WAIT_MS 1000u
@@ -77,22 +76,21 @@ static void command_free(struct fleet_command *c)
     free(c);
 }
 
-/* Takes body. */
-static int add_command(struct fleet *f, const struct fleet_command *command, cJSON *body)
+/* What is said goes under a text that its acknowledgement repeats. */
+static int add_command(struct fleet *f, const struct fleet_command *command,
+                       const struct command *says)
 {
     char number[17];
+    struct command numbered = *says;
     struct fleet_command *c = calloc(1, sizeof *c);
-    if (c == NULL) {
-        cJSON_Delete(body);
+    if (c == NULL)
         return SKEIN_NO_MEMORY;
-    }
     *c = *command;
     c->number = f->next_number++;
     c->wait_ms = FIRST_WAIT_MS;
     snprintf(number, sizeof number, "%016llx", (unsigned long long)c->number);
-    cJSON_AddStringToObject(body, "command", number);
-    json_print(body, &c->body);
-    cJSON_Delete(body);
+    numbered.command = number;
+    command_put(&numbered, &c->body);
     int status = c->body.status;
     if (status == SKEIN_OK && c->body.len > WIRE_CONTROL_BODY_MAX)
         status = SKEIN_TOO_LARGE;
@@ -110,17 +108,13 @@ static int add_command(struct fleet *f, const struct fleet_command *command, cJS
     return SKEIN_OK;
 }
 
-int fleet_command(struct fleet *f, uint64_t agent, const struct capture_id *capture,
-                  uint64_t deadline_ns, cJSON *body)
+int fleet_command(struct fleet *f, uint64_t agent, uint64_t deadline_ns, const struct command *says)
 {
     struct fleet_command command = {.agent = fleet_agent_find(f, agent),
                                     .deadline_ns = deadline_ns,
-                                    .capture = *capture,
+                                    .capture = says->capture,
                                     .set = FLEET_SETS};
-    if (command.agent != NULL)
-        return add_command(f, &command, body);
-    cJSON_Delete(body);
-    return SKEIN_NOT_FOUND;
+    return command.agent != NULL ? add_command(f, &command, says) : SKEIN_NOT_FOUND;
 }
 
 /* Removes *at from its agent's list and frees it. */
@@ -177,22 +171,23 @@ bool fleet_has_push(struct fleet_agent *agent, enum fleet_set set)
     return *find_push(agent, set) != NULL;
 }
 
-int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set, cJSON *body)
+int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set,
+               const struct command *says)
 {
     struct fleet_command **at = find_push(agent, set);
     if (*at != NULL)
         remove_command(f, at);
-    return add_command(f, &(struct fleet_command){.agent = agent, .set = set}, body);
+    return add_command(f, &(struct fleet_command){.agent = agent, .set = set}, says);
 }
 
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                   const struct transport_peer *peer)
 {
-    struct control_ack ack;
+    struct command_ack ack;
     char error[256], number[17];
     (void)peer;
     (void)frame;
-    if (control_ack_get(json, &ack, error, sizeof error) != SKEIN_OK) {
+    if (command_ack_get(json, &ack, error, sizeof error) != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         return;
     }

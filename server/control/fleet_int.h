@@ -80,7 +80,7 @@ void fleet_free_tables(struct fleet *f);
 int fleet_claim_from(struct fleet *f, const struct transport_peer *peer,
                      const struct process_uid *process);
 int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
-                       const struct transport_peer *peer, const struct control_processes *list,
+                       const struct transport_peer *peer, const struct report_processes *list,
                        char *error, size_t error_bytes);
 /* Takes some processes out of the table that are gone for this long; agent 0: of any. */
 size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns);
@@ -109,9 +109,9 @@ void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent);
 void fleet_due_commands(struct fleet *f, struct fleet_out ***tail);
 uint64_t fleet_next_due_ns(const struct fleet *f); /* monotonic; UINT64_MAX: none */
 
-/* fleet.c: queues an answer; takes json. */
+/* fleet.c: queues an answer; takes what is in body. */
 void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id,
-                  cJSON *json);
+                  struct buf *body);
 void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint8_t type,
                         uint64_t id, const char *error);
 

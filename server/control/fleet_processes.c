@@ -199,7 +199,7 @@ static bool name_valid(const char *text)
 }
 
 /* Counters of a ring are its program's word. What it cannot have written is kept apart. */
-static void take_lost(struct fleet *f, struct fleet_process *p, const struct control_process *in)
+static void take_lost(struct fleet *f, struct fleet_process *p, const struct report_process *in)
 {
     uint64_t since_ns = in->attached_ns != 0 ? in->attached_ns : in->start_ns;
     uint64_t now_ns = clock_realtime_ns(), span_ns = now_ns > since_ns ? now_ns - since_ns : 0;
@@ -245,14 +245,14 @@ struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *age
 
 /* Whether its row says what the agent says now. Times of lists differ by what is known of clocks.
  */
-static bool row_holds(const struct fleet_process *p, const struct control_process *in)
+static bool row_holds(const struct fleet_process *p, const struct report_process *in)
 {
     return p->live == in->live && p->pid == in->pid && p->perhaps_ns == 0 &&
            strcmp(p->service, in->service) == 0 && strcmp(p->labels, in->labels) == 0 &&
            strcmp(p->exe, in->exe) == 0;
 }
 
-static int process_put(struct fleet *f, struct fleet_agent *agent, const struct control_process *in,
+static int process_put(struct fleet *f, struct fleet_agent *agent, const struct report_process *in,
                        uint64_t version)
 {
     if (!name_valid(in->service) || !name_valid(in->exe) || !name_valid(in->mode) ||
@@ -321,7 +321,7 @@ static void list_finish(struct fleet *f, struct fleet_agent *agent)
 }
 
 /* A page of a newer list begins that list; of an older one it is old news. */
-static int list_begin(struct fleet_agent *agent, const struct control_processes *list)
+static int list_begin(struct fleet_agent *agent, const struct report_processes *list)
 {
     if (list->version == agent->list_version && list->pages == agent->list_pages)
         return SKEIN_OK;
@@ -338,7 +338,7 @@ static int list_begin(struct fleet_agent *agent, const struct control_processes 
 
 /* Of those that were new, some may have had to go for others. */
 static void news_tell(struct fleet *f, struct fleet_agent *agent,
-                      const struct control_processes *list, const size_t *fresh, size_t count)
+                      const struct report_processes *list, const size_t *fresh, size_t count)
 {
     struct fleet_process **news = calloc(count, sizeof(struct fleet_process *));
     size_t n = 0;
@@ -352,7 +352,7 @@ static void news_tell(struct fleet *f, struct fleet_agent *agent,
 }
 
 static int list_take(struct fleet *f, struct fleet_agent *agent, const struct transport_peer *peer,
-                     const struct control_processes *list)
+                     const struct report_processes *list)
 {
     size_t *fresh = calloc(list->count + 1, sizeof *fresh), count = 0;
     int status = fresh != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
@@ -377,7 +377,7 @@ static int list_take(struct fleet *f, struct fleet_agent *agent, const struct tr
 }
 
 int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
-                       const struct transport_peer *peer, const struct control_processes *list,
+                       const struct transport_peer *peer, const struct report_processes *list,
                        char *error, size_t error_bytes)
 {
     if (list->version < agent->list_version)

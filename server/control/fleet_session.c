@@ -11,7 +11,8 @@
 #include "clock.h"
 #include "clock_steps.h"
 #include "fleet_int.h"
-#include "json.h"
+#include "heartbeat.h"
+#include "hello.h"
 #include "log.h"
 #include "metrics.h"
 
@@ -154,13 +155,18 @@ static void agent_seen(struct fleet *f, struct fleet_agent *agent,
     }
 }
 
+static uint64_t rules_generation(struct fleet *f)
+{
+    return f->hooks.rules_generation != NULL ? f->hooks.rules_generation(f->hooks.context) : 0;
+}
+
 void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                     const struct transport_peer *peer)
 {
-    struct control_hello hello;
+    struct hello hello;
     char error[256], collector[AGENT_TEXT_BYTES], id[AGENT_TEXT_BYTES];
     uint64_t received_ns, clock = clock_setting(&received_ns);
-    if (control_hello_get(json, &hello, error, sizeof error) != SKEIN_OK) {
+    if (hello_get(json, &hello, error, sizeof error) != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         fleet_answer_error(f, peer, WIRE_ERROR, frame->id, error);
         return;
@@ -188,19 +194,16 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     if (!known_session)
         log_info("control", "agent joined", "agent", id, "host", agent->host, "version",
                  agent->version, NULL);
-    cJSON *welcome = cJSON_CreateObject();
     agent_text(f->catalog != NULL ? catalog_collector(f->catalog) : 0, collector);
-    cJSON_AddStringToObject(welcome, "collector", collector);
-    cJSON_AddNumberToObject(welcome, "lease_ms", (double)f->settings.lease_ms);
-    cJSON_AddNumberToObject(welcome, "heartbeat_ms", (double)f->settings.heartbeat_ms);
-    cJSON_AddNumberToObject(welcome, "rules_generation",
-                            f->hooks.rules_generation != NULL
-                                ? (double)f->hooks.rules_generation(f->hooks.context)
-                                : 0);
-    json_add_u64(welcome, "received_ns", received_ns);
-    json_add_u64(welcome, "clock", clock);
-    cJSON_AddNullToObject(welcome, "seal");
-    fleet_answer(f, peer, WIRE_WELCOME, frame->id, welcome);
+    const struct welcome welcome = {.collector = collector,
+                                    .lease_ms = f->settings.lease_ms,
+                                    .heartbeat_ms = f->settings.heartbeat_ms,
+                                    .rules_generation = rules_generation(f),
+                                    .received_ns = received_ns,
+                                    .clock = clock};
+    struct buf body = {0};
+    welcome_put(&welcome, &body);
+    fleet_answer(f, peer, WIRE_WELCOME, frame->id, &body);
     fleet_drop_agent_commands(f, agent); /* P-7 */
     if (f->hooks.agent_joined != NULL)
         f->hooks.agent_joined(f->hooks.context, agent);
@@ -271,32 +274,27 @@ static void watch_for_clones(struct fleet_agent *agent, uint64_t instance)
 void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                         const struct transport_peer *peer)
 {
-    struct control_heartbeat beat;
+    struct heartbeat beat;
     char error[256];
     uint64_t received_ns, clock = clock_setting(&received_ns);
-    if (control_heartbeat_get(json, &beat, error, sizeof error) != SKEIN_OK) {
+    if (heartbeat_get(json, &beat, error, sizeof error) != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         fleet_answer_error(f, peer, WIRE_ERROR, frame->id, error);
         return;
     }
     struct fleet_agent *agent = fleet_agent_find(f, beat.agent);
-    cJSON *answer = cJSON_CreateObject();
-    char received[24];
-    snprintf(received, sizeof received, "%llu", (unsigned long long)received_ns);
-    cJSON_AddStringToObject(answer, "received_ns", received);
-    json_add_u64(answer, "clock", clock);
-    cJSON_AddNumberToObject(answer, "rules_generation",
-                            f->hooks.rules_generation != NULL
-                                ? (double)f->hooks.rules_generation(f->hooks.context)
-                                : 0);
     /* An agent that was taken for lost comes back by HELLO too: its commands were not repeated. */
     bool hello = agent == NULL || !agent->session || !agent->online;
-    cJSON_AddBoolToObject(answer, "hello", hello);
     if (agent != NULL)
         watch_for_clones(agent, beat.instance);
-    if (agent != NULL && fleet_agent_is_cloned(agent))
-        cJSON_AddBoolToObject(answer, "cloned", true);
-    fleet_answer(f, peer, WIRE_HEARTBEAT_ACK, frame->id, answer);
+    const struct heartbeat_ack ack = {.received_ns = received_ns,
+                                      .clock = clock,
+                                      .rules_generation = rules_generation(f),
+                                      .hello = hello,
+                                      .cloned = agent != NULL && fleet_agent_is_cloned(agent)};
+    struct buf body = {0};
+    heartbeat_ack_put(&ack, &body);
+    fleet_answer(f, peer, WIRE_HEARTBEAT_ACK, frame->id, &body);
     if (hello)
         return;
     agent_seen(f, agent, peer);
@@ -319,17 +317,17 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
 }
 
 /* The process that it is about; NULL: none. */
-static const struct process_uid *process_of_report(const struct control_report *report)
+static const struct process_uid *process_of_report(const struct report *report)
 {
     switch (report->kind) {
-    case CONTROL_FIRED:
+    case REPORT_FIRED:
         return &report->fired.process;
-    case CONTROL_TARGET:
+    case REPORT_TARGET:
         return &report->target.process;
-    case CONTROL_RULE:
+    case REPORT_RULE:
         return &report->rule.process;
-    case CONTROL_PROCESSES:
-    case CONTROL_POLICY:
+    case REPORT_PROCESSES:
+    case REPORT_POLICY:
     default:
         return NULL;
     }
@@ -337,8 +335,7 @@ static const struct process_uid *process_of_report(const struct control_report *
 
 /* What is no list of processes. */
 static int on_other(struct fleet *f, struct fleet_agent *agent, const struct transport_peer *peer,
-                    const struct control_report *report, const cJSON *json, char *error,
-                    size_t error_bytes)
+                    const struct report *report, const cJSON *json, char *error, size_t error_bytes)
 {
     const struct process_uid *process = process_of_report(report);
     int status = process != NULL ? fleet_claim_from(f, peer, process) : SKEIN_OK;
@@ -352,40 +349,41 @@ static int on_other(struct fleet *f, struct fleet_agent *agent, const struct tra
 }
 
 /* Whoever hears of it compares it with our clock as it is set now. */
-static void align_fired(struct control_fired *fired)
+static void align_fired(struct report_fired *fired)
 {
     fired->at_ns =
-        clock_shift_ns(fired->at_ns, clock_setting_shift(fired->clock, clock_setting(NULL)));
+        clock_shift_ns(fired->at_ns, clock_setting_shift(fired->clock.clock, clock_setting(NULL)));
 }
 
 void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                      const struct transport_peer *peer)
 {
-    struct control_report report;
+    struct report report;
     char error[256] = "";
-    int status = control_report_get(json, &report, error, sizeof error);
+    int status = report_get(json, &report, error, sizeof error);
     if (status != SKEIN_OK) {
         metrics_add(control_malformed_total, 1);
         fleet_answer_error(f, peer, WIRE_REPORT_ACK, frame->id, error);
         return;
     }
-    if (report.kind == CONTROL_FIRED)
+    report_align(&report);
+    if (report.kind == REPORT_FIRED)
         align_fired(&report.fired);
     struct fleet_agent *agent = fleet_agent_find(f, report.agent);
     /* Not answered where the agent is a stranger: it says HELLO first and then reports again. */
     status = SKEIN_AGAIN;
     if (agent != NULL && agent->session) {
         agent_seen(f, agent, peer);
-        if (report.kind == CONTROL_PROCESSES)
+        if (report.kind == REPORT_PROCESSES)
             status = fleet_on_processes(f, agent, peer, &report.processes, error, sizeof error);
         else
             status = on_other(f, agent, peer, &report, json, error, sizeof error);
     }
-    control_report_fini(&report);
+    report_fini(&report);
     if (status == SKEIN_OK) {
-        cJSON *ok = cJSON_CreateObject();
-        cJSON_AddBoolToObject(ok, "ok", true);
-        fleet_answer(f, peer, WIRE_REPORT_ACK, frame->id, ok);
+        struct buf body = {0};
+        report_ack_put(&(struct report_ack){.ok = true}, &body);
+        fleet_answer(f, peer, WIRE_REPORT_ACK, frame->id, &body);
     } else if (status != SKEIN_AGAIN) {
         fleet_answer_error(f, peer, WIRE_REPORT_ACK, frame->id,
                            error[0] != '\0' ? error : skein_status_text(status));

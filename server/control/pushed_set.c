@@ -7,24 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
 #include "log.h"
 #include "wire.h"
 
 #define SET_BYTES_MAX (WIRE_CONTROL_MAX - 1024u) /* the set travels in one message */
 
-static cJSON *command_body(const struct pushed_set *set, const struct fleet_agent *agent)
+/* Its list is the caller's to delete. */
+static struct command command_of(const struct pushed_set *set, const struct fleet_agent *agent)
 {
-    cJSON *body = cJSON_CreateObject();
-    cJSON_AddStringToObject(body, "kind", fleet_set_text(set->set));
-    json_add_u64(body, "generation", set->generation);
-    set->fill(set->context, agent, body);
-    return body;
+    static const enum command_kind kinds[FLEET_SETS] = {COMMAND_RULES, COMMAND_POLICIES};
+    return (struct command){.kind = kinds[set->set],
+                            .generation = set->generation,
+                            .set = set->list(set->context, agent)};
 }
 
 void pushed_set_to(const struct pushed_set *set, struct fleet_agent *agent)
 {
-    int status = fleet_push(set->fleet, agent, set->set, command_body(set, agent));
+    struct command command = command_of(set, agent);
+    int status = fleet_push(set->fleet, agent, set->set, &command);
+    cJSON_Delete(command.set);
     if (status != SKEIN_OK)
         log_error(fleet_set_text(set->set), "cannot be sent to an agent", "host", agent->host,
                   "error", skein_status_text(status), NULL);
@@ -65,9 +66,9 @@ void pushed_set_done(const struct pushed_set *set, struct fleet_agent *agent, co
 int pushed_set_fits(const struct pushed_set *set)
 {
     struct buf text = {0};
-    cJSON *body = command_body(set, NULL);
-    json_print(body, &text);
-    cJSON_Delete(body);
+    struct command command = command_of(set, NULL);
+    command_put(&command, &text);
+    cJSON_Delete(command.set);
     bool fits = text.len <= SET_BYTES_MAX - set->spare_bytes;
     int status = text.status != SKEIN_OK ? text.status : fits ? SKEIN_OK : SKEIN_TOO_LARGE;
     buf_fini(&text);

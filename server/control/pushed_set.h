@@ -14,8 +14,9 @@ struct pushed_set {
     enum fleet_set set;
     uint64_t generation;
     size_t spare_bytes; /* of a message, for what differs from agent to agent */
-    /* Adds the set to the command's body; the agent may be NULL: one for whom it is as usual. */
-    void (*fill)(void *context, const struct fleet_agent *agent, cJSON *body);
+    /* The set as a list, which is the caller's then; the agent may be NULL: one for whom it is as
+     * usual. */
+    cJSON *(*list)(void *context, const struct fleet_agent *agent);
     void *context;
 };
 

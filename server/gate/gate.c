@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "control_body.h"
 #include "idmap.h"
 #include "log.h"
 #include "metrics.h"
@@ -167,9 +168,12 @@ static int accept_open(struct gate *g, const struct seal_request *request,
     return status == SKEIN_OK ? session_keep(g, &request->hello, seal) : status;
 }
 
-static void say(struct buf *answer, uint64_t id, const char *json)
+static void say(struct buf *answer, uint64_t id, const char *error)
 {
-    wire_frame_put(answer, WIRE_ERROR, id, json, strlen(json));
+    struct buf body = {0};
+    control_error_put(&(struct control_error){error}, &body);
+    wire_frame_put(answer, WIRE_ERROR, id, body.data, body.len);
+    buf_fini(&body);
 }
 
 static void look(struct gate *g, uint64_t now_ns);
@@ -239,7 +243,7 @@ static void on_open(struct gate *g, const struct transport_peer *peer,
     if (status != SKEIN_OK) {
         metrics_add(seal_dropped_total, 1);
         if (count > 0 && status == SKEIN_NOT_FOUND)
-            say(answer, frame->id, "{\"error\":\"not a key of this collector\"}");
+            say(answer, frame->id, "not a key of this collector");
         seal_wipe(keys, sizeof keys);
         return;
     }
@@ -282,7 +286,7 @@ static int take_sealed(struct gate *g, enum seal_channel channel, uint64_t id,
     if (is_over(s)) {
         metrics_add(seal_broken_total, 1);
         if (channel == SEAL_CONTROL) /* it opens anew; a hint, as anybody could say it */
-            say(answer, 0, "{\"error\":\"no such session\"}");
+            say(answer, 0, "no such session");
         return SKEIN_AGAIN;
     }
     int status = seal_frame_open(s->seal, channel, m->data, m->len, frame);
@@ -325,7 +329,7 @@ int gate_take(struct gate *g, enum seal_channel channel, struct transport_messag
         return SKEIN_OK;
     metrics_add(seal_plain_total, 1);
     if (channel == SEAL_CONTROL)
-        say(answer, frame->id, "{\"error\":\"this collector takes sealed messages alone\"}");
+        say(answer, frame->id, "this collector takes sealed messages alone");
     return SKEIN_AGAIN;
 }
 

@@ -150,7 +150,7 @@ int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *ev
                                     .generation =
                                         catalog_generation(catalog, fleet_set_text(FLEET_POLICIES)),
                                     .spare_bytes = POLICY_SLOTS_BYTES,
-                                    .fill = policies_fill,
+                                    .list = policies_set_json,
                                     .context = p};
     int64_t rows = catalog_policies(catalog, load_policy, p);
     if (rows >= 0)
@@ -353,7 +353,7 @@ int policies_selector(struct policies *p, const char *name, char **out)
 /* ---- samples ---- */
 
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,
-                      const struct control_fired *fired)
+                      const struct report_fired *fired)
 {
     struct policy *policy = policies_find(p, fired->policy);
     bool news = capture_is_news(p->captures, &fired->capture);
@@ -411,7 +411,7 @@ void policies_agent_changed(struct policies *p, struct fleet_agent *agent)
 }
 
 void policies_on_report(struct policies *p, struct fleet_agent *agent,
-                        const struct control_policy *report)
+                        const struct report_policy *report)
 {
     struct policy *policy = policies_find(p, report->policy);
     if (policy == NULL)

@@ -43,9 +43,9 @@ void policies_agent_changed(struct policies *p, struct fleet_agent *agent);
 /* An agent has begun a sample. Of a policy that is gone it is taken all the same: the agent acted
  * on what it was told. SKEIN_OK, SKEIN_AGAIN. */
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,
-                      const struct control_fired *fired);
+                      const struct report_fired *fired);
 void policies_on_report(struct policies *p, struct fleet_agent *agent,
-                        const struct control_policy *report);
+                        const struct report_policy *report);
 /* So much of a sample has been stored. */
 void policies_on_stored(struct policies *p, const char *name, uint64_t bytes);
 void policies_tick(struct policies *p, uint64_t now_ns);

@@ -102,11 +102,11 @@ static void copy_member(const cJSON *from, const char *key, cJSON *to)
         cJSON_AddItemToObject(to, key, cJSON_Duplicate(item, true));
 }
 
-void policies_fill(void *context, const struct fleet_agent *agent, cJSON *body)
+cJSON *policies_set_json(void *context, const struct fleet_agent *agent)
 {
     struct policies *p = context;
     size_t room = SLOTS_SENT_MAX;
-    cJSON *set = cJSON_AddArrayToObject(body, "policies");
+    cJSON *set = cJSON_CreateArray();
     for (const struct policy *policy = p->list; policy != NULL; policy = policy->next) {
         if (!policy->enabled)
             continue;
@@ -124,6 +124,7 @@ void policies_fill(void *context, const struct fleet_agent *agent, cJSON *body)
             add_slots(policy, agent, item, &room);
         cJSON_AddItemToArray(set, item);
     }
+    return set;
 }
 
 /* ---- a look at the fleet ---- */

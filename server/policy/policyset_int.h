@@ -58,7 +58,7 @@ const struct sampling_member *policy_member(const struct policy *policy,
                                             const struct process_uid *process);
 /* Takes all members anew where the fleet has changed, and tells agents of other slots. */
 void policies_look(struct policies *p);
-void policies_fill(void *policies, const struct fleet_agent *agent, cJSON *body);
+cJSON *policies_set_json(void *policies, const struct fleet_agent *agent);
 /* Of a push that is not in the set itself, in bytes. */
 #define POLICY_SLOTS_BYTES 32768
 

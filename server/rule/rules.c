@@ -129,11 +129,11 @@ const struct pushed_set *rules_pushed(struct rules *r)
     return &r->pushed;
 }
 
-static void fill_command(void *context, const struct fleet_agent *agent, cJSON *body)
+static cJSON *list_rules(void *context, const struct fleet_agent *agent)
 {
     struct rules *r = context;
     (void)agent; /* all are told the same */
-    cJSON *set = cJSON_AddArrayToObject(body, "rules");
+    cJSON *set = cJSON_CreateArray();
     for (struct rule *rule = r->list; rule != NULL; rule = rule->next) {
         if (rule->every_ms != 0 || rule->webhook != NULL)
             continue; /* those are ours alone, as is who is notified */
@@ -141,6 +141,7 @@ static void fill_command(void *context, const struct fleet_agent *agent, cJSON *
         cJSON_DeleteItemFromObjectCaseSensitive(copy, "notify");
         cJSON_AddItemToArray(set, copy);
     }
+    return set;
 }
 
 /* ---- load and save ---- */
@@ -194,7 +195,7 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
         (struct pushed_set){.fleet = fleet,
                             .set = FLEET_RULES,
                             .generation = catalog_generation(catalog, fleet_set_text(FLEET_RULES)),
-                            .fill = fill_command,
+                            .list = list_rules,
                             .context = r};
     int64_t rows = catalog_rules(catalog, load_rule, r);
     if (rows >= 0)

@@ -78,13 +78,13 @@ int rules_selector(struct rules *r, const char *name, char **out);
 /* ---- for the control thread; locked ---- */
 
 const struct pushed_set *rules_pushed(struct rules *r); /* what agents are to have */
-void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct control_rule *report);
+void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct report_rule *report);
 
 /* An agent has begun a capture for a rule: limits, the capture, neighbours, or the merge into the
  * rule's last capture where their windows overlap. SKEIN_OK; SKEIN_REFUSED with words in error:
  * held back, counted; SKEIN_AGAIN. Of a rule that has been deleted meanwhile it is granted: the
  * agent acted on what it was told. */
-int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct control_fired *fired,
+int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct report_fired *fired,
                    char *error, size_t error_bytes);
 
 /* A capture of the rule has ended, or its verdict has changed since. Takes listing, the capture

@@ -71,7 +71,7 @@ bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns)
 }
 
 static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
-                 const struct control_fired *fired, struct rule_process *p)
+                 const struct report_fired *fired, struct rule_process *p)
 {
     struct capture_id into = rule->last_capture;
     bool merged =
@@ -90,7 +90,7 @@ static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
     return status == SKEIN_NO_MEMORY ? SKEIN_AGAIN : status;
 }
 
-int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct control_fired *fired,
+int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct report_fired *fired,
                    char *error, size_t error_bytes)
 {
     char why[RULE_WHY_BYTES];

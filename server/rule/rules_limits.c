@@ -33,7 +33,7 @@ void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid
     fleet_mark_dirty(r->fleet);
 }
 
-void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct control_rule *report)
+void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct report_rule *report)
 {
     struct rule *rule = rules_find(r, report->rule);
     struct rule_process *p = rule != NULL ? rule_process_of(rule, &report->process) : NULL;

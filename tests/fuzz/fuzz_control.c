@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The control port of strangers: the first byte picks the message type, the rest is its body, as a
  * sound frame and, with the top bit set, as raw bytes. A known agent says hello first, so that
- * reports reach the tables. */
+ * reports reach the tables. What is read of a body is put again and read as the same. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fleet.h"
+#include "fuzz_again.h"
 #include "fuzz_target.h"
+#include "heartbeat.h"
+#include "hello.h"
 #include "wire.h"
 
 static const char hello[] = "{\"agent\":\"0000000000000007\",\"host\":\"h\",\"epoch\":1}";
 
-static int on_report(void *context, struct fleet_agent *agent, const struct control_report *report,
+static int on_report(void *context, struct fleet_agent *agent, const struct report *report,
                      const cJSON *json, char *error, size_t error_bytes)
 {
     (void)context;
@@ -19,11 +22,28 @@ static int on_report(void *context, struct fleet_agent *agent, const struct cont
     (void)json;
     (void)error;
     (void)error_bytes;
-    if (report->kind == CONTROL_TARGET) /* every list is readable */
+    if (report->kind == REPORT_TARGET) /* every list is readable */
         for (size_t i = 0; i < report->target.gap_count; i++)
             if (report->target.gaps[i].reason == NULL)
                 abort();
     return SKEIN_OK;
+}
+
+static void try_bodies(const void *body, size_t n)
+{
+    char error[256];
+    cJSON *json = control_body_parse(body, n, error, sizeof error);
+    if (json == NULL)
+        return;
+    FUZZ_AGAIN(hello, json);
+    FUZZ_AGAIN(heartbeat, json);
+    FUZZ_AGAIN(command_ack, json);
+    FUZZ_AGAIN_OWNER(report_processes, json);
+    FUZZ_AGAIN_OWNER(report_fired, json);
+    FUZZ_AGAIN_OWNER(report_target, json);
+    FUZZ_AGAIN(report_rule, json);
+    FUZZ_AGAIN(report_policy, json);
+    cJSON_Delete(json);
 }
 
 static void handle(struct fleet *f, uint8_t type, const void *body, size_t n)
@@ -44,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     struct fleet *f;
     if (n == 0 || fleet_new(&settings, NULL, &f) != SKEIN_OK)
         return 0;
+    try_bodies(bytes + 1, n - 1);
     fleet_set_hooks(f, &hooks);
     fleet_lock(f);
     handle(f, WIRE_HELLO, hello, sizeof hello - 1);

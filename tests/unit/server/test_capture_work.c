@@ -90,19 +90,20 @@ static struct capture *capture_of(struct engine *g, size_t targets)
 /* The agent lists one partition of a process. */
 static void list_one(struct engine *g, const struct capture *c, size_t process)
 {
-    struct control_target target;
+    struct report_target target;
     struct process_uid uid = process_number(process);
     char id[ID_TEXT_BYTES], text[512], error[256], capture[ID_TEXT_BYTES];
     id_text(uid.bytes, id);
     id_text(c->id.bytes, capture);
-    snprintf(text, sizeof text,
-             "{\"capture\":\"%s\",\"process\":\"%s\",\"state\":\"uploading\",\"partitions\":"
-             "[{\"epoch\":1,\"first\":0,\"last\":0,\"events\":%d,\"bytes\":9}]}",
-             capture, id, EVENTS);
+    snprintf(
+        text, sizeof text,
+        "{\"agent\":\"0000000000000007\",\"capture\":\"%s\",\"process\":\"%s\",\"state\":\"uploading\",\"partitions\":"
+        "[{\"epoch\":1,\"first\":0,\"last\":0,\"events\":%d,\"bytes\":9}]}",
+        capture, id, EVENTS);
     cJSON *json = json_parse(text, strlen(text), error, sizeof error);
-    ck_assert_msg(control_target_get(json, &target, error, sizeof error) == SKEIN_OK, "%s", error);
+    ck_assert_msg(report_target_get(json, &target, error, sizeof error) == SKEIN_OK, "%s", error);
     ck_assert_int_eq(capture_on_target(g->e, &g->agent, &target, json), SKEIN_OK);
-    control_target_fini(&target);
+    report_target_fini(&target);
     cJSON_Delete(json);
 }
 

@@ -103,17 +103,18 @@ static void world_end(struct world *w)
 static void fire(struct world *w, struct model *m)
 {
     *m = (struct model){.id = capture_id_new(), .known = true, .epoch = ++w->epochs};
-    struct control_fired fired = {.capture = m->id,
-                                  .process = w->process,
-                                  .trigger = "health",
-                                  .rule = "",
-                                  .reason = "",
-                                  .pid = 1,
-                                  .service = "shop",
-                                  .labels = "",
-                                  .exe = "",
-                                  .at_ns = clock_realtime_ns(),
-                                  .pre_ms = 1000};
+    struct report_fired fired = {.capture = m->id,
+                                 .process = w->process,
+                                 .trigger = TRIGGER_HEALTH,
+                                 .rule = "",
+                                 .policy = "",
+                                 .reason = "",
+                                 .pid = 1,
+                                 .service = "shop",
+                                 .labels = "",
+                                 .exe = "",
+                                 .at_ns = clock_realtime_ns(),
+                                 .pre_ms = 1000};
     ck_assert_int_eq(capture_on_fired(w->engine, &w->agent, &fired, NULL), SKEIN_OK);
 }
 
@@ -129,6 +130,7 @@ static cJSON *report_json(const struct world *w, const struct model *m, const ch
 {
     char id[ID_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "agent", "0000000000000007");
     id_text(m->id.bytes, id);
     cJSON_AddStringToObject(json, "capture", id);
     id_text(w->process.bytes, id);
@@ -164,7 +166,7 @@ static void report(struct world *w, struct model *m)
 {
     static const enum loss_reason reasons[] = {LOSS_RING_FULL, LOSS_OVERWRITTEN, LOSS_SPOOL_FULL,
                                                LOSS_REJECTED,  LOSS_NAME,        LOSS_UNKNOWN};
-    struct control_target target;
+    struct report_target target;
     char error[256];
     if (m->listed < SEQUENCES && next_random(w, 3) > 0)
         m->events[m->listed++] = 1 + next_random(w, 1000);
@@ -172,9 +174,9 @@ static void report(struct world *w, struct model *m)
         m->lost[reasons[next_random(w, 6)]] += next_random(w, 100);
     m->gap |= m->listed > 0 && next_random(w, 8) == 0;
     cJSON *json = report_json(w, m, m->listed > 0 ? "uploading" : "capturing");
-    ck_assert_int_eq(control_target_get(json, &target, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(report_target_get(json, &target, error, sizeof error), SKEIN_OK);
     ck_assert_int_eq(capture_on_target(w->engine, &w->agent, &target, json), SKEIN_OK);
-    control_target_fini(&target);
+    report_target_fini(&target);
     cJSON_Delete(json);
 }
 

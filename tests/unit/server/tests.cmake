@@ -3,7 +3,7 @@
 add_library(skein_test_partition STATIC ${CMAKE_SOURCE_DIR}/tests/support/partition_make.c)
 target_compile_options(skein_test_partition PRIVATE -Wno-format-nonliteral)
 target_link_libraries(skein_test_partition
-    PRIVATE skein_flags PUBLIC skein_format skein_transport skein_common skein_test_support)
+    PRIVATE skein_flags PUBLIC skein_format skein_transport skein_protocol skein_test_support)
 
 # storage
 skein_test(unit/server/test_store_files.c LINK skein_server_core skein_test_partition)
@@ -65,7 +65,6 @@ skein_test(unit/server/test_idmap.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_replay.c LINK skein_test_collector LABELS tsan)
 skein_test(unit/server/test_named.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_rule_check.c LINK skein_server_core skein_test_support)
-skein_test(unit/server/test_control_msg.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_state.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_capture_work.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_ledger.c LINK skein_server_core skein_test_support)
