@@ -336,7 +336,7 @@ static void command_capture(struct agent *agent, const struct agent_command *com
                                   .pre_ms = command->says.pre_ms,
                                   .post_ms = command->says.post_ms,
                                   .stream_ms = command->says.stream_ms,
-                                  .alone = command->says.unshared,
+                                  .unshared = command->says.unshared,
                                   .map = command->map};
     if (command->says.deadline_ns != 0)
         order.deadline_ns = line_time(command, command->says.deadline_ns);

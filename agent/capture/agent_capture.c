@@ -248,7 +248,7 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     target->end_ns = order->at_ns + order->post_ms * MS;
     target->stream_ms = order->stream_ms;
     target->groups = order->groups;
-    target->alone = order->alone;
+    target->unshared = order->unshared;
     if (order->stream_ms != 0 && order->deadline_ns != 0 && order->deadline_ns < target->end_ns)
         target->end_ns = order->deadline_ns;
     target->result.capture = order->capture;

@@ -217,7 +217,7 @@ static int join_chain(struct target *target)
     member->from_ns = target->result.from_ns;
     member->to_ns = target->end_ns;
     member->groups = target->groups;
-    member->alone = target->alone;
+    member->unshared = target->unshared;
     member->is_lost = is_lost;
     member->take = take_entry;
     return cut_chain_join(member, target->process);

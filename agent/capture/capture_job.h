@@ -25,7 +25,7 @@ struct target {
     uint64_t at_ns, pre_ms, post_ms, end_ns;
     uint64_t stream_ms; /* 0: a window */
     uint64_t groups;    /* 0: all */
-    bool alone;         /* shares nothing that was cut before it */
+    bool unshared;      /* shares nothing that was cut before it */
     /* loop thread */
     struct loop_timer *timer, *follow_timer;
     struct process_cursors cut_at; /* when the last cut was posted */

@@ -145,7 +145,7 @@ static bool overlaps(const struct cut_chain *chain, const struct cut_member *mem
 
 static bool may_join(const struct cut_chain *chain, struct cut_member *member)
 {
-    return !member->alone && chain->groups == member->groups && chain->row == NULL &&
+    return !member->unshared && chain->groups == member->groups && chain->row == NULL &&
            cut_marks_are_of(chain->marks, chain->process) && overlaps(chain, member) &&
            (chain->forgotten_to_ns == 0 || chain->forgotten_to_ns < member->from_ns) &&
            !any_is_lost(chain, member);

@@ -35,8 +35,8 @@ struct cut_member {
     /* set before cut_chain_join */
     uint64_t from_ns, to_ns; /* its window */
     uint64_t groups;
-    bool alone;  /* joins none: it is given nothing that was cut earlier */
-    bool stated; /* it knows the ranges that threads were in when it joined; the chain's */
+    bool unshared; /* joins none: it is given nothing that was cut earlier */
+    bool stated;   /* it knows the ranges that threads were in when it joined; the chain's */
     /* Whether the partition of an earlier cut has been lost since; NULL: none ever is. */
     bool (*is_lost)(struct cut_member *member, const struct partition_key *key);
     void (*take)(struct cut_member *member, const struct cut_entry *entry);
