@@ -56,6 +56,12 @@ enum loss_reason {
         LOSS_REASONS
 };
 
+/* A time of which something is missing. */
+struct loss_gap {
+    uint64_t from_ns, to_ns;
+    enum loss_reason reason;
+};
+
 const char *loss_place_text(enum loss_place place);
 const char *loss_text(enum loss_reason reason); /* static */
 enum loss_place loss_place(enum loss_reason reason);

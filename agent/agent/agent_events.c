@@ -301,7 +301,7 @@ static void capture_noted(struct agent *agent, const struct capture_order *order
         (void)captures_begin(agent->captures, order, noted->process);
         return;
     }
-    const struct process_gap life = {
+    const struct loss_gap life = {
         noted->start_ns, noted->ended_ns != 0 ? noted->ended_ns : UINT64_MAX, noted->reason};
     captures_absent(agent->captures, order, &noted->uid, &life,
                     noted->reason == LOSS_REFUSED

@@ -125,7 +125,7 @@ static int post_cut(struct target *target, bool first, bool last)
         find_lacks(target, job);
         if (!process_unrecorded(target->process, target->result.from_ns, job->to_ns,
                                 &job->unrecorded))
-            job->unrecorded = (struct process_gap){0};
+            job->unrecorded = (struct loss_gap){0};
         job->death.signal = target->process->death.signal;
         job->death.status = target->process->death.status;
         job->death.known = target->process->death.known;
@@ -264,7 +264,7 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     for (size_t i = 0; target->with != NULL && i < order->with_count; i++)
         target->with[target->with_count++] = order->with[i]->uid;
     *out = target;
-    struct process_gap gap;
+    struct loss_gap gap;
     if (!process_unrecorded(process, target->result.from_ns, target->end_ns, &gap))
         return SKEIN_OK;
     const struct report_gap told = {gap.from_ns, gap.to_ns, loss_text(gap.reason)};
@@ -328,7 +328,7 @@ void captures_refuse(struct captures *captures, const struct capture_id *capture
 }
 
 void captures_absent(struct captures *captures, const struct capture_order *order,
-                     const struct process_uid *process, const struct process_gap *life,
+                     const struct process_uid *process, const struct loss_gap *life,
                      const char *reason)
 {
     struct target_result result = {.capture = order->capture,

@@ -80,7 +80,7 @@ void captures_refuse(struct captures *captures, const struct capture_id *capture
 /* Reports a target of which nothing is there: it ran in `life`, and `life->reason` says why nothing
  * is recorded. */
 void captures_absent(struct captures *captures, const struct capture_order *order,
-                     const struct process_uid *process, const struct process_gap *life,
+                     const struct process_uid *process, const struct loss_gap *life,
                      const char *reason);
 
 bool captures_know(const struct captures *captures, const struct capture_id *capture,

@@ -403,7 +403,7 @@ static void finish(struct target *target, const struct capture_job *job)
     take_spool_losses(target);
     uint64_t last_ns =
         target->last_ns > target->result.from_ns ? target->last_ns : target->result.from_ns;
-    const struct process_gap *unrecorded = &job->unrecorded;
+    const struct loss_gap *unrecorded = &job->unrecorded;
     if (unrecorded->from_ns < unrecorded->to_ns)
         add_gap(target, unrecorded->from_ns, unrecorded->to_ns, loss_text(unrecorded->reason));
     if (last_ns < job->lacks_to_ns)

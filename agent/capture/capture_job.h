@@ -82,7 +82,7 @@ struct capture_job {
     uint64_t lacks_to_ns;
     enum loss_reason lacks_reason;
     /* of the last: what the ring cannot have, as it is known by now; an empty one: nothing */
-    struct process_gap unrecorded;
+    struct loss_gap unrecorded;
 };
 
 void capture_job_run(

@@ -59,15 +59,15 @@ static void unrecorded_span(const struct process *p, uint64_t *from_ns, uint64_t
 }
 
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
-                        struct process_gap *out)
+                        struct loss_gap *out)
 {
     uint64_t first_ns, last_ns;
     if (p->ring == NULL)
         return false;
     unrecorded_span(p, &first_ns, &last_ns);
     first_ns = first_ns > p->start_ns ? first_ns : p->start_ns; /* it may say anything */
-    *out = (struct process_gap){from_ns > first_ns ? from_ns : first_ns,
-                                to_ns < last_ns ? to_ns : last_ns, p->unrecorded};
+    *out = (struct loss_gap){from_ns > first_ns ? from_ns : first_ns,
+                             to_ns < last_ns ? to_ns : last_ns, p->unrecorded};
     return out->from_ns < out->to_ns;
 }
 

@@ -102,12 +102,8 @@ bool process_is_half_over(const struct process *p, const struct process_cursors 
 bool process_exit_said(const struct process *p, int32_t *status);
 
 /* What of [from, to] its ring cannot have, as it began later than the process. False: nothing. */
-struct process_gap {
-    uint64_t from_ns, to_ns;
-    enum loss_reason reason;
-};
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
-                        struct process_gap *out);
+                        struct loss_gap *out);
 
 /* Since when another ring of the same process lacks something that is, or should be, in this one;
  * 0: nothing. Realtime. */

@@ -82,7 +82,7 @@ bool ledger_complete(const struct ledger *ledger)
 
 static int compare_gaps(const void *left, const void *right)
 {
-    const struct ledger_gap *a = left, *b = right;
+    const struct loss_gap *a = left, *b = right;
     if (a->reason != b->reason)
         return a->reason < b->reason ? -1 : 1;
     if (a->from_ns != b->from_ns)
@@ -97,8 +97,8 @@ static void merge_gaps(struct ledger *ledger)
     qsort(ledger->gaps, ledger->gap_count, sizeof *ledger->gaps, compare_gaps);
     size_t n = 0;
     for (size_t i = 1; i < ledger->gap_count; i++) {
-        struct ledger_gap *gap = &ledger->gaps[n];
-        const struct ledger_gap *next = &ledger->gaps[i];
+        struct loss_gap *gap = &ledger->gaps[n];
+        const struct loss_gap *next = &ledger->gaps[i];
         if (next->reason != gap->reason || next->from_ns > gap->to_ns)
             ledger->gaps[++n] = *next;
         else if (next->to_ns > gap->to_ns)
@@ -110,7 +110,7 @@ static void merge_gaps(struct ledger *ledger)
 static int gaps_grow(struct ledger *ledger)
 {
     size_t cap = ledger->gap_cap == 0 ? 4 : 2 * ledger->gap_cap;
-    struct ledger_gap *gaps = realloc(ledger->gaps, cap * sizeof *gaps);
+    struct loss_gap *gaps = realloc(ledger->gaps, cap * sizeof *gaps);
     if (gaps == NULL)
         return SKEIN_NO_MEMORY;
     ledger->gaps = gaps;
@@ -118,7 +118,7 @@ static int gaps_grow(struct ledger *ledger)
     return SKEIN_OK;
 }
 
-void ledger_gap(struct ledger *ledger, const struct ledger_gap *gap)
+void ledger_gap(struct ledger *ledger, const struct loss_gap *gap)
 {
     int status = SKEIN_OK;
     if (ledger->gap_count == ledger->gap_cap) {
@@ -181,8 +181,8 @@ static uint64_t count_of(const cJSON *object, const char *key)
 static void read_gap(struct ledger *to, const cJSON *item)
 {
     struct json_reader r = {.error = ""};
-    struct ledger_gap gap = {0, 0,
-                             loss_parse(json_str(&r, item, "", "reason", JSON_OPTIONAL, "", 63))};
+    struct loss_gap gap = {0, 0,
+                           loss_parse(json_str(&r, item, "", "reason", JSON_OPTIONAL, "", 63))};
     if (clock_parse(json_str(&r, item, "", "from", JSON_OPTIONAL, "", 63), &gap.from_ns) ==
             SKEIN_OK &&
         clock_parse(json_str(&r, item, "", "to", JSON_OPTIONAL, "", 63), &gap.to_ns) == SKEIN_OK)

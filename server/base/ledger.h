@@ -13,15 +13,11 @@
 
 #include "loss.h"
 
-struct ledger_gap {
-    uint64_t from_ns, to_ns;
-    enum loss_reason reason;
-};
 struct ledger { /* all-zero is an empty one */
     uint64_t stored, events[LOSS_REASONS];
     uint64_t implausible; /* said to be lost, and more than could be written: in no sum */
     bool open;            /* something of it is still under way */
-    struct ledger_gap *gaps;
+    struct loss_gap *gaps;
     size_t gap_count, gap_cap;
     int status; /* SKEIN_OK, or SKEIN_NO_MEMORY: gaps are missing */
 };
@@ -35,7 +31,7 @@ void ledger_claim(struct ledger *ledger, enum loss_reason reason, uint64_t event
                   uint64_t span_ns);
 /* Whether a program can have written so many. */
 bool ledger_plausible(uint64_t events, uint64_t span_ns);
-void ledger_gap(struct ledger *ledger, const struct ledger_gap *gap);
+void ledger_gap(struct ledger *ledger, const struct loss_gap *gap);
 void ledger_add(struct ledger *to, const struct ledger *more);
 
 uint64_t ledger_lost(const struct ledger *ledger);

@@ -103,7 +103,7 @@ static void say_who(struct verdict *v, const struct capture_target *t)
 }
 
 /* Whether it is what the ring no longer held at the begin of the window. */
-static bool is_reach(const struct capture *c, const struct ledger_gap *gap)
+static bool is_reach(const struct capture *c, const struct loss_gap *gap)
 {
     uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
     uint64_t from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
@@ -139,7 +139,7 @@ static void say_target(struct verdict *v, const struct capture *c, const struct 
     }
     for (size_t i = 0; i < t->facts.gap_count; i++) {
         char from[CLOCK_TEXT_BYTES], to[CLOCK_TEXT_BYTES];
-        struct ledger_gap gap;
+        struct loss_gap gap;
         if (!target_gap(c, t, &t->facts.gaps[i], &gap) || !finding_begin(v))
             continue;
         clock_text(gap.from_ns, from);

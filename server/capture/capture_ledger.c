@@ -13,8 +13,7 @@
 #include "json.h"
 #include "metrics.h"
 
-static void window_of(const struct capture *c, const struct capture_target *t,
-                      struct ledger_gap *gap)
+static void window_of(const struct capture *c, const struct capture_target *t, struct loss_gap *gap)
 {
     uint64_t pre_ns = c->pre_ms * 1000000u;
     gap->from_ns = pre_ns < c->at_ns ? c->at_ns - pre_ns : 0;
@@ -33,7 +32,7 @@ static void window_of(const struct capture *c, const struct capture_target *t,
  * no word at all. */
 static void add_missing(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
-    struct ledger_gap gap;
+    struct loss_gap gap;
     window_of(c, t, &gap);
     if (t->stored_count < t->facts.listed) {
         gap.reason = t->refused ? LOSS_DISK_FULL : LOSS_NOT_ARRIVED;
@@ -58,7 +57,7 @@ static void add_damaged(const struct capture *c, const struct capture_target *t,
         const struct damage *d = &c->damages->items[i];
         if (process_uid_equal(&d->key.process, &t->process) &&
             target_lists(t, d->key.epoch, d->key.sequence))
-            ledger_gap(out, &(struct ledger_gap){d->from_ns, d->to_ns, LOSS_DAMAGED});
+            ledger_gap(out, &(struct loss_gap){d->from_ns, d->to_ns, LOSS_DAMAGED});
     }
 }
 
@@ -66,10 +65,10 @@ static void add_damaged(const struct capture *c, const struct capture_target *t,
  * had before it is missing too, and where the agent had told of nothing yet, it does not know where
  * the window began. Of a sample each process has a part of its own. */
 static void restart_span(const struct capture *c, const struct capture_target *t,
-                         struct ledger_gap *gap)
+                         struct loss_gap *gap)
 {
     if (c->kind == CAPTURE_SAMPLE) {
-        struct ledger_gap window;
+        struct loss_gap window;
         window_of(c, t, &window);
         gap->from_ns = gap->from_ns != 0 ? gap->from_ns : window.from_ns;
         return;
@@ -81,9 +80,9 @@ static void restart_span(const struct capture *c, const struct capture_target *t
 }
 
 bool target_gap(const struct capture *c, const struct capture_target *t,
-                const struct report_gap *told, struct ledger_gap *gap)
+                const struct report_gap *told, struct loss_gap *gap)
 {
-    *gap = (struct ledger_gap){told->from_ns, told->to_ns, loss_parse(told->reason)};
+    *gap = (struct loss_gap){told->from_ns, told->to_ns, loss_parse(told->reason)};
     if (gap->reason == LOSS_AGENT_RESTARTED)
         restart_span(c, t, gap);
     uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
@@ -96,14 +95,14 @@ bool target_gap(const struct capture *c, const struct capture_target *t,
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
     out->stored += t->stored_events;
-    struct ledger_gap window;
+    struct loss_gap window;
     window_of(c, t, &window);
     uint64_t span_ns = window.to_ns > window.from_ns ? window.to_ns - window.from_ns : 0;
     for (size_t i = 0; i < t->facts.loss_count; i++)
         ledger_claim(out, loss_parse(t->facts.losses[i].reason), t->facts.losses[i].events,
                      span_ns);
     for (size_t i = 0; i < t->facts.gap_count; i++) {
-        struct ledger_gap gap;
+        struct loss_gap gap;
         if (target_gap(c, t, &t->facts.gaps[i], &gap))
             ledger_gap(out, &gap);
     }

@@ -10,7 +10,7 @@
 /* A gap that an agent has told, with the bounds that it left open, within what was asked for.
  * False: nothing of it is. */
 bool target_gap(const struct capture *c, const struct capture_target *t,
-                const struct report_gap *told, struct ledger_gap *gap);
+                const struct report_gap *told, struct loss_gap *gap);
 /* Adds to *out; the JSON is the caller's. */
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out);
 cJSON *target_ledger_json(const struct capture *c, const struct capture_target *t);

@@ -315,7 +315,7 @@ static uint64_t replaced_from(uint64_t chunks)
 {
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
     fixture_agent_start(f);
-    struct process_gap gap = {0};
+    struct loss_gap gap = {0};
     for (int i = 0; i < 2; i++) {
         int fd = peer_connect(f);
         struct answer a = attach_as(fd, hello_of("svc"), -1);
@@ -351,7 +351,7 @@ START_TEST(a_ring_that_nothing_goes_to_yet_lacks_all_until_now)
 {
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
     fixture_agent_start(f);
-    struct process_gap gap = {0};
+    struct loss_gap gap = {0};
     int fd = peer_connect(f);
     struct answer a = attach_as(fd, hello_of("svc"), -1);
     answer_close(&a);

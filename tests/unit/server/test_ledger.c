@@ -315,10 +315,10 @@ START_TEST(sums_of_ledgers_balance_and_gaps_of_one_reason_meet)
     ledger_lose(&more, LOSS_SPOOL_FULL, 3);
     ledger_lose(&more, LOSS_NAME, 2);
     ledger_lose(&sum, LOSS_RING_FULL, UINT64_MAX);
-    ledger_gap(&more, &(struct ledger_gap){30, 40, LOSS_OVERWRITTEN});
-    ledger_gap(&more, &(struct ledger_gap){10, 20, LOSS_OVERWRITTEN});
-    ledger_gap(&sum, &(struct ledger_gap){15, 30, LOSS_OVERWRITTEN});
-    ledger_gap(&sum, &(struct ledger_gap){15, 30, LOSS_SPOOL_FULL});
+    ledger_gap(&more, &(struct loss_gap){30, 40, LOSS_OVERWRITTEN});
+    ledger_gap(&more, &(struct loss_gap){10, 20, LOSS_OVERWRITTEN});
+    ledger_gap(&sum, &(struct loss_gap){15, 30, LOSS_OVERWRITTEN});
+    ledger_gap(&sum, &(struct loss_gap){15, 30, LOSS_SPOOL_FULL});
     ledger_add(&sum, &more);
     cJSON *json = ledger_json(&sum);
     check_balance(json);
