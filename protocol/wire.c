@@ -5,10 +5,10 @@
  */
 #include "wire.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "checksum.h"
+#include "skein_check.h"
 
 static void store_le(uint8_t *to, uint64_t v, unsigned bytes)
 {
@@ -32,7 +32,7 @@ static void store_header(uint8_t *to, uint8_t type, unsigned flags, uint64_t id,
 
 void wire_frame_put(struct buf *b, uint8_t type, uint64_t id, const void *body, size_t body_bytes)
 {
-    assert(body_bytes <= WIRE_DATA_MAX);
+    skein_check(body_bytes <= WIRE_DATA_MAX);
     uint8_t *to = buf_reserve(b, WIRE_HEADER_BYTES + body_bytes);
     if (!to)
         return;
@@ -43,14 +43,14 @@ void wire_frame_put(struct buf *b, uint8_t type, uint64_t id, const void *body, 
 
 void wire_frame_seal(uint8_t *message, uint8_t type, uint64_t id, size_t body_bytes)
 {
-    assert(body_bytes <= WIRE_DATA_MAX);
+    skein_check(body_bytes <= WIRE_DATA_MAX);
     store_header(message, type, 0, id, body_bytes,
                  checksum32(message + WIRE_HEADER_BYTES, body_bytes));
 }
 
 void wire_header_sealed(uint8_t *message, uint8_t type, uint64_t id, size_t body_bytes)
 {
-    assert(body_bytes <= WIRE_DATA_MAX);
+    skein_check(body_bytes <= WIRE_DATA_MAX);
     store_header(message, type, FLAG_SEALED, id, body_bytes, 0); /* P-3 */
 }
 

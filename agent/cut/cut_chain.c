@@ -7,9 +7,10 @@
  */
 #include "cut_chain.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "skein_check.h"
 
 /* Chains of a process that nobody uses. */
 #define IDLE_MAX 3
@@ -51,7 +52,7 @@ static void cut_chains_free(struct process *process)
 {
     struct cut_chain *chain;
     while (process->chains != NULL && (chain = TAILQ_FIRST(process->chains)) != NULL) {
-        assert(TAILQ_EMPTY(&chain->members));
+        skein_check(TAILQ_EMPTY(&chain->members));
         TAILQ_REMOVE(process->chains, chain, link);
         chain_free(chain);
     }

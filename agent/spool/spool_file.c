@@ -4,11 +4,11 @@
  */
 #include "spool_file.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "checksum.h"
+#include "skein_check.h"
 #include "wire.h"
 
 #define SPOOL_MAGIC   UINT32_C(0x50534b53) /* "SKSP" */
@@ -45,7 +45,7 @@ void spool_head_put(uint8_t out[SPOOL_FILE_HEAD_BYTES], const struct spool_head 
     put_le(&pos, head->payload_checksum, 8);
     put_le(&pos, 0, 4);
     put_le(&pos, checksum32(out, CHECKED_BYTES), 4);
-    assert(pos == out + SPOOL_FILE_HEAD_BYTES);
+    skein_check(pos == out + SPOOL_FILE_HEAD_BYTES);
 }
 
 static int head_read(struct cursor *c, struct spool_head *head)

@@ -17,7 +17,6 @@
  * after `failed` or `expired` is late truth: a capture that runs goes on with it; one that has
  * ended keeps the target `expired` until every listed partition is stored.
  */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +30,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "selector.h"
+#include "skein_check.h"
 
 #define BIT(name) (1u << TARGET_##name)
 
@@ -79,17 +79,14 @@ void capture_assert(const struct capture *c)
     size_t open = 0, whole = 0;
     for (size_t i = 0; i < c->target_count; i++) {
         const struct capture_target *t = c->targets[i];
-        assert(t->stored_count <= t->facts.listed);
-        assert(t->status != TARGET_COMPLETE || t->stored_count == t->facts.listed);
-        assert(t->status != TARGET_UPLOADING || t->report != NULL);
-        assert(c->status == CAPTURE_RUNNING || target_is_final(t->status));
+        skein_check(t->stored_count <= t->facts.listed);
+        skein_check(t->status != TARGET_UPLOADING || t->report != NULL);
+        skein_check(c->status == CAPTURE_RUNNING || target_is_final(t->status));
         open += !target_is_final(t->status);
         whole += t->whole;
     }
-    assert(open == c->open_count && whole == c->whole_count);
-    (void)open;
-    (void)whole;
-    assert((c->status == CAPTURE_RUNNING) == (c->finished_ns == 0));
+    skein_check(open == c->open_count && whole == c->whole_count);
+    skein_check((c->status == CAPTURE_RUNNING) == (c->finished_ns == 0));
 }
 
 static void touch(struct capture_engine *e, struct capture *c)

@@ -5,7 +5,6 @@
  */
 #include "events.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "metrics.h"
 #include "places.h"
 #include "process_labels.h"
+#include "skein_check.h"
 
 #define EVENTS_KEPT     4096
 #define EVENT_BYTES_MAX (UINT64_C(64) << 10) /* a longer one is told without its data */
@@ -174,7 +174,7 @@ static void wake_all(struct events *e)
 
 void events_publish(struct events *events, const struct event_note *note)
 {
-    assert(event_types_known(note->type));
+    skein_check(event_types_known(note->type));
     if (events != NULL) {
         struct event event = event_make(note);
         pthread_mutex_lock(&events->lock);

@@ -4,7 +4,6 @@
  */
 #include "segment_io.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+#include "skein_check.h"
 
 #define WRITE_PARTS_MAX 8
 
@@ -133,7 +134,7 @@ int segment_io_size(int fd, uint64_t *bytes)
 int segment_io_write(int fd, const struct iovec *parts, int count, uint64_t offset)
 {
     struct iovec left[WRITE_PARTS_MAX];
-    assert(count > 0 && count <= WRITE_PARTS_MAX);
+    skein_check(count > 0 && count <= WRITE_PARTS_MAX);
     memcpy(left, parts, (size_t)count * sizeof *parts);
     int first = 0;
     while (first < count) {

@@ -5,11 +5,11 @@
  */
 #include "segment.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "checksum.h"
 #include "segment_io.h"
+#include "skein_check.h"
 
 static const uint8_t zeros[8];
 
@@ -39,7 +39,7 @@ void segment_writer_fini(struct segment_writer *w)
 
 int segment_create(struct segment_writer *w, int folder, const struct segment_header *header)
 {
-    assert(w->fd < 0);
+    skein_check(w->fd < 0);
     char name[SEGMENT_NAME_BYTES];
     segment_name(header->number, name);
     uint8_t bytes[SEGMENT_HEADER_BYTES];
@@ -79,7 +79,7 @@ static int undo_append(struct segment_writer *w, int status)
 int segment_append(struct segment_writer *w, const struct segment_record *record,
                    const void *payload, uint64_t *offset)
 {
-    assert(w->fd >= 0 && w->end % 8 == 0);
+    skein_check(w->fd >= 0 && w->end % 8 == 0);
     size_t footer_bytes = 0;
     size_t length = (size_t)record->length;
     if (record->kind == SEGMENT_PARTITION) {

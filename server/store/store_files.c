@@ -21,7 +21,6 @@
  *   I-4  Only the open segment changes; a failed one is abandoned at its durable end, and the next
  *        one's header says where that is (S-6).
  */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +29,7 @@
 #include "clock.h"
 #include "metrics.h"
 #include "segment_io.h"
+#include "skein_check.h"
 #include "store_int.h"
 
 #define SEGMENT_BYTES_DEFAULT (UINT64_C(64) << 20)
@@ -38,10 +38,9 @@
 static void assert_state(const struct store *store)
 {
     const struct segment_writer *w = &store->writer;
-    assert((store->state == STORE_NONE) == (w->fd < 0));
-    assert(store->state != STORE_CLEAN || w->end == w->durable_end);
-    assert(store->state != STORE_DIRTY || w->end > w->durable_end);
-    (void)w; /* release builds check nothing */
+    skein_check((store->state == STORE_NONE) == (w->fd < 0));
+    skein_check(store->state != STORE_CLEAN || w->end == w->durable_end);
+    skein_check(store->state != STORE_DIRTY || w->end > w->durable_end);
 }
 
 /* ---- the list ---- */
@@ -86,7 +85,7 @@ static void list_update(struct store *store, uint64_t number, uint64_t bytes, bo
 {
     pthread_mutex_lock(&store->lock);
     struct segment_info *info = store_segment_find(store, number);
-    assert(info);
+    skein_check(info);
     info->bytes = bytes;
     info->closed = closed;
     totals_publish(store);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the libraries export, and that a program may use every name that is ours inside:
+# What the libraries export, that they never end their process, and that a program may use every name that is ours inside:
 # symbols.sh LIBSKEIN_A LIBSKEIN_SO PRELOAD_SO LIBSKEIN_INTERNAL_A INCLUDE_FOLDER CC [FLAGS...]
 set -eu -o pipefail
 archive=$1 shared=$2 preload=$3 internal=$4 include=$5
@@ -27,6 +27,13 @@ libc=$(ldd "$preload" | awk '/libc\.so/ { print $3 }')
 names=$(comm -23 <(nm -D --defined-only "$preload" | awk '{ print $3 }' | sort -u) \
     <(nm -D --defined-only "$libc" | awk '{ print $3 }' | sed 's/@.*//' | sort -u) | grep -v '^io_getevents$' || true)
 [ -z "$names" ] || fail "libskein-preload.so exports" $names
+
+# ---- what runs in somebody else's process never ends it: no check, no assertion, no abort ----
+! nm "$archive" "$shared" "$preload" | grep skein_check || fail "a library of services has skein_check"
+names=$(nm -D -u "$shared" "$preload" | awk '$2 ~ /^(abort|__assert)/ { print $2 }')
+[ -z "$names" ] || fail "a library of services calls" $names
+names=$(grep -rlE 'skein_check|include <assert.h>' "$include/.." || true)
+[ -z "$names" ] || fail "for agents, collectors and the CLI alone, but not for" $names
 
 # ---- each program of a shell loop loads it: little to map, to relocate and to look up ----
 relocations() { readelf -rW "$preload" | awk -v kind="$1" '$3 == kind' | wc -l; }
