@@ -13,9 +13,25 @@
 #include "partition.h"
 #include "report_fired.h"
 #include "ring_loss.h"
+#include "skein_check.h"
 
 /* A process that writes as fast as it is cut must not keep the worker for ever. */
 #define PARTITIONS_A_CUT 256
+
+static void take_entry(struct cut_member *member, const struct cut_entry *entry);
+
+/* What holds between two steps of the worker (capture_job.h). */
+static void target_assert(const struct target *target)
+{
+    const struct capture_job *turn = target->turn, *waiting = target->waiting;
+    if (turn != NULL)
+        skein_check(turn->target == target);
+    if (waiting != NULL)
+        skein_check(turn != NULL && waiting != turn && waiting->target == target && waiting->last);
+    /* Its cuts are told to it, and to no other. */
+    if (target->member.chain != NULL)
+        skein_check(target->member.take == take_entry && target->member.groups == target->groups);
+}
 
 void target_place(struct target *target)
 {
@@ -460,6 +476,7 @@ static void job_wait(struct target *target, struct capture_job *job)
 {
     if (job->last) {
         target->waiting = job;
+        target_assert(target);
         return;
     }
     __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE); /* the stream's next one does it */
@@ -470,6 +487,7 @@ void capture_job_run(void *context)
 {
     struct capture_job *job = context;
     struct target *target = job->target;
+    target_assert(target);
     if (target->turn != NULL && target->turn != job) {
         job_wait(target, job);
         return;
@@ -477,11 +495,13 @@ void capture_job_run(void *context)
     /* Other targets' jobs come between two partitions of a large one. */
     while (cut_turn(target, job)) {
         target->turn = job;
+        target_assert(target);
         if (worker_post(target->captures->settings.worker, capture_job_run, job) == SKEIN_OK)
             return;
     }
     struct capture_job *waiting = target->waiting;
     target->turn = target->waiting = NULL;
+    target_assert(target);
     job_end(target, job);
     if (waiting != NULL)
         capture_job_run(waiting);

@@ -11,6 +11,23 @@
 #include "agent_capture.h"
 #include "cut_chain.h"
 
+/* What the worker does for a target. A job is one cut of it, up to job->to_ns; the loop posts them
+ * in the order of time (agent_capture.c), and the last one ends the target.
+ *
+ *            capture_job_run: cut_turn               more, to the worker's queue again
+ *      IDLE ────────────────────────▶ (cutting) ──────────────────────▶ TURN ◀─┐ capture_job_run,
+ *       ▲                               │                                │  └──┘ more
+ *       └──────── job_end: it is cut ───┴────────────────────────────────┤
+ *       ▲                                                                │ job_wait: the last comes
+ *       └──────── job_end; the last one runs ──────────────── WAITING ◀──┘
+ *
+ *   IDLE     no job of it is half done                     turn, waiting: NULL
+ *   TURN     the rest of `turn` is in the worker's queue   waiting: NULL
+ *   WAITING  so it is, and the last job comes behind it    waiting->last
+ *
+ * job_end of the last job: finish, after which the target is the loop's (capture_done).
+ */
+
 /* One process in one capture. `member`, `result` and `failure` are the worker's; the rest is
  * constant after captures_begin or the loop thread's. */
 struct target {

@@ -35,6 +35,32 @@ struct cut_chain {
 };
 TAILQ_HEAD(cut_chain_list, cut_chain);
 
+/*
+ *    chain_new          cut_chain_cut_after                cut_chain_cut_before: begins a row
+ *   ───────────▶ NEW ──────────────────────▶ OPEN ──────────────────────────────────────▶ ROW
+ *                                            │  ▲                                         │
+ *                cut_chain_cut_after, _add ──┘  └── cut_chain_cut_before: it is cut whole ─┘
+ *
+ *   NEW   nothing is cut: no entry, no row, no window
+ *   OPEN  from_ns to to_ns is cut, the entries say what came of it
+ *   ROW   so is it, and a row of cuts up to from_ns is under way: nobody joins
+ *
+ *   In each: cut_chain_join adds a member, cut_chain_leave takes one; the last one's leaves it
+ * idle, and idle_bound or cut_chains_free frees it.
+ */
+static void chain_assert(const struct cut_chain *chain)
+{
+    const struct cut_member *member;
+    skein_check(chain->count <= chain->cap && chain->count <= CUT_CHAIN_ENTRIES_MAX);
+    skein_check(chain->row_count <= chain->count && chain->from_ns <= chain->to_ns);
+    if (!chain->begun)
+        skein_check(chain->count == 0 && chain->row == NULL && chain->to_ns == 0);
+    if (chain->row != NULL)
+        skein_check(chain->row_from_ns < chain->row_to_ns && chain->row_to_ns == chain->from_ns);
+    TAILQ_FOREACH(member, &chain->members, link)
+    skein_check(member->chain == chain && member->groups == chain->groups);
+}
+
 /* ---- chains ---- */
 
 static void chain_free(struct cut_chain *chain)
@@ -165,6 +191,7 @@ int cut_chain_join(struct cut_member *member, struct process *process)
     TAILQ_INSERT_TAIL(&chain->members, member, link);
     member->chain = chain;
     member->stated = false;
+    chain_assert(chain);
     size_t first, end;
     earlier_find(chain, member, &first, &end);
     for (size_t i = first; i < end; i++)
@@ -179,6 +206,7 @@ void cut_chain_leave(struct cut_member *member)
         return;
     member->chain = NULL;
     TAILQ_REMOVE(&chain->members, member, link);
+    chain_assert(chain);
     idle_bound(chain->chains);
 }
 
@@ -236,6 +264,7 @@ int cut_chain_cut_after(struct cut_member *member, struct host_page_owner *host,
         chain->to_ns = request->to_ns;
     if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
         chain->forgotten_to_ns = UINT64_MAX; /* perhaps its window is not tried: nobody joins */
+    chain_assert(chain);
     return status;
 }
 
@@ -260,6 +289,7 @@ int cut_chain_cut_before(struct cut_member *member, struct host_page_owner *host
         cut_marks_free(&chain->row);
         chain->from_ns = chain->row_from_ns;
     }
+    chain_assert(chain);
     return status;
 }
 
@@ -318,6 +348,7 @@ void cut_chain_add(struct cut_member *member, struct cut_entry *entry)
     } else {
         forget(chain, entry);
     }
+    chain_assert(chain);
     entry->gaps = NULL;
     entry->gap_count = 0;
 }

@@ -54,10 +54,10 @@ void cut_chain_others(struct cut_member *member, void (*fn)(struct cut_member *)
  * chain's. */
 bool cut_chain_wants_after(const struct cut_member *member, uint64_t to_ns);
 bool cut_chain_wants_before(const struct cut_member *member);
-/* Cuts once for a member: up to request->to_ns, or what lies between the begin of its window and
- * the chain's: of another member's row first, where one is under way. Sets the request's process,
- * groups, marks, until and from_ns; the rest is the caller's. As partition_cut; after OK and
- * NOT_FOUND the caller calls cut_chain_add. */
+/* Cuts once for a member, where it wants that: up to request->to_ns, or what lies between the begin
+ * of its window and the chain's: of another member's row first, where one is under way. Sets the
+ * request's process, groups, marks, until and from_ns; the rest is the caller's. As partition_cut;
+ * after OK and NOT_FOUND the caller calls cut_chain_add. */
 int cut_chain_cut_after(struct cut_member *member, struct host_page_owner *host,
                         struct cut_request *request, struct cut_result *result);
 int cut_chain_cut_before(struct cut_member *member, struct host_page_owner *host,

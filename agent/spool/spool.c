@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "durable.h"
 #include "loss.h"
+#include "skein_check.h"
 #include "wire.h"
 
 uint64_t spool_room(uint64_t payload_bytes)
@@ -42,12 +43,32 @@ static struct spool_item *find_locked(struct spool *spool, const struct partitio
     return NULL;
 }
 
+void spool_item_assert(const struct spool *spool, const struct spool_item *item)
+{
+    const struct spool_item *before = TAILQ_PREV(item, spool_items, link);
+    skein_check(item->order > (before != NULL ? before->order : 0));
+    skein_check(item->order <= spool->next_order && item->head.kind == SPOOL_PARTITION);
+    skein_check((item->shared == NULL) == (item->shared_count == 0));
+    skein_check(spool->counters.partitions > 0);
+    if (item->state != SPOOL_EVICTED) /* it has room */
+        skein_check(spool->counters.bytes >= spool_room(item->head.payload_bytes));
+}
+
+static void item_enter(const struct spool *spool, struct spool_item *item, enum spool_state to)
+{
+    /* each comes from the one before it */
+    skein_check(to > SPOOL_HELD && (int)item->state == (int)to - 1);
+    item->state = to;
+    spool_item_assert(spool, item);
+}
+
 void spool_insert_locked(struct spool *spool, struct spool_item *item)
 {
     item->order = ++spool->next_order;
     TAILQ_INSERT_TAIL(&spool->items, item, link);
     spool->counters.partitions++;
     spool->counters.bytes += spool_room(item->head.payload_bytes);
+    spool_item_assert(spool, item);
 }
 
 const struct capture_id *spool_member(const struct spool_item *item, size_t i)
@@ -77,9 +98,10 @@ void spool_item_free(struct spool_item *item)
 
 void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost)
 {
+    spool_item_assert(spool, item);
     TAILQ_REMOVE(&spool->items, item, link);
     spool->counters.partitions--;
-    if (!item->evicted)
+    if (item->state != SPOOL_EVICTED)
         spool->counters.bytes -= spool_room(item->head.payload_bytes);
     if (lost) {
         spool->counters.lost_partitions++;
@@ -107,14 +129,14 @@ static void drop_locked(struct spool *spool, struct spool_item *item, const char
 static void evict_locked(struct spool *spool, struct spool_item *item)
 {
     char name[SPOOL_NAME_BYTES];
-    if (!item->on_way) {
+    if (item->state != SPOOL_ON_WAY) {
         drop_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
         return;
     }
     spool_file_name(&item->head, name);
     unlinkat(spool->folder, name, 0);
     spool->counters.bytes -= spool_room(item->head.payload_bytes);
-    item->evicted = true;
+    item_enter(spool, item, SPOOL_EVICTED);
 }
 
 static int reserve(struct spool *spool, const struct partition_key *key, uint64_t room)
@@ -130,7 +152,7 @@ static int reserve(struct spool *spool, const struct partition_key *key, uint64_
         struct spool_item *oldest;
         TAILQ_FOREACH(oldest, &spool->items, link)
         {
-            if (!oldest->held && !oldest->evicted)
+            if (oldest->state == SPOOL_QUEUED || oldest->state == SPOOL_ON_WAY)
                 break;
         }
         if (oldest == NULL)
@@ -151,7 +173,6 @@ int spool_put(struct spool *spool, const struct spool_head *head, const uint8_t 
     struct spool_item *item = calloc(1, sizeof *item);
     if (item == NULL)
         return SKEIN_NO_MEMORY;
-    item->held = true;
     item->head = *head;
     item->head.kind = SPOOL_PARTITION;
     item->head.created_ns = clock_realtime_ns();
@@ -190,8 +211,8 @@ void spool_release(struct spool *spool, const struct capture_id *capture,
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link)
     {
-        if (spool_has_member(item, capture, process))
-            item->held = false;
+        if (item->state == SPOOL_HELD && spool_has_member(item, capture, process))
+            item_enter(spool, item, SPOOL_QUEUED);
     }
     pthread_mutex_unlock(&spool->mutex);
 }
@@ -220,6 +241,7 @@ int spool_share(struct spool *spool, const struct capture_id *capture,
         if (status == SKEIN_OK && key->epoch == epoch && key->sequence >= first &&
             key->sequence <= last && process_uid_equal(&key->process, process))
             status = share_item(item, capture);
+        spool_item_assert(spool, item);
     }
     pthread_mutex_unlock(&spool->mutex);
     return status;
@@ -242,7 +264,7 @@ int spool_next(struct spool *spool, uint64_t after, uint64_t *order, struct spoo
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link)
     {
-        if (item->order > after && !item->held) {
+        if (item->order > after && item->state != SPOOL_HELD) {
             *order = item->order;
             *out = item->head;
             status = SKEIN_OK;
@@ -262,8 +284,8 @@ int spool_open_partition(struct spool *spool, const struct partition_key *key, i
     *fd = openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     int status = *fd >= 0 ? SKEIN_OK : errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
     struct spool_item *item = status == SKEIN_OK ? find_locked(spool, key) : NULL;
-    if (item != NULL)
-        item->on_way = true;
+    if (item != NULL && item->state == SPOOL_QUEUED)
+        item_enter(spool, item, SPOOL_ON_WAY);
     pthread_mutex_unlock(&spool->mutex);
     return status;
 }
@@ -310,7 +332,7 @@ void spool_done(struct spool *spool, const struct partition_key *key, enum spool
         spool_file_name(&item->head, name);
         if (fate == SPOOL_STORED) {
             unlinkat(spool->folder, name, 0);
-        } else if (item->evicted) {
+        } else if (item->state == SPOOL_EVICTED) {
             spool_lose_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
         } else {
             spool_lose_locked(
@@ -333,7 +355,7 @@ void spool_visit(struct spool *spool,
     pthread_mutex_lock(&spool->mutex);
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link)
-    visit(context, &item->head, item->held);
+    visit(context, &item->head, item->state == SPOOL_HELD);
     pthread_mutex_unlock(&spool->mutex);
 }
 
@@ -399,7 +421,7 @@ void spool_close(struct spool **spool_p)
     struct spool_item *next;
     for (struct spool_item *item = TAILQ_FIRST(&spool->items); item != NULL; item = next) {
         next = TAILQ_NEXT(item, link);
-        if (item->evicted) /* nobody sends it any more */
+        if (item->state == SPOOL_EVICTED) /* nobody sends it any more */
             spool_lose_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
         spool_item_free(item);
     }

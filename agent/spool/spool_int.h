@@ -12,19 +12,42 @@
 
 #include "spool.h"
 
+/*
+ *   spool_put ──▶ HELD ──spool_release──▶ QUEUED ──spool_open_partition──▶ ON_WAY
+ *                   ▲                     ▲  │  │                          │   │
+ *   spool_recover ──┴─ has a report: ─────┘  │  └── spool_done ──▶ gone ◀──┘   │
+ *                                            │ no room: evict_locked           │ the same
+ *                                            ▼                                 ▼
+ *                                    gone, told as lost        gone ◀───── EVICTED
+ *                                                         spool_done
+ *
+ *   HELD     no report tells of it: it is never dropped
+ *   QUEUED   it may go up
+ *   ON_WAY   the uplink has it open: it may arrive whatever becomes of the file
+ *   EVICTED  its file and its room are given up, its upload goes on; lost unless that says stored
+ *
+ * spool_done ends one that is QUEUED where its file does not open.
+ */
+enum spool_state { SPOOL_HELD, SPOOL_QUEUED, SPOOL_ON_WAY, SPOOL_EVICTED };
+
 struct spool_item {
     TAILQ_ENTRY(spool_item) link;
     struct spool_head head; /* its capture is the one that it was cut for */
     uint64_t order;
-    bool held;
-    bool on_way;  /* the uplink has it open: it may arrive whatever becomes of the file */
-    bool evicted; /* its file and its room are given up, its upload goes on */
+    enum spool_state state;
     struct capture_id *shared; /* by these captures too */
     size_t shared_count;
 };
 TAILQ_HEAD(spool_items, spool_item);
 
-struct spool_entry { /* a journalled report */
+/* A journalled report. Its file and its place in the list change together; it goes when the
+ * collector has taken its revision, but a target's then waits for its last partition:
+ *
+ *   spool_report_put, spool_recover ──▶ waits ──spool_report_acked──▶ gone
+ *                                         └──(a target's)──▶ acked ──spool_settle_locked──▶ gone
+ *   amend_locked: waits, under a new revision
+ */
+struct spool_entry {
     TAILQ_ENTRY(spool_entry) link;
     struct spool_head head;
     uint64_t revision;
@@ -70,6 +93,9 @@ void spool_insert_locked(struct spool *spool, struct spool_item *item);
 /* Takes it out and settles the reports that list it. */
 void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost);
 void spool_item_free(struct spool_item *item);
+/* What holds of a partition, and of a report, in the spool: at each change. */
+void spool_item_assert(const struct spool *spool, const struct spool_item *item);
+void spool_entry_assert(const struct spool *spool, const struct spool_entry *entry);
 
 /* Of the captures that share the partition the i-th, or NULL behind the last. */
 const struct capture_id *spool_member(const struct spool_item *item, size_t i);

@@ -67,7 +67,6 @@ static int recover_partition(struct spool *spool, const char *name, struct found
         return status;
     }
     item->head = head;
-    item->held = true;
     found->items[found->item_count++] = item;
     return SKEIN_OK;
 }
@@ -134,7 +133,8 @@ static void take_in(struct spool *spool, struct found *found)
     if (found->entry_count > 1)
         qsort(found->entries, found->entry_count, sizeof(struct spool_entry *), entry_by_age);
     for (size_t i = 0; i < found->item_count; i++) {
-        found->items[i]->held = !has_target(found, &found->items[i]->head);
+        bool listed = has_target(found, &found->items[i]->head);
+        found->items[i]->state = listed ? SPOOL_QUEUED : SPOOL_HELD;
         spool_insert_locked(spool, found->items[i]);
     }
     for (size_t i = 0; i < found->entry_count; i++)

@@ -9,6 +9,7 @@
 #include "checksum.h"
 #include "clock.h"
 #include "durable.h"
+#include "skein_check.h"
 #include "spool_int.h"
 
 static bool same_target(const struct spool_head *head, const struct capture_id *capture,
@@ -16,6 +17,15 @@ static bool same_target(const struct spool_head *head, const struct capture_id *
 {
     return capture_id_equal(&head->capture, capture) &&
            process_uid_equal(&head->key.process, process);
+}
+
+void spool_entry_assert(const struct spool *spool, const struct spool_entry *entry)
+{
+    skein_check(entry->head.kind >= SPOOL_FIRED && entry->head.kind <= SPOOL_FIRING);
+    skein_check(entry->revision > 0 && entry->revision <= spool->next_revision);
+    skein_check(entry->len <= SPOOL_REPORT_MAX && spool->counters.reports > 0);
+    if (entry->acked)
+        skein_check(entry->head.kind == SPOOL_TARGET);
 }
 
 struct spool_entry *spool_entry_new(const struct spool_head *head, const char *text, size_t n)
@@ -38,6 +48,7 @@ static void unlink_entry(struct spool *spool, const struct spool_entry *entry)
 
 void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry)
 {
+    spool_entry_assert(spool, entry);
     TAILQ_REMOVE(&spool->reports, entry, link);
     spool->counters.reports--;
     free(entry);
@@ -71,6 +82,7 @@ void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry)
     entry->revision = ++spool->next_revision;
     TAILQ_INSERT_TAIL(&spool->reports, entry, link);
     spool->counters.reports++;
+    spool_entry_assert(spool, entry);
 }
 
 static int write_entry(struct spool *spool, const struct spool_entry *entry)
@@ -257,6 +269,7 @@ void spool_report_acked(struct spool *spool, uint64_t revision)
     if (entry != NULL && entry->head.kind == SPOOL_TARGET) {
         struct spool_head head = entry->head;
         entry->acked = true;
+        spool_entry_assert(spool, entry);
         spool_settle_locked(spool, &head.capture, &head.key.process);
     } else if (entry != NULL) {
         unlink_entry(spool, entry);

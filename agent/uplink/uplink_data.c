@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "skein_check.h"
 #include "uplink_int.h"
 
 #define MS               UINT64_C(1000000)
@@ -26,8 +27,18 @@ static void wake_by(uint64_t *wake_ns, uint64_t at_ns)
         *wake_ns = at_ns;
 }
 
+static void upload_assert(const struct upload *upload)
+{
+    skein_check(upload->acknowledged <= upload->next && upload->next <= upload->count);
+    if (upload->active)
+        skein_check(upload->fd >= 0 && upload->count > 0 && upload->order > 0);
+    else
+        skein_check(upload->fd < 0 && upload->count == 0);
+}
+
 static void upload_end(struct upload *upload)
 {
+    upload_assert(upload);
     if (upload->fd >= 0)
         close(upload->fd);
     *upload = (struct upload){.fd = -1};
@@ -88,6 +99,7 @@ static bool upload_begin(struct uplink *uplink, struct upload *slot)
                                     .head = head,
                                     .fd = fd,
                                     .count = count == 0 ? 1 : (uint32_t)count};
+            upload_assert(slot);
             return true;
         }
         /* A file that will not open now may do so later, unless it is gone. */
@@ -190,6 +202,7 @@ static bool upload_step(struct uplink *uplink, struct upload *upload, unsigned *
         }
         (*budget)--;
         upload->next++;
+        upload_assert(upload);
         upload->sent_all_ns = now_ns;
         uplink->data_progress_ns = now_ns;
         UPLINK_COUNT(uplink, chunks_sent);
@@ -207,6 +220,7 @@ static void resend_overdue(struct uplink *uplink, uint64_t now_ns, uint64_t *wak
         uint64_t due_ns = upload->sent_all_ns + uplink->resend_ns;
         if (now_ns >= due_ns) {
             upload->next = upload->acknowledged = 0;
+            upload_assert(upload);
             UPLINK_COUNT(uplink, partitions_resent);
             wake_by(wake_ns, now_ns);
         } else {
@@ -313,6 +327,7 @@ static void take_ack(struct uplink *uplink, const struct wire_ack *ack)
         uint32_t retry_ms = ack->retry_ms < RETRY_MAX_MS ? ack->retry_ms : RETRY_MAX_MS;
         upload->next = upload->acknowledged = have;
         upload->not_before_ns = now_ns + retry_ms * MS;
+        upload_assert(upload);
         UPLINK_COUNT(uplink, partitions_resent);
     }
     }

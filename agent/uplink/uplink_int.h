@@ -34,6 +34,20 @@ struct outgoing {
 };
 TAILQ_HEAD(outgoing_list, outgoing);
 
+/* One of the places for partitions that are under way:
+ *
+ *            upload_begin               upload_step: the last chunk went
+ *     FREE ───────────────▶ SENDING ──────────────────────────────────▶ SENT
+ *      ▲                     │   ▲                                      │ │
+ *      │                     │   ├── resend_overdue: no answer in time ─┘ │
+ *      │                     │   └── take_ack: WIRE_RETRY ────────────────┤
+ *      └── upload_end ◀──────┴── take_ack: stored, rejected ──────────────┘
+ *                                upload_step: unreadable · uplink_data_close
+ *
+ *   FREE     active is false; no file
+ *   SENDING  next < count: these chunks go; up to `acknowledged` the collector has said it has them
+ *   SENT     next == count: waits for the answer
+ */
 struct upload {
     bool active;
     uint64_t order;

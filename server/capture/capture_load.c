@@ -75,6 +75,10 @@ static int load_row(void *context, const struct catalog_capture *row)
     c->pin = row->pin;
     c->kind = capture_kind_parse(row->kind);
     c->status = capture_status_parse(row->status);
+    if (c->status == CAPTURE_RUNNING)
+        c->finished_ns = 0;
+    else if (c->finished_ns == 0) /* no row of ours says so */
+        c->finished_ns = clock_realtime_ns();
     c->selector = strdup(row->selector);
     snprintf(c->trigger, sizeof c->trigger, "%s", row->trigger);
     snprintf(c->rule, sizeof c->rule, "%s", row->rule);
@@ -131,10 +135,24 @@ static int load_target(void *context, const struct catalog_target *row)
     return 0;
 }
 
+/* Rows are a file's bytes: a target that goes on in a capture that has ended is none of ours. */
+static void mend(struct capture_engine *e, struct capture *c)
+{
+    for (size_t i = 0; c->status != CAPTURE_RUNNING && i < c->target_count; i++) {
+        struct capture_target *t = c->targets[i];
+        if (target_is_final(t->status))
+            continue;
+        target_enter(c, t, TARGET_FAILED);
+        snprintf(t->reason, sizeof t->reason, "the stored state contradicts itself");
+        target_touch(e, c, t);
+    }
+}
+
 /* Brings targets up to what the index knows: partitions may have been stored, and acknowledged,
  * just before the collector died. */
 static void catch_up(struct capture_engine *e, struct capture *c)
 {
+    mend(e, c);
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
         cJSON *report = t->report;
@@ -159,6 +177,7 @@ static void catch_up(struct capture_engine *e, struct capture *c)
     for (size_t i = 0; i < c->target_count; i++)
         target_check_stored(e, c, c->targets[i]);
     capture_settle(e, c);
+    capture_assert(c);
 }
 
 static int load_targets(struct capture_engine *e, struct capture *c)

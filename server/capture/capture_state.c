@@ -8,10 +8,21 @@
  *      offline ◀────┘                        │
  *        └──────────┴──────────┴─────────────┴──▶ failed, expired ──▶ complete (late)
  *
- *   by whom      the fleet   pending/sent/offline among each other   capture_agent_joined, _lost
- *                the agent   capturing, uploading, nothing, failed   capture_on_target
- *                the index   complete                                target_check_stored
- *                the clock   expired                                 capture_tick
+ *   who makes it enter
+ *     pending, offline    add_process            a request chose its process
+ *     sent                send_source, send_new  the fleet: its agent is told
+ *     offline             capture_agent_lost     the fleet: its agent is silent
+ *     capturing           on_capturing           the agent reports; join, adopt: it has begun it
+ *     uploading           on_uploading           the agent has listed what it has cut
+ *     nothing, failed     on_nothing             the agent had no record, or could not
+ *     failed              capture_command_done   the agent refused; send_…: no command can be made
+ *     complete            target_check_stored    the index has all that is listed
+ *     expired             expire, stop_agent     the clock, or somebody stopped it
+ *                         on_uploading           what had failed comes late; the capture has ended
+ *     expired, failed     catch_up               a start finds less than the rows say
+ *
+ * All but the first go through target_set and the table `allowed`, catch_up apart. target_assert
+ * says what holds in each state, capture_assert what holds of all targets of a capture.
  *
  * A report may overtake any earlier one, so each non-final state may be skipped. An agent's report
  * after `failed` or `expired` is late truth: a capture that runs goes on with it; one that has
@@ -74,14 +85,26 @@ bool target_may(enum target_status from, enum target_status to)
     return (allowed[from] >> to & 1u) != 0;
 }
 
+/* What holds of a target at each change. It compares what this process has counted; what agents
+ * report only bounds it. */
+static void target_assert(const struct capture *c, const struct capture_target *t)
+{
+    skein_check(t->stored_count <= t->facts.listed && t->damaged_count <= t->stored_count);
+    if (!target_is_final(t->status))
+        skein_check(c->status == CAPTURE_RUNNING);
+    if (t->status == TARGET_UPLOADING)
+        skein_check(t->report != NULL);
+    if (t->whole)
+        skein_check(t->damaged_count == 0 &&
+                    (t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING));
+}
+
 void capture_assert(const struct capture *c)
 {
     size_t open = 0, whole = 0;
     for (size_t i = 0; i < c->target_count; i++) {
         const struct capture_target *t = c->targets[i];
-        skein_check(t->stored_count <= t->facts.listed);
-        skein_check(t->status != TARGET_UPLOADING || t->report != NULL);
-        skein_check(c->status == CAPTURE_RUNNING || target_is_final(t->status));
+        target_assert(c, t);
         open += !target_is_final(t->status);
         whole += t->whole;
     }
@@ -149,6 +172,7 @@ bool target_set(struct capture_engine *e, struct capture *c, struct capture_targ
     target_enter(c, t, to);
     if (reason != NULL)
         snprintf(t->reason, sizeof t->reason, "%s", reason);
+    target_assert(c, t);
     target_touch(e, c, t);
     return true;
 }
@@ -256,6 +280,7 @@ void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadli
     if (c->status != CAPTURE_RUNNING) {
         c->status = CAPTURE_RUNNING;
         c->finished_ns = c->expires_ns = 0;
+        capture_assert(c);
         if (deadline_ns < earliest)
             deadline_ns = earliest;
     }
@@ -306,6 +331,8 @@ int target_count_stored(struct capture *c, struct capture_target *t, uint64_t ep
         t->stored_events += twin || damaged ? 0 : events;
         t->stored_bytes += twin ? 0 : bytes;
         t->twin_events += twin ? events : 0;
+        if (damaged)
+            target_weigh(c, t);
     }
     return added;
 }
@@ -422,6 +449,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     t->report = json;
     t->facts = facts;
     target_weigh(c, t);
+    target_assert(c, t);
     if (e->index == NULL)
         return SKEIN_OK;
     bool alone = t->next_of_process == NULL && capture_targets_of(c, &t->process) == t;

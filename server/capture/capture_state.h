@@ -28,6 +28,7 @@ void capture_set_expiry(struct capture *c);
 /* Before a target is added that is not final: an ended capture runs again. Its deadline is then not
  * before `deadline_ns`. */
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns);
+/* What holds of the capture and of each target; linear in them. */
 void capture_assert(const struct capture *c);
 /* Takes a report with facts: replaces those before, asks the index what is stored. Takes json. */
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,

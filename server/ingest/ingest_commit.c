@@ -19,6 +19,7 @@
 #include "ingest_commit.h"
 #include "ingest_int.h"
 #include "metrics.h"
+#include "skein_check.h"
 
 void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_status status,
                    uint32_t retry_ms, uint32_t have)
@@ -39,6 +40,19 @@ void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_
 }
 
 /* ---- the groups ---- */
+
+/* Of what is the ingest thread's also while the writer has a group (ingest_int.h). */
+static void groups_assert(const struct ingest *in)
+{
+    skein_check(in->oldest < 2 && in->given <= 2);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct group *g = &in->groups[(in->oldest + i) % 2];
+        skein_check(g->count <= GROUP_COUNT_MAX && (g->count > 0 || g->bytes == 0));
+        skein_check((g->state == GROUP_COLLECTING) == (i >= in->given));
+        if (g->state == GROUP_WRITING)
+            skein_check(i + 1 == in->given && g->count > 0);
+    }
+}
 
 /* The group that new members go to; NULL where both are on their way. */
 static struct group *collecting(struct ingest *in)
@@ -92,6 +106,7 @@ void group_add(struct ingest *in, struct member *member, uint64_t now_ns)
     if (g->count++ == 0)
         g->since_ns = now_ns;
     g->bytes += member->len;
+    groups_assert(in);
 }
 
 static void member_bytes_free(struct member *member)
@@ -154,6 +169,7 @@ static void group_take_back(struct ingest *in)
         member_bytes_free(&g->members[i]);
     g->state = GROUP_DURABLE;
     g->retry_ns = 0;
+    groups_assert(in);
 }
 
 static size_t group_rows(struct ingest *in, const struct group *g)
@@ -222,6 +238,7 @@ static bool group_finish(struct ingest *in, uint64_t now_ns)
     group_clear(g);
     in->oldest = (in->oldest + 1) % 2;
     in->given--;
+    groups_assert(in);
     return true;
 }
 
@@ -251,6 +268,7 @@ static void group_give(struct ingest *in)
     struct group *g = collecting(in);
     g->state = GROUP_WRITING;
     in->given++;
+    groups_assert(in);
     writer_give(in, g);
 }
 

@@ -5,19 +5,22 @@
  * thread scans, reads and removes; `lock` guards the list and the durable end. Never overwrites a
  * byte that was synced, and never acknowledges: durable is what lies before the durable end.
  *
- *                    append: create                append
- *   store_open ──▶ NONE ───────────────▶ CLEAN ───────────────▶ DIRTY
- *        │          ▲  ▲                 ▲  │ ▲                  │ │
- *        │          │  └── append: close ┼──┘ └────── sync ──────┘ │
- *        │          │      (it is full)  │                         │
- *        │          └──── abandon: a write or sync failed ─────────┘
- *        └──── the last segment was not closed: recovered ─▶ CLEAN
+ *                 store_append: writer_begin          store_append
+ *   store_open ──▶ NONE ──────────────────▶ CLEAN ───────────────────▶ DIRTY ──┐ store_append
+ *        │          ▲ ▲                     ▲ │ ▲                       │ │ ▲  │
+ *        │          │ └── writer_close: ────┼─┘ └────── store_sync ─────┘ │ └──┘
+ *        │          │     it is full        │                             │
+ *        │          └── writer_abandon: a write or a sync failed ─────────┘
+ *        └── segment_take_over: the last segment was not closed ─▶ CLEAN
  *
- * Invariants, checked by assert_state:
+ *   A close or an append that fails abandons a CLEAN one, too; store_copy and tombstones append as
+ *   store_append does.
+ *
+ * Invariants, checked by store_assert at each change, in every build:
  *   I-1  NONE: no descriptor is open for writing.
  *   I-2  CLEAN: end == durable_end. DIRTY: end > durable_end.
- *   I-3  The open segment is the last of the list; numbers rise strictly and are never used again
- *        for a segment that held a record.
+ *   I-3  The open segment is the last of the list, and not closed; numbers rise strictly and are
+ *        never used again for a segment that held a record.
  *   I-4  Only the open segment changes; a failed one is abandoned at its durable end, and the next
  *        one's header says where that is (S-6).
  */
@@ -35,12 +38,20 @@
 #define SEGMENT_BYTES_DEFAULT (UINT64_C(64) << 20)
 #define TAIL_BYTES_CLOSE      (SEGMENT_TAIL_MAX / 4)
 
-static void assert_state(const struct store *store)
+static void store_assert(struct store *store)
 {
     const struct segment_writer *w = &store->writer;
     skein_check((store->state == STORE_NONE) == (w->fd < 0));
-    skein_check(store->state != STORE_CLEAN || w->end == w->durable_end);
-    skein_check(store->state != STORE_DIRTY || w->end > w->durable_end);
+    if (store->state == STORE_NONE)
+        return;
+    skein_check(store->state == STORE_CLEAN ? w->end == w->durable_end : w->end > w->durable_end);
+    skein_check(w->durable_end >= SEGMENT_HEADER_BYTES && w->end % 8 == 0);
+    pthread_mutex_lock(&store->lock);
+    skein_check(store->count > 0);
+    const struct segment_info *last = &store->segments[store->count - 1];
+    skein_check(last->number == w->number && !last->closed);
+    skein_check(w->number == store->last_number);
+    pthread_mutex_unlock(&store->lock);
 }
 
 /* ---- the list ---- */
@@ -280,7 +291,7 @@ int store_open(const struct store_settings *settings, struct store **out, char *
         store_close(&store);
         return status;
     }
-    assert_state(store);
+    store_assert(store);
     *out = store;
     return SKEIN_OK;
 }
@@ -314,6 +325,7 @@ static void writer_abandon(struct store *store)
         list_update(store, number, end, false);
     else if (file_remove(store, number) == SKEIN_OK)
         list_remove(store, number);
+    store_assert(store);
 }
 
 static bool writer_full(const struct store *store)
@@ -333,6 +345,7 @@ static void writer_close(struct store *store)
     }
     store->state = STORE_NONE;
     list_update(store, number, store->writer.durable_end, true);
+    store_assert(store);
 }
 
 static int writer_begin(struct store *store)
@@ -358,6 +371,7 @@ static int writer_begin(struct store *store)
         (struct segment_info){.number = header.number, .bytes = SEGMENT_HEADER_BYTES};
     totals_publish(store);
     pthread_mutex_unlock(&store->lock);
+    store_assert(store);
     return SKEIN_OK;
 }
 
@@ -384,14 +398,14 @@ static int record_append(struct store *store, const struct segment_record *recor
         writer_abandon(store);
     else if (status == SKEIN_OK)
         store->state = STORE_DIRTY;
-    assert_state(store);
+    store_assert(store);
     return status;
 }
 
 int store_append(struct store *store, const struct store_record *record, const void *partition,
                  size_t bytes, uint64_t checksum, struct store_place *place)
 {
-    assert_state(store);
+    store_assert(store);
     if (bytes == 0 || bytes > PARTITION_BYTES_MAX)
         return SKEIN_INVALID;
     struct segment_record r = {
@@ -448,7 +462,7 @@ int store_copy(struct store *store, const struct partition_key *key, struct stor
 
 int store_sync(struct store *store)
 {
-    assert_state(store);
+    store_assert(store);
     if (store->state != STORE_DIRTY)
         return SKEIN_OK;
     uint64_t begin_ns = clock_monotonic_ns();
@@ -460,7 +474,7 @@ int store_sync(struct store *store)
     store->state = STORE_CLEAN;
     metrics_add(store_commits_total, 1);
     list_update(store, store->writer.number, store->writer.durable_end, false);
-    assert_state(store);
+    store_assert(store);
     return SKEIN_OK;
 }
 

@@ -197,13 +197,14 @@ END_TEST
 START_TEST(what_is_on_its_way_is_lost_only_where_it_does_not_arrive)
 {
     int fd[2];
-    for (uint64_t i = 0; i < 2; i++) {
-        struct spool_head head = head_of(i);
+    for (uint64_t i = 0; i < 2; i++)
         ck_assert_int_eq(put(i, 400 << 10), SKEIN_OK);
-        ck_assert_int_eq(spool_open_partition(spool, &head.key, &fd[i]), SKEIN_OK);
-    }
     report(REPORT_UPLOADING, 0, 3);
     spool_release(spool, &capture, &process);
+    for (uint64_t i = 0; i < 2; i++) {
+        struct spool_head head = head_of(i);
+        ck_assert_int_eq(spool_open_partition(spool, &head.key, &fd[i]), SKEIN_OK);
+    }
     ck_assert_int_eq(put(2, 400 << 10), SKEIN_OK);
     ck_assert_int_eq(put(3, 400 << 10), SKEIN_OK);
     ck_assert_uint_eq(counters().lost_partitions, 0);

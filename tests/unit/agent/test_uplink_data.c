@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * When the data connection is dialled anew, by clocks of the test's. */
+#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,27 +52,36 @@ static uint64_t redials_after(uint64_t seconds)
     return c.redials;
 }
 
+/* Two chunks, of which so many went. */
+static struct upload upload_of(uint32_t next)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    return (struct upload){.active = true,
+                           .order = 1,
+                           .fd = fd,
+                           .count = 2,
+                           .next = next,
+                           .sent_all_ns = BEGIN,
+                           .not_before_ns = next < 2 ? BEGIN + 60 * SECOND : 0};
+}
+
 START_TEST(upload_that_the_collector_holds_is_not_stuck)
 {
-    uplink->uploads[0] = (struct upload){
-        .active = true, .fd = -1, .count = 2, .next = 1, .not_before_ns = BEGIN + 60 * SECOND};
+    uplink->uploads[0] = upload_of(1);
     for (uint64_t seconds = 0; seconds < 60; seconds += 10)
         ck_assert_uint_eq(redials_after(seconds), 0);
-    uplink->uploads[0].active = false;
 }
 END_TEST
 
 START_TEST(upload_without_an_answer_is_stuck)
 {
-    uplink->uploads[0] =
-        (struct upload){.active = true, .fd = -1, .count = 2, .next = 2, .sent_all_ns = BEGIN};
+    uplink->uploads[0] = upload_of(2);
     /* One that is held beside it makes no difference. */
-    uplink->uploads[1] = (struct upload){
-        .active = true, .fd = -1, .count = 2, .next = 1, .not_before_ns = BEGIN + 60 * SECOND};
+    uplink->uploads[1] = upload_of(1);
     ck_assert_uint_eq(redials_after(0), 0);
     ck_assert_uint_eq(redials_after(14), 0);
     ck_assert_uint_eq(redials_after(16), 1);
-    uplink->uploads[0].active = uplink->uploads[1].active = false;
 }
 END_TEST
 

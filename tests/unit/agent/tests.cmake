@@ -7,6 +7,7 @@ target_link_libraries(skein_fake_collector PRIVATE skein_flags PUBLIC skein_tran
 
 skein_test(unit/agent/test_durable.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_spool.c LINK skein_agent_core skein_test_support)
+skein_test(unit/agent/test_agent_invariants.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_capture_recover.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_agent_state.c LINK skein_agent_core skein_test_support)
 skein_test(unit/agent/test_roster_file.c LINK skein_agent_core skein_test_support)

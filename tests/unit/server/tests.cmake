@@ -7,6 +7,7 @@ target_link_libraries(skein_test_partition
 
 # storage
 skein_test(unit/server/test_store_files.c LINK skein_server_core skein_test_partition)
+skein_test(unit/server/test_server_invariants.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_catalog.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_catalog_loss.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_clock_steps.c LINK skein_server_core skein_test_support)
