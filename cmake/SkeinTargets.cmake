@@ -62,6 +62,8 @@ function(skein_room name)
     add_library(${name} STATIC ${A_FILES})
     target_include_directories(${name} PUBLIC ${door})
     target_link_libraries(${name} PRIVATE skein_flags PUBLIC ${A_LINK})
+    # Who holds which lock: server/control/control.h.
+    target_compile_options(${name} PRIVATE $<$<C_COMPILER_ID:Clang>:-Wthread-safety>)
     set_property(GLOBAL APPEND PROPERTY SKEIN_ROOMS ${name})
 endfunction()
 

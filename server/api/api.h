@@ -9,7 +9,7 @@
 #include "api_services.h"
 
 /* api_agents.c */
-cJSON *api_process_json(struct fleet *f, const struct fleet_process *p); /* locked */
+cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
 /* api_enroll.c */
 /* Since when the agent is enrolled, and revoked; nothing for one that is not. */
 void api_add_enrolment(struct enroll *enroll, cJSON *agent);

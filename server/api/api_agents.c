@@ -60,7 +60,8 @@ static int compare_agents(const void *a, const void *b)
 }
 
 /* All agents behind `after` in the order of their ids; the caller frees. Locked. */
-static struct fleet_agent **agents_after(struct fleet *f, bool given, uint64_t after, size_t *count)
+static struct fleet_agent **agents_after(struct fleet *f, bool given, uint64_t after,
+                                         size_t *count) CONTROL_LOCKED
 {
     size_t at = 0, all = 0;
     *count = 0;
@@ -91,13 +92,13 @@ void api_agents_list(void *context, struct http_exchange *x)
         return;
     }
     cJSON *items = cJSON_CreateArray();
-    fleet_lock(api->fleet);
+    control_lock(api->control);
     struct fleet_agent **list = agents_after(api->fleet, cursor != NULL, after, &count);
     for (size_t i = 0; list != NULL && i < count && i < limit; i++) {
         cJSON_AddItemToArray(items, agent_json(list[i]));
         agent_text(list[i]->id, next);
     }
-    fleet_unlock(api->fleet);
+    control_unlock(api->control);
     if (list == NULL) {
         cJSON_Delete(items);
         return;
@@ -117,10 +118,10 @@ void api_agents_get(void *context, struct http_exchange *x)
     if (!http_query_known(x, known))
         return;
     if (agent_parse(http_part(x, 0), &id) == SKEIN_OK) {
-        fleet_lock(api->fleet);
+        control_lock(api->control);
         const struct fleet_agent *a = fleet_agent_find(api->fleet, id);
         json = a != NULL ? agent_json(a) : NULL;
-        fleet_unlock(api->fleet);
+        control_unlock(api->control);
     }
     if (json != NULL) {
         api_add_enrolment(api->enroll, json);
@@ -134,6 +135,7 @@ void api_agents_get(void *context, struct http_exchange *x)
 
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
 {
+    control_assert_locked(fleet_control(f));
     static const char *const states[] = {"live", "gone", "offline"};
     char agent[AGENT_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
@@ -182,7 +184,7 @@ struct process_page {
     bool more;
 };
 
-static cJSON *process_items(struct fleet *f, struct process_page *page)
+static cJSON *process_items(struct fleet *f, struct process_page *page) CONTROL_LOCKED
 {
     size_t at = 0, all = 0, count = 0;
     while (fleet_process_next(f, &at) != NULL)
@@ -229,9 +231,9 @@ void api_processes_list(void *context, struct http_exchange *x)
         !api_selector(x, &selector, NULL))
         return;
     page.selector = selector;
-    fleet_lock(api->fleet);
+    control_lock(api->control);
     cJSON *items = process_items(api->fleet, &page);
-    fleet_unlock(api->fleet);
+    control_unlock(api->control);
     selector_free(&selector);
     api_reply_items(x, items, page.more ? page.next : NULL);
 }

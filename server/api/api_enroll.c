@@ -145,11 +145,11 @@ void api_agents_revoke(void *context, struct http_exchange *x)
         return;
     }
     gate_look(api->gate);
-    fleet_lock(api->fleet);
+    control_lock(api->control);
     struct fleet_agent *agent = fleet_agent_find(api->fleet, id);
     if (agent != NULL)
         fleet_agent_end(api->fleet, agent);
-    fleet_unlock(api->fleet);
+    control_unlock(api->control);
     http_reply(x, 204, NULL, NULL, 0);
 }
 
@@ -161,10 +161,10 @@ static int forget(struct api_services *api, uint64_t id)
     if (enrolled != SKEIN_OK && enrolled != SKEIN_NOT_FOUND)
         return enrolled;
     gate_look(api->gate);
-    fleet_lock(api->fleet);
+    control_lock(api->control);
     struct fleet_agent *agent = fleet_agent_find(api->fleet, id);
     int status = agent != NULL ? fleet_agent_forget(api->fleet, agent) : enrolled;
-    fleet_unlock(api->fleet);
+    control_unlock(api->control);
     return status;
 }
 

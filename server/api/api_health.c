@@ -36,9 +36,7 @@ void api_readyz(void *context, struct http_exchange *x)
     cJSON *json = cJSON_CreateObject();
     cJSON *checks = cJSON_CreateObject();
     int64_t index = index_query(api->index, &query, stop_at_once, NULL);
-    fleet_lock(api->fleet);
-    int state = fleet_flush(api->fleet);
-    fleet_unlock(api->fleet);
+    int state = control_last_save(api->control); /* the control thread tries again each round */
     bool ready = add_check(checks, "store", ingest_state(api->ingest));
     ready &= add_check(checks, "index", index >= 0 ? "ok" : skein_status_text((int)index));
     const char *words = state == SKEIN_OK ? "ok" : skein_status_text(state);

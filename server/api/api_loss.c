@@ -95,13 +95,13 @@ void api_processes_get(void *context, struct http_exchange *x)
     struct one_process one = {.selector = http_principal(x)->selector};
     if (!http_query_known(x, known) || !api_path_id(x, "process", uid.bytes))
         return;
-    fleet_lock(api->fleet);
+    control_lock(api->control);
     const struct fleet_process *p = fleet_process_find(api->fleet, &uid);
     if (p != NULL && fleet_process_match(one.selector, p)) {
         one.json = api_process_json(api->fleet, p);
         one.sum.ring_lost = p->events_lost;
     }
-    fleet_unlock(api->fleet);
+    control_unlock(api->control);
     struct catalog_ledger_query query = {.process = &uid, .to_ns = UINT64_MAX};
     int64_t rows = catalog_ledgers(api->catalog, &query, take_row, &one);
     if (rows < 0) {

@@ -14,7 +14,7 @@ static void reply_matches(struct api_services *api, struct http_exchange *x, con
     const struct selector *confined = http_principal(x)->selector;
     cJSON *json = cJSON_CreateObject(), *items = cJSON_CreateArray();
     size_t at = 0, count = 0;
-    fleet_lock(api->fleet);
+    control_lock(api->control);
     for (struct fleet_process *p; (p = fleet_process_next(api->fleet, &at)) != NULL;) {
         enum fleet_process_status status = fleet_process_status(api->fleet, p);
         if (status == FLEET_GONE || !fleet_process_match(selector, p) ||
@@ -30,7 +30,7 @@ static void reply_matches(struct api_services *api, struct http_exchange *x, con
         cJSON_AddStringToObject(item, "status", states[status]);
         cJSON_AddItemToArray(items, item);
     }
-    fleet_unlock(api->fleet);
+    control_unlock(api->control);
     cJSON_AddStringToObject(json, "selector", text);
     json_add_u64(json, "matches", count);
     cJSON_AddItemToObject(json, "items", items);

@@ -42,6 +42,7 @@ struct api_services {
     struct enroll *enroll;
     struct gate *gate;
     struct fleet *fleet;
+    struct control *control; /* the fleet's */
     struct events *events;
     struct capture_engine *captures;
     struct rules *rules;

@@ -31,6 +31,7 @@
 int capture_purge_soon(void *context, const struct capture_id *id)
 {
     struct capture_engine *e = context;
+    control_assert_locked(e->control);
     if (idmap_get(&e->purge, id->bytes) != NULL)
         return 0;
     struct capture_id *copy = malloc(sizeof *copy);
@@ -42,6 +43,20 @@ int capture_purge_soon(void *context, const struct capture_id *id)
     return 0;
 }
 
+static int load_all(struct capture_engine *e) CONTROL_LOCKED
+{
+    int status = capture_load_damages(e);
+    if (status == SKEIN_OK)
+        status = capture_load_running(e);
+    if (status == SKEIN_OK && e->index != NULL && index_rebuilt(e->index))
+        status = capture_share_all(e);
+    if (status == SKEIN_OK) {
+        int64_t rows = catalog_unpurged(e->catalog, capture_purge_soon, e);
+        status = rows < 0 ? (int)rows : SKEIN_OK;
+    }
+    return status;
+}
+
 int capture_engine_new(const struct capture_settings *settings, struct fleet *fleet,
                        struct catalog *catalog, struct index *index, struct capture_engine **out)
 {
@@ -51,21 +66,16 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
         return SKEIN_NO_MEMORY;
     e->settings = *settings;
     e->fleet = fleet;
+    e->control = fleet_control(fleet);
     e->catalog = catalog;
     e->index = index;
     e->clock = clock_setting(NULL);
     e->rebuilds = index != NULL ? index_rebuilds(index) : 0;
     pthread_mutex_init(&e->inbox_lock, NULL);
     expected_init(&e->expected);
-    int status = capture_load_damages(e);
-    if (status == SKEIN_OK)
-        status = capture_load_running(e);
-    if (status == SKEIN_OK && index != NULL && index_rebuilt(index))
-        status = capture_share_all(e);
-    if (status == SKEIN_OK) {
-        int64_t rows = catalog_unpurged(catalog, capture_purge_soon, e);
-        status = rows < 0 ? (int)rows : SKEIN_OK;
-    }
+    control_lock(e->control);
+    int status = load_all(e);
+    control_unlock(e->control);
     e->deleted_to_ns = catalog_last_deleted_ns(catalog);
     if (status != SKEIN_OK)
         capture_engine_free(out);
@@ -114,15 +124,16 @@ static bool seen(const struct capture *c, const struct selector *within)
 int capture_get(struct capture_engine *e, const struct capture_id *id,
                 const struct selector *within, cJSON **out)
 {
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     const struct capture *c = capture_find(e, id);
     *out = seen(c, within) ? capture_json(c, within, true) : NULL;
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return *out != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
 bool capture_exists_locked(struct capture_engine *e, struct capture_id *id)
 {
+    control_assert_locked(e->control);
     const struct capture *c = capture_find(e, id);
     if (c != NULL)
         *id = c->id;
@@ -131,6 +142,7 @@ bool capture_exists_locked(struct capture_engine *e, struct capture_id *id)
 
 cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id)
 {
+    control_assert_locked(e->control);
     const struct capture *c = capture_find(e, id);
     return c != NULL ? capture_json(c, NULL, false) : NULL;
 }
@@ -138,6 +150,7 @@ cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id)
 bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint64_t *bytes,
                     bool *ended)
 {
+    control_assert_locked(e->control);
     const struct capture *c = capture_find(e, id);
     *bytes = 0;
     for (size_t i = 0; c != NULL && i < c->target_count; i++)
@@ -148,12 +161,12 @@ bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint6
 
 bool capture_exists(struct capture_engine *e, struct capture_id *id, const struct selector *within)
 {
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     const struct capture *c = capture_find(e, id);
     bool found = seen(c, within);
     if (found)
         *id = c->id;
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return found;
 }
 
@@ -171,7 +184,8 @@ static int allowed(const struct capture *c, const struct selector *within)
 /* ---- stop ---- */
 
 /* Each agent is told once, for all its targets. */
-static void stop_agent(struct capture_engine *e, struct capture *c, struct capture_target *first)
+static void stop_agent(struct capture_engine *e, struct capture *c,
+                       struct capture_target *first) CONTROL_LOCKED
 {
     bool tell = false;
     for (struct capture_target *t = first; t != NULL; t = t->next_of_agent) {
@@ -201,7 +215,7 @@ static void end_window(struct capture *c)
     c->post_ms = 0;
 }
 
-static void stop_targets(struct capture_engine *e, struct capture *c)
+static void stop_targets(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     size_t at = 0;
     for (struct capture_target *t; (t = idmap_next(&c->by_agent, &at)) != NULL;)
@@ -212,7 +226,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
                  const struct selector *within, cJSON **out)
 {
     *out = NULL;
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     struct capture *c = capture_find(e, id);
     int status = allowed(c, within);
     bool news = status == SKEIN_OK && c->status == CAPTURE_RUNNING && !c->stopped;
@@ -222,11 +236,11 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
         capture_touch(e, c);
         stop_targets(e, c);
         capture_settle(e, c);
-        status = fleet_flush(e->fleet);
+        status = control_save(e->control);
     }
     if (status == SKEIN_OK)
         *out = capture_json(c, within, true);
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return status == SKEIN_OK ? news : status;
 }
 
@@ -236,7 +250,7 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within, const struct capture_change *change, cJSON **out)
 {
     *out = NULL;
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     struct capture *c = capture_find(e, id);
     int status = allowed(c, within);
     if (status == SKEIN_OK) {
@@ -248,18 +262,19 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
             snprintf(c->reason, sizeof c->reason, "%s", change->reason);
         capture_set_expiry(c);
         capture_touch(e, c);
-        status = fleet_flush(e->fleet);
+        status = control_save(e->control);
     }
     if (status == SKEIN_OK)
         *out = capture_json(c, within, true);
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return status;
 }
 
 /* ---- delete ---- */
 
 /* evicted: what it held stays in its processes' ledgers, as lost. */
-static int mark_deleted(struct capture_engine *e, const struct capture_id *id, bool evicted)
+static int mark_deleted(struct capture_engine *e, const struct capture_id *id,
+                        bool evicted) CONTROL_LOCKED
 {
     uint64_t now_ns = clock_realtime_ns();
     int status = catalog_begin(e->catalog);
@@ -297,7 +312,7 @@ static int purge(struct capture_engine *e, const struct capture_id *id)
     int status = e->settings.purge(e->settings.context, id);
     if (status != SKEIN_OK)
         return status;
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     status = catalog_begin(e->catalog);
     if (status == SKEIN_OK) {
         status = catalog_set_purged(e->catalog, id);
@@ -306,7 +321,7 @@ static int purge(struct capture_engine *e, const struct capture_id *id)
     }
     if (status == SKEIN_OK)
         free(idmap_remove(&e->purge, id->bytes));
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return status;
 }
 
@@ -333,7 +348,8 @@ static void note_deleted(struct capture_engine *e, uint64_t to_ns)
 }
 
 /* Marks it deleted, tells watchers, and forgets it; *id becomes the whole one's. Locked. */
-static int delete_locked(struct capture_engine *e, struct capture_id *id, const struct deletion *d)
+static int delete_locked(struct capture_engine *e, struct capture_id *id,
+                         const struct deletion *d) CONTROL_LOCKED
 {
     struct capture *c = capture_find(e, id);
     if (c == NULL)
@@ -345,7 +361,7 @@ static int delete_locked(struct capture_engine *e, struct capture_id *id, const 
     bool evicted = d->why != NULL && d->due_ns == 0;
     /* What was merged into it must be known to be deleted with it, and ledgers that are kept must
      * be of now. */
-    if ((e->aliases.count > 0 || evicted) && fleet_flush(e->fleet) != SKEIN_OK)
+    if ((e->aliases.count > 0 || evicted) && control_save(e->control) != SKEIN_OK)
         return SKEIN_IO;
     status = mark_deleted(e, id, evicted);
     if (status != SKEIN_OK)
@@ -368,9 +384,9 @@ static int delete_it(struct capture_engine *e, const struct capture_id *id,
 {
     struct capture_id whole = *id;
     make_room(e);
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     int status = delete_locked(e, &whole, d);
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return status == SKEIN_OK ? purge(e, &whole) : status;
 }
 
@@ -388,14 +404,15 @@ int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64
 
 bool capture_is_purging(struct capture_engine *e)
 {
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     bool purging = e->purge.count > 0;
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return purging;
 }
 
 void capture_refuse(struct capture_engine *e, const struct capture_id *id)
 {
+    control_assert_locked(e->control);
     struct capture *c = capture_find(e, id);
     note_deleted(e, clock_realtime_ns());
     if (mark_deleted(e, id, false) == SKEIN_OK && c != NULL)
@@ -409,24 +426,30 @@ void capture_unlocked(struct capture_engine *e)
     struct capture_id ids[16];
     size_t count = 0, at = 0;
     uint64_t now = clock_monotonic_ns();
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     if (now >= e->next_purge_ns) {
         for (struct capture_id *id; count < 16 && (id = idmap_next(&e->purge, &at)) != NULL;)
             ids[count++] = *id;
         e->next_purge_ns = count == 16 ? now : now + PURGE_AGAIN_NS;
     }
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
+    bool again = false;
     for (size_t i = 0; i < count; i++) {
         if (purge(e, &ids[i]) == SKEIN_OK)
             continue;
         log_warn("captures", "partitions of a deleted capture cannot be deleted yet", NULL);
+        again = true;
+    }
+    if (again) {
+        control_lock(e->control);
         e->next_purge_ns = now + PURGE_AGAIN_NS;
+        control_unlock(e->control);
     }
 }
 
 /* ---- the clock ---- */
 
-static void expire(struct capture_engine *e, struct capture *c)
+static void expire(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     char words[CAPTURE_REASON_MAX];
     bool full = e->settings.is_full != NULL && e->settings.is_full(e->settings.context);
@@ -464,7 +487,7 @@ static void forget_finished(struct capture_engine *e)
 
 /* Nobody has waited longer because somebody set the clock; what agents were told is told anew in
  * the clock's new times. */
-static void follow_clock(struct capture_engine *e)
+static void follow_clock(struct capture_engine *e) CONTROL_LOCKED
 {
     uint64_t clock = clock_setting(NULL);
     int64_t shift_ns = clock_setting_shift(e->clock, clock);
@@ -486,7 +509,7 @@ static void follow_clock(struct capture_engine *e)
 }
 
 /* A new index knows of no partition that captures share. */
-static void follow_index(struct capture_engine *e)
+static void follow_index(struct capture_engine *e) CONTROL_LOCKED
 {
     unsigned rebuilds = e->index != NULL ? index_rebuilds(e->index) : e->rebuilds;
     if (rebuilds == e->rebuilds)
@@ -499,6 +522,7 @@ static void follow_index(struct capture_engine *e)
 
 void capture_tick(struct capture_engine *e, uint64_t now_ns)
 {
+    control_assert_locked(e->control);
     uint64_t running = 0;
     follow_index(e);
     follow_clock(e);

@@ -2,7 +2,7 @@
  *
  * The capture engine: captures, their targets' states, ledger, verdict, deadlines.
  *
- * Everything is guarded by the control lock (fleet.h). The functions here take it themselves and
+ * Everything is guarded by the control lock (control.h). The functions here take it themselves and
  * are for any thread; those for who holds it are in capture_control.h. Captures that run are in
  * memory, others are loaded when something late arrives for them. What is stored is asked of the
  * index, so whatever order reports and partitions come in, and whoever was killed in between, the
@@ -78,7 +78,7 @@ struct capture_request {
     uint64_t min_targets, max_targets;
     uint64_t ttl_ms; /* how long it is kept after its end; 0: the settings' */
     bool pin;
-    bool unsaved; /* the caller saves it (fleet_flush), together with what else belongs to it */
+    bool unsaved; /* the caller saves it (control_save), together with what else belongs to it */
     uint64_t *matched; /* out: how many processes match; may be NULL */
 };
 /* Begins a capture on every matching process that is not gone; it is durable when this returns

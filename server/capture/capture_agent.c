@@ -23,6 +23,7 @@
 
 void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
 {
+    control_assert_locked(e->control);
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (c->status == CAPTURE_RUNNING)
@@ -31,6 +32,7 @@ void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
 
 void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent)
 {
+    control_assert_locked(e->control);
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
         if (c->status != CAPTURE_RUNNING)
@@ -45,6 +47,7 @@ void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent)
 void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
                           const struct capture_id *id, const char *error)
 {
+    control_assert_locked(e->control);
     struct capture *c = error[0] != '\0' ? capture_find(e, id) : NULL;
     if (c == NULL || c->status != CAPTURE_RUNNING)
         return;
@@ -64,6 +67,7 @@ static bool waits_for_fired(const struct capture *c)
 
 bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
 {
+    control_assert_locked(e->control);
     const struct capture *c = capture_find(e, id);
     if (c != NULL && !capture_id_equal(&c->id, id))
         return false; /* merged */
@@ -72,7 +76,7 @@ bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
 
 /* What the report would add, in units; 0: nothing that is not known. */
 static uint32_t units_of(struct capture_engine *e, const struct capture_id *id,
-                         const struct process_uid *process)
+                         const struct process_uid *process) CONTROL_LOCKED
 {
     struct capture *c = capture_find(e, id);
     if (c == NULL)
@@ -84,6 +88,7 @@ static uint32_t units_of(struct capture_engine *e, const struct capture_id *id,
 bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
                     const struct capture_id *id, const struct process_uid *process)
 {
+    control_assert_locked(e->control);
     uint64_t limit = e->settings.agent_captures_per_hour, now_ns = clock_monotonic_ns();
     uint32_t units = limit > 0 ? units_of(e, id, process) : 0;
     if (units == 0 || hourly_take(&agent->own, now_ns, units, limit * CAPTURE_OWN_UNITS))
@@ -101,7 +106,8 @@ bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
 
 /* A capture that an agent has begun, with its one target. NULL: no memory. */
 static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent,
-                             const struct capture_id *id, const struct process_uid *process)
+                             const struct capture_id *id,
+                             const struct process_uid *process) CONTROL_LOCKED
 {
     char text[ID_TEXT_BYTES];
     struct capture *c = capture_new(e, id);
@@ -132,7 +138,7 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
 /* The target of a capture that an agent has begun and that was merged into c. NULL: no memory. */
 static struct capture_target *join(struct capture_engine *e, struct capture *c,
                                    struct fleet_agent *agent, const struct capture_id *source,
-                                   const struct process_uid *process)
+                                   const struct process_uid *process) CONTROL_LOCKED
 {
     capture_reopen(e, c, clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
     struct capture_target *t =
@@ -146,7 +152,7 @@ static struct capture_target *join(struct capture_engine *e, struct capture *c,
 
 /* Who it was, where the process came and went between two lists of its agent. */
 static void describe_fired(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                           const struct report_fired *fired)
+                           const struct report_fired *fired) CONTROL_LOCKED
 {
     if (t == NULL || t->pid != 0)
         return;
@@ -182,7 +188,7 @@ static bool began(struct capture *c, const struct fleet_agent *agent)
 /* All targets of a firing are there from its first word on, so that it is not complete before all
  * are. One that cannot be taken comes with its own report. */
 static void join_with(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                      const struct report_fired *fired)
+                      const struct report_fired *fired) CONTROL_LOCKED
 {
     for (size_t i = 0; i < fired->with_count; i++) {
         const struct process_uid *uid = &fired->with[i];
@@ -196,6 +202,7 @@ static void join_with(struct capture_engine *e, struct capture *c, struct fleet_
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
                      const struct report_fired *fired, const struct capture_keep *keep)
 {
+    control_assert_locked(e->control);
     struct capture *c = capture_find(e, &fired->capture);
     if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
         return SKEIN_OK;
@@ -246,7 +253,8 @@ static uint64_t sample_begin_ns(const struct capture_id *id)
 }
 
 static void become_sample(struct capture_engine *e, struct capture *c,
-                          const struct report_fired *fired, const struct capture_sample *sample)
+                          const struct report_fired *fired,
+                          const struct capture_sample *sample) CONTROL_LOCKED
 {
     char *selector = sample->selector != NULL ? strdup(sample->selector) : NULL;
     c->kind = CAPTURE_SAMPLE;
@@ -271,6 +279,7 @@ static void become_sample(struct capture_engine *e, struct capture *c,
 int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_fired *fired, const struct capture_sample *sample)
 {
+    control_assert_locked(e->control);
     struct capture *c = capture_find(e, &fired->capture);
     if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
         return SKEIN_OK;
@@ -298,7 +307,7 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
 /* ---- reports of targets ---- */
 
 /* The fleet may have learnt of the process after the capture began. */
-static void describe(struct capture_engine *e, struct capture_target *t)
+static void describe(struct capture_engine *e, struct capture_target *t) CONTROL_LOCKED
 {
     const struct fleet_process *p = fleet_process_find(e->fleet, &t->process);
     if (p != NULL && t->pid == 0)
@@ -308,7 +317,7 @@ static void describe(struct capture_engine *e, struct capture_target *t)
 /* Begun, or what there is of a stream so far. Later reports have overtaken it where the target has
  * gone on. */
 static int on_capturing(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                        const struct report_target *report, const cJSON *json)
+                        const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
     if (t->status != TARGET_CAPTURING && !target_set(e, c, t, TARGET_CAPTURING, report->reason))
         return SKEIN_OK;
@@ -323,7 +332,7 @@ static int on_capturing(struct capture_engine *e, struct capture *c, struct capt
 
 /* Of a window without a record, or a failure, too, what is missing and how the process died. */
 static void on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                       const struct report_target *report, const cJSON *json)
+                       const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
     if (report->has_death || report->gap_count > 0 || report->loss_count > 0) {
         cJSON *copy = cJSON_Duplicate(json, true);
@@ -337,7 +346,7 @@ static void on_nothing(struct capture_engine *e, struct capture *c, struct captu
 }
 
 static int on_uploading(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                        const struct report_target *report, const cJSON *json)
+                        const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
     if (t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING)
         return SKEIN_OK;
@@ -361,6 +370,7 @@ static int on_uploading(struct capture_engine *e, struct capture *c, struct capt
 int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_target *report, const cJSON *json)
 {
+    control_assert_locked(e->control);
     struct capture *c = capture_find(e, &report->capture);
     bool deleted = c == NULL && catalog_is_deleted(e->catalog, &report->capture);
     if (report->state == REPORT_CAPTURING &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The capture engine as rules, policies and the control thread drive it, and as ingest tells it of
- * what is stored. Locked but where said: the caller holds the control lock (fleet.h).
+ * what is stored. Locked but where said: the caller holds the control lock (control.h).
  */
 #ifndef CAPTURE_CONTROL_H
 #define CAPTURE_CONTROL_H
@@ -13,46 +13,48 @@
 /* The capture that a request with this key began. SKEIN_OK; SKEIN_NOT_FOUND: it is new;
  * SKEIN_EXISTS, SKEIN_CLOSED as capture_create; SKEIN_IO. */
 int capture_find_once(struct capture_engine *e, const struct capture_once *once,
-                      struct capture_id *id);
-/* fleet_flush, with the key of the request that began the capture (NULL: none), both or neither. */
+                      struct capture_id *id) CONTROL_LOCKED;
+/* control_save, with the key of the request that began the capture (NULL: none), both or neither.
+ */
 int capture_save_once(struct capture_engine *e, const struct capture_once *once,
-                      const struct capture_id *id);
+                      const struct capture_id *id) CONTROL_LOCKED;
 
-bool capture_exists_locked(struct capture_engine *e, struct capture_id *id);
+bool capture_exists_locked(struct capture_engine *e, struct capture_id *id) CONTROL_LOCKED;
 /* The capture without targets; NULL where there is none. The caller's. */
-cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id);
+cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 /* What is stored of the capture now, in bytes; *ended: it does not run. false where there is none.
  */
 bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint64_t *bytes,
-                    bool *ended);
+                    bool *ended) CONTROL_LOCKED;
 /* capture_create; out may be NULL. */
 int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
-                          struct capture_id *id, cJSON **out);
+                          struct capture_id *id, cJSON **out) CONTROL_LOCKED;
 /* Adds matching processes that are not in the capture yet, with its window, and sends their
  * commands; a capture that has ended runs again. same_host: only those on hosts of its targets.
  * max_targets bounds all targets of the capture, 0: no bound. Returns how many were added;
  * SKEIN_NOT_FOUND, SKEIN_NO_MEMORY. */
 int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
-                       const struct selector *selector, bool same_host, uint64_t max_targets);
+                       const struct selector *selector, bool same_host,
+                       uint64_t max_targets) CONTROL_LOCKED;
 /* From now on `from`, known or not, stands for `into`: its targets move there, and what agents say
  * of it later counts for `into`. Durable with the next save, before anything that came after it is
  * acknowledged. The window of `into` stays. SKEIN_OK, also where it is done already;
  * SKEIN_NOT_FOUND (into); SKEIN_EXISTS (from is merged into another one); SKEIN_REFUSED (from was
  * deleted); SKEIN_NO_MEMORY. */
 int capture_merge(struct capture_engine *e, const struct capture_id *from,
-                  const struct capture_id *into);
+                  const struct capture_id *into) CONTROL_LOCKED;
 
 /* ---- for the control thread ---- */
 
-void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent);
+void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent) CONTROL_LOCKED;
 /* An agent has named processes that it had not named before: those that match and lived in the
  * window of a capture that runs become targets of it; of one that has ended in the last seconds
  * too, and it runs again. */
 void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agent,
-                              struct fleet_process *const *news, size_t count);
-void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent);
+                              struct fleet_process *const *news, size_t count) CONTROL_LOCKED;
+void capture_agent_lost(struct capture_engine *e, struct fleet_agent *agent) CONTROL_LOCKED;
 void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
-                          const struct capture_id *id, const char *error);
+                          const struct capture_id *id, const char *error) CONTROL_LOCKED;
 /* How the rule wants its captures; NULL: as one of no rule. */
 struct capture_keep {
     uint64_t ttl_ms, deadline_ms; /* ttl_ms 0: no bound */
@@ -63,10 +65,12 @@ struct capture_keep {
  * false, it is counted and logged, and nothing of the report is kept. */
 #define CAPTURE_OWN_UNITS 16 /* a process that joins counts one, a capture begun so many */
 bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
-                    const struct capture_id *capture, const struct process_uid *process);
+                    const struct capture_id *capture,
+                    const struct process_uid *process) CONTROL_LOCKED;
 /* An agent has begun a capture. SKEIN_OK, also for one known or deleted; SKEIN_AGAIN. */
 int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
-                     const struct report_fired *fired, const struct capture_keep *keep);
+                     const struct report_fired *fired,
+                     const struct capture_keep *keep) CONTROL_LOCKED;
 /* The same for a process's part of a sample. SKEIN_DENIED: the id is another capture's. */
 struct capture_sample {
     const char *selector; /* the policy's; NULL where it is gone */
@@ -76,17 +80,18 @@ struct capture_sample {
     bool pin;
 };
 int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
-                      const struct report_fired *fired, const struct capture_sample *sample);
+                      const struct report_fired *fired,
+                      const struct capture_sample *sample) CONTROL_LOCKED;
 /* Whether `fired` for this id would be news: neither heard before nor deleted. A report may have
  * come first. */
-bool capture_is_news(struct capture_engine *e, const struct capture_id *id);
+bool capture_is_news(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 /* Refuses a capture that an agent has begun: nothing of it is kept, now or when it arrives. */
-void capture_refuse(struct capture_engine *e, const struct capture_id *id);
+void capture_refuse(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
-                      const struct report_target *target, const cJSON *json);
-void capture_tick(struct capture_engine *e, uint64_t now_ns);
-int capture_save(struct capture_engine *e);
-void capture_saved(struct capture_engine *e);
+                      const struct report_target *target, const cJSON *json) CONTROL_LOCKED;
+void capture_tick(struct capture_engine *e, uint64_t now_ns) CONTROL_LOCKED;
+int capture_save(struct capture_engine *e) CONTROL_LOCKED;
+void capture_saved(struct capture_engine *e) CONTROL_LOCKED;
 /* not locked: purges what came late for deleted captures */
 void capture_unlocked(struct capture_engine *e);
 

@@ -64,6 +64,7 @@ static int command_capture(struct capture_engine *e, const struct capture *c,
 void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *source,
                        uint64_t deadline_ns)
 {
+    control_assert_locked(e->control);
     const struct command command = {.kind = COMMAND_STOP, .capture = *source};
     fleet_command(e->fleet, agent, deadline_ns, &command);
 }
@@ -78,6 +79,7 @@ static bool first_of_source(const struct capture_target *head, const struct capt
 
 void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent)
 {
+    control_assert_locked(e->control);
     const struct capture_target *head = capture_targets_at(c, agent);
     for (const struct capture_target *t = head; t != NULL; t = t->next_of_agent)
         if (first_of_source(head, t))
@@ -91,7 +93,8 @@ static bool waits_for_command(const struct capture_target *t)
 
 /* Up to PROCESSES_PER_COMMAND targets from *at on; *at is then the next. */
 static int send_some(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                     const struct capture_id *source, struct capture_target **at, size_t *count)
+                     const struct capture_id *source, struct capture_target **at,
+                     size_t *count) CONTROL_LOCKED
 {
     struct process_uid processes[PROCESSES_PER_COMMAND];
     *count = 0;
@@ -106,7 +109,7 @@ static int send_some(struct capture_engine *e, struct capture *c, struct fleet_a
 }
 
 static void send_source(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                        const struct capture_id *source)
+                        const struct capture_id *source) CONTROL_LOCKED
 {
     struct capture_target *at = capture_targets_at(c, agent->id);
     bool sent = false;
@@ -132,6 +135,7 @@ static void send_source(struct capture_engine *e, struct capture *c, struct flee
 /* Sends the capture's commands to one agent for its targets that wait; the agent is online. */
 void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent)
 {
+    control_assert_locked(e->control);
     const struct capture_target *head = capture_targets_at(c, agent->id);
     for (const struct capture_target *t = head; t != NULL; t = t->next_of_agent)
         if (waits_for_command(t) && first_of_source(head, t))
@@ -139,7 +143,7 @@ void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agen
 }
 
 /* Sends to every agent that has targets waiting: the first of an agent's sends for all of them. */
-static void send_to_all(struct capture_engine *e, struct capture *c)
+static void send_to_all(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
@@ -177,7 +181,7 @@ static bool lived_in(const struct capture *c, const struct fleet_process *p)
  * taken each time. beside: on hosts of its targets alone. SKEIN_OK, SKEIN_NO_MEMORY; items are the
  * caller's. */
 static int choose(struct capture_engine *e, const struct selector *selector, struct capture *c,
-                  bool beside, struct choice *out)
+                  bool beside, struct choice *out) CONTROL_LOCKED
 {
     size_t at = 0;
     *out = (struct choice){NULL, 0, 0};
@@ -203,11 +207,13 @@ static int choose(struct capture_engine *e, const struct selector *selector, str
 void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
                           enum target_status status, const char *reason)
 {
+    control_assert_locked(e->control);
     target_set(e, c, t, status, reason);
     metrics_add(capture_targets_total, 1);
 }
 
-static int add_process(struct capture_engine *e, struct capture *c, const struct fleet_process *p)
+static int add_process(struct capture_engine *e, struct capture *c,
+                       const struct fleet_process *p) CONTROL_LOCKED
 {
     const struct fleet_agent *agent = fleet_agent_find(e->fleet, p->agent);
     bool online = agent != NULL && agent->online;
@@ -222,7 +228,7 @@ static int add_process(struct capture_engine *e, struct capture *c, const struct
 /* ---- create ---- */
 
 static int add_chosen(struct capture_engine *e, struct capture *c,
-                      const struct capture_request *request)
+                      const struct capture_request *request) CONTROL_LOCKED
 {
     struct choice choice;
     int status = choose(e, request->selector, c, false, &choice);
@@ -268,6 +274,7 @@ static int fill(struct capture *c, const struct capture_request *request)
 int capture_save_once(struct capture_engine *e, const struct capture_once *request,
                       const struct capture_id *id)
 {
+    control_assert_locked(e->control);
     struct catalog_once once = {.at_ns = clock_realtime_ns(), .capture = *id};
     if (request != NULL) {
         once.principal = request->principal;
@@ -275,7 +282,7 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
         once.checksum = request->checksum;
         e->once = &once;
     }
-    int status = fleet_flush(e->fleet);
+    int status = control_save(e->control);
     e->once = NULL;
     return status;
 }
@@ -283,6 +290,7 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
 int capture_find_once(struct capture_engine *e, const struct capture_once *request,
                       struct capture_id *id)
 {
+    control_assert_locked(e->control);
     struct catalog_once once = {.principal = request->principal, .key = request->key};
     int found = catalog_find_once(e->catalog, &once);
     if (found < 0)
@@ -310,6 +318,7 @@ static void log_begin(const struct capture *c)
 int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
                           struct capture_id *id, cJSON **out)
 {
+    control_assert_locked(e->control);
     if (out != NULL)
         *out = NULL;
     if (request->once != NULL) {
@@ -347,9 +356,9 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
 int capture_create(struct capture_engine *e, const struct capture_request *request,
                    struct capture_id *id, cJSON **out)
 {
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     int status = capture_create_locked(e, request, id, out);
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return status;
 }
 
@@ -358,6 +367,7 @@ int capture_create(struct capture_engine *e, const struct capture_request *reque
 int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
                        const struct selector *selector, bool same_host, uint64_t max_targets)
 {
+    control_assert_locked(e->control);
     struct choice choice;
     int64_t added = 0;
     struct capture *c = capture_find(e, id);
@@ -390,7 +400,7 @@ static bool takes_more(const struct capture *c)
 }
 
 static size_t add_listed(struct capture_engine *e, struct capture *c,
-                         struct fleet_process *const *news, size_t count)
+                         struct fleet_process *const *news, size_t count) CONTROL_LOCKED
 {
     char error[128];
     size_t added = 0;
@@ -414,7 +424,8 @@ static size_t add_listed(struct capture_engine *e, struct capture *c,
 }
 
 /* Tells the agent of its targets that no command has named yet. */
-static void send_new(struct capture_engine *e, struct capture *c, const struct fleet_agent *agent)
+static void send_new(struct capture_engine *e, struct capture *c,
+                     const struct fleet_agent *agent) CONTROL_LOCKED
 {
     struct process_uid processes[PROCESSES_PER_COMMAND];
     struct capture_target *t = capture_targets_at(c, agent->id);
@@ -437,6 +448,7 @@ static void send_new(struct capture_engine *e, struct capture *c, const struct f
 void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agent,
                               struct fleet_process *const *news, size_t count)
 {
+    control_assert_locked(e->control);
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (takes_more(c) && add_listed(e, c, news, count) > 0 && agent->online)

@@ -69,6 +69,7 @@ static int load_one(void *context, const struct partition_key *key, uint64_t fro
 /* What has been deleted since is forgotten. */
 int capture_load_damages(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     int64_t rows = catalog_damages(e->catalog, load_one, e);
     for (size_t i = 0; e->index != NULL && i < e->damages.count;) {
         struct damage *damage = &e->damages.items[i];
@@ -84,7 +85,7 @@ int capture_load_damages(struct capture_engine *e)
 
 /* Counted again, without what is damaged; an ended capture's verdict may change. */
 static void change_verdict(struct capture_engine *e, const struct capture_id *id,
-                           const struct process_uid *process)
+                           const struct process_uid *process) CONTROL_LOCKED
 {
     struct capture *c = capture_find(e, id);
     if (c == NULL)
@@ -98,7 +99,7 @@ static void change_verdict(struct capture_engine *e, const struct capture_id *id
     capture_settle(e, c);
 }
 
-static void take_damage(struct capture_engine *e, const struct damage *damage)
+static void take_damage(struct capture_engine *e, const struct damage *damage) CONTROL_LOCKED
 {
     char key[PARTITION_KEY_TEXT_BYTES];
     struct buf captures = {0};
@@ -123,6 +124,7 @@ static void take_damage(struct capture_engine *e, const struct damage *damage)
 
 void capture_take_damages(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     pthread_mutex_lock(&e->inbox_lock);
     struct damages found = e->damage_inbox;
     e->damage_inbox = (struct damages){0};

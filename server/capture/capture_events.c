@@ -10,6 +10,7 @@
 void capture_publish(struct capture_engine *e, const struct capture *c, const char *type,
                      const char *why)
 {
+    control_assert_locked(e->control);
     char id[ID_TEXT_BYTES];
     struct buf processes = {0};
     cJSON *listing = e->settings.events != NULL ? capture_json(c, NULL, false) : NULL;
@@ -36,6 +37,7 @@ void capture_publish(struct capture_engine *e, const struct capture *c, const ch
 
 void capture_audit_created(struct capture_engine *e, const struct capture *c)
 {
+    control_assert_locked(e->control);
     char id[ID_TEXT_BYTES], actor[96], agent[AGENT_TEXT_BYTES];
     if (c->rule[0] != '\0') {
         snprintf(actor, sizeof actor, "%s:%s", c->kind == CAPTURE_SAMPLE ? "policy" : "rule",

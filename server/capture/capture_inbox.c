@@ -51,7 +51,7 @@ static void look_again(struct capture_engine *e, const char *why)
 
 /* Given to the capture first, then counted: what is counted would not be looked at again. */
 static void note_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                        const struct stored_note *note)
+                        const struct stored_note *note) CONTROL_LOCKED
 {
     uint64_t epoch = note->key.epoch, sequence = note->key.sequence;
     if (!target_lists(t, epoch, sequence))
@@ -79,7 +79,7 @@ static int keep_id(void *context, const struct capture_id *id)
 
 /* Captures that have ended without all that they list of the process. Loading one takes what is
  * stored. */
-static void load_late(struct capture_engine *e, const struct process_uid *process)
+static void load_late(struct capture_engine *e, const struct process_uid *process) CONTROL_LOCKED
 {
     struct buf ids = {0};
     if (catalog_late(e->catalog, process, keep_id, &ids) < 0 || ids.status != SKEIN_OK)
@@ -108,12 +108,12 @@ bool capture_expects(struct capture_engine *e, const struct process_uid *process
 {
     if (expected_has(&e->expected, process, capture))
         return true;
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     struct capture *c = capture_find(e, capture); /* one that has ended comes into memory */
     /* What names a deleted one is taken under its id, so that it is deleted too. */
     bool expects = c != NULL ? capture_target_find(c, process, capture) != NULL
                              : catalog_is_deleted(e->catalog, capture);
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return expects;
 }
 
@@ -122,18 +122,18 @@ bool capture_wants(struct capture_engine *e, const struct partition_key *key,
 {
     bool wanted = false;
     size_t at = 0;
-    fleet_lock(e->fleet);
+    control_lock(e->control);
     load_late(e, &key->process);
     for (struct capture *c; !wanted && (c = idmap_next(&e->loaded, &at)) != NULL;) {
         wanted = lists(c, key);
         if (wanted)
             *capture = c->id;
     }
-    fleet_unlock(e->fleet);
+    control_unlock(e->control);
     return wanted;
 }
 
-static void take_note(struct capture_engine *e, const struct stored_note *note)
+static void take_note(struct capture_engine *e, const struct stored_note *note) CONTROL_LOCKED
 {
     bool named = !capture_id_is_zero(&note->capture);
     const struct capture *sender = named ? capture_find(e, &note->capture) : NULL;
@@ -153,7 +153,7 @@ static void take_note(struct capture_engine *e, const struct stored_note *note)
 }
 
 /* Notes were lost for want of memory: asks the index about every target that waits. */
-static void look_up_all(struct capture_engine *e)
+static void look_up_all(struct capture_engine *e) CONTROL_LOCKED
 {
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
@@ -170,6 +170,7 @@ static void look_up_all(struct capture_engine *e)
 
 void capture_take_inbox(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     pthread_mutex_lock(&e->inbox_lock);
     struct stored_note *notes = e->inbox;
     size_t count = e->inbox_count;

@@ -107,6 +107,7 @@ struct damages {
 struct capture_engine {
     struct capture_settings settings;
     struct fleet *fleet;
+    struct control *control; /* the fleet's */
     struct catalog *catalog;
     struct index *index;
     struct idmap loaded;
@@ -129,39 +130,40 @@ struct capture_engine {
 };
 
 /* capture_create.c */
-void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent);
+void capture_send(struct capture_engine *e, struct capture *c,
+                  struct fleet_agent *agent) CONTROL_LOCKED;
 /* What a command says as upload_after_ms: nothing for up to 1,000 agents; of more about two a
  * millisecond begin to upload, the last by a quarter of the time that the capture has left. */
 uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent);
-void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent);
+void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent) CONTROL_LOCKED;
 /* To one agent, of the capture as it knows it. */
 void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *source,
-                       uint64_t deadline_ns);
+                       uint64_t deadline_ns) CONTROL_LOCKED;
 void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                          enum target_status status, const char *reason);
+                          enum target_status status, const char *reason) CONTROL_LOCKED;
 
 /* A deleted one's partitions, in the next rounds (capture.c). */
-int capture_purge_soon(void *engine, const struct capture_id *id);
+int capture_purge_soon(void *engine, const struct capture_id *id) CONTROL_LOCKED;
 /* capture_events.c: "capture.created", "capture.finished", "capture.deleted", "retention.deleted";
  * why may be NULL */
 void capture_publish(struct capture_engine *e, const struct capture *c, const char *type,
-                     const char *why);
+                     const char *why) CONTROL_LOCKED;
 /* What a rule or an agent has begun; what HTTP was asked for is told by the handler. */
-void capture_audit_created(struct capture_engine *e, const struct capture *c);
+void capture_audit_created(struct capture_engine *e, const struct capture *c) CONTROL_LOCKED;
 
-void capture_take_inbox(struct capture_engine *e); /* capture_inbox.c */
+void capture_take_inbox(struct capture_engine *e) CONTROL_LOCKED; /* capture_inbox.c */
 
 /* capture_damage.c */
-int capture_load_damages(struct capture_engine *e); /* before any capture */
-void capture_take_damages(struct capture_engine *e);
+int capture_load_damages(struct capture_engine *e) CONTROL_LOCKED; /* before any capture */
+void capture_take_damages(struct capture_engine *e) CONTROL_LOCKED;
 const struct damage *damage_find(const struct damages *damages, const struct partition_key *key);
 
 /* capture_load.c */
 /* In memory or loaded, under its id or one that was merged into it; NULL. */
-struct capture *capture_find(struct capture_engine *e, const struct capture_id *id);
-int capture_load_running(struct capture_engine *e);
+struct capture *capture_find(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
+int capture_load_running(struct capture_engine *e) CONTROL_LOCKED;
 /* After the index was made anew: gives all captures again what they share. */
-int capture_share_all(struct capture_engine *e);
+int capture_share_all(struct capture_engine *e) CONTROL_LOCKED;
 
 const char *capture_kind_text(enum capture_kind kind); /* capture_json.c */
 /* As who sees `within` (NULL: everything) may see it: nothing tells of other targets. */

@@ -136,7 +136,7 @@ static int load_target(void *context, const struct catalog_target *row)
 }
 
 /* Rows are a file's bytes: a target that goes on in a capture that has ended is none of ours. */
-static void mend(struct capture_engine *e, struct capture *c)
+static void mend(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     for (size_t i = 0; c->status != CAPTURE_RUNNING && i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
@@ -150,7 +150,7 @@ static void mend(struct capture_engine *e, struct capture *c)
 
 /* Brings targets up to what the index knows: partitions may have been stored, and acknowledged,
  * just before the collector died. */
-static void catch_up(struct capture_engine *e, struct capture *c)
+static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     mend(e, c);
     for (size_t i = 0; i < c->target_count; i++) {
@@ -180,7 +180,7 @@ static void catch_up(struct capture_engine *e, struct capture *c)
     capture_assert(c);
 }
 
-static int load_targets(struct capture_engine *e, struct capture *c)
+static int load_targets(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     struct load load = {e, c, SKEIN_OK};
     int64_t rows = catalog_targets(e->catalog, &c->id, load_target, &load);
@@ -197,6 +197,7 @@ static int load_targets(struct capture_engine *e, struct capture *c)
 
 struct capture *capture_find(struct capture_engine *e, const struct capture_id *id)
 {
+    control_assert_locked(e->control);
     struct capture *c = idmap_get(&e->loaded, id->bytes);
     if (c != NULL)
         return c;
@@ -211,6 +212,7 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
 
 int capture_load_running(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     struct load load = {e, NULL, SKEIN_OK};
     struct catalog_capture_query running = {.status = "running", .to_ns = UINT64_MAX};
     int64_t rows = catalog_captures(e->catalog, &running, load_row, &load);
@@ -251,6 +253,7 @@ static int take_id(void *context, const struct catalog_capture *row)
 /* Loading shares. Those that do not run leave memory at once. */
 int capture_share_all(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     struct catalog_capture_query query = {.to_ns = UINT64_MAX, .limit = SHARE_PAGE};
     struct id_page page;
     do {
@@ -379,6 +382,7 @@ static int save_capture(struct capture_engine *e, struct capture *c)
 
 int capture_save(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     size_t at = 0;
     int status = SKEIN_OK;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
@@ -391,6 +395,7 @@ int capture_save(struct capture_engine *e)
 
 void capture_saved(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     size_t at = 0;
     capture_saved_aliases(e);
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {

@@ -18,6 +18,7 @@
 
 struct capture_id capture_resolve(struct capture_engine *e, const struct capture_id *id)
 {
+    control_assert_locked(e->control);
     struct capture_id at = *id, next;
     for (;;) {
         const struct capture_alias *alias = idmap_get(&e->aliases, at.bytes);
@@ -47,7 +48,8 @@ static int note_alias(struct capture_engine *e, const struct capture_id *from,
 }
 
 /* Moves all targets; `into` has room for them. */
-static void take_targets(struct capture_engine *e, struct capture *into, struct capture *from)
+static void take_targets(struct capture_engine *e, struct capture *into,
+                         struct capture *from) CONTROL_LOCKED
 {
     for (size_t i = 0; i < from->target_count; i++) {
         struct capture_target *t = from->targets[i];
@@ -61,6 +63,7 @@ static void take_targets(struct capture_engine *e, struct capture *into, struct 
 int capture_merge(struct capture_engine *e, const struct capture_id *from_id,
                   const struct capture_id *into_id)
 {
+    control_assert_locked(e->control);
     struct capture *into = capture_find(e, into_id);
     if (into == NULL)
         return SKEIN_NOT_FOUND;
@@ -96,6 +99,7 @@ int capture_merge(struct capture_engine *e, const struct capture_id *from_id,
 
 int capture_save_aliases(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     size_t at = 0;
     int status = SKEIN_OK;
     for (const struct capture_alias *alias;
@@ -106,6 +110,7 @@ int capture_save_aliases(struct capture_engine *e)
 
 void capture_saved_aliases(struct capture_engine *e)
 {
+    control_assert_locked(e->control);
     size_t at = 0;
     for (void *alias; (alias = idmap_next(&e->aliases, &at)) != NULL;)
         free(alias);

@@ -13,8 +13,9 @@ struct capture_alias {
 };
 
 /* The capture that `id` stands for; `id` where it was not merged. */
-struct capture_id capture_resolve(struct capture_engine *e, const struct capture_id *id);
-int capture_save_aliases(struct capture_engine *e);
-void capture_saved_aliases(struct capture_engine *e);
+struct capture_id capture_resolve(struct capture_engine *e,
+                                  const struct capture_id *id) CONTROL_LOCKED;
+int capture_save_aliases(struct capture_engine *e) CONTROL_LOCKED;
+void capture_saved_aliases(struct capture_engine *e) CONTROL_LOCKED;
 
 #endif

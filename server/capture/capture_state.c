@@ -112,21 +112,23 @@ void capture_assert(const struct capture *c)
     skein_check((c->status == CAPTURE_RUNNING) == (c->finished_ns == 0));
 }
 
-static void touch(struct capture_engine *e, struct capture *c)
+static void touch(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     c->dirty = true;
     c->touched_ns = clock_monotonic_ns();
-    fleet_mark_dirty(e->fleet);
+    control_mark_dirty(e->control);
 }
 
 void capture_touch(struct capture_engine *e, struct capture *c)
 {
+    control_assert_locked(e->control);
     c->row_dirty = true;
     touch(e, c);
 }
 
 void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
+    control_assert_locked(e->control);
     if (!t->dirty) {
         t->dirty = true;
         t->next_dirty = c->dirty_targets;
@@ -167,6 +169,7 @@ void target_enter(struct capture *c, struct capture_target *t, enum target_statu
 bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
                 enum target_status to, const char *reason)
 {
+    control_assert_locked(e->control);
     if (t->status != to && !target_may(t->status, to))
         return false;
     target_enter(c, t, to);
@@ -198,7 +201,7 @@ void capture_know_from(struct capture *c, uint64_t ns)
 
 /* What agents have said since it began. What one of them has begun is of those that its rule fired
  * for. */
-static void know_from_lists(struct capture_engine *e, struct capture *c)
+static void know_from_lists(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     char error[256];
     struct selector *selector = NULL;
@@ -250,6 +253,7 @@ static bool may_grow(const struct capture *c)
 
 void capture_settle(struct capture_engine *e, struct capture *c)
 {
+    control_assert_locked(e->control);
     if (c->open_count > 0 || may_grow(c))
         return;
     if (c->status == CAPTURE_RUNNING)
@@ -276,6 +280,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
 
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns)
 {
+    control_assert_locked(e->control);
     uint64_t earliest = clock_realtime_ns() + e->settings.deadline_ms * 1000000u;
     if (c->status != CAPTURE_RUNNING) {
         c->status = CAPTURE_RUNNING;
@@ -405,6 +410,7 @@ static int look_up(struct capture_engine *e, struct capture *c, struct capture_t
 int capture_count_anew(struct capture_engine *e, struct capture *c,
                        const struct process_uid *process)
 {
+    control_assert_locked(e->control);
     int status = SKEIN_OK;
     for (struct capture_target *t = capture_targets_of(c, process); t != NULL && status == SKEIN_OK;
          t = t->next_of_process) {
@@ -432,6 +438,7 @@ static void align_clock(const struct capture *c, cJSON *json)
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json)
 {
+    control_assert_locked(e->control);
     align_clock(c, json);
     struct report_target facts;
     char error[256];
@@ -477,6 +484,7 @@ static void describe_unlisted(struct capture_engine *e, struct capture_target *t
 
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
+    control_assert_locked(e->control);
     /* A stream's list so far may be stored whole; it is no end. */
     if ((t->status != TARGET_UPLOADING && t->status != TARGET_EXPIRED) || t->report == NULL ||
         t->facts.state != REPORT_UPLOADING || t->facts.listed == 0 ||

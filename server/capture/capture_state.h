@@ -18,31 +18,34 @@ void target_weigh(struct capture *c, struct capture_target *t);
 /* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one.
  */
 bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                enum target_status to, const char *reason);
+                enum target_status to, const char *reason) CONTROL_LOCKED;
 /* Ends the capture once all its targets have, and renews the verdict of an ended one. */
-void capture_settle(struct capture_engine *e, struct capture *c);
+void capture_settle(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
 /* Some of its window that ended before may not be known. */
 void capture_know_from(struct capture *c, uint64_t ns);
 /* Anew from ttl_ms, pin and when it ended. */
 void capture_set_expiry(struct capture *c);
 /* Before a target is added that is not final: an ended capture runs again. Its deadline is then not
  * before `deadline_ns`. */
-void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns);
+void capture_reopen(struct capture_engine *e, struct capture *c,
+                    uint64_t deadline_ns) CONTROL_LOCKED;
 /* What holds of the capture and of each target; linear in them. */
 void capture_assert(const struct capture *c);
 /* Takes a report with facts: replaces those before, asks the index what is stored. Takes json. */
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
-                      cJSON *json);
+                      cJSON *json) CONTROL_LOCKED;
 bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
                         uint64_t sequence, uint64_t events, uint64_t bytes);
 /* After targets of the process have come, or list other partitions: which counts for which. */
 int capture_count_anew(struct capture_engine *e, struct capture *c,
-                       const struct process_uid *process);
-void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t);
+                       const struct process_uid *process) CONTROL_LOCKED;
+void target_check_stored(struct capture_engine *e, struct capture *c,
+                         struct capture_target *t) CONTROL_LOCKED;
 /* Something of the capture itself, or of one target, is to be saved. */
-void capture_touch(struct capture_engine *e, struct capture *c);
-void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t);
+void capture_touch(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
+void target_touch(struct capture_engine *e, struct capture *c,
+                  struct capture_target *t) CONTROL_LOCKED;
 
 #endif

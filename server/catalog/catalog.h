@@ -5,7 +5,7 @@
  * survives a power cut. Rows only; the meaning is capture.c's, rules.c's and fleet.c's. Its largest
  * parts have headers of their own: catalog_capture.h, catalog_rules.h, catalog_loss.h.
  *
- * Any thread reads. Writers hold the control lock (fleet_lock), so that memory and rows agree; who
+ * Any thread reads. Writers hold the control lock (control.h), so that memory and rows agree; who
  * does not is named below.
  * Text in a row that is handed out is valid during the callback; callbacks must not call the
  * catalog.

@@ -29,7 +29,7 @@ static void publish_agent(struct collector *c, const struct fleet_agent *agent, 
     events_publish(c->events, &note);
 }
 
-static const struct pushed_set *pushed(struct collector *c, enum fleet_set set)
+static const struct pushed_set *pushed(struct collector *c, enum fleet_set set) CONTROL_LOCKED
 {
     return set == FLEET_POLICIES ? policies_pushed(c->policies) : rules_pushed(c->rules);
 }
@@ -37,6 +37,7 @@ static const struct pushed_set *pushed(struct collector *c, enum fleet_set set)
 static void agent_joined(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     policies_agent_changed(c->policies, agent);
     for (size_t i = 0; i < FLEET_SETS; i++)
         pushed_set_joined(pushed(c, (enum fleet_set)i), agent);
@@ -47,6 +48,7 @@ static void agent_joined(void *context, struct fleet_agent *agent)
 static void agent_heard(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     for (size_t i = 0; i < FLEET_SETS; i++)
         pushed_set_heard(pushed(c, (enum fleet_set)i), agent);
 }
@@ -54,6 +56,7 @@ static void agent_heard(void *context, struct fleet_agent *agent)
 static void agent_lost(void *context, struct fleet_agent *agent)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     policies_agent_changed(c->policies, agent);
     capture_agent_lost(c->captures, agent);
     publish_agent(c, agent, "agent.offline");
@@ -63,6 +66,7 @@ static void processes_listed(void *context, struct fleet_agent *agent,
                              struct fleet_process *const *news, size_t count)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     capture_processes_listed(c->captures, agent, news, count);
 }
 
@@ -70,6 +74,7 @@ static void command_done(void *context, struct fleet_agent *agent, const struct 
                          const char *error)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     capture_command_done(c->captures, agent, capture, error);
 }
 
@@ -77,6 +82,7 @@ static void push_done(void *context, struct fleet_agent *agent, enum fleet_set s
                       const char *error)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     pushed_set_done(pushed(c, set), agent, error);
 }
 
@@ -98,6 +104,7 @@ static int on_report(void *context, struct fleet_agent *agent, const struct repo
                      const cJSON *json, char *error, size_t error_bytes)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     const struct capture_id *capture;
     const struct process_uid *process;
     if (about_capture(report, &capture, &process) &&
@@ -129,6 +136,7 @@ static int on_report(void *context, struct fleet_agent *agent, const struct repo
 static void on_tick(void *context, uint64_t now_ns)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     capture_tick(c->captures, now_ns);
     rules_tick(c->rules, now_ns);
     policies_tick(c->policies, now_ns);
@@ -138,12 +146,14 @@ static void on_tick(void *context, uint64_t now_ns)
 static uint64_t generation(void *context)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     return rules_pushed(c->rules)->generation;
 }
 
 static int save(void *context)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     int status = capture_save(c->captures);
     if (status == SKEIN_OK)
         status = rules_save(c->rules);
@@ -153,6 +163,7 @@ static int save(void *context)
 static void saved(void *context)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     capture_saved(c->captures);
     rules_saved(c->rules);
     policies_saved(c->policies);
@@ -198,6 +209,7 @@ static void capture_ended(void *context, const struct capture_id *id, const char
                           cJSON *listing)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     rules_on_ended(c->rules, id, rule, listing);
 }
 
@@ -215,6 +227,7 @@ static void partition_damaged(void *context, const struct partition_row *row)
 static void capture_sampled(void *context, const char *policy, uint64_t bytes)
 {
     struct collector *c = context;
+    control_assert_locked(fleet_control(c->fleet));
     policies_on_stored(c->policies, policy, bytes);
 }
 
@@ -482,6 +495,7 @@ static struct api_services api_services_of(const struct collector *c)
                                  .enroll = c->enroll,
                                  .gate = c->gate,
                                  .fleet = c->fleet,
+                                 .control = fleet_control(c->fleet),
                                  .events = c->events,
                                  .captures = c->captures,
                                  .rules = c->rules,

@@ -25,19 +25,9 @@
 #define ROUND_WAIT_MS  200
 #define LEASE_CHECK_NS (UINT64_C(1000) * 1000000u)
 
-void fleet_lock(struct fleet *f)
+struct control *fleet_control(struct fleet *f)
 {
-    pthread_mutex_lock(&f->lock);
-}
-
-void fleet_unlock(struct fleet *f)
-{
-    pthread_mutex_unlock(&f->lock);
-}
-
-void fleet_mark_dirty(struct fleet *f)
-{
-    f->dirty = true;
+    return f->control;
 }
 
 void fleet_wake(struct fleet *f)
@@ -47,34 +37,36 @@ void fleet_wake(struct fleet *f)
         log_warn("control", "cannot wake the control thread", "error", strerror(errno), NULL);
 }
 
-int fleet_flush(struct fleet *f)
+/* ---- what is saved: the control's hooks ---- */
+
+static bool is_dirty(void *context)
 {
-    bool claims = claims_dirty(f->claims);
-    if (!f->dirty && !claims)
-        return SKEIN_OK;
-    int status = catalog_begin(f->catalog);
-    if (status == SKEIN_OK) {
-        status = fleet_save_agents(f);
-        if (status == SKEIN_OK && claims)
-            status = claims_save(f->claims);
-        if (status == SKEIN_OK && f->hooks.save != NULL)
-            status = f->hooks.save(f->hooks.context);
-        int ended = catalog_end(f->catalog, status == SKEIN_OK);
-        if (status == SKEIN_OK)
-            status = ended;
-    }
-    if (status != SKEIN_OK) {
-        log_error("catalog", "cannot save; nothing is acknowledged until it works", "error",
-                  skein_status_text(status), NULL);
-        return status;
-    }
-    f->dirty = false;
+    struct fleet *f = context;
+    return claims_dirty(f->claims);
+}
+
+static int save(void *context)
+{
+    struct fleet *f = context;
+    control_assert_locked(f->control);
+    f->claims_saving = claims_dirty(f->claims);
+    int status = fleet_save_agents(f);
+    if (status == SKEIN_OK && f->claims_saving)
+        status = claims_save(f->claims);
+    if (status == SKEIN_OK && f->hooks.save != NULL)
+        status = f->hooks.save(f->hooks.context);
+    return status;
+}
+
+static void saved(void *context)
+{
+    struct fleet *f = context;
+    control_assert_locked(f->control);
     fleet_saved_agents(f);
-    if (claims)
+    if (f->claims_saving)
         claims_saved(f->claims);
     if (f->hooks.saved != NULL)
         f->hooks.saved(f->hooks.context);
-    return SKEIN_OK;
 }
 
 /* ---- messages ---- */
@@ -82,6 +74,7 @@ int fleet_flush(struct fleet *f)
 void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id,
                   struct buf *body)
 {
+    control_assert_locked(f->control);
     struct fleet_out *out = body->status == SKEIN_OK ? calloc(1, sizeof *out) : NULL;
     if (out != NULL) {
         out->peer = *peer;
@@ -103,6 +96,7 @@ void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t ty
 void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint8_t type,
                         uint64_t id, const char *error)
 {
+    control_assert_locked(f->control);
     struct buf body = {0};
     if (type == WIRE_REPORT_ACK)
         report_ack_put(&(struct report_ack){.ok = false, .error = error}, &body);
@@ -114,6 +108,7 @@ void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint
 void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
                   const struct transport_peer *peer)
 {
+    control_assert_locked(f->control);
     struct wire_frame frame;
     int status = wire_frame_get(bytes, n, &frame);
     if (status != SKEIN_OK) {
@@ -137,6 +132,7 @@ static bool is_from(const cJSON *json, const struct transport_peer *peer)
 void fleet_handle_frame(struct fleet *f, const struct wire_frame *frame,
                         const struct transport_peer *peer)
 {
+    control_assert_locked(f->control);
     char error[256];
     cJSON *json = control_body_parse(frame->body, frame->body_bytes, error, sizeof error);
     if (json == NULL) {
@@ -209,7 +205,7 @@ static void wait_for_work(struct fleet *f, int wait_ms)
     }
 }
 
-static void tick(struct fleet *f)
+static void tick(struct fleet *f) CONTROL_LOCKED
 {
     uint64_t now = clock_monotonic_ns();
     if (now >= f->next_second_ns) {
@@ -223,9 +219,9 @@ static void tick(struct fleet *f)
 /* How long the thread may sleep: until a command is due again, at most ROUND_WAIT_MS. */
 static int wait_ms(struct fleet *f)
 {
-    fleet_lock(f);
+    control_lock(f->control);
     uint64_t due = fleet_next_due_ns(f), now = clock_monotonic_ns();
-    fleet_unlock(f);
+    control_unlock(f->control);
     if (due <= now)
         return 0;
     uint64_t ms = (due - now) / 1000000u + 1;
@@ -292,7 +288,7 @@ static void run_round(struct fleet *f)
             transport_message_free(&messages[count]);
     }
     gate_tick(f->gate);
-    fleet_lock(f);
+    control_lock(f->control);
     for (size_t i = 0; i < count; i++) {
         if (sealed)
             fleet_handle_frame(f, &frames[i], &messages[i].peer);
@@ -301,11 +297,11 @@ static void run_round(struct fleet *f)
         transport_message_free(&messages[i]);
     }
     tick(f);
-    bool saved = fleet_flush(f) == SKEIN_OK;
+    bool saved = control_save(f->control) == SKEIN_OK;
     struct fleet_out *ready, **tail = take_answers(f, saved, &ready);
     if (saved)
         fleet_due_commands(f, &tail);
-    fleet_unlock(f);
+    control_unlock(f->control);
     send_messages(f, ready);
     if (f->hooks.unlocked != NULL)
         f->hooks.unlocked(f->hooks.context);
@@ -334,12 +330,17 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
     f->answers_tail = &f->answers;
     /* Numbers of an earlier run must not come again while its acknowledgements may be under way. */
     f->next_number = clock_realtime_ns();
-    pthread_mutex_init(&f->lock, NULL);
     pthread_mutex_init(&f->owners_lock, NULL);
     f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int status = f->wake_fd < 0 ? SKEIN_IO : claims_new(catalog, &f->claims);
+    int status =
+        control_new(catalog, &(struct control_hooks){f, is_dirty, save, saved}, &f->control);
     if (status == SKEIN_OK)
+        status = f->wake_fd < 0 ? SKEIN_IO : claims_new(catalog, &f->claims);
+    if (status == SKEIN_OK) {
+        control_lock(f->control);
         status = fleet_load_agents(f);
+        control_unlock(f->control);
+    }
     *out = f;
     if (status != SKEIN_OK)
         fleet_free(out);
@@ -390,12 +391,16 @@ void fleet_free(struct fleet **fleet)
         return;
     fleet_stop(f);
     free_messages(f->answers);
-    fleet_free_tables(f);
+    if (f->control != NULL) {
+        control_lock(f->control);
+        fleet_free_tables(f);
+        control_unlock(f->control);
+    }
     claims_free(&f->claims);
     if (f->wake_fd >= 0)
         close(f->wake_fd);
     pthread_mutex_destroy(&f->owners_lock);
-    pthread_mutex_destroy(&f->lock);
+    control_free(&f->control);
     free(f);
     *fleet = NULL;
 }

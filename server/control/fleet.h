@@ -3,15 +3,16 @@
  * The control port: agents' sessions and leases, the processes that they trace, commands that are
  * repeated until acknowledged, reports that are acknowledged once they are durable.
  *
- * Owns one thread, the only one that touches the transport, and the control lock, which guards
- * agents, processes, captures and rules together. "Locked" at a prototype: the caller holds it.
- * Hooks run locked, on the control thread unless said otherwise. An agent that goes silent is shown
+ * Owns one thread, the only one that touches the transport, and makes the control lock (control.h),
+ * which guards agents, processes, captures and rules together. Hooks run locked, on the control
+ * thread unless said otherwise. An agent that goes silent is shown
  * offline; nothing of it is deleted.
  */
 #ifndef FLEET_H
 #define FLEET_H
 
 #include "command.h"
+#include "control.h"
 #include "fleet_agent.h"
 #include "gate.h"
 #include "process_labels.h"
@@ -64,37 +65,36 @@ int fleet_start(struct fleet *f, char *error, size_t error_bytes);
 void fleet_stop(struct fleet *f);
 void fleet_free(struct fleet **f);
 
-void fleet_lock(struct fleet *f);
-void fleet_unlock(struct fleet *f);
-
-/* Locked: something must be saved before the next answer goes out. */
-void fleet_mark_dirty(struct fleet *f);
-/* Locked: saves now. SKEIN_OK, or a status: nothing was saved, and it will be tried again. */
-int fleet_flush(struct fleet *f);
+/* The control lock, which is the fleet's to make; control_save saves what all hooks name. */
+struct control *fleet_control(struct fleet *f);
 /* Any thread: the control thread does a round soon. */
 void fleet_wake(struct fleet *f);
 
-/* ---- agents and processes; locked ---- */
+/* ---- agents and processes ---- */
+
 /* Within the last minute two processes have spoken as this agent. */
 bool fleet_agent_is_cloned(const struct fleet_agent *agent);
-struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent);
+struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent) CONTROL_LOCKED;
 /* all, from *at 0; NULL at the end */
-struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at);
+struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at) CONTROL_LOCKED;
 /* Its lease is over now. */
-void fleet_agent_end(struct fleet *f, struct fleet_agent *agent);
+void fleet_agent_end(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED;
 /* Takes it out of tables and catalog, with its processes and what waits for it. One that says HELLO
  * again is a new one. SKEIN_OK, or the catalog's status. */
-int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent);
-struct fleet_process *fleet_process_find(struct fleet *f, const struct process_uid *uid);
-struct fleet_process *fleet_process_next(struct fleet *f, size_t *at);
+int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED;
+struct fleet_process *fleet_process_find(struct fleet *f,
+                                         const struct process_uid *uid) CONTROL_LOCKED;
+struct fleet_process *fleet_process_next(struct fleet *f, size_t *at) CONTROL_LOCKED;
 /* Changes whenever a process comes or goes. */
-uint64_t fleet_processes_version(const struct fleet *f);
-enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p);
+uint64_t fleet_processes_version(const struct fleet *f) CONTROL_LOCKED;
+enum fleet_process_status fleet_process_status(struct fleet *f,
+                                               const struct fleet_process *p) CONTROL_LOCKED;
 struct process_labels fleet_process_labels(const struct fleet_process *p);
 bool fleet_process_match(const struct selector *selector, const struct fleet_process *p);
 /* Before this some that have ended, and may match, are not known; 0: all are. listed: for somebody
  * who has heard of all that were ever in a list. */
-uint64_t fleet_known_from(struct fleet *f, const struct selector *selector, bool listed);
+uint64_t fleet_known_from(struct fleet *f, const struct selector *selector,
+                          bool listed) CONTROL_LOCKED;
 
 /* The agent that has reported this process, 0 where unknown. Any thread, not locked, never waits
  * for the control lock. */
@@ -105,25 +105,26 @@ uint64_t fleet_agent_of(struct fleet *f, const struct process_uid *process);
 int fleet_claim(struct fleet *f, const struct process_uid *process, uint64_t agent);
 bool fleet_claim_is_kept(struct fleet *f, const struct process_uid *process);
 
-/* ---- commands; locked ---- */
+/* ---- commands ---- */
 
 /* Sends what is about a capture until it is acknowledged, deadline_ns (realtime; 0: none) is over,
  * or the agent says HELLO; under a text of its own. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_TOO_LARGE,
  * SKEIN_NOT_FOUND: no such agent. */
 int fleet_command(struct fleet *f, uint64_t agent, uint64_t deadline_ns,
-                  const struct command *says);
-void fleet_drop_commands(struct fleet *f, const struct capture_id *capture); /* of all agents */
+                  const struct command *says) CONTROL_LOCKED;
+void fleet_drop_commands(struct fleet *f,
+                         const struct capture_id *capture) CONTROL_LOCKED; /* of all agents */
 /* The same for a set, without a deadline: it replaces one that waits. */
 int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set,
-               const struct command *says);
+               const struct command *says) CONTROL_LOCKED;
 bool fleet_has_push(struct fleet_agent *agent, enum fleet_set set); /* one that waits */
 
 /* ---- for the control thread and its fuzz target ---- */
-/* Locked: one message from the port; its answer waits in the outbox. The frame's form is for one
+/* One message from the port; its answer waits in the outbox. The frame's form is for one
  * that the gate has opened: what names another agent than the peer's is dropped. */
 void fleet_handle_frame(struct fleet *f, const struct wire_frame *frame,
-                        const struct transport_peer *peer);
+                        const struct transport_peer *peer) CONTROL_LOCKED;
 void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
-                  const struct transport_peer *peer);
+                  const struct transport_peer *peer) CONTROL_LOCKED;
 
 #endif

@@ -110,6 +110,7 @@ static int add_command(struct fleet *f, const struct fleet_command *command,
 
 int fleet_command(struct fleet *f, uint64_t agent, uint64_t deadline_ns, const struct command *says)
 {
+    control_assert_locked(f->control);
     struct fleet_command command = {.agent = fleet_agent_find(f, agent),
                                     .deadline_ns = deadline_ns,
                                     .capture = says->capture,
@@ -140,6 +141,7 @@ static void drop_of_agent(struct fleet *f, struct fleet_agent *agent,
 
 void fleet_drop_commands(struct fleet *f, const struct capture_id *capture)
 {
+    control_assert_locked(f->control);
     size_t at = 0;
     for (struct fleet_agent *a; f->due_count > 0 && (a = fleet_agent_next(f, &at)) != NULL;)
         drop_of_agent(f, a, capture);
@@ -147,6 +149,7 @@ void fleet_drop_commands(struct fleet *f, const struct capture_id *capture)
 
 void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent)
 {
+    control_assert_locked(f->control);
     drop_of_agent(f, agent, NULL);
 }
 
@@ -174,6 +177,7 @@ bool fleet_has_push(struct fleet_agent *agent, enum fleet_set set)
 int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set,
                const struct command *says)
 {
+    control_assert_locked(f->control);
     struct fleet_command **at = find_push(agent, set);
     if (*at != NULL)
         remove_command(f, at);
@@ -183,6 +187,7 @@ int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set,
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                   const struct transport_peer *peer)
 {
+    control_assert_locked(f->control);
     struct command_ack ack;
     char error[256], number[17];
     (void)peer;
@@ -211,6 +216,7 @@ void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *
 
 uint64_t fleet_next_due_ns(const struct fleet *f)
 {
+    control_assert_locked(f->control);
     return f->due_count > 0 ? f->due[0]->due_ns : UINT64_MAX;
 }
 
@@ -236,6 +242,7 @@ static void send_command(struct fleet_command *c, struct fleet_out ***tail)
 
 void fleet_due_commands(struct fleet *f, struct fleet_out ***tail)
 {
+    control_assert_locked(f->control);
     uint64_t now = clock_monotonic_ns(), now_real = clock_realtime_ns();
     while (f->due_count > 0 && f->due[0]->due_ns <= now) {
         struct fleet_command *c = f->due[0];

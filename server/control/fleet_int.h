@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The inside of the fleet; for fleet*.c alone. All of it is
- * guarded by `lock`. */
+ *
+ * The inside of the fleet; for fleet*.c alone. Guarded by the control lock, from `control` on.
+ */
 #ifndef FLEET_INT_H
 #define FLEET_INT_H
 
@@ -42,15 +43,15 @@ struct fleet {
     pthread_t thread;
     bool thread_started, stopping;
 
-    pthread_mutex_t lock;
+    struct control *control; /* guards what follows */
     struct idmap agents, processes;
     uint64_t processes_version;
     struct fleet_command **due; /* a heap of all commands, the next one due first */
     size_t due_count, due_cap;
     uint64_t next_number;
     struct fleet_out *answers, **answers_tail;
-    /* something, an agent, and what a ring has lost must be saved */
-    bool dirty, losses_dirty;
+    bool losses_dirty;             /* what a ring has lost must be saved */
+    bool claims_saving;            /* the save that is under way has claims */
     bool rows_dirty;               /* processes, or that some are forgotten, must be saved soon */
     struct process_uid *forgotten; /* whose rows must go */
     size_t forgotten_count;
@@ -63,16 +64,16 @@ struct fleet {
 
 /* fleet_session.c */
 void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
-                    const struct transport_peer *peer);
+                    const struct transport_peer *peer) CONTROL_LOCKED;
 void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
-                        const struct transport_peer *peer);
+                        const struct transport_peer *peer) CONTROL_LOCKED;
 void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
-                     const struct transport_peer *peer);
-void fleet_check_leases(struct fleet *f);
-int fleet_load_agents(struct fleet *f);
-int fleet_save_agents(struct fleet *f);
-void fleet_saved_agents(struct fleet *f);
-void fleet_free_tables(struct fleet *f);
+                     const struct transport_peer *peer) CONTROL_LOCKED;
+void fleet_check_leases(struct fleet *f) CONTROL_LOCKED;
+int fleet_load_agents(struct fleet *f) CONTROL_LOCKED;
+int fleet_save_agents(struct fleet *f) CONTROL_LOCKED;
+void fleet_saved_agents(struct fleet *f) CONTROL_LOCKED;
+void fleet_free_tables(struct fleet *f) CONTROL_LOCKED;
 
 /* fleet_processes.c */
 /* What a peer that has proven who it is says of a process; in plain all is believed. SKEIN_OK;
@@ -81,38 +82,39 @@ int fleet_claim_from(struct fleet *f, const struct transport_peer *peer,
                      const struct process_uid *process);
 int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
                        const struct transport_peer *peer, const struct report_processes *list,
-                       char *error, size_t error_bytes);
+                       char *error, size_t error_bytes) CONTROL_LOCKED;
 /* Takes some processes out of the table that are gone for this long; agent 0: of any. */
-size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns);
-void fleet_forget_processes(struct fleet *f, struct fleet_agent *agent); /* all of its */
+size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns) CONTROL_LOCKED;
+void fleet_forget_processes(struct fleet *f,
+                            struct fleet_agent *agent) CONTROL_LOCKED; /* all of its */
 /* What rings have lost outlives their processes and this collector. */
-int fleet_save_losses(struct fleet *f);
-void fleet_saved_losses(struct fleet *f);
+int fleet_save_losses(struct fleet *f) CONTROL_LOCKED;
+void fleet_saved_losses(struct fleet *f) CONTROL_LOCKED;
 
 /* A new one of the agent, in all tables, with nothing but its id. NULL: no memory. */
 struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *agent,
-                                        const struct process_uid *uid);
+                                        const struct process_uid *uid) CONTROL_LOCKED;
 
 /* fleet_kept.c */
 /* Its row is to be written, or to go. */
-void fleet_process_changed(struct fleet *f, struct fleet_process *p);
-void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p);
-int fleet_load_processes(struct fleet *f); /* after the agents */
-int fleet_save_processes(struct fleet *f);
-void fleet_saved_processes(struct fleet *f);
+void fleet_process_changed(struct fleet *f, struct fleet_process *p) CONTROL_LOCKED;
+void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
+int fleet_load_processes(struct fleet *f) CONTROL_LOCKED; /* after the agents */
+int fleet_save_processes(struct fleet *f) CONTROL_LOCKED;
+void fleet_saved_processes(struct fleet *f) CONTROL_LOCKED;
 
 /* fleet_command.c */
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
-                  const struct transport_peer *peer);
-void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent);
+                  const struct transport_peer *peer) CONTROL_LOCKED;
+void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED;
 /* Moves due commands to a list of messages; drops those whose deadline is over. */
-void fleet_due_commands(struct fleet *f, struct fleet_out ***tail);
-uint64_t fleet_next_due_ns(const struct fleet *f); /* monotonic; UINT64_MAX: none */
+void fleet_due_commands(struct fleet *f, struct fleet_out ***tail) CONTROL_LOCKED;
+uint64_t fleet_next_due_ns(const struct fleet *f) CONTROL_LOCKED; /* monotonic; UINT64_MAX: none */
 
 /* fleet.c: queues an answer; takes what is in body. */
 void fleet_answer(struct fleet *f, const struct transport_peer *peer, uint8_t type, uint64_t id,
-                  struct buf *body);
+                  struct buf *body) CONTROL_LOCKED;
 void fleet_answer_error(struct fleet *f, const struct transport_peer *peer, uint8_t type,
-                        uint64_t id, const char *error);
+                        uint64_t id, const char *error) CONTROL_LOCKED;
 
 #endif

@@ -14,12 +14,14 @@
 
 void fleet_process_changed(struct fleet *f, struct fleet_process *p)
 {
+    control_assert_locked(f->control);
     p->row_dirty = f->rows_dirty = true;
 }
 
 /* Out of memory, the row stays, and is forgotten by a later run. */
 void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p)
 {
+    control_assert_locked(f->control);
     struct process_uid *more =
         realloc(f->forgotten, (f->forgotten_count + 1) * sizeof *f->forgotten);
     if (more == NULL)
@@ -46,6 +48,7 @@ static int save(struct fleet *f, const struct fleet_process *p)
 
 int fleet_save_processes(struct fleet *f)
 {
+    control_assert_locked(f->control);
     int status = SKEIN_OK;
     size_t at = 0;
     if (!f->rows_dirty)
@@ -59,6 +62,7 @@ int fleet_save_processes(struct fleet *f)
 
 void fleet_saved_processes(struct fleet *f)
 {
+    control_assert_locked(f->control);
     size_t at = 0;
     for (struct fleet_process *p; f->rows_dirty && (p = fleet_process_next(f, &at)) != NULL;)
         p->row_dirty = false;
@@ -68,7 +72,7 @@ void fleet_saved_processes(struct fleet *f)
     f->rows_dirty = false;
 }
 
-static int load(void *context, const struct catalog_process *row)
+static int load(void *context, const struct catalog_process *row) CONTROL_LOCKED
 {
     struct fleet *f = context;
     struct fleet_agent *agent = fleet_agent_find(f, row->agent);
@@ -92,6 +96,7 @@ static int load(void *context, const struct catalog_process *row)
 
 int fleet_load_processes(struct fleet *f)
 {
+    control_assert_locked(f->control);
     int64_t rows = f->catalog != NULL ? catalog_processes(f->catalog, load, f) : 0;
     return rows < 0 ? (int)rows : SKEIN_OK;
 }

@@ -21,21 +21,25 @@
 
 struct fleet_process *fleet_process_find(struct fleet *f, const struct process_uid *uid)
 {
+    control_assert_locked(f->control);
     return idmap_get(&f->processes, uid->bytes);
 }
 
 struct fleet_process *fleet_process_next(struct fleet *f, size_t *at)
 {
+    control_assert_locked(f->control);
     return idmap_next(&f->processes, at);
 }
 
 uint64_t fleet_processes_version(const struct fleet *f)
 {
+    control_assert_locked(f->control);
     return f->processes_version;
 }
 
 enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p)
 {
+    control_assert_locked(f->control);
     const struct fleet_agent *agent = fleet_agent_find(f, p->agent);
     if (!p->live)
         return FLEET_GONE;
@@ -97,6 +101,7 @@ bool fleet_process_match(const struct selector *selector, const struct fleet_pro
 
 int fleet_save_losses(struct fleet *f)
 {
+    control_assert_locked(f->control);
     size_t at = 0;
     int status = SKEIN_OK;
     for (struct fleet_process *p;
@@ -117,6 +122,7 @@ int fleet_save_losses(struct fleet *f)
 
 void fleet_saved_losses(struct fleet *f)
 {
+    control_assert_locked(f->control);
     size_t at = 0;
     for (struct fleet_process *p; f->losses_dirty && (p = fleet_process_next(f, &at)) != NULL;)
         p->loss_dirty = false;
@@ -144,6 +150,7 @@ static bool may_match(const struct selector *selector, const struct fleet_agent 
 
 uint64_t fleet_known_from(struct fleet *f, const struct selector *selector, bool listed)
 {
+    control_assert_locked(f->control);
     uint64_t from_ns = 0;
     size_t at = 0;
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
@@ -156,6 +163,7 @@ uint64_t fleet_known_from(struct fleet *f, const struct selector *selector, bool
 
 size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns)
 {
+    control_assert_locked(f->control);
     struct fleet_process *old[FORGET_AT_ONCE];
     size_t count = 0, at = 0;
     uint64_t now = clock_monotonic_ns();
@@ -184,7 +192,7 @@ size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_n
 /* Whether the agent may have one process more. The newest of many short-lived ones are worth more
  * than those that are gone; one that names ever new ones in lists that never end has no more room.
  */
-static bool process_room(struct fleet *f, const struct fleet_agent *agent)
+static bool process_room(struct fleet *f, const struct fleet_agent *agent) CONTROL_LOCKED
 {
     uint64_t most = 2 * f->settings.max_processes_per_agent;
     return agent->processes_known < most || fleet_forget_gone(f, agent->id, 0) > 0;
@@ -199,7 +207,8 @@ static bool name_valid(const char *text)
 }
 
 /* Counters of a ring are its program's word. What it cannot have written is kept apart. */
-static void take_lost(struct fleet *f, struct fleet_process *p, const struct report_process *in)
+static void take_lost(struct fleet *f, struct fleet_process *p,
+                      const struct report_process *in) CONTROL_LOCKED
 {
     uint64_t since_ns = in->attached_ns != 0 ? in->attached_ns : in->start_ns;
     uint64_t now_ns = clock_realtime_ns(), span_ns = now_ns > since_ns ? now_ns - since_ns : 0;
@@ -211,7 +220,7 @@ static void take_lost(struct fleet *f, struct fleet_process *p, const struct rep
     }
     if (in->events_lost > p->events_lost) {
         p->loss_dirty = f->losses_dirty = true;
-        fleet_mark_dirty(f);
+        control_mark_dirty(f->control);
     }
     p->events_lost = in->events_lost;
     p->lost_implausible = 0;
@@ -229,6 +238,7 @@ static void process_end(struct fleet_process *p, uint64_t ended_ns)
 struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *agent,
                                         const struct process_uid *uid)
 {
+    control_assert_locked(f->control);
     struct fleet_process *p = calloc(1, sizeof *p);
     if (p == NULL || owner_put(f, uid, agent->id) != SKEIN_OK ||
         idmap_put(&f->processes, uid->bytes, p) != SKEIN_OK) {
@@ -253,7 +263,7 @@ static bool row_holds(const struct fleet_process *p, const struct report_process
 }
 
 static int process_put(struct fleet *f, struct fleet_agent *agent, const struct report_process *in,
-                       uint64_t version)
+                       uint64_t version) CONTROL_LOCKED
 {
     if (!name_valid(in->service) || !name_valid(in->exe) || !name_valid(in->mode) ||
         !name_valid(in->title))
@@ -303,7 +313,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
 
 /* The list has come whole: what it does not name is gone. An agent that was started anew names
  * processes as they come back to it, and until then nobody knows. */
-static void list_finish(struct fleet *f, struct fleet_agent *agent)
+static void list_finish(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
     bool anew = agent->anew_ns != 0 && clock_monotonic_ns() - agent->anew_ns < BACK_NS;
     agent->list_done = agent->list_version;
@@ -338,7 +348,8 @@ static int list_begin(struct fleet_agent *agent, const struct report_processes *
 
 /* Of those that were new, some may have had to go for others. */
 static void news_tell(struct fleet *f, struct fleet_agent *agent,
-                      const struct report_processes *list, const size_t *fresh, size_t count)
+                      const struct report_processes *list, const size_t *fresh,
+                      size_t count) CONTROL_LOCKED
 {
     struct fleet_process **news = calloc(count, sizeof(struct fleet_process *));
     size_t n = 0;
@@ -352,7 +363,7 @@ static void news_tell(struct fleet *f, struct fleet_agent *agent,
 }
 
 static int list_take(struct fleet *f, struct fleet_agent *agent, const struct transport_peer *peer,
-                     const struct report_processes *list)
+                     const struct report_processes *list) CONTROL_LOCKED
 {
     size_t *fresh = calloc(list->count + 1, sizeof *fresh), count = 0;
     int status = fresh != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
@@ -380,6 +391,7 @@ int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
                        const struct transport_peer *peer, const struct report_processes *list,
                        char *error, size_t error_bytes)
 {
+    control_assert_locked(f->control);
     if (list->version < agent->list_version)
         return SKEIN_OK;
     if (list->pages > f->settings.max_processes_per_agent ||
@@ -407,6 +419,7 @@ int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
 
 void fleet_forget_processes(struct fleet *f, struct fleet_agent *agent)
 {
+    control_assert_locked(f->control);
     while (agent->processes != NULL) {
         struct fleet_process *p = agent->processes;
         agent->processes = p->next_of_agent;

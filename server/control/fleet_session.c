@@ -27,6 +27,7 @@ static void agent_key(uint64_t agent, uint8_t key[16])
 
 struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent)
 {
+    control_assert_locked(f->control);
     uint8_t key[16];
     agent_key(agent, key);
     return idmap_get(&f->agents, key);
@@ -34,6 +35,7 @@ struct fleet_agent *fleet_agent_find(struct fleet *f, uint64_t agent)
 
 struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
 {
+    control_assert_locked(f->control);
     return idmap_next(&f->agents, at);
 }
 
@@ -76,12 +78,14 @@ static int load_agent(void *context, const struct catalog_agent *row)
 
 int fleet_load_agents(struct fleet *f)
 {
+    control_assert_locked(f->control);
     int64_t rows = f->catalog != NULL ? catalog_agents(f->catalog, load_agent, f) : 0;
     return rows < 0 ? (int)rows : fleet_load_processes(f);
 }
 
 int fleet_save_agents(struct fleet *f)
 {
+    control_assert_locked(f->control);
     int saved = fleet_save_losses(f);
     if (saved == SKEIN_OK)
         saved = fleet_save_processes(f);
@@ -99,6 +103,7 @@ int fleet_save_agents(struct fleet *f)
 
 void fleet_saved_agents(struct fleet *f)
 {
+    control_assert_locked(f->control);
     fleet_saved_losses(f);
     fleet_saved_processes(f);
     for (struct fleet_agent *a; (a = f->dirty_agents) != NULL;) {
@@ -108,7 +113,7 @@ void fleet_saved_agents(struct fleet *f)
     }
 }
 
-static void agent_free(struct fleet *f, struct fleet_agent *agent)
+static void agent_free(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
     fleet_drop_agent_commands(f, agent);
     free(agent->list_have);
@@ -119,6 +124,7 @@ static void agent_free(struct fleet *f, struct fleet_agent *agent)
 
 void fleet_free_tables(struct fleet *f)
 {
+    control_assert_locked(f->control);
     size_t at = 0;
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;)
         agent_free(f, a);
@@ -132,19 +138,19 @@ void fleet_free_tables(struct fleet *f)
     idmap_fini(&f->owners);
 }
 
-static void save_soon(struct fleet *f, struct fleet_agent *agent)
+static void save_soon(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
     if (!agent->dirty) {
         agent->dirty = true;
         agent->next_dirty = f->dirty_agents;
         f->dirty_agents = agent;
     }
-    fleet_mark_dirty(f);
+    control_mark_dirty(f->control);
 }
 
 /* Every message of an agent renews its lease and its return path. */
 static void agent_seen(struct fleet *f, struct fleet_agent *agent,
-                       const struct transport_peer *peer)
+                       const struct transport_peer *peer) CONTROL_LOCKED
 {
     agent->peer = *peer;
     agent->heard_ns = clock_monotonic_ns();
@@ -163,6 +169,7 @@ static uint64_t rules_generation(struct fleet *f)
 void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                     const struct transport_peer *peer)
 {
+    control_assert_locked(f->control);
     struct hello hello;
     char error[256], collector[AGENT_TEXT_BYTES], id[AGENT_TEXT_BYTES];
     uint64_t received_ns, clock = clock_setting(&received_ns);
@@ -274,6 +281,7 @@ static void watch_for_clones(struct fleet_agent *agent, uint64_t instance)
 void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                         const struct transport_peer *peer)
 {
+    control_assert_locked(f->control);
     struct heartbeat beat;
     char error[256];
     uint64_t received_ns, clock = clock_setting(&received_ns);
@@ -358,6 +366,7 @@ static void align_fired(struct report_fired *fired)
 void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
                      const struct transport_peer *peer)
 {
+    control_assert_locked(f->control);
     struct report report;
     char error[256] = "";
     int status = report_get(json, &report, error, sizeof error);
@@ -402,6 +411,7 @@ static void unsave(struct fleet *f, const struct fleet_agent *agent)
 
 int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
 {
+    control_assert_locked(f->control);
     uint8_t key[16];
     int status = catalog_begin(f->catalog);
     if (status == SKEIN_OK) {
@@ -427,6 +437,7 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
 
 void fleet_agent_end(struct fleet *f, struct fleet_agent *agent)
 {
+    control_assert_locked(f->control);
     if (!agent->online)
         return;
     agent->online = false;
@@ -437,6 +448,7 @@ void fleet_agent_end(struct fleet *f, struct fleet_agent *agent)
 
 void fleet_check_leases(struct fleet *f)
 {
+    control_assert_locked(f->control);
     uint64_t now = clock_monotonic_ns(), online = 0, live = 0;
     size_t at = 0;
     char id[AGENT_TEXT_BYTES];
@@ -454,5 +466,5 @@ void fleet_check_leases(struct fleet *f)
     metrics_set(agent_connections_refused_total, transport_refused());
     fleet_forget_gone(f, 0, f->settings.keep_gone_ms * 1000000u);
     if (f->rows_dirty)
-        fleet_mark_dirty(f);
+        control_mark_dirty(f->control);
 }

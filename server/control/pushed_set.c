@@ -23,6 +23,7 @@ static struct command command_of(const struct pushed_set *set, const struct flee
 
 void pushed_set_to(const struct pushed_set *set, struct fleet_agent *agent)
 {
+    control_assert_locked(fleet_control(set->fleet));
     struct command command = command_of(set, agent);
     int status = fleet_push(set->fleet, agent, set->set, &command);
     cJSON_Delete(command.set);
@@ -33,6 +34,7 @@ void pushed_set_to(const struct pushed_set *set, struct fleet_agent *agent)
 
 void pushed_set_to_all(const struct pushed_set *set)
 {
+    control_assert_locked(fleet_control(set->fleet));
     size_t at = 0;
     for (struct fleet_agent *agent; (agent = fleet_agent_next(set->fleet, &at)) != NULL;)
         if (agent->session && agent->online)
@@ -41,18 +43,21 @@ void pushed_set_to_all(const struct pushed_set *set)
 
 void pushed_set_joined(const struct pushed_set *set, struct fleet_agent *agent)
 {
+    control_assert_locked(fleet_control(set->fleet));
     if (set->generation > 0)
         pushed_set_to(set, agent);
 }
 
 void pushed_set_heard(const struct pushed_set *set, struct fleet_agent *agent)
 {
+    control_assert_locked(fleet_control(set->fleet));
     if (agent->sets[set->set].generation != set->generation && !fleet_has_push(agent, set->set))
         pushed_set_to(set, agent);
 }
 
 void pushed_set_done(const struct pushed_set *set, struct fleet_agent *agent, const char *error)
 {
+    control_assert_locked(fleet_control(set->fleet));
     struct fleet_set_state *state = &agent->sets[set->set];
     free(state->refused);
     state->refused = error[0] != '\0' ? strdup(error) : NULL;
@@ -65,6 +70,7 @@ void pushed_set_done(const struct pushed_set *set, struct fleet_agent *agent, co
 
 int pushed_set_fits(const struct pushed_set *set)
 {
+    control_assert_locked(fleet_control(set->fleet));
     struct buf text = {0};
     struct command command = command_of(set, NULL);
     command_put(&command, &text);
@@ -77,6 +83,7 @@ int pushed_set_fits(const struct pushed_set *set)
 
 size_t pushed_set_current(const struct pushed_set *set, size_t *online)
 {
+    control_assert_locked(fleet_control(set->fleet));
     size_t at = 0, current = 0;
     *online = 0;
     for (struct fleet_agent *a; (a = fleet_agent_next(set->fleet, &at)) != NULL;) {

@@ -32,6 +32,7 @@ static struct policy **find_place(struct policies *p, const char *name)
 
 struct policy *policies_find(struct policies *p, const char *name)
 {
+    control_assert_locked(p->control);
     struct policy *policy = *find_place(p, name);
     return policy != NULL && strcmp(policy->name, name) == 0 ? policy : NULL;
 }
@@ -98,6 +99,7 @@ static struct policy *remove_policy(struct policies *p, const char *name)
 
 void policy_publish(struct policies *p, const struct policy *policy, const char *change)
 {
+    control_assert_locked(p->control);
     cJSON *data = cJSON_CreateObject();
     cJSON_AddStringToObject(data, "change", change);
     struct event_note note = {
@@ -105,10 +107,10 @@ void policy_publish(struct policies *p, const struct policy *policy, const char 
     events_publish(p->events, &note);
 }
 
-static void mark_dirty(struct policies *p, struct policy *policy)
+static void mark_dirty(struct policies *p, struct policy *policy) CONTROL_LOCKED
 {
     policy->dirty = true;
-    fleet_mark_dirty(p->fleet);
+    control_mark_dirty(p->control);
 }
 
 /* ---- load and save ---- */
@@ -143,6 +145,7 @@ int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *ev
     if (p == NULL)
         return SKEIN_NO_MEMORY;
     p->fleet = fleet;
+    p->control = fleet_control(fleet);
     p->catalog = catalog;
     p->events = events;
     p->pushed = (struct pushed_set){.fleet = fleet,
@@ -196,6 +199,7 @@ static int save_policy(struct policies *p, const struct policy *policy)
 
 int policies_save(struct policies *p)
 {
+    control_assert_locked(p->control);
     int status = SKEIN_OK;
     for (struct policy *policy = p->list; status == SKEIN_OK && policy != NULL;
          policy = policy->next)
@@ -206,6 +210,7 @@ int policies_save(struct policies *p)
 
 void policies_saved(struct policies *p)
 {
+    control_assert_locked(p->control);
     for (struct policy *policy = p->list; policy != NULL; policy = policy->next)
         policy->dirty = false;
 }
@@ -214,6 +219,7 @@ void policies_saved(struct policies *p)
 
 const struct pushed_set *policies_pushed(struct policies *p)
 {
+    control_assert_locked(p->control);
     return &p->pushed;
 }
 
@@ -246,7 +252,7 @@ static void inherit(struct policy *fresh, const struct policy *old)
     fresh->suspended = fresh->bytes_per_day > 0 && fresh->bytes_today >= fresh->bytes_per_day;
 }
 
-static int put_locked(struct policies *p, struct policy *fresh, bool *created)
+static int put_locked(struct policies *p, struct policy *fresh, bool *created) CONTROL_LOCKED
 {
     struct policy *old = policies_find(p, fresh->name);
     *created = old == NULL;
@@ -274,7 +280,7 @@ static int put_locked(struct policies *p, struct policy *fresh, bool *created)
 }
 
 static int change_locked(struct policies *p, const char *name, const struct named_change *change,
-                         bool *created, char *error, size_t error_bytes)
+                         bool *created, char *error, size_t error_bytes) CONTROL_LOCKED
 {
     const struct policy *old = policies_find(p, name);
     cJSON *wanted, *checked;
@@ -293,11 +299,11 @@ int policies_put(struct policies *p, const char *name, const struct named_change
                  bool *created, cJSON **out, char *error, size_t error_bytes)
 {
     *out = NULL;
-    fleet_lock(p->fleet);
+    control_lock(p->control);
     int status = change_locked(p, name, change, created, error, error_bytes);
     if (status == SKEIN_OK)
         *out = policy_state_json(p, policies_find(p, name), clock_realtime_ns());
-    fleet_unlock(p->fleet);
+    control_unlock(p->control);
     if (status == SKEIN_OK)
         log_info("policies", *created ? "created" : "replaced", "policy", name, NULL);
     return status;
@@ -305,26 +311,26 @@ int policies_put(struct policies *p, const char *name, const struct named_change
 
 int policies_get(struct policies *p, const char *name, cJSON **out)
 {
-    fleet_lock(p->fleet);
+    control_lock(p->control);
     struct policy *policy = policies_find(p, name);
     *out = policy != NULL ? policy_state_json(p, policy, clock_realtime_ns()) : NULL;
-    fleet_unlock(p->fleet);
+    control_unlock(p->control);
     return policy != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
 int policies_list(struct policies *p, cJSON **out)
 {
     *out = cJSON_CreateArray();
-    fleet_lock(p->fleet);
+    control_lock(p->control);
     for (struct policy *policy = p->list; policy != NULL; policy = policy->next)
         cJSON_AddItemToArray(*out, policy_state_json(p, policy, clock_realtime_ns()));
-    fleet_unlock(p->fleet);
+    control_unlock(p->control);
     return SKEIN_OK;
 }
 
 int policies_delete(struct policies *p, const char *name, const struct named_if *when)
 {
-    fleet_lock(p->fleet);
+    control_lock(p->control);
     const struct policy *found = policies_find(p, name);
     int status = found == NULL                      ? SKEIN_NOT_FOUND
                  : !named_allows(when, found->json) ? SKEIN_EXISTS
@@ -335,7 +341,7 @@ int policies_delete(struct policies *p, const char *name, const struct named_if 
         policy_publish(p, policy, "deleted");
         free_policy(policy);
     }
-    fleet_unlock(p->fleet);
+    control_unlock(p->control);
     if (status == SKEIN_OK)
         log_info("policies", "deleted", "policy", name, NULL);
     return status;
@@ -343,10 +349,10 @@ int policies_delete(struct policies *p, const char *name, const struct named_if 
 
 int policies_selector(struct policies *p, const char *name, char **out)
 {
-    fleet_lock(p->fleet);
+    control_lock(p->control);
     const struct policy *policy = policies_find(p, name);
     *out = policy != NULL ? strdup(policy->selector_text) : NULL;
-    fleet_unlock(p->fleet);
+    control_unlock(p->control);
     return policy == NULL ? SKEIN_NOT_FOUND : *out == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
 }
 
@@ -355,6 +361,7 @@ int policies_selector(struct policies *p, const char *name, char **out)
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,
                       const struct report_fired *fired)
 {
+    control_assert_locked(p->control);
     struct policy *policy = policies_find(p, fired->policy);
     bool news = capture_is_news(p->captures, &fired->capture);
     struct capture_sample sample = {.selector = policy != NULL ? policy->selector_text : NULL,
@@ -384,6 +391,7 @@ static void today(struct policy *policy, uint64_t now_ns)
 
 void policies_on_stored(struct policies *p, const char *name, uint64_t bytes)
 {
+    control_assert_locked(p->control);
     struct policy *policy = policies_find(p, name);
     if (policy == NULL)
         return; /* deleted meanwhile */
@@ -406,6 +414,7 @@ static void forget_paused(struct policy *policy, uint64_t agent)
 
 void policies_agent_changed(struct policies *p, struct fleet_agent *agent)
 {
+    control_assert_locked(p->control);
     for (struct policy *policy = p->list; policy != NULL; policy = policy->next)
         forget_paused(policy, agent->id);
 }
@@ -413,6 +422,7 @@ void policies_agent_changed(struct policies *p, struct fleet_agent *agent)
 void policies_on_report(struct policies *p, struct fleet_agent *agent,
                         const struct report_policy *report)
 {
+    control_assert_locked(p->control);
     struct policy *policy = policies_find(p, report->policy);
     if (policy == NULL)
         return;
@@ -430,7 +440,8 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
 /* ---- the clock ---- */
 
 /* A budget that is used up, or a new day. */
-static void look_at_budget(struct policies *p, struct policy *policy, uint64_t now_ns)
+static void look_at_budget(struct policies *p, struct policy *policy,
+                           uint64_t now_ns) CONTROL_LOCKED
 {
     today(policy, now_ns);
     bool used_up = policy->bytes_per_day > 0 && policy->bytes_today >= policy->bytes_per_day;
@@ -445,6 +456,7 @@ static void look_at_budget(struct policies *p, struct policy *policy, uint64_t n
 
 void policies_tick(struct policies *p, uint64_t now_ns)
 {
+    control_assert_locked(p->control);
     uint64_t now = clock_monotonic_ns();
     if (now < p->next_look_ns)
         return;

@@ -3,7 +3,7 @@
  * Sampling policies: their text, their push to every agent by generation, the slots of the
  * processes that they match, their budgets and state. Agents take the samples by themselves; here
  * is what only somebody who sees the whole fleet can do: spread it evenly, and count its bytes.
- * Guarded by the control lock; "locked": the caller holds it.
+ * Guarded by the control lock (control.h).
  */
 #ifndef POLICIES_H
 #define POLICIES_H
@@ -35,22 +35,22 @@ int policies_delete(struct policies *p, const char *name, const struct named_if 
 /* A copy of the selector, to be freed. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY */
 int policies_selector(struct policies *p, const char *name, char **out);
 
-/* ---- for the control thread; locked ---- */
+/* ---- for the control thread ---- */
 
-const struct pushed_set *policies_pushed(struct policies *p);
+const struct pushed_set *policies_pushed(struct policies *p) CONTROL_LOCKED;
 /* It came, or its lease is over: whether it pauses, it says anew. */
-void policies_agent_changed(struct policies *p, struct fleet_agent *agent);
+void policies_agent_changed(struct policies *p, struct fleet_agent *agent) CONTROL_LOCKED;
 /* An agent has begun a sample. Of a policy that is gone it is taken all the same: the agent acted
  * on what it was told. SKEIN_OK, SKEIN_AGAIN. */
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,
-                      const struct report_fired *fired);
+                      const struct report_fired *fired) CONTROL_LOCKED;
 void policies_on_report(struct policies *p, struct fleet_agent *agent,
-                        const struct report_policy *report);
+                        const struct report_policy *report) CONTROL_LOCKED;
 /* So much of a sample has been stored. */
-void policies_on_stored(struct policies *p, const char *name, uint64_t bytes);
-void policies_tick(struct policies *p, uint64_t now_ns);
-int policies_save(struct policies *p);
-void policies_saved(struct policies *p);
+void policies_on_stored(struct policies *p, const char *name, uint64_t bytes) CONTROL_LOCKED;
+void policies_tick(struct policies *p, uint64_t now_ns) CONTROL_LOCKED;
+int policies_save(struct policies *p) CONTROL_LOCKED;
+void policies_saved(struct policies *p) CONTROL_LOCKED;
 
 /* ---- policy_check.c: pure ---- */
 

@@ -32,7 +32,7 @@ const struct sampling_member *policy_member(const struct policy *policy,
 
 /* SKEIN_OK, SKEIN_NO_MEMORY; *out is the caller's. */
 static int collect(struct policies *p, const struct policy *policy, struct sampling_member **out,
-                   size_t *count)
+                   size_t *count) CONTROL_LOCKED
 {
     struct sampling_member *list = NULL;
     size_t at = 0, cap = 0;
@@ -60,6 +60,7 @@ static int collect(struct policies *p, const struct policy *policy, struct sampl
 
 int policy_take_members(struct policies *p, struct policy *policy)
 {
+    control_assert_locked(p->control);
     struct sampling_member *list = NULL;
     size_t count = 0;
     int status = collect(p, policy, &list, &count);
@@ -105,6 +106,7 @@ static void copy_member(const cJSON *from, const char *key, cJSON *to)
 cJSON *policies_set_json(void *context, const struct fleet_agent *agent)
 {
     struct policies *p = context;
+    control_assert_locked(p->control);
     size_t room = SLOTS_SENT_MAX;
     cJSON *set = cJSON_CreateArray();
     for (const struct policy *policy = p->list; policy != NULL; policy = policy->next) {
@@ -131,7 +133,8 @@ cJSON *policies_set_json(void *context, const struct fleet_agent *agent)
 
 /* The agent of a process that is told another slot than before; 0: none is. */
 static uint64_t agent_told(struct policies *p, const struct policy *policy,
-                           const struct sampling_member *m, const struct sampling_member *before)
+                           const struct sampling_member *m,
+                           const struct sampling_member *before) CONTROL_LOCKED
 {
     uint32_t by_itself = sampling_hash_slot(&policy->plan, &m->process);
     uint32_t known = before != NULL ? before->slot : by_itself;
@@ -146,7 +149,7 @@ static int compare_agents(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void push_some(struct policies *p, uint64_t *agents, size_t count)
+static void push_some(struct policies *p, uint64_t *agents, size_t count) CONTROL_LOCKED
 {
     if (count > 1)
         qsort(agents, count, sizeof *agents, compare_agents);
@@ -159,7 +162,7 @@ static void push_some(struct policies *p, uint64_t *agents, size_t count)
 }
 
 /* Takes the members anew; whose slots have changed is pushed. */
-static int look_at(struct policies *p, struct policy *policy)
+static int look_at(struct policies *p, struct policy *policy) CONTROL_LOCKED
 {
     const struct policy before = {.members = policy->members, .member_count = policy->member_count};
     int status = policy_take_members(p, policy);
@@ -183,6 +186,7 @@ static int look_at(struct policies *p, struct policy *policy)
 
 void policies_look(struct policies *p)
 {
+    control_assert_locked(p->control);
     uint64_t version = fleet_processes_version(p->fleet);
     int status = SKEIN_OK;
     if (version == p->fleet_version)

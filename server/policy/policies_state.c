@@ -22,7 +22,8 @@ bool policy_agent_paused(const struct policy *policy, uint64_t agent)
 }
 
 /* How many take a sample now, as far as is known here. */
-static size_t count_on(struct policies *p, const struct policy *policy, uint64_t now_ns)
+static size_t count_on(struct policies *p, const struct policy *policy,
+                       uint64_t now_ns) CONTROL_LOCKED
 {
     uint32_t slot = sampling_slot_at(&policy->plan, now_ns);
     size_t on = 0;
@@ -57,7 +58,7 @@ static void add_status(const struct policy *policy, uint64_t now_ns, cJSON *stat
         cJSON_AddStringToObject(state, "reason", reason);
 }
 
-static void add_push(struct policies *p, cJSON *state)
+static void add_push(struct policies *p, cJSON *state) CONTROL_LOCKED
 {
     size_t agents, current = pushed_set_current(&p->pushed, &agents);
     json_add_u64(state, "generation", p->pushed.generation);
@@ -68,7 +69,7 @@ static void add_push(struct policies *p, cJSON *state)
 }
 
 static void add_processes(struct policies *p, const struct policy *policy, uint64_t now_ns,
-                          cJSON *state)
+                          cJSON *state) CONTROL_LOCKED
 {
     double planned = (double)policy->member_count * (double)policy->plan.record_ms /
                      (double)policy->plan.every_ms;
@@ -78,7 +79,7 @@ static void add_processes(struct policies *p, const struct policy *policy, uint6
     cJSON_AddNumberToObject(to, "planned_on", policy->enabled ? planned : 0);
 }
 
-static void add_paused(struct policies *p, const struct policy *policy, cJSON *state)
+static void add_paused(struct policies *p, const struct policy *policy, cJSON *state) CONTROL_LOCKED
 {
     if (policy->paused_count == 0)
         return;
@@ -97,6 +98,7 @@ static void add_paused(struct policies *p, const struct policy *policy, cJSON *s
 
 cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64_t now_ns)
 {
+    control_assert_locked(p->control);
     char id[ID_TEXT_BYTES];
     cJSON *json = cJSON_Duplicate(policy->json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");

@@ -37,6 +37,7 @@ struct policy {
 
 struct policies {
     struct fleet *fleet;
+    struct control *control; /* the fleet's */
     struct catalog *catalog;
     struct capture_engine *captures;
     struct events *events;
@@ -46,24 +47,26 @@ struct policies {
     bool push;                            /* to all, at the next look */
 };
 
-struct policy *policies_find(struct policies *p, const char *name);
-void policy_publish(struct policies *p, const struct policy *policy, const char *change);
+struct policy *policies_find(struct policies *p, const char *name) CONTROL_LOCKED;
+void policy_publish(struct policies *p, const struct policy *policy,
+                    const char *change) CONTROL_LOCKED;
 
 /* policies_members.c */
 /* Takes the members anew and gives them slots; the array before is the caller's then. SKEIN_OK,
  * SKEIN_NO_MEMORY: all is as before. */
-int policy_take_members(struct policies *p, struct policy *policy);
+int policy_take_members(struct policies *p, struct policy *policy) CONTROL_LOCKED;
 /* The member of this process, or NULL. */
 const struct sampling_member *policy_member(const struct policy *policy,
                                             const struct process_uid *process);
 /* Takes all members anew where the fleet has changed, and tells agents of other slots. */
-void policies_look(struct policies *p);
-cJSON *policies_set_json(void *policies, const struct fleet_agent *agent);
+void policies_look(struct policies *p) CONTROL_LOCKED;
+cJSON *policies_set_json(void *policies, const struct fleet_agent *agent) CONTROL_LOCKED;
 /* Of a push that is not in the set itself, in bytes. */
 #define POLICY_SLOTS_BYTES 32768
 
 /* policies_state.c: the policy with its state. */
-cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64_t now_ns);
+cJSON *policy_state_json(struct policies *p, const struct policy *policy,
+                         uint64_t now_ns) CONTROL_LOCKED;
 bool policy_agent_paused(const struct policy *policy, uint64_t agent);
 
 #endif

@@ -126,6 +126,7 @@ struct rule_process *rule_process_of(struct rule *rule, const struct process_uid
 
 const struct pushed_set *rules_pushed(struct rules *r)
 {
+    control_assert_locked(r->control);
     return &r->pushed;
 }
 
@@ -186,6 +187,7 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     if (r == NULL)
         return SKEIN_NO_MEMORY;
     r->fleet = fleet;
+    r->control = fleet_control(fleet);
     r->catalog = catalog;
     r->captures_per_hour = settings->captures_per_hour;
     r->bytes_per_hour = settings->bytes_per_hour;
@@ -200,8 +202,10 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     int64_t rows = catalog_rules(catalog, load_rule, r);
     if (rows >= 0)
         rows = catalog_firings(catalog, load_firing, r);
+    control_lock(r->control);
     if (rows >= 0)
         rows = rules_history_load(r);
+    control_unlock(r->control);
     if (rows < 0) {
         rules_free(out);
         return (int)rows;
@@ -269,6 +273,7 @@ static int save_rule(struct rules *r, struct rule *rule)
 
 int rules_save(struct rules *r)
 {
+    control_assert_locked(r->control);
     int status = SKEIN_OK;
     for (struct rule *rule = r->list; status == SKEIN_OK && rule != NULL; rule = rule->next)
         if (rule->dirty)
@@ -284,6 +289,7 @@ int rules_save(struct rules *r)
 
 void rules_saved(struct rules *r)
 {
+    control_assert_locked(r->control);
     r->sweep = false;
     r->row_count = 0;
     if (r->notify != NULL)
@@ -319,7 +325,7 @@ static int commit(struct rules *r, struct rule *rule, const char *deleted)
 }
 
 /* Puts json in place, saves it, and takes it back where that fails. Takes json. */
-static int put_locked(struct rules *r, const char *name, cJSON *json, bool *created)
+static int put_locked(struct rules *r, const char *name, cJSON *json, bool *created) CONTROL_LOCKED
 {
     struct rule *rule = rules_find(r, name);
     *created = rule == NULL;
@@ -349,7 +355,7 @@ static int put_locked(struct rules *r, const char *name, cJSON *json, bool *crea
 }
 
 static int change_locked(struct rules *r, const char *name, const struct named_change *change,
-                         bool *created, char *error, size_t error_bytes)
+                         bool *created, char *error, size_t error_bytes) CONTROL_LOCKED
 {
     const struct rule *rule = rules_find(r, name);
     cJSON *wanted, *checked;
@@ -365,11 +371,11 @@ int rules_put(struct rules *r, const char *name, const struct named_change *chan
               cJSON **out, char *error, size_t error_bytes)
 {
     *out = NULL;
-    fleet_lock(r->fleet);
+    control_lock(r->control);
     int status = change_locked(r, name, change, created, error, error_bytes);
     if (status == SKEIN_OK)
         *out = rules_state_json(r, rules_find(r, name));
-    fleet_unlock(r->fleet);
+    control_unlock(r->control);
     if (status == SKEIN_OK)
         log_info("rules", *created ? "rule created" : "rule replaced", "rule", name, NULL);
     return status;
@@ -377,26 +383,26 @@ int rules_put(struct rules *r, const char *name, const struct named_change *chan
 
 int rules_get(struct rules *r, const char *name, cJSON **out)
 {
-    fleet_lock(r->fleet);
+    control_lock(r->control);
     struct rule *rule = rules_find(r, name);
     *out = rule != NULL ? rules_state_json(r, rule) : NULL;
-    fleet_unlock(r->fleet);
+    control_unlock(r->control);
     return rule != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
 int rules_list(struct rules *r, cJSON **out)
 {
     *out = cJSON_CreateArray();
-    fleet_lock(r->fleet);
+    control_lock(r->control);
     for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
         cJSON_AddItemToArray(*out, rules_state_json(r, rule));
-    fleet_unlock(r->fleet);
+    control_unlock(r->control);
     return SKEIN_OK;
 }
 
 int rules_delete(struct rules *r, const char *name, const struct named_if *when)
 {
-    fleet_lock(r->fleet);
+    control_lock(r->control);
     const struct rule *rule = rules_find(r, name);
     int status = rule == NULL                      ? SKEIN_NOT_FOUND
                  : !named_allows(when, rule->json) ? SKEIN_EXISTS
@@ -407,7 +413,7 @@ int rules_delete(struct rules *r, const char *name, const struct named_if *when)
         rules_publish_change(r, name, "deleted");
         pushed_set_to_all(&r->pushed);
     }
-    fleet_unlock(r->fleet);
+    control_unlock(r->control);
     if (status == SKEIN_OK)
         log_info("rules", "rule deleted", "rule", name, NULL);
     return status;

@@ -2,8 +2,7 @@
  *
  * Rules: their text, their push to every agent by generation, their state. Checks run in the
  * agents; here are the counters and the history that outlive agents and collector, and the limits,
- * which hold across restarts of either. Guarded by the control lock; "locked": the caller
- * holds it.
+ * which hold across restarts of either. Guarded by the control lock (control.h).
  */
 #ifndef RULES_H
 #define RULES_H
@@ -75,25 +74,27 @@ int rules_trigger(struct rules *r, const char *name, const struct rules_trigger 
 /* A copy of the rule's selector as text, to be freed. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY */
 int rules_selector(struct rules *r, const char *name, char **out);
 
-/* ---- for the control thread; locked ---- */
+/* ---- for the control thread ---- */
 
-const struct pushed_set *rules_pushed(struct rules *r); /* what agents are to have */
-void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct report_rule *report);
+const struct pushed_set *rules_pushed(struct rules *r) CONTROL_LOCKED; /* what agents are to have */
+void rules_on_report(struct rules *r, struct fleet_agent *agent,
+                     const struct report_rule *report) CONTROL_LOCKED;
 
 /* An agent has begun a capture for a rule: limits, the capture, neighbours, or the merge into the
  * rule's last capture where their windows overlap. SKEIN_OK; SKEIN_REFUSED with words in error:
  * held back, counted; SKEIN_AGAIN. Of a rule that has been deleted meanwhile it is granted: the
  * agent acted on what it was told. */
 int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct report_fired *fired,
-                   char *error, size_t error_bytes);
+                   char *error, size_t error_bytes) CONTROL_LOCKED;
 
 /* A capture of the rule has ended, or its verdict has changed since. Takes listing, the capture
  * without targets. Also before rules_set_captures. */
-void rules_on_ended(struct rules *r, const struct capture_id *id, const char *rule, cJSON *listing);
+void rules_on_ended(struct rules *r, const struct capture_id *id, const char *rule,
+                    cJSON *listing) CONTROL_LOCKED;
 
-int rules_save(struct rules *r);
-void rules_saved(struct rules *r);
-void rules_tick(struct rules *r, uint64_t now_ns);
+int rules_save(struct rules *r) CONTROL_LOCKED;
+void rules_saved(struct rules *r) CONTROL_LOCKED;
+void rules_tick(struct rules *r, uint64_t now_ns) CONTROL_LOCKED;
 
 /* ---- rule_check.c: pure ---- */
 

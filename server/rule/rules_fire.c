@@ -38,7 +38,7 @@ bool rule_uid_is_group(const struct process_uid *uid)
 /* ---- neighbours ---- */
 
 static void extend(struct rules *r, const struct rule *rule, const struct capture_id *capture,
-                   const struct selector *selector, bool same_host)
+                   const struct selector *selector, bool same_host) CONTROL_LOCKED
 {
     int64_t added = capture_extend(r->captures, capture, selector, same_host, rule->max_targets);
     if (added < 0)
@@ -48,7 +48,7 @@ static void extend(struct rules *r, const struct rule *rule, const struct captur
 
 /* Adds the neighbours of what fired, which are its targets so far. */
 static void add_neighbours(struct rules *r, const struct rule *rule,
-                           const struct capture_id *capture)
+                           const struct capture_id *capture) CONTROL_LOCKED
 {
     struct selector *selector = NULL;
     char error[160];
@@ -71,7 +71,7 @@ bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns)
 }
 
 static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
-                 const struct report_fired *fired, struct rule_process *p)
+                 const struct report_fired *fired, struct rule_process *p) CONTROL_LOCKED
 {
     struct capture_id into = rule->last_capture;
     bool merged =
@@ -93,6 +93,7 @@ static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
 int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct report_fired *fired,
                    char *error, size_t error_bytes)
 {
+    control_assert_locked(r->control);
     char why[RULE_WHY_BYTES];
     struct rule *rule = fired->rule[0] != '\0' ? rules_find(r, fired->rule) : NULL;
     if (rule == NULL || !capture_is_news(r->captures, &fired->capture))
@@ -126,7 +127,7 @@ struct firing {
 /* Begins the capture, in memory: it is saved with its neighbours, the cooldown and the notice, so
  * that a crash leaves all of it or nothing. SKEIN_NOT_FOUND: nobody matches. */
 static int begin(struct rules *r, const struct rule *rule, const struct firing *f,
-                 struct capture_id *id)
+                 struct capture_id *id) CONTROL_LOCKED
 {
     char error[160];
     int status = SKEIN_NOT_FOUND;
@@ -162,7 +163,8 @@ static int begin(struct rules *r, const struct rule *rule, const struct firing *
 
 /* Limits, capture, notes; why is filled where it is held back (SKEIN_REFUSED). */
 static int fire(struct rules *r, struct rule *rule, const struct firing *f,
-                const struct process_uid *group, struct capture_id *id, char why[RULE_WHY_BYTES])
+                const struct process_uid *group, struct capture_id *id,
+                char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
     uint64_t now_ns = clock_realtime_ns();
     struct rule_process *p = rule_process_of(rule, group);
@@ -205,6 +207,7 @@ uint64_t rule_slot(const struct rule *rule, uint64_t now_ns)
 
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
 {
+    control_assert_locked(r->control);
     char why[RULE_WHY_BYTES], *selector = (char *)(uintptr_t)rule->selector;
     uint64_t slot = rule_slot(rule, now_ns);
     struct capture_id id;
@@ -324,7 +327,7 @@ static bool is_repeat(struct rule *rule, const struct process_uid *group, struct
 
 static int trigger_locked(struct rules *r, struct rule *rule, const struct rules_trigger *t,
                           enum rules_trigger_result *result, struct capture_id *capture,
-                          char why[RULE_WHY_BYTES])
+                          char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
     struct process_uid group = rule_group_uid(t->group);
     struct firing f = {.trigger = "webhook",
@@ -355,7 +358,7 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
 /* With what it leaves saved, and its key where it has fired. */
 static int trigger_once(struct rules *r, struct rule *rule, const struct rules_trigger *t,
                         enum rules_trigger_result *result, struct capture_id *capture,
-                        char why[RULE_WHY_BYTES])
+                        char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
     int status =
         t->once != NULL ? capture_find_once(r->captures, t->once, capture) : SKEIN_NOT_FOUND;
@@ -374,12 +377,12 @@ int rules_trigger(struct rules *r, const char *name, const struct rules_trigger 
 {
     char words[RULE_WHY_BYTES] = "";
     int status = SKEIN_NOT_FOUND;
-    fleet_lock(r->fleet);
+    control_lock(r->control);
     struct rule *rule = rules_find(r, name);
     if (rule != NULL && rule->webhook != NULL) {
         status = trigger_once(r, rule, trigger, result, capture, words);
     }
-    fleet_unlock(r->fleet);
+    control_unlock(r->control);
     snprintf(why, why_bytes, "%s", words);
     return status;
 }

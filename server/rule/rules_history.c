@@ -19,7 +19,7 @@
 
 /* Tells watchers of what limits and captures made of a firing. */
 static void publish(struct rules *r, const char *type, const char *rule, const char *why,
-                    const struct process_uid *uid, const struct capture_id *capture)
+                    const struct process_uid *uid, const struct capture_id *capture) CONTROL_LOCKED
 {
     struct buf processes = {0};
     char id[ID_TEXT_BYTES];
@@ -44,6 +44,7 @@ static void publish(struct rules *r, const char *type, const char *rule, const c
 
 void rules_publish_change(struct rules *r, const char *rule, const char *change)
 {
+    control_assert_locked(r->control);
     cJSON *data = cJSON_CreateObject();
     cJSON_AddStringToObject(data, "change", change);
     struct event_note note = {.type = "rule.changed", .about = "rule", .name = rule, .data = data};
@@ -53,6 +54,7 @@ void rules_publish_change(struct rules *r, const char *rule, const char *change)
 void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
                 uint64_t at_ns, const struct process_uid *process, const struct capture_id *capture)
 {
+    control_assert_locked(r->control);
     if (strcmp(what, "suppressed") == 0)
         publish(r, "rule.suppressed", rule, why, process, capture);
     else if (capture != NULL)
@@ -85,14 +87,16 @@ void rules_note(struct rules *r, const char *rule, const char *what, const char 
 
 void rules_tell(struct rules *r, const struct rule *rule, const char *event, cJSON *listing)
 {
+    control_assert_locked(r->control);
     if (listing == NULL || r->notify == NULL)
         cJSON_Delete(listing);
     else if (notify_add(r->notify, rule->name, event, "capture", listing))
-        fleet_mark_dirty(r->fleet);
+        control_mark_dirty(r->control);
 }
 
 void rules_on_ended(struct rules *r, const struct capture_id *id, const char *name, cJSON *listing)
 {
+    control_assert_locked(r->control);
     struct rule *rule = rules_find(r, name);
     for (size_t i = 0; rule != NULL && i < rule->grant_count; i++)
         if (capture_id_equal(&rule->grants[i].capture, id))
@@ -107,6 +111,7 @@ void rules_on_ended(struct rules *r, const struct capture_id *id, const char *na
 
 int rules_history_save(struct rules *r)
 {
+    control_assert_locked(r->control);
     int status = SKEIN_OK;
     for (size_t i = 0; status == SKEIN_OK && i < r->row_count; i++) {
         const struct history_row *row = &r->rows[i];
@@ -159,6 +164,7 @@ static int load_merged(void *context, const struct catalog_history *row)
 
 int rules_history_load(struct rules *r)
 {
+    control_assert_locked(r->control);
     int64_t rows = catalog_history_since(r->catalog, "fired", 0, load_fired, r);
     if (rows >= 0)
         rows = catalog_history_since(r->catalog, "merged", 0, load_merged, r);
@@ -176,7 +182,7 @@ struct history_list {
     size_t looked_at;
 };
 
-static int take_row(void *context, const struct catalog_history *row)
+static int take_row(void *context, const struct catalog_history *row) CONTROL_LOCKED
 {
     struct history_list *list = context;
     const struct selector *selector = list->query->selector;
@@ -211,10 +217,10 @@ int rules_history(struct rules *r, const char *name, struct rules_history_query 
     bool first = query->before == UINT64_MAX;
     struct catalog_history_query q = {name, query->before, query->from_ns, query->to_ns,
                                       query->limit};
-    fleet_lock(r->fleet);
+    control_lock(r->control);
     bool known = rules_find(r, name) != NULL;
     int64_t rows = catalog_history(r->catalog, &q, take_row, &list);
-    fleet_unlock(r->fleet);
+    control_unlock(r->control);
     if (list.looked_at < query->limit)
         query->before = 0;
     *out = list.items;
@@ -228,12 +234,12 @@ int rules_history(struct rules *r, const char *name, struct rules_history_query 
 int rules_selector(struct rules *r, const char *name, char **out)
 {
     *out = NULL;
-    fleet_lock(r->fleet);
+    control_lock(r->control);
     const struct rule *rule = rules_find(r, name);
     const char *text =
         rule != NULL ? cJSON_GetStringValue(cJSON_GetObjectItem(rule->json, "selector")) : NULL;
     if (text != NULL)
         *out = strdup(text);
-    fleet_unlock(r->fleet);
+    control_unlock(r->control);
     return text == NULL ? SKEIN_NOT_FOUND : *out == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
 }

@@ -26,15 +26,17 @@ static uint64_t grown(uint64_t before, uint64_t now)
 void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
                     uint64_t at_ns, const char *why)
 {
+    control_assert_locked(r->control);
     rule->last_held_ns = at_ns;
     snprintf(rule->last_held_why, sizeof rule->last_held_why, "%s", why);
     rules_note(r, rule->name, "suppressed", why, at_ns, process, NULL);
     rule->dirty = true;
-    fleet_mark_dirty(r->fleet);
+    control_mark_dirty(r->control);
 }
 
 void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct report_rule *report)
 {
+    control_assert_locked(r->control);
     struct rule *rule = rules_find(r, report->rule);
     struct rule_process *p = rule != NULL ? rule_process_of(rule, &report->process) : NULL;
     if (p == NULL)
@@ -49,7 +51,7 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct re
     if (!p->reported || strcmp(p->health, report->health) != 0) {
         rules_note(r, rule->name, report->health, report->last_error, report->since_ns,
                    &report->process, NULL);
-        fleet_mark_dirty(r->fleet);
+        control_mark_dirty(r->control);
     }
     p->agent = agent->id;
     p->reported = true;
@@ -122,7 +124,10 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
 static uint64_t grant_bytes(struct rules *r, struct rule_grant *grant)
 {
     uint64_t bytes;
-    if (!grant->counted && capture_stored(r->captures, &grant->capture, &bytes, &grant->counted))
+    if (grant->counted)
+        return grant->bytes;
+    control_assert_locked(r->control); /* all that a set of one rule has are counted */
+    if (capture_stored(r->captures, &grant->capture, &bytes, &grant->counted))
         grant->bytes = bytes;
     return grant->bytes;
 }
@@ -226,7 +231,8 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
 }
 
 /* A capture of which the agent's reports came first has ended before its rule was known. */
-static void tell_begun(struct rules *r, const struct rule *rule, const struct capture_id *capture)
+static void tell_begun(struct rules *r, const struct rule *rule,
+                       const struct capture_id *capture) CONTROL_LOCKED
 {
     uint64_t bytes;
     bool ended;
@@ -240,13 +246,14 @@ static void tell_begun(struct rules *r, const struct rule *rule, const struct ca
 int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
                     bool merged, const struct capture_id *capture, const char *why)
 {
+    control_assert_locked(r->control);
     if (!merged && !rule_grant(rule, at_ns, capture))
         return SKEIN_NO_MEMORY;
     p->granted_ns = at_ns;
     p->capture = *capture;
     p->dirty = true;
     rule->dirty = true;
-    fleet_mark_dirty(r->fleet);
+    control_mark_dirty(r->control);
     rule->fired++;
     if (!merged) {
         rule->last_fired_ns = at_ns;
@@ -263,7 +270,7 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
 /* ---- the sweep ---- */
 
 /* Forgets processes that the fleet has forgotten and whose cooldown is over. */
-static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns)
+static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns) CONTROL_LOCKED
 {
     struct rule_process *old[64];
     size_t count = 0, at = 0;
@@ -283,6 +290,7 @@ static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns)
 
 void rules_tick(struct rules *r, uint64_t now_ns)
 {
+    control_assert_locked(r->control);
     for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
         if (rule->every_ms != 0)
             rules_schedule(r, rule, now_ns);
@@ -294,6 +302,6 @@ void rules_tick(struct rules *r, uint64_t now_ns)
         sweep_rule(r, rule, now_ns);
     if (hourly) {
         r->sweep = true;
-        fleet_mark_dirty(r->fleet);
+        control_mark_dirty(r->control);
     }
 }

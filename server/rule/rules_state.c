@@ -22,7 +22,7 @@ static void add_time(cJSON *to, const char *key, uint64_t ns)
 }
 
 static cJSON *process_json(struct rules *r, const struct rule *rule, const struct rule_process *p,
-                           uint64_t now_ns)
+                           uint64_t now_ns) CONTROL_LOCKED
 {
     const struct fleet_process *process = fleet_process_find(r->fleet, &p->process);
     char id[ID_TEXT_BYTES];
@@ -56,7 +56,7 @@ static const char *refused_why(const struct fleet_agent *agent, const struct rul
 }
 
 /* Agents that do not understand the rule, where there are any: how many, and some by name. */
-static void add_unsupported(struct rules *r, const struct rule *rule, cJSON *state)
+static void add_unsupported(struct rules *r, const struct rule *rule, cJSON *state) CONTROL_LOCKED
 {
     size_t at = 0, count = 0;
     cJSON *json = NULL, *hosts = NULL;
@@ -145,6 +145,7 @@ static void add_status(struct rules *r, struct rule *rule, uint64_t now_ns, cJSO
 
 cJSON *rules_state_json(struct rules *r, struct rule *rule)
 {
+    control_assert_locked(r->control);
     uint64_t now_ns = clock_realtime_ns();
     size_t agents, current = pushed_set_current(&r->pushed, &agents), at = 0;
     char id[ID_TEXT_BYTES];

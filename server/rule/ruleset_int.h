@@ -66,6 +66,7 @@ struct history_row {
 
 struct rules {
     struct fleet *fleet;
+    struct control *control; /* the fleet's */
     struct catalog *catalog;
     struct capture_engine *captures;
     struct events *events;
@@ -90,9 +91,9 @@ struct rule_process *rule_process_of(struct rule *rule, const struct process_uid
  * or with too many that cannot be saved, the row is missing. process and capture may be NULL. */
 void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
                 uint64_t at_ns, const struct process_uid *process,
-                const struct capture_id *capture);
-int rules_history_load(struct rules *r); /* what limits and state need of it */
-int rules_history_save(struct rules *r);
+                const struct capture_id *capture) CONTROL_LOCKED;
+int rules_history_load(struct rules *r) CONTROL_LOCKED; /* what limits and state need of it */
+int rules_history_save(struct rules *r) CONTROL_LOCKED;
 
 /* rules_limits.c */
 /* Which limit holds a firing back, in words; false where none does. p may be NULL. merged: it joins
@@ -101,9 +102,9 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
                bool merged, char why[RULE_WHY_BYTES]);
 /* Notes a firing that a limit held back, or one that began a capture or joined it (merged). */
 void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
-                    uint64_t at_ns, const char *why);
+                    uint64_t at_ns, const char *why) CONTROL_LOCKED;
 int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
-                    bool merged, const struct capture_id *capture, const char *why);
+                    bool merged, const struct capture_id *capture, const char *why) CONTROL_LOCKED;
 /* false: no memory */
 bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *capture);
 /* How many firings lie within the window that ends at now_ns; *left_ns: until one leaves it. */
@@ -119,7 +120,7 @@ uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, u
 /* Whether a window around at_ns overlaps the one of the rule's last capture. */
 bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns);
 /* The schedule. */
-void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns);
+void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns) CONTROL_LOCKED;
 uint64_t rule_slot(const struct rule *rule, uint64_t now_ns);
 
 /* What stands for the process of a trigger that no process is behind: an alert's group, or (empty)
@@ -128,11 +129,12 @@ struct process_uid rule_group_uid(const char *group);
 bool rule_uid_is_group(const struct process_uid *uid);
 
 /* rules_history.c */
-void rules_publish_change(struct rules *r, const char *rule, const char *change);
+void rules_publish_change(struct rules *r, const char *rule, const char *change) CONTROL_LOCKED;
 /* Tells the rule's receiver of a capture, with the next save. Takes listing. */
-void rules_tell(struct rules *r, const struct rule *rule, const char *event, cJSON *listing);
+void rules_tell(struct rules *r, const struct rule *rule, const char *event,
+                cJSON *listing) CONTROL_LOCKED;
 
 /* rules_state.c: the rule with its state. */
-cJSON *rules_state_json(struct rules *r, struct rule *rule);
+cJSON *rules_state_json(struct rules *r, struct rule *rule) CONTROL_LOCKED;
 
 #endif

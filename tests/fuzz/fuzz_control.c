@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         return 0;
     try_bodies(bytes + 1, n - 1);
     fleet_set_hooks(f, &hooks);
-    fleet_lock(f);
+    control_lock(fleet_control(f));
     handle(f, WIRE_HELLO, hello, sizeof hello - 1);
     if (bytes[0] & 0x80)
         fleet_handle(f, bytes + 1, n - 1, &peer);
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
         if (fleet_process_find(f, &p->uid) != p || fleet_agent_find(f, p->agent) == NULL)
             abort();
-    fleet_unlock(f);
+    control_unlock(fleet_control(f));
     fleet_free(&f);
     return 0;
 }

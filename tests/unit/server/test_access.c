@@ -496,9 +496,9 @@ START_TEST(confined_token_captures_its_own_and_changes_what_is_all_its_own)
     cJSON_Delete(ask(&t, "POST", stop, NULL, 202));
     /* A neighbour of another tenant makes it everybody's. */
     ck_assert_int_eq(selector_new("service=bankzeta", &others, error, sizeof error), SKEIN_OK);
-    fleet_lock(t.f.collector.fleet);
+    control_lock(fleet_control(t.f.collector.fleet));
     ck_assert_int_eq(capture_extend(t.f.collector.captures, &id, others, false, 0), 1);
-    fleet_unlock(t.f.collector.fleet);
+    control_unlock(fleet_control(t.f.collector.fleet));
     selector_free(&others);
     cJSON_Delete(ask(&t, "PATCH", path, "{\"pin\":false}", 403));
     cJSON_Delete(ask(&t, "POST", stop, NULL, 403));
@@ -516,9 +516,9 @@ START_TEST(confined_listing_waits_for_nobody)
 {
     struct tenants t;
     tenants_start(&t);
-    fleet_lock(t.f.collector.fleet);
+    control_lock(fleet_control(t.f.collector.fleet));
     cJSON *json = ask(&t, "GET", "/api/v1/captures", NULL, 200);
-    fleet_unlock(t.f.collector.fleet);
+    control_unlock(fleet_control(t.f.collector.fleet));
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 2);
     ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items.0.target_counts")), 1);
     cJSON_Delete(json);
@@ -568,10 +568,10 @@ START_TEST(confined_token_sees_each_target_of_a_merged_capture_once)
         ck_assert_int_eq(wire_agent_upload_of(&t.agent, 50, i, texts[i], "mine"), WIRE_STORED);
         id_parse(texts[i], ids[i].bytes);
     }
-    fleet_lock(t.f.collector.fleet);
+    control_lock(fleet_control(t.f.collector.fleet));
     ck_assert_int_eq(capture_merge(t.f.collector.captures, &ids[1], &ids[0]), SKEIN_OK);
-    ck_assert_int_eq(fleet_flush(t.f.collector.fleet), SKEIN_OK);
-    fleet_unlock(t.f.collector.fleet);
+    ck_assert_int_eq(control_save(fleet_control(t.f.collector.fleet)), SKEIN_OK);
+    control_unlock(fleet_control(t.f.collector.fleet));
     expect_whole(&t, texts[0], texts[0]);
     expect_whole(&t, texts[1], texts[0]);
     tenants_stop(&t);

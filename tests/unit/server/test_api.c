@@ -341,9 +341,9 @@ static void extend(struct fixture *f, const char *capture, const char *text)
     char error[256];
     ck_assert_int_eq(id_parse(capture, id.bytes), SKEIN_OK);
     ck_assert_int_eq(selector_new(text, &selector, error, sizeof error), SKEIN_OK);
-    fleet_lock(f->collector.fleet);
+    control_lock(fleet_control(f->collector.fleet));
     ck_assert_int_gt(capture_extend(f->collector.captures, &id, selector, 0, 0), 0);
-    fleet_unlock(f->collector.fleet);
+    control_unlock(fleet_control(f->collector.fleet));
     selector_free(&selector);
 }
 
@@ -593,6 +593,20 @@ START_TEST(readiness_and_metrics_are_served)
 }
 END_TEST
 
+/* Nothing is saved without the lock, and a prober must not wait for a disk. */
+START_TEST(readiness_writes_nothing_and_waits_for_nobody)
+{
+    struct fixture f;
+    fixture_start(&f);
+    struct control *control = fleet_control(f.collector.fleet);
+    control_lock(control);
+    control_mark_dirty(control);
+    cJSON_Delete(call_json(&f, "GET", "/readyz", NULL, 200));
+    control_unlock(control);
+    fixture_stop(&f);
+}
+END_TEST
+
 int main(void)
 {
     return suite_run(suite_of(
@@ -605,5 +619,5 @@ int main(void)
         perfetto_and_partitions_and_footers_are_served, client_that_trickles_is_cut_off,
         running_download_finishes_when_the_collector_stops,
         clock_offset_is_the_least_delayed_of_the_heartbeats, readiness_and_metrics_are_served,
-        NULL));
+        readiness_writes_nothing_and_waits_for_nobody, NULL));
 }

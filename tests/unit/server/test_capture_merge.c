@@ -36,9 +36,9 @@ static int begin(struct fixture *f, const char *selector_text, uint64_t min, uin
                                       .min_targets = min,
                                       .max_targets = max,
                                       .matched = &matched};
-    fleet_lock(f->collector.fleet);
+    control_lock(fleet_control(f->collector.fleet));
     int status = capture_create_locked(f->collector.captures, &request, id, NULL);
-    fleet_unlock(f->collector.fleet);
+    control_unlock(fleet_control(f->collector.fleet));
     selector_free(&selector);
     ck_assert_uint_eq(matched, 3);
     id_text(id->bytes, text);
@@ -50,20 +50,20 @@ static int64_t extend(struct fixture *f, const struct capture_id *id, const char
                       bool same_host, uint64_t max)
 {
     struct selector *selector = selector_of(selector_text);
-    fleet_lock(f->collector.fleet);
+    control_lock(fleet_control(f->collector.fleet));
     int64_t added = capture_extend(f->collector.captures, id, selector, same_host, max);
-    fleet_unlock(f->collector.fleet);
+    control_unlock(fleet_control(f->collector.fleet));
     selector_free(&selector);
     return added;
 }
 
 static int merge(struct fixture *f, const struct capture_id *from, const struct capture_id *into)
 {
-    fleet_lock(f->collector.fleet);
+    control_lock(fleet_control(f->collector.fleet));
     int status = capture_merge(f->collector.captures, from, into);
     if (status == SKEIN_OK)
-        status = fleet_flush(f->collector.fleet);
-    fleet_unlock(f->collector.fleet);
+        status = control_save(fleet_control(f->collector.fleet));
+    control_unlock(fleet_control(f->collector.fleet));
     return status;
 }
 

@@ -48,10 +48,12 @@ static void engine_open(struct engine *g)
     struct fleet_hooks hooks = {.context = g, .save = save, .saved = saved};
     fleet_set_hooks(g->fleet, &hooks);
     ck_assert_int_eq(capture_engine_new(&captures, g->fleet, g->catalog, NULL, &g->e), SKEIN_OK);
+    control_lock(fleet_control(g->fleet)); /* there is no other thread */
 }
 
 static void engine_close(struct engine *g)
 {
+    control_unlock(fleet_control(g->fleet));
     capture_engine_free(&g->e);
     fleet_free(&g->fleet);
     catalog_close(&g->catalog);
@@ -67,7 +69,7 @@ static struct process_uid process_number(size_t n)
 
 static void flush(struct engine *g)
 {
-    ck_assert_int_eq(fleet_flush(g->fleet), SKEIN_OK);
+    ck_assert_int_eq(control_save(fleet_control(g->fleet)), SKEIN_OK);
 }
 
 static struct capture *capture_of(struct engine *g, size_t targets)

@@ -17,9 +17,7 @@ static void say(struct fleet *f, uint8_t type, const char *body)
     struct buf frame = {0};
     wire_frame_put(&frame, type, 1, (const uint8_t *)body, strlen(body));
     ck_assert_int_eq(frame.status, SKEIN_OK);
-    fleet_lock(f);
     fleet_handle(f, frame.data, frame.len, &peer);
-    fleet_unlock(f);
     buf_fini(&frame);
 }
 
@@ -38,7 +36,14 @@ static struct fleet *fleet_of(struct catalog *catalog)
                                       .keep_gone_ms = 3600000};
     struct fleet *f;
     ck_assert_int_eq(fleet_new(&settings, catalog, &f), SKEIN_OK);
+    control_lock(fleet_control(f)); /* there is no other thread */
     return f;
+}
+
+static void fleet_end(struct fleet *f)
+{
+    control_unlock(fleet_control(f));
+    fleet_free(&f);
 }
 
 static struct fleet *fleet_with_agent(void)
@@ -79,7 +84,7 @@ START_TEST(lists_that_never_end_do_not_fill_the_table)
     list(f, 1000, 1, 1); /* a whole one names one process: the others are gone */
     ck_assert_uint_eq(processes_known(f, &live), 2 * PROCESSES_MAX);
     ck_assert_uint_eq(live, 1);
-    fleet_free(&f);
+    fleet_end(f);
 }
 END_TEST
 
@@ -92,22 +97,20 @@ START_TEST(short_lived_processes_make_room_for_new_ones)
         ck_assert_uint_le(processes_known(f, &live), 2 * PROCESSES_MAX);
         ck_assert_uint_eq(live, 1);
     }
-    fleet_free(&f);
+    fleet_end(f);
 }
 END_TEST
 
 static void flush(struct fleet *f)
 {
-    fleet_lock(f);
     fleet_check_leases(f);
-    ck_assert_int_eq(fleet_flush(f), SKEIN_OK);
-    fleet_unlock(f);
+    ck_assert_int_eq(control_save(fleet_control(f)), SKEIN_OK);
 }
 
 static struct fleet *fleet_anew(struct fleet *f, struct catalog *catalog)
 {
     flush(f);
-    fleet_free(&f);
+    fleet_end(f);
     return fleet_of(catalog);
 }
 
@@ -138,12 +141,10 @@ START_TEST(a_collector_that_was_started_anew_knows_the_processes_of_agents_that_
     list(f, 1, 1, 3);
     ck_assert(!process_of(f, 2)->live);
     ck_assert_uint_gt(process_of(f, 2)->perhaps_ns, process_of(f, 2)->ended_ns);
-    fleet_lock(f);
     ck_assert_int_eq(fleet_agent_forget(f, fleet_agent_find(f, 0xa1)), SKEIN_OK);
-    fleet_unlock(f);
     f = fleet_anew(f, catalog);
     ck_assert_uint_eq(processes_known(f, &live), 0);
-    fleet_free(&f);
+    fleet_end(f);
     catalog_close(&catalog);
     temp_dir_free(&folder);
 }
@@ -160,13 +161,11 @@ START_TEST(processes_that_are_forgotten_do_not_come_back)
     list(f, 1, 1, 1);
     flush(f);
     list(f, 2, 1, 2);
-    fleet_lock(f);
     ck_assert_uint_eq(fleet_forget_gone(f, 0, 0), 1);
-    fleet_unlock(f);
     f = fleet_anew(f, catalog);
     ck_assert_uint_eq(processes_known(f, &live), 1);
     ck_assert_uint_eq(live, 1);
-    fleet_free(&f);
+    fleet_end(f);
     catalog_close(&catalog);
     temp_dir_free(&folder);
 }

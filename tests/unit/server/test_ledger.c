@@ -115,7 +115,9 @@ static void fire(struct world *w, struct model *m)
                                  .exe = "",
                                  .at_ns = clock_realtime_ns(),
                                  .pre_ms = 1000};
+    control_lock(fleet_control(w->fleet));
     ck_assert_int_eq(capture_on_fired(w->engine, &w->agent, &fired, NULL), SKEIN_OK);
+    control_unlock(fleet_control(w->fleet));
 }
 
 static uint64_t listed_events(const struct model *m)
@@ -175,9 +177,18 @@ static void report(struct world *w, struct model *m)
     m->gap |= m->listed > 0 && next_random(w, 8) == 0;
     cJSON *json = report_json(w, m, m->listed > 0 ? "uploading" : "capturing");
     ck_assert_int_eq(report_target_get(json, &target, error, sizeof error), SKEIN_OK);
+    control_lock(fleet_control(w->fleet));
     ck_assert_int_eq(capture_on_target(w->engine, &w->agent, &target, json), SKEIN_OK);
+    control_unlock(fleet_control(w->fleet));
     report_target_fini(&target);
     cJSON_Delete(json);
+}
+
+static void tick(struct world *w, uint64_t now_ns)
+{
+    control_lock(fleet_control(w->fleet));
+    capture_tick(w->engine, now_ns);
+    control_unlock(fleet_control(w->fleet));
 }
 
 static void store_one(struct world *w, struct model *m)
@@ -189,7 +200,7 @@ static void store_one(struct world *w, struct model *m)
     row.record.key = (struct partition_key){w->process, m->epoch, sequence};
     row.place.bytes = 1;
     capture_on_stored(w->engine, &row, 1); /* perhaps again */
-    capture_tick(w->engine, 0);
+    tick(w, 0);
     m->stored[sequence] = true;
 }
 
@@ -275,7 +286,7 @@ static void step(struct world *w)
         store_one(w, m);
     else if (what < 63) {
         w->full = next_random(w, 2) == 0;
-        capture_tick(w->engine, UINT64_MAX); /* every deadline is over */
+        tick(w, UINT64_MAX); /* every deadline is over */
         for (int i = 0; i < CAPTURES; i++) {
             struct model *each = &w->models[i];
             if (each->known && !each->ended)
@@ -287,9 +298,9 @@ static void step(struct world *w)
         m->known = false;
     }
     if (next_random(w, 4) == 0) {
-        fleet_lock(w->fleet);
-        ck_assert_int_eq(fleet_flush(w->fleet), SKEIN_OK);
-        fleet_unlock(w->fleet);
+        control_lock(fleet_control(w->fleet));
+        ck_assert_int_eq(control_save(fleet_control(w->fleet)), SKEIN_OK);
+        control_unlock(fleet_control(w->fleet));
     }
 }
 

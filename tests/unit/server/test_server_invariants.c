@@ -7,6 +7,7 @@
 #include "capture_int.h"
 #include "capture_state.h"
 #include "catalog_capture.h"
+#include "control.h"
 #include "ingest_commit.h"
 #include "ingest_int.h"
 #include "store_int.h"
@@ -49,6 +50,8 @@ END_TEST
 START_TEST(an_open_target_of_a_capture_that_has_ended)
 {
     struct capture_engine e = {0};
+    ck_assert_int_eq(control_new(NULL, &(struct control_hooks){0}, &e.control), SKEIN_OK);
+    control_lock(e.control);
     struct capture c = {.status = CAPTURE_COMPLETE, .finished_ns = 1};
     struct capture_target t = {.status = TARGET_PENDING};
     target_set(&e, &c, &t, TARGET_SENT, NULL);
@@ -107,8 +110,8 @@ START_TEST(rows_that_contradict_themselves_are_mended)
     ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
     put_rows(catalog);
     ck_assert_int_eq(fleet_new(&settings, catalog, &fleet), SKEIN_OK);
-    ck_assert_int_eq(
-        capture_engine_new(&(struct capture_settings){0}, fleet, catalog, NULL, &e), SKEIN_OK);
+    ck_assert_int_eq(capture_engine_new(&(struct capture_settings){0}, fleet, catalog, NULL, &e),
+                     SKEIN_OK);
     ck_assert_int_eq(capture_get(e, &capture, NULL, &json), SKEIN_OK);
     const cJSON *targets = cJSON_GetObjectItemCaseSensitive(json, "targets");
     static const char *const expected[] = {"failed", "failed", "complete"};

@@ -70,6 +70,7 @@ skein_test(unit/server/test_capture_state.c LINK skein_server_core skein_test_su
 skein_test(unit/server/test_capture_work.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_ledger.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_stored_set.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_control.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_claims.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_enroll.c LINK skein_server_core skein_test_support LABELS tsan)
 skein_test(unit/server/test_gate.c LINK skein_server_core skein_test_support LABELS tsan)
