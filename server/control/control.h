@@ -4,8 +4,9 @@
  * change them. One for a collector; any thread takes it. Owns also what is to be saved of them: it
  * is written in one transaction, before anything that depends on it is acknowledged.
  *
- * CONTROL_LOCKED at a prototype: the caller holds it. A function that others see says so and asserts
- * it first, a hook that is called through a pointer asserts it; of static ones clang proves it
+ * CONTROL_LOCKED at a prototype: the caller holds it. A function that others see says so and
+ * asserts it first, a hook that is called through a pointer asserts it; of static ones clang proves
+ * it
  * (-Wthread-safety, in the clang preset). Who is only given what such a function has found (a
  * capture, an agent) holds it, too, and need not say so.
  */

@@ -45,7 +45,6 @@ static void store_assert(struct store *store)
     if (store->state == STORE_NONE)
         return;
     skein_check(store->state == STORE_CLEAN ? w->end == w->durable_end : w->end > w->durable_end);
-    skein_check(w->durable_end >= SEGMENT_HEADER_BYTES && w->end % 8 == 0);
     pthread_mutex_lock(&store->lock);
     skein_check(store->count > 0);
     const struct segment_info *last = &store->segments[store->count - 1];
