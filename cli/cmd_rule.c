@@ -183,7 +183,7 @@ static int show_test(const cJSON *tried)
                                                  {"would have fired", "fired", TABLE_NUMBER},
                                                  {"merged", "merged", TABLE_NUMBER},
                                                  {"held back", "held", TABLE_NUMBER},
-                                                 {"about", "estimated_bytes", TABLE_BYTES},
+                                                 {"left out", "left_out", TABLE_TEXT},
                                                  {"all was read", "covered.complete", TABLE_TEXT},
                                                  {"not, because", "covered.why", TABLE_TEXT},
                                                  {"processes", "covered.processes", TABLE_NUMBER},

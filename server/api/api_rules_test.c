@@ -22,7 +22,7 @@ struct test {
     struct api_services *api;
     struct http_exchange *x;
     cJSON *rule; /* in its full form */
-    struct selector *selector, *include;
+    struct selector *selector;
     struct replay_request request;
 };
 
@@ -71,29 +71,17 @@ static bool take_rule(struct test *t, const cJSON *body, const char *name)
     return false;
 }
 
-/* What matches both the text and what the token is confined to. */
-static int both(const struct http_exchange *x, const char *text, struct selector **out)
+/* Whom both the rule and what the token is confined to match. */
+static int take_selector(struct test *t)
 {
     char all[API_SELECTOR_BYTES], error[160];
-    const char *own = http_principal(x)->selector_text;
-    bool any = text[strspn(text, " ")] != '\0';
-    snprintf(all, sizeof all, "%s%s%s", any ? text : "", any && own[0] != '\0' ? "," : "", own);
-    return selector_new(all, out, error, sizeof error);
-}
-
-static int take_selectors(struct test *t)
-{
-    const cJSON *capture = cJSON_GetObjectItemCaseSensitive(t->rule, "capture");
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t->rule, "selector"));
-    const char *more = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(capture, "include"));
-    bool neighbours =
-        more != NULL || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "same_host"));
-    int status = both(t->x, text != NULL ? text : "", &t->selector);
-    if (status == SKEIN_OK && neighbours)
-        status = both(t->x, more != NULL ? more : "", &t->include);
+    const char *own = http_principal(t->x)->selector_text;
+    bool any = text != NULL && text[strspn(text, " ")] != '\0';
+    snprintf(all, sizeof all, "%s%s%s", any ? text : "", any && own[0] != '\0' ? "," : "", own);
+    int status = selector_new(all, &t->selector, error, sizeof error);
     t->request.rule = t->rule;
     t->request.selector = t->selector;
-    t->request.include = t->include;
     t->request.confined = http_principal(t->x)->selector;
     return status;
 }
@@ -102,7 +90,7 @@ static void run(struct test *t)
 {
     struct api_services *api = t->api;
     cJSON *json = NULL;
-    int status = take_selectors(t);
+    int status = take_selector(t);
     if (!api_enter(t->x, &api->replays, AT_ONCE, "tests of rules"))
         return;
     if (status == SKEIN_OK)
@@ -129,7 +117,6 @@ static void test_rule(struct api_services *api, struct http_exchange *x, const c
     else if (take_rule(&t, body, name))
         run(&t);
     selector_free(&t.selector);
-    selector_free(&t.include);
     cJSON_Delete(t.rule);
     cJSON_Delete(body);
 }

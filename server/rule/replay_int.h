@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What rule_replay.c, replay_scan.c and replay_cost.c share. For these alone.
+ * What rule_replay.c and replay_scan.c share. For these alone.
  */
 #ifndef REPLAY_INT_H
 #define REPLAY_INT_H
@@ -35,6 +35,7 @@ struct replay {
     struct index *index;
     struct rule_spec *spec;         /* NULL: the collector's own condition */
     uint64_t cooldown_ns, until_ns; /* monotonic: no longer than this */
+    uint64_t bytes_per_hour;        /* the limit that is not applied; 0: the rule has none */
     struct idmap processes;
     struct replay_instant *instants; /* by time, once all are there */
     size_t count, cap;
@@ -55,14 +56,5 @@ bool replay_is_late(struct replay *p);
 /* replay_scan.c: instants of conditions that show in stored records. */
 bool replay_scans(const struct rule_spec *spec);
 int replay_scan(struct replay *p);
-
-/* replay_cost.c: bytes that a capture of [from_ns, to_ns] would have held, by what is stored a
- * second in it: of one process, or of all that match but one (of one host, where that is not
- * NULL). */
-int replay_cost_of(struct replay *p, const struct process_uid *process, uint64_t from_ns,
-                   uint64_t to_ns, uint64_t *bytes);
-int replay_cost_matching(struct replay *p, const struct selector *selector, const char *host,
-                         const struct process_uid *but, uint64_t from_ns, uint64_t to_ns,
-                         uint64_t *bytes);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Tries a rule on the past; see rule_replay.h. First the instants at which the condition was met,
  * from stored records (replay_scan.c), from the rule's history or from the clock; then the limits,
- * by the code that holds real firings back, on a copy of the rule; then the cost.
+ * by the code that holds real firings back, on a copy of the rule.
  */
 #include "rule_replay.h"
 
@@ -15,9 +15,7 @@
 #include "replay_int.h"
 
 #define HISTORY_PAGE 1000
-#define ESTIMATED_MAX                                                                              \
-    200 /* captures whose cost is looked up; further ones cost as much on average */
-#define MS UINT64_C(1000000)
+#define MS           UINT64_C(1000000)
 
 /* ---- instants ---- */
 
@@ -185,63 +183,22 @@ static int judge(const struct replay *p, struct rules *set, struct replay_instan
     return SKEIN_OK;
 }
 
-/* Bytes of a firing's capture, or what a merged one adds. */
-static int cost_of(struct replay *p, const struct rule *rule, const struct replay_instant *instant,
-                   uint64_t *bytes)
-{
-    uint64_t pre_ns = rule->pre_ms * MS, more = 0;
-    uint64_t from = instant->at_ns > pre_ns ? instant->at_ns - pre_ns : 0;
-    uint64_t to = instant->at_ns + rule->post_ms * MS;
-    const struct replay_process *who = idmap_get(&p->processes, instant->process.bytes);
-    bool single = !rule_uid_is_group(&instant->process);
-    int status = single
-                     ? replay_cost_of(p, &instant->process, from, to, bytes)
-                     : replay_cost_matching(p, p->request->selector, NULL, NULL, from, to, bytes);
-    bool neighbours = p->request->include != NULL && strcmp(instant->result, "fired") == 0;
-    if (status == SKEIN_OK && neighbours && (who != NULL || !rule->same_host))
-        status = replay_cost_matching(p, p->request->include, rule->same_host ? who->host : NULL,
-                                      single ? &instant->process : NULL, from, to, &more);
-    *bytes += more;
-    return status;
-}
-
 struct outcome {
-    uint64_t fired, merged, held, estimated, bytes;
+    uint64_t fired, merged, held;
 };
 
-/* In the order of time: a capture's bytes count for the limit of the next. */
 static int judge_all(struct replay *p, struct rules *set, struct outcome *o)
 {
-    struct rule *rule = set->list;
     int status = SKEIN_OK;
     if (p->count > 0) /* else the list is NULL, which qsort does not take */
         qsort(p->instants, p->count, sizeof *p->instants, compare_instants);
     for (size_t i = 0; status == SKEIN_OK && i < p->count; i++) {
         struct replay_instant *instant = &p->instants[i];
-        uint64_t bytes = 0;
         status = judge(p, set, instant);
-        if (status != SKEIN_OK || strcmp(instant->result, "held") == 0) {
-            o->held++;
-            continue;
-        }
-        bool fired = strcmp(instant->result, "fired") == 0;
-        o->fired += fired;
-        o->merged += !fired;
-        if (o->estimated < ESTIMATED_MAX && !replay_is_late(p)) {
-            status = cost_of(p, rule, instant, &bytes);
-            o->bytes += bytes;
-            o->estimated++;
-        } else if (o->estimated > 0) {
-            bytes = o->bytes / o->estimated;
-        }
-        if (fired && rule->grant_count > 0) {
-            rule->grants[rule->grant_count - 1].bytes = bytes;
-            rule->grants[rule->grant_count - 1].counted = true;
-        }
+        o->fired += strcmp(instant->result, "fired") == 0;
+        o->merged += strcmp(instant->result, "merged") == 0;
+        o->held += strcmp(instant->result, "held") == 0;
     }
-    uint64_t captures = o->fired + o->merged;
-    if (o->estimated > 0 && captures > o->estimated)
-        o->bytes += o->bytes / o->estimated * (captures - o->estimated);
     return status;
 }
 
@@ -284,7 +241,8 @@ static void add_outcome(const struct replay *p, const struct outcome *o, const c
     json_add_u64(json, "fired", o->fired);
     json_add_u64(json, "merged", o->merged);
     json_add_u64(json, "held", o->held + p->held);
-    json_add_u64(json, "estimated_bytes", o->bytes);
+    if (p->bytes_per_hour != 0)
+        cJSON_AddStringToObject(json, "left_out", "limits.bytes_per_hour");
     cJSON *list = cJSON_AddArrayToObject(json, "instants");
     for (size_t i = 0; i < p->count && i < p->request->shown; i++)
         cJSON_AddItemToArray(list, instant_json(p, &p->instants[i]));
@@ -365,6 +323,8 @@ int rule_replay(struct rules *r, struct index *index, const struct replay_reques
         status = rules_alone(request->rule, &set);
     if (status == SKEIN_OK) {
         p.cooldown_ns = set->list->cooldown_ms * MS;
+        p.bytes_per_hour = set->list->bytes_per_hour;
+        set->list->bytes_per_hour = 0; /* what was not captured has no bytes */
         status = replay_run(&p, r, set, out);
     }
     for (void *process; (process = idmap_next(&p.processes, &at)) != NULL;)

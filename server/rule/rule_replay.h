@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tries a rule on the past: when its condition would have been met by what is stored, what its
- * limits would have made of that, and what its captures would have held. Changes nothing. Any
- * thread, not locked; takes seconds, bounded in time and memory, and says what it did not look at.
+ * Tries a rule on the past: when its condition would have been met by what is stored, and how often
+ * it would have captured under its limits. Changes nothing. Any thread, not locked; takes seconds,
+ * bounded in time and memory, and says what it did not look at.
  */
 #ifndef RULE_REPLAY_H
 #define RULE_REPLAY_H
@@ -15,7 +15,6 @@
 struct replay_request {
     const cJSON *rule;               /* as rule_check gives it */
     const struct selector *selector; /* the rule's, and what else bounds who is looked at */
-    const struct selector *include;  /* the same of its neighbours; NULL: it has none */
     const struct selector *confined; /* whose history may be shown; NULL: all */
     uint64_t from_ns, to_ns;         /* both included */
     size_t shown;                    /* instants that the answer lists */
