@@ -24,7 +24,7 @@ uint32_t sampling_slots(const struct sampling_plan *plan)
     return (uint32_t)(plan->every_ms / plan->record_ms);
 }
 
-uint32_t sampling_hash_slot(const struct sampling_plan *plan, const struct process_uid *process)
+uint32_t sampling_slot_of(const struct sampling_plan *plan, const struct process_uid *process)
 {
     return (uint32_t)(checksum64(process->bytes, sizeof process->bytes) % sampling_slots(plan));
 }

@@ -8,9 +8,9 @@
  *   slots   | 0 | 1 | 2 | …                              | n-1 |   of record_ms each, n =
  * every/record
  *
- * Each process has a slot and is on while it lasts. The slots tile the period, so what is on at a
- * moment are the processes of one slot. By itself a process takes the slot that its hash gives;
- * that alone would spread like any random choice, so the collector moves some (sampling_place.h).
+ * Each process has a slot, which its hash gives, and is on while it lasts. The slots tile the
+ * period, so what is on at a moment are the processes of one slot: n of them on average, give or
+ * take the root of n, and those of one host no more often together than chance has it.
  */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -25,7 +25,7 @@ struct sampling_plan {
 bool sampling_plan_valid(const struct sampling_plan *plan);
 
 uint32_t sampling_slots(const struct sampling_plan *plan);
-uint32_t sampling_hash_slot(const struct sampling_plan *plan, const struct process_uid *process);
+uint32_t sampling_slot_of(const struct sampling_plan *plan, const struct process_uid *process);
 uint32_t sampling_slot_at(const struct sampling_plan *plan, uint64_t now_ns);
 
 /* The first begin of the slot at now_ns or later. */

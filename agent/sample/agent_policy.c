@@ -74,8 +74,8 @@ static void sample_wait(struct sample *sample)
 static void sample_plan(struct sample *sample, uint64_t after_ns)
 {
     const struct policy_spec *spec = sample->policy->spec;
-    sample->begin_ns =
-        sampling_next_ns(&spec->plan, policy_spec_slot(spec, &sample->process->uid), after_ns);
+    sample->begin_ns = sampling_next_ns(
+        &spec->plan, sampling_slot_of(&spec->plan, &sample->process->uid), after_ns);
 }
 
 static void sample_take(const struct sample *sample)

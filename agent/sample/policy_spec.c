@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "event_groups.h"
 #include "json.h"
@@ -15,36 +14,6 @@ static void fail(struct json_reader *r, const char *why)
 {
     if (r->error[0] == '\0')
         snprintf(r->error, sizeof r->error, "%s", why);
-}
-
-static int slot_compare(const void *left, const void *right)
-{
-    const struct policy_slot *a = left, *b = right;
-    return memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
-}
-
-/* {"<process>":slot,…}. SKEIN_OK, also where r has failed; SKEIN_NO_MEMORY. */
-static int read_slots(struct json_reader *r, const cJSON *json, struct policy_spec *spec)
-{
-    const cJSON *item, *slots = json_object(r, json, "", "slots", JSON_OPTIONAL);
-    size_t count = slots == NULL ? 0 : (size_t)cJSON_GetArraySize(slots);
-    if (r->error[0] != '\0' || count == 0)
-        return SKEIN_OK;
-    spec->slots = calloc(count, sizeof *spec->slots);
-    if (spec->slots == NULL)
-        return SKEIN_NO_MEMORY;
-    cJSON_ArrayForEach(item, slots)
-    {
-        struct policy_slot *to = &spec->slots[spec->slot_count++];
-        if (id_parse(item->string, to->process.bytes) != SKEIN_OK)
-            fail(r, "slots: names must be processes, 32 hex digits");
-        to->slot = (uint32_t)json_u64(r, slots, "slots", item->string, JSON_REQUIRED, 0, 0,
-                                      sampling_slots(&spec->plan) - 1);
-        if (r->error[0] != '\0')
-            return SKEIN_OK;
-    }
-    qsort(spec->slots, spec->slot_count, sizeof *spec->slots, slot_compare);
-    return SKEIN_OK;
 }
 
 static int read_selector(struct json_reader *r, const cJSON *json, struct policy_spec *spec)
@@ -74,8 +43,7 @@ static int read_spec(struct json_reader *r, const cJSON *json, struct policy_spe
         fail(r, "every_ms: must be a multiple of record_ms, 2 to 10000 times as long");
     if (r->error[0] == '\0' && name[0] == '\0')
         fail(r, "name: must not be empty");
-    int status = read_selector(r, json, spec);
-    return status == SKEIN_OK ? read_slots(r, json, spec) : status;
+    return read_selector(r, json, spec);
 }
 
 int policy_spec_new(const cJSON *json, struct policy_spec **out, char *error, size_t error_bytes)
@@ -107,16 +75,5 @@ void policy_spec_free(struct policy_spec **spec_p)
     if (spec == NULL)
         return;
     selector_free(&spec->selector);
-    free(spec->slots);
     free(spec);
-}
-
-uint32_t policy_spec_slot(const struct policy_spec *spec, const struct process_uid *process)
-{
-    const struct policy_slot key = {.process = *process};
-    const struct policy_slot *found =
-        spec->slot_count == 0
-            ? NULL
-            : bsearch(&key, spec->slots, spec->slot_count, sizeof key, slot_compare);
-    return found != NULL ? found->slot : sampling_hash_slot(&spec->plan, process);
 }

@@ -13,11 +13,6 @@
 
 #define POLICY_NAME_MAX 63
 
-struct policy_slot {
-    struct process_uid process;
-    uint32_t slot;
-};
-
 struct policy_spec {
     char name[POLICY_NAME_MAX + 1];
     struct selector *selector;
@@ -26,15 +21,11 @@ struct policy_spec {
     uint64_t groups;            /* bit n: event group n; 0: all */
     uint64_t agent_cpu_percent; /* of one core; 0: no limit */
     bool paused;                /* by the collector, which says why */
-    struct policy_slot *slots;  /* sorted; of processes that are not where their hash puts them */
-    size_t slot_count;
 };
 
 /* SKEIN_OK; SKEIN_INVALID with "every_ms: must be ..." in error; SKEIN_NO_MEMORY. On failure *out
  * is NULL. */
 int policy_spec_new(const cJSON *json, struct policy_spec **out, char *error, size_t error_bytes);
 void policy_spec_free(struct policy_spec **spec);
-
-uint32_t policy_spec_slot(const struct policy_spec *spec, const struct process_uid *process);
 
 #endif

@@ -85,8 +85,6 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKE
 struct fleet_process *fleet_process_find(struct fleet *f,
                                          const struct process_uid *uid) CONTROL_LOCKED;
 struct fleet_process *fleet_process_next(struct fleet *f, size_t *at) CONTROL_LOCKED;
-/* Changes whenever a process comes or goes. */
-uint64_t fleet_processes_version(const struct fleet *f) CONTROL_LOCKED;
 enum fleet_process_status fleet_process_status(struct fleet *f,
                                                const struct fleet_process *p) CONTROL_LOCKED;
 struct process_labels fleet_process_labels(const struct fleet_process *p);

@@ -45,7 +45,6 @@ struct fleet {
 
     struct control *control; /* guards what follows */
     struct idmap agents, processes;
-    uint64_t processes_version;
     struct fleet_command **due; /* a heap of all commands, the next one due first */
     size_t due_count, due_cap;
     uint64_t next_number;

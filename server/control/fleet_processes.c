@@ -31,12 +31,6 @@ struct fleet_process *fleet_process_next(struct fleet *f, size_t *at)
     return idmap_next(&f->processes, at);
 }
 
-uint64_t fleet_processes_version(const struct fleet *f)
-{
-    control_assert_locked(f->control);
-    return f->processes_version;
-}
-
 enum fleet_process_status fleet_process_status(struct fleet *f, const struct fleet_process *p)
 {
     control_assert_locked(f->control);
@@ -281,7 +275,6 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     }
     if (!row_holds(p, in))
         fleet_process_changed(f, p);
-    f->processes_version += p->live != in->live;
     if (!in->live)
         process_end(p, in->ended_ns);
     else
@@ -324,7 +317,6 @@ static void list_finish(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCK
             p->perhaps_ns = anew ? p->ended_ns + BACK_NS : 0;
             p->live = false;
             fleet_process_changed(f, p);
-            f->processes_version++;
         }
         agent->processes_live += p->live;
     }

@@ -13,18 +13,18 @@
 #define SET_BYTES_MAX (WIRE_CONTROL_MAX - 1024u) /* the set travels in one message */
 
 /* Its list is the caller's to delete. */
-static struct command command_of(const struct pushed_set *set, const struct fleet_agent *agent)
+static struct command command_of(const struct pushed_set *set)
 {
     static const enum command_kind kinds[FLEET_SETS] = {COMMAND_RULES, COMMAND_POLICIES};
     return (struct command){.kind = kinds[set->set],
                             .generation = set->generation,
-                            .set = set->list(set->context, agent)};
+                            .set = set->list(set->context)};
 }
 
-void pushed_set_to(const struct pushed_set *set, struct fleet_agent *agent)
+static void push_to(const struct pushed_set *set, struct fleet_agent *agent)
 {
     control_assert_locked(fleet_control(set->fleet));
-    struct command command = command_of(set, agent);
+    struct command command = command_of(set);
     int status = fleet_push(set->fleet, agent, set->set, &command);
     cJSON_Delete(command.set);
     if (status != SKEIN_OK)
@@ -38,21 +38,21 @@ void pushed_set_to_all(const struct pushed_set *set)
     size_t at = 0;
     for (struct fleet_agent *agent; (agent = fleet_agent_next(set->fleet, &at)) != NULL;)
         if (agent->session && agent->online)
-            pushed_set_to(set, agent);
+            push_to(set, agent);
 }
 
 void pushed_set_joined(const struct pushed_set *set, struct fleet_agent *agent)
 {
     control_assert_locked(fleet_control(set->fleet));
     if (set->generation > 0)
-        pushed_set_to(set, agent);
+        push_to(set, agent);
 }
 
 void pushed_set_heard(const struct pushed_set *set, struct fleet_agent *agent)
 {
     control_assert_locked(fleet_control(set->fleet));
     if (agent->sets[set->set].generation != set->generation && !fleet_has_push(agent, set->set))
-        pushed_set_to(set, agent);
+        push_to(set, agent);
 }
 
 void pushed_set_done(const struct pushed_set *set, struct fleet_agent *agent, const char *error)
@@ -72,11 +72,11 @@ int pushed_set_fits(const struct pushed_set *set)
 {
     control_assert_locked(fleet_control(set->fleet));
     struct buf text = {0};
-    struct command command = command_of(set, NULL);
+    struct command command = command_of(set);
     command_put(&command, &text);
     cJSON_Delete(command.set);
-    bool fits = text.len <= SET_BYTES_MAX - set->spare_bytes;
-    int status = text.status != SKEIN_OK ? text.status : fits ? SKEIN_OK : SKEIN_TOO_LARGE;
+    int status = text.len > SET_BYTES_MAX ? SKEIN_TOO_LARGE : SKEIN_OK;
+    status = text.status != SKEIN_OK ? text.status : status;
     buf_fini(&text);
     return status;
 }

@@ -13,14 +13,10 @@ struct pushed_set {
     struct fleet *fleet;
     enum fleet_set set;
     uint64_t generation;
-    size_t spare_bytes; /* of a message, for what differs from agent to agent */
-    /* The set as a list, which is the caller's then; the agent may be NULL: one for whom it is as
-     * usual. */
-    cJSON *(*list)(void *context, const struct fleet_agent *agent);
+    cJSON *(*list)(void *context); /* the set, which is the caller's then */
     void *context;
 };
 
-void pushed_set_to(const struct pushed_set *set, struct fleet_agent *agent) CONTROL_LOCKED;
 void pushed_set_to_all(const struct pushed_set *set) CONTROL_LOCKED; /* that are here */
 
 /* HELLO of the agent. Where there never was a set, nothing is told: an agent that has one from

@@ -43,7 +43,6 @@ static void free_policy(struct policy *policy)
         return;
     cJSON_Delete(policy->json);
     selector_free(&policy->selector);
-    free(policy->members);
     free(policy->paused);
     free(policy);
 }
@@ -113,6 +112,38 @@ static void mark_dirty(struct policies *p, struct policy *policy) CONTROL_LOCKED
     control_mark_dirty(p->control);
 }
 
+/* ---- the push to agents ---- */
+
+static void copy_member(const cJSON *from, const char *key, cJSON *to)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, key);
+    if (item != NULL)
+        cJSON_AddItemToObject(to, key, cJSON_Duplicate(item, true));
+}
+
+static cJSON *set_list(void *context)
+{
+    const struct policies *p = context;
+    control_assert_locked(p->control);
+    cJSON *set = cJSON_CreateArray();
+    for (const struct policy *policy = p->list; policy != NULL; policy = policy->next) {
+        if (!policy->enabled)
+            continue;
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "name", policy->name);
+        json_add_u64(item, "generation", policy->generation);
+        cJSON_AddStringToObject(item, "selector", policy->selector_text);
+        json_add_u64(item, "record_ms", policy->plan.record_ms);
+        json_add_u64(item, "every_ms", policy->plan.every_ms);
+        copy_member(policy->json, "groups", item);
+        copy_member(cJSON_GetObjectItemCaseSensitive(policy->json, "limits"), "agent_cpu_percent",
+                    item);
+        cJSON_AddBoolToObject(item, "paused", policy->suspended);
+        cJSON_AddItemToArray(set, item);
+    }
+    return set;
+}
+
 /* ---- load and save ---- */
 
 static int load_policy(void *context, const struct catalog_policy *row)
@@ -152,8 +183,7 @@ int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *ev
                                     .set = FLEET_POLICIES,
                                     .generation =
                                         catalog_generation(catalog, fleet_set_text(FLEET_POLICIES)),
-                                    .spare_bytes = POLICY_SLOTS_BYTES,
-                                    .list = policies_set_json,
+                                    .list = set_list,
                                     .context = p};
     int64_t rows = catalog_policies(catalog, load_policy, p);
     if (rows >= 0)
@@ -241,8 +271,7 @@ static int commit(struct policies *p, const struct policy *policy, const char *d
     return status;
 }
 
-/* What a policy has done and whom it matches goes over to the one that replaces it. Processes keep
- * their slots where those mean the same. */
+/* What a policy has done goes over to the one that replaces it. */
 static void inherit(struct policy *fresh, const struct policy *old)
 {
     fresh->day = old->day;
@@ -262,9 +291,7 @@ static int put_locked(struct policies *p, struct policy *fresh, bool *created) C
     }
     fresh->generation = p->pushed.generation + 1;
     insert_policy(p, fresh);
-    int status = policy_take_members(p, fresh);
-    if (status == SKEIN_OK)
-        status = pushed_set_fits(&p->pushed);
+    int status = pushed_set_fits(&p->pushed);
     if (status == SKEIN_OK)
         status = commit(p, fresh, NULL);
     if (status != SKEIN_OK) {
@@ -439,32 +466,30 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
 
 /* ---- the clock ---- */
 
-/* A budget that is used up, or a new day. */
-static void look_at_budget(struct policies *p, struct policy *policy,
-                           uint64_t now_ns) CONTROL_LOCKED
+/* A budget that is used up, or a new day. true: agents must be told. */
+static bool look_at_budget(struct policies *p, struct policy *policy, uint64_t now_ns) CONTROL_LOCKED
 {
     today(policy, now_ns);
     bool used_up = policy->bytes_per_day > 0 && policy->bytes_today >= policy->bytes_per_day;
     if (used_up == policy->suspended)
-        return;
+        return false;
     policy->suspended = used_up;
-    p->push = true;
     log_info("policies", used_up ? "suspended: today's budget is used up" : "goes on", "policy",
              policy->name, NULL);
     policy_publish(p, policy, used_up ? "suspended" : "resumed");
+    return true;
 }
 
 void policies_tick(struct policies *p, uint64_t now_ns)
 {
     control_assert_locked(p->control);
     uint64_t now = clock_monotonic_ns();
+    bool changed = false;
     if (now < p->next_look_ns)
         return;
     p->next_look_ns = now + LOOK_NS;
     for (struct policy *policy = p->list; policy != NULL; policy = policy->next)
-        look_at_budget(p, policy, now_ns);
-    policies_look(p);
-    if (p->push)
+        changed |= look_at_budget(p, policy, now_ns);
+    if (changed)
         pushed_set_to_all(&p->pushed);
-    p->push = false;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sampling policies: their text, their push to every agent by generation, the slots of the
- * processes that they match, their budgets and state. Agents take the samples by themselves; here
- * is what only somebody who sees the whole fleet can do: spread it evenly, and count its bytes.
- * Guarded by the control lock (control.h).
+ * Sampling policies: their text, their push to every agent by generation, their budgets and state.
+ * Agents take the samples by themselves; here is what only somebody who sees the whole fleet can
+ * do: count its bytes. Guarded by the control lock (control.h).
  */
 #ifndef POLICIES_H
 #define POLICIES_H

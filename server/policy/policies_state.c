@@ -13,7 +13,7 @@
 #define DAY_NS      (UINT64_C(86400) * 1000000000u)
 #define HOSTS_SHOWN 20
 
-bool policy_agent_paused(const struct policy *policy, uint64_t agent)
+static bool agent_paused(const struct policy *policy, uint64_t agent)
 {
     for (size_t i = 0; i < policy->paused_count; i++)
         if (policy->paused[i].agent == agent)
@@ -21,22 +21,14 @@ bool policy_agent_paused(const struct policy *policy, uint64_t agent)
     return false;
 }
 
-/* How many take a sample now, as far as is known here. */
-static size_t count_on(struct policies *p, const struct policy *policy,
-                       uint64_t now_ns) CONTROL_LOCKED
+/* Whether its agent takes samples of the policy, as far as is known here. */
+static bool process_sampled(struct policies *p, const struct policy *policy,
+                            const struct fleet_process *q) CONTROL_LOCKED
 {
-    uint32_t slot = sampling_slot_at(&policy->plan, now_ns);
-    size_t on = 0;
-    for (size_t i = 0; policy->enabled && !policy->suspended && i < policy->member_count; i++) {
-        const struct sampling_member *m = &policy->members[i];
-        const struct fleet_process *q =
-            m->slot == slot ? fleet_process_find(p->fleet, &m->process) : NULL;
-        const struct fleet_agent *agent = q != NULL ? fleet_agent_find(p->fleet, q->agent) : NULL;
-        on += agent != NULL && agent->online &&
-              agent->sets[FLEET_POLICIES].generation == p->pushed.generation &&
-              !policy_agent_paused(policy, agent->id);
-    }
-    return on;
+    const struct fleet_agent *agent = fleet_agent_find(p->fleet, q->agent);
+    return policy->enabled && !policy->suspended && agent != NULL && agent->online &&
+           agent->sets[FLEET_POLICIES].generation == p->pushed.generation &&
+           !agent_paused(policy, agent->id);
 }
 
 static void add_status(const struct policy *policy, uint64_t now_ns, cJSON *state)
@@ -68,14 +60,24 @@ static void add_push(struct policies *p, cJSON *state) CONTROL_LOCKED
                             agents > 0 ? (double)current / (double)agents : 0);
 }
 
+/* Who matches, and whose slot it is now. */
 static void add_processes(struct policies *p, const struct policy *policy, uint64_t now_ns,
                           cJSON *state) CONTROL_LOCKED
 {
-    double planned = (double)policy->member_count * (double)policy->plan.record_ms /
-                     (double)policy->plan.every_ms;
+    const struct sampling_plan *plan = &policy->plan;
+    uint32_t slot = sampling_slot_at(plan, now_ns);
+    size_t at = 0, matching = 0, on = 0;
+    for (struct fleet_process *q; (q = fleet_process_next(p->fleet, &at)) != NULL;) {
+        if (fleet_process_status(p->fleet, q) == FLEET_GONE ||
+            !fleet_process_match(policy->selector, q))
+            continue;
+        matching++;
+        on += sampling_slot_of(plan, &q->uid) == slot && process_sampled(p, policy, q);
+    }
+    double planned = (double)matching * (double)plan->record_ms / (double)plan->every_ms;
     cJSON *to = cJSON_AddObjectToObject(state, "processes");
-    json_add_u64(to, "matching", policy->member_count);
-    json_add_u64(to, "on", count_on(p, policy, now_ns));
+    json_add_u64(to, "matching", matching);
+    json_add_u64(to, "on", on);
     cJSON_AddNumberToObject(to, "planned_on", policy->enabled ? planned : 0);
 }
 

@@ -130,10 +130,9 @@ const struct pushed_set *rules_pushed(struct rules *r)
     return &r->pushed;
 }
 
-static cJSON *list_rules(void *context, const struct fleet_agent *agent)
+static cJSON *list_rules(void *context)
 {
     struct rules *r = context;
-    (void)agent; /* all are told the same */
     cJSON *set = cJSON_CreateArray();
     for (struct rule *rule = r->list; rule != NULL; rule = rule->next) {
         if (rule->every_ms != 0 || rule->webhook != NULL)

@@ -27,14 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
                              (status != SKEIN_INVALID || error[0] != '\0')));
     if (spec != NULL) {
         struct process_uid process = {{bytes[0]}};
-        for (size_t i = 0; i <= spec->slot_count; i++) {
-            uint32_t slot = policy_spec_slot(spec, &process);
-            require(slot < sampling_slots(&spec->plan));
-            uint64_t begin_ns = sampling_next_ns(&spec->plan, slot, now_ns);
-            require(begin_ns >= now_ns && sampling_slot_at(&spec->plan, begin_ns) == slot);
-            if (i < spec->slot_count)
-                process = spec->slots[i].process;
-        }
+        uint32_t slot = sampling_slot_of(&spec->plan, &process);
+        require(slot < sampling_slots(&spec->plan));
+        uint64_t begin_ns = sampling_next_ns(&spec->plan, slot, now_ns);
+        require(begin_ns >= now_ns && sampling_slot_at(&spec->plan, begin_ns) == slot);
     }
     policy_spec_free(&spec);
     cJSON_Delete(json);

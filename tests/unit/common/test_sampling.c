@@ -74,6 +74,32 @@ START_TEST(samples_of_one_span_are_one_capture)
 }
 END_TEST
 
+/* 250 hosts with 40 processes each. */
+START_TEST(a_fleet_spreads_over_the_slots_and_so_does_each_host)
+{
+    enum { HOSTS = 250, ON_A_HOST = 40, SLOTS = 1000 };
+    unsigned on[SLOTS] = {0}, fullest = 0, together = 0;
+    double squares = 0;
+    for (uint64_t host = 1; host <= HOSTS; host++) {
+        unsigned of_host[SLOTS] = {0};
+        for (uint32_t pid = 1; pid <= ON_A_HOST; pid++) {
+            struct process_uid uid = process_uid_make(host, "boot", pid, 5);
+            uint32_t slot = sampling_slot_of(&plan, &uid);
+            ck_assert_uint_lt(slot, SLOTS);
+            on[slot]++;
+            together = ++of_host[slot] > together ? of_host[slot] : together;
+        }
+    }
+    for (unsigned i = 0; i < SLOTS; i++) {
+        fullest = on[i] > fullest ? on[i] : fullest;
+        squares += ((double)on[i] - 10) * ((double)on[i] - 10);
+    }
+    ck_assert_double_lt(squares / SLOTS, 11); /* as chance has it: 10 */
+    ck_assert_uint_le(fullest, 25);
+    ck_assert_uint_le(together, 4);
+}
+END_TEST
+
 START_TEST(capture_ids_sort_by_time)
 {
     struct capture_id early = sampling_capture(&plan, "all", 1, UINT64_C(1700000000000) * MS);
@@ -87,5 +113,6 @@ int main(void)
     return suite_run(suite_of("sampling", a_plan_is_whole_slots,
                               a_slot_begins_once_a_period_and_lasts_until_the_next_begins,
                               a_begin_of_a_clock_that_was_set_back_is_known_as_such,
+                              a_fleet_spreads_over_the_slots_and_so_does_each_host,
                               samples_of_one_span_are_one_capture, capture_ids_sort_by_time, NULL));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Sampling policies through HTTP: push, slots, samples of many processes as one capture, budget,
- * pauses, and what a restart keeps.
+ * Sampling policies through HTTP: push, who is on, samples of many processes as one capture,
+ * budget, pauses, and what a restart keeps.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +12,10 @@
 #include "sampling.h"
 #include "support.h"
 
+#define MS     UINT64_C(1000000)
 #define PATH   "/api/v1/policies/all"
 #define POLICY "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000}"
-#define HALF   4u
-#define FLEET  (2 * HALF)
+#define FLEET  8u
 
 static const struct sampling_plan plan = {500, 1000};
 
@@ -82,23 +82,31 @@ START_TEST(policy_is_created_replaced_listed_and_deleted)
 }
 END_TEST
 
-/* How many of the processes 1 to FLEET are in slot 0, as the agent would place them. */
-static unsigned count_first(const cJSON *push)
+/* How many of the processes 1 to FLEET an agent has on in the slot. */
+static unsigned count_on(uint32_t slot)
 {
-    unsigned first = 0;
-    const cJSON *slots = at_path(push, "policies.0.slots");
+    unsigned on = 0;
     for (uint32_t i = 1; i <= FLEET; i++) {
-        char id[ID_TEXT_BYTES];
         struct process_uid uid = process_of(i);
-        id_text(uid.bytes, id);
-        const cJSON *told = cJSON_GetObjectItemCaseSensitive(slots, id);
-        first +=
-            (told != NULL ? (uint32_t)told->valuedouble : sampling_hash_slot(&plan, &uid)) == 0;
+        on += sampling_slot_of(&plan, &uid) == slot;
     }
-    return first;
+    return on;
 }
 
-START_TEST(every_agent_is_told_the_policies_and_who_is_not_where_its_hash_is)
+/* The state within one slot, which is told. */
+static cJSON *get_state(struct fixture *f, uint32_t *slot)
+{
+    for (;;) {
+        uint64_t before_ns = clock_realtime_ns();
+        cJSON *json = call_json(f, "GET", PATH, NULL, 200);
+        *slot = sampling_slot_at(&plan, before_ns);
+        if (clock_realtime_ns() / (plan.record_ms * MS) == before_ns / (plan.record_ms * MS))
+            return json;
+        cJSON_Delete(json);
+    }
+}
+
+START_TEST(every_agent_is_told_the_policies_and_who_is_on_is_known)
 {
     struct fixture f;
     fixture_start(&f);
@@ -107,15 +115,17 @@ START_TEST(every_agent_is_told_the_policies_and_who_is_not_where_its_hash_is)
     cJSON *push = take_push(&f);
     ck_assert_str_eq(text_at(push, "policies.0.name"), "all");
     ck_assert_double_eq(number_at(push, "policies.0.generation"), 1);
-    ck_assert_uint_eq(count_first(push), HALF);
+    ck_assert_ptr_null(at_path(push, "policies.0.slots"));
     cJSON_Delete(push);
     f.agent.policies_generation = 1;
     cJSON_Delete(wire_agent_beat(&f.agent, 0, 0));
-    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    uint32_t slot;
+    cJSON *json = get_state(&f, &slot);
     ck_assert_double_eq(number_at(json, "state.share_of_agents"), 1);
     ck_assert_double_eq(number_at(json, "state.processes.matching"), FLEET);
-    ck_assert_double_eq(number_at(json, "state.processes.planned_on"), HALF);
-    ck_assert_double_eq(number_at(json, "state.processes.on"), HALF);
+    ck_assert_double_eq(number_at(json, "state.processes.planned_on"), FLEET / 2);
+    ck_assert_double_eq(number_at(json, "state.processes.on"), count_on(slot));
+    ck_assert_uint_eq(count_on(0) + count_on(1), FLEET);
     cJSON_Delete(json);
     /* An agent that has lost them says so by its heartbeat, and gets them. */
     f.agent.policies_generation = 0;
@@ -282,7 +292,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "policies", policy_is_created_replaced_listed_and_deleted,
-        every_agent_is_told_the_policies_and_who_is_not_where_its_hash_is,
+        every_agent_is_told_the_policies_and_who_is_on_is_known,
         samples_of_one_span_are_one_capture, sample_named_by_a_far_time_ends_now_all_the_same,
         a_restart_keeps_policies_budgets_and_running_samples, agents_that_pause_are_shown,
         agent_that_is_gone_does_not_pause, NULL));

@@ -50,7 +50,6 @@ skein_test(unit/server/test_tokens.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_openapi.c LINK skein_test_collector)
 target_compile_definitions(t_unit_server_openapi PRIVATE OPENAPI_JSON="${CMAKE_SOURCE_DIR}/server/api/openapi.json"
     API_MD="${CMAKE_SOURCE_DIR}/docs/api.md")
-skein_test(unit/server/test_sampling_place.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_http_route.c LINK skein_server_core skein_test_support)
 add_library(skein_test_http STATIC ${CMAKE_SOURCE_DIR}/tests/support/http_subject.c)
 target_link_libraries(skein_test_http
