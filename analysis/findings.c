@@ -3,6 +3,7 @@
  * Owns, for each thread of the trace, what it was inside of at the moment, and for each name on it
  * how long that usually takes and the longest two. One thread enters. Never reads a file.
  */
+#include "array.h"
 #include "findings_int.h"
 
 #include <stdlib.h>
@@ -50,19 +51,6 @@ void findings_free(struct findings **findings)
 
 /* ---- who and what ---- */
 
-void *findings_room(void *array, size_t *cap, size_t count, size_t size)
-{
-    if (count < *cap)
-        return array;
-    size_t more = *cap > 0 ? *cap * 2 : 16;
-    uint8_t *grown = realloc(array, more * size);
-    if (grown == NULL)
-        return NULL;
-    memset(grown + *cap * size, 0, (more - *cap) * size);
-    *cap = more;
-    return grown;
-}
-
 static bool is_one_of(const char *name, const char *const *names)
 {
     for (; *names != NULL; names++)
@@ -96,16 +84,13 @@ static int label_of(struct findings *f, const struct partition_event_type *type,
     *at = (size_t)found;
     if (*at < f->label_count)
         return SKEIN_OK;
-    struct label *labels = findings_room(f->labels, &f->label_cap, f->label_count, sizeof *labels);
     char *text = strndup(type->name, n);
-    if (labels != NULL)
-        f->labels = labels;
-    if (labels == NULL || text == NULL) {
+    if (text == NULL || !array_grow(f->labels, f->label_count + 1, &f->label_cap)) {
         free(text);
         return SKEIN_NO_MEMORY;
     }
-    labels[f->label_count] = (struct label){.text = text, .group = type->group};
-    label_judge(&labels[f->label_count++]);
+    f->labels[f->label_count] = (struct label){.text = text, .group = type->group};
+    label_judge(&f->labels[f->label_count++]);
     return SKEIN_OK;
 }
 
@@ -132,12 +117,9 @@ static int process_of(struct findings *f, const struct partition_info *info, siz
     *at = (size_t)found;
     if (*at < f->process_count)
         return SKEIN_OK;
-    struct process *processes =
-        findings_room(f->processes, &f->process_cap, f->process_count, sizeof *processes);
-    if (processes == NULL)
+    if (!array_grow(f->processes, f->process_count + 1, &f->process_cap))
         return SKEIN_NO_MEMORY;
-    f->processes = processes;
-    struct process *p = &processes[f->process_count++];
+    struct process *p = &f->processes[f->process_count++];
     *p = (struct process){.service = strdup(info->service),
                           .host = strdup(info->host),
                           .pid = info->pid,
@@ -157,12 +139,9 @@ static int thread_of(struct findings *f, size_t process, const struct partition_
     *at = (size_t)found;
     if (*at < f->thread_count)
         return SKEIN_OK;
-    struct thread *threads =
-        findings_room(f->threads, &f->thread_cap, f->thread_count, sizeof *threads);
-    if (threads == NULL)
+    if (!array_grow(f->threads, f->thread_count + 1, &f->thread_cap))
         return SKEIN_NO_MEMORY;
-    f->threads = threads;
-    struct thread *t = &threads[f->thread_count++];
+    struct thread *t = &f->threads[f->thread_count++];
     *t = (struct thread){.process = process, .tid = thread->tid, .name = strdup(thread->name)};
     return t->name != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }

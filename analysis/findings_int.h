@@ -64,7 +64,4 @@ struct findings {
     struct findings_list list;
 };
 
-/* Room for one more; the array, with zeros behind what it had, or NULL. */
-void *findings_room(void *array, size_t *cap, size_t count, size_t size);
-
 #endif

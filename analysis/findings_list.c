@@ -3,6 +3,7 @@
  * Judges what findings.c has gathered: who is idle, what is long, what is unusual. Entered once,
  * at the end, by the thread that gathered.
  */
+#include "array.h"
 #include "findings_int.h"
 
 #include <stdlib.h>
@@ -152,11 +153,12 @@ static int group_of(struct findings *f, struct intern_table *keys, struct group 
     int64_t at = key.status == SKEIN_OK ? intern_table_put(keys, key.data, key.len, &fresh)
                                         : SKEIN_NO_MEMORY;
     buf_fini(&key);
-    struct group *grown = at < 0 ? NULL : findings_room(*groups, cap, (size_t)at, sizeof *grown);
-    if (grown == NULL)
+    size_t had = *cap;
+    if (at < 0 || !array_grow(*groups, (size_t)at + 1, cap))
         return SKEIN_NO_MEMORY;
-    *groups = grown;
-    *group = &grown[at];
+    if (*cap > had)
+        memset(*groups + had, 0, (*cap - had) * sizeof **groups);
+    *group = &(*groups)[at];
     return SKEIN_OK;
 }
 

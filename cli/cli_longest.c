@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "cli.h"
 #include "cli_out.h"
-#include "clock.h"
 #include "json.h"
 #include "trace_json.h"
 #include "trace_text.h"
@@ -90,19 +90,6 @@ static void sift_down(struct kept *heap, size_t count)
     }
 }
 
-static int grow(struct longest *longest)
-{
-    if (longest->count < longest->room)
-        return SKEIN_OK;
-    size_t room = longest->room ? 2 * longest->room : 16;
-    struct kept *heap = realloc(longest->heap, room * sizeof(*heap));
-    if (!heap)
-        return SKEIN_NO_MEMORY;
-    longest->heap = heap;
-    longest->room = room;
-    return SKEIN_OK;
-}
-
 int longest_add(struct longest *longest, const struct partition_info *info,
                 const struct trace_event *event)
 {
@@ -115,7 +102,7 @@ int longest_add(struct longest *longest, const struct partition_info *info,
         trace_text_put_args(&kept.args, event);
     buf_put_u8(&kept.args, 0);
     if (kept.line.status != SKEIN_OK || kept.args.status != SKEIN_OK ||
-        (!full && grow(longest) != SKEIN_OK)) {
+        (!full && !array_grow(longest->heap, longest->count + 1, &longest->room))) {
         kept_fini(&kept);
         say_error("out of memory");
         return SKEIN_NO_MEMORY;
@@ -142,12 +129,11 @@ static int longest_first(const void *a, const void *b)
 /* The line with what a table shows added to it. */
 static void row_add(cJSON *rows, const struct kept *kept)
 {
-    char text[CLOCK_TEXT_BYTES], error[128];
+    char error[128];
     cJSON *row = json_parse((const char *)kept->line.data, kept->line.len, error, sizeof(error));
     if (!row)
         return;
-    clock_text(kept->time_ns, text);
-    cJSON_AddStringToObject(row, "began", text);
+    json_add_time(row, "began", kept->time_ns);
     cJSON_DeleteItemFromObjectCaseSensitive(row, "dur_ns");
     json_add_u64(row, "dur_ns", kept->dur_ns);
     cJSON_AddStringToObject(

@@ -152,11 +152,8 @@ int resource_create_secret(const struct resource *r, struct cli_collector collec
 {
     struct api api;
     cJSON *made = NULL;
-    char text[CLOCK_TEXT_BYTES];
-    if (expires->given) {
-        clock_text(clock_realtime_ns() + expires->value, text);
-        cJSON_AddStringToObject(body, "expires", text);
-    }
+    if (expires->given)
+        json_add_time(body, "expires", clock_realtime_ns() + expires->value);
     int status = api_init(&api, collector);
     if (status == CLI_OK)
         status = api_call(&api, "POST", r->folder, body, &made);

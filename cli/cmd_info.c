@@ -9,7 +9,6 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "cli_trace.h"
-#include "clock.h"
 #include "cmd.h"
 #include "json.h"
 
@@ -117,14 +116,11 @@ static void add_entry(cJSON *info, const struct trace_entry *entry)
 
 static void add_times(cJSON *object)
 {
-    char text[CLOCK_TEXT_BYTES];
     uint64_t from = json_u64_at(object, "from_ns"), to = json_u64_at(object, "to_ns");
     if (!to)
         return;
-    clock_text(from, text);
-    cJSON_AddStringToObject(object, "from", text);
-    clock_text(to, text);
-    cJSON_AddStringToObject(object, "to", text);
+    json_add_time(object, "from", from);
+    json_add_time(object, "to", to);
     json_add_u64(object, "length_ns", to - from);
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli_resource.h"
-#include "clock.h"
 #include "cmd.h"
 #include "json.h"
 
@@ -165,11 +164,8 @@ static int history(const void *values, int count, char **arguments)
 
 static void add_time(cJSON *body, const char *key, const struct cli_number *time)
 {
-    char text[CLOCK_TEXT_BYTES];
-    if (!time->given)
-        return;
-    clock_text(time->value, text);
-    cJSON_AddStringToObject(body, key, text);
+    if (time->given)
+        json_add_time(body, key, time->value);
 }
 
 static int show_test(const cJSON *tried)

@@ -70,13 +70,6 @@ static const struct cli_option stream_options[] = {
 
 /* ---- the request ---- */
 
-static void add_time(cJSON *body, const char *key, uint64_t ns)
-{
-    char text[CLOCK_TEXT_BYTES];
-    clock_text(ns, text);
-    cJSON_AddStringToObject(body, key, text);
-}
-
 static void add_window(cJSON *body, const struct options *o, const char *kind)
 {
     if (strcmp(kind, "record") == 0) {
@@ -85,11 +78,11 @@ static void add_window(cJSON *body, const struct options *o, const char *kind)
         if (o->length.given)
             json_add_u64(body, "max_ms", o->length.value / NS_PER_MS);
     } else if (o->from.given) {
-        add_time(body, "from", o->from.value);
-        add_time(body, "to", o->to.given ? o->to.value : clock_realtime_ns());
+        json_add_time(body, "from", o->from.value);
+        json_add_time(body, "to", o->to.given ? o->to.value : clock_realtime_ns());
     } else {
         if (o->at.given)
-            add_time(body, "at", o->at.value);
+            json_add_time(body, "at", o->at.value);
         json_add_u64(body, "pre_ms", (o->pre.given ? o->pre.value : PRE_NS) / NS_PER_MS);
         json_add_u64(body, "post_ms", o->post.value / NS_PER_MS);
     }

@@ -130,13 +130,6 @@ static int trace_read(struct trace_walk *walk, struct findings *findings)
 
 /* ---- as JSON; the text is made from it ---- */
 
-static void add_time(cJSON *to, const char *key, uint64_t ns)
-{
-    char text[CLOCK_TEXT_BYTES];
-    clock_text(ns, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
 static cJSON *thread_json(const struct finding_thread *thread)
 {
     cJSON *json = cJSON_CreateObject();
@@ -220,9 +213,9 @@ static cJSON *what_json(const struct subject *s, const struct findings_list *lis
     const char *reason = json_text_at(s->capture, "trigger.reason");
     if (*reason)
         cJSON_AddStringToObject(what, "trigger", reason);
-    add_time(what, "at", s->at_ns);
-    add_time(what, "from", list->from_ns);
-    add_time(what, "to", list->to_ns);
+    json_add_time(what, "at", s->at_ns);
+    json_add_time(what, "from", list->from_ns);
+    json_add_time(what, "to", list->to_ns);
     json_add_u64(what, "threads", list->threads);
     deaths_add(what, list);
     to = cJSON_AddArrayToObject(what, "inside");

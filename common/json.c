@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "units.h"
 
 #define EXACT_MAX (UINT64_C(1) << 53)
@@ -441,6 +442,13 @@ void json_add_i64(cJSON *object, const char *key, int64_t v)
     }
     snprintf(digits, sizeof digits, "%" PRId64, v);
     cJSON_AddStringToObject(object, key, digits);
+}
+
+void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_text(realtime_ns, text);
+    cJSON_AddStringToObject(object, key, text);
 }
 
 static void put_escaped(struct buf *b, uint8_t c)

@@ -55,6 +55,8 @@ void json_known(struct json_reader *r, const cJSON *object, const char *path,
 /* Adds an exact integer: a number up to 2^53, else a string of digits. */
 void json_add_u64(cJSON *object, const char *key, uint64_t v);
 void json_add_i64(cJSON *object, const char *key, int64_t v);
+/* Adds a time as clock_text writes it. */
+void json_add_time(cJSON *object, const char *key, uint64_t realtime_ns);
 
 /* Prints compactly and appends to b; frees nothing. Whole numbers up to 2^53 print as digits alone;
  * text comes out as valid UTF-8 whatever it holds. Failure is in b->status: SKEIN_NO_MEMORY, or

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "checksum.h"
 
-enum { FIRST_SLOTS = 256, FIRST_ENTRIES = 64 };
+enum { FIRST_SLOTS = 256 };
 
 void intern_table_fini(struct intern_table *table)
 {
@@ -38,17 +39,6 @@ static bool slots_grow(struct intern_table *table)
     return true;
 }
 
-static bool entries_grow(struct intern_table *table)
-{
-    size_t cap = table->cap ? table->cap * 2 : FIRST_ENTRIES;
-    struct intern_entry *entries = realloc(table->entries, cap * sizeof *entries);
-    if (entries == NULL)
-        return false;
-    table->entries = entries;
-    table->cap = cap;
-    return true;
-}
-
 int64_t intern_table_put(struct intern_table *table, const void *bytes, size_t n, bool *fresh)
 {
     uint32_t hash = checksum32(bytes, n);
@@ -62,7 +52,7 @@ int64_t intern_table_put(struct intern_table *table, const void *bytes, size_t n
             memcmp(table->bytes.data + entry->offset, bytes, n) == 0)
             return (int64_t)table->slots[at] - 1;
     }
-    if (table->count == table->cap && !entries_grow(table))
+    if (!array_grow(table->entries, table->count + 1, &table->cap))
         return SKEIN_NO_MEMORY;
     size_t offset = table->bytes.len;
     buf_put(&table->bytes, bytes, n);

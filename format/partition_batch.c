@@ -4,6 +4,7 @@
  * Entered through the partition writer alone. Never allocates for an event; fails only for want of
  * memory for the packed bytes.
  */
+#include "array.h"
 #include "partition_writer_int.h"
 
 #include <string.h>
@@ -154,18 +155,15 @@ void block_flush(struct partition_writer *w)
         return;
     size_t at = w->packed.len;
     section_put_packed(&w->packed, SECTION_BLOCK, w->raw, w->raw_len);
-    struct partition_block *blocks =
-        writer_grow(w->blocks, w->block_count, &w->block_cap, sizeof *blocks);
-    if (blocks != NULL)
-        w->blocks = blocks;
-    if (w->packed.status != SKEIN_OK || blocks == NULL) {
+    bool room = array_grow(w->blocks, w->block_count + 1, &w->block_cap);
+    if (w->packed.status != SKEIN_OK || !room) {
         writer_fail(w, SKEIN_NO_MEMORY);
         return;
     }
     w->block.offset = at; /* of the first block, until the tables in front are known */
     w->block.stored_bytes = (uint32_t)(w->packed.len - at);
     w->block.raw_bytes = (uint32_t)w->raw_len;
-    blocks[w->block_count++] = w->block;
+    w->blocks[w->block_count++] = w->block;
     w->raw_bytes += w->raw_len;
     w->raw_len = 0;
     w->block = (struct partition_block){0};

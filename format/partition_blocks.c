@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "pack_lz4.h"
 #include "partition_reader_int.h"
 
@@ -95,14 +96,8 @@ static int batch_get(const struct partition_reader *r, struct cursor *c, struct 
 
 static int batch_note(struct partition_reader *r, const struct reader_batch *batch)
 {
-    if (r->batch_count == r->batch_cap) {
-        size_t cap = r->batch_cap ? r->batch_cap * 2 : 64;
-        struct reader_batch *batches = realloc(r->batches, cap * sizeof *batches);
-        if (batches == NULL)
-            return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of batches");
-        r->batches = batches;
-        r->batch_cap = cap;
-    }
+    if (!array_grow(r->batches, r->batch_count + 1, &r->batch_cap))
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of batches");
     if (r->batch_count == BATCHES_MAX)
         return reader_fail(r, SKEIN_CORRUPT, "more than %u batches", BATCHES_MAX);
     uint32_t at = (uint32_t)r->batch_count++;

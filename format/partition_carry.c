@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "intern_table.h"
 #include "partition_reader_int.h"
 
@@ -31,18 +32,11 @@ static const void **made_for(struct carrier *c, const void *key, size_t n)
     int64_t number = intern_table_put(&c->seen, key, n, &fresh);
     if (number < 0)
         return NULL;
-    if ((size_t)number >= c->made_cap) {
-        size_t cap = c->made_cap ? c->made_cap * 2 : 64;
-        while (cap <= (size_t)number)
-            cap *= 2;
-        const void **made = realloc(c->made, cap * sizeof *made);
-        if (made == NULL)
-            return NULL;
-        for (size_t i = c->made_cap; i < cap; i++)
-            made[i] = NULL;
-        c->made = made;
-        c->made_cap = cap;
-    }
+    size_t had = c->made_cap;
+    if (!array_grow(c->made, (size_t)number + 1, &c->made_cap))
+        return NULL;
+    for (size_t i = had; i < c->made_cap; i++)
+        c->made[i] = NULL;
     return &c->made[number];
 }
 
@@ -92,15 +86,9 @@ static bool types_sort(struct carrier *c)
 static const struct partition_event_type *type_find(struct carrier *c,
                                                     const struct partition_event_type *type)
 {
-    size_t low = 0, high = types_sort(c) ? c->to->type_count : 0, n = high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (type_order(c->types[middle], type) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && type_order(c->types[low], type) == 0 ? c->types[low] : NULL;
+    size_t at, n = types_sort(c) ? c->to->type_count : 0;
+    array_find(at, 0, n, type_order(c->types[at], type) < 0);
+    return at < n && type_order(c->types[at], type) == 0 ? c->types[at] : NULL;
 }
 
 static const struct partition_event_type *type_copy(struct partition_reader *to,

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "array.h"
 #include "partition_reader_int.h"
 
 /* ---- heap of lanes ---- */
@@ -64,30 +65,18 @@ static int entry_order(const void *a, const void *b)
 
 static struct sequence_resource *resource_find(const struct partition_reader *r, uint64_t resource)
 {
-    size_t low = 0, high = r->resource_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (r->resources[mid].resource < resource)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return &r->resources[low]; /* every resource of a record is listed */
+    size_t at;
+    array_find(at, 0, r->resource_count, r->resources[at].resource < resource);
+    return &r->resources[at]; /* every resource of a record is listed */
 }
 
 /* The first entry of the resource from its next on whose number is at least this. */
 static size_t entry_find(const struct partition_reader *r, const struct sequence_resource *resource,
                          uint64_t number)
 {
-    size_t low = resource->at, high = resource->end;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (r->entries[mid].number < number)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    size_t at;
+    array_find(at, resource->at, resource->end, r->entries[at].number < number);
+    return at;
 }
 
 static bool has_sequences(const struct partition_reader *r, const struct lane *lane)
@@ -170,14 +159,8 @@ static int entry_note(struct partition_reader *r, uint64_t resource, uint64_t nu
 {
     if (r->entry_count == SEQUENCES_MAX)
         return reader_fail(r, SKEIN_CORRUPT, "more than %u sequence arguments", SEQUENCES_MAX);
-    if (r->entry_count == r->entry_cap) {
-        size_t cap = r->entry_cap ? r->entry_cap * 2 : 256;
-        struct sequence_entry *entries = realloc(r->entries, cap * sizeof *entries);
-        if (entries == NULL)
-            return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for sequences");
-        r->entries = entries;
-        r->entry_cap = cap;
-    }
+    if (!array_grow(r->entries, r->entry_count + 1, &r->entry_cap))
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for sequences");
     r->entries[r->entry_count++] = (struct sequence_entry){resource, number, 0};
     return SKEIN_OK;
 }

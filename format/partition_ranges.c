@@ -7,17 +7,15 @@
  */
 #include <stdlib.h>
 
+#include "array.h"
 #include "partition_writer_int.h"
 
 struct writer_thread *writer_thread_at(struct partition_writer *w, uint32_t thread)
 {
     while (w->thread_count <= thread) {
-        struct writer_thread *threads =
-            writer_grow(w->threads, w->thread_count, &w->thread_cap, sizeof *threads);
-        if (threads == NULL)
+        if (!array_grow(w->threads, w->thread_count + 1, &w->thread_cap))
             return NULL;
-        w->threads = threads;
-        threads[w->thread_count++] = (struct writer_thread){.block = UINT32_MAX};
+        w->threads[w->thread_count++] = (struct writer_thread){.block = UINT32_MAX};
     }
     return &w->threads[thread];
 }
@@ -53,13 +51,11 @@ static void range_open(struct partition_writer *w, struct writer_thread *t, uint
         t->deeper++;
         return;
     }
-    struct writer_frame *frames = writer_grow(t->frames, t->depth, &t->cap, sizeof *frames);
-    if (frames == NULL) {
+    if (!array_grow(t->frames, t->depth + 1, &t->cap)) {
         writer_fail(w, SKEIN_NO_MEMORY);
         return;
     }
-    t->frames = frames;
-    frames[t->depth++] = (struct writer_frame){type, (uint32_t)w->block_count, since};
+    t->frames[t->depth++] = (struct writer_frame){type, (uint32_t)w->block_count, since};
     if (since < w->block.since_ticks)
         w->block.since_ticks = since;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "partition_reader_int.h"
 
 static const struct partition_event_type unknown_range = {
@@ -152,14 +153,8 @@ int frame_push(struct partition_reader *r, struct lane *lane, const struct reade
         lane->deeper++;
         return SKEIN_OK;
     }
-    if (lane->depth == lane->stack_cap) {
-        size_t cap = lane->stack_cap ? lane->stack_cap * 2 : 8;
-        struct reader_frame *stack = realloc(lane->stack, cap * sizeof *stack);
-        if (stack == NULL)
-            return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for open ranges");
-        lane->stack = stack;
-        lane->stack_cap = cap;
-    }
+    if (!array_grow(lane->stack, lane->depth + 1, &lane->stack_cap))
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for open ranges");
     lane->stack[lane->depth++] = *frame;
     r->frames++;
     return SKEIN_OK;

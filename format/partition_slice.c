@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "partition_int.h"
 #include "trace_file.h"
 
@@ -248,14 +249,8 @@ static int run_add(struct plan *p, uint64_t from, uint64_t bytes, bool made)
         s->bytes += bytes;
         return SKEIN_OK;
     }
-    if (s->runs == NULL || s->run_count == p->run_cap) {
-        size_t cap = p->run_cap * 2 + 8;
-        struct partition_slice_run *larger = realloc(s->runs, cap * sizeof *larger);
-        if (larger == NULL)
-            return SKEIN_NO_MEMORY;
-        s->runs = larger;
-        p->run_cap = cap;
-    }
+    if (!array_grow(s->runs, s->run_count + 1, &p->run_cap))
+        return SKEIN_NO_MEMORY;
     s->runs[s->run_count++] = (struct partition_slice_run){s->bytes, from, bytes, made};
     s->bytes += bytes;
     return SKEIN_OK;
@@ -389,15 +384,9 @@ void partition_slice_fini(struct partition_slice *slice)
 
 static size_t run_find(const struct partition_slice *slice, uint64_t offset)
 {
-    size_t low = 0, high = slice->run_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (slice->runs[middle].at <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    array_find(at, 1, slice->run_count, slice->runs[at].at <= offset);
+    return at - 1;
 }
 
 int partition_slice_read(const struct partition_slice *slice, const struct partition_source *source,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "pack_lz4.h"
 #include "partition_reader_int.h"
 #include "trace_file.h"
@@ -279,14 +280,8 @@ static int block_note(struct partition_reader *r, const struct section *section)
         return reader_fail(r, SKEIN_CORRUPT, "the block at byte %llu is %s",
                            (unsigned long long)section->offset,
                            r->block_count == BLOCKS_MAX ? "one too many" : "not packed");
-    if (r->block_count == r->block_cap) {
-        size_t cap = r->block_cap ? r->block_cap * 2 : 64;
-        struct reader_block *blocks = realloc(r->blocks, cap * sizeof *blocks);
-        if (blocks == NULL)
-            return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of blocks");
-        r->blocks = blocks;
-        r->block_cap = cap;
-    }
+    if (!array_grow(r->blocks, r->block_count + 1, &r->block_cap))
+        return reader_fail(r, SKEIN_NO_MEMORY, "out of memory for the list of blocks");
     r->blocks[r->block_count++] = (struct reader_block){.section = *section, .since = UINT64_MAX};
     return SKEIN_OK;
 }

@@ -4,6 +4,7 @@
  * event costs no allocation: its values go into arrays that grow by doubling, one for each column
  * of its type. Called by one thread; never reads a clock, a file or anything but its arguments.
  */
+#include "array.h"
 #include "partition_writer_int.h"
 
 #include <stdlib.h>
@@ -14,17 +15,6 @@ enum { FIRST_ROWS = 32 };
 static const char *text_or_empty(const char *text)
 {
     return text == NULL ? "" : text;
-}
-
-void *writer_grow(void *array, size_t count, size_t *cap, size_t size)
-{
-    if (count < *cap)
-        return array;
-    size_t next = *cap ? *cap * 2 : 16;
-    void *grown = realloc(array, next * size);
-    if (grown != NULL)
-        *cap = next;
-    return grown;
 }
 
 static int info_copy(struct partition_writer *w, const struct partition_info *info)
@@ -151,16 +141,13 @@ int64_t partition_writer_type(struct partition_writer *w, const struct partition
     id = SKEIN_NO_MEMORY;
     if (entry.status != SKEIN_OK)
         goto out;
-    struct writer_type *types =
-        writer_grow(w->types, w->type_entries.count, &w->type_cap, sizeof *types);
-    if (types == NULL)
+    if (!array_grow(w->types, w->type_entries.count + 1, &w->type_cap))
         goto out;
-    w->types = types;
     if (type_init(&made, type) != SKEIN_OK)
         goto out;
     id = intern_table_put(&w->type_entries, entry.data, entry.len, &fresh);
     if (fresh) {
-        types[id] = made;
+        w->types[id] = made;
         made.name = NULL;
         if (id >= TYPES_MAX)
             id = SKEIN_TOO_LARGE;
@@ -427,16 +414,13 @@ void partition_writer_loss(struct partition_writer *w, const struct partition_lo
         row->to_ticks = loss->to_ticks > row->to_ticks ? loss->to_ticks : row->to_ticks;
         return;
     }
-    struct partition_loss *losses =
-        writer_grow(w->losses, w->loss_count, &w->loss_cap, sizeof *losses);
-    if (losses == NULL) {
+    if (!array_grow(w->losses, w->loss_count + 1, &w->loss_cap)) {
         writer_fail(w, SKEIN_NO_MEMORY);
         return;
     }
-    w->losses = losses;
-    losses[w->loss_count] = *loss;
+    w->losses[w->loss_count] = *loss;
     if (w->loss_count >= WRITER_LOSSES_MAX)
-        losses[w->loss_count].thread = UINT32_MAX;
+        w->losses[w->loss_count].thread = UINT32_MAX;
     w->loss_count++;
 }
 
@@ -450,14 +434,11 @@ void partition_writer_open(struct partition_writer *w, const struct partition_op
         writer_fail(w, SKEIN_TOO_LARGE);
         return;
     }
-    struct partition_open *opens =
-        writer_grow(w->opens, w->open_count, &w->open_cap, sizeof *opens);
-    if (opens == NULL) {
+    if (!array_grow(w->opens, w->open_count + 1, &w->open_cap)) {
         writer_fail(w, SKEIN_NO_MEMORY);
         return;
     }
-    w->opens = opens;
-    opens[w->open_count++] = *open;
+    w->opens[w->open_count++] = *open;
 }
 
 uint64_t partition_writer_bytes(const struct partition_writer *w)

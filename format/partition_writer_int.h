@@ -111,10 +111,6 @@ static inline void writer_fail(struct partition_writer *w, int status)
         w->status = status;
 }
 
-/* Array of *cap elements of size bytes, doubled when count reaches it; NULL when out of memory (the
- * old one is kept). */
-void *writer_grow(void *array, size_t count, size_t *cap, size_t size);
-
 /* partition_batch.c: writes the batch's rows into the block, and the block into `packed`. */
 void batch_flush(struct partition_writer *w);
 void block_flush(struct partition_writer *w);

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "array.h"
 #include "perfetto_fields.h"
 #include "protobuf_put.h"
 
@@ -318,14 +319,8 @@ static struct export_open *open_find(struct perfetto_export *x)
     for (size_t i = 0; i < x->open_count; i++)
         if (x->opens[i].process == x->process)
             return &x->opens[i];
-    if (x->open_count == x->open_cap) {
-        size_t cap = x->open_cap ? x->open_cap * 2 : 8;
-        struct export_open *opens = realloc(x->opens, cap * sizeof *opens);
-        if (opens == NULL)
-            return NULL;
-        x->opens = opens;
-        x->open_cap = cap;
-    }
+    if (!array_grow(x->opens, x->open_count + 1, &x->open_cap))
+        return NULL;
     x->opens[x->open_count] = (struct export_open){.process = x->process};
     return &x->opens[x->open_count++];
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "perfetto_export_int.h"
 #include "perfetto_fields.h"
 #include "protobuf_put.h"
@@ -86,15 +87,11 @@ enum track_kind { TRACK_OF_PROCESS, TRACK_OF_THREAD, TRACK_OF_COUNTER };
 
 static bool sequence_room(struct perfetto_export *x, size_t track)
 {
-    if (track < x->sequence_cap)
-        return true;
-    size_t cap = x->sequence_cap ? x->sequence_cap * 2 : 64;
-    struct export_sequence *sequences = realloc(x->sequences, cap * sizeof *sequences);
-    if (sequences == NULL)
+    size_t had = x->sequence_cap;
+    if (!array_grow(x->sequences, track + 1, &x->sequence_cap))
         return false;
-    memset(sequences + x->sequence_cap, 0, (cap - x->sequence_cap) * sizeof *sequences);
-    x->sequences = sequences;
-    x->sequence_cap = cap;
+    if (x->sequence_cap > had)
+        memset(x->sequences + had, 0, (x->sequence_cap - had) * sizeof *x->sequences);
     return true;
 }
 
@@ -136,19 +133,9 @@ static void pid_claim(struct perfetto_export *x)
     bool fresh;
     uint32_t pid = x->info->pid;
     int64_t at = intern_table_put(&x->pids, &pid, sizeof pid, &fresh);
-    if (at < 0) {
+    if (at < 0 || !array_grow(x->pid_owner, (size_t)at + 1, &x->pid_owner_cap)) {
         x->status = SKEIN_NO_MEMORY;
         return;
-    }
-    if ((size_t)at >= x->pid_owner_cap) {
-        size_t cap = x->pid_owner_cap ? x->pid_owner_cap * 2 : 16;
-        uint32_t *owner = realloc(x->pid_owner, cap * sizeof *owner);
-        if (owner == NULL) {
-            x->status = SKEIN_NO_MEMORY;
-            return;
-        }
-        x->pid_owner = owner;
-        x->pid_owner_cap = cap;
     }
     if (fresh)
         x->pid_owner[at] = x->process;

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "clock.h"
 #include "partition_int.h"
 #include "partition_slice.h"
@@ -128,15 +129,9 @@ static int entry_add(struct trace_file *file, uint64_t offset, uint64_t length)
         partition_footer_free(&footer);
         return status;
     }
-    if (file->count == file->cap) {
-        size_t cap = file->cap ? file->cap * 2 : 16;
-        struct trace_entry *entries = realloc(file->entries, cap * sizeof *entries);
-        if (entries == NULL) {
-            partition_footer_free(&footer);
-            return SKEIN_NO_MEMORY;
-        }
-        file->entries = entries;
-        file->cap = cap;
+    if (!array_grow(file->entries, file->count + 1, &file->cap)) {
+        partition_footer_free(&footer);
+        return SKEIN_NO_MEMORY;
     }
     file->entries[file->count++] = entry_make(offset, &footer, clock_offset_ns);
     return SKEIN_OK;

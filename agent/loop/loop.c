@@ -15,7 +15,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "clock.h"
+#include "errno_status.h"
 
 #define EVENTS_MAX     64
 #define TIMER_UNPLACED SIZE_MAX
@@ -101,17 +103,11 @@ void loop_free(struct loop **pointer)
 
 static int watches_grow(struct loop *loop, size_t need)
 {
-    if (need <= loop->watch_count)
-        return SKEIN_OK;
-    size_t count = loop->watch_count == 0 ? 64 : loop->watch_count;
-    while (count < need)
-        count *= 2;
-    struct watch *watches = realloc(loop->watches, count * sizeof(*watches));
-    if (watches == NULL)
+    size_t had = loop->watch_count;
+    if (!array_grow(loop->watches, need, &loop->watch_count))
         return SKEIN_NO_MEMORY;
-    memset(watches + loop->watch_count, 0, (count - loop->watch_count) * sizeof(*watches));
-    loop->watches = watches;
-    loop->watch_count = count;
+    if (loop->watch_count > had)
+        memset(loop->watches + had, 0, (loop->watch_count - had) * sizeof(*loop->watches));
     return SKEIN_OK;
 }
 
@@ -128,7 +124,7 @@ int loop_fd_add(struct loop *loop, int fd, uint32_t epoll_events, loop_fd_fn *fn
     struct epoll_event event = {.events = epoll_events,
                                 .data.u64 = ((uint64_t)serial << 32) | (uint32_t)fd};
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
-        return errno == ENOMEM ? SKEIN_NO_MEMORY : SKEIN_IO;
+        return status_of_errno(errno);
     *watch = (struct watch){fn, context, serial};
     return SKEIN_OK;
 }
@@ -206,15 +202,7 @@ static void heap_remove(struct loop *loop, size_t place)
 static int heap_reserve(struct loop *loop)
 {
     size_t need = loop->timer_count + (loop->firing != NULL) + 1;
-    if (need <= loop->timer_cap)
-        return SKEIN_OK;
-    size_t cap = loop->timer_cap == 0 ? 16 : 2 * loop->timer_cap;
-    struct loop_timer **heap = realloc(loop->heap, cap * sizeof(struct loop_timer *));
-    if (heap == NULL)
-        return SKEIN_NO_MEMORY;
-    loop->heap = heap;
-    loop->timer_cap = cap;
-    return SKEIN_OK;
+    return array_grow(loop->heap, need, &loop->timer_cap) ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 static void timer_place(struct loop *loop, struct loop_timer *timer, uint64_t due_ns)

@@ -13,24 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int status_of_errno(int error)
-{
-    switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-        return SKEIN_FULL;
-    case ENOENT:
-        return SKEIN_NOT_FOUND;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return SKEIN_DENIED;
-    case ENOMEM:
-        return SKEIN_NO_MEMORY;
-    default:
-        return SKEIN_IO;
-    }
-}
+#include "errno_status.h"
 
 int durable_folder(const char *path, int *fd)
 {

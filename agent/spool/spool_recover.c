@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "durable.h"
 #include "spool_int.h"
 
@@ -20,19 +21,6 @@ struct found {
     struct spool_entry **entries;
     size_t entry_count, entry_cap;
 };
-
-static int grow(void ***array, size_t count, size_t *cap)
-{
-    if (count < *cap)
-        return SKEIN_OK;
-    size_t wanted = *cap == 0 ? 64 : *cap * 2;
-    void **bigger = realloc(*array, wanted * sizeof *bigger);
-    if (bigger == NULL)
-        return SKEIN_NO_MEMORY;
-    *array = bigger;
-    *cap = wanted;
-    return SKEIN_OK;
-}
 
 static bool named_as(const struct spool_head *head, const char *name)
 {
@@ -59,12 +47,9 @@ static int recover_partition(struct spool *spool, const char *name, struct found
         (uint64_t)st.st_size != head.payload_bytes + SPOOL_FILE_HEAD_BYTES)
         return SKEIN_CORRUPT;
     struct spool_item *item = calloc(1, sizeof *item);
-    void **array = (void **)found->items;
-    int status = item == NULL ? SKEIN_NO_MEMORY : grow(&array, found->item_count, &found->item_cap);
-    found->items = (struct spool_item **)array;
-    if (status != SKEIN_OK) {
+    if (item == NULL || !array_grow(found->items, found->item_count + 1, &found->item_cap)) {
         free(item);
-        return status;
+        return SKEIN_NO_MEMORY;
     }
     item->head = head;
     found->items[found->item_count++] = item;
@@ -83,10 +68,8 @@ static int recover_report(struct spool *spool, const char *name, struct found *f
         status = SKEIN_CORRUPT;
     if (status == SKEIN_OK) {
         entry = spool_entry_new(&head, text, (size_t)head.payload_bytes);
-        void **array = (void **)found->entries;
-        status =
-            entry == NULL ? SKEIN_NO_MEMORY : grow(&array, found->entry_count, &found->entry_cap);
-        found->entries = (struct spool_entry **)array;
+        if (entry == NULL || !array_grow(found->entries, found->entry_count + 1, &found->entry_cap))
+            status = SKEIN_NO_MEMORY;
     }
     if (status == SKEIN_OK)
         found->entries[found->entry_count++] = entry;

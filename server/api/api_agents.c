@@ -25,7 +25,7 @@ static cJSON *agent_json(const struct fleet_agent *a)
     cJSON_AddStringToObject(json, "version", a->version);
     api_add_labels(json, "labels", a->labels);
     cJSON_AddStringToObject(json, "status", a->online ? "online" : "offline");
-    api_add_time(json, "last_seen", a->last_seen_ns);
+    json_add_time(json, "last_seen", a->last_seen_ns);
     json_add_u64(json, "epoch", a->epoch);
     if (fleet_agent_is_cloned(a))
         cJSON_AddBoolToObject(json, "cloned", true);
@@ -148,10 +148,10 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
     api_add_labels(json, "labels", p->labels);
     cJSON_AddStringToObject(json, "exe", p->exe);
     cJSON_AddStringToObject(json, "status", states[fleet_process_status(f, p)]);
-    api_add_time(json, "started", p->start_ns);
-    api_add_time(json, "attached", p->attached_ns);
+    json_add_time(json, "started", p->start_ns);
+    json_add_time(json, "attached", p->attached_ns);
     if (p->ended_ns != 0)
-        api_add_time(json, "ended", p->ended_ns);
+        json_add_time(json, "ended", p->ended_ns);
     if (p->not_recorded[0] != '\0')
         cJSON_AddStringToObject(json, "not_recorded", p->not_recorded);
     cJSON_AddStringToObject(json, "mode", p->mode);

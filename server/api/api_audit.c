@@ -58,7 +58,7 @@ static int take_entry(void *context, const struct audit_row *row)
     }
     cJSON *json = cJSON_CreateObject();
     json_add_u64(json, "id", row->id);
-    api_add_time(json, "time", row->time_ns);
+    json_add_time(json, "time", row->time_ns);
     cJSON_AddStringToObject(json, "actor", e->actor);
     add_text(json, "address", e->address);
     add_text(json, "request", e->request);

@@ -19,8 +19,8 @@ static cJSON *token_json(const struct enroll_token *t)
     cJSON *json = cJSON_CreateObject();
     cJSON_AddStringToObject(json, "id", t->id);
     cJSON_AddStringToObject(json, "state", t->state);
-    api_add_time(json, "created", t->created_ns);
-    api_add_time(json, "expires", t->expires_ns);
+    json_add_time(json, "created", t->created_ns);
+    json_add_time(json, "expires", t->expires_ns);
     json_add_u64(json, "uses_left", t->uses_left);
     return json;
 }
@@ -117,9 +117,9 @@ void api_add_enrolment(struct enroll *enroll, cJSON *agent)
     if (text == NULL || agent_parse(text, &id) != SKEIN_OK ||
         enroll_agent_find(enroll, id, &known) != SKEIN_OK)
         return;
-    api_add_time(agent, "enrolled", known.enrolled_ns);
+    json_add_time(agent, "enrolled", known.enrolled_ns);
     if (known.revoked_ns != 0)
-        api_add_time(agent, "revoked", known.revoked_ns);
+        json_add_time(agent, "revoked", known.revoked_ns);
 }
 
 static void no_agent(struct http_exchange *x, const char *what)

@@ -35,8 +35,8 @@ static cJSON *partition_json(const struct partition_row *row)
     partition_key_text(&row->record.key, key);
     snprintf(url, sizeof url, "/api/v1/partitions/%s", key);
     cJSON_AddStringToObject(json, "partition", key);
-    api_add_time(json, "from", row->from_ns);
-    api_add_time(json, "to", row->to_ns);
+    json_add_time(json, "from", row->from_ns);
+    json_add_time(json, "to", row->to_ns);
     json_add_u64(json, "events", row->events);
     json_add_u64(json, "lost", row->lost);
     json_add_u64(json, "bytes", row->place.bytes);

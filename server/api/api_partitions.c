@@ -42,13 +42,13 @@ static cJSON *row_json(const struct partition_row *row)
     cJSON_AddNumberToObject(json, "pid", row->pid);
     api_add_labels(json, "labels", row->labels);
     cJSON_AddStringToObject(json, "exe", row->exe);
-    api_add_time(json, "from", row->from_ns);
-    api_add_time(json, "to", row->to_ns);
+    json_add_time(json, "from", row->from_ns);
+    json_add_time(json, "to", row->to_ns);
     json_add_u64(json, "events", row->events);
     json_add_u64(json, "lost", row->lost);
     json_add_u64(json, "bytes", row->place.bytes);
     json_add_u64(json, "raw_bytes", row->raw_bytes);
-    api_add_time(json, "received", row->record.received_ns);
+    json_add_time(json, "received", row->record.received_ns);
     return json;
 }
 
@@ -273,11 +273,11 @@ static cJSON *footer_json(const struct partition_footer *f, int64_t clock_offset
     cJSON_AddNumberToObject(json, "pid", f->pid);
     api_add_labels(json, "labels", f->labels);
     cJSON_AddStringToObject(json, "exe", f->exe);
-    api_add_time(json, "from", clock_shift_ns(f->from_ns, clock_offset_ns));
-    api_add_time(json, "to", clock_shift_ns(f->to_ns, clock_offset_ns));
+    json_add_time(json, "from", clock_shift_ns(f->from_ns, clock_offset_ns));
+    json_add_time(json, "to", clock_shift_ns(f->to_ns, clock_offset_ns));
     cJSON *window = cJSON_AddObjectToObject(json, "window");
-    api_add_time(window, "from", clock_shift_ns(f->window_from_ns, clock_offset_ns));
-    api_add_time(window, "to", clock_shift_ns(f->window_to_ns, clock_offset_ns));
+    json_add_time(window, "from", clock_shift_ns(f->window_from_ns, clock_offset_ns));
+    json_add_time(window, "to", clock_shift_ns(f->window_to_ns, clock_offset_ns));
     json_add_u64(json, "bytes", f->partition_bytes);
     json_add_u64(json, "events", f->events);
     json_add_u64(json, "lost", f->lost);

@@ -20,13 +20,13 @@ static cJSON *token_json(const struct token *t)
     if (t->selector[0] != '\0')
         cJSON_AddStringToObject(json, "selector", t->selector);
     cJSON_AddStringToObject(json, "creator", t->creator);
-    api_add_time(json, "created", t->created_ns);
+    json_add_time(json, "created", t->created_ns);
     if (t->expires_ns != 0)
-        api_add_time(json, "expires", t->expires_ns);
+        json_add_time(json, "expires", t->expires_ns);
     if (t->used_ns != 0)
-        api_add_time(json, "last_used", t->used_ns);
+        json_add_time(json, "last_used", t->used_ns);
     if (t->revoked_ns != 0)
-        api_add_time(json, "revoked", t->revoked_ns);
+        json_add_time(json, "revoked", t->revoked_ns);
     return json;
 }
 

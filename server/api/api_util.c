@@ -294,13 +294,6 @@ void api_leave(uint64_t *running)
     __atomic_sub_fetch(running, 1, __ATOMIC_RELAXED);
 }
 
-void api_add_time(cJSON *to, const char *key, uint64_t ns)
-{
-    char text[CLOCK_TEXT_BYTES];
-    clock_text(ns, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
 void api_add_id(cJSON *to, const char *key, const uint8_t id[16])
 {
     char text[ID_TEXT_BYTES];

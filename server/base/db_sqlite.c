@@ -4,7 +4,9 @@
  * never prints. A callback may run other statements on the same connection: a statement that is
  * running already is prepared once more.
  */
+#include "array.h"
 #include "db.h"
+#include "errno_status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -261,14 +263,8 @@ int db_exec(struct db *db, const char *sql)
  * second copy. */
 static struct statement *statement_keep(struct db *db, const char *sql, sqlite3_stmt *stmt)
 {
-    if (db->count == db->room) {
-        size_t room = db->room ? db->room * 2 : 32;
-        struct statement *grown = realloc(db->statements, room * sizeof *grown);
-        if (!grown)
-            return NULL;
-        db->statements = grown;
-        db->room = room;
-    }
+    if (!array_grow(db->statements, db->count + 1, &db->room))
+        return NULL;
     char *copy = strdup(sql);
     if (!copy)
         return NULL;
@@ -449,7 +445,7 @@ int db_copy(const char *path, const char *to)
     (void)unlink(to);
     int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return errno == ENOSPC ? SKEIN_FULL : SKEIN_IO;
+        return status_of_errno(errno);
     int status = copy_pages(path, to);
     if (status == SKEIN_OK)
         status = db_open(to, true, &copy, error, sizeof error);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "clock.h"
 #include "json.h"
 
@@ -107,25 +108,15 @@ static void merge_gaps(struct ledger *ledger)
     ledger->gap_count = n + 1;
 }
 
-static int gaps_grow(struct ledger *ledger)
-{
-    size_t cap = ledger->gap_cap == 0 ? 4 : 2 * ledger->gap_cap;
-    struct loss_gap *gaps = realloc(ledger->gaps, cap * sizeof *gaps);
-    if (gaps == NULL)
-        return SKEIN_NO_MEMORY;
-    ledger->gaps = gaps;
-    ledger->gap_cap = cap;
-    return SKEIN_OK;
-}
-
 void ledger_gap(struct ledger *ledger, const struct loss_gap *gap)
 {
     int status = SKEIN_OK;
     if (ledger->gap_count == ledger->gap_cap) {
         if (ledger->gap_cap >= MERGE_GAPS)
             merge_gaps(ledger);
-        if (ledger->gap_count >= ledger->gap_cap / 2) /* also where merging freed little */
-            status = gaps_grow(ledger);
+        if (ledger->gap_count >= ledger->gap_cap / 2 && /* also where merging freed little */
+            !array_grow(ledger->gaps, ledger->gap_cap + 1, &ledger->gap_cap))
+            status = SKEIN_NO_MEMORY;
     }
     if (status == SKEIN_OK)
         ledger->gaps[ledger->gap_count++] = *gap;
@@ -134,13 +125,6 @@ void ledger_gap(struct ledger *ledger, const struct loss_gap *gap)
 }
 
 /* ---- JSON ---- */
-
-static void add_time(cJSON *to, const char *key, uint64_t ns)
-{
-    char text[CLOCK_TEXT_BYTES];
-    clock_text(ns, text);
-    cJSON_AddStringToObject(to, key, text);
-}
 
 cJSON *ledger_json(struct ledger *ledger)
 {
@@ -164,8 +148,8 @@ cJSON *ledger_json(struct ledger *ledger)
     cJSON *gaps = cJSON_AddArrayToObject(json, "gaps");
     for (size_t i = 0; i < ledger->gap_count; i++) {
         cJSON *gap = cJSON_CreateObject();
-        add_time(gap, "from", ledger->gaps[i].from_ns);
-        add_time(gap, "to", ledger->gaps[i].to_ns);
+        json_add_time(gap, "from", ledger->gaps[i].from_ns);
+        json_add_time(gap, "to", ledger->gaps[i].to_ns);
         cJSON_AddStringToObject(gap, "reason", loss_text(ledger->gaps[i].reason));
         cJSON_AddItemToArray(gaps, gap);
     }

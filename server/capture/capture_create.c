@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "capture_control.h"
 #include "capture_int.h"
 #include "capture_state.h"
@@ -189,14 +190,8 @@ static int choose(struct capture_engine *e, const struct selector *selector, str
         if ((beside && capture_targets_at(c, p->agent) == NULL) || !lived_in(c, p) ||
             !fleet_process_match(selector, p))
             continue;
-        if (out->count == out->cap) {
-            size_t cap = out->cap * 2 + 16;
-            void *larger = realloc(out->items, cap * sizeof *out->items);
-            if (larger == NULL)
-                return SKEIN_NO_MEMORY;
-            out->items = larger;
-            out->cap = cap;
-        }
+        if (!array_grow(out->items, out->count + 1, &out->cap))
+            return SKEIN_NO_MEMORY;
         out->items[out->count++] = p;
     }
     if (out->count > 1)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "capture_control.h"
 #include "capture_int.h"
 #include "capture_state.h"
@@ -35,15 +36,8 @@ static int damage_add(struct damages *to, const struct damage *damage)
 {
     if (damage_find(to, &damage->key) != NULL)
         return SKEIN_EXISTS;
-    if (to->count == to->cap) {
-        size_t cap = to->cap * 2 + 16;
-        struct damage *larger =
-            cap <= DAMAGES_MAX ? realloc(to->items, cap * sizeof *larger) : NULL;
-        if (larger == NULL)
-            return SKEIN_NO_MEMORY;
-        to->items = larger;
-        to->cap = cap;
-    }
+    if (to->count == DAMAGES_MAX || !array_grow(to->items, to->count + 1, &to->cap))
+        return SKEIN_NO_MEMORY;
     to->items[to->count++] = *damage;
     return SKEIN_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "capture_control.h"
 #include "capture_int.h"
 #include "capture_state.h"
@@ -21,15 +22,8 @@ void capture_on_stored(struct capture_engine *e, const struct partition_row *row
 {
     pthread_mutex_lock(&e->inbox_lock);
     for (size_t i = 0; i < count; i++) {
-        if (e->inbox_count == e->inbox_cap && e->inbox_cap < INBOX_MAX) {
-            size_t cap = e->inbox_cap * 2 + 64;
-            struct stored_note *larger = realloc(e->inbox, cap * sizeof *larger);
-            if (larger != NULL) {
-                e->inbox = larger;
-                e->inbox_cap = cap;
-            }
-        }
-        if (e->inbox_count == e->inbox_cap) {
+        if (e->inbox_count == INBOX_MAX ||
+            !array_grow(e->inbox, e->inbox_count + 1, &e->inbox_cap)) {
             e->inbox_overflow = true;
             break;
         }

@@ -17,13 +17,6 @@
 #define VERDICT_FINDINGS                                                                           \
     5 /* named in the text; the rest is counted there and told by the targets */
 
-static void add_time(cJSON *to, const char *key, uint64_t ns)
-{
-    char text[CLOCK_TEXT_BYTES];
-    clock_text(ns, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
 static void add_id(cJSON *to, const char *key, const uint8_t id[16])
 {
     char text[ID_TEXT_BYTES];
@@ -65,11 +58,11 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
         cJSON_AddNumberToObject(death, "signal", (double)t->facts.signal);
         cJSON_AddNumberToObject(death, "status", (double)t->facts.status);
     }
-    add_time(json, "updated", t->updated_ns);
+    json_add_time(json, "updated", t->updated_ns);
     cJSON *times = cJSON_AddObjectToObject(json, "times");
     for (int s = 0; s < TARGET_STATUS_COUNT; s++)
         if (t->entered_ns[s] != 0)
-            add_time(times, target_status_text((enum target_status)s), t->entered_ns[s]);
+            json_add_time(times, target_status_text((enum target_status)s), t->entered_ns[s]);
     return json;
 }
 
@@ -212,20 +205,20 @@ static void add_trigger(cJSON *json, const struct capture *c)
 static void add_times(cJSON *json, const struct capture *c)
 {
     uint64_t pre_ns = c->pre_ms * 1000000u;
-    add_time(json, "at", c->at_ns);
+    json_add_time(json, "at", c->at_ns);
     json_add_u64(json, "pre_ms", c->pre_ms);
     json_add_u64(json, "post_ms", c->post_ms);
     cJSON *window = cJSON_AddObjectToObject(json, "window");
-    add_time(window, "from", pre_ns < c->at_ns ? c->at_ns - pre_ns : 0);
-    add_time(window, "to", c->at_ns + c->post_ms * 1000000u);
-    add_time(json, "created", c->created_ns);
-    add_time(json, "deadline", c->deadline_ns);
+    json_add_time(window, "from", pre_ns < c->at_ns ? c->at_ns - pre_ns : 0);
+    json_add_time(window, "to", c->at_ns + c->post_ms * 1000000u);
+    json_add_time(json, "created", c->created_ns);
+    json_add_time(json, "deadline", c->deadline_ns);
     if (c->finished_ns != 0)
-        add_time(json, "finished", c->finished_ns);
+        json_add_time(json, "finished", c->finished_ns);
     if (c->expires_ns > 0)
-        add_time(json, "expires", c->expires_ns);
+        json_add_time(json, "expires", c->expires_ns);
     if (c->known_from_ns != 0)
-        add_time(json, "known_from", c->known_from_ns);
+        json_add_time(json, "known_from", c->known_from_ns);
 }
 
 static void add_counts(cJSON *json, const struct capture *c, const struct selector *within)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "capture_int.h"
 #include "capture_state.h"
 #include "capture_target.h"
@@ -42,14 +43,8 @@ struct capture_target *capture_targets_at(struct capture *c, uint64_t agent)
 
 int capture_targets_reserve(struct capture *c, size_t extra)
 {
-    if (extra > c->target_cap - c->target_count) {
-        size_t cap = c->target_cap + (extra > c->target_cap ? extra : c->target_cap);
-        struct capture_target **larger = realloc(c->targets, cap * sizeof(struct capture_target *));
-        if (larger == NULL)
-            return SKEIN_NO_MEMORY;
-        c->targets = larger;
-        c->target_cap = cap;
-    }
+    if (!array_grow(c->targets, c->target_count + extra, &c->target_cap))
+        return SKEIN_NO_MEMORY;
     int status = idmap_reserve(&c->by_process, extra);
     return status == SKEIN_OK ? idmap_reserve(&c->by_agent, extra) : status;
 }
@@ -63,17 +58,11 @@ static int compare_targets(const struct capture_target *a, const struct capture_
 /* As the catalog gives them back. */
 static void place(struct capture *c, struct capture_target *t)
 {
-    size_t low = 0, high = c->target_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (compare_targets(c->targets[mid], t) <= 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    memmove(&c->targets[low + 1], &c->targets[low],
-            (c->target_count - low) * sizeof(struct capture_target *));
-    c->targets[low] = t;
+    size_t at;
+    array_find(at, 0, c->target_count, compare_targets(c->targets[at], t) <= 0);
+    memmove(&c->targets[at + 1], &c->targets[at],
+            (c->target_count - at) * sizeof(struct capture_target *));
+    c->targets[at] = t;
     c->target_count++;
 }
 

@@ -7,33 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "skein/status.h"
 
 /* The first range that does not end before (epoch, sequence). */
 static size_t range_at(const struct stored_set *set, uint64_t epoch, uint64_t sequence)
 {
-    size_t low = 0, high = set->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct stored_range *r = &set->ranges[middle];
-        if (r->epoch < epoch || (r->epoch == epoch && r->last < sequence))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    array_find(at, 0, set->count,
+               set->ranges[at].epoch < epoch ||
+                   (set->ranges[at].epoch == epoch && set->ranges[at].last < sequence));
+    return at;
 }
 
 static int range_insert(struct stored_set *set, size_t at, uint64_t epoch, uint64_t sequence)
 {
-    if (set->ranges == NULL || set->count == set->cap) {
-        size_t cap = set->cap == 0 ? 4 : 2 * set->cap;
-        struct stored_range *larger = realloc(set->ranges, cap * sizeof *larger);
-        if (larger == NULL)
-            return SKEIN_NO_MEMORY;
-        set->ranges = larger;
-        set->cap = cap;
-    }
+    if (!array_grow(set->ranges, set->count + 1, &set->cap))
+        return SKEIN_NO_MEMORY;
     memmove(set->ranges + at + 1, set->ranges + at, (set->count - at) * sizeof *set->ranges);
     set->ranges[at] = (struct stored_range){epoch, sequence, sequence};
     set->count++;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "clock.h"
 #include "fleet_int.h"
 #include "metrics.h"
@@ -45,14 +46,8 @@ static void heap_down(struct fleet *f, struct fleet_command *c)
 
 static int heap_add(struct fleet *f, struct fleet_command *c)
 {
-    if (f->due_count == f->due_cap) {
-        size_t cap = f->due_cap > 0 ? f->due_cap * 2 : 64;
-        struct fleet_command **larger = realloc(f->due, cap * sizeof(struct fleet_command *));
-        if (larger == NULL)
-            return SKEIN_NO_MEMORY;
-        f->due = larger;
-        f->due_cap = cap;
-    }
+    if (!array_grow(f->due, f->due_count + 1, &f->due_cap))
+        return SKEIN_NO_MEMORY;
     heap_place(f, f->due_count++, c);
     heap_up(f, c);
     return SKEIN_OK;

@@ -16,9 +16,8 @@
 static struct command command_of(const struct pushed_set *set)
 {
     static const enum command_kind kinds[FLEET_SETS] = {COMMAND_RULES, COMMAND_POLICIES};
-    return (struct command){.kind = kinds[set->set],
-                            .generation = set->generation,
-                            .set = set->list(set->context)};
+    return (struct command){
+        .kind = kinds[set->set], .generation = set->generation, .set = set->list(set->context)};
 }
 
 static void push_to(const struct pushed_set *set, struct fleet_agent *agent)

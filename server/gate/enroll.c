@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "db.h"
+#include "errno_status.h"
 #include "log.h"
 
 #define TOKEN_HEAD "skj_"
@@ -156,7 +157,7 @@ static int change_keys(const char *folder, enum enroll_key_change change,
         return seal_file_write(path, pair, error, error_bytes);
     if (unlink(path) == 0)
         return SKEIN_OK;
-    int status = errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
+    int status = status_of_errno(errno);
     snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
     return status;
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "index_int.h"
 #include "log.h"
 #include "metrics.h"
@@ -457,14 +458,8 @@ struct number_list {
 static int numbers_collect(void *context, struct db_row *row)
 {
     struct number_list *list = context;
-    if (list->count == list->room) {
-        size_t room = list->room ? list->room * 2 : 64;
-        uint64_t *grown = realloc(list->numbers, room * sizeof *grown);
-        if (!grown)
-            return 1;
-        list->numbers = grown;
-        list->room = room;
-    }
+    if (!array_grow(list->numbers, list->count + 1, &list->room))
+        return 1;
     list->numbers[list->count++] = (uint64_t)db_i64(row, 0);
     return 0;
 }

@@ -467,7 +467,8 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
 /* ---- the clock ---- */
 
 /* A budget that is used up, or a new day. true: agents must be told. */
-static bool look_at_budget(struct policies *p, struct policy *policy, uint64_t now_ns) CONTROL_LOCKED
+static bool look_at_budget(struct policies *p, struct policy *policy,
+                           uint64_t now_ns) CONTROL_LOCKED
 {
     today(policy, now_ns);
     bool used_up = policy->bytes_per_day > 0 && policy->bytes_today >= policy->bytes_per_day;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "catalog.h"
 #include "catalog_capture.h"
 #include "catalog_loss.h"
@@ -213,14 +214,8 @@ struct id_list {
 static int id_add(void *context, const struct capture_id *id)
 {
     struct id_list *list = context;
-    if (list->count == list->room) {
-        size_t room = list->room * 2 + 64;
-        struct capture_id *grown = realloc(list->ids, room * sizeof *grown);
-        if (grown == NULL)
-            return 1;
-        list->ids = grown;
-        list->room = room;
-    }
+    if (!array_grow(list->ids, list->count + 1, &list->room))
+        return 1;
     list->ids[list->count++] = *id;
     return 0;
 }

@@ -156,16 +156,14 @@ static struct notice *notice_new(const char *rule, const char *event, const char
 {
     struct notice *notice = calloc(1, sizeof *notice);
     struct buf text = {0};
-    char time[CLOCK_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
     struct capture_id random = capture_id_new();
     if (notice != NULL) {
         id_text(random.bytes, notice->id);
         notice->created_ns = clock_realtime_ns();
-        clock_text(notice->created_ns, time);
         cJSON_AddStringToObject(json, "id", notice->id);
         cJSON_AddStringToObject(json, "event", event);
-        cJSON_AddStringToObject(json, "time", time);
+        json_add_time(json, "time", notice->created_ns);
         cJSON_AddStringToObject(json, "rule", rule);
         cJSON_AddItemToObject(json, key, member);
         member = NULL;
@@ -409,15 +407,6 @@ static void *run(void *context)
 
 /* ---- state ---- */
 
-static void add_time(cJSON *to, const char *key, uint64_t ns)
-{
-    char text[CLOCK_TEXT_BYTES];
-    if (ns == 0)
-        return;
-    clock_text(ns, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
 cJSON *notify_state(struct notify *n, const char *rule)
 {
     cJSON *json = NULL;
@@ -428,8 +417,10 @@ cJSON *notify_state(struct notify *n, const char *rule)
         json_add_u64(json, "pending", r->pending);
         json_add_u64(json, "delivered", r->delivered);
         json_add_u64(json, "dropped", r->dropped);
-        add_time(json, "last_delivery", r->delivered_ns);
-        add_time(json, "last_failure", r->failed_ns);
+        if (r->delivered_ns != 0)
+            json_add_time(json, "last_delivery", r->delivered_ns);
+        if (r->failed_ns != 0)
+            json_add_time(json, "last_failure", r->failed_ns);
         if (r->error[0] != '\0')
             cJSON_AddStringToObject(json, "last_error", r->error);
     }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "clock.h"
 #include "json.h"
 #include "replay_int.h"
@@ -26,14 +27,8 @@ int replay_add(struct replay *p, uint64_t at_ns, const struct process_uid *proce
         p->cut_short = "the condition was met too often";
         return SKEIN_OK;
     }
-    if (p->count == p->cap) {
-        size_t cap = p->cap * 2 + 64;
-        struct replay_instant *more = realloc(p->instants, cap * sizeof *more);
-        if (more == NULL)
-            return SKEIN_NO_MEMORY;
-        p->instants = more;
-        p->cap = cap;
-    }
+    if (!array_grow(p->instants, p->count + 1, &p->cap))
+        return SKEIN_NO_MEMORY;
     struct replay_instant *instant = &p->instants[p->count++];
     memset(instant, 0, sizeof *instant);
     instant->at_ns = at_ns;
@@ -204,19 +199,12 @@ static int judge_all(struct replay *p, struct rules *set, struct outcome *o)
 
 /* ---- the answer ---- */
 
-static void add_time(cJSON *to, const char *key, uint64_t ns)
-{
-    char text[CLOCK_TEXT_BYTES];
-    clock_text(ns, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
 static cJSON *instant_json(const struct replay *p, const struct replay_instant *instant)
 {
     cJSON *json = cJSON_CreateObject();
     char id[ID_TEXT_BYTES];
     const struct replay_process *who = idmap_get(&p->processes, instant->process.bytes);
-    add_time(json, "time", instant->at_ns);
+    json_add_time(json, "time", instant->at_ns);
     cJSON_AddStringToObject(json, "result", instant->result);
     cJSON_AddStringToObject(json, "reason", instant->reason);
     if (instant->why[0] != '\0')
@@ -276,8 +264,8 @@ static const char *unseen_why(const struct rule_spec *spec)
 static cJSON *begin_answer(const struct replay *p)
 {
     cJSON *json = cJSON_CreateObject();
-    add_time(json, "from", p->request->from_ns);
-    add_time(json, "to", p->request->to_ns);
+    json_add_time(json, "from", p->request->from_ns);
+    json_add_time(json, "to", p->request->to_ns);
     return json;
 }
 

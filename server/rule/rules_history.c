@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "catalog_rules.h"
 #include "clock.h"
 #include "json.h"
@@ -59,15 +60,7 @@ void rules_note(struct rules *r, const char *rule, const char *what, const char 
         publish(r, "rule.suppressed", rule, why, process, capture);
     else if (capture != NULL)
         publish(r, "rule.fired", rule, why, process, capture);
-    if (r->row_count == r->row_cap && r->row_count < ROWS_WAITING_MAX) {
-        size_t cap = r->row_cap > 0 ? r->row_cap * 2 : 16;
-        struct history_row *more = realloc(r->rows, cap * sizeof *more);
-        if (more != NULL) {
-            r->rows = more;
-            r->row_cap = cap;
-        }
-    }
-    if (r->row_count == r->row_cap) {
+    if (r->row_count >= ROWS_WAITING_MAX || !array_grow(r->rows, r->row_count + 1, &r->row_cap)) {
         metrics_add(rules_history_dropped_total, 1);
         return;
     }
@@ -186,15 +179,14 @@ static int take_row(void *context, const struct catalog_history *row) CONTROL_LO
 {
     struct history_list *list = context;
     const struct selector *selector = list->query->selector;
-    char id[ID_TEXT_BYTES], time[CLOCK_TEXT_BYTES];
+    char id[ID_TEXT_BYTES];
     list->looked_at++;
     list->query->before = row->id;
     const struct fleet_process *process = fleet_process_find(list->rules->fleet, &row->process);
     if (selector != NULL && (process == NULL || !fleet_process_match(selector, process)))
         return 0;
     cJSON *json = cJSON_CreateObject();
-    clock_text(row->at_ns, time);
-    cJSON_AddStringToObject(json, "time", time);
+    json_add_time(json, "time", row->at_ns);
     cJSON_AddStringToObject(json, "what", row->what);
     cJSON_AddStringToObject(json, "why", row->why);
     id_text(row->process.bytes, id);

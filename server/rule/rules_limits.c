@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "capture_control.h"
 #include "clock.h"
 #include "metrics.h"
@@ -76,14 +77,8 @@ bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *capt
     rule->grant_count -= old;
     if (old > 0)
         memmove(rule->grants, rule->grants + old, rule->grant_count * sizeof *rule->grants);
-    if (rule->grant_count == rule->grant_cap) {
-        size_t cap = rule->grant_cap > 0 ? rule->grant_cap * 2 : 16;
-        struct rule_grant *more = realloc(rule->grants, cap * sizeof *more);
-        if (more == NULL)
-            return false;
-        rule->grants = more;
-        rule->grant_cap = cap;
-    }
+    if (!array_grow(rule->grants, rule->grant_count + 1, &rule->grant_cap))
+        return false;
     rule->grants[rule->grant_count++] = (struct rule_grant){.at_ns = at_ns, .capture = *capture};
     return true;
 }

@@ -12,15 +12,6 @@
 
 #define UNSUPPORTED_SHOWN 20
 
-static void add_time(cJSON *to, const char *key, uint64_t ns)
-{
-    char text[CLOCK_TEXT_BYTES];
-    if (ns == 0)
-        return;
-    clock_text(ns, text);
-    cJSON_AddStringToObject(to, key, text);
-}
-
 static cJSON *process_json(struct rules *r, const struct rule *rule, const struct rule_process *p,
                            uint64_t now_ns) CONTROL_LOCKED
 {
@@ -32,7 +23,8 @@ static cJSON *process_json(struct rules *r, const struct rule *rule, const struc
     cJSON_AddStringToObject(json, "host", process != NULL ? process->host : "");
     cJSON_AddNumberToObject(json, "pid", process != NULL ? process->pid : 0);
     cJSON_AddStringToObject(json, "health", p->health);
-    add_time(json, "since", p->since_ns);
+    if (p->since_ns != 0)
+        json_add_time(json, "since", p->since_ns);
     json_add_u64(json, "checks", p->checks);
     json_add_u64(json, "failures", p->failures);
     cJSON_AddStringToObject(json, "last_error", p->last_error);
@@ -163,7 +155,7 @@ cJSON *rules_state_json(struct rules *r, struct rule *rule)
     json_add_u64(state, "fired", rule->fired);
     json_add_u64(state, "suppressed", rule->suppressed);
     if (rule->last_fired_ns != 0) {
-        add_time(state, "last_fired", rule->last_fired_ns);
+        json_add_time(state, "last_fired", rule->last_fired_ns);
         id_text(rule->last_capture.bytes, id);
         cJSON_AddStringToObject(state, "last_capture", id);
         cJSON_AddStringToObject(state, "last_fired_why", rule->last_why);
@@ -172,7 +164,7 @@ cJSON *rules_state_json(struct rules *r, struct rule *rule)
     if (told != NULL)
         cJSON_AddItemToObject(state, "notify", told);
     if (rule->last_held_ns != 0) {
-        add_time(state, "last_not_fired", rule->last_held_ns);
+        json_add_time(state, "last_not_fired", rule->last_held_ns);
         cJSON_AddStringToObject(state, "last_not_fired_why", rule->last_held_why);
     }
     return json;

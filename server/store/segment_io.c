@@ -14,28 +14,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "errno_status.h"
 #include "skein_check.h"
 
 #define WRITE_PARTS_MAX 8
-
-static int status_of(int error)
-{
-    switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-        return SKEIN_FULL;
-    case ENOENT:
-        return SKEIN_NOT_FOUND;
-    case EEXIST:
-        return SKEIN_EXISTS;
-    case EWOULDBLOCK:
-        return SKEIN_BUSY;
-    case ENOMEM:
-        return SKEIN_NO_MEMORY;
-    default:
-        return SKEIN_IO;
-    }
-}
 
 /* Makes a new folder's name durable in its parent. */
 static int sync_parent(const char *path)
@@ -57,7 +39,7 @@ static int sync_parent(const char *path)
     int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(copy);
     if (fd < 0)
-        return status_of(errno);
+        return status_of_errno(errno);
     int status = segment_io_sync_folder(fd);
     close(fd);
     return status;
@@ -71,13 +53,13 @@ int segment_io_open_folder(const char *path, int *folder)
         if (status < 0)
             return status;
     } else if (errno != EEXIST) {
-        return errno == ENOENT ? SKEIN_IO : status_of(errno);
+        return errno == ENOENT ? SKEIN_IO : status_of_errno(errno);
     }
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return SKEIN_IO;
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        int status = status_of(errno);
+        int status = status_of_errno(errno);
         close(fd);
         return status;
     }
@@ -106,13 +88,13 @@ int segment_io_list(const char *path, segment_io_name_fn *fn, void *context)
 int segment_io_create(int folder, const char *name, int *fd)
 {
     *fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
-    return *fd < 0 ? status_of(errno) : SKEIN_OK;
+    return *fd < 0 ? status_of_errno(errno) : SKEIN_OK;
 }
 
 int segment_io_open(int folder, const char *name, bool write, int *fd)
 {
     *fd = openat(folder, name, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    return *fd < 0 ? status_of(errno) : SKEIN_OK;
+    return *fd < 0 ? status_of_errno(errno) : SKEIN_OK;
 }
 
 void segment_io_close(int *fd)
@@ -142,7 +124,7 @@ int segment_io_write(int fd, const struct iovec *parts, int count, uint64_t offs
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return status_of(errno);
+            return status_of_errno(errno);
         if (n == 0)
             return SKEIN_IO;
         offset += (uint64_t)n;
@@ -177,22 +159,22 @@ int segment_io_read(int fd, void *out, size_t n, uint64_t offset)
 
 int segment_io_sync(int fd)
 {
-    return fdatasync(fd) < 0 ? status_of(errno) : SKEIN_OK;
+    return fdatasync(fd) < 0 ? status_of_errno(errno) : SKEIN_OK;
 }
 
 int segment_io_truncate(int fd, uint64_t bytes)
 {
-    return ftruncate(fd, (off_t)bytes) < 0 ? status_of(errno) : SKEIN_OK;
+    return ftruncate(fd, (off_t)bytes) < 0 ? status_of_errno(errno) : SKEIN_OK;
 }
 
 int segment_io_remove(int folder, const char *name)
 {
-    return unlinkat(folder, name, 0) < 0 ? status_of(errno) : SKEIN_OK;
+    return unlinkat(folder, name, 0) < 0 ? status_of_errno(errno) : SKEIN_OK;
 }
 
 int segment_io_sync_folder(int folder)
 {
-    return fsync(folder) < 0 ? status_of(errno) : SKEIN_OK;
+    return fsync(folder) < 0 ? status_of_errno(errno) : SKEIN_OK;
 }
 
 int segment_io_free_bytes(int folder, uint64_t *bytes)

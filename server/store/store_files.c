@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "checksum.h"
 #include "clock.h"
 #include "metrics.h"
@@ -66,29 +67,14 @@ static void totals_publish(const struct store *store)
 
 struct segment_info *store_segment_find(struct store *store, uint64_t number)
 {
-    size_t low = 0, high = store->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (store->segments[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < store->count && store->segments[low].number == number ? &store->segments[low]
-                                                                       : NULL;
+    size_t at;
+    array_find(at, 0, store->count, store->segments[at].number < number);
+    return at < store->count && store->segments[at].number == number ? &store->segments[at] : NULL;
 }
 
 static int list_reserve(struct store *store)
 {
-    if (store->count < store->room)
-        return SKEIN_OK;
-    size_t room = store->room ? store->room * 2 : 16;
-    struct segment_info *grown = realloc(store->segments, room * sizeof *grown);
-    if (!grown)
-        return SKEIN_NO_MEMORY;
-    store->segments = grown;
-    store->room = room;
-    return SKEIN_OK;
+    return array_grow(store->segments, store->count + 1, &store->room) ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 static void list_update(struct store *store, uint64_t number, uint64_t bytes, bool closed)

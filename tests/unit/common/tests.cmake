@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+skein_test(unit/common/test_array.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_buf.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_units.c LINK skein_common skein_test_support)
 skein_test(unit/common/test_clock.c LINK skein_common skein_test_support)
