@@ -10,43 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "checksum.h"
-#include "partition_reader.h"
 #include "partition_slice.h"
 #include "perfetto_export.h"
+#include "stored_walk.h"
 #include "trace_file.h"
 
-struct piece {
-    struct partition_key key;
-    struct store_place place;
-    uint64_t from_ns;       /* of its first record */
-    bool concerned;         /* it has a say about the window */
+/* What the download has of a partition. */
+struct part {
     uint64_t bytes, offset; /* in the download */
     bool cut;               /* not all of it, but a slice */
 };
 
-/* A partition held in memory with its reader. */
-struct held {
-    struct partition_reader *reader;
-    uint8_t *bytes;
-};
-
 struct trace_stream {
     struct index *index;
-    struct piece *pieces;
-    size_t count, cap;
+    struct stored_list list;
+    struct part *parts; /* of each of the list */
     struct buf table;
     uint64_t bytes;
     char etag[24];
     uint64_t from_ns, to_ns;      /* the window; 0 and UINT64_MAX: none */
-    struct partition_slice slice; /* of pieces[sliced] */
+    struct partition_slice slice; /* of the piece `sliced` */
     size_t sliced;                /* SIZE_MAX: of none */
     size_t entered;               /* the piece that is being read; SIZE_MAX: none */
     /* Perfetto */
     struct perfetto_export *exporter;
-    struct held before, now;
+    struct stored_pair pair;
     size_t next;
-    bool exporting; /* more will come of `now` */
+    bool exporting; /* more will come of the pair's reader */
     struct buf out;
     size_t out_read;
     bool finished;
@@ -55,34 +47,9 @@ struct trace_stream {
 /* ---- which ---- */
 
 /* What partition_slice_plan would say without a byte of the slice, known without a read. */
-static bool concerns(const struct trace_stream *s, const struct partition_row *row)
+static bool concerns(const struct trace_stream *s, const struct stored_piece *p)
 {
-    return row->spans_from_ns <= s->to_ns && row->spans_to_ns >= s->from_ns;
-}
-
-static int take_row(void *context, const struct partition_row *row)
-{
-    struct trace_stream *s = context;
-    if (s->count == s->cap) {
-        size_t cap = s->cap * 2 + 16;
-        struct piece *larger = realloc(s->pieces, cap * sizeof *larger);
-        if (larger == NULL)
-            return SKEIN_NO_MEMORY;
-        s->pieces = larger;
-        s->cap = cap;
-    }
-    s->pieces[s->count++] = (struct piece){.key = row->record.key,
-                                           .place = row->place,
-                                           .from_ns = row->from_ns,
-                                           .concerned = concerns(s, row),
-                                           .bytes = row->place.bytes};
-    return 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    return partition_trace_order(&x->key, x->from_ns, &y->key, y->from_ns);
+    return p->spans_from_ns <= s->to_ns && p->spans_to_ns >= s->from_ns;
 }
 
 static int find_pieces(struct trace_stream *s, struct index *index,
@@ -93,21 +60,17 @@ static int find_pieces(struct trace_stream *s, struct index *index,
         int found = index_find(index, q->partition, &row);
         if (found != 1)
             return found == 0 ? SKEIN_NOT_FOUND : found;
-        return take_row(s, &row);
+        return stored_list_add(&s->list, &row);
     }
     struct partition_query query = {
         .capture = q->capture, .process = q->process, .selector = q->selector, .to_ns = UINT64_MAX};
-    int64_t rows = index_query(index, &query, take_row, s);
-    if (rows < 0)
-        return (int)rows;
-    if ((uint64_t)rows != s->count)
-        return SKEIN_NO_MEMORY;
-    return s->count > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
+    int status = stored_list_query(&s->list, index, &query);
+    return status == SKEIN_OK && s->list.count == 0 ? SKEIN_NOT_FOUND : status;
 }
 
 /* ---- whether they are what was stored ---- */
 
-static int verify_piece(struct trace_stream *s, struct piece *p)
+static int verify_piece(struct trace_stream *s, struct stored_piece *p)
 {
     return index_verify(s->index, &p->key, &p->place);
 }
@@ -117,7 +80,7 @@ static int enter_piece(struct trace_stream *s, size_t i)
 {
     if (s->entered == i)
         return SKEIN_OK;
-    int status = verify_piece(s, &s->pieces[i]);
+    int status = verify_piece(s, &s->list.pieces[i]);
     s->entered = status == SKEIN_OK ? i : SIZE_MAX;
     return status;
 }
@@ -128,8 +91,8 @@ static int verify_first(struct trace_stream *s, const struct trace_stream_query 
 {
     uint64_t bytes = 0;
     size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        struct piece *p = &s->pieces[i];
+    for (size_t i = 0; i < s->list.count; i++) {
+        struct stored_piece *p = &s->list.pieces[i];
         int status = SKEIN_OK;
         if (q->skip_damaged || bytes < TRACE_VERIFY_FIRST)
             status = verify_piece(s, p);
@@ -139,9 +102,9 @@ static int verify_first(struct trace_stream *s, const struct trace_stream_query 
             return status;
         bytes += p->place.bytes;
         if (status == SKEIN_OK)
-            s->pieces[kept++] = *p;
+            s->list.pieces[kept++] = *p;
     }
-    s->count = kept;
+    s->list.count = kept;
     return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
@@ -149,20 +112,20 @@ static int verify_first(struct trace_stream *s, const struct trace_stream_query 
 
 struct stored {
     struct index *index;
-    struct piece *piece;
+    struct stored_piece *piece;
 };
 
 static int read_stored(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct stored *stored = context;
-    struct piece *p = stored->piece;
+    struct stored_piece *p = stored->piece;
     return index_read(stored->index, &p->key, &p->place, offset, out, n);
 }
 
 /* The plan of a piece's slice, kept until another piece's is asked for. */
 static int slice_of(struct trace_stream *s, size_t i)
 {
-    struct piece *p = &s->pieces[i];
+    struct stored_piece *p = &s->list.pieces[i];
     struct stored stored = {s->index, p};
     struct partition_source source = {read_stored, &stored, p->place.bytes};
     if (s->sliced == i)
@@ -178,10 +141,19 @@ static int slice_of(struct trace_stream *s, size_t i)
 static void drop_unconcerned(struct trace_stream *s)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++)
-        if (s->pieces[i].concerned)
-            s->pieces[kept++] = s->pieces[i];
-    s->count = kept;
+    for (size_t i = 0; i < s->list.count; i++)
+        if (concerns(s, &s->list.pieces[i]))
+            s->list.pieces[kept++] = s->list.pieces[i];
+    s->list.count = kept;
+}
+
+/* All of each. */
+static int parts_make(struct trace_stream *s)
+{
+    s->parts = calloc(s->list.count, sizeof *s->parts);
+    for (size_t i = 0; s->parts != NULL && i < s->list.count; i++)
+        s->parts[i].bytes = s->list.pieces[i].place.bytes;
+    return s->parts != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 /* Leaves what the window does not need. A partition that cannot be sliced is sent whole: its reader
@@ -189,32 +161,36 @@ static void drop_unconcerned(struct trace_stream *s)
 static int keep_window(struct trace_stream *s)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->list.count; i++) {
         int status = slice_of(s, i);
         if (status != SKEIN_OK && status != SKEIN_CORRUPT)
             return status;
-        struct piece p = s->pieces[i];
-        p.cut = status == SKEIN_OK && s->slice.cut;
-        p.bytes = status == SKEIN_OK ? s->slice.bytes : p.place.bytes;
-        if (p.bytes > 0)
-            s->pieces[kept++] = p;
+        struct part part = s->parts[i];
+        if (status == SKEIN_OK) {
+            part.cut = s->slice.cut;
+            part.bytes = s->slice.bytes;
+        }
+        if (part.bytes > 0) {
+            s->list.pieces[kept] = s->list.pieces[i];
+            s->parts[kept++] = part;
+        }
     }
     s->sliced = SIZE_MAX; /* numbers have changed */
-    s->count = kept;
+    s->list.count = kept;
     return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
 static int read_piece(struct trace_stream *s, size_t i, uint64_t from, void *out, size_t n)
 {
-    struct piece *p = &s->pieces[i];
+    struct stored_piece *p = &s->list.pieces[i];
     struct stored stored = {s->index, p};
     struct partition_source source = {read_stored, &stored, p->place.bytes};
     int status = enter_piece(s, i);
-    if (status == SKEIN_OK && !p->cut)
+    if (status == SKEIN_OK && !s->parts[i].cut)
         return index_read(s->index, &p->key, &p->place, from, out, n);
     if (status == SKEIN_OK)
         status = slice_of(s, i);
-    if (status == SKEIN_OK && s->slice.bytes != p->bytes)
+    if (status == SKEIN_OK && s->slice.bytes != s->parts[i].bytes)
         status = SKEIN_CORRUPT; /* the disk gave other bytes than at the plan */
     return status == SKEIN_OK ? partition_slice_read(&s->slice, &source, from, out, n) : status;
 }
@@ -228,20 +204,21 @@ static int lay_out(struct trace_stream *s, bool with_table, enum trace_format fo
     buf_put_u8(&names, (uint8_t)format);
     buf_put_u64(&names, s->from_ns);
     buf_put_u64(&names, s->to_ns);
-    uint64_t *lengths = malloc(s->count * sizeof *lengths);
+    uint64_t *lengths = malloc(s->list.count * sizeof *lengths);
     if (lengths == NULL)
         return SKEIN_NO_MEMORY;
-    for (size_t i = 0; i < s->count; i++) {
-        struct piece *p = &s->pieces[i];
-        p->offset = s->bytes;
-        s->bytes += p->bytes;
-        lengths[i] = p->bytes;
-        buf_put(&names, p->key.process.bytes, sizeof p->key.process.bytes);
-        buf_put_u64(&names, p->key.epoch);
-        buf_put_u64(&names, p->key.sequence);
-        buf_put_u64(&names, p->bytes);
+    for (size_t i = 0; i < s->list.count; i++) {
+        const struct partition_key *key = &s->list.pieces[i].key;
+        struct part *part = &s->parts[i];
+        part->offset = s->bytes;
+        s->bytes += part->bytes;
+        lengths[i] = part->bytes;
+        buf_put(&names, key->process.bytes, sizeof key->process.bytes);
+        buf_put_u64(&names, key->epoch);
+        buf_put_u64(&names, key->sequence);
+        buf_put_u64(&names, part->bytes);
     }
-    int status = with_table ? trace_table_put(lengths, s->count, &s->table) : SKEIN_OK;
+    int status = with_table ? trace_table_put(lengths, s->list.count, &s->table) : SKEIN_OK;
     s->bytes += s->table.len;
     if (status == SKEIN_OK)
         status = names.status;
@@ -265,12 +242,12 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     s->from_ns = query->window ? query->from_ns : 0;
     s->to_ns = query->window ? query->to_ns : UINT64_MAX;
     int status = find_pieces(s, index, query);
-    if (status == SKEIN_OK)
-        qsort(s->pieces, s->count, sizeof *s->pieces, compare);
     if (status == SKEIN_OK && query->window)
         drop_unconcerned(s);
     if (status == SKEIN_OK)
         status = verify_first(s, query);
+    if (status == SKEIN_OK)
+        status = parts_make(s);
     if (status == SKEIN_OK && query->window)
         status = keep_window(s);
     if (status == SKEIN_OK)
@@ -282,27 +259,19 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     return status;
 }
 
-static void held_fini(struct held *held)
-{
-    if (held->reader != NULL)
-        partition_reader_free(&held->reader);
-    free(held->bytes);
-    memset(held, 0, sizeof *held);
-}
-
 void trace_stream_free(struct trace_stream **stream)
 {
     struct trace_stream *s = *stream;
     if (s == NULL)
         return;
-    held_fini(&s->before);
-    held_fini(&s->now);
+    stored_pair_fini(&s->pair);
     if (s->exporter != NULL)
         perfetto_export_free(&s->exporter);
     partition_slice_fini(&s->slice);
     buf_fini(&s->out);
     buf_fini(&s->table);
-    free(s->pieces);
+    stored_list_fini(&s->list);
+    free(s->parts);
     free(s);
     *stream = NULL;
 }
@@ -322,15 +291,9 @@ const char *trace_stream_etag(const struct trace_stream *s)
 /* The piece that holds the offset; the caller knows that one does. */
 static size_t piece_at(const struct trace_stream *s, uint64_t offset)
 {
-    size_t low = 0, high = s->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->pieces[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    array_find(at, 1, s->list.count, s->parts[at].offset <= offset);
+    return at - 1;
 }
 
 static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, size_t n)
@@ -345,7 +308,7 @@ static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, s
         return (int64_t)n;
     }
     size_t i = piece_at(s, offset);
-    uint64_t from = offset - s->pieces[i].offset, left = s->pieces[i].bytes - from;
+    uint64_t from = offset - s->parts[i].offset, left = s->parts[i].bytes - from;
     n = n < left ? n : (size_t)left;
     int status = read_piece(s, i, from, out, n);
     return status == SKEIN_OK ? (int64_t)n : status;
@@ -359,39 +322,27 @@ static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, s
 /* Loads the next partition. */
 static int export_load(struct trace_stream *s)
 {
-    const struct piece *p = &s->pieces[s->next];
-    char error[256];
-    held_fini(&s->before);
-    s->before = s->now;
-    memset(&s->now, 0, sizeof s->now);
-    if (p->bytes > PARTITION_BYTES_MAX)
-        return SKEIN_CORRUPT;
-    s->now.bytes = malloc((size_t)p->bytes);
-    if (s->now.bytes == NULL)
-        return SKEIN_NO_MEMORY;
-    int status = read_piece(s, s->next, 0, s->now.bytes, (size_t)p->bytes);
+    uint64_t bytes = s->parts[s->next].bytes;
+    uint8_t *room;
+    int status = stored_pair_room(&s->pair, bytes, &room);
     if (status == SKEIN_OK)
-        status = partition_reader_new(s->now.bytes, (size_t)p->bytes, &s->now.reader, error,
-                                      sizeof error);
-    if (status != SKEIN_OK)
-        return status;
-    if (s->next > 0 && s->before.reader != NULL &&
-        process_uid_equal(&p->key.process, &s->pieces[s->next - 1].key.process))
-        partition_reader_continue(s->now.reader, s->before.reader);
-    s->next++;
-    return SKEIN_OK;
+        status = read_piece(s, s->next, 0, room, (size_t)bytes);
+    if (status == SKEIN_OK)
+        status = stored_pair_open(&s->pair, &s->list.pieces[s->next].key, bytes);
+    s->next += status == SKEIN_OK;
+    return status;
 }
 
 /* Makes some packets, or none where a step gives none. */
 static int export_step(struct trace_stream *s)
 {
-    if (!s->exporting && s->next == s->count) {
+    if (!s->exporting && s->next == s->list.count) {
         s->finished = true;
         return perfetto_export_finish(s->exporter, &s->out);
     }
     int status = s->exporting ? SKEIN_OK : export_load(s);
     if (status == SKEIN_OK)
-        status = perfetto_export_some(s->exporter, s->now.reader, EXPORT_STEP_BYTES, &s->out);
+        status = perfetto_export_some(s->exporter, s->pair.reader, EXPORT_STEP_BYTES, &s->out);
     s->exporting = status > 0;
     return status > 0 ? SKEIN_OK : status;
 }

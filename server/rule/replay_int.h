@@ -9,17 +9,12 @@
 #include "rule_match.h"
 #include "rule_replay.h"
 #include "ruleset_int.h"
+#include "stored_walk.h"
 
 #define REPLAY_INSTANTS_MAX   20000u
 #define REPLAY_PARTITIONS_MAX 100000u
 #define REPLAY_BYTES_MAX      (UINT64_C(512) << 20)
 #define REPLAY_TIME_NS        (UINT64_C(15) * 1000000000u)
-
-/* Who a process was. */
-struct replay_process {
-    uint32_t pid; /* 0: not known */
-    char service[128], host[256], exe[256];
-};
 
 /* The condition was met. */
 struct replay_instant {
@@ -33,10 +28,10 @@ struct replay_instant {
 struct replay {
     const struct replay_request *request;
     struct index *index;
-    struct rule_spec *spec;         /* NULL: the collector's own condition */
-    uint64_t cooldown_ns, until_ns; /* monotonic: no longer than this */
-    uint64_t bytes_per_hour;        /* the limit that is not applied; 0: the rule has none */
-    struct idmap processes;
+    struct rule_spec *spec;          /* NULL: the collector's own condition */
+    uint64_t cooldown_ns, until_ns;  /* monotonic: no longer than this */
+    uint64_t bytes_per_hour;         /* the limit that is not applied; 0: the rule has none */
+    struct idmap processes;          /* struct stored_process */
     struct replay_instant *instants; /* by time, once all are there */
     size_t count, cap;
     uint64_t met, held; /* how often the condition was met; held back by cooldowns at once */
@@ -47,9 +42,6 @@ struct replay {
 /* An instant, unless there are too many. SKEIN_OK, SKEIN_NO_MEMORY. */
 int replay_add(struct replay *p, uint64_t at_ns, const struct process_uid *process,
                const char *reason);
-/* SKEIN_OK, also for one that is known; SKEIN_NO_MEMORY. */
-int replay_note_process(struct replay *p, const struct process_uid *uid, uint32_t pid,
-                        const char *service, const char *host, const char *exe);
 /* Whether it has taken too long; noted then. */
 bool replay_is_late(struct replay *p);
 

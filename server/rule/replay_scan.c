@@ -15,12 +15,6 @@
 #define HITS_MAX     65536 /* that are compared: 15 MB */
 #define EVENTS_CHECK 4096  /* events between two looks at the clock */
 
-struct piece {
-    struct partition_key key;
-    struct store_place place;
-    uint64_t from_ns;
-};
-
 /* An event that matches, and what tells its record apart. */
 struct found {
     struct scan_hit hit;
@@ -31,9 +25,8 @@ struct found {
 
 struct scan {
     struct replay *replay;
-    struct piece *pieces;
-    size_t count, cap;
-    int status;
+    struct stored_list list;
+    struct stored_pair pair;
     /* of the process that is read now, NULL before the first */
     const struct process_uid *process;
     struct scan_window window;
@@ -46,47 +39,10 @@ struct scan {
     uint64_t judged_ticks;
 };
 
-/* A partition in memory with its reader. */
-struct held {
-    struct partition_reader *reader;
-    uint8_t *bytes;
-};
-
 bool replay_scans(const struct rule_spec *spec)
 {
     return spec != NULL && (spec->when == RULE_LATENCY || spec->when == RULE_LOG ||
                             spec->when == RULE_COUNTER || spec->when == RULE_CRASH);
-}
-
-/* ---- which ---- */
-
-static int take_row(void *context, const struct partition_row *row)
-{
-    struct scan *s = context;
-    if (s->replay->partitions++ >= REPLAY_PARTITIONS_MAX) {
-        s->replay->cut_short = "too many partitions";
-        return 1;
-    }
-    if (s->count == s->cap) {
-        size_t cap = s->cap * 2 + 64;
-        struct piece *more = realloc(s->pieces, cap * sizeof *more);
-        if (more == NULL) {
-            s->status = SKEIN_NO_MEMORY;
-            return 1;
-        }
-        s->pieces = more;
-        s->cap = cap;
-    }
-    s->pieces[s->count++] = (struct piece){row->record.key, row->place, row->from_ns};
-    s->status = replay_note_process(s->replay, &row->record.key.process, row->pid, row->service,
-                                    row->host, row->exe);
-    return s->status != SKEIN_OK;
-}
-
-static int compare(const void *left, const void *right)
-{
-    const struct piece *a = left, *b = right;
-    return partition_trace_order(&a->key, a->from_ns, &b->key, b->from_ns);
 }
 
 /* ---- what is met ---- */
@@ -211,29 +167,18 @@ static int take_events(struct scan *s, size_t piece, struct partition_reader *re
 
 /* ---- reading ---- */
 
-static void held_fini(struct held *held)
+static int load(struct scan *s, struct stored_piece *piece)
 {
-    if (held->reader != NULL)
-        partition_reader_free(&held->reader);
-    free(held->bytes);
-    *held = (struct held){NULL, NULL};
-}
-
-static int load(struct scan *s, struct piece *piece, struct held *out)
-{
-    char error[256];
-    if (piece->place.bytes > PARTITION_BYTES_MAX)
-        return SKEIN_CORRUPT;
-    size_t n = (size_t)piece->place.bytes;
-    out->bytes = malloc(n);
-    if (out->bytes == NULL)
-        return SKEIN_NO_MEMORY;
-    int status = index_verify(s->replay->index, &piece->key, &piece->place);
+    struct index *index = s->replay->index;
+    uint8_t *bytes;
+    int status = stored_pair_room(&s->pair, piece->place.bytes, &bytes);
     if (status == SKEIN_OK)
-        status = index_read(s->replay->index, &piece->key, &piece->place, 0, out->bytes, n);
+        status = index_verify(index, &piece->key, &piece->place);
     if (status == SKEIN_OK)
-        status = partition_reader_new(out->bytes, n, &out->reader, error, sizeof error);
-    return status;
+        status =
+            index_read(index, &piece->key, &piece->place, 0, bytes, (size_t)piece->place.bytes);
+    return status == SKEIN_OK ? stored_pair_open(&s->pair, &piece->key, piece->place.bytes)
+                              : status;
 }
 
 /* Ends the process before. */
@@ -251,23 +196,18 @@ static int begin_process(struct scan *s, const struct process_uid *process)
 }
 
 /* One that cannot be read, or was deleted meanwhile, is left out, and that is said. */
-static int read_piece(struct scan *s, size_t i, struct held *before, struct held *now)
+static int read_piece(struct scan *s, size_t i)
 {
     struct replay *p = s->replay;
-    struct piece *piece = &s->pieces[i];
+    struct stored_piece *piece = &s->list.pieces[i];
     bool same = s->process != NULL && process_uid_equal(&piece->key.process, s->process);
     int status = same ? SKEIN_OK : begin_process(s, &piece->key.process);
-    held_fini(before);
-    *before = *now;
-    *now = (struct held){NULL, NULL};
     if (status == SKEIN_OK)
-        status = load(s, piece, now);
-    if (status == SKEIN_OK && same && before->reader != NULL)
-        partition_reader_continue(now->reader, before->reader);
+        status = load(s, piece);
     p->bytes_read += piece->place.bytes;
     if (status == SKEIN_OK)
-        status = p->spec->when == RULE_CRASH ? take_death(s, now->reader)
-                                             : take_events(s, i, now->reader);
+        status = p->spec->when == RULE_CRASH ? take_death(s, s->pair.reader)
+                                             : take_events(s, i, s->pair.reader);
     if (status == SKEIN_NO_MEMORY)
         return status;
     p->partitions_read += status == SKEIN_OK;
@@ -279,34 +219,34 @@ static int read_piece(struct scan *s, size_t i, struct held *before, struct held
 static int read_all(struct scan *s)
 {
     struct replay *p = s->replay;
-    struct held before = {NULL, NULL}, now = {NULL, NULL};
     int status = SKEIN_OK;
-    for (size_t i = 0; status == SKEIN_OK && i < s->count && !replay_is_late(p); i++) {
-        if (p->bytes_read + s->pieces[i].place.bytes > REPLAY_BYTES_MAX) {
+    for (size_t i = 0; status == SKEIN_OK && i < s->list.count && !replay_is_late(p); i++) {
+        if (p->bytes_read + s->list.pieces[i].place.bytes > REPLAY_BYTES_MAX) {
             p->cut_short = "too many bytes";
             break;
         }
-        status = read_piece(s, i, &before, &now);
+        status = read_piece(s, i);
     }
-    held_fini(&before);
-    held_fini(&now);
     return status == SKEIN_OK ? judge_rest(s) : status;
 }
 
 int replay_scan(struct replay *p)
 {
-    struct scan s = {.replay = p, .found = calloc(HITS_MAX, sizeof *s.found)};
+    struct scan s = {.replay = p,
+                     .list = {.most = REPLAY_PARTITIONS_MAX, .processes = &p->processes},
+                     .found = calloc(HITS_MAX, sizeof *s.found)};
     struct partition_query query = {.selector = p->request->selector,
                                     .from_ns = p->request->from_ns,
                                     .to_ns = p->request->to_ns};
-    int64_t rows = s.found != NULL ? index_query(p->index, &query, take_row, &s) : SKEIN_NO_MEMORY;
-    int status = rows < 0 ? (int)rows : s.status;
-    if (status == SKEIN_OK && s.count > 0) {
-        qsort(s.pieces, s.count, sizeof *s.pieces, compare);
+    int status = s.found != NULL ? stored_list_query(&s.list, p->index, &query) : SKEIN_NO_MEMORY;
+    p->partitions = s.list.count;
+    if (s.list.more)
+        p->cut_short = "too many partitions";
+    if (status == SKEIN_OK)
         status = read_all(&s);
-    }
     scan_window_fini(&s.window);
     free(s.found);
-    free(s.pieces);
+    stored_list_fini(&s.list);
+    stored_pair_fini(&s.pair);
     return status;
 }

@@ -38,23 +38,6 @@ int replay_add(struct replay *p, uint64_t at_ns, const struct process_uid *proce
     return SKEIN_OK;
 }
 
-int replay_note_process(struct replay *p, const struct process_uid *uid, uint32_t pid,
-                        const char *service, const char *host, const char *exe)
-{
-    if (idmap_get(&p->processes, uid->bytes) != NULL)
-        return SKEIN_OK;
-    struct replay_process *process = calloc(1, sizeof *process);
-    if (process == NULL || idmap_put(&p->processes, uid->bytes, process) != SKEIN_OK) {
-        free(process);
-        return SKEIN_NO_MEMORY;
-    }
-    process->pid = pid;
-    snprintf(process->service, sizeof process->service, "%s", service);
-    snprintf(process->host, sizeof process->host, "%s", host);
-    snprintf(process->exe, sizeof process->exe, "%s", exe);
-    return SKEIN_OK;
-}
-
 bool replay_is_late(struct replay *p)
 {
     if (clock_monotonic_ns() < p->until_ns)
@@ -103,9 +86,8 @@ static int add_row(struct replay *p, const cJSON *row)
         return SKEIN_OK;
     (void)id_parse(text_of(row, "process"), process.bytes); /* none: of no single process */
     p->met++;
-    if (text_of(row, "host")[0] != '\0' &&
-        replay_note_process(p, &process, 0, text_of(row, "service"), text_of(row, "host"), "") !=
-            SKEIN_OK)
+    const struct stored_process who = {0, text_of(row, "host"), text_of(row, "service"), ""};
+    if (who.host[0] != '\0' && stored_process_note(&p->processes, &process, &who) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     return replay_add(p, at_ns, &process, text_of(row, "why"));
 }
@@ -146,7 +128,7 @@ static int add_history(struct replay *p, struct rules *r, const struct rule *rul
 static struct process_uid cooldown_of(const struct replay *p, const struct replay_instant *instant)
 {
     char group[1024];
-    const struct replay_process *who = idmap_get(&p->processes, instant->process.bytes);
+    const struct stored_process *who = idmap_get(&p->processes, instant->process.bytes);
     if (p->spec == NULL || p->spec->when != RULE_CRASH || who == NULL)
         return instant->process;
     snprintf(group, sizeof group, "%s/%s/%s", who->host, who->service, who->exe);
@@ -203,7 +185,7 @@ static cJSON *instant_json(const struct replay *p, const struct replay_instant *
 {
     cJSON *json = cJSON_CreateObject();
     char id[ID_TEXT_BYTES];
-    const struct replay_process *who = idmap_get(&p->processes, instant->process.bytes);
+    const struct stored_process *who = idmap_get(&p->processes, instant->process.bytes);
     json_add_time(json, "time", instant->at_ns);
     cJSON_AddStringToObject(json, "result", instant->result);
     cJSON_AddStringToObject(json, "reason", instant->reason);
@@ -303,7 +285,6 @@ int rule_replay(struct rules *r, struct index *index, const struct replay_reques
     struct replay p = {.request = request, .index = index};
     struct rules *set = NULL;
     char error[256];
-    size_t at = 0;
     *out = NULL;
     p.until_ns = clock_monotonic_ns() + REPLAY_TIME_NS;
     int status = rule_spec_new(request->rule, &p.spec, error, sizeof error);
@@ -315,9 +296,7 @@ int rule_replay(struct rules *r, struct index *index, const struct replay_reques
         set->list->bytes_per_hour = 0; /* what was not captured has no bytes */
         status = replay_run(&p, r, set, out);
     }
-    for (void *process; (process = idmap_next(&p.processes, &at)) != NULL;)
-        free(process);
-    idmap_fini(&p.processes);
+    stored_processes_fini(&p.processes);
     free(p.instants);
     rule_spec_free(&p.spec);
     rules_free(&set);
