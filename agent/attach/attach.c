@@ -187,6 +187,8 @@ static int member_packet(struct member *m)
     } packet;
     /* Without a control buffer the kernel drops descriptors that came along. */
     ssize_t n = recv(m->process->socket, &packet, sizeof(packet), MSG_DONTWAIT);
+    if (n < 0 && errno == ECONNRESET) /* told once, before what was said until then */
+        n = recv(m->process->socket, &packet, sizeof(packet), MSG_DONTWAIT);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? SKEIN_AGAIN : SKEIN_CLOSED;
     if (n == 0)
@@ -347,8 +349,10 @@ static void member_return(struct member *m, int socket)
     }
     p->socket = socket;
     m->attach->counters.attach_accepted++;
-    if (welcome_send(m->attach, socket, SKEIN_OK, p) != SKEIN_OK)
+    if (welcome_send(m->attach, socket, SKEIN_OK, p) != SKEIN_OK) {
+        (void)member_packets(m, PACKETS_A_ROUND); /* a LEAVE may lie there */
         member_socket_lost(m);
+    }
 }
 
 /* ---- connections before their HELLO ---- */

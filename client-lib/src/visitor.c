@@ -198,17 +198,23 @@ static bool hello_send(const struct visitor *v)
            (long)sizeof hello;
 }
 
-/* Waits until the agent has answered; false: it did not in time, or the visitor was ordered out,
- * which it looks for every few milliseconds: it can wait for one thing only. */
+/* Waits until the agent has answered; false: it did not in time, or the visitor was ordered out. An
+ * agent that does well answers at once. Later only the order wakes: whoever gives it waits for us,
+ * and may be the program's main thread. */
 static bool answer_wait(const struct visitor *v)
 {
+    struct visit *visit = v->visit;
     struct pollfd wait = {.fd = v->socket_fd, .events = POLLIN};
-    unsigned ms = 1;
-    for (unsigned waited = 0; waited < WELCOME_WAIT_MS && !ordered_out(v->visit); waited += ms) {
-        ms = ms < 32 ? ms * 2 : ms;
-        struct timespec time = {0, (long)(ms * MS)};
+    struct timespec time = {0, 2 * MS};
+    for (unsigned waited = 2, ms = 2; waited < WELCOME_WAIT_MS; waited += ms) {
+        uint32_t bell = __atomic_load_n(&visit->bell, __ATOMIC_SEQ_CST);
+        if (ordered_out(visit))
+            return false;
         if (raw_call(SYS_ppoll, RAW_POINTER(&wait), 1, RAW_POINTER(&time), 0, 0, 0) > 0)
             return true;
+        time.tv_nsec = 0;
+        ms = ms < 32 ? ms * 2 : ms;
+        (void)raw_futex_wait(&visit->bell, bell, ms * (uint64_t)MS, 0);
     }
     return false;
 }
@@ -287,6 +293,16 @@ static bool adopt(struct visitor *v, struct answer *answer)
     return true;
 }
 
+/* Why its connection ends. */
+static void farewell(const struct visitor *v)
+{
+    struct attach_bye packet;
+    bool bye = __atomic_load_n(&v->visit->order, __ATOMIC_SEQ_CST) == VISIT_BYE;
+    head_put(&packet.head, bye ? ATTACH_BYE : ATTACH_LEAVE);
+    if (v->socket_fd >= 0 && (bye || (skein_load32(&v->visit->takes) & ATTACH_TAKES_LEAVE)))
+        (void)packet_send(v, &packet, sizeof packet);
+}
+
 /* One attempt. True: attached, and requests are taken. */
 static bool attach_once(struct visitor *v)
 {
@@ -295,7 +311,10 @@ static bool attach_once(struct visitor *v)
     v->socket_fd = agent_connect(&visit->settings);
     if (v->socket_fd < 0)
         return false;
-    if (!hello_send(v) || !welcome_receive(v, &answer) || !adopt(v, &answer)) {
+    bool said = hello_send(v);
+    if (!said || !welcome_receive(v, &answer) || !adopt(v, &answer)) {
+        if (said && ordered_out(visit)) /* to the agent it may be back */
+            farewell(v);
         fd_close(&v->socket_fd);
         return false;
     }
@@ -407,16 +426,6 @@ static void await_age(struct visitor *v)
     }
 }
 
-static void farewell(const struct visitor *v)
-{
-    struct attach_bye packet;
-    requests_send(v);
-    bool bye = __atomic_load_n(&v->visit->order, __ATOMIC_SEQ_CST) == VISIT_BYE;
-    head_put(&packet.head, bye ? ATTACH_BYE : ATTACH_LEAVE);
-    if (v->socket_fd >= 0 && (bye || (skein_load32(&v->visit->takes) & ATTACH_TAKES_LEAVE)))
-        (void)packet_send(v, &packet, sizeof packet);
-}
-
 uint32_t visitor_run(void *context)
 {
     struct visitor v = {context, -1, -1, 0};
@@ -441,6 +450,7 @@ uint32_t visitor_run(void *context)
         if (!ordered_out(v.visit))
             fd_close(&v.socket_fd);
     }
+    requests_send(&v);
     farewell(&v);
     __atomic_store_n(&v.visit->connected, 0, __ATOMIC_RELEASE);
     return v.status;

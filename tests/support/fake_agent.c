@@ -118,6 +118,8 @@ void fake_agent_attach_self(struct fake_agent *agent, struct fake_ring *ring, ui
 
 static void send_welcome(struct fake_agent *agent, struct fake_peer *peer)
 {
+    if (agent->mute)
+        return;
     struct attach_welcome welcome = {
         .head = {ATTACH_MAGIC, ATTACH_VERSION, ATTACH_WELCOME},
         .status = SKEIN_OK,

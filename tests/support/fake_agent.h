@@ -41,6 +41,7 @@ struct fake_agent {
     uint8_t mode;
     uint64_t ring_bytes;
     bool refuse_adoption, old; /* old: takes nothing beyond the first version */
+    bool mute;                 /* hears, and does not answer */
     int listener, wake;
     pthread_t thread;
     pthread_mutex_t mutex;

@@ -411,6 +411,43 @@ START_TEST(a_process_that_leaves_keeps_its_ring_until_it_is_back)
 }
 END_TEST
 
+/* The kernel tells of what it has not read before it gives what it said. */
+START_TEST(a_process_that_leaves_as_it_comes_back_keeps_its_ring)
+{
+    const struct attach_bye leave = {{ATTACH_MAGIC, ATTACH_VERSION, ATTACH_LEAVE}};
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    struct attach_hello back = hello_of("svc");
+    back.comes_back = 1;
+    fixture_agent_start(f);
+    int fd = peer_connect(f);
+    struct answer first = attach_as(fd, hello_of("svc"), -1);
+    packet_send(fd, &leave, sizeof(leave), NULL, 0);
+    close(fd);
+    for (int i = 0; i < 40; i++) {
+        struct pollfd answered = {.events = POLLIN};
+        fd = answered.fd = peer_connect(f);
+        packet_send(fd, &back, sizeof(back), NULL, 0);
+        if (i % 2 == 0)
+            ck_assert_int_eq(poll(&answered, 1, (int)support_deadline_ms()), 1);
+        packet_send(fd, &leave, sizeof(leave), NULL, 0);
+        close(fd);
+    }
+    int silent = peer_connect(f); /* turned away when a grace would be over */
+    struct answer none = answer_get(silent);
+    ck_assert_int_eq(none.bytes, 0);
+    close(silent);
+    fd = peer_connect(f);
+    struct answer second = attach_as(fd, back, -1);
+    ck_assert(same_file(first.fds[0], second.fds[0]));
+    ck_assert_uint_eq(fixture_get(f, &f->attached), 1);
+    ck_assert_uint_eq(fixture_get(f, &f->gone), 0);
+    answer_close(&first);
+    answer_close(&second);
+    close(fd);
+    fixture_free(f);
+}
+END_TEST
+
 START_TEST(limits_are_refused_with_a_status_and_counted)
 {
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
@@ -522,6 +559,7 @@ int main(void)
                  a_ring_without_a_record_is_replaced_without_a_loss,
                  a_ring_that_nothing_goes_to_yet_lacks_all_until_now,
                  a_process_that_leaves_keeps_its_ring_until_it_is_back,
+                 a_process_that_leaves_as_it_comes_back_keeps_its_ring,
                  limits_are_refused_with_a_status_and_counted,
                  a_second_agent_leaves_the_first_ones_socket_alone,
                  a_process_that_asks_in_a_loop_is_made_to_wait,

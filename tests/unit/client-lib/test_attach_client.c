@@ -689,6 +689,36 @@ START_TEST(the_visitor_comes_back_to_the_same_ring)
 }
 END_TEST
 
+static bool has_left(void *peer)
+{
+    pthread_mutex_lock(&agent.mutex);
+    bool left = ((struct fake_peer *)peer)->left;
+    pthread_mutex_unlock(&agent.mutex);
+    return left;
+}
+
+/* To the agent it has come back, though it does not know: unless it says that it leaves, it has
+ * ended, and gets another ring. */
+START_TEST(a_visitor_that_is_sent_away_as_it_comes_says_so)
+{
+    setup_path();
+    fake_agent_init(&agent, 7);
+    fake_agent_serve(&agent, path, SKEIN_MODE_CIRCULAR, 1 << 20);
+    start();
+    ck_assert_int_eq(skein_wait_attached(support_deadline_ms()), SKEIN_OK);
+    attach_client_leave();
+    pthread_mutex_lock(&agent.mutex);
+    unsigned next = agent.peer_count;
+    agent.mute = true;
+    pthread_mutex_unlock(&agent.mutex);
+    ck_assert(wait_until(came_back, &next, 0));
+    attach_client_leave();
+    ck_assert(wait_until(has_left, &agent.peers[next], 0));
+    finish();
+    fake_agent_stop(&agent);
+}
+END_TEST
+
 static bool attached_by_event(void *unused)
 {
     (void)unused;
@@ -889,6 +919,7 @@ int main(void)
         tcase_add_test(forks, the_visitor_has_no_capability_and_takes_no_signal);
         tcase_add_test(forks, a_program_that_wants_to_be_alone_is);
         tcase_add_test(forks, the_visitor_comes_back_to_the_same_ring);
+        tcase_add_test(forks, a_visitor_that_is_sent_away_as_it_comes_says_so);
         tcase_add_test(forks,
                        a_young_process_costs_nothing_and_an_older_one_attaches_at_its_next_event);
         tcase_add_test(forks, the_grandchild_of_a_double_fork_is_recorded);
