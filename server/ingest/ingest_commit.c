@@ -41,7 +41,23 @@ void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_
 
 /* ---- the groups ---- */
 
-/* Of what is the ingest thread's also while the writer has a group (ingest_int.h). */
+/*    group_add                  group_take_back: the writer has ended with it
+ *     ┌───┐    group_give                           ┌───┐ group_finish: the index failed,
+ *     ▼   │                                         ▼   │ again after RETRY_INDEX_MS
+ *   COLLECTING ──────────▶ WRITING ──────────────▶ DURABLE
+ *     ▲                                                │
+ *     └──────── group_finish: the index took it ───────┘
+ *
+ *   COLLECTING  the thread's, whole partitions with their bytes
+ *   WRITING     the writer's but for state, count and bytes: some members
+ *   DURABLE     the members without their bytes: those that found no room are gone (group_cut),
+ *               where the store failed twice that is all of them
+ *
+ * groups[oldest] and the next, `given` of them, are WRITING or DURABLE; of these only the newest is
+ * WRITING. They leave in the order in which they were given.
+ *
+ * Looks at nothing that is the writer's.
+ */
 static void groups_assert(const struct ingest *in)
 {
     skein_check(in->oldest < 2 && in->given <= 2);

@@ -59,21 +59,7 @@ struct member {
     struct transport_message message;
 };
 
-/*    group_add                  group_take_back: the writer has ended with it
- *     ┌───┐    group_give                           ┌───┐ group_finish: the index failed,
- *     ▼   │                                         ▼   │ again after RETRY_INDEX_MS
- *   COLLECTING ──────────▶ WRITING ──────────────▶ DURABLE
- *     ▲                                                │
- *     └──────── group_finish: the index took it ───────┘
- *
- *   COLLECTING  the thread's, whole partitions with their bytes
- *   WRITING     the writer's but for state, count and bytes: some members
- *   DURABLE     the members without their bytes: those that found no room are gone (group_cut),
- *               where the store failed twice that is all of them
- *
- * groups[oldest] and the next, `given` of them, are WRITING or DURABLE; of these only the newest is
- * WRITING. They leave in the order in which they were given. groups_assert says so.
- */
+/* groups_assert (ingest_commit.c) draws them and says what holds in each. */
 enum group_state { GROUP_COLLECTING, GROUP_WRITING, GROUP_DURABLE };
 struct group {
     enum group_state state;
