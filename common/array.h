@@ -16,7 +16,8 @@
  *       return SKEIN_NO_MEMORY;
  *   list->items[list->count++] = item;
  */
-#define array_grow(array, need, cap) array_has_room(&(array), sizeof *(array), need, cap)
+#define array_grow(array, need, cap)                                                               \
+    array_has_room(&(array), (array) != NULL, sizeof *(array), need, cap)
 
 /* `at` (a size_t) becomes the first index from `from` to `to` for which `before`, an expression of
  * `at`, is false; `to`, where there is none. `before` must be true of all in front of that one, and
@@ -39,9 +40,9 @@
 
 /* array_grow's halves: `array` is the address of a pointer to elements of `size` bytes. */
 bool array_double(void *array, size_t size, size_t need, size_t *cap);
-static inline bool array_has_room(void *array, size_t size, size_t need, size_t *cap)
+static inline bool array_has_room(void *array, bool there, size_t size, size_t need, size_t *cap)
 {
-    return need <= *cap || array_double(array, size, need, cap);
+    return (there && need <= *cap) || array_double(array, size, need, cap);
 }
 
 #endif

@@ -123,7 +123,7 @@ START_TEST(every_agent_is_told_the_policies_and_who_is_on_is_known)
     cJSON *json = get_state(&f, &slot);
     ck_assert_double_eq(number_at(json, "state.share_of_agents"), 1);
     ck_assert_double_eq(number_at(json, "state.processes.matching"), FLEET);
-    ck_assert_double_eq(number_at(json, "state.processes.planned_on"), FLEET / 2);
+    ck_assert_double_eq(number_at(json, "state.processes.planned_on"), FLEET / 2.0);
     ck_assert_double_eq(number_at(json, "state.processes.on"), count_on(slot));
     ck_assert_uint_eq(count_on(0) + count_on(1), FLEET);
     cJSON_Delete(json);
