@@ -48,6 +48,7 @@ static int run(const void *values, int count, char **arguments)
     buf_printf(&path, "/processes");
     api_query(&path, "selector", o->selector);
     api_query(&path, "gone", o->all ? NULL : "false");
+    api_query(&path, "fresh", "true");
     return listing_show(
         &api, &path,
         &(struct listing){columns,
@@ -61,8 +62,9 @@ const struct cli_command cmd_ps = {
     .arguments = "",
     .summary = "List the processes that are traced",
     .details =
-        "UPDATED says how old the figures of a line are: agents tell of their processes every 10 s,\n"
-        "and of each that comes or goes at once. STATUS also says why one is not recorded.\n",
+        "Agents are asked for their lists. UPDATED says how old the figures of a line are: they are\n"
+        "older than a second where an agent did not answer within one. STATUS also says why one is\n"
+        "not recorded.\n",
     .examples = "  skein ps\n"
                 "  skein ps -l 'service=redis,zone in (a,b)'\n"
                 "  skein ps -o json | jq -r '.[].process'\n",

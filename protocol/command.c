@@ -9,7 +9,7 @@
 
 #include "control_body_int.h"
 
-static const char *const kinds[] = {"", "capture", "stop", "rules", "policies"};
+static const char *const kinds[] = {"", "capture", "stop", "rules", "policies", "processes"};
 
 const char *command_kind_text(enum command_kind kind)
 {
@@ -46,7 +46,7 @@ void command_put(const struct command *command, struct buf *out)
     cJSON_AddStringToObject(root, "kind", kinds[command->kind]);
     if (command->kind == COMMAND_CAPTURE || command->kind == COMMAND_STOP) {
         body_add_id(root, "capture", command->capture.bytes);
-    } else {
+    } else if (command->kind != COMMAND_PROCESSES) {
         json_add_u64(root, "generation", command->generation);
         cJSON_AddItemReferenceToObject(root, kinds[command->kind], command->set);
     }
@@ -99,11 +99,11 @@ static void get_capture(struct json_reader *r, const cJSON *json, struct command
 static void get_kind(struct json_reader *r, const cJSON *json, struct command *command)
 {
     const char *kind = json_str(r, json, "", "kind", JSON_REQUIRED, "", 32);
-    for (int i = COMMAND_CAPTURE; i <= COMMAND_POLICIES; i++)
+    for (int i = COMMAND_CAPTURE; i <= COMMAND_PROCESSES; i++)
         if (strcmp(kind, kinds[i]) == 0)
             command->kind = (enum command_kind)i;
     if (command->kind == 0)
-        body_fail(r, "", "kind", "this agent knows capture, stop, rules and policies");
+        body_fail(r, "", "kind", "this agent knows capture, stop, rules, policies and processes");
 }
 
 int command_get(const cJSON *json, struct command *out, char *error, size_t error_bytes)
@@ -117,7 +117,7 @@ int command_get(const cJSON *json, struct command *out, char *error, size_t erro
         return body_status(&r, error, error_bytes);
     if (out->kind == COMMAND_CAPTURE || out->kind == COMMAND_STOP) {
         body_id(&r, json, "", "capture", out->capture.bytes);
-    } else {
+    } else if (out->kind != COMMAND_PROCESSES) {
         out->generation = json_u64(&r, json, "", "generation", JSON_REQUIRED, 0, 0, INT64_MAX);
         (void)json_array(&r, json, "", kinds[out->kind], JSON_REQUIRED);
         out->set = cJSON_GetObjectItemCaseSensitive(json, kinds[out->kind]);

@@ -15,7 +15,13 @@
 #define COMMAND_UPLOAD_AFTER_MS_MAX UINT64_C(3600000)
 #define COMMAND_PROCESSES_MAX       1024 /* what fits one message (P-5) */
 
-enum command_kind { COMMAND_CAPTURE = 1, COMMAND_STOP, COMMAND_RULES, COMMAND_POLICIES };
+enum command_kind {
+    COMMAND_CAPTURE = 1,
+    COMMAND_STOP,
+    COMMAND_RULES,
+    COMMAND_POLICIES,
+    COMMAND_PROCESSES /* tell of all that there are, now */
+};
 const char *command_kind_text(enum command_kind kind);
 
 struct command {

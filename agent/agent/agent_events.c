@@ -394,6 +394,10 @@ static void run_command(void *context)
         command_stop(agent, command);
         uplink_command_ack(agent->uplink, command->frame_id, command->says.command, NULL);
         break;
+    case COMMAND_PROCESSES:
+        agent_send_list(agent);
+        uplink_command_ack(agent->uplink, command->frame_id, command->says.command, NULL);
+        break;
     case COMMAND_RULES:
     case COMMAND_POLICIES:
         command_set(agent, command);

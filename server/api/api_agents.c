@@ -176,7 +176,7 @@ static int compare_processes(const void *a, const void *b)
 
 struct process_page {
     const struct selector *selector;
-    bool without_gone;
+    bool with_gone;
     bool after_given;
     struct process_uid after;
     size_t limit;
@@ -195,7 +195,7 @@ static cJSON *process_items(struct fleet *f, struct process_page *page) CONTROL_
     for (struct fleet_process *p; list != NULL && (p = fleet_process_next(f, &at)) != NULL;) {
         bool behind =
             !page->after_given || memcmp(p->uid.bytes, page->after.bytes, sizeof p->uid.bytes) > 0;
-        if (behind && (p->live || !page->without_gone) && fleet_process_match(page->selector, p))
+        if (behind && (p->live || page->with_gone) && fleet_process_match(page->selector, p))
             list[count++] = p;
     }
     if (list != NULL)
@@ -209,27 +209,30 @@ static cJSON *process_items(struct fleet *f, struct process_page *page) CONTROL_
     return items;
 }
 
-static bool query_gone(struct http_exchange *x, bool *without)
+static bool query_bool(struct http_exchange *x, const char *name, bool otherwise, bool *out)
 {
-    const char *gone = http_query(x, "gone");
-    *without = gone != NULL && strcmp(gone, "false") == 0;
-    if (gone == NULL || *without || strcmp(gone, "true") == 0)
+    const char *text = http_query(x, name);
+    *out = text == NULL ? otherwise : strcmp(text, "true") == 0;
+    if (text == NULL || *out || strcmp(text, "false") == 0)
         return true;
-    http_problem(x, 400, "gone", "must be true or false");
+    http_problem(x, 400, name, "must be true or false");
     return false;
 }
 
 void api_processes_list(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"selector", "gone", "cursor", "limit", NULL};
+    static const char *const known[] = {"selector", "gone", "fresh", "cursor", "limit", NULL};
     struct api_services *api = context;
     struct process_page page = {.limit = 0};
+    bool fresh;
     struct selector *selector = NULL;
     if (!http_query_known(x, known) || !api_limit(x, &page.limit) ||
-        !query_gone(x, &page.without_gone) ||
+        !query_bool(x, "gone", true, &page.with_gone) || !query_bool(x, "fresh", false, &fresh) ||
         !api_query_id(x, "cursor", page.after.bytes, &page.after_given) ||
         !api_selector(x, &selector, NULL))
         return;
+    if (fresh)
+        fleet_lists_refresh(api->fleet);
     page.selector = selector;
     control_lock(api->control);
     cJSON *items = process_items(api->fleet, &page);

@@ -117,6 +117,10 @@ int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set,
                const struct command *says) CONTROL_LOCKED;
 bool fleet_has_push(struct fleet_agent *agent, enum fleet_set set); /* one that waits */
 
+/* Asks all agents that are here, and whose list is older than a second, for a new one, and waits
+ * until they have come, a second at most. Any thread, not locked. */
+void fleet_lists_refresh(struct fleet *f);
+
 /* ---- for the control thread and its fuzz target ---- */
 /* One message from the port; its answer waits in the outbox. The frame's form is for one
  * that the gate has opened: what names another agent than the peer's is dropped. */

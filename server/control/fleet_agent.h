@@ -55,6 +55,7 @@ struct fleet_agent {
     uint64_t list_version, list_pages, list_seen; /* the process list being received */
     uint64_t list_done;                           /* the version received whole */
     uint8_t *list_have;                           /* one byte a page */
+    uint64_t list_ns, list_asked_ns; /* monotonic; came whole; 0: not asked, or in vain */
     struct fleet_command *commands;
     struct fleet_process *processes; /* live and gone, by next_of_agent */
 };

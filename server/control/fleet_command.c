@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "array.h"
 #include "clock.h"
@@ -14,6 +15,10 @@
 
 #define FIRST_WAIT_MS 1000u
 #define MAX_WAIT_MS   10000u
+/* A list that somebody asks for: one that is younger will do, and nobody waits longer. */
+#define LIST_FRESH_NS UINT64_C(1000000000)
+#define LIST_WAIT_NS  UINT64_C(1000000000)
+#define LIST_LOOK_NS  5000000
 
 /* ---- the heap of all commands, the next one due first ---- */
 
@@ -113,6 +118,49 @@ int fleet_command(struct fleet *f, uint64_t agent, uint64_t deadline_ns, const s
     return command.agent != NULL ? add_command(f, &command, says) : SKEIN_NOT_FOUND;
 }
 
+/* ---- asking for lists ---- */
+
+static bool list_awaited(const struct fleet_agent *a, uint64_t now_ns)
+{
+    return a->online && a->list_asked_ns > a->list_ns && now_ns - a->list_asked_ns < LIST_WAIT_NS;
+}
+
+static void ask_for_list(struct fleet *f, struct fleet_agent *a, uint64_t now_ns)
+{
+    const struct command says = {.kind = COMMAND_PROCESSES};
+    const struct fleet_command command = {.agent = a,
+                                          .deadline_ns = clock_realtime_ns() + LIST_WAIT_NS,
+                                          .set = FLEET_SETS,
+                                          .asks = true};
+    bool fresh = a->list_ns != 0 && now_ns - a->list_ns < LIST_FRESH_NS;
+    if (a->online && a->session && !fresh && !list_awaited(a, now_ns) &&
+        add_command(f, &command, &says) == SKEIN_OK)
+        a->list_asked_ns = now_ns;
+}
+
+static size_t lists_awaited(struct fleet *f, bool ask)
+{
+    size_t at = 0, count = 0;
+    uint64_t now_ns = clock_monotonic_ns();
+    control_lock(f->control);
+    for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+        if (ask)
+            ask_for_list(f, a, now_ns);
+        count += list_awaited(a, now_ns);
+    }
+    control_unlock(f->control);
+    return count;
+}
+
+void fleet_lists_refresh(struct fleet *f)
+{
+    const struct timespec pause = {.tv_nsec = LIST_LOOK_NS};
+    for (size_t count = lists_awaited(f, true); count > 0; count = lists_awaited(f, false))
+        nanosleep(&pause, NULL);
+}
+
+/* ---- their end ---- */
+
 /* Removes *at from its agent's list and frees it. */
 static void remove_command(struct fleet *f, struct fleet_command **at)
 {
@@ -199,7 +247,13 @@ void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *
             continue;
         struct capture_id capture = (*at)->capture;
         enum fleet_set set = (*at)->set;
+        bool asks = (*at)->asks;
         remove_command(f, at);
+        if (asks) {
+            agent->list_asked_ns =
+                ack.ok ? agent->list_asked_ns : 0; /* an older one knows it not */
+            return;
+        }
         const char *words = ack.ok ? "" : ack.error[0] != '\0' ? ack.error : "the agent refused";
         if (set != FLEET_SETS && f->hooks.push_done != NULL)
             f->hooks.push_done(f->hooks.context, agent, set, words);

@@ -19,6 +19,7 @@ struct fleet_command {
     uint64_t number, deadline_ns, due_ns /* monotonic */, wait_ms;
     struct capture_id capture;
     enum fleet_set set; /* FLEET_SETS: of the capture */
+    bool asks;          /* for a list, of no capture */
     struct buf body;
 };
 

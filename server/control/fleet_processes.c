@@ -310,6 +310,7 @@ static void list_finish(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCK
 {
     bool anew = agent->anew_ns != 0 && clock_monotonic_ns() - agent->anew_ns < BACK_NS;
     agent->list_done = agent->list_version;
+    agent->list_ns = clock_monotonic_ns();
     agent->processes_live = 0;
     for (struct fleet_process *p = agent->processes; p != NULL; p = p->next_of_agent) {
         if (p->live && p->list_version != agent->list_version) {

@@ -57,8 +57,8 @@ struct stored_pair {
     struct process_uid process;
 };
 
-/* Lets go of the one before, and gives room for the bytes of the next. SKEIN_OK, SKEIN_CORRUPT (more
- * than a partition has), SKEIN_NO_MEMORY. */
+/* Lets go of the one before, and gives room for the bytes of the next. SKEIN_OK, SKEIN_CORRUPT
+ * (more than a partition has), SKEIN_NO_MEMORY. */
 int stored_pair_room(struct stored_pair *pair, uint64_t bytes, uint8_t **room);
 /* Begins to read them once they are there. SKEIN_OK or a status of partition_reader_new. */
 int stored_pair_open(struct stored_pair *pair, const struct partition_key *key, uint64_t bytes);

@@ -168,6 +168,13 @@ START_TEST(sets_are_pushed)
 }
 END_TEST
 
+START_TEST(a_list_is_asked_for)
+{
+    const struct command command = {.kind = COMMAND_PROCESSES, .command = "x"};
+    GOLDEN_OWNER(command, command, "{\"kind\":\"processes\",\"command\":\"x\"}");
+}
+END_TEST
+
 START_TEST(commands_and_reports_are_acknowledged)
 {
     const struct command_ack done = {.agent = AGENT_ID, .command = "x", .ok = true};
@@ -352,8 +359,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of(
-        "control golden", a_session_begins, an_agent_says_that_it_lives, a_capture_is_commanded,
-        sets_are_pushed, commands_and_reports_are_acknowledged, processes_are_listed,
-        a_firing_is_reported, a_target_is_reported, rules_and_policies_are_reported, NULL));
+    return suite_run(suite_of("control golden", a_session_begins, an_agent_says_that_it_lives,
+                              a_capture_is_commanded, sets_are_pushed, a_list_is_asked_for,
+                              commands_and_reports_are_acknowledged, processes_are_listed,
+                              a_firing_is_reported, a_target_is_reported,
+                              rules_and_policies_are_reported, NULL));
 }

@@ -219,10 +219,10 @@ END_TEST
 
 static void fill_command(struct command *a, struct process_uid *list, cJSON *set)
 {
-    *a = (struct command){.kind = (enum command_kind)(1 + next_random() % 4), .command = words()};
+    *a = (struct command){.kind = (enum command_kind)(1 + next_random() % 5), .command = words()};
     if (a->kind == COMMAND_CAPTURE || a->kind == COMMAND_STOP) {
         id(a->capture.bytes);
-    } else {
+    } else if (a->kind != COMMAND_PROCESSES) {
         a->generation = at_most(INT64_MAX);
         a->set = set;
     }

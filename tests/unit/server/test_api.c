@@ -126,6 +126,31 @@ START_TEST(body_is_refused_above_the_limit_and_without_its_type)
 }
 END_TEST
 
+static void *list_fresh(void *fixture)
+{
+    return call_json(fixture, "GET", "/api/v1/processes?fresh=true", NULL, 200);
+}
+
+START_TEST(a_fresh_list_is_asked_of_the_agents)
+{
+    struct fixture f;
+    pthread_t reader;
+    void *answer;
+    fixture_start(&f);
+    expect_problem(&f, "GET", "/api/v1/processes?fresh=1", NULL, 400, "fresh");
+    ck_assert_int_eq(pthread_create(&reader, NULL, list_fresh, &f), 0);
+    cJSON *command = wire_agent_command(&f.agent, "processes", (int)support_deadline_ms());
+    ck_assert_ptr_nonnull(command);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    wire_agent_ack(&f.agent, command, NULL);
+    ck_assert_int_eq(pthread_join(reader, &answer), 0);
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(answer, "items")), 2);
+    cJSON_Delete(answer);
+    cJSON_Delete(command);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(agents_and_processes_are_listed_page_by_page)
 {
     struct fixture f;
@@ -611,7 +636,7 @@ int main(void)
 {
     return suite_run(suite_of(
         "api", errors_are_problems_with_the_right_status, request_id_is_kept_or_made,
-        body_is_refused_above_the_limit_and_without_its_type,
+        body_is_refused_above_the_limit_and_without_its_type, a_fresh_list_is_asked_of_the_agents,
         agents_and_processes_are_listed_page_by_page, captures_are_walked_newest_first_by_cursor,
         trace_is_downloaded_whole_and_by_ranges,
         slice_of_a_trace_holds_what_the_window_needs_and_has_its_own_tag,
