@@ -42,7 +42,7 @@ uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent)
 /* Tells the agent of these targets. */
 static int command_capture(struct capture_engine *e, const struct capture *c,
                            const struct capture_id *source, uint64_t agent,
-                           struct process_uid *processes, size_t count)
+                           struct process_uid *processes, size_t count) CONTROL_LOCKED
 {
     uint64_t sent_ns, clock = clock_setting(&sent_ns);
     int64_t shift_ns = clock_setting_shift(c->clock, clock);
