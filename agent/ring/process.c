@@ -56,6 +56,10 @@ static void unrecorded_span(const struct process *p, uint64_t *from_ns, uint64_t
         *from_ns = p->start_ns;
     else
         *from_ns = missed_ns != 0 ? agent_clock_at(missed_ns) : *to_ns;
+    if (began_ns != 0 && missed_ns > began_ns) { /* its thread had looked before, and stood still */
+        *from_ns = *from_ns < *to_ns ? *from_ns : *to_ns;
+        *to_ns = agent_clock_at(missed_ns);
+    }
 }
 
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,

@@ -363,6 +363,12 @@ START_TEST(a_ring_that_nothing_goes_to_yet_lacks_all_until_now)
     struct ring_process_record *record = (void *)(f->last->ring + f->last->geometry.process_off);
     skein_store64(&record->began_ns, clock_monotonic_ns());
     ck_assert(!process_unrecorded(f->last, 0, UINT64_MAX, &gap)); /* and had missed nothing */
+    /* A thread that had looked for a ring before stood still, and says behind it what it missed. */
+    uint64_t began_ns = skein_load64(&record->began_ns);
+    skein_store64(&record->missed_ns, began_ns + 1000);
+    ck_assert(process_unrecorded(f->last, 0, UINT64_MAX, &gap));
+    ck_assert_uint_eq(gap.from_ns, agent_clock_at(began_ns));
+    ck_assert_uint_eq(gap.to_ns, agent_clock_at(began_ns + 1000));
     close(fd);
     fixture_free(f);
 }
