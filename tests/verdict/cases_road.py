@@ -115,14 +115,10 @@ def evicted_by_quota(m):
     for _ in range(3):
         s.say("burst 2 40000")
         w.final(w.capture(pre_ms=300))
-    time.sleep(m.rng.uniform(0.5, 2))
-    status, _ = w.request("GET", "/api/v1/captures/" + first)
-    if status == 404:
-        told = {i["reason"]: i["events"] for i in w.get("/loss?by=reason")["items"]}
-        m.expect("what was evicted is told", told.get("evicted", 0) >= stored, "%d of %s" % (stored, told))
-        m.reasons.add("evicted")
-        return
-    m.judge(w, first, [s])
+    wait_for("the eviction", lambda: w.request("GET", "/api/v1/captures/" + first)[0] == 404)
+    told = {i["reason"]: i["events"] for i in w.get("/loss?by=reason")["items"]}
+    m.expect("what was evicted is told", told.get("evicted", 0) >= stored, "%d of %s" % (stored, told))
+    m.reasons.add("evicted")
 
 
 @case(2)
