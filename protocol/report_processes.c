@@ -12,6 +12,7 @@
 #include "report_int.h"
 
 #define PAGE_BYTES (48u << 10) /* of processes; the rest of a message is small */
+#define ITEM_BYTES 640         /* of one, at most, without its texts */
 #define PAGES_MAX  (1u << 20)
 
 /* ---- put ---- */
@@ -68,16 +69,25 @@ void report_processes_put(const struct report_processes *list, struct buf *out)
     body_print(root, out);
 }
 
+/* At most, as JSON. */
+static size_t text_bytes(const char *text)
+{
+    size_t bytes = 0;
+    for (; *text != '\0'; text++)
+        bytes += (unsigned char)*text < 0x20 ? 6 : *text == '"' || *text == '\\' ? 2 : 1;
+    return bytes;
+}
+
+/* A page need not be full, and agents with a thousand processes make many lists. */
 size_t report_processes_fit(const struct report_process *items, size_t count)
 {
-    struct buf page = {0};
     size_t n = 0;
-    while (n < count && page.len <= PAGE_BYTES && page.status == SKEIN_OK) {
-        body_print(process_json(&items[n]), &page);
-        buf_put_u8(&page, ',');
-        n++;
+    for (size_t bytes = 0; n < count && bytes <= PAGE_BYTES; n++) {
+        const struct report_process *p = &items[n];
+        bytes += ITEM_BYTES + text_bytes(p->service) + text_bytes(p->labels) + text_bytes(p->exe);
+        bytes += p->not_recorded[0] != '\0' ? text_bytes(p->not_recorded)
+                                            : text_bytes(p->mode) + text_bytes(p->title);
     }
-    buf_fini(&page);
     return n;
 }
 

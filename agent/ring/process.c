@@ -70,6 +70,8 @@ bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_n
         return false;
     unrecorded_span(p, &first_ns, &last_ns);
     first_ns = first_ns > p->start_ns ? first_ns : p->start_ns; /* it may say anything */
+    if (process_state(p) != PROCESS_LIVE && !p->left && p->gone_ns < last_ns)
+        last_ns = p->gone_ns; /* behind its end there was nothing to be recorded */
     *out = (struct loss_gap){from_ns > first_ns ? from_ns : first_ns,
                              to_ns < last_ns ? to_ns : last_ns, p->unrecorded};
     return out->from_ns < out->to_ns;

@@ -15,6 +15,7 @@
 #include "attach_proto.h"
 #include "attach_socket.h"
 #include "clock.h"
+#include "ring_memory.h"
 
 static int peer_connect(const struct agent_fixture *f)
 {
@@ -374,6 +375,27 @@ START_TEST(a_ring_that_nothing_goes_to_yet_lacks_all_until_now)
 }
 END_TEST
 
+START_TEST(a_ring_that_nothing_went_to_lacks_no_more_than_its_process_lived)
+{
+    const struct ring_identity identity = {.pid = 1, .service = "young"};
+    struct loss_gap gap = {0};
+    struct process *p;
+    ck_assert_int_eq(process_new(&p), SKEIN_OK);
+    ck_assert_int_eq(ring_geometry_init(&p->geometry, SKEIN_MODE_CIRCULAR, 1 << 20), SKEIN_OK);
+    ck_assert_int_eq(ring_memory_new(&p->geometry, &identity, &p->ring_fd, &p->ring), SKEIN_OK);
+    p->unrecorded = LOSS_LATE;
+    p->start_ns = agent_clock_ns();
+    ck_assert(process_unrecorded(p, 0, UINT64_MAX, &gap));
+    ck_assert_uint_eq(gap.to_ns, UINT64_MAX);
+    process_set_gone(p, PROCESS_ENDED);
+    ck_assert(process_unrecorded(p, 0, UINT64_MAX, &gap));
+    ck_assert_uint_eq(gap.from_ns, p->start_ns);
+    ck_assert_uint_eq(gap.to_ns, p->gone_ns);
+    ck_assert(!process_unrecorded(p, p->gone_ns + 1, UINT64_MAX, &gap));
+    process_unref(&p);
+}
+END_TEST
+
 static bool same_file(int a, int b)
 {
     struct stat of_a, of_b;
@@ -566,6 +588,7 @@ int main(void)
                  a_ring_that_nothing_goes_to_yet_lacks_all_until_now,
                  a_process_that_leaves_keeps_its_ring_until_it_is_back,
                  a_process_that_leaves_as_it_comes_back_keeps_its_ring,
+                 a_ring_that_nothing_went_to_lacks_no_more_than_its_process_lived,
                  limits_are_refused_with_a_status_and_counted,
                  a_second_agent_leaves_the_first_ones_socket_alone,
                  a_process_that_asks_in_a_loop_is_made_to_wait,

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "report.h"
 #include "support.h"
+#include "wire.h"
 
 #define AGENT    "\"agent\":\"00000000000000ff\""
 #define CAPTURE  "\"01000000000000000000000000000000\""
@@ -165,6 +166,45 @@ START_TEST(sets_are_pushed)
                  "{\"kind\":\"policies\",\"generation\":7,\"policies\":[{\"name\":\"ping\"}],"
                  "\"command\":\"x\"}");
     cJSON_Delete(rules);
+}
+END_TEST
+
+/* Texts of the longest, all of what JSON writes with more bytes; or of none. */
+START_TEST(pages_of_processes_fit_a_message)
+{
+    static char text[CONTROL_LABELS_MAX + 1];
+    static struct report_process items[1000];
+    struct report_processes page = {.agent = AGENT_ID, .version = UINT64_MAX, .pages = 1};
+    for (int kind = 0; kind < 4; kind++) {
+        memset(text, "\x01\"\\x"[kind], sizeof text - 1);
+        for (size_t i = 0; i < 1000; i++)
+            items[i] = (struct report_process){.pid = UINT32_MAX,
+                                               .service = text + sizeof text - 128,
+                                               .labels = i % 3 == 0 ? "" : text,
+                                               .exe = text + sizeof text - 256,
+                                               .title = text + sizeof text - 128,
+                                               .mode = "streaming",
+                                               .not_recorded = "",
+                                               .live = true,
+                                               .start_ns = UINT64_MAX,
+                                               .ended_ns = UINT64_MAX,
+                                               .attached_ns = UINT64_MAX,
+                                               .ring_bytes = UINT64_MAX,
+                                               .used_bytes = UINT64_MAX,
+                                               .events_lost = UINT64_MAX,
+                                               .wrapped = UINT64_MAX,
+                                               .bytes_per_s = UINT64_MAX,
+                                               .reach_ms = UINT64_MAX};
+        for (size_t at = 0; at < 1000; at += page.count) {
+            struct buf body = {0};
+            page.items = items + at;
+            page.count = report_processes_fit(items + at, 1000 - at);
+            ck_assert_uint_ge(page.count, 1);
+            report_processes_put(&page, &body);
+            ck_assert_uint_le(body.len, WIRE_CONTROL_BODY_MAX);
+            buf_fini(&body);
+        }
+    }
 }
 END_TEST
 
@@ -359,9 +399,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("control golden", a_session_begins, an_agent_says_that_it_lives,
-                              a_capture_is_commanded, sets_are_pushed, a_list_is_asked_for,
-                              commands_and_reports_are_acknowledged, processes_are_listed,
-                              a_firing_is_reported, a_target_is_reported,
-                              rules_and_policies_are_reported, NULL));
+    return suite_run(suite_of(
+        "control golden", a_session_begins, an_agent_says_that_it_lives, a_capture_is_commanded,
+        sets_are_pushed, pages_of_processes_fit_a_message, a_list_is_asked_for,
+        commands_and_reports_are_acknowledged, processes_are_listed, a_firing_is_reported,
+        a_target_is_reported, rules_and_policies_are_reported, NULL));
 }
