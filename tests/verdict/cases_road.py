@@ -230,7 +230,8 @@ def waiting_in_the_spool(m):
     w = m.world(agent={"capture": {"partition_bytes": 64 * KIB}})
     s = w.subject("noisy", "burst 2 40000", attach=(4 * MIB, 0))
     capture = w.capture(pre_ms=5000, post_ms=200, deadline_ms=6000)
-    time.sleep(0.05)
+    wait_for("the agent to begin", lambda: any(
+        t["status"] == "capturing" for t in w.get("/captures/" + capture)["targets"]))
     w.collector.kill()
     wait_for("partitions in the spool", lambda: len(spooled(w.path("agent"))) > 4)
     return w, s, capture, m.rng.sample(spooled(w.path("agent")), 2)
