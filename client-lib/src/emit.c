@@ -176,7 +176,7 @@ static bool op_show(struct skein_op *op, uint64_t frame)
         thread_slot_join(cold, session);
         struct ring_slot *slot = cold->slot;
         if (slot) {
-            uint64_t id = table_site_id(session, op->site);
+            uint64_t id = table_site_id(session, main, op->site);
             cold->op_frame = frame;
             cold->op_session = session;
             cold->op_slot = slot;

@@ -13,13 +13,16 @@
 #define LOCK_SPINS 200
 #define TEXT_MAX   255 /* bytes of a text or file name in the table */
 
-/* The session whose lock this thread holds: for a handler that jumped out of the tracer. */
+/* The session whose lock this thread holds, and the lane that it took it for: for a handler that
+ * jumped out of the tracer. */
 static __thread struct session *lock_held __attribute__((tls_model("initial-exec")));
+static __thread const struct skein_lane *lock_lane __attribute__((tls_model("initial-exec")));
 
-static bool lock_take(struct session *session)
+static bool lock_take(struct session *session, const struct skein_lane *lane)
 {
     for (int i = 0; i < LOCK_SPINS; i++) {
         if (skein_lock_try(&session->table_lock)) {
+            lock_lane = lane;
             lock_held = session;
             return true;
         }
@@ -34,11 +37,11 @@ static void lock_drop(struct session *session)
     skein_lock_release(&session->table_lock);
 }
 
-void table_recover(void)
+void table_recover(const struct skein_lane *lane)
 {
     struct session *session = lock_held;
-    if (!session)
-        return;
+    if (!session || (lane != &skein_lane_tls && lane != lock_lane))
+        return; /* the main lane's record, below this handler, goes on with it */
     /* What was published counts; ids that may have been used are not used again. */
     session->table_used =
         (uint32_t)skein_table_load(&table_half(session, session->epoch)->committed);
@@ -178,12 +181,13 @@ static bool id_holds(const struct session *session, uint64_t id)
     return id && id >> 32 == skein_load32(&session->epoch);
 }
 
-static uint64_t entry_id(struct session *session, const struct entry *entry)
+static uint64_t entry_id(struct session *session, const struct skein_lane *lane,
+                         const struct entry *entry)
 {
     uint64_t id = skein_site_load(entry->id);
     if (id_holds(session, id))
         return id;
-    if (!lock_take(session))
+    if (!lock_take(session, lane))
         return 0;
     id = skein_site_load(entry->id);
     if (!id_holds(session, id)) {
@@ -200,16 +204,18 @@ static uint64_t entry_id(struct session *session, const struct entry *entry)
     return id;
 }
 
-uint64_t table_site_id(struct session *session, struct skein_site *site)
+uint64_t table_site_id(struct session *session, const struct skein_lane *lane,
+                       struct skein_site *site)
 {
     struct entry entry = {.id = &site->id, .kind = RING_TABLE_EVENT_TYPE, .site = site};
-    return entry_id(session, &entry);
+    return entry_id(session, lane, &entry);
 }
 
-uint64_t table_string_id(struct session *session, struct skein_string *string)
+uint64_t table_string_id(struct session *session, const struct skein_lane *lane,
+                         struct skein_string *string)
 {
     struct entry entry = {.id = &string->id, .kind = RING_TABLE_STRING, .string = string};
-    return string->text ? entry_id(session, &entry) : 0;
+    return string->text ? entry_id(session, lane, &entry) : 0;
 }
 
 bool table_knows_site(const struct session *session, const struct skein_site *site)

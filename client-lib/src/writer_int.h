@@ -90,12 +90,16 @@ bool chunk_refers(const struct session *session, uint32_t epoch);
 
 /* ---- table.c ---- */
 /* The id of a site or string, registered if need be: {epoch, id}, or 0 where none is to be had now
- * (lock busy, table full and the other half still in use): then write the event self-described. */
-uint64_t table_site_id(struct session *session, struct skein_site *site);
-uint64_t table_string_id(struct session *session, struct skein_string *string);
+ * (lock busy, table full and the other half still in use): then write the event self-described.
+ * The lane must be held, and is the calling thread's. */
+uint64_t table_site_id(struct session *session, const struct skein_lane *lane,
+                       struct skein_site *site);
+uint64_t table_string_id(struct session *session, const struct skein_lane *lane,
+                         struct skein_string *string);
 bool table_knows_site(const struct session *session, const struct skein_site *site);
-/* Lets go of the lock if a handler jumped out while this thread held it. */
-void table_recover(void);
+/* Lets go of the lock if a handler jumped out of a record of this lane while this thread held it
+ * for the lane; of the main lane: for either, as the signal lane's records lie below. */
+void table_recover(const struct skein_lane *lane);
 void table_child_reset(void); /* in a fork child */
 
 /* ---- writer_slow.c ---- */

@@ -240,7 +240,7 @@ static struct skein_record lane_open(struct session *session, const struct skein
                  chunk_next(session, cold, lane, lane_cold, view, need + more) ||
                  (more && chunk_next(session, cold, lane, lane_cold, view, need));
     if (ready && site) {
-        id = table_site_id(session, site);
+        id = table_site_id(session, lane, site);
         if (!id) {
             need += inline_need(site);
             ready = lane_room(lane, need) || chunk_next(session, cold, lane, lane_cold, view, need);
@@ -287,7 +287,7 @@ void lane_forget(struct skein_lane *lane, struct lane_cold *lane_cold)
 void lane_recover(struct skein_lane *lane, struct lane_cold *lane_cold)
 {
     const struct session *session = session_current();
-    table_recover();
+    table_recover(lane);
     if (!lane_cold)
         return;
     if (session && lane_cold->session == session)
@@ -412,7 +412,7 @@ void skein_end(void)
 uint8_t *skein_put_sym_slow(const struct skein_lane *lane, uint8_t *p, struct skein_string *string)
 {
     struct session *session = session_current();
-    uint64_t id = session ? table_string_id(session, string) : 0;
+    uint64_t id = session ? table_string_id(session, lane, string) : 0;
     if (id && (id ^ lane->string_epoch) <= UINT32_MAX)
         return skein_put_leb(p, (uint64_t)(uint32_t)id << 1);
     size_t bytes = string->text ? strnlen(string->text, SKEIN_NAME_MAX + 1) : 0;

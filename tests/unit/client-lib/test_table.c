@@ -343,6 +343,65 @@ START_TEST(a_jump_out_of_the_table_leaves_it_whole)
 }
 END_TEST
 
+static struct skein_site *deep, *shallow;
+
+static void jump_home(void)
+{
+    siglongjmp(home, 1);
+}
+
+/* Far down the stack: a later handler's record is above what this one leaves. */
+static void strike_deep(int signal)
+{
+    volatile char room[8192];
+    room[0] = room[sizeof room - 1] = (char)signal;
+    strike = jump_home;
+    strike_at = "table_written";
+    emit(deep, 1);
+    room[0] = 0;
+}
+
+static void strike_shallow(int signal)
+{
+    (void)signal;
+    emit(shallow, 1);
+}
+
+/* Loop test: a handler that finds the signal lane left by a jump, while the record that it
+ * interrupts holds the table, leaves that record the table. */
+START_TEST(a_handler_takes_no_table_from_what_it_interrupts)
+{
+    attach(1 << 20);
+    struct skein_site *first = site_new("first", 0), *then = site_new("then", 0);
+    deep = site_new("deep", 0);
+    shallow = site_new("shallow", 0);
+    ck_assert_ptr_ne(signal(SIGUSR1, strike_deep), SIG_ERR);
+    strike = strike_raise;
+    strike_at = "chunk_started";
+    if (sigsetjmp(home, 1) == 0)
+        emit(first, 1);
+    ck_assert_ptr_null(strike_at);
+    ck_assert_ptr_ne(signal(SIGUSR1, strike_shallow), SIG_ERR);
+    emit(first, 2); /* the main lane, and the table, are free again */
+    strike = strike_raise;
+    strike_at = table_points[TABLE_POINTS - 1 - (unsigned)_i];
+    emit(then, 3);
+    ck_assert_ptr_null(strike_at);
+    emit(then, 4);
+    emit(shallow, 2);
+    emit(deep, 2);
+    decode();
+    ck_assert_uint_eq(decoded_count(&decoded, "then 0"), 2);
+    ck_assert_uint_eq(decoded_count(&decoded, "shallow 0"), 2);
+    ck_assert_uint_eq(decoded_count(&decoded, "deep 0"), 1);
+    ck_assert_uint_eq(decoded_nth(&decoded, "then 0", 1)->args[0].u64, 4);
+    site_free(first);
+    site_free(then);
+    site_free(deep);
+    site_free(shallow);
+}
+END_TEST
+
 static void strike_end(int signal)
 {
     (void)signal;
@@ -388,6 +447,7 @@ int main(void)
     if (!SKEIN_UNDER_TSAN) { /* which delivers signals later, not where they strike */
         TCase *struck = tcase_create("struck");
         tcase_add_loop_test(struck, a_jump_out_of_the_table_leaves_it_whole, 0, (int)TABLE_POINTS);
+        tcase_add_loop_test(struck, a_handler_takes_no_table_from_what_it_interrupts, 0, 3);
         tcase_add_loop_test(struck, a_thread_that_ends_in_the_table_gives_it_back, 0, 3);
         suite_add_tcase(suite, struck);
     }
