@@ -171,6 +171,8 @@ static const char *refusal_text(int status)
         return "the agent had no room for it (ring.total_max_bytes, processes.max)";
     case SKEIN_DENIED:
         return "the agent does not take processes of other users (processes.same_uid_only)";
+    case SKEIN_CLOSED:
+        return "it had ended before the agent came to it";
     default:
         return log_fmt("the agent did not take it: %s", skein_status_text(status));
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The agent's Unix socket and the process table. Owns the listener, the connections that have not
- * said HELLO, and the table's references to processes. Loop thread only. Never blocks, and nothing
- * that a peer sends or leaves out holds anything longer than its own connection.
+ * The process table. Owns the agent's Unix socket, and the table's references to processes. Loop
+ * thread only. Never blocks, and nothing that a peer sends or leaves out holds anything longer than
+ * its own connection.
  *
  *               HELLO ok                     socket lost            pidfd, or a second later
  *   half-open ------------> member, attached -----------> member, -------------------------> gone
@@ -13,7 +13,7 @@
  *                            +------+---------------------------------------------> gone
  *                                     pidfd: the process has ended
  *
- *   half_open_new: accepted      half_open_answer: HELLO        member_socket_lost: HUP
+ *   connection_new: accepted     hello_answer: HELLO            member_socket_lost: HUP
  *   member_ended: pidfd          grace_over: still running      member_remove: out of the table
  *   member_return: came back
  */
@@ -31,10 +31,7 @@
 #include "proc_info.h"
 #include "rule_match.h"
 
-#define HALF_OPEN_MAX   64
-#define HALF_OPEN_MS    5000
 #define GRACE_MS        1000
-#define ACCEPTS_A_ROUND 64
 #define PACKETS_A_ROUND 16
 #define PACKETS_A_SECOND                                                                           \
     200 /* of a process; then it waits for PAUSE_MS, and is told to try again */
@@ -355,33 +352,7 @@ static void member_return(struct member *m, int socket)
     }
 }
 
-/* ---- connections before their HELLO ---- */
-
-/* Takes the descriptor out of the loop and frees h; the caller has the descriptor now. */
-static int half_open_end(struct half_open *h)
-{
-    struct attach *attach = h->attach;
-    int fd = h->fd;
-    loop_timer_cancel(attach->loop, &h->deadline);
-    loop_fd_remove(attach->loop, fd);
-    struct half_open **at = &attach->half_open;
-    while (*at != h)
-        at = &(*at)->next;
-    *at = h->next;
-    attach->half_open_count--;
-    free(h);
-    return fd;
-}
-
-static void half_open_late(void *context)
-{
-    struct half_open *h = context;
-    h->attach->counters.attach_silent++;
-    close(half_open_end(h));
-}
-
-/* Answers a HELLO; the socket is ours to close unless the process got it. */
-static void half_open_answer(struct attach *attach, int socket, struct hello_packet *packet)
+void hello_answer(struct attach *attach, int socket, struct hello_packet *packet)
 {
     struct process *p = NULL;
     bool adopted = false;
@@ -417,85 +388,6 @@ static void half_open_answer(struct attach *attach, int socket, struct hello_pac
     }
     if (attach->hooks.attached != NULL)
         attach->hooks.attached(attach->hooks.context, p);
-}
-
-static void half_open_event(void *context, uint32_t events)
-{
-    (void)events;
-    struct half_open *h = context;
-    struct attach *attach = h->attach;
-    struct hello_packet packet;
-    int status = hello_receive(h->fd, &packet);
-    if (status == SKEIN_AGAIN)
-        return;
-    int socket = half_open_end(h);
-    if (status == SKEIN_OK) {
-        half_open_answer(attach, socket, &packet);
-        return;
-    }
-    if (status == SKEIN_CLOSED)
-        attach->counters.attach_silent++;
-    else
-        attach->counters.attach_malformed++;
-    close(socket);
-}
-
-static void half_open_new(struct attach *attach, int fd)
-{
-    /* The oldest silent one goes, not the newest: an honest peer speaks at once, so a crowd of
-     * silent ones cannot keep it out. */
-    if (attach->half_open_count >= HALF_OPEN_MAX) {
-        attach->counters.attach_silent++;
-        close(half_open_end(attach->half_open));
-    }
-    struct half_open *h = calloc(1, sizeof(*h));
-    if (h == NULL) {
-        attach->counters.attach_refused++;
-        close(fd);
-        return;
-    }
-    h->attach = attach;
-    h->fd = fd;
-    struct half_open **at = &attach->half_open;
-    while (*at != NULL)
-        at = &(*at)->next;
-    *at = h;
-    attach->half_open_count++;
-    h->deadline = loop_timer_add(attach->loop, HALF_OPEN_MS, 0, half_open_late, h);
-    if (h->deadline == NULL ||
-        loop_fd_add(attach->loop, fd, EPOLLIN | EPOLLRDHUP, half_open_event, h) != SKEIN_OK) {
-        attach->counters.attach_refused++;
-        close(half_open_end(h));
-    }
-}
-
-/* Out of descriptors, the connection would stay pending and wake us for ever. */
-static void connection_turn_away(struct attach *attach)
-{
-    if (attach->spare_fd >= 0)
-        close(attach->spare_fd);
-    int fd = accept4(attach->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0)
-        close(fd);
-    attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    attach->counters.attach_refused++;
-}
-
-static void listener_event(void *context, uint32_t events)
-{
-    (void)events;
-    struct attach *attach = context;
-    for (int i = 0; i < ACCEPTS_A_ROUND; i++) {
-        int fd = accept4(attach->listener.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd >= 0) {
-            half_open_new(attach, fd);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-            connection_turn_away(attach);
-            return;
-        } else if (errno != EINTR && errno != ECONNABORTED) {
-            return;
-        }
-    }
 }
 
 /* ---- life ---- */
@@ -560,11 +452,7 @@ void attach_free(struct attach **pointer)
         return;
     *pointer = NULL;
     attach->hooks = (struct attach_hooks){0};
-    struct half_open *half, *next_half;
-    for (half = attach->half_open; half != NULL; half = next_half) {
-        next_half = half->next;
-        close(half_open_end(half));
-    }
+    connections_free(attach);
     struct member *member, *next_member;
     for (member = attach->members; member != NULL; member = next_member) {
         next_member = member->next;

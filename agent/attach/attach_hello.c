@@ -9,13 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent_clock.h"
 #include "attach_int.h"
+#include "clock.h"
 #include "cutter.h"
 #include "proc_info.h"
 #include "ring_budget.h"
 #include "ring_memory.h"
 
+#define MS             UINT64_C(1000000)
 #define PACKET_FDS_MAX 8
+#define ENDED_TICKS    (UINT64_C(1) << 63) /* no clock tick of /proc has this */
 /* A process that comes back continues behind everything that cuts still running for its former
  * entry can have numbered. */
 #define SEQUENCE_MARGIN (UINT64_C(1) << 20)
@@ -133,6 +137,13 @@ static const char *path_base(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
+static void names_fill(const struct hello_packet *packet, struct process *p)
+{
+    const char *service = packet->hello.service;
+    text_clean(p->service, sizeof(p->service), service[0] != '\0' ? service : path_base(p->exe));
+    text_clean(p->labels, sizeof(p->labels), packet->hello.labels);
+}
+
 /* Fills in what the kernel says about the peer. The pidfd was opened first: if it has not ended
  * afterwards, /proc spoke of the same process all the time. */
 static int identity_fill(const struct attach *attach, int socket, const struct hello_packet *packet,
@@ -152,10 +163,25 @@ static int identity_fill(const struct attach *attach, int socket, const struct h
     p->start_ns = proc_start_realtime_ns(p->start_clock_ticks);
     p->uid =
         process_uid_make(attach->settings.agent_id, attach->boot_id, p->pid, p->start_clock_ticks);
-    const char *service = packet->hello.service;
-    text_clean(p->service, sizeof(p->service), service[0] != '\0' ? service : path_base(p->exe));
-    text_clean(p->labels, sizeof(p->labels), packet->hello.labels);
+    names_fill(packet, p);
     return SKEIN_OK;
+}
+
+/* It said HELLO, and has ended before we came to it: the kernel knows its pid still, and the rest
+ * is what it said. Not the identity that it would have had, so that nothing else that is known of
+ * the process is taken for this. One that has, or had, a ring is known by that. */
+static void identity_of_ended(const struct attach *attach, const struct hello_packet *packet,
+                              struct process *p)
+{
+    const struct attach_hello *hello = &packet->hello;
+    if (hello->began_ms == 0 || hello->has_ring == 1 || hello->comes_back == 1)
+        return;
+    uint32_t age_ms = (uint32_t)(clock_monotonic_ns() / MS) - hello->began_ms; /* also round 0 */
+    p->start_clock_ticks = ENDED_TICKS | hello->began_ms;
+    p->start_ns = agent_clock_ns() - age_ms * MS;
+    p->uid =
+        process_uid_make(attach->settings.agent_id, attach->boot_id, p->pid, p->start_clock_ticks);
+    names_fill(packet, p);
 }
 
 /* ---- its memory ---- */
@@ -299,10 +325,14 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
                         struct process *p, bool *adopted)
 {
     int status = identity_fill(attach, socket, packet, p);
-    if (status != SKEIN_OK)
+    if (status != SKEIN_OK && status != SKEIN_CLOSED)
         return status;
     if (!peer_allowed(attach, packet))
         return SKEIN_DENIED;
+    if (status == SKEIN_CLOSED) {
+        identity_of_ended(attach, packet, p);
+        return status;
+    }
     const struct member *former = member_find(attach, &p->uid);
     pasts_prune(attach);
     const struct past *past = *past_find(attach, &p->uid);

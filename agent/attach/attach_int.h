@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What attach.c (connections and the table) and attach_hello.c (one HELLO to one WELCOME) share.
- * Included by those two only. Loop thread only.
+ * What attach.c (the table), attach_connection.c (until the HELLO) and attach_hello.c (one HELLO to
+ * one WELCOME) share. Included by those three only. Loop thread only.
  */
 #ifndef ATTACH_INT_H
 #define ATTACH_INT_H
@@ -67,6 +67,8 @@ struct hello_packet {
     struct ucred peer;
 };
 
+/* ---- attach_hello.c ---- */
+
 /* Receives the first packet of a connection. SKEIN_OK; SKEIN_AGAIN (nothing there yet);
  * SKEIN_CLOSED; SKEIN_CORRUPT (not a HELLO). *packet is set on SKEIN_OK only. Closes every
  * descriptor that is no HELLO's ring. */
@@ -86,6 +88,16 @@ struct member *hello_comes_back(const struct attach *attach, int socket,
 
 /* Sends WELCOME, with the descriptors where p is not NULL. SKEIN_OK; SKEIN_CLOSED. */
 int welcome_send(const struct attach *attach, int socket, int status, const struct process *p);
+
+/* ---- attach_connection.c ---- */
+
+void listener_event(void *attach, uint32_t events); /* accepts */
+void connections_free(struct attach *attach);
+
+/* ---- attach.c ---- */
+
+/* Answers a HELLO. Takes the socket. */
+void hello_answer(struct attach *attach, int socket, struct hello_packet *packet);
 
 /* The table's entry for this identity, or NULL. */
 struct member *member_find(const struct attach *attach, const struct process_uid *uid);

@@ -249,7 +249,7 @@ bool roster_refuse(struct roster *roster, const struct process *p, int status)
     ring_release(roster, e);
     e->reason = LOSS_REFUSED;
     e->status = status;
-    e->ended_ns = 0;
+    e->ended_ns = status == SKEIN_CLOSED ? agent_clock_ns() : 0;
     e->listed = e->told = false;
     return first;
 }

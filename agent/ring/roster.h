@@ -49,7 +49,8 @@ void roster_free(struct roster **roster);
 void roster_keep(struct roster *roster, struct process *p);
 /* It was attached to the run before, and had ended by then; 0: it may come back. */
 void roster_recall(struct roster *roster, const struct process *p, uint64_t ended_ns);
-/* It runs, and the agent has not taken it for this status. True: not noted before. */
+/* The agent has not taken it for this status; but for SKEIN_CLOSED, it runs. True: not noted
+ * before. */
 bool roster_refuse(struct roster *roster, const struct process *p, int status);
 /* It is attached (again): no longer here, but for a ring that is kept. */
 void roster_attached(struct roster *roster, const struct process *p);

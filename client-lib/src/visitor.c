@@ -167,6 +167,19 @@ union one_fd {
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
+/* Since when there is something to record; never 0. */
+static uint32_t began_ms(void)
+{
+    struct timespec now = {0, 0};
+    uint64_t ns = session_missed_ns();
+    if (!ns) {
+        (void)RAW2(SYS_clock_gettime, CLOCK_MONOTONIC, RAW_POINTER(&now));
+        ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    }
+    uint32_t ms = (uint32_t)(ns / MS);
+    return ms + (ms == 0);
+}
+
 static bool hello_send(const struct visitor *v)
 {
     const struct visit_settings *settings = &v->visit->settings;
@@ -177,6 +190,7 @@ static bool hello_send(const struct visitor *v)
     hello.mode = settings->mode;
     hello.has_ring = v->ring_fd >= 0;
     hello.comes_back = !hello.has_ring && skein_session_load(&skein_control_page->session) != NULL;
+    hello.began_ms = began_ms();
     raw_copy(hello.service, settings->service, sizeof hello.service);
     raw_copy(hello.labels, settings->labels, sizeof hello.labels);
     struct iovec io = {&hello, sizeof hello};

@@ -17,6 +17,13 @@
 #include "support.h"
 #include "trace_file.h"
 
+struct fixture_refused {
+    struct process_uid uid;
+    uint32_t pid;
+    uint64_t start_ns;
+    char service[128];
+};
+
 struct agent_fixture {
     char *folder, *path;
     struct host_page_owner *host;
@@ -27,7 +34,9 @@ struct agent_fixture {
     bool running;
     pthread_mutex_t lock;
     /* under lock */
-    unsigned attached, gone, snapshots, heartbeats;
+    unsigned attached, refused, gone, snapshots, heartbeats;
+    int last_status;
+    struct fixture_refused last_refused;
     bool last_ok;
     struct process *last; /* referenced; of the latest `attached` */
     enum process_state last_state;
@@ -81,12 +90,24 @@ static inline void *fixture_run(void *context)
     return NULL;
 }
 
-/* The agent's half, over a folder and host page that stay: so an agent can die and come back. */
-static inline void fixture_agent_start(struct agent_fixture *f)
+static inline void fixture_refused(void *context, const struct process *p, int status)
+{
+    struct agent_fixture *f = context;
+    pthread_mutex_lock(&f->lock);
+    f->refused++;
+    f->last_status = status;
+    f->last_refused = (struct fixture_refused){p->uid, p->pid, p->start_ns, ""};
+    strcpy(f->last_refused.service, p->service);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* Its socket is there, and nobody looks. */
+static inline void fixture_agent_listen(struct agent_fixture *f)
 {
     char error[256] = "";
     const struct attach_hooks hooks = {.context = f,
                                        .attached = fixture_attached,
+                                       .refused = fixture_refused,
                                        .snapshot = fixture_snapshot,
                                        .heartbeat = fixture_heartbeat,
                                        .gone = fixture_gone};
@@ -95,8 +116,19 @@ static inline void fixture_agent_start(struct agent_fixture *f)
     ck_assert_msg(attach_new(f->loop, f->host, &f->settings, &hooks, &f->attach, error,
                              sizeof(error)) == SKEIN_OK,
                   "%s", error);
+}
+
+static inline void fixture_agent_run(struct agent_fixture *f)
+{
     ck_assert_int_eq(pthread_create(&f->thread, NULL, fixture_run, f), 0);
     f->running = true;
+}
+
+/* The agent's half, over a folder and host page that stay: so an agent can die and come back. */
+static inline void fixture_agent_start(struct agent_fixture *f)
+{
+    fixture_agent_listen(f);
+    fixture_agent_run(f);
 }
 
 static inline void fixture_agent_stop(struct agent_fixture *f)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "agent_clock.h"
 #include "agent_fixture.h"
@@ -499,6 +500,78 @@ START_TEST(limits_are_refused_with_a_status_and_counted)
 }
 END_TEST
 
+static bool three_were_refused(void *context)
+{
+    struct agent_fixture *f = context;
+    return fixture_get(f, &f->refused) == 3;
+}
+
+/* A process that says HELLO, as old as that, and ends. */
+static pid_t peer_that_ended(const struct agent_fixture *f, struct attach_hello hello,
+                             uint32_t age_ms)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        hello.began_ms = age_ms ? (uint32_t)(clock_monotonic_ns() / 1000000) - age_ms : 0;
+        int fd = peer_connect(f);
+        packet_send(fd, &hello, sizeof(hello), NULL, 0);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    return pid;
+}
+
+/* Of an agent that is late. One that says not since when is as one that never came. */
+START_TEST(a_process_that_ended_before_its_hello_was_read_is_named)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    struct attach_hello back = hello_of("had a ring");
+    back.comes_back = 1;
+    fixture_agent_listen(f);
+    peer_that_ended(f, hello_of("first"), 100);
+    peer_that_ended(f, back, 100);
+    peer_that_ended(f, hello_of("silent"), 0);
+    peer_that_ended(f, hello_of("second"), 100);
+    uint64_t before_ns = agent_clock_ns();
+    pid_t pid = peer_that_ended(f, hello_of("la\nst"), 1500);
+    uint64_t after_ns = agent_clock_ns();
+    fixture_agent_run(f);
+    ck_assert(wait_until(three_were_refused, f, 0));
+    ck_assert_int_eq(f->last_status, SKEIN_CLOSED);
+    ck_assert_str_eq(f->last_refused.service, "la?st");
+    ck_assert_uint_eq(f->last_refused.pid, (uint32_t)pid);
+    ck_assert_uint_ge(f->last_refused.start_ns, before_ns - UINT64_C(1502000000));
+    ck_assert_uint_le(f->last_refused.start_ns, after_ns - UINT64_C(1498000000));
+    fixture_agent_stop(f);
+    ck_assert_uint_eq(f->refused, 3);
+    ck_assert_uint_eq(f->counters.attach_refused, 5);
+    fixture_free(f);
+}
+END_TEST
+
+START_TEST(a_crowd_that_has_spoken_is_answered_by_an_agent_that_was_late)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    const struct attach_hello hello = hello_of("svc");
+    int fds[300];
+    fixture_agent_listen(f);
+    for (int i = 0; i < 300; i++) {
+        fds[i] = peer_connect(f);
+        packet_send(fds[i], &hello, sizeof(hello), NULL, 0);
+    }
+    fixture_agent_run(f);
+    for (int i = 0; i < 300; i++) {
+        struct answer a = answer_get(fds[i]);
+        ck_assert_int_eq(a.bytes, sizeof(a.welcome));
+        ck_assert_int_eq(a.welcome.status, SKEIN_OK);
+        answer_close(&a);
+        close(fds[i]);
+    }
+    fixture_free(f);
+}
+END_TEST
+
 START_TEST(a_second_agent_leaves_the_first_ones_socket_alone)
 {
     struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
@@ -590,6 +663,8 @@ int main(void)
                  a_process_that_leaves_as_it_comes_back_keeps_its_ring,
                  a_ring_that_nothing_went_to_lacks_no_more_than_its_process_lived,
                  limits_are_refused_with_a_status_and_counted,
+                 a_process_that_ended_before_its_hello_was_read_is_named,
+                 a_crowd_that_has_spoken_is_answered_by_an_agent_that_was_late,
                  a_second_agent_leaves_the_first_ones_socket_alone,
                  a_process_that_asks_in_a_loop_is_made_to_wait,
                  the_socket_of_an_agent_that_is_about_to_listen_is_not_taken_over, NULL));

@@ -109,6 +109,8 @@ START_TEST(a_refusal_is_news_once_and_forgotten_when_the_process_is_taken)
     ck_assert_uint_ne(find(&place, 1)->ended_ns, 0);
     roster_attached(place.roster, p);
     ck_assert_ptr_null(find(&place, 1));
+    ck_assert(roster_refuse(place.roster, p, SKEIN_CLOSED)); /* it had ended */
+    ck_assert_uint_ne(find(&place, 1)->ended_ns, 0);
     process_unref(&p);
     place_fini(&place);
 }
