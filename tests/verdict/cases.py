@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs and their rings: what is written, lost, and by whom."""
+import signal
 import time
 
 from case import KIB, MIB, ONESHOT, SLEEPS, case, shots
@@ -359,6 +360,20 @@ def attached_in_the_window(m):
         time.sleep(0.6)
     for c in captures:
         m.judge(w, c, [s])
+
+
+@case(1)
+def ended_before_its_agent_came(m):
+    """Children that ask to be recorded, and end while their agent stands still."""
+    w = m.world()
+    s = w.subject("hum 1 50")
+    c = w.capture(pre_ms=200, post_ms=2000)
+    time.sleep(0.3)
+    w.agent.process.send_signal(signal.SIGSTOP)
+    s.tell("storm %d 250 %d 500" % (m.rng.randrange(15000, 40000), m.rng.randrange(50, 200)))
+    time.sleep(m.rng.uniform(0.9, 1.1))
+    w.agent.process.send_signal(signal.SIGCONT)
+    m.judge(w, c, [s])
 
 
 # ---- programs of other kinds ----

@@ -18,6 +18,8 @@ UNKNOWABLE = {"agent_restarted", "no_answer"}
 # Parts of something longer that the window cuts off: the part may hold nothing (V-2, V-6, V-9).
 CUT_OFF = {"ring_full", "attached_late", "overwritten"}
 EDGE = 100 * MS     # how long such a part may be
+# Before the process had a ring, or until its agent saw that it had ended: longer where it stood still.
+WITHOUT_RING = {"attached_late", "attach_refused"}
 
 
 def ns_of(text):
@@ -108,9 +110,17 @@ def check_times(stored, truth, open_keys, ahead_ns, verdict):
         verdict.say("a time is off by %.1f ms" % (worst / MS))
 
 
-def check_gaps(by_pid, gone, window, verdict):
+def began_before(gap, spans, window):
+    """Whether it is what the window leaves of a longer one, and the process wrote nothing in this part."""
+    return (gap.reason in WITHOUT_RING and gap.first < window[0] + SHOWN and
+            any(after < window[0] for _, after in spans) and
+            not any(after > window[0] + SHOWN and before < gap.last - SHOWN for before, after in spans))
+
+
+def check_gaps(by_pid, truth, gone, window, verdict):
     """A gap lies in the window and covers something that is not there, at its very ends too."""
     for pid, gaps in by_pid.items():
+        spans = [span for key, span in truth.items() if key[0] == pid]
         lost = [span for key, span in gone.items() if key[0] == pid]
         for gap in gaps:
             at_edge = gap.last - gap.first < EDGE and gap.reason in CUT_OFF and (
@@ -118,7 +128,8 @@ def check_gaps(by_pid, gone, window, verdict):
             outside = gap.last < window[0] - SHOWN or gap.first > window[1] + SHOWN
             if outside:
                 verdict.say("gap of %s lies outside of the window" % gap.reason)
-            elif gap.reason not in UNKNOWABLE and not at_edge and not any(gap.holds(*span) for span in lost):
+            elif gap.reason not in UNKNOWABLE and not at_edge and not any(
+                    gap.holds(*span) for span in lost) and not began_before(gap, spans, window):
                 verdict.say("gap of %s for %d (%.3f s, to %.3f s before the end) covers nothing that is missing"
                             % (gap.reason, pid, (gap.last - gap.first) / 1e9,
                                (window[1] - gap.last) / 1e9))
@@ -165,7 +176,7 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
     near = any(span[1] >= window[0] - SHOWN and span[0] <= window[1] + SHOWN for span in gone.values())
     if not says and not near and not ({g.reason for g in all_gaps} & (UNKNOWABLE | set(lasting or ()))):
         verdict.say("incomplete, but nothing is missing")
-    check_gaps(by_pid, gone, window, verdict)
+    check_gaps(by_pid, truth, gone, window, verdict)
     check_counts(capture, all_gaps, gone, missing, window, verdict)
     check_times(stored, truth, open_keys, ahead_ns, verdict)
     if capture["ledger"]["stored"] != records:

@@ -83,6 +83,23 @@ class Judge(unittest.TestCase):
         self.assertEqual(verdict(range(99), gaps=gaps, ring=1, until_s=9.951), [])
         self.says(verdict(ALL, gaps=gaps, until_s=9.951), "covers nothing that is missing")
 
+    def test_gap_that_began_before_the_window(self):
+        """Of a process that wrote before it, and then stood still until it had its ring at 4 s."""
+        kept = Program.truth
+        account = [(0, 0, 0, 0)] * 40 + kept(Program())[40:]
+        late, early = gap(0, 4, "attached_late"), (START - SECOND, START - SECOND + 1, PID, 1)
+        try:
+            Program.truth = lambda self: account + [early]
+            self.assertEqual(verdict(range(42, 100), gaps=[late, gap(4, 4.2, "overwritten")]), [])
+            self.says(verdict(range(42, 100), gaps=[gap(0, 3.9, "overwritten"), gap(4, 4.2, "overwritten")]),
+                      "covers nothing that is missing")
+            Program.truth = lambda self: account
+            self.says(verdict(range(42, 100), gaps=[late, gap(4, 4.2, "overwritten")]), "covers nothing")
+            Program.truth = lambda self: kept(self) + [early]
+            self.says(verdict(range(100), gaps=[late]), "covers nothing that is missing")
+        finally:
+            Program.truth = kept
+
     def test_gap_outside_of_the_window(self):
         gaps = [gap(4, 6, "overwritten"), gap(11, 12, "overwritten")]
         self.says(verdict(WITHOUT, gaps=gaps), "outside of the window")
