@@ -44,6 +44,7 @@ struct pending {
 struct audit {
     struct db *db;
     uint64_t keep_ns, max_rows;
+    bool is_new;
     pthread_t thread;
     bool running;
     pthread_mutex_t lock; /* guards what follows */
@@ -306,6 +307,7 @@ static int check_version(struct audit *a, char *error, size_t error_bytes)
         snprintf(error, error_bytes, "audit.db is of a newer collector");
         return SKEIN_VERSION;
     }
+    a->is_new = version == 0;
     if (status == SKEIN_OK && version == 0)
         status = db_exec(a->db, schema);
     if (status == SKEIN_OK && version == 0)
@@ -355,6 +357,7 @@ int audit_open(const struct audit_settings *settings, struct audit **out, char *
     if (status == SKEIN_CORRUPT && set_aside(settings->folder)) {
         db_close(&a->db);
         status = open_checked(a, settings->folder, error, error_bytes);
+        a->is_new = false; /* that has been said */
     }
     if (status == SKEIN_OK && pthread_create(&a->thread, NULL, run, a) != 0) {
         snprintf(error, error_bytes, "no thread for the audit log");
@@ -364,6 +367,11 @@ int audit_open(const struct audit_settings *settings, struct audit **out, char *
     if (status != SKEIN_OK)
         audit_close(out);
     return status;
+}
+
+bool audit_is_new(const struct audit *a)
+{
+    return a->is_new;
 }
 
 void audit_close(struct audit **audit)

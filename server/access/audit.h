@@ -9,6 +9,7 @@
 #ifndef AUDIT_H
 #define AUDIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,7 @@ struct audit_settings {
 /* SKEIN_OK, or a status with words. */
 int audit_open(const struct audit_settings *settings, struct audit **out, char *error,
                size_t error_bytes);
+bool audit_is_new(const struct audit *audit); /* there was none before, not even a damaged one */
 /* Writes what waits. */
 void audit_close(struct audit **audit);
 

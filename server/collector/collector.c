@@ -260,13 +260,19 @@ static bool is_full(void *context)
 
 /* ---- start and stop ---- */
 
+/* Whether this is not a collector's first start: what it has only now, it had before. */
+static bool is_used(const struct collector *c)
+{
+    uint64_t segments, bytes, end_segment, end_offset;
+    store_totals(c->store, &segments, &bytes, &end_segment, &end_offset);
+    return end_segment != 0;
+}
+
 /* Somebody has emptied or removed it: nobody is to think that nothing was ever captured. */
 static void say_if_lost(const struct collector *c)
 {
-    uint64_t segments, bytes, end_segment, end_offset;
     char backup[4352] = "none";
-    store_totals(c->store, &segments, &bytes, &end_segment, &end_offset);
-    if (catalog_is_new(c->catalog) && end_segment != 0)
+    if (catalog_is_new(c->catalog) && is_used(c))
         state_backup_note_loss(c->config.folder);
     if (!state_backup_is_lost(c->config.folder))
         return;
@@ -321,6 +327,11 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
     struct audit_settings audit = {g->folder, g->audit_keep_ms, g->audit_max_rows};
     if (status == SKEIN_OK)
         status = audit_open(&audit, &c->audit, error, error_bytes);
+    if (status == SKEIN_OK && audit_is_new(c->audit) && is_used(c))
+        log_error("audit",
+                  "audit.db was empty or gone although partitions are stored: who did what before "
+                  "is not known; a backup's may be put in its place while the collector is stopped",
+                  NULL);
     return status;
 }
 
@@ -370,6 +381,12 @@ static int make_gate(struct collector *c, char *error, size_t error_bytes)
     int status = enroll_open(g->folder, &c->enroll, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
+    if (enroll_is_new(c->enroll) && is_used(c))
+        log_error("skeind",
+                  "enroll.db was empty or gone although partitions are stored: every agent that "
+                  "speaks sealed needs a join token again, or stop the collector and put a "
+                  "backup's in its place",
+                  NULL);
     struct seal_pair keys[ENROLL_KEYS];
     bool has_key = enroll_keys(c->enroll, keys) > 0;
     seal_wipe(keys, sizeof keys);

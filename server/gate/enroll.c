@@ -32,6 +32,7 @@ struct stamp { /* what of a file changes when it is replaced */
 struct enroll {
     struct db *db;
     char *folder;
+    bool is_new;
     pthread_mutex_t mutex; /* guards what follows */
     struct seal_pair keys[ENROLL_KEYS];
     size_t key_count;
@@ -444,6 +445,12 @@ int enroll_token_revoke(struct enroll *e, const char *id)
 
 /* ---- life ---- */
 
+static int take_count(void *context, struct db_row *row)
+{
+    *(int64_t *)context = db_i64(row, 0);
+    return 1;
+}
+
 static int open_database(struct enroll *e, char *error, size_t error_bytes)
 {
     static const char *const schema =
@@ -454,7 +461,11 @@ static int open_database(struct enroll *e, char *error, size_t error_bytes)
         "CREATE TABLE IF NOT EXISTS changes(one INTEGER PRIMARY KEY CHECK(one=1), n INTEGER NOT "
         "NULL);"
         "INSERT OR IGNORE INTO changes VALUES(1,0);";
+    int64_t tables = 1;
     int status = db_open_private(e->folder, "enroll.db", &e->db, error, error_bytes);
+    if (status == SKEIN_OK)
+        (void)db_run(e->db, "SELECT count(*) FROM sqlite_master", take_count, &tables, NULL);
+    e->is_new = tables == 0;
     if (status == SKEIN_OK && (status = db_exec(e->db, schema)) != SKEIN_OK)
         snprintf(error, error_bytes, "%s/enroll.db: %s", e->folder, db_error(e->db));
     if (status == SKEIN_OK)
@@ -484,6 +495,11 @@ int enroll_open(const char *folder, struct enroll **out, char *error, size_t err
         enroll_close(&e);
     *out = e;
     return status;
+}
+
+bool enroll_is_new(const struct enroll *e)
+{
+    return e->is_new;
 }
 
 void enroll_close(struct enroll **enroll)

@@ -16,6 +16,7 @@ struct enroll;
  * error. A folder without keys is fine: nobody can open a session then. */
 int enroll_open(const char *folder, struct enroll **out, char *error, size_t error_bytes);
 void enroll_close(struct enroll **enroll);
+bool enroll_is_new(const struct enroll *e); /* there was no enroll.db before */
 
 /* ---- the collector's keys ---- */
 #define ENROLL_KEYS 2 /* current, previous */

@@ -501,7 +501,7 @@ static int schema_check(struct db *db)
         return db_exec(db, schema);
     log_info("index", "index.db is another version's: it is made anew from the segments", "schema",
              log_fmt("%" PRIu64 ", this program has %d", version, SCHEMA_VERSION), NULL);
-    return SKEIN_CORRUPT;
+    return SKEIN_VERSION;
 }
 
 void index_disconnect(struct index *index)
@@ -561,7 +561,9 @@ int index_open(const char *folder, struct store *store, struct index **out, char
         index_files_remove(path);
     if (!status)
         status = index_connect(index, path, error, error_bytes);
-    if (status == SKEIN_CORRUPT) {
+    if (status == SKEIN_CORRUPT)
+        log_warn("index", "index.db is damaged: it is made anew from the segments", NULL);
+    if (status == SKEIN_CORRUPT || status == SKEIN_VERSION) {
         index_disconnect(index);
         index_files_remove(path);
         if (error_bytes > 0)

@@ -282,6 +282,34 @@ START_TEST(an_emptied_state_is_said)
 }
 END_TEST
 
+/* Loop test: how a page of it, or all, is harmed. */
+START_TEST(a_damaged_index_is_made_anew_at_the_start_and_said)
+{
+    char id[ID_TEXT_BYTES];
+    capture(id);
+    ck_assert_int_eq(whole_stop(&w.collector), 0);
+    harm("index.db", (enum harm)_i);
+    whole_collector_start(&w);
+    ck_assert(log_has("index.db is damaged: it is made anew from the segments"));
+    ck_assert(wait_until(lists_again, id, 0));
+}
+END_TEST
+
+START_TEST(emptied_records_of_who_did_and_may_do_what_are_said)
+{
+    char id[ID_TEXT_BYTES];
+    capture(id);
+    ck_assert(!log_has("audit.db was empty or gone"));
+    ck_assert(!log_has("enroll.db was empty or gone"));
+    ck_assert_int_eq(whole_stop(&w.collector), 0);
+    harm("audit.db", EMPTY);
+    harm("enroll.db", EMPTY);
+    whole_collector_start(&w);
+    ck_assert(log_has("audit.db was empty or gone although partitions are stored"));
+    ck_assert(log_has("enroll.db was empty or gone although partitions are stored"));
+}
+END_TEST
+
 START_TEST(a_state_that_is_lost_under_a_collector_is_said)
 {
     char id[ID_TEXT_BYTES], *path = whole_path(&w, "collector/state.db");
@@ -349,6 +377,8 @@ int main(void)
     tcase_add_loop_test(c, a_damaged_audit_log_is_set_aside, GARBAGE, ZEROS + 1);
     tcase_add_loop_test(c, a_damaged_state_is_said_and_restored_by_one_command, GARBAGE, EMPTY);
     tcase_add_test(c, an_emptied_state_is_said);
+    tcase_add_test(c, emptied_records_of_who_did_and_may_do_what_are_said);
+    tcase_add_loop_test(c, a_damaged_index_is_made_anew_at_the_start_and_said, GARBAGE, ZEROS + 1);
     tcase_add_loop_test(c, a_state_that_is_lost_under_a_collector_is_said, CUT, EMPTY + 1);
     tcase_add_loop_test(c, a_state_that_is_lost_under_a_collector_is_said, GARBAGE, PAGE);
     tcase_add_test(c, a_copied_state_folder_is_told_at_both_ends);
