@@ -137,6 +137,9 @@ void listener_event(void *context, uint32_t events)
 
 void connections_free(struct attach *attach)
 {
-    while (attach->half_open != NULL)
-        close(half_open_end(attach->half_open));
+    struct half_open *h, *next;
+    for (h = attach->half_open; h != NULL; h = next) {
+        next = h->next;
+        close(half_open_end(h));
+    }
 }
