@@ -212,7 +212,8 @@ START_TEST(silent_connections_crowd_out_each_other_not_honest_peers)
         close(silent[i]);
     close(fd);
     fixture_agent_stop(f);
-    ck_assert_uint_ge(f->counters.attach_silent, 137); /* the others may not have been looked at */
+    /* 64 stay, of which the honest one may have been one; they may not have been looked at */
+    ck_assert_uint_ge(f->counters.attach_silent, 136);
     ck_assert_uint_eq(f->counters.attach_malformed, 0);
     fixture_free(f);
 }
