@@ -155,6 +155,8 @@ static void on_attached(void *context, struct process *process)
     const struct roster_entry *noted = roster_find(agent->roster, &process->uid);
     if (noted != NULL && noted->reason == LOSS_REFUSED)
         process->unrecorded = LOSS_REFUSED;
+    if (noted != NULL && noted->process != NULL && process->lacks_from_ns != 0)
+        agent_left_look(agent, noted->process, process);
     roster_attached(agent->roster, process);
     process_report_begin(process, &process->attached_clock);
     agent_set_thresholds(agent, process);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of the agent, shared by agent.c and agent_events.c alone.
+ * The inside of the agent, shared by agent.c, agent_events.c and agent_left.c alone.
  */
 #ifndef AGENT_INT_H
 #define AGENT_INT_H
@@ -55,6 +55,7 @@ struct agent {
     size_t awaited_count;
     struct loop_timer *grace_timer; /* while set, unknown processes are awaited */
     struct loop_timer *look_timer;  /* whether those that may come back still run; or NULL */
+    unsigned left_looks;            /* under way */
     bool ended;                     /* what is still posted is only to be freed */
 };
 
@@ -66,5 +67,9 @@ void agent_send_list(void *agent);                                 /* loop_fn */
 void agent_grace_over(void *agent);                                /* loop_fn */
 void agent_look(void *agent);                                      /* loop_fn */
 void agent_set_thresholds(const struct agent *agent, struct process *process);
+
+/* agent_left.c: finds until when what the process lacks of the ring that it had before was written.
+ */
+void agent_left_look(struct agent *agent, struct process *former, struct process *process);
 
 #endif

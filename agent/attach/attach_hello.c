@@ -301,16 +301,19 @@ static void recording_fill(const struct attach *attach, uint64_t lacks_from_ns, 
                            struct process *p)
 {
     p->recorded_ns = p->attached_ns;
-    p->lacks_from_ns = lacks_from_ns;
-    p->unrecorded = lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
-    if (!adopted)
+    p->unrecorded = LOSS_LATE;
+    if (!adopted) {
+        p->lacks_from_ns = lacks_from_ns;
+        p->lacks_to_ns =
+            p->attached_ns; /* who says HELLO does not write to the one before any more */
+        p->unrecorded = lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
         return;
+    }
     struct ring_process_record record;
     struct clock_snapshot first;
     memcpy(&record, p->ring + p->geometry.process_off, sizeof(record));
     host_page_first(attach->host, &first);
     uint64_t began_ns = clock_snapshot_realtime(&first, &p->attached_clock, record.start_ticks);
-    p->unrecorded = LOSS_LATE;
     if (began_ns < p->attached_ns) /* a hostile ring may say anything */
         p->recorded_ns = began_ns > p->start_ns ? began_ns : p->start_ns;
 }

@@ -65,4 +65,9 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
                   struct cut_result *result);
 void cut_result_fini(struct cut_result *result);
 
+/* Until when at the latest there were records in a ring, or losses, that nobody has written to
+ * since end_ns. SKEIN_OK; SKEIN_NOT_FOUND: there were none; SKEIN_NO_MEMORY, SKEIN_IO. As
+ * partition_cut. */
+int cut_last(struct host_page_owner *host, struct process *p, uint64_t end_ns, uint64_t *last_ns);
+
 #endif

@@ -42,54 +42,98 @@ static const struct ring_header *header_of(const struct process *p)
     return (const struct ring_header *)(const void *)p->ring;
 }
 
-/* When what is not in the ring began and ended; both are equal where it has all. A process that has
- * its ring for some milliseconds only does not say yet what it has missed: until now, all that was.
- */
-static void unrecorded_span(const struct process *p, uint64_t *from_ns, uint64_t *to_ns)
+/* Some time of a process's; none where it ends before it begins. */
+struct span {
+    uint64_t from_ns, to_ns;
+};
+static const struct span SPAN_NONE = {UINT64_MAX, 0};
+
+static struct span span_within(struct span span, uint64_t from_ns, uint64_t to_ns)
+{
+    span.from_ns = span.from_ns > from_ns ? span.from_ns : from_ns;
+    span.to_ns = span.to_ns < to_ns ? span.to_ns : to_ns;
+    return span.from_ns < span.to_ns ? span : SPAN_NONE;
+}
+
+/* Over both, and what lies between them. */
+static struct span span_over(struct span a, struct span b)
+{
+    a.from_ns = a.from_ns < b.from_ns ? a.from_ns : b.from_ns;
+    a.to_ns = a.to_ns > b.to_ns ? a.to_ns : b.to_ns;
+    return a;
+}
+
+/* What rings before have had. */
+static struct span replaced_span(const struct process *p)
+{
+    return p->lacks_from_ns != 0 ? (struct span){p->lacks_from_ns, p->lacks_to_ns} : SPAN_NONE;
+}
+
+/* What came when there was no ring: from the first event that was missed until events went to this
+ * one, or, where the thread of that event had looked before and stood still, the other way round. A
+ * process that has its ring for some milliseconds only does not say yet what it has missed: until
+ * now, all that was. */
+static struct span missed_span(const struct process *p)
 {
     uint64_t began_ns = skein_load64(&record_of(p)->began_ns);
     uint64_t missed_ns = skein_load64(&record_of(p)->missed_ns);
-    *to_ns = began_ns != 0 ? agent_clock_at(began_ns) : UINT64_MAX;
-    if (p->unrecorded == LOSS_REPLACED)
-        *from_ns = p->lacks_from_ns;
-    else if (began_ns == 0)
-        *from_ns = p->start_ns;
-    else
-        *from_ns = missed_ns != 0 ? agent_clock_at(missed_ns) : *to_ns;
-    if (began_ns != 0 && missed_ns > began_ns) { /* its thread had looked before, and stood still */
-        *from_ns = *from_ns < *to_ns ? *from_ns : *to_ns;
-        *to_ns = agent_clock_at(missed_ns);
-    }
+    if (began_ns == 0)
+        return (struct span){p->lacks_from_ns != 0 ? p->lacks_to_ns : p->start_ns, UINT64_MAX};
+    if (missed_ns == 0)
+        return SPAN_NONE;
+    bool stood = missed_ns > began_ns;
+    return (struct span){agent_clock_at(stood ? began_ns : missed_ns),
+                         agent_clock_at(stood ? missed_ns : began_ns)};
+}
+
+/* A ring may say anything: nothing of its process was before that began, or is behind its end. */
+static struct span span_in_life(const struct process *p, struct span span)
+{
+    bool ended = process_state(p) != PROCESS_LIVE && !p->left;
+    return span_within(span, p->start_ns, ended ? p->gone_ns : UINT64_MAX);
 }
 
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
                         struct loss_gap *out)
 {
-    uint64_t first_ns, last_ns;
     if (p->ring == NULL)
         return false;
-    unrecorded_span(p, &first_ns, &last_ns);
-    first_ns = first_ns > p->start_ns ? first_ns : p->start_ns; /* it may say anything */
-    if (process_state(p) != PROCESS_LIVE && !p->left && p->gone_ns < last_ns)
-        last_ns = p->gone_ns; /* behind its end there was nothing to be recorded */
-    *out = (struct loss_gap){from_ns > first_ns ? from_ns : first_ns,
-                             to_ns < last_ns ? to_ns : last_ns, p->unrecorded};
-    return out->from_ns < out->to_ns;
+    struct span before = span_in_life(p, replaced_span(p));
+    struct span missed = span_in_life(p, missed_span(p));
+    /* Each by itself: a window that begins between the two lacks nothing of the first. */
+    struct span span =
+        span_over(span_within(before, from_ns, to_ns), span_within(missed, from_ns, to_ns));
+    *out = (struct loss_gap){span.from_ns, span.to_ns, p->unrecorded};
+    return span.from_ns < span.to_ns;
+}
+
+static bool ring_is_empty(const struct process *p)
+{
+    struct process_cursors at;
+    process_cursors(p, &at);
+    return at.small == 0 && at.big == 0 &&
+           skein_total_load(&header_of(p)->num_records_dropped) == 0;
+}
+
+static struct span lacks_span(const struct process *p, uint64_t last_ns)
+{
+    uint64_t began_ns = skein_load64(&record_of(p)->began_ns);
+    struct span own = {began_ns != 0 ? agent_clock_at(began_ns) : p->start_ns, last_ns};
+    struct span before = span_over(replaced_span(p), missed_span(p));
+    return span_within(ring_is_empty(p) ? before : span_over(before, own), p->start_ns, UINT64_MAX);
 }
 
 uint64_t process_lacks_from(const struct process *p)
 {
-    uint64_t from_ns, to_ns;
-    struct process_cursors at;
     if (p->ring == NULL)
         return p->start_ns;
-    unrecorded_span(p, &from_ns, &to_ns);
-    process_cursors(p, &at);
-    if (from_ns < to_ns)
-        return from_ns > p->start_ns ? from_ns : p->start_ns; /* it may say anything */
-    bool empty =
-        at.small == 0 && at.big == 0 && skein_total_load(&header_of(p)->num_records_dropped) == 0;
-    return empty ? 0 : to_ns;
+    struct span span = lacks_span(p, UINT64_MAX);
+    return span.from_ns < span.to_ns ? span.from_ns : 0;
+}
+
+uint64_t process_lacks_to(const struct process *p, uint64_t last_ns)
+{
+    return p->ring == NULL ? UINT64_MAX : lacks_span(p, last_ns).to_ns;
 }
 
 /* It has ended: all that it stored is there. */

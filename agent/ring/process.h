@@ -35,7 +35,10 @@ struct process {
      * the time before that */
     uint64_t recorded_ns;
     enum loss_reason unrecorded;
-    uint64_t lacks_from_ns; /* LOSS_REPLACED: since when it would have something; realtime */
+    /* What rings before should have had, that were not taken over: since when, 0: nothing;
+     * realtime. Until when at the latest is the loop thread's: it comes nearer where their end is
+     * found. */
+    uint64_t lacks_from_ns, lacks_to_ns;
     char service[128], labels[512], exe[256];
     uint8_t *ring; /* read and (for PIN only) written */
     struct ring_geometry geometry;
@@ -108,6 +111,8 @@ bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_n
 /* Since when another ring of the same process lacks something that is, or should be, in this one;
  * 0: nothing. Realtime. */
 uint64_t process_lacks_from(const struct process *p);
+/* Until when, where nobody writes this one any more and its last record, or loss, was then. */
+uint64_t process_lacks_to(const struct process *p, uint64_t last_ns);
 
 struct process *process_ref(struct process *p);
 void process_unref(struct process **p); /* frees and unmaps with the last reference; any thread */

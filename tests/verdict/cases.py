@@ -299,6 +299,23 @@ def executed_anew(m):
 
 
 @case(1)
+def executed_and_not_recorded_for_a_while(m):
+    """Windows that begin behind the last record of the ring before lack nothing."""
+    w = m.world()
+    s = w.subject("hum 2 %d" % m.rng.randrange(20, 200))
+    time.sleep(m.rng.uniform(0.2, 1))
+    s.say("again")
+    executed, waits = time.monotonic(), m.rng.uniform(0.1, 2.5)  # its entry is kept for a second
+    time.sleep(waits)
+    s.say("attach 0 0")
+    s.say("hum 2 100")
+    time.sleep(0.3)
+    for part in (0.1, 0.5, 0.9):
+        m.judge(w, w.capture(pre_ms=int((time.monotonic() - executed - waits * part) * 1000)), [s])
+    m.judge(w, w.capture(pre_ms=5000), [s])
+
+
+@case(1)
 def smaller_rings_after_a_restart(m):
     w = m.world()
     s = w.subject("hum 3 300", attach=(4 * MIB, 0))

@@ -333,6 +333,7 @@ static uint64_t replaced_from(uint64_t chunks)
         else
             gap.from_ns = 0;
         ck_assert(i == 1 || gap.from_ns == 0);
+        ck_assert(gap.from_ns == 0 || gap.to_ns == f->last->attached_ns); /* at the latest */
         skein_store64(&header->small_cursor, chunks);
         close(fd);
         ck_assert(wait_until(fixture_has_gone, f, 0));
@@ -346,6 +347,56 @@ START_TEST(a_ring_without_a_record_is_replaced_without_a_loss)
 {
     ck_assert_uint_eq(replaced_from(0), 0);
     ck_assert_uint_gt(replaced_from(1), 0);
+}
+END_TEST
+
+/* Of a process that lived for a minute, had a ring until it was 20 s old, and missed something from
+ * missed_s until 50 s, when it had one again (0: nothing): what a window lacks, in seconds. */
+static struct loss_gap replaced_lacks(uint64_t missed_s, uint64_t from_s, uint64_t to_s)
+{
+    const uint64_t s = UINT64_C(1000000000), born_ns = clock_monotonic_ns() - 60 * s;
+    const struct ring_identity identity = {.pid = 1, .service = "anew"};
+    struct loss_gap gap = {0};
+    struct process *p;
+    ck_assert_int_eq(process_new(&p), SKEIN_OK);
+    ck_assert_int_eq(ring_geometry_init(&p->geometry, SKEIN_MODE_CIRCULAR, 1 << 20), SKEIN_OK);
+    ck_assert_int_eq(ring_memory_new(&p->geometry, &identity, &p->ring_fd, &p->ring), SKEIN_OK);
+    struct ring_process_record *record = (void *)(p->ring + p->geometry.process_off);
+    skein_store64(&record->began_ns, born_ns + 50 * s);
+    skein_store64(&record->missed_ns, missed_s != 0 ? born_ns + missed_s * s : 0);
+    p->unrecorded = LOSS_REPLACED;
+    p->start_ns = agent_clock_at(born_ns);
+    p->lacks_from_ns = p->start_ns + 10 * s;
+    p->lacks_to_ns = p->start_ns + 20 * s;
+    ck_assert_uint_eq(process_lacks_from(p), p->lacks_from_ns);
+    /* A ring that holds nothing does not end. */
+    ck_assert_uint_eq(process_lacks_to(p, p->start_ns + 55 * s),
+                      p->start_ns + (missed_s != 0 ? 50 * s : 20 * s));
+    skein_store64(&((struct ring_header *)(void *)p->ring)->small_cursor, 1);
+    ck_assert_uint_eq(process_lacks_to(p, p->start_ns + 55 * s), p->start_ns + 55 * s);
+    if (!process_unrecorded(p, p->start_ns + from_s * s, p->start_ns + to_s * s, &gap))
+        gap = (struct loss_gap){p->start_ns, p->start_ns, LOSS_REPLACED};
+    gap.from_ns = (gap.from_ns - p->start_ns) / s;
+    gap.to_ns = (gap.to_ns - p->start_ns) / s;
+    process_unref(&p);
+    return gap;
+}
+
+START_TEST(behind_the_end_of_a_ring_that_was_replaced_nothing_is_lacked)
+{
+    const struct {
+        uint64_t missed, from, to, lacks_from, lacks_to;
+    } all[] = {
+        {0, 0, 60, 10, 20},  {0, 15, 60, 15, 20}, {0, 21, 60, 0, 0},    {0, 21, 49, 0, 0},
+        {40, 0, 60, 10, 50}, {40, 0, 30, 10, 20}, {40, 21, 60, 40, 50}, {40, 21, 39, 0, 0},
+        {15, 0, 60, 10, 50}, {40, 51, 60, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct loss_gap gap = replaced_lacks(all[i].missed, all[i].from, all[i].to);
+        ck_assert_int_eq(gap.reason, LOSS_REPLACED);
+        ck_assert_uint_eq(gap.from_ns, all[i].lacks_from);
+        ck_assert_uint_eq(gap.to_ns, all[i].lacks_to);
+    }
 }
 END_TEST
 
@@ -659,6 +710,7 @@ int main(void)
                  an_adopted_ring_loses_the_pins_of_the_agent_before,
                  a_process_that_attaches_anew_never_repeats_a_sequence,
                  a_ring_without_a_record_is_replaced_without_a_loss,
+                 behind_the_end_of_a_ring_that_was_replaced_nothing_is_lacked,
                  a_ring_that_nothing_goes_to_yet_lacks_all_until_now,
                  a_process_that_leaves_keeps_its_ring_until_it_is_back,
                  a_process_that_leaves_as_it_comes_back_keeps_its_ring,

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "agent_child.h"
+#include "agent_clock.h"
 
 static void work_a_little(int in, int out)
 {
@@ -74,6 +75,40 @@ START_TEST(a_look_finds_what_is_new_and_leaves_the_cuts_as_they_were)
     cut_result_fini(&result);
     cut_marks_free(&marks);
     ck_assert_int_eq(child_end(&child), 0);
+    fixture_free(f);
+}
+END_TEST
+
+static void idle_then_a_step(int in, int out)
+{
+    child_say(out);
+    child_hear(in);
+    SKEIN_INSTANT("step", (u64, "n", 1));
+    child_say(out);
+    child_hear(in);
+}
+
+/* It looks at the last moments first, and then further back. */
+START_TEST(the_last_record_of_a_ring_is_found)
+{
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    struct child child = child_start(f, idle_then_a_step);
+    uint64_t last_ns = 0, before_ns, after_ns;
+    ck_assert(child_hear(child.from));
+    ck_assert_int_eq(cut_last(f->host, f->last, agent_clock_ns(), &last_ns), SKEIN_NOT_FOUND);
+    before_ns = agent_clock_ns();
+    child_say(child.to);
+    ck_assert(child_hear(child.from));
+    after_ns = agent_clock_ns();
+    uint64_t generation = host_page_generation(f->host);
+    const uint64_t later_ns[] = {0, 100000000, UINT64_C(3000000000), UINT64_C(3600000000000)};
+    for (size_t i = 0; i < sizeof later_ns / sizeof later_ns[0]; i++) {
+        ck_assert_int_eq(cut_last(f->host, f->last, after_ns + later_ns[i], &last_ns), SKEIN_OK);
+        ck_assert_uint_ge(last_ns, before_ns);
+        ck_assert_uint_le(last_ns, after_ns + 2000); /* as two clocks differ */
+    }
+    ck_assert_uint_eq(host_page_generation(f->host), generation);
+    child_end(&child);
     fixture_free(f);
 }
 END_TEST
@@ -307,6 +342,7 @@ int main(void)
     return suite_run(suite_of(
         "cutter", everything_that_was_written_comes_out_once,
         a_look_finds_what_is_new_and_leaves_the_cuts_as_they_were,
+        the_last_record_of_a_ring_is_found,
         a_second_cut_brings_what_came_since_and_knows_the_open_range,
         an_operation_in_progress_is_shown, an_overwritten_window_has_a_gap_and_no_holes_after_it,
         a_limit_splits_the_cut_and_loses_nothing, a_service_can_ask_for_its_snapshot,
