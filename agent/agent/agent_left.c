@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When a ring ended that a process left as it called exec: until then the ring that it has now lacks
- * something, and behind that nothing. Known once the process is here again, as nobody can write to
- * the former ring then, and only where that is still there. The worker looks, the loop is told.
+ * When a ring ended that a process left as it called exec: until then the ring that it has now
+ * lacks something, and behind that nothing. Known once the process is here again, as nobody can
+ * write to the former ring then, and only where that is still there. The worker looks, the loop is
+ * told.
  */
 #include <stdlib.h>
 
@@ -32,15 +33,16 @@ static void look_done(void *context)
     struct process *p = look->process;
     uint64_t to_ns =
         look->status == SKEIN_OK ? process_lacks_to(look->former, look->last_ns) : UINT64_MAX;
-    p->lacks_to_ns = to_ns < p->lacks_to_ns ? to_ns : p->lacks_to_ns;
+    if (to_ns < p->lacks_to_ns)
+        process_lacks_set(p, p->lacks_from_ns, to_ns);
     look_end(look);
 }
 
 static void look_run(void *context)
 {
     struct left_look *look = context;
-    look->status = cut_last(look->agent->host_page, look->former, look->process->attached_ns,
-                            &look->last_ns);
+    look->status =
+        cut_last(look->agent->host_page, look->former, look->process->attached_ns, &look->last_ns);
     while (loop_post(look->agent->loop, look_done, look) != SKEIN_OK)
         continue; /* a few bytes; nobody else could let go of the processes */
 }

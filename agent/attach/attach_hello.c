@@ -296,19 +296,9 @@ static uint64_t lacks_from(const struct member *former, const struct past *past,
     return packet->hello.has_ring == 1 ? p->start_ns : 0; /* an agent's before this one */
 }
 
-/* When its ring began: one that it brought, when an agent before had made it. */
-static void recording_fill(const struct attach *attach, uint64_t lacks_from_ns, bool adopted,
-                           struct process *p)
+/* When a ring began that it brought, as an agent before had made it. */
+static void recording_adopt(const struct attach *attach, struct process *p)
 {
-    p->recorded_ns = p->attached_ns;
-    p->unrecorded = LOSS_LATE;
-    if (!adopted) {
-        p->lacks_from_ns = lacks_from_ns;
-        p->lacks_to_ns =
-            p->attached_ns; /* who says HELLO does not write to the one before any more */
-        p->unrecorded = lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
-        return;
-    }
     struct ring_process_record record;
     struct clock_snapshot first;
     memcpy(&record, p->ring + p->geometry.process_off, sizeof(record));
@@ -316,6 +306,7 @@ static void recording_fill(const struct attach *attach, uint64_t lacks_from_ns, 
     uint64_t began_ns = clock_snapshot_realtime(&first, &p->attached_clock, record.start_ticks);
     if (began_ns < p->attached_ns) /* a hostile ring may say anything */
         p->recorded_ns = began_ns > p->start_ns ? began_ns : p->start_ns;
+    process_lacks_recall(p);
 }
 
 static bool peer_allowed(const struct attach *attach, const struct hello_packet *packet)
@@ -348,7 +339,12 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     p->next_sequence = sequence_start(former, past);
     status = ring_fill(attach, packet, former, p, adopted);
     if (status == SKEIN_OK) {
-        recording_fill(attach, lacks_from(former, past, packet, p), *adopted, p);
+        p->recorded_ns = p->attached_ns;
+        if (*adopted)
+            recording_adopt(attach, p);
+        else /* who says HELLO does not write to the one before any more */
+            process_lacks_set(p, lacks_from(former, past, packet, p), p->attached_ns);
+        p->unrecorded = p->lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
         status = page_fill(attach, p);
     }
     return status;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When a ring's last record was, or its last loss. Looks as rules do (cutter.h), at the last moments
- * first, as most rings that are left end there; changes nothing, keeps nothing.
+ * When a ring's last record was, or its last loss. Looks as rules do (cutter.h), at the last
+ * moments first, as most rings that are left end there; changes nothing, keeps nothing.
  */
 #include "cutter.h"
 #include "ring_loss.h"
 
 #define FIRST_NS   UINT64_C(20000000)
-#define WIDER      50 /* a second, a minute, and then all */
+#define WIDER      50   /* a second, a minute, and then all */
 #define CLOCKS_NS  1000 /* two cuts place a tick on their lines of time as exactly as this */
 #define LOOK_BYTES (UINT64_C(16) << 20)
 
@@ -21,8 +21,8 @@ static void loss_note(void *context, const struct process_loss_run *run)
     later(context, run->to_ns);
 }
 
-/* Of what lies behind from_ns. What a look could not take, or what was overwritten, ends with its gap
- * at the latest. */
+/* Of what lies behind from_ns. What a look could not take, or what was overwritten, ends with its
+ * gap at the latest. */
 static int look(struct host_page_owner *host, struct process *p, uint64_t from_ns,
                 uint64_t *last_ns)
 {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent_clock.h"
+#include "clock.h"
 #include "ring_memory.h"
 #include "skein_atomic.h"
 
@@ -40,6 +41,32 @@ static const struct ring_process_record *record_of(const struct process *p)
 static const struct ring_header *header_of(const struct process *p)
 {
     return (const struct ring_header *)(const void *)p->ring;
+}
+
+/* ---- what its ring has not ---- */
+
+static uint64_t monotonic_at(uint64_t realtime_ns)
+{
+    uint64_t now_ns = clock_monotonic_ns(), ago_ns = agent_clock_ns() - realtime_ns;
+    return ago_ns < now_ns ? now_ns - ago_ns : 1;
+}
+
+void process_lacks_set(struct process *p, uint64_t from_ns, uint64_t to_ns)
+{
+    struct ring_header *header = (struct ring_header *)(void *)p->ring;
+    if (from_ns == 0)
+        return;
+    p->lacks_from_ns = from_ns;
+    p->lacks_to_ns = to_ns;
+    skein_store64(&header->lacks_from_ns, monotonic_at(from_ns));
+    skein_store64(&header->lacks_to_ns, monotonic_at(to_ns));
+}
+
+void process_lacks_recall(struct process *p)
+{
+    uint64_t from_ns = skein_load64(&header_of(p)->lacks_from_ns);
+    p->lacks_from_ns = from_ns != 0 ? agent_clock_at(from_ns) : 0;
+    p->lacks_to_ns = agent_clock_at(skein_load64(&header_of(p)->lacks_to_ns));
 }
 
 /* Some time of a process's; none where it ends before it begins. */
@@ -135,6 +162,8 @@ uint64_t process_lacks_to(const struct process *p, uint64_t last_ns)
 {
     return p->ring == NULL ? UINT64_MAX : lacks_span(p, last_ns).to_ns;
 }
+
+/* ---- its end ---- */
 
 /* It has ended: all that it stored is there. */
 bool process_exit_said(const struct process *p, int32_t *status)

@@ -111,6 +111,10 @@ bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_n
 /* Since when another ring of the same process lacks something that is, or should be, in this one;
  * 0: nothing. Realtime. */
 uint64_t process_lacks_from(const struct process *p);
+/* From 0: nothing. Says so in the ring, too, for an agent that adopts it; and what one before has
+ * said there. */
+void process_lacks_set(struct process *p, uint64_t from_ns, uint64_t to_ns);
+void process_lacks_recall(struct process *p);
 /* Until when, where nobody writes this one any more and its last record, or loss, was then. */
 uint64_t process_lacks_to(const struct process *p, uint64_t last_ns);
 

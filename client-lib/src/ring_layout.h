@@ -83,7 +83,10 @@ struct ring_header {
     uint64_t big_cursor;          /* atomic; next big chunk to try; runs free */
     uint64_t string_epoch;        /* atomic; current epoch e; its table is half e % 2 */
     uint64_t overwritten_ticks;   /* atomic; no record that was ever overwritten is later: R-28 */
-    uint64_t reserved[3];
+    /* atomic, the agent's; CLOCK_MONOTONIC; what rings of the process before this one have had, for
+     * an agent that adopts it: since when, 0: nothing; and until when at the latest */
+    uint64_t lacks_from_ns, lacks_to_ns;
+    uint64_t reserved;
 };
 
 /* ---- durable: process record, thread slots, tables ---- */
@@ -250,6 +253,7 @@ _Static_assert(offsetof(struct ring_header, total_size) == 16, "R-1");
 _Static_assert(offsetof(struct ring_header, durable_data_end) == 40, "R-1");
 _Static_assert(offsetof(struct ring_header, num_records_dropped) == 64, "R-1");
 _Static_assert(offsetof(struct ring_header, overwritten_ticks) == 96, "R-28");
+_Static_assert(offsetof(struct ring_header, lacks_from_ns) == 104, "R-1");
 _Static_assert(sizeof(struct ring_process_record) == RING_PROCESS_RECORD_BYTES, "R-3");
 _Static_assert(sizeof(struct ring_slot) == 128, "R-4");
 _Static_assert(sizeof(struct ring_chunk) == RING_CHUNK_HEADER_BYTES, "R-6");

@@ -316,6 +316,25 @@ def executed_and_not_recorded_for_a_while(m):
 
 
 @case(1)
+def executed_anew_and_its_agent_restarted(m):
+    """What the ring before the exec had is lacked also as an agent says that never saw it."""
+    w = m.world()
+    s = w.subject("hum 2 100")
+    time.sleep(m.rng.uniform(0.1, 0.8))
+    s.say("again")
+    s.say("attach 0 0")
+    s.say("hum 2 100")
+    time.sleep(m.rng.uniform(0.1, 0.8))
+    w.agent.kill()
+    time.sleep(m.rng.uniform(0, 0.5))
+    w.start_agent()
+    w.wait_live(1)
+    time.sleep(m.rng.uniform(0.1, 1.5))
+    m.judge(w, w.capture(pre_ms=5000), [s])
+    shots(m, w, [s], 2, 3000)
+
+
+@case(1)
 def smaller_rings_after_a_restart(m):
     w = m.world()
     s = w.subject("hum 3 300", attach=(4 * MIB, 0))

@@ -350,6 +350,52 @@ START_TEST(a_ring_without_a_record_is_replaced_without_a_loss)
 }
 END_TEST
 
+static bool attached_three_times(void *context)
+{
+    struct agent_fixture *f = context;
+    return fixture_get(f, &f->attached) >= 3;
+}
+
+/* The agent that saw the exec ends; the next one adopts the ring that was given behind it. */
+START_TEST(an_adopted_ring_says_what_the_one_before_it_had)
+{
+    bool (*const attached[])(void *) = {fixture_has_attached, attached_twice, attached_three_times};
+    struct agent_fixture *f = fixture_new(UINT64_C(1) << 20);
+    struct loss_gap gap = {0}, before = {0};
+    struct answer a = {.fds = {-1}};
+    fixture_agent_start(f);
+    for (int i = 0; i < 3; i++) {
+        int fd = peer_connect(f), ring = i == 2 ? a.fds[0] : -1;
+        struct answer next = attach_as(fd, hello_of("svc"), ring);
+        answer_close(&a);
+        a = next;
+        ck_assert(wait_until(attached[i], f, 0));
+        struct ring_header *header = (struct ring_header *)(void *)f->last->ring;
+        struct ring_process_record *record =
+            (void *)(f->last->ring + f->last->geometry.process_off);
+        if (i < 2)
+            skein_store64(&record->began_ns, clock_monotonic_ns());
+        skein_store64(&header->small_cursor, 1);
+        before = gap;
+        ck_assert(process_unrecorded(f->last, 0, UINT64_MAX, &gap) == (i > 0));
+        if (i == 1)
+            fixture_agent_stop(f);
+        if (i == 1)
+            fixture_agent_start(f);
+        close(fd);
+    }
+    ck_assert_int_eq(gap.reason, LOSS_REPLACED);
+    ck_assert_uint_le(gap.from_ns, before.from_ns + 1000);
+    ck_assert_uint_ge(gap.from_ns + 1000000, before.from_ns);
+    ck_assert_uint_le(gap.to_ns, before.to_ns + 1000000);
+    ck_assert_uint_ge(gap.to_ns + 1000000, before.to_ns);
+    fixture_agent_stop(f);
+    ck_assert_uint_eq(f->counters.attach_adopted, 1);
+    answer_close(&a);
+    fixture_free(f);
+}
+END_TEST
+
 /* Of a process that lived for a minute, had a ring until it was 20 s old, and missed something from
  * missed_s until 50 s, when it had one again (0: nothing): what a window lacks, in seconds. */
 static struct loss_gap replaced_lacks(uint64_t missed_s, uint64_t from_s, uint64_t to_s)
@@ -711,6 +757,7 @@ int main(void)
                  a_process_that_attaches_anew_never_repeats_a_sequence,
                  a_ring_without_a_record_is_replaced_without_a_loss,
                  behind_the_end_of_a_ring_that_was_replaced_nothing_is_lacked,
+                 an_adopted_ring_says_what_the_one_before_it_had,
                  a_ring_that_nothing_goes_to_yet_lacks_all_until_now,
                  a_process_that_leaves_keeps_its_ring_until_it_is_back,
                  a_process_that_leaves_as_it_comes_back_keeps_its_ring,
