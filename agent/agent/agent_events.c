@@ -148,6 +148,17 @@ void agent_look(void *context)
     list_changed(agent);
 }
 
+/* It had a ring when the agent before this one ended, and comes without: it called exec meanwhile.
+ */
+static void lacks_expected(const struct roster_entry *noted, struct process *process)
+{
+    bool adopted = process->recorded_ns < process->attached_ns;
+    if (adopted || process->lacks_from_ns != 0)
+        return;
+    process_lacks_set(process, noted->recorded_ns, process->attached_ns);
+    process->unrecorded = LOSS_REPLACED;
+}
+
 static void on_attached(void *context, struct process *process)
 {
     struct agent *agent = context;
@@ -155,6 +166,8 @@ static void on_attached(void *context, struct process *process)
     const struct roster_entry *noted = roster_find(agent->roster, &process->uid);
     if (noted != NULL && noted->reason == LOSS_REFUSED)
         process->unrecorded = LOSS_REFUSED;
+    if (noted != NULL && noted->expected)
+        lacks_expected(noted, process);
     if (noted != NULL && noted->process != NULL && process->lacks_from_ns != 0)
         agent_left_look(agent, noted->process, process);
     roster_attached(agent->roster, process);

@@ -335,6 +335,26 @@ def executed_anew_and_its_agent_restarted(m):
 
 
 @case(1)
+def executed_anew_while_its_agent_was_away(m):
+    """The agent that comes knows by its file that there was a ring."""
+    w = m.world()
+    s = w.subject("hum 2 100")
+    time.sleep(m.rng.uniform(0.3, 0.8))
+    w.agent.kill()
+    s.say("again")
+    s.say("start 0 0")
+    if m.rng.random() < 0.5:
+        s.say("hum 2 100")
+        time.sleep(m.rng.uniform(0, 0.5))
+    w.start_agent()
+    w.wait_live(1)
+    s.say("hum 1 100")
+    time.sleep(m.rng.uniform(0.1, 1.5))
+    for _ in range(2):
+        m.judge(w, w.capture(pre_ms=5000), [s])
+
+
+@case(1)
 def smaller_rings_after_a_restart(m):
     w = m.world()
     s = w.subject("hum 3 300", attach=(4 * MIB, 0))
