@@ -18,8 +18,9 @@ UNKNOWABLE = {"agent_restarted", "no_answer"}
 # Parts of something longer that the window cuts off: the part may hold nothing (V-2, V-6, V-9).
 CUT_OFF = {"ring_full", "attached_late", "overwritten"}
 EDGE = 100 * MS     # how long such a part may be
-# Before the process had a ring, or until its agent saw that it had ended: longer where it stood still.
-WITHOUT_RING = {"attached_late", "attach_refused"}
+# Before the process had a ring, between two, or until its agent saw that it had ended: longer where it
+# stood still.
+WITHOUT_RING = {"attached_late", "attach_refused", "ring_replaced"}
 
 
 def ns_of(text):
@@ -110,17 +111,35 @@ def check_times(stored, truth, open_keys, ahead_ns, verdict):
         verdict.say("a time is off by %.1f ms" % (worst / MS))
 
 
-def began_before(gap, spans, window):
+def is_rest(gap, spans, window):
     """Whether it is what the window leaves of a longer one, and the process wrote nothing in this part."""
-    return (gap.reason in WITHOUT_RING and gap.first < window[0] + SHOWN and
-            any(after < window[0] for _, after in spans) and
-            not any(after > window[0] + SHOWN and before < gap.last - SHOWN for before, after in spans))
+    began = gap.first < window[0] + SHOWN and any(after < window[0] for _, after in spans)
+    goes_on = gap.last > window[1] - SHOWN and any(before > window[1] for before, _ in spans)
+    return (gap.reason in WITHOUT_RING and (began or goes_on) and
+            not any(after > gap.first + SHOWN and before < gap.last - SHOWN for before, after in spans))
 
 
-def check_gaps(by_pid, truth, gone, window, verdict):
-    """A gap lies in the window and covers something that is not there, at its very ends too."""
+def is_before_shared(gap, spans, window, begins):
+    """Whether it goes from the window's or the process's begin to where the window of an earlier capture
+    began: what was overwritten since may have reached back behind that (V-6)."""
+    first = max(window[0], min((before for before, _ in spans), default=window[0]))
+    return (gap.reason == "overwritten" and gap.first < first + SHOWN and
+            any(abs(gap.last - begin) <= SHOWN for begin in begins))
+
+
+def may_be_empty(by_pid, truth, window, begins):
+    """Of the gaps those that docs/verdict.md allows to cover nothing, whatever their length."""
+    allowed = []
     for pid, gaps in by_pid.items():
         spans = [span for key, span in truth.items() if key[0] == pid]
+        allowed += [g for g in gaps
+                    if is_rest(g, spans, window) or is_before_shared(g, spans, window, begins)]
+    return allowed
+
+
+def check_gaps(by_pid, allowed, gone, window, verdict):
+    """A gap lies in the window and covers something that is not there, at its very ends too."""
+    for pid, gaps in by_pid.items():
         lost = [span for key, span in gone.items() if key[0] == pid]
         for gap in gaps:
             at_edge = gap.last - gap.first < EDGE and gap.reason in CUT_OFF and (
@@ -128,8 +147,8 @@ def check_gaps(by_pid, truth, gone, window, verdict):
             outside = gap.last < window[0] - SHOWN or gap.first > window[1] + SHOWN
             if outside:
                 verdict.say("gap of %s lies outside of the window" % gap.reason)
-            elif gap.reason not in UNKNOWABLE and not at_edge and not any(
-                    gap.holds(*span) for span in lost) and not began_before(gap, spans, window):
+            elif gap.reason not in UNKNOWABLE and not at_edge and gap not in allowed and not any(
+                    gap.holds(*span) for span in lost):
                 verdict.say("gap of %s for %d (%.3f s, to %.3f s before the end) covers nothing that is missing"
                             % (gap.reason, pid, (gap.last - gap.first) / 1e9,
                                (window[1] - gap.last) / 1e9))
@@ -149,9 +168,10 @@ def check_counts(capture, gaps, gone, missing, window, verdict):
         verdict.say("%d counted as lost, %d are, %d near the ends" % (told, len(missing), estimated))
 
 
-def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev", 0)):
+def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev", 0), begins=()):
     """One capture, ended, with its trace's bytes. ahead_ns: the collector's clock beside the true
-    one. `lasting`: reasons for which a capture may be incomplete although nothing is missing."""
+    one. `lasting`: reasons for which a capture may be incomplete although nothing is missing.
+    `begins`: of the windows of captures before it, in ns of the collector's clock."""
     verdict = Verdict(name)
     truth, open_keys = truth_of(subjects)
     stored, records = stored_events(trace, event, verdict)
@@ -174,9 +194,12 @@ def judge(name, capture, trace, subjects, ahead_ns=0, lasting=None, event=("ev",
         verdict.say("%d missing events are in no gap (%.3f to %.3f s before the end)" % (
             len(bare), (window[1] - max(ends)) / 1e9, (window[1] - min(ends)) / 1e9))
     near = any(span[1] >= window[0] - SHOWN and span[0] <= window[1] + SHOWN for span in gone.values())
-    if not says and not near and not ({g.reason for g in all_gaps} & (UNKNOWABLE | set(lasting or ()))):
+    allowed = may_be_empty(by_pid, truth, window, [b - ahead_ns for b in begins])
+    of_targets = [g for gaps in by_pid.values() for g in gaps]
+    explained = of_targets and all(g in allowed for g in of_targets)
+    if not says and not near and not explained and not ({g.reason for g in all_gaps} & (UNKNOWABLE | set(lasting or ()))):
         verdict.say("incomplete, but nothing is missing")
-    check_gaps(by_pid, truth, gone, window, verdict)
+    check_gaps(by_pid, allowed, gone, window, verdict)
     check_counts(capture, all_gaps, gone, missing, window, verdict)
     check_times(stored, truth, open_keys, ahead_ns, verdict)
     if capture["ledger"]["stored"] != records:

@@ -39,7 +39,7 @@ class Partition:
         self.records = [("ev", events()[n] + late_ns, n) for n in numbers]
 
 
-def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0, until_s=10):
+def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0, until_s=10, begins=()):
     """What the judge says of a capture that holds these events of the program."""
     lost = {"ring": ring, "spool": 0, "wire": 0, "quota": 0}
     ledger = {"gaps": list(gaps), "lost": lost, "stored": len(numbers) if stored is None else stored}
@@ -47,7 +47,7 @@ def verdict(numbers, complete=False, gaps=(), stored=None, ring=0, late_ns=0, un
                "targets": [{"pid": PID, "ledger": ledger}],
                "verdict": {"complete": complete, "text": "by hand"}}
     judge_module.read_file = lambda data: [Partition(numbers, late_ns)]
-    return judge("by hand", capture, b"by hand", [Program()]).wrong
+    return judge("by hand", capture, b"by hand", [Program()], begins=begins).wrong
 
 
 ALL = range(100)
@@ -99,6 +99,29 @@ class Judge(unittest.TestCase):
             self.says(verdict(range(100), gaps=[late]), "covers nothing that is missing")
         finally:
             Program.truth = kept
+
+    def test_gap_that_goes_on_behind_the_window(self):
+        """Of a process that left its ring at 8 s, and wrote again after the window."""
+        kept = Program.truth
+        account = [(0, 0, 0, 0)] * 20 + kept(Program())[20:80] + [(0, 0, 0, 0)] * 20
+        left, later = gap(8, 10, "ring_replaced"), (START + 11 * SECOND, START + 11 * SECOND + 1, PID, 1)
+        try:
+            Program.truth = lambda self: account + [later]
+            self.assertEqual(verdict(range(20, 80), gaps=[left]), [])
+            self.says(verdict(range(20, 80), gaps=[gap(8, 10, "corrupt")]), "covers nothing")
+            self.says(verdict(range(20, 80), gaps=[gap(7.5, 10, "ring_replaced")]), "covers nothing")
+            Program.truth = lambda self: account
+            self.says(verdict(range(20, 80), gaps=[left]), "covers nothing")
+        finally:
+            Program.truth = kept
+
+    def test_gap_before_what_is_shared(self):
+        begins = [START + 4 * SECOND]
+        self.assertEqual(verdict(ALL, gaps=[gap(0, 4, "overwritten")], begins=begins), [])
+        self.says(verdict(ALL, gaps=[gap(0, 3, "overwritten")], begins=begins), "covers nothing")
+        self.says(verdict(ALL, gaps=[gap(1, 4, "overwritten")], begins=begins), "covers nothing")
+        self.says(verdict(ALL, gaps=[gap(0, 4, "overwritten")]), "covers nothing")
+        self.says(verdict(ALL, gaps=[gap(0, 4, "corrupt")], begins=begins), "covers nothing")
 
     def test_gap_outside_of_the_window(self):
         gaps = [gap(4, 6, "overwritten"), gap(11, 12, "overwritten")]
