@@ -15,8 +15,19 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_
 void api_add_enrolment(struct enroll *enroll, cJSON *agent);
 /* api_captures.c */
 void api_no_capture(struct http_exchange *x); /* 404 */
-/* Answers for a change of a capture that failed: 404, 403, or as api_failed. */
+/* Answers for a change of a capture, or an incident, that failed: 404, 403, or as api_failed. */
 void api_no_change(struct http_exchange *x, int status, const char *what);
+/* The query's `incident`, which must be there; false after a 400. */
+bool api_incident(struct http_exchange *x, struct capture_id *incident);
+/* What a request is about: the capture in its path, or all of `incident` that the asker sees. Not
+ * to be copied. api_captures_of is false after an answer; else api_captures_fini. */
+struct api_captures {
+    struct capture_id id; /* of the one or the other */
+    bool incident;
+    struct capture_ids all;
+};
+bool api_captures_of(struct api_services *api, struct http_exchange *x, struct api_captures *out);
+void api_captures_fini(struct api_captures *captures);
 /* api_audit.c */
 /* Tells the audit log of a change, or of a download that begins, after it was tried. result:
  * api_result; detail may be NULL. What was refused as malformed (422) is no change. */
@@ -25,6 +36,11 @@ void api_audit(struct http_exchange *x, const char *action, const char *object, 
 void api_audit_id(struct http_exchange *x, const char *action, const uint8_t id[16], int status,
                   const char *detail);
 const char *api_result(int status); /* "ok", or the status's words */
+/* The same for what was done to all captures of an incident: an entry for each of `ids`; one for
+ * the incident, where there are none. */
+void api_audit_incident(struct http_exchange *x, const char *action,
+                        const struct capture_id *incident, const struct capture_ids *ids,
+                        int status); /* api_captures.c */
 /* api_matches.c */
 /* Processes that a capture with this selector would have as targets. */
 void api_reply_matches(struct api_services *api, struct http_exchange *x, const char *selector);

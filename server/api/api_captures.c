@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * /captures: one capture, stop and delete by the engine, listings from the catalog, traces from the
- * store. No state but the count of running exports; any thread.
+ * store; deletion and trace also of all captures of an incident. No state but the count of running
+ * exports; any thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,24 +25,81 @@ void api_no_capture(struct http_exchange *x)
                  http_part(x, 0));
 }
 
+static void no_incident(struct http_exchange *x)
+{
+    http_problem(x, 404, NULL, "no capture of the incident %.64s; GET /api/v1/captures lists them",
+                 http_query(x, "incident"));
+}
+
 void api_no_change(struct http_exchange *x, int status, const char *what)
 {
-    if (status == SKEIN_NOT_FOUND)
+    if (status == SKEIN_NOT_FOUND && http_part(x, 0)[0] == '\0')
+        no_incident(x);
+    else if (status == SKEIN_NOT_FOUND)
         api_no_capture(x);
     else if (status == SKEIN_DENIED)
         http_problem(x, 403, NULL,
-                     "the capture has targets that the token %s may not see; who changes it must "
-                     "see all",
+                     "there are targets that the token %s may not see; who changes it must see "
+                     "all",
                      http_principal(x)->name);
     else
         api_failed(x, status, what);
+}
+
+bool api_incident(struct http_exchange *x, struct capture_id *incident)
+{
+    bool given;
+    if (!api_query_id(x, "incident", incident->bytes, &given))
+        return false;
+    if (!given)
+        http_problem(x, 400, "incident", "is missing: whose captures it is about");
+    return given;
+}
+
+bool api_captures_of(struct api_services *api, struct http_exchange *x, struct api_captures *out)
+{
+    const struct selector *within = http_principal(x)->selector;
+    *out = (struct api_captures){.incident = http_part(x, 0)[0] == '\0'};
+    if (!(out->incident ? api_incident(x, &out->id) : api_path_id(x, "capture", out->id.bytes)))
+        return false;
+    int status = SKEIN_OK;
+    if (out->incident)
+        status = capture_incident_ids(api->captures, &out->id, within, &out->all);
+    else if (!capture_exists(api->captures, &out->id, within))
+        status = SKEIN_NOT_FOUND;
+    else
+        out->all = (struct capture_ids){&out->id, 1, 0};
+    if (status == SKEIN_OK)
+        return true;
+    api_no_change(x, status, "the incident's captures cannot be read");
+    api_captures_fini(out);
+    return false;
+}
+
+void api_captures_fini(struct api_captures *captures)
+{
+    if (captures->all.items != &captures->id)
+        free(captures->all.items);
+}
+
+void api_audit_incident(struct http_exchange *x, const char *action,
+                        const struct capture_id *incident, const struct capture_ids *ids,
+                        int status)
+{
+    char text[ID_TEXT_BYTES], detail[64];
+    id_text(incident->bytes, text);
+    snprintf(detail, sizeof detail, "of the incident %s", text);
+    if (ids->count == 0)
+        api_audit_id(x, action, incident->bytes, status, detail);
+    for (size_t i = 0; i < ids->count; i++)
+        api_audit_id(x, action, ids->items[i].bytes, status, detail);
 }
 
 /* ---- the listing ---- */
 
 /* One capture of a page, copied out of the catalog's callback. */
 struct listed {
-    struct capture_id id;
+    struct capture_id id, incident;
     uint64_t created_ns;
     char *listing;
 };
@@ -58,7 +116,7 @@ static int take_listed(void *context, const struct catalog_capture *row)
         free(copy);
         return 1;
     }
-    scan->items[scan->count++] = (struct listed){row->id, row->created_ns, copy};
+    scan->items[scan->count++] = (struct listed){row->id, row->incident, row->created_ns, copy};
     return 0;
 }
 
@@ -95,9 +153,9 @@ static int look_at(void *context, const struct catalog_target *t)
  */
 static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
 {
-    static const char *const shown[] = {"capture",  "kind",     "status", "at",
-                                        "pre_ms",   "post_ms",  "window", "created",
-                                        "deadline", "finished", "expires"};
+    static const char *const shown[] = {"capture", "incident", "kind",     "status",
+                                        "at",      "pre_ms",   "post_ms",  "window",
+                                        "created", "deadline", "finished", "expires"};
     cJSON *json = cJSON_CreateObject();
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
         cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(listing, shown[i]);
@@ -124,6 +182,9 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
     cJSON *json = NULL;
     if (selector == NULL || look.matched)
         json = json_parse(l->listing, strlen(l->listing), error, sizeof error);
+    /* Rows of before there were incidents have it beside the listing alone. */
+    if (json != NULL && !cJSON_HasObjectItem(json, "incident"))
+        api_add_id(json, "incident", l->incident.bytes);
     if (json != NULL && look.within != NULL)
         json = within_json(json, look.counts, ledger_json(&look.ledger));
     else
@@ -170,21 +231,24 @@ static int list_captures(struct api_services *api, struct http_exchange *x,
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
-static bool list_query(struct http_exchange *x, struct catalog_capture_query *q, size_t *limit)
+static bool list_query(struct http_exchange *x, struct catalog_capture_query *q, size_t *limit,
+                       struct capture_id *incident)
 {
-    static const char *const known[] = {"selector", "from",   "to",    "status",
-                                        "id",       "cursor", "limit", NULL};
+    static const char *const known[] = {"selector", "from",   "to",    "status", "id",
+                                        "incident", "cursor", "limit", NULL};
     static const char *const states[] = {"running", "complete", "incomplete", "stopped"};
     const char *rest;
-    bool valid = false;
+    bool valid = false, one;
     if (!http_query_known(x, known) || !api_limit(x, limit) ||
         !api_window(x, &q->from_ns, &q->to_ns) ||
+        !api_query_id(x, "incident", incident->bytes, &one) ||
         !api_cursor(x, &q->before, &q->before_created_ns, &rest))
         return false;
     if (q->before && id_parse(rest, q->before_id.bytes) != SKEIN_OK) {
         api_bad_cursor(x);
         return false;
     }
+    q->incident = one ? incident : NULL;
     q->id_begins = http_query(x, "id");
     if (q->id_begins != NULL && (strlen(q->id_begins) > 32 || q->id_begins[0] == '\0' ||
                                  q->id_begins[strspn(q->id_begins, "0123456789abcdef")] != '\0')) {
@@ -203,11 +267,12 @@ void api_captures_list(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     struct catalog_capture_query q = {0};
+    struct capture_id incident;
     struct selector *selector;
     size_t limit;
     bool more;
     char id[ID_TEXT_BYTES], next[64];
-    if (!list_query(x, &q, &limit) || !api_selector(x, &selector, NULL))
+    if (!list_query(x, &q, &limit, &incident) || !api_selector(x, &selector, NULL))
         return;
     cJSON *items = cJSON_CreateArray();
     int status = list_captures(api, x, &q, selector, limit, items, &more);
@@ -269,6 +334,26 @@ void api_captures_delete(void *context, struct http_exchange *x)
                       "the capture is deleted, its partitions are not yet; this is tried again");
 }
 
+void api_captures_delete_all(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"incident", NULL};
+    struct api_services *api = context;
+    struct capture_id incident;
+    struct capture_ids ids = {0};
+    if (!http_query_known(x, known) || !api_incident(x, &incident))
+        return;
+    int status =
+        capture_incident_delete(api->captures, &incident, http_principal(x)->selector, &ids);
+    api_audit_incident(x, "capture.delete", &incident, &ids, status);
+    free(ids.items);
+    if (status == SKEIN_OK)
+        http_reply(x, 204, NULL, NULL, 0);
+    else
+        api_no_change(x, status,
+                      "the captures are deleted, some of their partitions are not yet; this is "
+                      "tried again");
+}
+
 /* ---- its trace ---- */
 
 struct download {
@@ -293,17 +378,21 @@ static void end_download(void *context)
     free(d);
 }
 
-static void name_download(struct http_exchange *x, const struct capture_id *id, const char *suffix)
+static void name_download(struct http_exchange *x, const struct api_captures *of,
+                          const char *suffix)
 {
     char text[ID_TEXT_BYTES], value[96];
-    id_text(id->bytes, text);
-    snprintf(value, sizeof value, "attachment; filename=\"%s.%s\"", text, suffix);
+    id_text(of->id.bytes, text);
+    snprintf(value, sizeof value, "attachment; filename=\"%s%s.%s\"",
+             of->incident ? "incident-" : "", text, suffix);
     http_add_header(x, "Content-Disposition", value);
 }
 
 static void send_trace(struct api_services *api, struct http_exchange *x,
-                       struct trace_stream *stream, const struct capture_id *id, bool export)
+                       struct trace_stream *stream, const struct api_captures *of, bool export)
 {
+    const char *form = export ? "perfetto" : "skein";
+    char detail[32];
     struct download *d = malloc(sizeof *d);
     if (d == NULL) {
         trace_stream_free(&stream);
@@ -315,61 +404,32 @@ static void send_trace(struct api_services *api, struct http_exchange *x,
     snprintf(d->who, sizeof d->who, "%s", api_holder(x));
     struct http_source source = {d, read_download, end_download, NULL};
     bool sent;
-    name_download(x, id, export ? "pftrace" : "skein");
+    name_download(x, of, export ? "pftrace" : "skein");
     if (export)
         sent =
             http_reply_source(x, 200, "application/vnd.perfetto.trace", HTTP_SIZE_UNKNOWN, &source);
     else
         sent = http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
                                  trace_stream_etag(stream), &source);
+    snprintf(detail, sizeof detail, "%s%s", form, of->incident ? " of the incident" : "");
     if (sent)
-        api_audit_id(x, "capture.download", id->bytes, SKEIN_OK, export ? "perfetto" : "skein");
+        api_audit_id(x, "capture.download", of->id.bytes, SKEIN_OK, detail);
 }
 
-void api_captures_trace(void *context, struct http_exchange *x)
+static void reply_trace(struct api_services *api, struct http_exchange *x,
+                        const struct api_captures *of, struct trace_stream_query *query)
 {
-    static const char *const known[] = {"process", "from", "to", "format", "damaged", NULL};
-    struct api_services *api = context;
-    struct capture_id id;
     struct partition_key damaged;
-    struct process_uid process;
-    bool one_process;
-    uint64_t from, to;
     struct trace_stream *stream;
-    const char *format = http_query(x, "format");
-    if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes) ||
-        !api_query_id(x, "process", process.bytes, &one_process) || !api_window(x, &from, &to))
-        return;
-    bool window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;
-    bool export = format != NULL && strcmp(format, "perfetto") == 0;
-    if (format != NULL && !export && strcmp(format, "skein") != 0) {
-        http_problem(x, 400, "format", "must be skein or perfetto");
-        return;
-    }
-    const char *skip = http_query(x, "damaged");
-    if (skip != NULL && strcmp(skip, "skip") != 0) {
-        http_problem(x, 400, "damaged", "must be skip");
-        return;
-    }
-    if (!capture_exists(api->captures, &id, http_principal(x)->selector)) {
-        api_no_capture(x);
-        return;
-    }
-    struct trace_stream_query query = {.capture = &id,
-                                       .process = one_process ? &process : NULL,
-                                       .selector = http_principal(x)->selector,
-                                       .window = window,
-                                       .from_ns = from,
-                                       .to_ns = to,
-                                       .format = export ? TRACE_PERFETTO : TRACE_SKEIN,
-                                       .skip_damaged = skip != NULL,
-                                       .damaged = &damaged};
-    int status = trace_stream_open(api->index, &query, &stream);
+    bool export = query->format == TRACE_PERFETTO;
+    query->damaged = &damaged;
+    int status = trace_stream_open(api->index, query, &stream);
     if (status == SKEIN_NOT_FOUND) {
         http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
-                        "nothing of this capture%s%s is stored (yet); GET %s says why",
-                        one_process ? " and process" : "", window ? " and window" : "",
-                        "/api/v1/captures/{capture}");
+                        "nothing of this %s%s%s is stored (yet); GET %s says why",
+                        of->incident ? "incident" : "capture",
+                        query->process != NULL ? " and process" : "",
+                        query->window ? " and window" : "", "/api/v1/captures/{capture}");
     } else if (status == SKEIN_CORRUPT) {
         api_damaged(api, x, &damaged, "; damaged=skip gives the rest");
     } else if (status != SKEIN_OK) {
@@ -381,6 +441,44 @@ void api_captures_trace(void *context, struct http_exchange *x)
                         "quarter for tokens that have none; format=skein has no such limit",
                         (unsigned long long)api->config.http_exports);
     } else {
-        send_trace(api, x, stream, &id, export);
+        send_trace(api, x, stream, of, export);
     }
+}
+
+/* Of the capture in the path, or of `incident`. */
+void api_captures_trace(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"process", "from", "to", "format", "damaged", NULL};
+    static const char *const known_of_all[] = {"process", "from",     "to", "format",
+                                               "damaged", "incident", NULL};
+    struct api_services *api = context;
+    struct trace_stream_query query = {.selector = http_principal(x)->selector};
+    struct api_captures of;
+    struct process_uid process;
+    bool one_process;
+    const char *format = http_query(x, "format");
+    if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
+        !api_query_id(x, "process", process.bytes, &one_process) ||
+        !api_window(x, &query.from_ns, &query.to_ns))
+        return;
+    query.window = http_query(x, "from") != NULL || http_query(x, "to") != NULL;
+    bool export = format != NULL && strcmp(format, "perfetto") == 0;
+    query.format = export ? TRACE_PERFETTO : TRACE_SKEIN;
+    if (format != NULL && !export && strcmp(format, "skein") != 0) {
+        http_problem(x, 400, "format", "must be skein or perfetto");
+        return;
+    }
+    const char *skip = http_query(x, "damaged");
+    query.skip_damaged = skip != NULL;
+    if (skip != NULL && strcmp(skip, "skip") != 0) {
+        http_problem(x, 400, "damaged", "must be skip");
+        return;
+    }
+    if (!api_captures_of(api, x, &of))
+        return;
+    query.captures = of.all.items;
+    query.capture_count = of.all.count;
+    query.process = one_process ? &process : NULL;
+    reply_trace(api, x, &of, &query);
+    api_captures_fini(&of);
 }

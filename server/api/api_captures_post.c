@@ -3,10 +3,12 @@
  * POST and PATCH of captures: requests checked and handed to the engine. No state; any thread.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
 #include "api_handlers.h"
+#include "array.h"
 #include "clock.h"
 #include "json.h"
 
@@ -192,12 +194,33 @@ void api_captures_post(void *context, struct http_exchange *x)
 
 /* ---- PATCH ---- */
 
-void api_captures_patch(void *context, struct http_exchange *x)
+struct patch {
+    struct capture_change change; /* its text is the body's */
+    uint64_t ttl_ms;
+    bool pin;
+};
+
+/* false after an answer was given. */
+static bool patch_read(struct http_exchange *x, const cJSON *body, struct patch *p)
 {
     static const char *const known[] = {"ttl_ms", "pin", "reason", NULL};
-    struct api_services *api = context;
     struct json_reader r = {{0}};
-    struct capture_change change = {NULL, NULL, NULL};
+    json_known(&r, body, "", known);
+    bool forever = cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(body, "ttl_ms"));
+    p->ttl_ms = forever ? 0 : json_u64(&r, body, "", "ttl_ms", JSON_OPTIONAL, 0, 1000, TTL_MAX);
+    p->pin = json_bool(&r, body, "", "pin", false);
+    p->change.reason = json_str(&r, body, "", "reason", JSON_OPTIONAL, NULL, CONTROL_WORDS_MAX);
+    p->change.ttl_ms = cJSON_HasObjectItem(body, "ttl_ms") ? &p->ttl_ms : NULL;
+    p->change.pin = cJSON_HasObjectItem(body, "pin") ? &p->pin : NULL;
+    if (r.error[0] != '\0')
+        api_invalid(x, r.error);
+    return r.error[0] == '\0';
+}
+
+void api_captures_patch(void *context, struct http_exchange *x)
+{
+    struct api_services *api = context;
+    struct patch p;
     struct capture_id id;
     cJSON *json = NULL;
     if (!api_path_id(x, "capture", id.bytes))
@@ -205,26 +228,56 @@ void api_captures_patch(void *context, struct http_exchange *x)
     cJSON *body = http_body_json(x);
     if (body == NULL)
         return;
-    json_known(&r, body, "", known);
-    bool forever = cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(body, "ttl_ms"));
-    uint64_t ttl_ms =
-        forever ? 0 : json_u64(&r, body, "", "ttl_ms", JSON_OPTIONAL, 0, 1000, TTL_MAX);
-    bool pin = json_bool(&r, body, "", "pin", false);
-    change.reason = json_str(&r, body, "", "reason", JSON_OPTIONAL, NULL, CONTROL_WORDS_MAX);
-    if (cJSON_HasObjectItem(body, "ttl_ms"))
-        change.ttl_ms = &ttl_ms;
-    if (cJSON_HasObjectItem(body, "pin"))
-        change.pin = &pin;
-    int status = SKEIN_INVALID;
-    if (r.error[0] == '\0')
-        status = capture_change(api->captures, &id, http_principal(x)->selector, &change, &json);
-    if (status != SKEIN_INVALID)
-        api_audit_id(x, "capture.update", id.bytes, status, change.reason);
-    if (status == SKEIN_OK)
-        http_reply_json(x, 200, json);
-    else if (status == SKEIN_INVALID)
-        api_invalid(x, r.error);
-    else
-        api_no_change(x, status, "the change could not be saved");
+    if (patch_read(x, body, &p)) {
+        int status =
+            capture_change(api->captures, &id, http_principal(x)->selector, &p.change, &json);
+        api_audit_id(x, "capture.update", id.bytes, status, p.change.reason);
+        if (status == SKEIN_OK)
+            http_reply_json(x, 200, json);
+        else
+            api_no_change(x, status, "the change could not be saved");
+    }
+    cJSON_Delete(body);
+}
+
+static void audit_patch(struct http_exchange *x, const struct capture_id *incident,
+                        const cJSON *changed, int status)
+{
+    struct capture_ids ids = {0};
+    const cJSON *capture;
+    cJSON_ArrayForEach(capture, changed)
+    {
+        struct capture_id id;
+        const char *text =
+            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(capture, "capture"));
+        if (text != NULL && id_parse(text, id.bytes) == SKEIN_OK &&
+            array_grow(ids.items, ids.count + 1, &ids.cap))
+            ids.items[ids.count++] = id;
+    }
+    api_audit_incident(x, "capture.update", incident, &ids, status);
+    free(ids.items);
+}
+
+void api_captures_patch_all(void *context, struct http_exchange *x)
+{
+    static const char *const known[] = {"incident", NULL};
+    struct api_services *api = context;
+    struct patch p;
+    struct capture_id incident;
+    cJSON *items = NULL;
+    if (!http_query_known(x, known) || !api_incident(x, &incident))
+        return;
+    cJSON *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    if (patch_read(x, body, &p)) {
+        int status = capture_incident_change(api->captures, &incident, http_principal(x)->selector,
+                                             &p.change, &items);
+        audit_patch(x, &incident, items, status);
+        if (status == SKEIN_OK)
+            api_reply_items(x, items, NULL);
+        else
+            api_no_change(x, status, "the change could not be saved");
+    }
     cJSON_Delete(body);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /captures/{capture}/manifest: what is stored of a capture, with the address of each piece. Reads
- * rows of the index alone. No state; any thread.
+ * /captures/{capture}/manifest and /captures/manifest: what is stored of a capture or an incident,
+ * with the address of each piece. Reads rows of the index alone. No state; any thread.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "api.h"
 #include "api_handlers.h"
@@ -41,7 +42,7 @@ static cJSON *target_json(const struct stored_list *list, const char *trace, siz
         cJSON_AddItemToArray(partitions, partition_json(&list->pieces[*i]));
     }
     id_text(uid->bytes, id);
-    snprintf(url, sizeof url, "%s?process=%s", trace, id);
+    snprintf(url, sizeof url, "%s%sprocess=%s", trace, strchr(trace, '?') != NULL ? "&" : "?", id);
     cJSON_AddStringToObject(json, "process", id);
     cJSON_AddStringToObject(json, "host", process->host);
     cJSON_AddStringToObject(json, "service", process->service);
@@ -53,7 +54,7 @@ static cJSON *target_json(const struct stored_list *list, const char *trace, siz
     return json;
 }
 
-static cJSON *manifest_json(const struct stored_list *list, const struct capture_id *capture)
+static cJSON *manifest_json(const struct stored_list *list, const struct api_captures *of)
 {
     char id[ID_TEXT_BYTES], trace[96];
     uint64_t events = 0, bytes = 0;
@@ -62,9 +63,12 @@ static cJSON *manifest_json(const struct stored_list *list, const struct capture
         events += list->pieces[i].events;
         bytes += list->pieces[i].place.bytes;
     }
-    id_text(capture->bytes, id);
-    snprintf(trace, sizeof trace, "/api/v1/captures/%s/trace", id);
-    cJSON_AddStringToObject(json, "capture", id);
+    id_text(of->id.bytes, id);
+    if (of->incident)
+        snprintf(trace, sizeof trace, "/api/v1/captures/trace?incident=%s", id);
+    else
+        snprintf(trace, sizeof trace, "/api/v1/captures/%s/trace", id);
+    cJSON_AddStringToObject(json, of->incident ? "incident" : "capture", id);
     cJSON_AddStringToObject(json, "url", trace);
     json_add_u64(json, "events", events);
     json_add_u64(json, "bytes", bytes);
@@ -76,24 +80,21 @@ static cJSON *manifest_json(const struct stored_list *list, const struct capture
 
 void api_captures_manifest(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
+    static const char *const known[] = {NULL}, *const known_of_all[] = {"incident", NULL};
     struct api_services *api = context;
-    struct capture_id id;
+    struct api_captures of;
     struct idmap processes = {0};
     struct stored_list list = {.processes = &processes};
-    if (!http_query_known(x, known) || !api_path_id(x, "capture", id.bytes))
+    if (!http_query_known(x, http_part(x, 0)[0] != '\0' ? known : known_of_all) ||
+        !api_captures_of(api, x, &of))
         return;
-    if (!capture_exists(api->captures, &id, http_principal(x)->selector)) {
-        api_no_capture(x);
-        return;
-    }
-    struct partition_query query = {
-        .capture = &id, .selector = http_principal(x)->selector, .to_ns = UINT64_MAX};
-    int status = stored_list_query(&list, api->index, &query);
+    struct partition_query query = {.selector = http_principal(x)->selector, .to_ns = UINT64_MAX};
+    int status = stored_list_captures(&list, api->index, &query, of.all.items, of.all.count);
     if (status == SKEIN_OK)
-        http_reply_json(x, 200, manifest_json(&list, &id));
+        http_reply_json(x, 200, manifest_json(&list, &of));
     else
         api_failed(x, status, "the capture's partitions cannot be listed");
+    api_captures_fini(&of);
     stored_list_fini(&list);
     stored_processes_fini(&processes);
 }

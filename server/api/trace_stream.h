@@ -22,7 +22,8 @@ struct trace_stream;
 enum trace_format { TRACE_SKEIN, TRACE_PERFETTO };
 
 struct trace_stream_query {
-    const struct capture_id *capture;      /* NULL: no capture's, then `partition` */
+    const struct capture_id *captures;     /* what several have is there once */
+    size_t capture_count;                  /* 0: no capture's, then `partition` */
     const struct process_uid *process;     /* NULL: all */
     const struct selector *selector;       /* NULL: all */
     const struct partition_key *partition; /* NULL: all; the one alone, without a closing table */

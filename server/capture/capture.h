@@ -34,8 +34,10 @@ struct capture_settings {
     struct events *events; /* told of captures; NULL: nobody is */
     struct audit *audit;   /* told of those that nobody has asked for by HTTP; NULL: none */
     /* A capture of a rule has ended, or an ended one's verdict has changed. Takes listing, the
-     * capture without targets. Locked; NULL: nobody asks. */
-    void (*ended)(void *context, const struct capture_id *id, const char *rule, cJSON *listing);
+     * capture without targets; NULL where it is not its incident's first. Locked; NULL: nobody
+     * asks. */
+    void (*ended)(void *context, const struct capture_id *incident, const char *rule,
+                  cJSON *listing);
     /* A partition of a policy's sample is stored. Locked; NULL: nobody asks. */
     void (*sampled)(void *context, const char *policy, uint64_t bytes);
 };
@@ -98,8 +100,8 @@ int capture_create(struct capture_engine *e, const struct capture_request *reque
 /* SKEIN_OK, SKEIN_NOT_FOUND */
 int capture_get(struct capture_engine *e, const struct capture_id *id,
                 const struct selector *within, cJSON **out);
-/* Makes *id that of the capture that it was merged into. */
-bool capture_exists(struct capture_engine *e, struct capture_id *id, const struct selector *within);
+bool capture_exists(struct capture_engine *e, const struct capture_id *id,
+                    const struct selector *within);
 
 /* Changes are for those who see all targets: where some do not match, SKEIN_DENIED. */
 
@@ -123,6 +125,37 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
  * not, it is tried again by itself). */
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within);
+
+/* ---- incidents ----
+ *
+ * Each firing of a rule has a capture of its own. Those whose windows overlap that of the first of
+ * them are an incident, which has that one's id; a capture that overlaps none is an incident alone,
+ * and so is each that was asked for.
+ *
+ *     firing 1, host a   [----A----]              capture A, incident A
+ *     firing 2, host b        [----B----]         capture B, incident A
+ *     firing 3, host c              [----C----]   capture C, incident C: it is not in A's window
+ *
+ * SKEIN_NOT_FOUND: no capture of it is there, or none that `within` shows. To change an incident
+ * one must see all targets of all its captures (SKEIN_DENIED); then all of it changes, or nothing.
+ */
+
+/* All-zero is an empty list; its owner frees the items. */
+struct capture_ids {
+    struct capture_id *items;
+    size_t count, cap;
+};
+/* Appends the ids of its captures that `within` shows. Also SKEIN_NO_MEMORY, SKEIN_IO. */
+int capture_incident_ids(struct capture_engine *e, const struct capture_id *incident,
+                         const struct selector *within, struct capture_ids *ids);
+/* As capture_change; *out: its captures, an array, without targets. */
+int capture_incident_change(struct capture_engine *e, const struct capture_id *incident,
+                            const struct selector *within, const struct capture_change *change,
+                            cJSON **out);
+/* As capture_delete. Appends the ids of what is deleted: with SKEIN_IO those whose rows are gone.
+ */
+int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,
+                            const struct selector *within, struct capture_ids *ids);
 
 /* ---- for retention; any thread ---- */
 

@@ -53,8 +53,7 @@ void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
         return;
     for (struct capture_target *t = capture_targets_at(c, agent->id); t != NULL;
          t = t->next_of_agent)
-        if (capture_id_equal(&t->source, id) &&
-            (t->status == TARGET_PENDING || t->status == TARGET_SENT))
+        if (t->status == TARGET_PENDING || t->status == TARGET_SENT)
             target_set(e, c, t, TARGET_FAILED, error);
     capture_settle(e, c);
 }
@@ -69,8 +68,6 @@ bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
 {
     control_assert_locked(e->control);
     const struct capture *c = capture_find(e, id);
-    if (c != NULL && !capture_id_equal(&c->id, id))
-        return false; /* merged */
     return c != NULL ? waits_for_fired(c) : !catalog_is_deleted(e->catalog, id);
 }
 
@@ -81,8 +78,7 @@ static uint32_t units_of(struct capture_engine *e, const struct capture_id *id,
     struct capture *c = capture_find(e, id);
     if (c == NULL)
         return catalog_is_deleted(e->catalog, id) ? 0 : CAPTURE_OWN_UNITS;
-    bool joins = c->kind == CAPTURE_SAMPLE || !capture_id_equal(&c->id, id);
-    return joins && capture_target_find(c, process, id) == NULL ? 1 : 0;
+    return c->kind == CAPTURE_SAMPLE && capture_target_find(c, process) == NULL ? 1 : 0;
 }
 
 bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
@@ -120,7 +116,7 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
     size_t bytes = strlen(text) + 9;
     c->selector = malloc(bytes);
     struct capture_target *t =
-        capture_target_add(c, process, id, fleet_process_find(e->fleet, process), agent);
+        capture_target_add(c, process, fleet_process_find(e->fleet, process), agent);
     if (c->selector == NULL || t == NULL) {
         capture_discard(e, c);
         return NULL;
@@ -135,14 +131,14 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
     return c;
 }
 
-/* The target of a capture that an agent has begun and that was merged into c. NULL: no memory. */
+/* One more target of a capture that an agent has begun. NULL: no memory. */
 static struct capture_target *join(struct capture_engine *e, struct capture *c,
-                                   struct fleet_agent *agent, const struct capture_id *source,
+                                   struct fleet_agent *agent,
                                    const struct process_uid *process) CONTROL_LOCKED
 {
     capture_reopen(e, c, clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
     struct capture_target *t =
-        capture_target_add(c, process, source, fleet_process_find(e->fleet, process), agent);
+        capture_target_add(c, process, fleet_process_find(e->fleet, process), agent);
     if (t == NULL)
         return NULL;
     t->own = true;
@@ -173,6 +169,8 @@ static void keep_as(struct capture_engine *e, struct capture *c, const struct ca
     if (keep->ttl_ms > 0)
         c->ttl_ms = keep->ttl_ms;
     c->pin = keep->pin;
+    if (keep->incident != NULL)
+        c->incident = *keep->incident;
     capture_set_expiry(c);
 }
 
@@ -180,7 +178,7 @@ static void keep_as(struct capture_engine *e, struct capture *c, const struct ca
 static bool began(struct capture *c, const struct fleet_agent *agent)
 {
     const struct capture_target *t = capture_targets_at(c, agent->id);
-    while (t != NULL && !(t->own && capture_id_equal(&t->source, &c->id)))
+    while (t != NULL && !t->own)
         t = t->next_of_agent;
     return c->own && t != NULL;
 }
@@ -193,9 +191,8 @@ static void join_with(struct capture_engine *e, struct capture *c, struct fleet_
     for (size_t i = 0; i < fired->with_count; i++) {
         const struct process_uid *uid = &fired->with[i];
         const struct fleet_process *p = fleet_process_find(e->fleet, uid);
-        if (p != NULL && p->agent == agent->id &&
-            capture_target_find(c, uid, &fired->capture) == NULL)
-            (void)join(e, c, agent, &fired->capture, uid);
+        if (p != NULL && p->agent == agent->id && capture_target_find(c, uid) == NULL)
+            (void)join(e, c, agent, uid);
     }
 }
 
@@ -210,12 +207,10 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
         c = adopt(e, agent, &fired->capture, &fired->process);
     if (c == NULL)
         return SKEIN_AGAIN;
-    struct capture_target *t = capture_target_find(c, &fired->process, &fired->capture);
-    bool merged = !capture_id_equal(&c->id, &fired->capture);
-    if (t == NULL && (merged || began(c, agent)) &&
-        (t = join(e, c, agent, &fired->capture, &fired->process)) == NULL)
+    struct capture_target *t = capture_target_find(c, &fired->process);
+    if (t == NULL && began(c, agent) && (t = join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
-    if (merged || !waits_for_fired(c)) { /* merged, a repeat, or another of the firing */
+    if (!waits_for_fired(c)) { /* a repeat, or another of the firing */
         describe_fired(e, c, t, fired);
         return SKEIN_OK;
     }
@@ -293,8 +288,8 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
         return SKEIN_DENIED;
     uint64_t end_ns = c->at_ns + c->post_ms * 1000000u, now_ns = clock_realtime_ns();
     uint64_t deadline_ns = (end_ns > now_ns ? end_ns : now_ns) + e->settings.deadline_ms * 1000000u;
-    struct capture_target *t = capture_target_find(c, &fired->process, &fired->capture);
-    if (t == NULL && (t = join(e, c, agent, &fired->capture, &fired->process)) == NULL)
+    struct capture_target *t = capture_target_find(c, &fired->process);
+    if (t == NULL && (t = join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
     if (c->status == CAPTURE_RUNNING && c->deadline_ns < deadline_ns) {
         c->deadline_ns = deadline_ns;
@@ -383,10 +378,9 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
         c = adopt(e, agent, &report->capture, &report->process);
     if (c == NULL)
         return SKEIN_AGAIN;
-    struct capture_target *t = capture_target_find(c, &report->process, &report->capture);
-    bool joins =
-        c->kind == CAPTURE_SAMPLE || !capture_id_equal(&c->id, &report->capture) || began(c, agent);
-    if (t == NULL && joins && (t = join(e, c, agent, &report->capture, &report->process)) == NULL)
+    struct capture_target *t = capture_target_find(c, &report->process);
+    bool joins = c->kind == CAPTURE_SAMPLE || began(c, agent);
+    if (t == NULL && joins && (t = join(e, c, agent, &report->process)) == NULL)
         return SKEIN_AGAIN;
     if (t == NULL || t->agent != agent->id)
         return t == NULL ? SKEIN_NOT_FOUND : SKEIN_DENIED;

@@ -19,13 +19,15 @@ int capture_find_once(struct capture_engine *e, const struct capture_once *once,
 int capture_save_once(struct capture_engine *e, const struct capture_once *once,
                       const struct capture_id *id) CONTROL_LOCKED;
 
-bool capture_exists_locked(struct capture_engine *e, struct capture_id *id) CONTROL_LOCKED;
 /* The capture without targets; NULL where there is none. The caller's. */
 cJSON *capture_listing(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
-/* What is stored of the capture now, in bytes; *ended: it does not run. false where there is none.
- */
-bool capture_stored(struct capture_engine *e, const struct capture_id *id, uint64_t *bytes,
-                    bool *ended) CONTROL_LOCKED;
+/* Whether a capture of the incident is there. */
+bool capture_incident_exists(struct capture_engine *e,
+                             const struct capture_id *incident) CONTROL_LOCKED;
+/* What is stored of the incident's captures now, in bytes (what several share counts in each);
+ * *ended: none of them runs. false where there is none. */
+bool capture_incident_stored(struct capture_engine *e, const struct capture_id *incident,
+                             uint64_t *bytes, bool *ended) CONTROL_LOCKED;
 /* capture_create; out may be NULL. */
 int capture_create_locked(struct capture_engine *e, const struct capture_request *request,
                           struct capture_id *id, cJSON **out) CONTROL_LOCKED;
@@ -36,13 +38,6 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
 int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
                        const struct selector *selector, bool same_host,
                        uint64_t max_targets) CONTROL_LOCKED;
-/* From now on `from`, known or not, stands for `into`: its targets move there, and what agents say
- * of it later counts for `into`. Durable with the next save, before anything that came after it is
- * acknowledged. The window of `into` stays. SKEIN_OK, also where it is done already;
- * SKEIN_NOT_FOUND (into); SKEIN_EXISTS (from is merged into another one); SKEIN_REFUSED (from was
- * deleted); SKEIN_NO_MEMORY. */
-int capture_merge(struct capture_engine *e, const struct capture_id *from,
-                  const struct capture_id *into) CONTROL_LOCKED;
 
 /* ---- for the control thread ---- */
 
@@ -59,6 +54,7 @@ void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
 struct capture_keep {
     uint64_t ttl_ms, deadline_ms; /* ttl_ms 0: no bound */
     bool pin;
+    const struct capture_id *incident; /* that it joins; NULL: it is one of its own */
 };
 /* Whether the agent may say something of this process and capture: what it begins by itself, and
  * the processes that it adds to captures, are bounded an hour. Asked once a report; counts. Where

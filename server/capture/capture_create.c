@@ -40,14 +40,13 @@ uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent)
 }
 
 /* Tells the agent of these targets. */
-static int command_capture(struct capture_engine *e, const struct capture *c,
-                           const struct capture_id *source, uint64_t agent,
+static int command_capture(struct capture_engine *e, const struct capture *c, uint64_t agent,
                            struct process_uid *processes, size_t count) CONTROL_LOCKED
 {
     uint64_t sent_ns, clock = clock_setting(&sent_ns);
     int64_t shift_ns = clock_setting_shift(c->clock, clock);
     const struct command command = {.kind = COMMAND_CAPTURE,
-                                    .capture = *source,
+                                    .capture = c->id,
                                     .clock = clock,
                                     .sent_ns = sent_ns,
                                     .at_ns = clock_shift_ns(c->at_ns, shift_ns),
@@ -62,29 +61,12 @@ static int command_capture(struct capture_engine *e, const struct capture *c,
     return fleet_command(e->fleet, agent, c->deadline_ns, &command);
 }
 
-void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *source,
+void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *id,
                        uint64_t deadline_ns)
 {
     control_assert_locked(e->control);
-    const struct command command = {.kind = COMMAND_STOP, .capture = *source};
+    const struct command command = {.kind = COMMAND_STOP, .capture = *id};
     fleet_command(e->fleet, agent, deadline_ns, &command);
-}
-
-/* Whether t is the first of its chain under its source: where each source is dealt with once. */
-static bool first_of_source(const struct capture_target *head, const struct capture_target *t)
-{
-    while (head != t && !capture_id_equal(&head->source, &t->source))
-        head = head->next_of_agent;
-    return head == t;
-}
-
-void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent)
-{
-    control_assert_locked(e->control);
-    const struct capture_target *head = capture_targets_at(c, agent);
-    for (const struct capture_target *t = head; t != NULL; t = t->next_of_agent)
-        if (first_of_source(head, t))
-            capture_tell_stop(e, agent, &t->source, c->deadline_ns);
 }
 
 static bool waits_for_command(const struct capture_target *t)
@@ -94,34 +76,31 @@ static bool waits_for_command(const struct capture_target *t)
 
 /* Up to PROCESSES_PER_COMMAND targets from *at on; *at is then the next. */
 static int send_some(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                     const struct capture_id *source, struct capture_target **at,
-                     size_t *count) CONTROL_LOCKED
+                     struct capture_target **at, size_t *count) CONTROL_LOCKED
 {
     struct process_uid processes[PROCESSES_PER_COMMAND];
     *count = 0;
     struct capture_target *t = *at;
-    for (; t != NULL && *count < PROCESSES_PER_COMMAND; t = t->next_of_agent) {
-        if (!waits_for_command(t) || !capture_id_equal(&t->source, source))
-            continue;
-        processes[(*count)++] = t->process;
-    }
+    for (; t != NULL && *count < PROCESSES_PER_COMMAND; t = t->next_of_agent)
+        if (waits_for_command(t))
+            processes[(*count)++] = t->process;
     *at = t;
-    return *count > 0 ? command_capture(e, c, source, agent->id, processes, *count) : SKEIN_OK;
+    return *count > 0 ? command_capture(e, c, agent->id, processes, *count) : SKEIN_OK;
 }
 
-static void send_source(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                        const struct capture_id *source) CONTROL_LOCKED
+/* Sends the capture's commands to one agent for its targets that wait; the agent is online. */
+void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent)
 {
+    control_assert_locked(e->control);
     struct capture_target *at = capture_targets_at(c, agent->id);
     bool sent = false;
     while (at != NULL) {
         struct capture_target *from = at;
         size_t count;
-        int status = send_some(e, c, agent, source, &at, &count);
+        int status = send_some(e, c, agent, &at, &count);
         sent |= count > 0 && status == SKEIN_OK;
         for (struct capture_target *t = from; t != at; t = t->next_of_agent) {
-            if (!waits_for_command(t) || !capture_id_equal(&t->source, source) ||
-                t->status == TARGET_CAPTURING)
+            if (!waits_for_command(t) || t->status == TARGET_CAPTURING)
                 continue;
             if (status == SKEIN_OK)
                 target_set(e, c, t, TARGET_SENT, "");
@@ -130,17 +109,7 @@ static void send_source(struct capture_engine *e, struct capture *c, struct flee
         }
     }
     if (sent && c->stopped)
-        capture_tell_stop(e, agent->id, source, c->deadline_ns);
-}
-
-/* Sends the capture's commands to one agent for its targets that wait; the agent is online. */
-void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent)
-{
-    control_assert_locked(e->control);
-    const struct capture_target *head = capture_targets_at(c, agent->id);
-    for (const struct capture_target *t = head; t != NULL; t = t->next_of_agent)
-        if (waits_for_command(t) && first_of_source(head, t))
-            send_source(e, c, agent, &t->source);
+        capture_tell_stop(e, agent->id, &c->id, c->deadline_ns);
 }
 
 /* Sends to every agent that has targets waiting: the first of an agent's sends for all of them. */
@@ -212,7 +181,7 @@ static int add_process(struct capture_engine *e, struct capture *c,
 {
     const struct fleet_agent *agent = fleet_agent_find(e->fleet, p->agent);
     bool online = agent != NULL && agent->online;
-    struct capture_target *t = capture_target_add(c, &p->uid, &c->id, p, agent);
+    struct capture_target *t = capture_target_add(c, &p->uid, p, agent);
     if (t == NULL)
         return SKEIN_NO_MEMORY;
     capture_begin_target(e, c, t, online ? TARGET_PENDING : TARGET_OFFLINE,
@@ -372,7 +341,7 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
     for (size_t i = 0; i < choice.count && status == SKEIN_OK; i++) {
         if (max_targets > 0 && c->target_count >= max_targets)
             break;
-        if (capture_targets_of(c, &choice.items[i]->uid) != NULL)
+        if (capture_target_find(c, &choice.items[i]->uid) != NULL)
             continue;
         if (added == 0)
             capture_reopen(e, c, 0);
@@ -408,7 +377,8 @@ static size_t add_listed(struct capture_engine *e, struct capture *c,
     for (size_t i = 0; i < count; i++) {
         bool full = c->max_targets > 0 && c->target_count >= c->max_targets;
         if (full || !lived_in(c, news[i]) || news[i]->start_ns > began_by_ns ||
-            capture_targets_of(c, &news[i]->uid) != NULL || !fleet_process_match(selector, news[i]))
+            capture_target_find(c, &news[i]->uid) != NULL ||
+            !fleet_process_match(selector, news[i]))
             continue;
         if (c->status != CAPTURE_RUNNING)
             capture_reopen(e, c, 0);
@@ -432,7 +402,7 @@ static void send_new(struct capture_engine *e, struct capture *c,
                 processes[count++] = t->process;
         if (count == 0)
             return;
-        int status = command_capture(e, c, &c->id, agent->id, processes, count);
+        int status = command_capture(e, c, agent->id, processes, count);
         for (; first != t; first = first->next_of_agent)
             if (first->status == TARGET_PENDING)
                 target_set(e, c, first, status == SKEIN_OK ? TARGET_SENT : TARGET_FAILED,

@@ -82,13 +82,12 @@ static void change_verdict(struct capture_engine *e, const struct capture_id *id
                            const struct process_uid *process) CONTROL_LOCKED
 {
     struct capture *c = capture_find(e, id);
-    if (c == NULL)
+    struct capture_target *t = c != NULL ? capture_target_find(c, process) : NULL;
+    if (t == NULL)
         return;
-    if (capture_count_anew(e, c, process) != SKEIN_OK)
+    if (target_count_anew(e, c, t) != SKEIN_OK)
         log_warn("captures", "a damaged partition is counted as stored until the next start", NULL);
-    for (struct capture_target *t = capture_targets_of(c, process); t != NULL;
-         t = t->next_of_process)
-        target_weigh(c, t);
+    target_weigh(c, t);
     capture_touch(e, c);
     capture_settle(e, c);
 }

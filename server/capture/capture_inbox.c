@@ -90,11 +90,8 @@ static void load_late(struct capture_engine *e, const struct process_uid *proces
 
 static bool lists(struct capture *c, const struct partition_key *key)
 {
-    for (const struct capture_target *t = capture_targets_of(c, &key->process); t != NULL;
-         t = t->next_of_process)
-        if (target_lists(t, key->epoch, key->sequence))
-            return true;
-    return false;
+    const struct capture_target *t = capture_target_find(c, &key->process);
+    return t != NULL && target_lists(t, key->epoch, key->sequence);
 }
 
 bool capture_expects(struct capture_engine *e, const struct process_uid *process,
@@ -105,7 +102,7 @@ bool capture_expects(struct capture_engine *e, const struct process_uid *process
     control_lock(e->control);
     struct capture *c = capture_find(e, capture); /* one that has ended comes into memory */
     /* What names a deleted one is taken under its id, so that it is deleted too. */
-    bool expects = c != NULL ? capture_target_find(c, process, capture) != NULL
+    bool expects = c != NULL ? capture_target_find(c, process) != NULL
                              : catalog_is_deleted(e->catalog, capture);
     control_unlock(e->control);
     return expects;
@@ -140,10 +137,11 @@ static void take_note(struct capture_engine *e, const struct stored_note *note) 
     /* What one capture has had sent, others may have listed as well. */
     load_late(e, &note->key.process);
     size_t at = 0;
-    for (struct capture *other; (other = idmap_next(&e->loaded, &at)) != NULL;)
-        for (struct capture_target *t = capture_targets_of(other, &note->key.process); t != NULL;
-             t = t->next_of_process)
+    for (struct capture *other; (other = idmap_next(&e->loaded, &at)) != NULL;) {
+        struct capture_target *t = capture_target_find(other, &note->key.process);
+        if (t != NULL)
             note_target(e, other, t, note);
+    }
 }
 
 /* Notes were lost for want of memory: asks the index about every target that waits. */

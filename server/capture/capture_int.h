@@ -37,10 +37,9 @@ enum target_status {
 
 struct capture_target {
     struct process_uid process;
-    struct capture_id source; /* the capture as its agent knows it; differs after a merge */
-    bool own;                 /* begun by its agent: no command is sent for it */
-    bool expected;            /* it is in the engine's set of these */
-    struct capture_target *next_of_process, *next_of_agent;
+    bool own;      /* begun by its agent: no command is sent for it */
+    bool expected; /* it is in the engine's set of these */
+    struct capture_target *next_of_agent;
     uint64_t agent, updated_ns;
     uint32_t pid;
     char host[CONTROL_NAME_MAX + 1], service[128], labels[CONTROL_LABELS_MAX + 1],
@@ -51,8 +50,7 @@ struct capture_target {
     cJSON *report; /* the agent's last one with facts, or NULL; owns the text of `facts` */
     struct report_target facts;
     struct stored_set stored; /* of the partitions that facts list */
-    /* What other targets of the process list too counts for one of them, else as twin_events. */
-    uint64_t stored_count, stored_events, stored_bytes, twin_events;
+    uint64_t stored_count, stored_events, stored_bytes;
     uint64_t damaged_count, damaged_events; /* of the stored_count; the events are not in theirs */
     uint64_t lost_counted[LOSS_REASONS];    /* by the metric */
     bool implausible;                       /* it has told of losses that cannot be; counted */
@@ -62,9 +60,9 @@ struct capture_target {
 };
 
 struct capture {
-    struct capture_id id;
-    struct expected *expected;     /* the engine's */
-    const struct damages *damages; /* the engine's */
+    struct capture_id id, incident; /* incident: of the first firing of those that overlap; or id */
+    struct expected *expected;      /* the engine's */
+    const struct damages *damages;  /* the engine's */
     uint64_t clock; /* the setting of our clock that its times are of, the deadline's apart */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
@@ -78,7 +76,7 @@ struct capture {
     struct capture_target **targets;
     size_t target_count, target_cap;
     size_t open_count, whole_count;    /* open: not final */
-    struct idmap by_process, by_agent; /* heads of the targets' chains */
+    struct idmap by_process, by_agent; /* by_agent: heads of the targets' chains */
     /* To be saved: itself, or targets of the list. Its listing sums up all targets: made anew with
      * its own row, or once enough have changed. */
     bool dirty, row_dirty;
@@ -118,7 +116,6 @@ struct capture_engine {
     /* Partitions of deleted captures may hold time up to this: agents do not list them for captures
      * that begin before. */
     uint64_t deleted_to_ns;
-    struct idmap aliases; /* merged captures that are not saved yet, by the id that was given up */
     struct expected expected;        /* the targets of `loaded` */
     const struct catalog_once *once; /* to be saved with the capture that is being begun */
 
@@ -135,14 +132,20 @@ void capture_send(struct capture_engine *e, struct capture *c,
 /* What a command says as upload_after_ms: nothing for up to 1,000 agents; of more about two a
  * millisecond begin to upload, the last by a quarter of the time that the capture has left. */
 uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent);
-void capture_send_stop(struct capture_engine *e, struct capture *c, uint64_t agent) CONTROL_LOCKED;
-/* To one agent, of the capture as it knows it. */
-void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *source,
+/* To one agent, also of a capture that is not there. */
+void capture_tell_stop(struct capture_engine *e, uint64_t agent, const struct capture_id *id,
                        uint64_t deadline_ns) CONTROL_LOCKED;
 void capture_begin_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
                           enum target_status status, const char *reason) CONTROL_LOCKED;
 
-/* A deleted one's partitions, in the next rounds (capture.c). */
+/* capture.c */
+/* Whether who sees `within` sees the capture: one of its targets at least. c may be NULL. */
+bool capture_seen(const struct capture *c, const struct selector *within);
+/* Whether who sees `within` may change it (capture.h). c may be NULL. */
+int capture_allowed(const struct capture *c, const struct selector *within);
+void capture_stop_targets(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
+
+/* A deleted one's partitions, in the next rounds (capture_kept.c). */
 int capture_purge_soon(void *engine, const struct capture_id *id) CONTROL_LOCKED;
 /* capture_events.c: "capture.created", "capture.finished", "capture.deleted", "retention.deleted";
  * why may be NULL */
@@ -159,9 +162,11 @@ void capture_take_damages(struct capture_engine *e) CONTROL_LOCKED;
 const struct damage *damage_find(const struct damages *damages, const struct partition_key *key);
 
 /* capture_load.c */
-/* In memory or loaded, under its id or one that was merged into it; NULL. */
+/* In memory or loaded; NULL. */
 struct capture *capture_find(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
 int capture_load_running(struct capture_engine *e) CONTROL_LOCKED;
+/* Those whose rows lack their listing: they are listed anew with the next ticks. */
+int capture_load_unlisted(struct capture_engine *e) CONTROL_LOCKED;
 /* After the index was made anew: gives all captures again what they share. */
 int capture_share_all(struct capture_engine *e) CONTROL_LOCKED;
 

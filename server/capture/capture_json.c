@@ -29,8 +29,6 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
     char agent[AGENT_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
     add_id(json, "process", t->process.bytes);
-    if (!capture_id_equal(&t->source, &c->id))
-        add_id(json, "source", t->source.bytes);
     agent_text(t->agent, agent);
     cJSON_AddStringToObject(json, "agent", agent);
     cJSON_AddStringToObject(json, "host", t->host);
@@ -263,6 +261,7 @@ cJSON *capture_json(const struct capture *c, const struct selector *within, bool
 {
     cJSON *json = cJSON_CreateObject();
     add_id(json, "capture", c->id.bytes);
+    add_id(json, "incident", c->incident.bytes);
     cJSON_AddStringToObject(json, "kind", capture_kind_text(c->kind));
     cJSON_AddStringToObject(json, "status", capture_status_text(c->status));
     if (within == NULL)

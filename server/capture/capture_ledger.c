@@ -36,7 +36,7 @@ static void add_missing(const struct capture *c, const struct capture_target *t,
     window_of(c, t, &gap);
     if (t->stored_count < t->facts.listed) {
         gap.reason = t->refused ? LOSS_DISK_FULL : LOSS_NOT_ARRIVED;
-        uint64_t stored = t->stored_events + t->damaged_events + t->twin_events;
+        uint64_t stored = t->stored_events + t->damaged_events;
         if (t->facts.listed_events > stored)
             ledger_lose(out, gap.reason, t->facts.listed_events - stored);
         ledger_gap(out, &gap);

@@ -9,7 +9,6 @@
 #include "capture_control.h"
 #include "capture_int.h"
 #include "capture_ledger.h"
-#include "capture_merge.h"
 #include "capture_state.h"
 #include "capture_target.h"
 #include "catalog_capture.h"
@@ -23,6 +22,7 @@
 struct load {
     struct capture_engine *e;
     struct capture *capture;
+    bool unlisted; /* its row lacks the listing */
     int status;
 };
 
@@ -58,6 +58,7 @@ static int load_row(void *context, const struct catalog_capture *row)
         load->status = SKEIN_NO_MEMORY;
         return 1;
     }
+    c->incident = row->incident;
     c->created_ns = row->created_ns;
     c->at_ns = row->at_ns;
     c->pre_ms = row->pre_ms;
@@ -85,6 +86,7 @@ static int load_row(void *context, const struct catalog_capture *row)
     snprintf(c->trigger_process, sizeof c->trigger_process, "%s", row->process);
     snprintf(c->reason, sizeof c->reason, "%s", row->reason);
     load->capture = c;
+    load->unlisted = row->listing[0] == '\0';
     return 0;
 }
 
@@ -112,7 +114,6 @@ static int load_target(void *context, const struct catalog_target *row)
         return 1;
     }
     t->process = row->process;
-    t->source = row->source;
     t->own = row->own;
     t->agent = row->agent;
     t->updated_ns = row->updated_ns;
@@ -180,9 +181,9 @@ static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
     capture_assert(c);
 }
 
-static int load_targets(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static int load_targets(struct capture_engine *e, struct capture *c, bool unlisted) CONTROL_LOCKED
 {
-    struct load load = {e, c, SKEIN_OK};
+    struct load load = {.e = e, .capture = c};
     int64_t rows = catalog_targets(e->catalog, &c->id, load_target, &load);
     int status = rows < 0 ? (int)rows : load.status;
     if (status != SKEIN_OK) {
@@ -190,7 +191,7 @@ static int load_targets(struct capture_engine *e, struct capture *c) CONTROL_LOC
         capture_free(c);
         return status;
     }
-    c->behind = c->status == CAPTURE_RUNNING;
+    c->behind = c->status == CAPTURE_RUNNING || unlisted;
     catch_up(e, c);
     return SKEIN_OK;
 }
@@ -201,19 +202,16 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
     struct capture *c = idmap_get(&e->loaded, id->bytes);
     if (c != NULL)
         return c;
-    struct capture_id whole = capture_resolve(e, id);
-    if ((c = idmap_get(&e->loaded, whole.bytes)) != NULL)
-        return c;
-    struct load load = {e, NULL, SKEIN_OK};
-    if (catalog_capture(e->catalog, &whole, load_row, &load) < 1 || load.capture == NULL)
+    struct load load = {.e = e};
+    if (catalog_capture(e->catalog, id, load_row, &load) < 1 || load.capture == NULL)
         return NULL;
-    return load_targets(e, load.capture) == SKEIN_OK ? load.capture : NULL;
+    return load_targets(e, load.capture, load.unlisted) == SKEIN_OK ? load.capture : NULL;
 }
 
 int capture_load_running(struct capture_engine *e)
 {
     control_assert_locked(e->control);
-    struct load load = {e, NULL, SKEIN_OK};
+    struct load load = {.e = e};
     struct catalog_capture_query running = {.status = "running", .to_ns = UINT64_MAX};
     int64_t rows = catalog_captures(e->catalog, &running, load_row, &load);
     if (rows < 0 || load.status != SKEIN_OK)
@@ -227,8 +225,29 @@ int capture_load_running(struct capture_engine *e)
         all[count++] = c;
     int status = SKEIN_OK;
     for (size_t i = 0; i < count && status == SKEIN_OK; i++)
-        status = load_targets(e, all[i]);
+        status = load_targets(e, all[i], false);
     free(all);
+    return status;
+}
+
+static int take_unlisted(void *context, const struct capture_id *id)
+{
+    buf_put(context, id->bytes, sizeof id->bytes);
+    return 0;
+}
+
+int capture_load_unlisted(struct capture_engine *e)
+{
+    control_assert_locked(e->control);
+    struct buf ids = {0};
+    int64_t rows = catalog_unlisted(e->catalog, take_unlisted, &ids);
+    int status = rows < 0 ? (int)rows : ids.status;
+    for (size_t at = 0; status == SKEIN_OK && at < ids.len; at += sizeof(struct capture_id)) {
+        struct capture_id id;
+        memcpy(&id, ids.data + at, sizeof id);
+        (void)capture_find(e, &id);
+    }
+    buf_fini(&ids);
     return status;
 }
 
@@ -299,7 +318,6 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
     target_count_losses(c, t, &ledger);
     struct catalog_target row = {.capture = c->id,
                                  .process = t->process,
-                                 .source = t->source,
                                  .own = t->own,
                                  .agent = t->agent,
                                  .updated_ns = t->updated_ns,
@@ -333,6 +351,7 @@ static int save_row(struct capture_engine *e, const struct capture *c)
     cJSON_Delete(json);
     buf_put_u8(&listing, 0);
     struct catalog_capture row = {.id = c->id,
+                                  .incident = c->incident,
                                   .created_ns = c->created_ns,
                                   .at_ns = c->at_ns,
                                   .pre_ms = c->pre_ms,
@@ -390,14 +409,13 @@ int capture_save(struct capture_engine *e)
             status = save_capture(e, c);
     if (status == SKEIN_OK && e->once != NULL)
         status = catalog_put_once(e->catalog, e->once, e->once->at_ns - CAPTURE_ONCE_NS);
-    return status == SKEIN_OK ? capture_save_aliases(e) : status;
+    return status;
 }
 
 void capture_saved(struct capture_engine *e)
 {
     control_assert_locked(e->control);
     size_t at = 0;
-    capture_saved_aliases(e);
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
         if (!c->dirty)
             continue;

@@ -10,7 +10,7 @@
  *
  *   who makes it enter
  *     pending, offline    add_process            a request chose its process
- *     sent                send_source, send_new  the fleet: its agent is told
+ *     sent                capture_send, send_new the fleet: its agent is told
  *     offline             capture_agent_lost     the fleet: its agent is silent
  *     capturing           on_capturing           the agent reports; join, adopt: it has begun it
  *     uploading           on_uploading           the agent has listed what it has cut
@@ -275,7 +275,9 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     log_end(c);
     capture_publish(e, c, "capture.finished", NULL);
     if (c->rule[0] != '\0' && c->kind != CAPTURE_SAMPLE && e->settings.ended != NULL)
-        e->settings.ended(e->settings.context, &c->id, c->rule, capture_json(c, NULL, false));
+        e->settings.ended(e->settings.context, &c->incident, c->rule,
+                          capture_id_equal(&c->id, &c->incident) ? capture_json(c, NULL, false)
+                                                                 : NULL);
 }
 
 void capture_reopen(struct capture_engine *e, struct capture *c, uint64_t deadline_ns)
@@ -306,22 +308,6 @@ bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t seque
     return false;
 }
 
-/* The one of two targets of a process for which count the partitions that both list. */
-static bool goes_before(const struct capture_target *a, const struct capture_target *b)
-{
-    return memcmp(a->source.bytes, b->source.bytes, sizeof a->source.bytes) < 0;
-}
-
-static bool is_counted_elsewhere(struct capture *c, const struct capture_target *t, uint64_t epoch,
-                                 uint64_t sequence)
-{
-    for (const struct capture_target *other = capture_targets_of(c, &t->process); other != NULL;
-         other = other->next_of_process)
-        if (other != t && goes_before(other, t) && target_lists(other, epoch, sequence))
-            return true;
-    return false;
-}
-
 int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
                         uint64_t sequence, uint64_t events, uint64_t bytes)
 {
@@ -329,13 +315,11 @@ int target_count_stored(struct capture *c, struct capture_target *t, uint64_t ep
     if (added == 1) {
         const struct partition_key key = {t->process, epoch, sequence};
         bool damaged = damage_find(c->damages, &key) != NULL;
-        bool twin = is_counted_elsewhere(c, t, epoch, sequence);
         t->stored_count++;
         t->damaged_count += damaged;
-        t->damaged_events += damaged && !twin ? events : 0;
-        t->stored_events += twin || damaged ? 0 : events;
-        t->stored_bytes += twin ? 0 : bytes;
-        t->twin_events += twin ? events : 0;
+        t->damaged_events += damaged ? events : 0;
+        t->stored_events += damaged ? 0 : events;
+        t->stored_bytes += bytes;
         if (damaged)
             target_weigh(c, t);
     }
@@ -345,7 +329,7 @@ int target_count_stored(struct capture *c, struct capture_target *t, uint64_t ep
 static void uncount_stored(struct capture_target *t)
 {
     stored_set_fini(&t->stored);
-    t->stored_count = t->stored_events = t->stored_bytes = t->twin_events = 0;
+    t->stored_count = t->stored_events = t->stored_bytes = 0;
     t->damaged_count = t->damaged_events = 0;
 }
 
@@ -407,18 +391,12 @@ static int look_up(struct capture_engine *e, struct capture *c, struct capture_t
     return lookup.status;
 }
 
-int capture_count_anew(struct capture_engine *e, struct capture *c,
-                       const struct process_uid *process)
+int target_count_anew(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     control_assert_locked(e->control);
-    int status = SKEIN_OK;
-    for (struct capture_target *t = capture_targets_of(c, process); t != NULL && status == SKEIN_OK;
-         t = t->next_of_process) {
-        uncount_stored(t);
-        status = look_up(e, c, t);
-        target_touch(e, c, t);
-    }
-    return status;
+    uncount_stored(t);
+    target_touch(e, c, t);
+    return look_up(e, c, t);
 }
 
 /* The report's times are of one setting of our clock (P-28), the capture's of another where it was
@@ -457,10 +435,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     t->facts = facts;
     target_weigh(c, t);
     target_assert(c, t);
-    if (e->index == NULL)
-        return SKEIN_OK;
-    bool alone = t->next_of_process == NULL && capture_targets_of(c, &t->process) == t;
-    return alone ? look_up(e, c, t) : capture_count_anew(e, c, &t->process);
+    return e->index != NULL ? look_up(e, c, t) : SKEIN_OK;
 }
 
 static int take_description(void *context, const struct partition_row *row)

@@ -38,9 +38,9 @@ bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t seque
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
                         uint64_t sequence, uint64_t events, uint64_t bytes);
-/* After targets of the process have come, or list other partitions: which counts for which. */
-int capture_count_anew(struct capture_engine *e, struct capture *c,
-                       const struct process_uid *process) CONTROL_LOCKED;
+/* Asks the index again what is stored of it, and damaged. SKEIN_OK or a status. */
+int target_count_anew(struct capture_engine *e, struct capture *c,
+                      struct capture_target *t) CONTROL_LOCKED;
 void target_check_stored(struct capture_engine *e, struct capture *c,
                          struct capture_target *t) CONTROL_LOCKED;
 /* Something of the capture itself, or of one target, is to be saved. */

@@ -14,16 +14,7 @@
 #include "clock.h"
 #include "clock_steps.h"
 
-struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
-                                           const struct capture_id *source)
-{
-    struct capture_target *t = capture_targets_of(c, process);
-    while (t != NULL && !capture_id_equal(&t->source, source))
-        t = t->next_of_process;
-    return t;
-}
-
-struct capture_target *capture_targets_of(struct capture *c, const struct process_uid *process)
+struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process)
 {
     return idmap_get(&c->by_process, process->bytes);
 }
@@ -41,18 +32,18 @@ struct capture_target *capture_targets_at(struct capture *c, uint64_t agent)
     return idmap_get(&c->by_agent, key);
 }
 
-int capture_targets_reserve(struct capture *c, size_t extra)
+static int compare_targets(const struct capture_target *a, const struct capture_target *b)
+{
+    return memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
+}
+
+/* As many inserts as `extra` then succeed. */
+static int reserve(struct capture *c, size_t extra)
 {
     if (!array_grow(c->targets, c->target_count + extra, &c->target_cap))
         return SKEIN_NO_MEMORY;
     int status = idmap_reserve(&c->by_process, extra);
     return status == SKEIN_OK ? idmap_reserve(&c->by_agent, extra) : status;
-}
-
-static int compare_targets(const struct capture_target *a, const struct capture_target *b)
-{
-    int order = memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
-    return order != 0 ? order : memcmp(a->source.bytes, b->source.bytes, sizeof a->source.bytes);
 }
 
 /* As the catalog gives them back. */
@@ -70,9 +61,10 @@ int capture_target_insert(struct capture *c, struct capture_target *t)
 {
     uint8_t key[16];
     agent_key(t->agent, key);
-    if (capture_targets_reserve(c, 1) != SKEIN_OK)
+    if (capture_target_find(c, &t->process) != NULL)
+        return SKEIN_EXISTS;
+    if (reserve(c, 1) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    t->next_of_process = idmap_get(&c->by_process, t->process.bytes);
     t->next_of_agent = idmap_get(&c->by_agent, key);
     idmap_put(&c->by_process, t->process.bytes, t);
     idmap_put(&c->by_agent, key, t);
@@ -80,7 +72,7 @@ int capture_target_insert(struct capture *c, struct capture_target *t)
     c->open_count += !target_is_final(t->status);
     c->whole_count += t->whole;
     if (!t->expected && c->expected != NULL) /* without memory for it, capture_expects looks here */
-        t->expected = expected_add(c->expected, &t->process, &t->source) == SKEIN_OK;
+        t->expected = expected_add(c->expected, &t->process, &c->id) == SKEIN_OK;
     return SKEIN_OK;
 }
 
@@ -105,7 +97,6 @@ bool capture_target_seen(const struct capture_target *t, const struct selector *
 }
 
 struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
-                                          const struct capture_id *source,
                                           const struct fleet_process *p,
                                           const struct fleet_agent *agent)
 {
@@ -113,7 +104,6 @@ struct capture_target *capture_target_add(struct capture *c, const struct proces
     if (t == NULL)
         return NULL;
     t->process = *uid;
-    t->source = *source;
     t->updated_ns = clock_realtime_ns();
     if (agent != NULL) {
         t->agent = agent->id;
@@ -137,7 +127,7 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
         free(c);
         return NULL;
     }
-    c->id = *id;
+    c->id = c->incident = *id;
     c->expected = &e->expected;
     c->damages = &e->damages;
     c->clock = clock_setting(NULL);
@@ -159,7 +149,7 @@ void capture_free(struct capture *c)
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
         if (t->expected)
-            expected_remove(c->expected, &t->process, &t->source);
+            expected_remove(c->expected, &t->process, &c->id);
         capture_target_free(t);
     }
     idmap_fini(&c->by_process);

@@ -9,17 +9,15 @@
 #include "capture_int.h"
 #include "process_labels.h"
 
-struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process,
-                                           const struct capture_id *source);
-/* Heads of chains: next_of_process, next_of_agent. */
-struct capture_target *capture_targets_of(struct capture *c, const struct process_uid *process);
+struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process);
+/* The head of a chain: next_of_agent. */
 struct capture_target *capture_targets_at(struct capture *c, uint64_t agent);
 /* A new target; process may be NULL where the fleet does not know it. NULL: no memory. */
 struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
-                                          const struct capture_id *source,
                                           const struct fleet_process *p,
                                           const struct fleet_agent *agent);
-/* Takes t, to its place by process and source, where it returns SKEIN_OK; SKEIN_NO_MEMORY. */
+/* Takes t, to its place by process, where it returns SKEIN_OK; SKEIN_EXISTS: the process has one;
+ * SKEIN_NO_MEMORY. */
 int capture_target_insert(struct capture *c, struct capture_target *t);
 void capture_target_describe(struct capture_target *t, const struct fleet_process *p);
 struct process_labels capture_target_labels(const struct capture_target *t);
@@ -28,8 +26,6 @@ bool capture_target_seen(const struct capture_target *t, const struct selector *
 void capture_target_free(struct capture_target *t);
 struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
 void capture_free(struct capture *c);
-/* Room for `extra` more targets: as many inserts then succeed. SKEIN_OK, SKEIN_NO_MEMORY. */
-int capture_targets_reserve(struct capture *c, size_t extra);
 /* out of memory; the rows stay */
 void capture_discard(struct capture_engine *e, struct capture *c);
 

@@ -11,7 +11,7 @@
 
 struct expectation {
     struct expectation *next;
-    struct capture_id source;
+    struct capture_id capture;
 };
 
 void expected_init(struct expected *e)
@@ -33,13 +33,13 @@ void expected_fini(struct expected *e)
 }
 
 int expected_add(struct expected *e, const struct process_uid *process,
-                 const struct capture_id *source)
+                 const struct capture_id *capture)
 {
     struct expectation *x = malloc(sizeof *x);
     if (x == NULL)
         return SKEIN_NO_MEMORY;
     pthread_mutex_lock(&e->mutex);
-    *x = (struct expectation){idmap_get(&e->by_process, process->bytes), *source};
+    *x = (struct expectation){idmap_get(&e->by_process, process->bytes), *capture};
     int status = idmap_put(&e->by_process, process->bytes, x);
     pthread_mutex_unlock(&e->mutex);
     if (status != SKEIN_OK)
@@ -48,17 +48,17 @@ int expected_add(struct expected *e, const struct process_uid *process,
 }
 
 void expected_remove(struct expected *e, const struct process_uid *process,
-                     const struct capture_id *source)
+                     const struct capture_id *capture)
 {
     pthread_mutex_lock(&e->mutex);
     struct expectation *x = idmap_get(&e->by_process, process->bytes), *gone = NULL;
-    if (x != NULL && x->next == NULL && capture_id_equal(&x->source, source))
+    if (x != NULL && x->next == NULL && capture_id_equal(&x->capture, capture))
         gone = idmap_remove(&e->by_process, process->bytes);
     for (; gone == NULL && x != NULL && x->next != NULL; x = x->next) {
         gone = x->next;
-        if (capture_id_equal(&x->source, source))
+        if (capture_id_equal(&x->capture, capture))
             *x = *gone; /* the head stays in the map: putting another one may need memory */
-        else if (capture_id_equal(&gone->source, source))
+        else if (capture_id_equal(&gone->capture, capture))
             x->next = gone->next;
         else
             gone = NULL;
@@ -68,11 +68,11 @@ void expected_remove(struct expected *e, const struct process_uid *process,
 }
 
 bool expected_has(struct expected *e, const struct process_uid *process,
-                  const struct capture_id *source)
+                  const struct capture_id *capture)
 {
     pthread_mutex_lock(&e->mutex);
     const struct expectation *x = idmap_get(&e->by_process, process->bytes);
-    while (x != NULL && !capture_id_equal(&x->source, source))
+    while (x != NULL && !capture_id_equal(&x->capture, capture))
         x = x->next;
     pthread_mutex_unlock(&e->mutex);
     return x != NULL;

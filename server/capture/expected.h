@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which captures expect partitions of which processes: the targets that are in memory, by the
- * capture's id as their agent knows it. The capture engine fills it under the control lock; the
+ * capture's id. The capture engine fills it under the control lock; the
  * ingest thread asks without that lock, once a partition. A mutex of its own; any thread.
  */
 #ifndef EXPECTED_H
@@ -23,10 +23,10 @@ void expected_fini(struct expected *e);
 
 /* As often as it was added it is to be removed. SKEIN_OK, SKEIN_NO_MEMORY. */
 int expected_add(struct expected *e, const struct process_uid *process,
-                 const struct capture_id *source);
+                 const struct capture_id *capture);
 void expected_remove(struct expected *e, const struct process_uid *process,
-                     const struct capture_id *source);
+                     const struct capture_id *capture);
 bool expected_has(struct expected *e, const struct process_uid *process,
-                  const struct capture_id *source);
+                  const struct capture_id *capture);
 
 #endif

@@ -87,6 +87,49 @@ static const char *const migrations[] = {
     " to_ns INTEGER NOT NULL) WITHOUT ROWID;",
     /* 8: captures of whose window not all processes are known */
     "ALTER TABLE captures ADD COLUMN known_from_ns INTEGER NOT NULL DEFAULT 0;",
+    /* 9: incidents. What was merged into a capture becomes one of its own again, of the incident of
+     * that: `source` says whose each target is. Who opens it makes the listings of both anew. */
+    "ALTER TABLE captures ADD COLUMN incident TEXT NOT NULL DEFAULT '';"
+    "UPDATE captures SET incident=id;"
+    "INSERT OR IGNORE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
+    " finished_ns, stopped, own, from_ns, to_ns, status, kind, selector, trigger_type, rule,"
+    " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms,"
+    " known_from_ns, incident) SELECT a.id, c.created_ns, c.at_ns, c.pre_ms, c.post_ms,"
+    " c.deadline_ns, c.finished_ns, c.stopped, 1, c.from_ns, c.to_ns, c.status, c.kind, c.selector,"
+    " c.trigger_type, c.rule, '', c.reason, '', c.ttl_ms, c.pin, c.expires_ns, 0, 0, 0,"
+    " c.known_from_ns, c.id FROM aliases a JOIN captures c ON c.id=a.capture;"
+    "UPDATE captures SET listing='' WHERE id IN (SELECT capture FROM aliases);"
+    "DROP TABLE aliases;"
+    "CREATE INDEX captures_by_incident ON captures(incident, created_ns, id);"
+    "CREATE INDEX captures_unlisted ON captures(id) WHERE listing='';"
+    "CREATE TABLE targets_3(capture TEXT NOT NULL, process TEXT NOT NULL, own INTEGER NOT NULL,"
+    " agent INTEGER NOT NULL, updated_ns INTEGER NOT NULL, pid INTEGER NOT NULL,"
+    " host TEXT NOT NULL, service TEXT NOT NULL, labels TEXT NOT NULL, exe TEXT NOT NULL,"
+    " status TEXT NOT NULL, reason TEXT NOT NULL, report TEXT NOT NULL, times TEXT NOT NULL,"
+    " ledger TEXT NOT NULL, PRIMARY KEY(capture, process)) WITHOUT ROWID;"
+    "INSERT OR IGNORE INTO targets_3 SELECT source, process, own, agent, updated_ns, pid, host,"
+    " service, labels, exe, status, reason, report, times, ledger FROM targets;"
+    "DROP TABLE targets;"
+    "ALTER TABLE targets_3 RENAME TO targets;"
+    "CREATE INDEX targets_late ON targets(process) WHERE status='expired' AND report<>'';"
+    "CREATE INDEX targets_by_process ON targets(process, capture);"
+    "CREATE TABLE losses_2(process TEXT NOT NULL, capture TEXT NOT NULL, agent INTEGER NOT NULL,"
+    " pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL, labels TEXT NOT NULL,"
+    " exe TEXT NOT NULL, ledger TEXT NOT NULL, ring_lost INTEGER NOT NULL,"
+    " updated_ns INTEGER NOT NULL, PRIMARY KEY(process, capture)) WITHOUT ROWID;"
+    "INSERT OR IGNORE INTO losses_2 SELECT process, source, agent, pid, host, service, labels, exe,"
+    " ledger, ring_lost, updated_ns FROM losses;"
+    "DROP TABLE losses;"
+    "ALTER TABLE losses_2 RENAME TO losses;"
+    "CREATE INDEX losses_by_time ON losses(updated_ns);"
+    "CREATE TABLE IF NOT EXISTS rule_history(id INTEGER PRIMARY KEY, rule TEXT NOT NULL,"
+    " at_ns INTEGER NOT NULL, process TEXT NOT NULL, what TEXT NOT NULL, why TEXT NOT NULL,"
+    " capture TEXT NOT NULL);"
+    "ALTER TABLE rule_history ADD COLUMN incident TEXT NOT NULL"
+    " DEFAULT '00000000000000000000000000000000';"
+    "UPDATE rule_history SET incident=capture WHERE what IN ('fired', 'merged');"
+    "UPDATE rule_history SET what='joined', capture='00000000000000000000000000000000'"
+    " WHERE what='merged';",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

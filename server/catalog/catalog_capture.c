@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's statements for captures, their targets, what was merged and what was deleted. Owns
- * no state; any thread, see catalog.h.
+ * The catalog's statements for captures, their targets and what was deleted. Owns no state; any
+ * thread, see catalog.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,17 +20,18 @@ static void window_of(const struct catalog_capture *capture, uint64_t *from, uin
 
 int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
 {
-    char id[ID_TEXT_BYTES];
+    char id[ID_TEXT_BYTES], incident[ID_TEXT_BYTES];
     uint64_t from, to;
     id_text(p->id.bytes, id);
+    id_text(capture_id_is_zero(&p->incident) ? p->id.bytes : p->incident.bytes, incident);
     window_of(p, &from, &to);
     return catalog_status(db_run(
         c->db,
         "INSERT OR REPLACE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
         " finished_ns, stopped, own, from_ns, to_ns, status, kind, selector, trigger_type, rule,"
         " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms,"
-        " known_from_ns)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " known_from_ns, incident)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         NULL, NULL,
         DB(DB_TEXT(id), DB_I64(I(p->created_ns)), DB_I64(I(p->at_ns)), DB_I64(I(p->pre_ms)),
            DB_I64(I(p->post_ms)), DB_I64(I(p->deadline_ns)), DB_I64(I(p->finished_ns)),
@@ -39,31 +40,30 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
            DB_TEXT(p->rule), DB_TEXT(p->process), DB_TEXT(p->reason), DB_TEXT(p->listing),
            DB_I64(I(p->ttl_ms)), DB_I64(I(p->pin)), DB_I64(I(p->expires_ns)),
            DB_I64(I(p->min_targets)), DB_I64(I(p->max_targets)), DB_I64(I(p->stream_ms)),
-           DB_I64(I(p->known_from_ns)))));
+           DB_I64(I(p->known_from_ns)), DB_TEXT(incident))));
 }
 
 int catalog_put_target(struct catalog *c, const struct catalog_target *p)
 {
-    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES], source[ID_TEXT_BYTES];
+    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
     id_text(p->capture.bytes, id);
-    id_text(p->source.bytes, source);
     id_text(p->process.bytes, process);
-    return catalog_status(db_run(
-        c->db,
-        "INSERT OR REPLACE INTO targets(capture, process, source, own, agent, updated_ns, pid,"
-        " host, service, labels, exe, status, reason, report, times, ledger)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        NULL, NULL,
-        DB(DB_TEXT(id), DB_TEXT(process), DB_TEXT(source), DB_I64(I(p->own)), DB_I64(I(p->agent)),
-           DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)), DB_TEXT(p->host), DB_TEXT(p->service),
-           DB_TEXT(p->labels), DB_TEXT(p->exe), DB_TEXT(p->status), DB_TEXT(p->reason),
-           DB_TEXT(p->report), DB_TEXT(p->times), DB_TEXT(p->ledger))));
+    return catalog_status(
+        db_run(c->db,
+               "INSERT OR REPLACE INTO targets(capture, process, own, agent, updated_ns, pid,"
+               " host, service, labels, exe, status, reason, report, times, ledger)"
+               " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+               NULL, NULL,
+               DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(p->own)), DB_I64(I(p->agent)),
+                  DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)), DB_TEXT(p->host),
+                  DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_TEXT(p->status),
+                  DB_TEXT(p->reason), DB_TEXT(p->report), DB_TEXT(p->times), DB_TEXT(p->ledger))));
 }
 
 #define CAPTURE_COLUMNS                                                                            \
     "SELECT id, created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns, stopped, own,"       \
     " status, kind, selector, trigger_type, rule, process, reason, listing, ttl_ms, pin,"          \
-    " expires_ns, min_targets, max_targets, stream_ms, known_from_ns FROM captures "
+    " expires_ns, min_targets, max_targets, stream_ms, known_from_ns, incident FROM captures "
 
 struct capture_walk {
     catalog_capture_fn *fn;
@@ -100,6 +100,8 @@ static int take_capture(void *context, struct db_row *row)
     };
     if (id_parse(db_text(row, 0), p.id.bytes) != SKEIN_OK)
         return 0;
+    if (id_parse(db_text(row, 24), p.incident.bytes) != SKEIN_OK)
+        p.incident = p.id;
     return walk->fn(walk->context, &p);
 }
 
@@ -107,7 +109,7 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
                          catalog_capture_fn *fn, void *context)
 {
     struct capture_walk walk = {fn, context};
-    char before[ID_TEXT_BYTES], id_until[ID_TEXT_BYTES + 1];
+    char before[ID_TEXT_BYTES], incident[ID_TEXT_BYTES], id_until[ID_TEXT_BYTES + 1];
     const char *id_from = q->id_begins != NULL ? q->id_begins : "";
     id_text(q->before_id.bytes, before);
     snprintf(id_until, sizeof id_until, "%sg", id_from); /* behind every digit */
@@ -115,6 +117,18 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
     int64_t to = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns);
     int64_t created = q->before ? I(q->before_created_ns) : INT64_MAX;
     int64_t limit = q->limit > 0 ? I(q->limit) : -1;
+    if (q->incident != NULL) {
+        id_text(q->incident->bytes, incident);
+        return db_run(c->db,
+                      CAPTURE_COLUMNS
+                      "WHERE incident=? AND (? IS NULL OR status=?) AND (created_ns, id) < (?, ?)"
+                      " AND id>=? AND id<? AND to_ns>=? AND from_ns<=?"
+                      " ORDER BY created_ns DESC, id DESC LIMIT ?",
+                      take_capture, &walk,
+                      DB(DB_TEXT(incident), DB_TEXT(q->status), DB_TEXT(q->status), DB_I64(created),
+                         DB_TEXT(q->before ? before : "g"), DB_TEXT(id_from), DB_TEXT(id_until),
+                         DB_I64(from), DB_I64(to), DB_I64(limit)));
+    }
     if (q->status != NULL)
         return db_run(c->db,
                       CAPTURE_COLUMNS
@@ -163,12 +177,11 @@ static int take_target(void *context, struct db_row *row)
         .status = db_text(row, 8),
         .reason = db_text(row, 9),
         .report = db_text(row, 10),
-        .own = db_i64(row, 12) != 0,
-        .times = db_text(row, 13),
-        .ledger = db_text(row, 14),
+        .own = db_i64(row, 11) != 0,
+        .times = db_text(row, 12),
+        .ledger = db_text(row, 13),
     };
-    if (id_parse(db_text(row, 0), p.process.bytes) != SKEIN_OK ||
-        id_parse(db_text(row, 11), p.source.bytes) != SKEIN_OK)
+    if (id_parse(db_text(row, 0), p.process.bytes) != SKEIN_OK)
         return 0;
     return walk->fn(walk->context, &p);
 }
@@ -181,12 +194,12 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
     id_text(id->bytes, text);
     return db_run(c->db,
                   "SELECT process, agent, updated_ns, pid, host, service, labels, exe, status,"
-                  " reason, report, source, own, times, ledger FROM targets WHERE capture=?"
-                  " ORDER BY process, source",
+                  " reason, report, own, times, ledger FROM targets WHERE capture=?"
+                  " ORDER BY process",
                   take_target, &walk, DB(DB_TEXT(text)));
 }
 
-/* ---- merged captures ---- */
+/* ---- deletion ---- */
 
 static int drop_rows(struct catalog *c, const char *id)
 {
@@ -198,55 +211,13 @@ static int drop_rows(struct catalog *c, const char *id)
     return status;
 }
 
-int catalog_put_alias(struct catalog *c, const struct capture_id *from,
-                      const struct capture_id *into)
-{
-    char id[ID_TEXT_BYTES], target[ID_TEXT_BYTES];
-    id_text(from->bytes, id);
-    id_text(into->bytes, target);
-    int status = drop_rows(c, id);
-    if (status == SKEIN_OK)
-        status = catalog_status(db_run(c->db, "UPDATE aliases SET capture=? WHERE capture=?", NULL,
-                                       NULL, DB(DB_TEXT(target), DB_TEXT(id))));
-    if (status == SKEIN_OK)
-        status =
-            catalog_status(db_run(c->db, "INSERT OR REPLACE INTO aliases(id, capture) VALUES(?,?)",
-                                  NULL, NULL, DB(DB_TEXT(id), DB_TEXT(target))));
-    return status;
-}
-
-static int take_alias(void *context, struct db_row *row)
-{
-    struct capture_id *into = context;
-    if (id_parse(db_text(row, 0), into->bytes) != SKEIN_OK)
-        memset(into, 0, sizeof *into);
-    return 1;
-}
-
-bool catalog_alias(struct catalog *c, const struct capture_id *id, struct capture_id *into)
-{
-    char text[ID_TEXT_BYTES];
-    memset(into, 0, sizeof *into);
-    id_text(id->bytes, text);
-    db_run(c->db, "SELECT capture FROM aliases WHERE id=?", take_alias, into, DB(DB_TEXT(text)));
-    return !capture_id_is_zero(into);
-}
-
-/* ---- deletion ---- */
-
-/* What was merged into it goes with it. */
 int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns)
 {
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
     int status = catalog_status(
-        db_run(c->db,
-               "INSERT OR IGNORE INTO deleted(id, at_ns, purged)"
-               " SELECT ?1, ?2, 0 UNION SELECT id, ?2, 0 FROM aliases WHERE capture=?1",
-               NULL, NULL, DB(DB_TEXT(text), DB_I64(I(now_ns)))));
-    if (status == SKEIN_OK)
-        status = catalog_status(
-            db_run(c->db, "DELETE FROM aliases WHERE capture=?", NULL, NULL, DB(DB_TEXT(text))));
+        db_run(c->db, "INSERT OR IGNORE INTO deleted(id, at_ns, purged) VALUES(?,?,0)", NULL, NULL,
+               DB(DB_TEXT(text), DB_I64(I(now_ns)))));
     return status == SKEIN_OK ? drop_rows(c, text) : status;
 }
 
@@ -303,6 +274,24 @@ int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context)
 {
     struct id_walk walk = {fn, context};
     return db_run(c->db, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, NULL);
+}
+
+/* ---- incidents ---- */
+
+int64_t catalog_incident(struct catalog *c, const struct capture_id *incident, catalog_id_fn *fn,
+                         void *context)
+{
+    struct id_walk walk = {fn, context};
+    char text[ID_TEXT_BYTES];
+    id_text(incident->bytes, text);
+    return db_run(c->db, "SELECT id FROM captures WHERE incident=?", take_id, &walk,
+                  DB(DB_TEXT(text)));
+}
+
+int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context)
+{
+    struct id_walk walk = {fn, context};
+    return db_run(c->db, "SELECT id FROM captures WHERE listing=''", take_id, &walk, NULL);
 }
 
 /* ---- retention ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's captures: their rows, their targets', what was merged and what was deleted. Threads
- * and transactions as catalog.h says.
+ * The catalog's captures: their rows, their targets' and what was deleted. Threads and transactions
+ * as catalog.h says.
  */
 #ifndef CATALOG_CAPTURE_H
 #define CATALOG_CAPTURE_H
@@ -9,19 +9,18 @@
 #include "catalog.h"
 
 struct catalog_capture {
-    struct capture_id id;
+    struct capture_id id, incident; /* incident zero: its own */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
     bool stopped, own; /* own: begun by an agent */
     const char *status, *kind, *selector, *trigger, *rule, *process, *reason;
-    const char *listing; /* the capture as JSON, without targets */
+    const char *listing; /* the capture as JSON, without targets; "": it is to be made */
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms, known_from_ns;
     bool pin;
 };
 struct catalog_target {
     struct capture_id capture;
     struct process_uid process;
-    struct capture_id source; /* the capture as the agent knows it: another one after a merge */
-    bool own;                 /* its agent began it by itself */
+    bool own; /* its agent began it by itself */
     uint64_t agent, updated_ns;
     uint32_t pid;
     const char *host, *service, *labels, *exe, *status, *reason;
@@ -30,10 +29,11 @@ struct catalog_target {
     const char *ledger; /* its ledger as JSON */
 };
 struct catalog_capture_query {
-    const char *status;      /* NULL: any */
-    const char *id_begins;   /* with these digits, lower case; NULL: any */
-    uint64_t from_ns, to_ns; /* windows that overlap; 0 and UINT64_MAX for all */
-    bool before;             /* cursor: captures older than these two */
+    const char *status;                /* NULL: any */
+    const struct capture_id *incident; /* NULL: any */
+    const char *id_begins;             /* with these digits, lower case; NULL: any */
+    uint64_t from_ns, to_ns;           /* windows that overlap; 0 and UINT64_MAX for all */
+    bool before;                       /* cursor: captures older than these two */
     uint64_t before_created_ns;
     struct capture_id before_id;
     size_t limit;
@@ -61,8 +61,8 @@ struct catalog_cursor {
 };
 int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
                        catalog_capture_fn *fn, void *context);
-/* All that are pinned or run. */
 typedef int catalog_id_fn(void *context, const struct capture_id *id);
+/* All that are pinned or run. */
 int64_t catalog_protected(struct catalog *c, catalog_id_fn *fn, void *context);
 
 /* Captures of which the process's target has expired before all that it lists was stored. */
@@ -80,11 +80,9 @@ int catalog_put_once(struct catalog *c, const struct catalog_once *once, uint64_
 /* Looks principal and key up and fills the rest. 1, 0 where there is none, or a status. */
 int catalog_find_once(struct catalog *c, struct catalog_once *once);
 
-/* Merged captures: `from` has no rows any more and stands for `into`, as all that stood for `from`
- * does. */
-int catalog_put_alias(struct catalog *c, const struct capture_id *from,
-                      const struct capture_id *into);
-bool catalog_alias(struct catalog *c, const struct capture_id *id, struct capture_id *into);
+int64_t catalog_incident(struct catalog *c, const struct capture_id *incident, catalog_id_fn *fn,
+                         void *context);
+int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context); /* no listing yet */
 
 /* Deletion: the rows go and the id is remembered for good, so that nothing late brings the capture
  * back. `purged` is set when its partitions are gone too. */

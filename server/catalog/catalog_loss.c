@@ -15,40 +15,38 @@
  * key. Both sides come in the order of an index and are merged: a page costs a page. Of targets
  * outside of the time only the index is read. */
 const char catalog_ledgers_sql[] =
-    "SELECT k.process, k.capture, k.source, t.agent, t.pid, t.host, t.service, t.labels, t.exe,"
+    "SELECT k.process, k.capture, t.agent, t.pid, t.host, t.service, t.labels, t.exe,"
     " t.ledger, 0 AS evicted, 0 AS ring_lost FROM targets k CROSS JOIN captures c ON c.id=k.capture"
-    " CROSS JOIN targets t"
-    " ON t.capture=k.capture AND t.process=k.process AND t.source=k.source"
-    " WHERE (k.process, k.capture, k.source) >= (?1, ?2, ?3) AND k.process <= ?4"
-    " AND c.to_ns>=?5 AND c.from_ns<=?6"
-    " UNION ALL SELECT process, capture, source, agent, pid, host, service, labels, exe, ledger,"
-    " capture<>'', ring_lost FROM losses WHERE (process, capture, source) >= (?1, ?2, ?3)"
-    " AND process <= ?4 AND ?7 ORDER BY 1, 2, 3 LIMIT ?8";
+    " CROSS JOIN targets t ON t.capture=k.capture AND t.process=k.process"
+    " WHERE (k.process, k.capture) >= (?1, ?2) AND k.process <= ?3"
+    " AND c.to_ns>=?4 AND c.from_ns<=?5"
+    " UNION ALL SELECT process, capture, agent, pid, host, service, labels, exe, ledger,"
+    " capture<>'', ring_lost FROM losses WHERE (process, capture) >= (?1, ?2)"
+    " AND process <= ?3 AND ?6 ORDER BY 1, 2 LIMIT ?7";
 
 struct ledger_walk {
     catalog_ledger_fn *fn;
     void *context;
     /* no row before this one */
-    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES], source[ID_TEXT_BYTES + 1];
+    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES + 1];
     bool stopped;
 };
 
 static int take_ledger(void *context, struct db_row *row)
 {
     struct ledger_walk *walk = context;
-    struct catalog_ledger p = {.agent = (uint64_t)db_i64(row, 3),
-                               .pid = (uint32_t)db_i64(row, 4),
-                               .host = db_text(row, 5),
-                               .service = db_text(row, 6),
-                               .labels = db_text(row, 7),
-                               .exe = db_text(row, 8),
-                               .ledger = db_text(row, 9),
-                               .evicted = db_i64(row, 10) != 0,
-                               .ring_lost = (uint64_t)db_i64(row, 11)};
+    struct catalog_ledger p = {.agent = (uint64_t)db_i64(row, 2),
+                               .pid = (uint32_t)db_i64(row, 3),
+                               .host = db_text(row, 4),
+                               .service = db_text(row, 5),
+                               .labels = db_text(row, 6),
+                               .exe = db_text(row, 7),
+                               .ledger = db_text(row, 8),
+                               .evicted = db_i64(row, 9) != 0,
+                               .ring_lost = (uint64_t)db_i64(row, 10)};
     (void)snprintf(walk->process, sizeof walk->process, "%s", db_text(row, 0));
-    (void)snprintf(walk->capture, sizeof walk->capture, "%s", db_text(row, 1));
     /* With a blank it is behind this row, and before every other one that is. */
-    (void)snprintf(walk->source, sizeof walk->source, "%s ", db_text(row, 2));
+    (void)snprintf(walk->capture, sizeof walk->capture, "%s ", db_text(row, 1));
     if (id_parse(walk->process, p.process.bytes) == SKEIN_OK)
         walk->stopped = walk->fn(walk->context, &p) != 0;
     return walk->stopped;
@@ -86,10 +84,10 @@ int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *q,
         return status;
     do {
         struct ledger_walk before = walk; /* what is bound stays as it is while rows come */
-        rows = db_run(db, catalog_ledgers_sql, take_ledger, &walk,
-                      DB(DB_TEXT(before.process), DB_TEXT(before.capture), DB_TEXT(before.source),
-                         DB_TEXT(last), DB_I64(from), DB_I64(to), DB_I64((int64_t)any_time),
-                         DB_I64((int64_t)PAGE_ROWS)));
+        rows =
+            db_run(db, catalog_ledgers_sql, take_ledger, &walk,
+                   DB(DB_TEXT(before.process), DB_TEXT(before.capture), DB_TEXT(last), DB_I64(from),
+                      DB_I64(to), DB_I64((int64_t)any_time), DB_I64((int64_t)PAGE_ROWS)));
         all += rows > 0 ? rows : 0;
     } while (rows == PAGE_ROWS && !walk.stopped);
     if (db_is_damaged(db))
@@ -107,16 +105,16 @@ int catalog_put_ring_lost(struct catalog *c, const struct catalog_ledger *p, uin
                DB(DB_I64(I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0)))));
     if (status != SKEIN_OK)
         return status;
-    return catalog_status(db_run(
-        c->db,
-        "INSERT INTO losses(process, capture, source, agent, pid, host, service, labels, exe,"
-        " ledger, ring_lost, updated_ns) VALUES(?1,'','',?2,?3,?4,?5,?6,?7,'',?8,?9)"
-        " ON CONFLICT(process, capture, source) DO UPDATE SET"
-        " ring_lost=max(ring_lost, excluded.ring_lost), updated_ns=excluded.updated_ns",
-        NULL, NULL,
-        DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
-           DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_I64(I(p->ring_lost)),
-           DB_I64(I(now_ns)))));
+    return catalog_status(
+        db_run(c->db,
+               "INSERT INTO losses(process, capture, agent, pid, host, service, labels, exe,"
+               " ledger, ring_lost, updated_ns) VALUES(?1,'',?2,?3,?4,?5,?6,?7,'',?8,?9)"
+               " ON CONFLICT(process, capture) DO UPDATE SET"
+               " ring_lost=max(ring_lost, excluded.ring_lost), updated_ns=excluded.updated_ns",
+               NULL, NULL,
+               DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
+                  DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_I64(I(p->ring_lost)),
+                  DB_I64(I(now_ns)))));
 }
 
 int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns)
@@ -125,9 +123,9 @@ int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, ui
     id_text(capture->bytes, id);
     return catalog_status(
         db_run(c->db,
-               "INSERT OR REPLACE INTO losses(process, capture, source, agent, pid, host, service,"
-               " labels, exe, ledger, ring_lost, updated_ns) SELECT process, capture, source,"
-               " agent, pid, host, service, labels, exe, ledger, 0, ?2 FROM targets"
+               "INSERT OR REPLACE INTO losses(process, capture, agent, pid, host, service,"
+               " labels, exe, ledger, ring_lost, updated_ns) SELECT process, capture, agent,"
+               " pid, host, service, labels, exe, ledger, 0, ?2 FROM targets"
                " WHERE capture=?1",
                NULL, NULL, DB(DB_TEXT(id), DB_I64(I(now_ns)))));
 }
@@ -135,7 +133,7 @@ int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, ui
 int64_t catalog_trim_losses(struct catalog *c, uint64_t rows)
 {
     return db_run(c->db,
-                  "DELETE FROM losses WHERE (process, capture, source) IN"
-                  " (SELECT process, capture, source FROM losses ORDER BY updated_ns LIMIT ?)",
+                  "DELETE FROM losses WHERE (process, capture) IN"
+                  " (SELECT process, capture FROM losses ORDER BY updated_ns LIMIT ?)",
                   NULL, NULL, DB(DB_I64(I(rows))));
 }

@@ -12,9 +12,6 @@
 int catalog_rules_prepare(struct catalog *c)
 {
     return db_exec(c->db,
-                   "CREATE TABLE IF NOT EXISTS rule_history(id INTEGER PRIMARY KEY,"
-                   " rule TEXT NOT NULL, at_ns INTEGER NOT NULL, process TEXT NOT NULL,"
-                   " what TEXT NOT NULL, why TEXT NOT NULL, capture TEXT NOT NULL);"
                    "CREATE INDEX IF NOT EXISTS rule_history_by_rule ON rule_history(rule, id);"
                    "CREATE INDEX IF NOT EXISTS rule_history_by_time ON rule_history(at_ns);");
 }
@@ -105,15 +102,17 @@ int catalog_drop_firings(struct catalog *c, uint64_t before_ns)
 
 int catalog_add_history(struct catalog *c, const struct catalog_history *p)
 {
-    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES];
+    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES], incident[ID_TEXT_BYTES];
     id_text(p->process.bytes, process);
     id_text(p->capture.bytes, capture);
-    return catalog_status(db_run(c->db,
-                                 "INSERT INTO rule_history(rule, at_ns, process, what, why,"
-                                 " capture) VALUES(?,?,?,?,?,?)",
-                                 NULL, NULL,
-                                 DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_TEXT(process),
-                                    DB_TEXT(p->what), DB_TEXT(p->why), DB_TEXT(capture))));
+    id_text(p->incident.bytes, incident);
+    return catalog_status(
+        db_run(c->db,
+               "INSERT INTO rule_history(rule, at_ns, process, what, why, capture, incident)"
+               " VALUES(?,?,?,?,?,?,?)",
+               NULL, NULL,
+               DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_TEXT(process), DB_TEXT(p->what),
+                  DB_TEXT(p->why), DB_TEXT(capture), DB_TEXT(incident))));
 }
 
 struct history_walk {
@@ -130,7 +129,8 @@ static int take_history(void *context, struct db_row *row)
                                 .what = db_text(row, 4),
                                 .why = db_text(row, 5)};
     if (id_parse(db_text(row, 3), p.process.bytes) != SKEIN_OK ||
-        id_parse(db_text(row, 6), p.capture.bytes) != SKEIN_OK)
+        id_parse(db_text(row, 6), p.capture.bytes) != SKEIN_OK ||
+        id_parse(db_text(row, 7), p.incident.bytes) != SKEIN_OK)
         return 0;
     return walk->fn(walk->context, &p);
 }
@@ -145,7 +145,7 @@ int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q
 {
     struct history_walk walk = {fn, context};
     return db_run(c->db,
-                  "SELECT id, rule, at_ns, process, what, why, capture FROM rule_history"
+                  "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
                   " WHERE rule=? AND id<? AND at_ns>=? AND at_ns<=? ORDER BY id DESC LIMIT ?",
                   take_history, &walk,
                   DB(DB_TEXT(q->rule), DB_I64(I(row_number(q->before_id))),
@@ -158,7 +158,7 @@ int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from
 {
     struct history_walk walk = {fn, context};
     return db_run(c->db,
-                  "SELECT id, rule, at_ns, process, what, why, capture FROM rule_history"
+                  "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
                   " WHERE what=? AND at_ns>=? ORDER BY id",
                   take_history, &walk, DB(DB_TEXT(what), DB_I64(I(from_ns))));
 }

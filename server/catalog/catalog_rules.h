@@ -34,8 +34,8 @@ struct catalog_history {
     const char *rule;
     uint64_t at_ns;
     struct process_uid process; /* zero: no single one */
-    const char *what, *why;     /* "fired", "suppressed", or a condition's new state */
-    struct capture_id capture;  /* zero: none */
+    const char *what, *why;     /* "fired", "joined", "suppressed", or a condition's new state */
+    struct capture_id capture, incident; /* zero: none */
 };
 struct catalog_history_query {
     const char *rule;

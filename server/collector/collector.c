@@ -205,12 +205,12 @@ static bool expected(void *context, const struct process_uid *process,
     return capture_expects(c->captures, process, capture);
 }
 
-static void capture_ended(void *context, const struct capture_id *id, const char *rule,
+static void capture_ended(void *context, const struct capture_id *incident, const char *rule,
                           cJSON *listing)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
-    rules_on_ended(c->rules, id, rule, listing);
+    rules_on_ended(c->rules, incident, rule, listing);
 }
 
 static bool wanted(void *context, const struct partition_key *key, struct capture_id *capture)

@@ -105,10 +105,6 @@ int index_capture_deleted(struct index *index, const struct capture_id *capture)
 int64_t index_share(struct index *index, const struct capture_id *capture,
                     const struct process_uid *process, uint64_t epoch, uint64_t first,
                     uint64_t last);
-/* Gives `into` all that `from` has, and takes it from `from`. What is added as `from` later is
- * `from`'s. How many memberships, or a status. */
-int64_t index_merge(struct index *index, const struct capture_id *from,
-                    const struct capture_id *into);
 
 /* Partitions that no other capture has, at most `room` of them. Their number, or a status. */
 int64_t index_only_of(struct index *index, const struct capture_id *capture,

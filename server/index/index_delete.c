@@ -66,28 +66,6 @@ int64_t index_share(struct index *index, const struct capture_id *capture,
     return n < 0 ? index_fail(index, n) : ended < 0 ? index_fail(index, ended) : n;
 }
 
-int64_t index_merge(struct index *index, const struct capture_id *from,
-                    const struct capture_id *into)
-{
-    if (capture_id_is_zero(from) || capture_id_is_zero(into) || capture_id_equal(from, into))
-        return SKEIN_INVALID;
-    int status = db_begin(index->write);
-    if (status < 0)
-        return index_fail(index, status);
-    int64_t n = db_run(
-        index->write,
-        "INSERT OR IGNORE INTO member SELECT ?2, to_ns, key FROM member"
-        " WHERE capture = ?1 AND NOT EXISTS"
-        " (SELECT 1 FROM deleted WHERE capture = ?2)",
-        NULL, NULL,
-        DB(DB_BLOB(from->bytes, sizeof from->bytes), DB_BLOB(into->bytes, sizeof into->bytes)));
-    if (n >= 0)
-        n = db_run(index->write, "DELETE FROM member WHERE capture = ?1", NULL, NULL,
-                   DB(DB_BLOB(from->bytes, sizeof from->bytes)));
-    int ended = db_end(index->write, n >= 0);
-    return n < 0 ? index_fail(index, n) : ended < 0 ? index_fail(index, ended) : n;
-}
-
 /* ---- deleting ---- */
 
 struct key_list {

@@ -26,7 +26,8 @@
 #include "partition_slice.h"
 #include "segment.h"
 
-#define SCHEMA_VERSION 6
+/* 7 as 6, where captures that were merged had their memberships in another one. */
+#define SCHEMA_VERSION 7
 
 static const char *const schema =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"
@@ -74,7 +75,7 @@ static const char *const schema =
     " DELETE FROM service WHERE name = old.service AND partitions = 0; END;"
     "CREATE TRIGGER partitions_changed AFTER UPDATE OF bytes ON partitions BEGIN"
     " UPDATE service SET bytes = bytes - old.bytes + new.bytes WHERE name = new.service; END;"
-    "PRAGMA user_version=6;";
+    "PRAGMA user_version=7;";
 
 int index_fail(struct index *index, int64_t status)
 {

@@ -95,7 +95,6 @@ static void note(struct retention *r, const struct capture_id *id, const char *w
 static int retire(struct retention *r, const struct capture_id *id, uint64_t due_ns,
                   const char *why)
 {
-    struct capture_id left = *id;
     int status = capture_retire(r->captures, id, due_ns, why);
     if (status == SKEIN_REFUSED || status == SKEIN_NOT_FOUND)
         return SKEIN_REFUSED;
@@ -104,7 +103,7 @@ static int retire(struct retention *r, const struct capture_id *id, uint64_t due
         return SKEIN_OK;
     }
     metrics_add(retention_failed_total, 1);
-    if (!capture_exists(r->captures, &left, NULL))
+    if (!capture_exists(r->captures, id, NULL))
         note(r, id, why, "its partitions are not deleted yet, this is tried again");
     else
         log_warn("retention", "a capture cannot be deleted", "error", skein_status_text(status),

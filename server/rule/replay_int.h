@@ -21,7 +21,7 @@ struct replay_instant {
     uint64_t at_ns;
     struct process_uid process; /* zero: no single one */
     char reason[256];
-    const char *result; /* "fired", "merged" or "held" */
+    uint64_t incident; /* that it begins or joins, from 1 on; 0: it is held back */
     char why[RULE_WHY_BYTES];
 };
 

@@ -80,7 +80,7 @@ static int add_row(struct replay *p, const cJSON *row)
     const char *what = text_of(row, "what");
     struct process_uid process = {{0}};
     uint64_t at_ns;
-    if ((strcmp(what, "fired") != 0 && strcmp(what, "merged") != 0 &&
+    if ((strcmp(what, "fired") != 0 && strcmp(what, "joined") != 0 &&
          strcmp(what, "suppressed") != 0) ||
         clock_parse(text_of(row, "time"), &at_ns) != SKEIN_OK)
         return SKEIN_OK;
@@ -135,9 +135,14 @@ static struct process_uid cooldown_of(const struct replay *p, const struct repla
     return rule_group_uid(group);
 }
 
+struct outcome {
+    uint64_t fired, incidents, held;
+};
+
 /* What becomes of the instant. An agent's cooldown begins with each firing, the collector's with
  * those that it grants. */
-static int judge(const struct replay *p, struct rules *set, struct replay_instant *instant)
+static int judge(const struct replay *p, struct rules *set, struct replay_instant *instant,
+                 struct outcome *o)
 {
     struct rule *rule = set->list;
     struct process_uid group = cooldown_of(p, instant);
@@ -145,37 +150,30 @@ static int judge(const struct replay *p, struct rules *set, struct replay_instan
     struct capture_id none = {{0}};
     if (q == NULL)
         return SKEIN_NO_MEMORY;
-    bool merged = p->spec != NULL && rule_overlaps_last(rule, instant->at_ns);
+    bool joins = p->spec != NULL && rule_overlaps_last(rule, instant->at_ns);
     bool cooling = q->granted_ns != 0 && instant->at_ns < q->granted_ns + p->cooldown_ns;
-    instant->result = "held";
-    if (!rule_held(set, rule, q, instant->at_ns, merged, instant->why)) {
-        instant->result = merged ? "merged" : "fired";
-        if (!merged && !rule_grant(rule, instant->at_ns, &none))
+    bool held = rule_held(set, rule, q, instant->at_ns, joins, instant->why);
+    if (!held && !joins) {
+        if (!rule_grant(rule, instant->at_ns, &none))
             return SKEIN_NO_MEMORY;
-        if (!merged)
-            rule->last_fired_ns = instant->at_ns;
+        rule->last_fired_ns = instant->at_ns;
+        o->incidents++;
     }
-    if (!cooling && (p->spec != NULL || strcmp(instant->result, "held") != 0))
+    instant->incident = held ? 0 : o->incidents;
+    o->held += held;
+    o->fired += !held;
+    if (!cooling && (p->spec != NULL || !held))
         q->granted_ns = instant->at_ns;
     return SKEIN_OK;
 }
-
-struct outcome {
-    uint64_t fired, merged, held;
-};
 
 static int judge_all(struct replay *p, struct rules *set, struct outcome *o)
 {
     int status = SKEIN_OK;
     if (p->count > 0) /* else the list is NULL, which qsort does not take */
         qsort(p->instants, p->count, sizeof *p->instants, compare_instants);
-    for (size_t i = 0; status == SKEIN_OK && i < p->count; i++) {
-        struct replay_instant *instant = &p->instants[i];
-        status = judge(p, set, instant);
-        o->fired += strcmp(instant->result, "fired") == 0;
-        o->merged += strcmp(instant->result, "merged") == 0;
-        o->held += strcmp(instant->result, "held") == 0;
-    }
+    for (size_t i = 0; status == SKEIN_OK && i < p->count; i++)
+        status = judge(p, set, &p->instants[i], o);
     return status;
 }
 
@@ -187,7 +185,9 @@ static cJSON *instant_json(const struct replay *p, const struct replay_instant *
     char id[ID_TEXT_BYTES];
     const struct stored_process *who = idmap_get(&p->processes, instant->process.bytes);
     json_add_time(json, "time", instant->at_ns);
-    cJSON_AddStringToObject(json, "result", instant->result);
+    cJSON_AddStringToObject(json, "result", instant->incident > 0 ? "fired" : "held");
+    if (instant->incident > 0)
+        json_add_u64(json, "incident", instant->incident);
     cJSON_AddStringToObject(json, "reason", instant->reason);
     if (instant->why[0] != '\0')
         cJSON_AddStringToObject(json, "why", instant->why);
@@ -209,7 +209,7 @@ static void add_outcome(const struct replay *p, const struct outcome *o, const c
     cJSON_AddStringToObject(json, "source", source);
     json_add_u64(json, "met", p->met);
     json_add_u64(json, "fired", o->fired);
-    json_add_u64(json, "merged", o->merged);
+    json_add_u64(json, "incidents", o->incidents);
     json_add_u64(json, "held", o->held + p->held);
     if (p->bytes_per_hour != 0)
         cJSON_AddStringToObject(json, "left_out", "limits.bytes_per_hour");

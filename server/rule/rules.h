@@ -80,16 +80,17 @@ const struct pushed_set *rules_pushed(struct rules *r) CONTROL_LOCKED; /* what a
 void rules_on_report(struct rules *r, struct fleet_agent *agent,
                      const struct report_rule *report) CONTROL_LOCKED;
 
-/* An agent has begun a capture for a rule: limits, the capture, neighbours, or the merge into the
- * rule's last capture where their windows overlap. SKEIN_OK; SKEIN_REFUSED with words in error:
+/* An agent has begun a capture for a rule: limits, and the capture, which joins the rule's last
+ * incident where it overlaps that, else begins one, with its neighbours. SKEIN_OK; SKEIN_REFUSED
+ * with words in error:
  * held back, counted; SKEIN_AGAIN. Of a rule that has been deleted meanwhile it is granted: the
  * agent acted on what it was told. */
 int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct report_fired *fired,
                    char *error, size_t error_bytes) CONTROL_LOCKED;
 
 /* A capture of the rule has ended, or its verdict has changed since. Takes listing, the capture
- * without targets. Also before rules_set_captures. */
-void rules_on_ended(struct rules *r, const struct capture_id *id, const char *rule,
+ * without targets; NULL where it is not its incident's first. Also before rules_set_captures. */
+void rules_on_ended(struct rules *r, const struct capture_id *incident, const char *rule,
                     cJSON *listing) CONTROL_LOCKED;
 
 int rules_save(struct rules *r) CONTROL_LOCKED;

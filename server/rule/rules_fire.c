@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Firings: those of agents, of the schedule and of triggers from outside, and what each becomes: a
- * capture with its neighbours, a part of the rule's last capture, or nothing for a reason. Under
- * the control lock but for rules_trigger, which takes it.
+ * capture that begins an incident, with its neighbours; one that joins the rule's last incident; or
+ * nothing for a reason. Under the control lock but for rules_trigger, which takes it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,23 +70,19 @@ bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns)
     return rule->last_fired_ns != 0 && apart / 1000000u < rule->pre_ms + rule->post_ms;
 }
 
+/* The first firing of an incident has neighbours, and is told to the rule's receiver. */
 static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
-                 const struct report_fired *fired, struct rule_process *p) CONTROL_LOCKED
+                 const struct report_fired *fired, struct rule_process *p,
+                 bool joins) CONTROL_LOCKED
 {
-    struct capture_id into = rule->last_capture;
-    bool merged =
-        rule_overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &into);
-    struct capture_keep keep = {rule->ttl_ms, rule->deadline_ms, rule->pin};
+    struct rule_capture capture = {fired->capture, joins ? rule->last_capture : fired->capture};
+    struct capture_keep keep = {rule->ttl_ms, rule->deadline_ms, rule->pin, &capture.incident};
     int status = capture_on_fired(r->captures, agent, fired, &keep);
     if (status != SKEIN_OK)
         return status;
-    if (merged && capture_merge(r->captures, &fired->capture, &into) != SKEIN_OK)
-        merged = false;
-    if (!merged) {
+    if (!joins)
         add_neighbours(r, rule, &fired->capture);
-        into = fired->capture;
-    }
-    status = rule_note_fired(r, rule, p, fired->at_ns, merged, &into, fired->reason);
+    status = rule_note_fired(r, rule, p, fired->at_ns, &capture, fired->reason);
     return status == SKEIN_NO_MEMORY ? SKEIN_AGAIN : status;
 }
 
@@ -101,11 +97,10 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
     struct rule_process *p = rule_process_of(rule, &fired->process);
     if (p == NULL)
         return SKEIN_AGAIN;
-    struct capture_id last = rule->last_capture;
-    bool merged =
-        rule_overlaps_last(rule, fired->at_ns) && capture_exists_locked(r->captures, &last);
-    if (!rule_held(r, rule, p, fired->at_ns, merged, why))
-        return grant(r, rule, agent, fired, p);
+    bool joins = rule_overlaps_last(rule, fired->at_ns) &&
+                 capture_incident_exists(r->captures, &rule->last_capture);
+    if (!rule_held(r, rule, p, fired->at_ns, joins, why))
+        return grant(r, rule, agent, fired, p, joins);
     rule->suppressed++;
     rule_note_held(r, rule, &fired->process, fired->at_ns, why);
     capture_refuse(r->captures, &fired->capture);
@@ -187,7 +182,7 @@ static int fire(struct rules *r, struct rule *rule, const struct firing *f,
         status = SKEIN_REFUSED;
     }
     if (status == SKEIN_OK)
-        return rule_note_fired(r, rule, p, now_ns, false, id, f->reason);
+        return rule_note_fired(r, rule, p, now_ns, &(struct rule_capture){*id, *id}, f->reason);
     if (status == SKEIN_REFUSED) {
         rule->suppressed++;
         /* A schedule that nobody matches would fill the history with the same words. */

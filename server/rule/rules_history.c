@@ -20,7 +20,8 @@
 
 /* Tells watchers of what limits and captures made of a firing. */
 static void publish(struct rules *r, const char *type, const char *rule, const char *why,
-                    const struct process_uid *uid, const struct capture_id *capture) CONTROL_LOCKED
+                    const struct process_uid *uid,
+                    const struct rule_capture *capture) CONTROL_LOCKED
 {
     struct buf processes = {0};
     char id[ID_TEXT_BYTES];
@@ -28,8 +29,10 @@ static void publish(struct rules *r, const char *type, const char *rule, const c
     cJSON *data = cJSON_CreateObject();
     cJSON_AddStringToObject(data, "why", why);
     if (capture != NULL) {
-        id_text(capture->bytes, id);
+        id_text(capture->id.bytes, id);
         cJSON_AddStringToObject(data, "capture", id);
+        id_text(capture->incident.bytes, id);
+        cJSON_AddStringToObject(data, "incident", id);
     }
     if (p != NULL) {
         id_text(uid->bytes, id);
@@ -53,7 +56,8 @@ void rules_publish_change(struct rules *r, const char *rule, const char *change)
 }
 
 void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
-                uint64_t at_ns, const struct process_uid *process, const struct capture_id *capture)
+                uint64_t at_ns, const struct process_uid *process,
+                const struct rule_capture *capture)
 {
     control_assert_locked(r->control);
     if (strcmp(what, "suppressed") == 0)
@@ -87,17 +91,17 @@ void rules_tell(struct rules *r, const struct rule *rule, const char *event, cJS
         control_mark_dirty(r->control);
 }
 
-void rules_on_ended(struct rules *r, const struct capture_id *id, const char *name, cJSON *listing)
+void rules_on_ended(struct rules *r, const struct capture_id *incident, const char *name,
+                    cJSON *listing)
 {
     control_assert_locked(r->control);
     struct rule *rule = rules_find(r, name);
-    for (size_t i = 0; rule != NULL && i < rule->grant_count; i++)
-        if (capture_id_equal(&rule->grants[i].capture, id))
-            rule->grants[i].counted = false; /* what came late counts too */
-    if (rule != NULL)
-        rules_tell(r, rule, "capture.finished", listing);
-    else
+    if (rule == NULL) {
         cJSON_Delete(listing);
+        return;
+    }
+    rule_recount(rule, incident); /* what came late counts too */
+    rules_tell(r, rule, "capture.finished", listing);
 }
 
 /* ---- rows ---- */
@@ -113,7 +117,8 @@ int rules_history_save(struct rules *r)
                                       .process = row->process,
                                       .what = row->what,
                                       .why = row->why,
-                                      .capture = row->capture};
+                                      .capture = row->capture.id,
+                                      .incident = row->capture.incident};
         status = catalog_add_history(r->catalog, &out);
     }
     if (status == SKEIN_OK && r->sweep)
@@ -133,7 +138,7 @@ static int load_fired(void *context, const struct catalog_history *row)
         p->capture = row->capture;
     if (row->at_ns + FIRINGS_KEEP_NS < clock_realtime_ns())
         return 0;
-    return rule_grant(rule, row->at_ns, &row->capture) ? 0 : 1;
+    return rule_grant(rule, row->at_ns, &row->incident) ? 0 : 1;
 }
 
 static int load_held(void *context, const struct catalog_history *row)
@@ -146,21 +151,10 @@ static int load_held(void *context, const struct catalog_history *row)
     return 0;
 }
 
-static int load_merged(void *context, const struct catalog_history *row)
-{
-    struct rule *rule = rules_find(context, row->rule);
-    struct rule_process *p = rule != NULL ? idmap_get(&rule->processes, row->process.bytes) : NULL;
-    if (p != NULL)
-        p->capture = row->capture;
-    return 0;
-}
-
 int rules_history_load(struct rules *r)
 {
     control_assert_locked(r->control);
     int64_t rows = catalog_history_since(r->catalog, "fired", 0, load_fired, r);
-    if (rows >= 0)
-        rows = catalog_history_since(r->catalog, "merged", 0, load_merged, r);
     if (rows >= 0)
         rows = catalog_history_since(r->catalog, "suppressed", 0, load_held, r);
     return rows < 0 ? (int)rows : SKEIN_OK;
@@ -199,6 +193,9 @@ static int take_row(void *context, const struct catalog_history *row) CONTROL_LO
     id_text(row->capture.bytes, id);
     if (!capture_id_is_zero(&row->capture))
         cJSON_AddStringToObject(json, "capture", id);
+    id_text(row->incident.bytes, id);
+    if (!capture_id_is_zero(&row->incident))
+        cJSON_AddStringToObject(json, "incident", id);
     cJSON_AddItemToArray(list->items, json);
     return 0;
 }

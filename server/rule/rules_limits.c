@@ -67,7 +67,7 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct re
 
 /* ---- limits ---- */
 
-bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *capture)
+bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *incident)
 {
     size_t old = 0;
     while (old < rule->grant_count && rule->grants[old].at_ns + FIRINGS_KEEP_NS < at_ns)
@@ -79,8 +79,15 @@ bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *capt
         memmove(rule->grants, rule->grants + old, rule->grant_count * sizeof *rule->grants);
     if (!array_grow(rule->grants, rule->grant_count + 1, &rule->grant_cap))
         return false;
-    rule->grants[rule->grant_count++] = (struct rule_grant){.at_ns = at_ns, .capture = *capture};
+    rule->grants[rule->grant_count++] = (struct rule_grant){.at_ns = at_ns, .incident = *incident};
     return true;
+}
+
+void rule_recount(struct rule *rule, const struct capture_id *incident)
+{
+    for (size_t i = 0; i < rule->grant_count; i++)
+        if (capture_id_equal(&rule->grants[i].incident, incident))
+            rule->grants[i].counted = false;
 }
 
 size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
@@ -115,14 +122,14 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
     return count;
 }
 
-/* Stored bytes of a firing's capture; one that is gone keeps what was counted. */
+/* Stored bytes of an incident; one that is gone keeps what was counted. */
 static uint64_t grant_bytes(struct rules *r, struct rule_grant *grant)
 {
     uint64_t bytes;
     if (grant->counted)
         return grant->bytes;
     control_assert_locked(r->control); /* all that a set of one rule has are counted */
-    if (capture_stored(r->captures, &grant->capture, &bytes, &grant->counted))
+    if (capture_incident_stored(r->captures, &grant->incident, &bytes, &grant->counted))
         grant->bytes = bytes;
     return grant->bytes;
 }
@@ -187,7 +194,7 @@ static bool bytes_held(struct rules *r, struct rule *rule, uint64_t now_ns, uint
 }
 
 bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
-               bool merged, char why[RULE_WHY_BYTES])
+               bool joins, char why[RULE_WHY_BYTES])
 {
     uint64_t cooldown_ns = rule->cooldown_ms * 1000000u, left;
     if (p != NULL && p->granted_ns != 0 && at_ns >= p->granted_ns &&
@@ -198,7 +205,7 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
                  (unsigned long long)rule->cooldown_ms);
         return true;
     }
-    if (merged)
+    if (joins)
         return false;
     const struct {
         const char *name;
@@ -225,13 +232,14 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
            bytes_held(r, NULL, at_ns, r->bytes_per_hour, why);
 }
 
-/* A capture of which the agent's reports came first has ended before its rule was known. */
+/* A capture of which the agent's reports came first has ended before its rule was known. It is the
+ * only one of its incident so far. */
 static void tell_begun(struct rules *r, const struct rule *rule,
                        const struct capture_id *capture) CONTROL_LOCKED
 {
     uint64_t bytes;
     bool ended;
-    if (!capture_stored(r->captures, capture, &bytes, &ended))
+    if (!capture_incident_stored(r->captures, capture, &bytes, &ended))
         return;
     rules_tell(r, rule, "rule.fired", capture_listing(r->captures, capture));
     if (ended)
@@ -239,25 +247,28 @@ static void tell_begun(struct rules *r, const struct rule *rule,
 }
 
 int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
-                    bool merged, const struct capture_id *capture, const char *why)
+                    const struct rule_capture *capture, const char *why)
 {
     control_assert_locked(r->control);
-    if (!merged && !rule_grant(rule, at_ns, capture))
+    bool begins = capture_id_equal(&capture->id, &capture->incident);
+    if (begins && !rule_grant(rule, at_ns, &capture->incident))
         return SKEIN_NO_MEMORY;
+    if (!begins)
+        rule_recount(rule, &capture->incident);
     p->granted_ns = at_ns;
-    p->capture = *capture;
+    p->capture = capture->id;
     p->dirty = true;
     rule->dirty = true;
     control_mark_dirty(r->control);
     rule->fired++;
-    if (!merged) {
+    if (begins) {
         rule->last_fired_ns = at_ns;
-        rule->last_capture = *capture;
+        rule->last_capture = capture->id;
         snprintf(rule->last_why, sizeof rule->last_why, "%s", why);
     }
-    rules_note(r, rule->name, merged ? "merged" : "fired", why, at_ns, &p->process, capture);
-    if (!merged && rule->receiver != NULL)
-        tell_begun(r, rule, capture);
+    rules_note(r, rule->name, begins ? "fired" : "joined", why, at_ns, &p->process, capture);
+    if (begins && rule->receiver != NULL)
+        tell_begun(r, rule, &capture->id);
     metrics_add(rules_fired_total, 1);
     return SKEIN_OK;
 }

@@ -20,17 +20,22 @@ struct rule_process {
     uint64_t agent, since_ns, checks, failures, fired, suppressed;
     char health[16], last_error[CONTROL_WORDS_MAX + 1];
     uint64_t granted_ns;       /* the last firing that began a capture; 0: none */
-    struct capture_id capture; /* that it began or was merged into */
+    struct capture_id capture; /* that it began */
     bool reported;             /* the agent has told its health since this collector started */
     bool dirty;                /* granted_ns must be saved */
 };
 
-/* A firing that began a capture. */
+/* A firing that began an incident. */
 struct rule_grant {
     uint64_t at_ns;
-    struct capture_id capture;
-    uint64_t bytes; /* stored of it */
+    struct capture_id incident;
+    uint64_t bytes; /* stored of its captures */
     bool counted;   /* bytes will not change */
+};
+
+/* The capture of a firing. */
+struct rule_capture {
+    struct capture_id id, incident; /* the same where it began one */
 };
 
 struct rule {
@@ -49,7 +54,7 @@ struct rule {
     const cJSON *receiver;        /* notify.webhook, in json; NULL: nobody */
     uint64_t fired, suppressed, last_fired_ns, last_held_ns;
     char last_why[RULE_WHY_BYTES], last_held_why[RULE_WHY_BYTES];
-    struct capture_id last_capture;
+    struct capture_id last_capture; /* that began an incident; and it, at last_fired_ns */
     struct idmap processes;
     struct rule_grant *grants; /* of the last FIRINGS_KEEP_NS */
     size_t grant_count, grant_cap;
@@ -61,7 +66,7 @@ struct history_row {
     char rule[64], what[16], why[RULE_WHY_BYTES];
     uint64_t at_ns;
     struct process_uid process;
-    struct capture_id capture;
+    struct rule_capture capture;
 };
 
 struct rules {
@@ -91,33 +96,35 @@ struct rule_process *rule_process_of(struct rule *rule, const struct process_uid
  * or with too many that cannot be saved, the row is missing. process and capture may be NULL. */
 void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
                 uint64_t at_ns, const struct process_uid *process,
-                const struct capture_id *capture) CONTROL_LOCKED;
+                const struct rule_capture *capture) CONTROL_LOCKED;
 int rules_history_load(struct rules *r) CONTROL_LOCKED; /* what limits and state need of it */
 int rules_history_save(struct rules *r) CONTROL_LOCKED;
 
 /* rules_limits.c */
-/* Which limit holds a firing back, in words; false where none does. p may be NULL. merged: it joins
- * a capture that is there already. */
+/* Which limit holds a firing back, in words; false where none does. p may be NULL. joins: an
+ * incident that is there already. */
 bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
-               bool merged, char why[RULE_WHY_BYTES]);
-/* Notes a firing that a limit held back, or one that began a capture or joined it (merged). */
+               bool joins, char why[RULE_WHY_BYTES]);
+/* Notes a firing that a limit held back, or one that began a capture. */
 void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid *process,
                     uint64_t at_ns, const char *why) CONTROL_LOCKED;
 int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, uint64_t at_ns,
-                    bool merged, const struct capture_id *capture, const char *why) CONTROL_LOCKED;
+                    const struct rule_capture *capture, const char *why) CONTROL_LOCKED;
 /* false: no memory */
-bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *capture);
-/* How many firings lie within the window that ends at now_ns; *left_ns: until one leaves it. */
+bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *incident);
+/* What is stored of the incident has changed, or may: it is counted anew. */
+void rule_recount(struct rule *rule, const struct capture_id *incident);
+/* How many incidents lie within the window that ends at now_ns; *left_ns: until one leaves it. */
 size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
                           uint64_t *left_ns);
 size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns); /* of all rules */
-/* Bytes stored of captures that the rule (NULL: all rules) began within the last hour; *left_ns:
+/* Bytes stored of incidents that the rule (NULL: all rules) began within the last hour; *left_ns:
  * until it is less than limit. */
 uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
                           uint64_t *left_ns);
 
 /* rules_fire.c */
-/* Whether a window around at_ns overlaps the one of the rule's last capture. */
+/* Whether a window around at_ns overlaps that of the first firing of the rule's last incident. */
 bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns);
 /* The schedule. */
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns) CONTROL_LOCKED;

@@ -30,7 +30,7 @@ void fixture_write_config(struct fixture *f)
     file_write_text(f->config_path, text);
 }
 
-static void start(struct fixture *f)
+void fixture_resume(struct fixture *f)
 {
     char error[512] = "";
     memset(&f->collector, 0, sizeof f->collector);
@@ -42,7 +42,7 @@ static void start(struct fixture *f)
     ck_assert_msg(status == SKEIN_OK, "%s", error);
 }
 
-static void stop(struct fixture *f)
+void fixture_halt(struct fixture *f)
 {
     collector_stop(&f->collector);
     config_free(collector_params, &f->collector.config);
@@ -64,21 +64,21 @@ void fixture_start_with(struct fixture *f, const char *store, const char *member
     f->control_port = free_port();
     f->http_port = free_port();
     fixture_write_config(f);
-    start(f);
+    fixture_resume(f);
     wire_agent_open(&f->agent, 7, "host-a", f->control_port, f->data_port);
     cJSON_Delete(wire_agent_hello(&f->agent));
 }
 
 void fixture_restart(struct fixture *f)
 {
-    stop(f);
-    start(f);
+    fixture_halt(f);
+    fixture_resume(f);
 }
 
 void fixture_stop(struct fixture *f)
 {
     wire_agent_close(&f->agent);
-    stop(f);
+    fixture_halt(f);
     free(f->config_path);
     temp_dir_free(&f->folder);
 }

@@ -23,6 +23,9 @@ void fixture_start(struct fixture *f); /* with an agent that has said HELLO */
  * the usual). */
 void fixture_start_with(struct fixture *f, const char *store, const char *members);
 void fixture_restart(struct fixture *f); /* the collector alone */
+/* The same in two steps: in between its folder is the test's. */
+void fixture_halt(struct fixture *f);
+void fixture_resume(struct fixture *f);
 void fixture_stop(struct fixture *f);
 
 /* Writes a config file for these ports and this folder. */

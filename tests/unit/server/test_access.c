@@ -278,7 +278,7 @@ END_TEST
 struct tenants {
     struct fixture f;
     struct wire_agent agent; /* of the tenant that asks; the fixture's is the other's */
-    char token[128], both[ID_TEXT_BYTES], shared[ID_TEXT_BYTES],
+    char token[128], root[128], both[ID_TEXT_BYTES], shared[ID_TEXT_BYTES],
         partition[PARTITION_KEY_TEXT_BYTES];
     char others_process[ID_TEXT_BYTES];
 };
@@ -311,7 +311,7 @@ static void tenants_start(struct tenants *t)
     snprintf(t->others_process, sizeof t->others_process, "%s", text_at(json, "items.0.process"));
     cJSON_Delete(json);
     wait_for_text(f, "/api/v1/captures?selector=service%3Dmine", "items.0.kind", "snapshot");
-    make_token(f, "root", HTTP_ADMIN, "", t->token);
+    make_token(f, "root", HTTP_ADMIN, "", t->root);
     make_token(f, "mine", HTTP_OPERATOR, "service=mine", t->token);
 }
 
@@ -350,6 +350,15 @@ static const struct {
     {"GET", "/api/v1/loss", "/api/v1/loss?by=host", 200},
     {"GET", "/api/v1/captures", "/api/v1/captures", 200},
     {"GET", "/api/v1/captures", "/api/v1/captures?selector=service%3Dbankzeta", 200},
+    {"GET", "/api/v1/captures", "/api/v1/captures?incident=" OTHERS, 200},
+    {"PATCH", "/api/v1/captures", "/api/v1/captures?incident=BOTH", 403},
+    {"PATCH", "/api/v1/captures", "/api/v1/captures?incident=" OTHERS, 404},
+    {"DELETE", "/api/v1/captures", "/api/v1/captures?incident=BOTH", 403},
+    {"DELETE", "/api/v1/captures", "/api/v1/captures?incident=" OTHERS, 404},
+    {"GET", "/api/v1/captures/trace", "/api/v1/captures/trace?incident=BOTH", 404},
+    {"GET", "/api/v1/captures/trace", "/api/v1/captures/trace?incident=" OTHERS, 404},
+    {"GET", "/api/v1/captures/manifest", "/api/v1/captures/manifest?incident=BOTH", 200},
+    {"GET", "/api/v1/captures/manifest", "/api/v1/captures/manifest?incident=" OTHERS, 404},
     {"GET", "/api/v1/captures/{}", "/api/v1/captures/BOTH", 200},
     {"GET", "/api/v1/captures/{}", "/api/v1/captures/" OTHERS, 404},
     {"GET", "/api/v1/captures/{}/trace", "/api/v1/captures/BOTH/trace", 404},
@@ -527,23 +536,24 @@ START_TEST(confined_listing_waits_for_nobody)
 END_TEST
 
 /* The confined token sees all of the capture's targets, as who is not confined does. */
-static void expect_whole(struct tenants *t, const char *capture, const char *stands_for)
+static void expect_whole(struct tenants *t, const char *capture, const char *incident)
 {
-    char path[96];
+    char path[128];
     struct capture_id id;
     cJSON *all;
     id_parse(capture, id.bytes);
     ck_assert_int_eq(capture_get(t->f.collector.captures, &id, NULL, &all), SKEIN_OK);
     snprintf(path, sizeof path, "/api/v1/captures/%s", capture);
     cJSON *own = ask(t, "GET", path, NULL, 200);
-    static const char *const same[] = {"targets", "target_counts", "ledger", "window"};
+    static const char *const same[] = {"targets", "target_counts", "ledger", "window", "incident"};
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
         ck_assert_msg(cJSON_Compare(at_path(all, same[i]), at_path(own, same[i]), true), "%s",
                       same[i]);
-    ck_assert_str_eq(text_at(own, "capture"), stands_for);
-    ck_assert_int_eq(cJSON_GetArraySize(at_path(own, "targets")), 2);
+    ck_assert_str_eq(text_at(own, "incident"), incident);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(own, "targets")), 1);
     /* A listing shows the same but for the targets. */
-    cJSON *list = ask(t, "GET", "/api/v1/captures", NULL, 200), *listed;
+    snprintf(path, sizeof path, "/api/v1/captures?incident=%s", incident);
+    cJSON *list = ask(t, "GET", path, NULL, 200), *listed;
     cJSON_DeleteItemFromObject(own, "targets");
     unsigned found = 0;
     cJSON_ArrayForEach(listed, at_path(list, "items")) found +=
@@ -554,26 +564,54 @@ static void expect_whole(struct tenants *t, const char *capture, const char *sta
     cJSON_Delete(own);
 }
 
-START_TEST(confined_token_sees_each_target_of_a_merged_capture_once)
+/* A firing of the rule `ping` on a host of theirs, or the other tenant's. */
+static void fire_ping(struct tenants *t, bool mine, const char *capture, uint64_t at_ns)
+{
+    char error[256] = "";
+    struct wire_agent *agent = mine ? &t->agent : &t->f.agent;
+    ck_assert_msg(wire_agent_report(agent, wire_fired(agent, capture, mine ? 50 : 1, "ping", at_ns),
+                                    error, sizeof error),
+                  "%s", error);
+    ck_assert_int_eq(wire_agent_upload_of(agent, mine ? 50 : 1, (uint64_t)(capture[31] - '0'),
+                                          capture, mine ? "mine" : "bankzeta"),
+                     WIRE_STORED);
+}
+
+#define INCIDENT "/api/v1/captures?incident="
+
+START_TEST(confined_token_changes_an_incident_that_is_all_its_own)
 {
     static const char *const texts[] = {"01a10000000000000000000000000003",
                                         "01a10000000000000000000000000004"};
+    static const char theirs[] = "01a10000000000000000000000000005";
+    static const char rule[] = "{\"selector\":\"\",\"when\":{\"crash\":{}},"
+                               "\"limits\":{\"cooldown_ms\":0}}";
     struct tenants t;
-    struct capture_id ids[2];
-    char error[256] = "";
+    uint64_t now = clock_realtime_ns();
     tenants_start(&t);
-    for (unsigned i = 0; i < 2; i++) {
-        cJSON *fired = wire_fired(&t.agent, texts[i], 50, NULL, clock_realtime_ns());
-        ck_assert_msg(wire_agent_report(&t.agent, fired, error, sizeof error), "%s", error);
-        ck_assert_int_eq(wire_agent_upload_of(&t.agent, 50, i, texts[i], "mine"), WIRE_STORED);
-        id_parse(texts[i], ids[i].bytes);
-    }
-    control_lock(fleet_control(t.f.collector.fleet));
-    ck_assert_int_eq(capture_merge(t.f.collector.captures, &ids[1], &ids[0]), SKEIN_OK);
-    ck_assert_int_eq(control_save(fleet_control(t.f.collector.fleet)), SKEIN_OK);
-    control_unlock(fleet_control(t.f.collector.fleet));
-    expect_whole(&t, texts[0], texts[0]);
-    expect_whole(&t, texts[1], texts[0]);
+    ck_assert_int_eq(status_of_call(&t.f, "PUT", "/api/v1/rules/ping", rule, t.root), 201);
+    fire_ping(&t, true, texts[0], now);
+    fire_ping(&t, true, texts[1], now + 1);
+    for (unsigned i = 0; i < 2; i++)
+        expect_whole(&t, texts[i], texts[0]);
+    cJSON *json =
+        ask(&t, "PATCH", INCIDENT "01a10000000000000000000000000003", "{\"pin\":true}", 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 2);
+    ck_assert_ptr_null(at_path(json, "items.0.trigger"));
+    cJSON_Delete(json);
+    cJSON_Delete(ask(&t, "DELETE", INCIDENT "01a10000000000000000000000000003", NULL, 204));
+    cJSON_Delete(ask(&t, "DELETE", INCIDENT "01a10000000000000000000000000003", NULL, 404));
+    /* One firing of another tenant makes the incident everybody's. */
+    fire_ping(&t, false, theirs, now + 2);
+    fire_ping(&t, true, "01a10000000000000000000000000006", now + 3);
+    expect_whole(&t, "01a10000000000000000000000000006", theirs);
+    json = ask(&t, "GET", INCIDENT "01a10000000000000000000000000005", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 1);
+    cJSON_Delete(json);
+    cJSON_Delete(
+        ask(&t, "PATCH", INCIDENT "01a10000000000000000000000000005", "{\"pin\":true}", 403));
+    cJSON_Delete(ask(&t, "DELETE", INCIDENT "01a10000000000000000000000000005", NULL, 403));
+    expect_whole(&t, "01a10000000000000000000000000006", theirs);
     tenants_stop(&t);
 }
 END_TEST
@@ -641,6 +679,6 @@ int main(void)
         downloads_are_in_the_audit_log_where_bytes_are_sent,
         confined_token_sees_nothing_of_another_tenant_on_any_route, confined_token_sees_its_own,
         confined_token_captures_its_own_and_changes_what_is_all_its_own,
-        confined_token_sees_each_target_of_a_merged_capture_once, confined_listing_waits_for_nobody,
+        confined_token_changes_an_incident_that_is_all_its_own, confined_listing_waits_for_nobody,
         confined_token_downloads_its_own_of_captures_and_partitions_that_it_shares, NULL));
 }

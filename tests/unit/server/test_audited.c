@@ -30,6 +30,10 @@ static const struct {
     {"PATCH", V1 "/captures/{}", "", "{\"pin\":true}", 200, "capture.update"},
     {"POST", V1 "/captures/{}:stop", "", NULL, 202, "capture.stop"},
     {"DELETE", V1 "/captures/{}", "", NULL, 204, "capture.delete"},
+    {"POST", V1 "/captures", "", "{\"selector\":\"service=shop\",\"post_ms\":60000}", 202,
+     "capture.create"},
+    {"PATCH", V1 "/captures?incident={}", "", "{\"pin\":true}", 200, "capture.update"},
+    {"DELETE", V1 "/captures?incident={}", "", NULL, 204, "capture.delete"},
     {"PUT", V1 "/rules/{}", "r", RULE, 201, "rule.put"},
     {"PATCH", V1 "/rules/{}", "r", "{\"enabled\":true}", 200, "rule.put"},
     {"POST", V1 "/rules/{}:test", "r", "{}", 200, NULL},
@@ -148,8 +152,10 @@ START_TEST(each_route_that_may_change_something_is_in_the_table)
 {
     for (const struct http_route *route = api_routes; route->method != NULL; route++) {
         size_t i = 0;
-        while (i < CHANGES && (strcmp(route->method, changes[i].method) != 0 ||
-                               strcmp(route->pattern, changes[i].pattern) != 0))
+        while (i < CHANGES &&
+               (strcmp(route->method, changes[i].method) != 0 ||
+                strlen(route->pattern) != strcspn(changes[i].pattern, "?") ||
+                memcmp(route->pattern, changes[i].pattern, strlen(route->pattern)) != 0))
             i++;
         ck_assert_msg(i < CHANGES || strcmp(route->method, "GET") == 0,
                       "%s %s: say here what it leaves in the audit log", route->method,

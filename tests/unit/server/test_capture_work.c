@@ -81,7 +81,7 @@ static struct capture *capture_of(struct engine *g, size_t targets)
     c->deadline_ns = c->at_ns + UINT64_C(3600) * 1000000000u;
     for (size_t i = 0; i < targets; i++) {
         struct fleet_process p = {.uid = process_number(i), .pid = 1 + (uint32_t)i};
-        struct capture_target *t = capture_target_add(c, &p.uid, &id, &p, &g->agent);
+        struct capture_target *t = capture_target_add(c, &p.uid, &p, &g->agent);
         ck_assert_ptr_nonnull(t);
         capture_begin_target(g->e, c, t, TARGET_PENDING, "");
     }
@@ -173,7 +173,7 @@ static uint64_t longest_wait(uint64_t agents, uint64_t left_ms, uint64_t *at_onc
     for (uint64_t i = 0; i < agents; i++) {
         struct fleet_process p = {.uid = process_number((size_t)i), .pid = 1};
         struct fleet_agent agent = {.id = i + 1, .host = "host"};
-        ck_assert_ptr_nonnull(capture_target_add(c, &p.uid, &id, &p, &agent));
+        ck_assert_ptr_nonnull(capture_target_add(c, &p.uid, &p, &agent));
     }
     *at_once = 0;
     for (uint64_t i = 0; i < agents; i++) {

@@ -7,6 +7,7 @@
 
 #include "catalog.h"
 #include "catalog_capture.h"
+#include "catalog_rules.h"
 #include "db.h"
 #include "support.h"
 
@@ -102,7 +103,7 @@ START_TEST(first_version_is_brought_up_with_all_it_holds)
         ck_assert_uint_eq(capture.at_ns, 90);
         ck_assert_uint_eq(capture.ttl_ms + capture.expires_ns + capture.min_targets, 0);
         ck_assert_int_eq(catalog_targets(c, &id, take_target, &target), 1);
-        ck_assert(capture_id_equal(&target.source, &id));
+        ck_assert(capture_id_equal(&capture.incident, &id));
         ck_assert(target.own);
         ck_assert_uint_eq(target.pid, 42);
         ck_assert(catalog_is_deleted(c, &gone));
@@ -185,27 +186,110 @@ START_TEST(bounds_and_retention_of_a_capture_are_kept)
 }
 END_TEST
 
-START_TEST(aliases_lead_on_and_are_deleted_with_their_capture)
+static int take_id(void *context, const struct capture_id *id)
+{
+    unsigned *seen = context;
+    *seen |= 1u << id->bytes[15];
+    return 0;
+}
+
+/* What version 8 left of capture 4, which it had merged into 1, and of 3. */
+static const char merged_rows[] =
+    "INSERT INTO captures SELECT '01a10000000000000000000000000003', created_ns, at_ns, pre_ms,"
+    " post_ms, deadline_ns, finished_ns, stopped, own, from_ns, to_ns, status, kind, selector,"
+    " trigger_type, rule, process, reason, listing FROM captures;";
+static const char merged_by_8[] =
+    "CREATE TABLE aliases(id TEXT PRIMARY KEY, capture TEXT NOT NULL) WITHOUT ROWID;"
+    "INSERT INTO aliases VALUES"
+    " ('01a10000000000000000000000000004', '01a10000000000000000000000000001');"
+    "DROP INDEX captures_by_incident; DROP INDEX captures_unlisted;"
+    "ALTER TABLE captures DROP COLUMN incident;"
+    "ALTER TABLE rule_history DROP COLUMN incident;"
+    "CREATE TABLE t(capture TEXT NOT NULL, process TEXT NOT NULL, source TEXT NOT NULL,"
+    " own INTEGER NOT NULL, agent INTEGER NOT NULL, updated_ns INTEGER NOT NULL,"
+    " pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL, labels TEXT NOT NULL,"
+    " exe TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, report TEXT NOT NULL,"
+    " times TEXT NOT NULL, ledger TEXT NOT NULL, PRIMARY KEY(capture, process, source));"
+    "INSERT INTO t SELECT capture, process, capture, own, agent, updated_ns, pid, host, service,"
+    " labels, exe, status, reason, report, times, ledger FROM targets;"
+    "INSERT INTO t SELECT capture, process, '01a10000000000000000000000000004', 1, agent,"
+    " updated_ns, 43, host, service, labels, exe, status, reason, report, times, ledger"
+    " FROM targets WHERE capture='01a10000000000000000000000000001';"
+    "DROP TABLE targets; ALTER TABLE t RENAME TO targets;"
+    "DROP TABLE losses;"
+    "CREATE TABLE losses(process TEXT NOT NULL, capture TEXT NOT NULL, source TEXT NOT NULL,"
+    " agent INTEGER NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
+    " labels TEXT NOT NULL, exe TEXT NOT NULL, ledger TEXT NOT NULL, ring_lost INTEGER NOT NULL,"
+    " updated_ns INTEGER NOT NULL, PRIMARY KEY(process, capture, source)) WITHOUT ROWID;"
+    "INSERT INTO losses VALUES('0a', 'e1', 'e1', 7, 1, '', '', '', '', '', 0, 1),"
+    " ('0a', 'e1', 'e2', 7, 1, '', '', '', '', '', 0, 1), ('0a', '', '', 7, 1, '', '', '', '', '',"
+    " 5, 1);"
+    "INSERT INTO rule_history(rule, at_ns, process, what, why, capture) VALUES"
+    " ('ping', 1, '00000000000000000000000000000000', 'fired', 'a',"
+    " '01a10000000000000000000000000001'),"
+    " ('ping', 2, '00000000000000000000000000000000', 'merged', 'b',"
+    " '01a10000000000000000000000000001'),"
+    " ('ping', 3, '00000000000000000000000000000000', 'suppressed', 'c',"
+    " '00000000000000000000000000000000');"
+    "UPDATE meta SET value=8 WHERE key='schema'";
+
+static int count_losses(void *context, struct db_row *row)
+{
+    (void)row;
+    ++*(int *)context;
+    return 0;
+}
+
+static int take_history(void *context, const struct catalog_history *row)
+{
+    static const char *const what[] = {"suppressed", "joined", "fired"};
+    const struct capture_id first = capture_number(1);
+    int *i = context;
+    ck_assert_str_eq(row->what, what[*i]);
+    ck_assert_int_eq(capture_id_equal(&row->incident, &first), *i > 0);
+    ck_assert_int_eq(capture_id_equal(&row->capture, &first), *i == 2);
+    ++*i;
+    return 0;
+}
+
+START_TEST(what_was_merged_becomes_an_incident)
 {
     char *folder = temp_dir_new();
+    write_database(folder, first_version);
+    write_database(folder, merged_rows);
     struct catalog *c = open_catalog(folder);
-    struct capture_id a = capture_number(1), b = capture_number(2), d = capture_number(3), into;
-    struct catalog_capture got;
-    put_capture(c, 1);
-    put_capture(c, 2);
-    put_capture(c, 3);
-    ck_assert(!catalog_alias(c, &a, &into));
-    ck_assert_int_eq(catalog_put_alias(c, &a, &b), SKEIN_OK);
-    ck_assert_int_eq(catalog_put_alias(c, &b, &d), SKEIN_OK);
-    ck_assert_int_eq(catalog_capture(c, &a, take_capture, &got), 0);
     catalog_close(&c);
+    write_database(folder, merged_by_8);
     c = open_catalog(folder);
-    ck_assert(catalog_alias(c, &a, &into) && capture_id_equal(&into, &d));
-    ck_assert(catalog_alias(c, &b, &into) && capture_id_equal(&into, &d));
-    ck_assert_int_eq(catalog_delete_capture(c, &d, 9), SKEIN_OK);
-    ck_assert(!catalog_alias(c, &a, &into));
-    ck_assert(catalog_is_deleted(c, &a) && catalog_is_deleted(c, &b) && catalog_is_deleted(c, &d));
+    struct capture_id first = capture_number(1), joined = capture_number(4);
+    struct catalog_capture capture;
+    struct catalog_target target;
+    unsigned seen = 0;
+    int rows = 0;
+    ck_assert_int_eq(catalog_incident(c, &first, take_id, &seen), 2);
+    ck_assert_uint_eq(seen, 1u << 1 | 1u << 4);
+    ck_assert_int_eq(catalog_capture(c, &joined, take_capture, &capture), 1);
+    ck_assert(capture_id_equal(&capture.incident, &first));
+    ck_assert(capture.own);
+    ck_assert_uint_eq(capture.at_ns, 90);
+    ck_assert_int_eq(catalog_targets(c, &joined, take_target, &target), 1);
+    ck_assert_uint_eq(target.pid, 43);
+    ck_assert_int_eq(catalog_targets(c, &first, take_target, &target), 1);
+    ck_assert_uint_eq(target.pid, 42);
+    seen = 0; /* the third had nothing merged into it */
+    ck_assert_int_eq(catalog_unlisted(c, take_id, &seen), 2);
+    ck_assert_uint_eq(seen, 1u << 1 | 1u << 4);
+    struct catalog_history_query history = {"ping", UINT64_MAX, 0, UINT64_MAX, 10};
+    ck_assert_int_eq(catalog_history(c, &history, take_history, &rows), 3);
     catalog_close(&c);
+    char error[256], *path = path_join(folder, "state.db");
+    struct db *db;
+    rows = 0;
+    ck_assert_int_eq(db_open(path, true, &db, error, sizeof error), SKEIN_OK);
+    db_run(db, "SELECT 1 FROM losses", count_losses, &rows, NULL);
+    db_close(&db);
+    free(path);
+    ck_assert_int_eq(rows, 3);
     temp_dir_free(&folder);
 }
 END_TEST
@@ -230,6 +314,6 @@ int main(void)
     return suite_run(suite_of("catalog", first_version_is_brought_up_with_all_it_holds,
                               step_that_was_cut_off_is_taken_again_whole, newer_version_is_refused,
                               bounds_and_retention_of_a_capture_are_kept,
-                              aliases_lead_on_and_are_deleted_with_their_capture,
+                              what_was_merged_becomes_an_incident,
                               nobody_else_may_read_the_database, NULL));
 }

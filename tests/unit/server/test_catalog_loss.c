@@ -12,14 +12,13 @@
 #include "support.h"
 
 #define PROCESSES 50
-#define CAPTURES  30 /* windows of 1 ms, 2 ms apart */
-#define SOURCES   2  /* of each capture: its own id, and one that was merged into it */
-#define EVICTED   5  /* of the captures, the first ones */
+#define CAPTURES  60 /* windows of 1 ms, 2 ms apart */
+#define EVICTED   10 /* of the captures, the first ones */
 #define MS        UINT64_C(1000000)
-#define ROWS      (PROCESSES * (CAPTURES * SOURCES + 1))
+#define ROWS      (PROCESSES * (CAPTURES + 1))
 
 struct account {
-    char key[3 * ID_TEXT_BYTES];
+    char key[2 * ID_TEXT_BYTES];
     struct process_uid process;
     uint32_t pid; /* tells rows apart */
     bool captured, evicted;
@@ -39,13 +38,12 @@ static void id_put(uint8_t bytes[16], unsigned kind, unsigned n)
     bytes[7] = (uint8_t)n;
 }
 
-static void note(const struct process_uid *process, const char *capture, const char *source,
-                 struct account a)
+static void note(const struct process_uid *process, const char *capture, struct account a)
 {
     char text[ID_TEXT_BYTES];
     id_text(process->bytes, text);
     a.process = *process;
-    snprintf(a.key, sizeof a.key, "%s/%s/%s", text, capture, source);
+    snprintf(a.key, sizeof a.key, "%s/%s", text, capture);
     accounts_[count_++] = a;
 }
 
@@ -63,9 +61,9 @@ static void put_targets(unsigned n)
                                   .listing = "{}"};
     id_put(row.id.bytes, 1, n);
     ck_assert_int_eq(catalog_put_capture(catalog_, &row), SKEIN_OK);
-    for (unsigned i = 0; i < PROCESSES * SOURCES; i++) {
+    for (unsigned i = 0; i < PROCESSES; i++) {
         struct catalog_target target = {.capture = row.id,
-                                        .pid = 1000 + n * PROCESSES * SOURCES + i,
+                                        .pid = 1000 + n * PROCESSES + i,
                                         .host = "host",
                                         .service = "shop",
                                         .labels = "",
@@ -75,13 +73,11 @@ static void put_targets(unsigned n)
                                         .report = "",
                                         .times = "",
                                         .ledger = "{}"};
-        char capture[ID_TEXT_BYTES], source[ID_TEXT_BYTES];
-        id_put(target.process.bytes, 2, i % PROCESSES);
-        id_put(target.source.bytes, i < PROCESSES ? 1 : 3, n);
+        char capture[ID_TEXT_BYTES];
+        id_put(target.process.bytes, 2, i);
         ck_assert_int_eq(catalog_put_target(catalog_, &target), SKEIN_OK);
         id_text(target.capture.bytes, capture);
-        id_text(target.source.bytes, source);
-        note(&target.process, capture, source,
+        note(&target.process, capture,
              (struct account){.pid = target.pid,
                               .captured = true,
                               .evicted = n < EVICTED,
@@ -113,7 +109,7 @@ static void setup(void)
             .pid = i + 1, .host = "", .service = "", .labels = "", .exe = "", .ring_lost = i + 7};
         id_put(row.process.bytes, 2, i);
         ck_assert_int_eq(catalog_put_ring_lost(catalog_, &row, 1), SKEIN_OK);
-        note(&row.process, "", "", (struct account){.pid = row.pid});
+        note(&row.process, "", (struct account){.pid = row.pid});
     }
     ck_assert_int_eq(catalog_end(catalog_, true), SKEIN_OK);
     ck_assert_uint_eq(count_, ROWS);
@@ -182,7 +178,7 @@ END_TEST
 
 START_TEST(time_leaves_what_overlaps_and_no_rings)
 {
-    const size_t one = PROCESSES * SOURCES;
+    const size_t one = PROCESSES;
     expect((struct catalog_ledger_query){.from_ns = 120 * MS, .to_ns = 121 * MS}, one);
     expect((struct catalog_ledger_query){.from_ns = 121 * MS, .to_ns = 122 * MS}, 2 * one);
     expect((struct catalog_ledger_query){.from_ns = 0, .to_ns = 100 * MS - 1}, 0);

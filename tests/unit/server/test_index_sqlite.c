@@ -444,25 +444,6 @@ START_TEST(shared_partition_stays_until_its_last_capture_goes)
 }
 END_TEST
 
-START_TEST(merged_capture_gives_all_it_has)
-{
-    open_both(0);
-    specs_make();
-    struct capture_id from = capture_of(1), into = capture_of(2);
-    for (uint32_t i = 0; i < 9; i++)
-        put(&specs[i], i < 6 ? &from : &into, true);
-    struct process_uid process = process_of(1);
-    ck_assert_int_eq(index_share(index_, &into, &process, 2, 0, 1), 1); /* both have it */
-    ck_assert_int_eq(index_merge(index_, &from, &from), SKEIN_INVALID);
-    ck_assert_int_ge(index_merge(index_, &from, &into), 0);
-    ck_assert_uint_eq(rows_of(&from), 0);
-    ck_assert_uint_eq(rows_of(&into), 9);
-    ck_assert_uint_eq(capture_delete(&from), 0);
-    ck_assert_uint_eq(rows_of(&into), 9);
-    close_both();
-}
-END_TEST
-
 START_TEST(later_record_of_a_key_is_the_rows)
 {
     open_both(1);
@@ -652,7 +633,6 @@ int main(void)
     tcase_add_test(c, deleted_capture_frees_the_segments_that_held_nothing_else);
     tcase_add_test(c, tombstone_is_kept_while_its_partition_is_on_disk);
     tcase_add_test(c, shared_partition_stays_until_its_last_capture_goes);
-    tcase_add_test(c, merged_capture_gives_all_it_has);
     tcase_add_test(c, later_record_of_a_key_is_the_rows);
     tcase_add_test(c, callback_may_use_the_index_and_stop);
     tcase_add_test(c, a_range_of_sequences_is_given_in_order);

@@ -148,8 +148,11 @@ START_TEST(stored_records_tell_when_a_rule_would_have_fired)
     json =
         test_rule(&f, TEST, from,
                   RULE(LATENCY ",\"limits\":{\"cooldown_ms\":0},\"capture\":{\"pre_ms\":15000}"));
-    ck_assert_double_eq(number_at(json, "fired"), 2);
-    ck_assert_double_eq(number_at(json, "merged"), 1);
+    ck_assert_double_eq(number_at(json, "fired"), 3);
+    ck_assert_double_eq(number_at(json, "incidents"), 2);
+    ck_assert_double_eq(number_at(json, "instants.0.incident"), 1);
+    ck_assert_double_eq(number_at(json, "instants.1.incident"), 1);
+    ck_assert_double_eq(number_at(json, "instants.2.incident"), 2);
     cJSON_Delete(json);
     fixture_stop(&f);
 }

@@ -368,7 +368,7 @@ START_TEST(captures_of_agents_are_kept_as_the_rule_says)
 }
 END_TEST
 
-START_TEST(overlapping_firings_become_one_capture)
+START_TEST(overlapping_firings_become_one_incident)
 {
     struct fixture f;
     char error[256];
@@ -382,14 +382,33 @@ START_TEST(overlapping_firings_become_one_capture)
     ck_assert(fire(&f, 0x71, 1, now, error));
     ck_assert(fire(&f, 0x72, 2, now + 1000000000u, error)); /* the limit is of captures */
     ck_assert(!fire(&f, 0x73, 3, now + 20000000000u, error));
-    cJSON *json =
-        call_json(&f, "GET", "/api/v1/captures/01a10000000000000000000000000071", NULL, 200);
-    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 2);
-    cJSON_Delete(json);
-    json = call_json(&f, "GET", PATH "/history", NULL, 200);
-    ck_assert_str_eq(text_at(json, "items.1.what"), "merged");
-    ck_assert_str_eq(text_at(json, "items.1.capture"), "01a10000000000000000000000000071");
-    cJSON_Delete(json);
+    static const char first[] = "01a10000000000000000000000000071";
+    for (int i = 0; i < 2; i++) {
+        cJSON *json =
+            call_json(&f, "GET", "/api/v1/captures/01a10000000000000000000000000072", NULL, 200);
+        ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "targets")), 1);
+        ck_assert_str_eq(text_at(json, "incident"), first);
+        cJSON_Delete(json);
+        json = call_json(&f, "GET", "/api/v1/captures?incident=01a10000000000000000000000000071",
+                         NULL, 200);
+        ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 2);
+        cJSON_Delete(json);
+        json = call_json(&f, "GET", PATH "/history", NULL, 200);
+        ck_assert_str_eq(text_at(json, "items.1.what"), "joined");
+        ck_assert_str_eq(text_at(json, "items.1.capture"), "01a10000000000000000000000000072");
+        ck_assert_str_eq(text_at(json, "items.1.incident"), first);
+        ck_assert_str_eq(text_at(json, "items.2.what"), "fired");
+        ck_assert_str_eq(text_at(json, "items.2.incident"), first);
+        cJSON_Delete(json);
+        if (i == 0)
+            fixture_restart(&f);
+    }
+    /* Limits count incidents, also after a restart. */
+    cJSON_Delete(wire_agent_hello(&f.agent));
+    wire_agent_processes(&f.agent, 1, 3, "shop");
+    ck_assert(fire(&f, 0x74, 3, now + 2000000000u, error));
+    ck_assert(!fire(&f, 0x75, 1, now + 70000000000u, error));
+    ck_assert_ptr_nonnull(strstr(error, "captures_per_hour: 1 of 1"));
     fixture_stop(&f);
 }
 END_TEST
@@ -560,7 +579,7 @@ int main(void)
         firing_counts_though_a_report_of_it_came_first, limits_hold_firings_back_and_say_which,
         history_tells_what_a_rule_did_and_why, dry_run_tells_who_matches,
         stored_bytes_hold_firings_back, captures_of_agents_are_kept_as_the_rule_says,
-        overlapping_firings_become_one_capture, neighbours_get_the_same_window,
+        overlapping_firings_become_one_incident, neighbours_get_the_same_window,
         watchers_hear_of_firings, schedule_fires_by_itself, set_that_fits_no_message_is_refused,
         NULL));
 }

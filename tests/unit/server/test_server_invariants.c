@@ -85,7 +85,6 @@ static void put_rows(struct catalog *catalog)
     for (uint8_t i = 0; i < 3; i++) {
         struct catalog_target target = {.capture = capture,
                                         .process = {{i}},
-                                        .source = capture,
                                         .host = "",
                                         .service = "",
                                         .labels = "",

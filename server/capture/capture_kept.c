@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is kept and what goes, of one capture or of all of an incident: pins and bounds, deletion,
+ * and the partitions of what was deleted. Under the control lock but where a function takes it; no
+ * partition is waited for under it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "capture_control.h"
+#include "capture_int.h"
+#include "capture_state.h"
+#include "capture_target.h"
+#include "catalog_capture.h"
+#include "catalog_loss.h"
+#include "clock.h"
+#include "log.h"
+#include "metrics.h"
+
+#define PURGE_AGAIN_NS (UINT64_C(30) * 1000000000u)
+
+/* ---- one capture, or an incident's ---- */
+
+/* All-zero is an empty set. */
+struct capture_set {
+    struct capture **items;
+    size_t count, cap;
+};
+
+static int set_add(struct capture_set *set, struct capture *c)
+{
+    if (!array_grow(set->items, set->count + 1, &set->cap))
+        return SKEIN_NO_MEMORY;
+    set->items[set->count++] = c;
+    return SKEIN_OK;
+}
+
+static void set_fini(struct capture_set *set)
+{
+    free(set->items);
+}
+
+/* The capture alone. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY. */
+static int set_of_one(struct capture_engine *e, const struct capture_id *id,
+                      struct capture_set *set) CONTROL_LOCKED
+{
+    struct capture *c = capture_find(e, id);
+    return c != NULL ? set_add(set, c) : SKEIN_NOT_FOUND;
+}
+
+static int ids_add(struct capture_ids *ids, const struct capture_id *id)
+{
+    if (!array_grow(ids->items, ids->count + 1, &ids->cap))
+        return SKEIN_NO_MEMORY;
+    ids->items[ids->count++] = *id;
+    return SKEIN_OK;
+}
+
+struct id_walk {
+    struct capture_ids ids;
+    int status;
+};
+
+static int id_take(void *context, const struct capture_id *id)
+{
+    struct id_walk *walk = context;
+    walk->status = ids_add(&walk->ids, id);
+    return walk->status != SKEIN_OK;
+}
+
+/* Brings the incident's captures into memory, where those are that are not saved yet. They are
+ * loaded one after the other: a row must not be looked at while another one is. */
+static int incident_load(struct capture_engine *e, const struct capture_id *incident) CONTROL_LOCKED
+{
+    struct id_walk walk = {.status = SKEIN_OK};
+    int64_t rows = catalog_incident(e->catalog, incident, id_take, &walk);
+    int status = rows < 0 ? (int)rows : walk.status;
+    for (size_t i = 0; status == SKEIN_OK && i < walk.ids.count; i++)
+        (void)capture_find(e, &walk.ids.items[i]);
+    free(walk.ids.items);
+    return status;
+}
+
+/* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY, SKEIN_IO. */
+static int set_of_incident(struct capture_engine *e, const struct capture_id *incident,
+                           struct capture_set *set) CONTROL_LOCKED
+{
+    int status = incident_load(e, incident);
+    size_t at = 0;
+    for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
+        if (capture_id_equal(&c->incident, incident))
+            status = set_add(set, c);
+    return status == SKEIN_OK && set->count == 0 ? SKEIN_NOT_FOUND : status;
+}
+
+/* Whether who sees `within` may change all: as of one capture that has the targets of each. */
+static int set_allowed(const struct capture_set *set, const struct selector *within)
+{
+    size_t hidden = 0;
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < set->count; i++) {
+        int one = capture_allowed(set->items[i], within);
+        hidden += one == SKEIN_NOT_FOUND;
+        status = one != SKEIN_OK ? SKEIN_DENIED : status;
+    }
+    return hidden == set->count ? SKEIN_NOT_FOUND : status;
+}
+
+bool capture_incident_exists(struct capture_engine *e, const struct capture_id *incident)
+{
+    control_assert_locked(e->control);
+    struct capture_set set = {0};
+    bool exists = capture_find(e, incident) != NULL; /* the first firing's: most often */
+    if (!exists)
+        exists = set_of_incident(e, incident, &set) == SKEIN_OK;
+    set_fini(&set);
+    return exists;
+}
+
+bool capture_incident_stored(struct capture_engine *e, const struct capture_id *incident,
+                             uint64_t *bytes, bool *ended)
+{
+    control_assert_locked(e->control);
+    struct capture_set set = {0};
+    *bytes = 0;
+    *ended = set_of_incident(e, incident, &set) == SKEIN_OK;
+    for (size_t i = 0; i < set.count; i++) {
+        const struct capture *c = set.items[i];
+        for (size_t t = 0; t < c->target_count; t++)
+            *bytes += c->targets[t]->stored_bytes;
+        *ended = *ended && c->status != CAPTURE_RUNNING;
+    }
+    bool exists = set.count > 0;
+    set_fini(&set);
+    return exists;
+}
+
+int capture_incident_ids(struct capture_engine *e, const struct capture_id *incident,
+                         const struct selector *within, struct capture_ids *ids)
+{
+    struct capture_set set = {0};
+    control_lock(e->control);
+    int status = set_of_incident(e, incident, &set);
+    for (size_t i = 0; i < set.count && status == SKEIN_OK; i++)
+        if (capture_seen(set.items[i], within))
+            status = ids_add(ids, &set.items[i]->id);
+    control_unlock(e->control);
+    set_fini(&set);
+    return status == SKEIN_OK && ids->count == 0 ? SKEIN_NOT_FOUND : status;
+}
+
+/* ---- what is kept ---- */
+
+static void change_one(struct capture_engine *e, struct capture *c,
+                       const struct capture_change *change) CONTROL_LOCKED
+{
+    if (change->ttl_ms != NULL)
+        c->ttl_ms = *change->ttl_ms;
+    if (change->pin != NULL)
+        c->pin = *change->pin;
+    if (change->reason != NULL)
+        snprintf(c->reason, sizeof c->reason, "%s", change->reason);
+    capture_set_expiry(c);
+    capture_touch(e, c);
+}
+
+/* All or none: they are saved together. */
+static int change_all(struct capture_engine *e, const struct capture_set *set,
+                      const struct selector *within,
+                      const struct capture_change *change) CONTROL_LOCKED
+{
+    int status = set_allowed(set, within);
+    for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
+        change_one(e, set->items[i], change);
+    return status == SKEIN_OK ? control_save(e->control) : status;
+}
+
+int capture_change(struct capture_engine *e, const struct capture_id *id,
+                   const struct selector *within, const struct capture_change *change, cJSON **out)
+{
+    struct capture_set set = {0};
+    *out = NULL;
+    control_lock(e->control);
+    int status = set_of_one(e, id, &set);
+    if (status == SKEIN_OK)
+        status = change_all(e, &set, within, change);
+    if (status == SKEIN_OK)
+        *out = capture_json(set.items[0], within, true);
+    control_unlock(e->control);
+    set_fini(&set);
+    return status;
+}
+
+int capture_incident_change(struct capture_engine *e, const struct capture_id *incident,
+                            const struct selector *within, const struct capture_change *change,
+                            cJSON **out)
+{
+    struct capture_set set = {0};
+    *out = NULL;
+    control_lock(e->control);
+    int status = set_of_incident(e, incident, &set);
+    if (status == SKEIN_OK)
+        status = change_all(e, &set, within, change);
+    if (status == SKEIN_OK)
+        *out = cJSON_CreateArray();
+    for (size_t i = 0; status == SKEIN_OK && i < set.count; i++)
+        cJSON_AddItemToArray(*out, capture_json(set.items[i], within, false));
+    control_unlock(e->control);
+    set_fini(&set);
+    return status;
+}
+
+/* ---- delete ---- */
+
+int capture_purge_soon(void *context, const struct capture_id *id)
+{
+    struct capture_engine *e = context;
+    control_assert_locked(e->control);
+    if (idmap_get(&e->purge, id->bytes) != NULL)
+        return 0;
+    struct capture_id *copy = malloc(sizeof *copy);
+    if (copy == NULL || idmap_put(&e->purge, id->bytes, copy) != SKEIN_OK) {
+        free(copy);
+        return 1;
+    }
+    *copy = *id;
+    return 0;
+}
+
+/* All of them or none. evicted: what they held stays in their processes' ledgers, as lost. */
+static int mark_deleted(struct capture_engine *e, const struct capture_ids *ids,
+                        bool evicted) CONTROL_LOCKED
+{
+    uint64_t now_ns = clock_realtime_ns();
+    int status = catalog_begin(e->catalog);
+    if (status != SKEIN_OK)
+        return status;
+    for (size_t i = 0; i < ids->count && status == SKEIN_OK; i++) {
+        if (evicted)
+            status = catalog_keep_ledgers(e->catalog, &ids->items[i], now_ns);
+        if (status == SKEIN_OK)
+            status = catalog_delete_capture(e->catalog, &ids->items[i], now_ns);
+    }
+    int ended = catalog_end(e->catalog, status == SKEIN_OK);
+    if (status == SKEIN_OK)
+        status = ended;
+    for (size_t i = 0; i < ids->count && status == SKEIN_OK; i++)
+        capture_purge_soon(e, &ids->items[i]);
+    return status;
+}
+
+static void make_room(struct capture_engine *e)
+{
+    if (e->settings.make_room != NULL)
+        e->settings.make_room(e->settings.context);
+}
+
+/* Deletes the partitions and notes that it is done. Not locked: it waits for the ingest thread. */
+static int purge(struct capture_engine *e, const struct capture_id *id)
+{
+    make_room(e);
+    int status = e->settings.purge(e->settings.context, id);
+    if (status != SKEIN_OK)
+        return status;
+    control_lock(e->control);
+    status = catalog_begin(e->catalog);
+    if (status == SKEIN_OK) {
+        status = catalog_set_purged(e->catalog, id);
+        int ended = catalog_end(e->catalog, status == SKEIN_OK);
+        status = status == SKEIN_OK ? ended : status;
+    }
+    if (status == SKEIN_OK)
+        free(idmap_remove(&e->purge, id->bytes));
+    control_unlock(e->control);
+    return status;
+}
+
+/* What is asked of a deletion; all zero: somebody wants it. */
+struct deletion {
+    const struct selector *within; /* NULL, or what the asker is confined to */
+    const char *why;               /* NULL, or the retention's */
+    uint64_t due_ns;
+    bool incident; /* of all of the incident with this id */
+};
+
+static bool may_go(const struct capture *c, const struct deletion *d)
+{
+    if (d->why == NULL)
+        return true;
+    if (d->due_ns > 0 && (c->expires_ns == 0 || c->expires_ns > d->due_ns))
+        return false;
+    return c->status != CAPTURE_RUNNING && !c->pin;
+}
+
+/* Agents may hold cuts up to then of which the collector keeps nothing. */
+static void note_deleted(struct capture_engine *e, uint64_t to_ns)
+{
+    e->deleted_to_ns = to_ns > e->deleted_to_ns ? to_ns : e->deleted_to_ns;
+}
+
+/* Tells agents and watchers of one that is marked deleted, and forgets it. */
+static void forget_deleted(struct capture_engine *e, struct capture *c,
+                           const struct deletion *d) CONTROL_LOCKED
+{
+    bool evicted = d->why != NULL && d->due_ns == 0;
+    for (size_t i = 0; evicted && i < c->target_count; i++)
+        metrics_add_at(lost_events_total, LOSS_EVICTED, c->targets[i]->stored_events);
+    note_deleted(e, c->finished_ns != 0 ? c->finished_ns : clock_realtime_ns());
+    fleet_drop_commands(e->fleet, &c->id);
+    capture_stop_targets(e, c);
+    if (d->why != NULL)
+        capture_publish(e, c, "retention.deleted", d->why);
+    capture_publish(e, c, "capture.deleted", NULL);
+    capture_discard(e, c);
+    metrics_add(captures_deleted_total, 1);
+}
+
+/* Marks all deleted, tells of it, and forgets them; appends their ids. */
+static int delete_set(struct capture_engine *e, const struct capture_set *set,
+                      const struct deletion *d, struct capture_ids *ids) CONTROL_LOCKED
+{
+    int status = set_allowed(set, d->within);
+    for (size_t i = 0; i < set->count && status == SKEIN_OK; i++) {
+        status = may_go(set->items[i], d) ? ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
+    }
+    bool evicted = d->why != NULL && d->due_ns == 0;
+    /* Ledgers that are kept must be of now. */
+    if (status == SKEIN_OK && evicted && control_save(e->control) != SKEIN_OK)
+        status = SKEIN_IO;
+    if (status == SKEIN_OK)
+        status = mark_deleted(e, ids, evicted);
+    for (size_t i = 0; i < set->count && status == SKEIN_OK; i++)
+        forget_deleted(e, set->items[i], d);
+    return status;
+}
+
+/* `ids` becomes those of what is marked deleted, also where their partitions are not gone yet. */
+static int delete_them(struct capture_engine *e, const struct capture_id *id,
+                       const struct deletion *d, struct capture_ids *ids)
+{
+    struct capture_set set = {0};
+    make_room(e);
+    control_lock(e->control);
+    int status = d->incident ? set_of_incident(e, id, &set) : set_of_one(e, id, &set);
+    if (status == SKEIN_OK)
+        status = delete_set(e, &set, d, ids);
+    control_unlock(e->control);
+    set_fini(&set);
+    if (status != SKEIN_OK)
+        ids->count = 0;
+    for (size_t i = 0; i < ids->count; i++) {
+        int one = purge(e, &ids->items[i]);
+        status = status == SKEIN_OK ? one : status;
+    }
+    return status;
+}
+
+static int delete_one(struct capture_engine *e, const struct capture_id *id,
+                      const struct deletion *d)
+{
+    struct capture_ids ids = {0};
+    int status = delete_them(e, id, d, &ids);
+    free(ids.items);
+    return status;
+}
+
+int capture_delete(struct capture_engine *e, const struct capture_id *id,
+                   const struct selector *within)
+{
+    return delete_one(e, id, &(struct deletion){.within = within});
+}
+
+int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,
+                            const struct selector *within, struct capture_ids *ids)
+{
+    return delete_them(e, incident, &(struct deletion){.within = within, .incident = true}, ids);
+}
+
+int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
+                   const char *why)
+{
+    return delete_one(e, id, &(struct deletion){.why = why, .due_ns = due_ns});
+}
+
+bool capture_is_purging(struct capture_engine *e)
+{
+    control_lock(e->control);
+    bool purging = e->purge.count > 0;
+    control_unlock(e->control);
+    return purging;
+}
+
+void capture_refuse(struct capture_engine *e, const struct capture_id *id)
+{
+    control_assert_locked(e->control);
+    struct capture *c = capture_find(e, id);
+    struct capture_id only = *id;
+    note_deleted(e, clock_realtime_ns());
+    if (mark_deleted(e, &(struct capture_ids){&only, 1, 1}, false) == SKEIN_OK && c != NULL)
+        capture_discard(e, c);
+    else if (!catalog_is_deleted(e->catalog, id))
+        log_warn("captures", "a refused capture cannot be noted; what comes of it is kept", NULL);
+}
+
+void capture_unlocked(struct capture_engine *e)
+{
+    struct capture_id ids[16];
+    size_t count = 0, at = 0;
+    uint64_t now = clock_monotonic_ns();
+    control_lock(e->control);
+    if (now >= e->next_purge_ns) {
+        for (struct capture_id *id; count < 16 && (id = idmap_next(&e->purge, &at)) != NULL;)
+            ids[count++] = *id;
+        e->next_purge_ns = count == 16 ? now : now + PURGE_AGAIN_NS;
+    }
+    control_unlock(e->control);
+    bool again = false;
+    for (size_t i = 0; i < count; i++) {
+        if (purge(e, &ids[i]) == SKEIN_OK)
+            continue;
+        log_warn("captures", "partitions of a deleted capture cannot be deleted yet", NULL);
+        again = true;
+    }
+    if (again) {
+        control_lock(e->control);
+        e->next_purge_ns = now + PURGE_AGAIN_NS;
+        control_unlock(e->control);
+    }
+}
