@@ -66,6 +66,8 @@ static void put_losses(struct buf *out, const cJSON *reasons)
 static void put_summary(struct buf *out, const cJSON *capture, bool all_gaps)
 {
     put_field(out, "capture", json_text_at(capture, "capture"));
+    if (strcmp(json_text_at(capture, "incident"), json_text_at(capture, "capture")) != 0)
+        put_field(out, "incident", json_text_at(capture, "incident"));
     put_field(out, "status", json_text_at(capture, "status"));
     put_field(out, "trigger", json_text_at(capture, "trigger.type"));
     put_field(out, "rule", json_text_at(capture, "trigger.rule"));

@@ -143,7 +143,11 @@ static int part_open(struct part *p)
         return CLI_FAILED;
     buf_printf(&p->path, "%s.part", d->file);
     buf_printf(&p->etag_path, "%s.part.etag", d->file);
-    buf_printf(&path, "/captures/%s/trace", d->capture);
+    if (d->incident)
+        buf_printf(&path, "/captures/trace");
+    else
+        buf_printf(&path, "/captures/%s/trace", d->capture);
+    api_query(&path, "incident", d->incident ? d->capture : NULL);
     api_query(&path, "format", d->format);
     api_query(&path, "process", d->process);
     time_query(&path, "from", d->from);
@@ -355,7 +359,8 @@ int download_said(const struct download *download, uint64_t bytes, bool json)
 {
     if (json) {
         cJSON *said = cJSON_CreateObject();
-        cJSON_AddStringToObject(said, "capture", download->capture);
+        cJSON_AddStringToObject(said, download->incident ? "incident" : "capture",
+                                download->capture);
         if (download->process)
             cJSON_AddStringToObject(said, "process", download->process);
         cJSON_AddStringToObject(said, "file", download->file);

@@ -9,7 +9,8 @@
 #include "cli_api.h"
 
 struct download {
-    const char *capture;
+    const char *capture; /* or the incident */
+    bool incident;       /* of all of its captures */
     const char *process; /* of that one alone; or NULL */
     const char *format;  /* "skein" or "perfetto" */
     const char *file;

@@ -109,6 +109,24 @@ int capture_id_find(const struct api *api, const char *text, char out[CLI_ID_BYT
     return id_find(api, &captures, text, out);
 }
 
+int incident_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES])
+{
+    struct buf path = {0};
+    cJSON *page = NULL;
+    int status = capture_id_find(api, text, out);
+    if (status != CLI_OK)
+        return status;
+    buf_printf(&path, "/captures");
+    api_query(&path, "id", out);
+    status = api_call(api, "GET", text_of(&path), NULL, &page);
+    buf_fini(&path);
+    const char *incident = json_text_at(page, "items.0.incident");
+    if (status == CLI_OK && strlen(incident) == ID_DIGITS)
+        snprintf(out, CLI_ID_BYTES, "%s", incident);
+    cJSON_Delete(page);
+    return status;
+}
+
 int process_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES])
 {
     static const struct kind processes = {"process", "/processes", "skein ps", ID_DIGITS, true};

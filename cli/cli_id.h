@@ -15,6 +15,9 @@
  * CLI_OK with it in out; CLI_USAGE where it cannot be one, or several begin so; or a status of the
  * request. */
 int capture_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES]);
+/* The incident of the capture that `text` is or begins; what no capture has is taken as an
+ * incident's own. */
+int incident_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES]);
 int process_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES]);
 int agent_id_find(const struct api *api, const char *text, char out[CLI_ID_BYTES]);
 

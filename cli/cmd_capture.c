@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * skein capture: one capture, shown, changed, stopped or deleted. One thread.
+ * skein capture: one capture, shown, changed, stopped or deleted; changed or deleted also with all
+ * others of its incident. One thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +18,15 @@ struct options {
     struct cli_collector collector;
     const char *reason;
     struct cli_number ttl;
-    bool json, wait, keep, pin, unpin, gaps;
+    bool json, wait, keep, pin, unpin, gaps, incident;
 };
 
-static const struct cli_option options[] = {CLI_OUTPUT(struct options),
-                                            CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+#define INCIDENT                                                                                   \
+    CLI_OPTION(CLI_FLAG, 'i', "incident", NULL, struct options, incident,                          \
+               "with all other captures of its incident")
+
+static const struct cli_option delete_options[] = {INCIDENT, CLI_OUTPUT(struct options),
+                                                   CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 static const struct cli_option wait_options[] = {
     CLI_OPTION(CLI_FLAG, 'w', "wait", NULL, struct options, wait, "wait until it is final"),
@@ -36,11 +41,13 @@ static const struct cli_option update_options[] = {
                "keep it, whatever its ttl and the quotas"),
     CLI_OPTION(CLI_FLAG, 0, "unpin", NULL, struct options, unpin, "pin it no longer"),
     CLI_OPTION(CLI_TEXT, 0, "reason", "TEXT", struct options, reason, "why it was taken"),
+    INCIDENT,
     CLI_OUTPUT(struct options),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
 static const struct resource captures = {"capture", "/captures"};
+static const struct resource incidents = {"incident", "/captures"};
 
 /* Waits where that is asked for, and prints it; takes the capture. A final capture with gaps is
  * CLI_INCOMPLETE to who has waited for it. */
@@ -81,6 +88,40 @@ static int call(const struct options *o, const char *id, const char *method, con
     return status == CLI_OK ? present(&api, o, capture) : status;
 }
 
+/* One request for all captures of the incident of that capture. */
+static int incident_call(const struct api *api, const char *method, const char *id,
+                         const cJSON *body, cJSON **answer, char incident[CLI_ID_BYTES])
+{
+    struct buf path = {0};
+    int status = incident_id_find(api, id, incident);
+    buf_printf(&path, "/captures");
+    api_query(&path, "incident", incident);
+    if (status == CLI_OK)
+        status = api_call(api, method, text_of(&path), body, answer);
+    buf_fini(&path);
+    return status;
+}
+
+static int update_incident(const struct options *o, const char *id, const cJSON *body)
+{
+    static const struct table_column columns[] = {{"CAPTURE", "capture", TABLE_ID},
+                                                  {"STATUS", "status", TABLE_STATUS},
+                                                  {"PINNED", "pin", TABLE_TEXT},
+                                                  {"EXPIRES", "expires", TABLE_TIME},
+                                                  {"REASON", "trigger.reason", TABLE_TEXT},
+                                                  {NULL, NULL, TABLE_TEXT}};
+    struct api api;
+    cJSON *answer = NULL;
+    char incident[CLI_ID_BYTES];
+    int status = api_init(&api, o->collector);
+    if (status == CLI_OK)
+        status = incident_call(&api, "PATCH", id, body, &answer, incident);
+    if (status == CLI_OK)
+        status = table_print(json_at(answer, "items"), o->json, columns, "");
+    cJSON_Delete(answer);
+    return status;
+}
+
 static int show(const void *values, int count, char **arguments)
 {
     (void)count;
@@ -115,7 +156,8 @@ static int update(const void *values, int count, char **arguments)
         cJSON_AddBoolToObject(body, "pin", o->pin);
     if (o->reason)
         cJSON_AddStringToObject(body, "reason", o->reason);
-    int status = call(o, arguments[0], "PATCH", "", body);
+    int status = o->incident ? update_incident(o, arguments[0], body)
+                             : call(o, arguments[0], "PATCH", "", body);
     cJSON_Delete(body);
     return status;
 }
@@ -127,10 +169,18 @@ static int drop_one(const struct api *api, const struct resource *r, const char 
     return status == CLI_OK ? resource_delete(api, r, whole, json) : status;
 }
 
+static int drop_incident(const struct api *api, const struct resource *r, const char *id, bool json)
+{
+    char incident[CLI_ID_BYTES];
+    int status = incident_call(api, "DELETE", id, NULL, NULL, incident);
+    return status == CLI_OK ? resource_said(r, incident, "deleted", json) : status;
+}
+
 static int drop(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
-    return resource_each(&captures, o->collector, o->json, drop_one, count, arguments);
+    return resource_each(o->incident ? &incidents : &captures, o->collector, o->json,
+                         o->incident ? drop_incident : drop_one, count, arguments);
 }
 
 /* ---- the table ---- */
@@ -151,7 +201,8 @@ static const struct cli_command capture_update = {
     .arguments = "ID",
     .summary = "Change how long a capture is kept, or its reason",
     .examples = "  skein capture update --pin --reason 'outage of the 21st' "
-                "0193a5c0e1f27d3b8c4e5f60718293a4\n",
+                "0193a5c0e1f27d3b8c4e5f60718293a4\n"
+                "  skein capture update --pin --incident 0193a5c0e1f27d3b8c4e5f60718293a4\n",
     .options = update_options,
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
@@ -172,7 +223,9 @@ static const struct cli_command capture_delete = {
     .name = "capture delete",
     .arguments = "ID...",
     .summary = "Delete captures, and of their data what no other capture has",
-    .options = options,
+    .examples = "  skein capture delete 0193a5c0e1f27d3b8c4e5f60718293a4\n"
+                "  skein capture delete --incident 0193a5c0e1f27d3b8c4e5f60718293a4\n",
+    .options = delete_options,
     .options_bytes = sizeof(struct options),
     .min_arguments = 1,
     .max_arguments = CLI_ARGUMENTS_ANY,

@@ -2,12 +2,13 @@
  *
  * skein captures: the captures that the collector holds, newest first. One thread.
  */
+#include "cli_id.h"
 #include "cli_resource.h"
 #include "cmd.h"
 
 struct options {
     struct cli_collector collector;
-    const char *selector, *status;
+    const char *selector, *status, *incident;
     struct cli_number from, to, limit;
     bool json;
 };
@@ -18,6 +19,8 @@ static const struct cli_option options[] = {
     CLI_SELECTOR(struct options),
     CLI_CHOICE('s', "status", "STATUS", struct options, status, statuses,
                "running, complete, incomplete or stopped"),
+    CLI_OPTION(CLI_TEXT, 'i', "incident", "ID", struct options, incident,
+               "those of the incident that this capture is of"),
     CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
                "no older than this: 2026-11-21T09:40:00Z, or -2h"),
     CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "no newer than this"),
@@ -35,6 +38,7 @@ static const struct table_column columns[] = {{"CREATED", "created", TABLE_TIME}
                                               {"SELECTOR", "selector", TABLE_TEXT | TABLE_SPARE},
                                               {"EVENTS", "ledger.stored", TABLE_NUMBER},
                                               {"CAPTURE", "capture", TABLE_ID},
+                                              {"INCIDENT", "incident", TABLE_ID | TABLE_SPARE},
                                               {"VERDICT", "verdict.text", TABLE_TEXT | TABLE_SPARE},
                                               {NULL, NULL, TABLE_TEXT}};
 
@@ -43,14 +47,18 @@ static int run(const void *values, int count, char **arguments)
     const struct options *o = values;
     struct api api;
     struct buf path = {0};
+    char incident[CLI_ID_BYTES];
     (void)count;
     (void)arguments;
     int status = api_init(&api, o->collector);
+    if (status == CLI_OK && o->incident)
+        status = incident_id_find(&api, o->incident, incident);
     if (status != CLI_OK)
         return status;
     buf_printf(&path, "/captures");
     api_query(&path, "selector", o->selector);
     api_query(&path, "status", o->status);
+    api_query(&path, "incident", o->incident ? incident : NULL);
     api_query_time(&path, "from", &o->from);
     api_query_time(&path, "to", &o->to);
     return listing_show(&api, &path,
@@ -65,6 +73,7 @@ const struct cli_command cmd_captures = {
     .summary = "List captures, newest first",
     .examples = "  skein captures\n"
                 "  skein captures --from -1h --status incomplete\n"
+                "  skein captures --incident 0193a5c0e1f27d3b8c4e5f60718293a4\n"
                 "  skein captures -l service=redis -n 1 -o json | jq -r '.[0].capture'\n",
     .options = options,
     .options_bytes = sizeof(struct options),

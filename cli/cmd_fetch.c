@@ -19,12 +19,14 @@ struct options {
     const char *process, *format;
     struct cli_number from, to;
     struct cli_result result;
-    bool split, skip_damaged;
+    bool split, skip_damaged, incident;
 };
 
 static const char *const formats[] = {"skein", "perfetto", NULL};
 
 static const struct cli_option options[] = {
+    CLI_OPTION(CLI_FLAG, 'i', "incident", NULL, struct options, incident,
+               "of all captures of the incident that it is of; what they share is there once"),
     CLI_CHOICE('f', "format", "FORM", struct options, format, formats,
                "skein or perfetto (default: skein)"),
     CLI_OPTION(CLI_TEXT, 'p', "process", "ID", struct options, process, "of that process alone"),
@@ -35,7 +37,8 @@ static const struct cli_option options[] = {
     CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "only what is needed up to then"),
     CLI_OPTION(CLI_FLAG, 0, "skip-damaged", NULL, struct options, skip_damaged,
                "without what is damaged on the collector's disk, instead of nothing"),
-    CLI_OUTPUT_FILE(struct options, "where to (default: ID.skein, or ID.pftrace)"),
+    CLI_OUTPUT_FILE(struct options,
+                    "where to (default: ID.skein, or ID.pftrace; incident-ID.skein)"),
     CLI_COLLECTOR(struct options),
     CLI_OPTIONS_END};
 
@@ -53,7 +56,14 @@ static int fetch(const struct api *api, const struct options *o, const char *id,
                  const char *process, const char *file)
 {
     uint64_t bytes;
-    struct download download = {id, process, format_of(o), file, &o->from, &o->to, o->skip_damaged};
+    struct download download = {.capture = id,
+                                .incident = o->incident,
+                                .process = process,
+                                .format = format_of(o),
+                                .file = file,
+                                .from = &o->from,
+                                .to = &o->to,
+                                .skip_damaged = o->skip_damaged};
     int status = download_run(api, &download, &bytes);
     return status == CLI_OK ? download_said(&download, bytes, o->result.json) : status;
 }
@@ -91,24 +101,30 @@ static int fetch_target(const struct api *api, const struct options *o, const ch
     return status;
 }
 
-static int manifest_get(const struct api *api, const char *id, cJSON **manifest)
+static int manifest_get(const struct api *api, const struct options *o, const char *id,
+                        cJSON **manifest)
 {
     struct buf path = {0};
-    buf_printf(&path, "/captures/%s/manifest", id);
+    if (o->incident)
+        buf_printf(&path, "/captures/manifest");
+    else
+        buf_printf(&path, "/captures/%s/manifest", id);
+    api_query(&path, "incident", o->incident ? id : NULL);
     int status = api_call(api, "GET", text_of(&path), NULL, manifest);
     buf_fini(&path);
     return status;
 }
 
 /* The target whose id begins so; a whole id is taken as it is. */
-static int target_find(const struct api *api, const char *id, const char *text,
+static int target_find(const struct api *api, const struct options *o, const char *id,
                        char process[CLI_ID_BYTES])
 {
     cJSON *manifest = NULL;
+    const char *text = o->process;
     snprintf(process, CLI_ID_BYTES, "%s", text);
     if (strlen(text) >= CLI_ID_BYTES - 1)
         return CLI_OK;
-    int status = manifest_get(api, id, &manifest);
+    int status = manifest_get(api, o, id, &manifest);
     if (status == CLI_OK)
         status =
             id_find_in(json_at(manifest, "targets"), "process", "target's process", text, process);
@@ -124,7 +140,7 @@ static int fetch_split(const struct api *api, const struct options *o, const cha
         say_error("%s: %s", o->result.file, strerror(errno));
         return CLI_FAILED;
     }
-    int status = manifest_get(api, id, &manifest);
+    int status = manifest_get(api, o, id, &manifest);
     cJSON_ArrayForEach(target, json_at(manifest, "targets"))
     {
         int one = fetch_target(api, o, id, target);
@@ -146,14 +162,14 @@ static int run(const void *values, int count, char **arguments)
     }
     int status = api_init(&api, o->collector);
     if (status == CLI_OK)
-        status = capture_id_find(&api, arguments[0], id);
+        status = (o->incident ? incident_id_find : capture_id_find)(&api, arguments[0], id);
     if (status != CLI_OK)
         return status;
     if (o->split)
         return fetch_split(&api, o, id);
     if (o->process)
-        status = target_find(&api, id, o->process, process);
-    snprintf(name, sizeof(name), "%s.%s", id, suffix_of(o));
+        status = target_find(&api, o, id, process);
+    snprintf(name, sizeof(name), "%s%s.%s", o->incident ? "incident-" : "", id, suffix_of(o));
     return status != CLI_OK ? status
                             : fetch(&api, o, id, o->process ? process : NULL,
                                     o->result.file ? o->result.file : name);
@@ -162,13 +178,14 @@ static int run(const void *values, int count, char **arguments)
 const struct cli_command cmd_fetch = {
     .name = "fetch",
     .arguments = "ID",
-    .summary = "Download the trace of a capture; resumes a broken download",
+    .summary = "Download the trace of a capture or an incident; resumes a broken download",
     .details =
         "What has come stands in FILE.part until it is whole; the same command goes on where\n"
         "an earlier one broke off, and begins anew where the collector has other bytes now.\n",
     .examples = "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 -o redis.skein\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 -f perfetto -o redis.pftrace\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --split -o redis/\n"
+                "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --incident -o outage.skein\n"
                 "  skein fetch 0193a5c0e1f27d3b8c4e5f60718293a4 --from 2026-11-21T09:40:00Z "
                 "--to 2026-11-21T09:40:02Z\n",
     .options = options,

@@ -136,13 +136,11 @@ static int show(const void *values, int count, char **arguments)
 
 static int history(const void *values, int count, char **arguments)
 {
-    static const struct table_column columns[] = {{"TIME", "time", TABLE_TIME},
-                                                  {"WHAT", "what", TABLE_STATUS},
-                                                  {"SERVICE", "service", TABLE_TEXT},
-                                                  {"HOST", "host", TABLE_TEXT},
-                                                  {"CAPTURE", "capture", TABLE_ID},
-                                                  {"WHY", "why", TABLE_TEXT},
-                                                  {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column columns[] = {
+        {"TIME", "time", TABLE_TIME},       {"WHAT", "what", TABLE_STATUS},
+        {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
+        {"CAPTURE", "capture", TABLE_ID},   {"INCIDENT", "incident", TABLE_ID},
+        {"WHY", "why", TABLE_TEXT},         {NULL, NULL, TABLE_TEXT}};
     const struct options *o = values;
     struct api api;
     struct buf path = {0};
@@ -177,18 +175,22 @@ static int show_test(const cJSON *tried)
                                                  {"because", "why", TABLE_TEXT},
                                                  {"condition met", "met", TABLE_NUMBER},
                                                  {"would have fired", "fired", TABLE_NUMBER},
-                                                 {"merged", "merged", TABLE_NUMBER},
+                                                 {"incidents", "incidents", TABLE_NUMBER},
                                                  {"held back", "held", TABLE_NUMBER},
                                                  {"left out", "left_out", TABLE_TEXT},
                                                  {"all was read", "covered.complete", TABLE_TEXT},
                                                  {"not, because", "covered.why", TABLE_TEXT},
                                                  {"processes", "covered.processes", TABLE_NUMBER},
                                                  {NULL, NULL, TABLE_TEXT}};
-    static const struct table_column columns[] = {
-        {"TIME", "time", TABLE_TIME},       {"RESULT", "result", TABLE_STATUS},
-        {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
-        {"PID", "pid", TABLE_NUMBER},       {"REASON", "reason", TABLE_TEXT},
-        {"WHY", "why", TABLE_TEXT},         {NULL, NULL, TABLE_TEXT}};
+    static const struct table_column columns[] = {{"TIME", "time", TABLE_TIME},
+                                                  {"RESULT", "result", TABLE_STATUS},
+                                                  {"INCIDENT", "incident", TABLE_NUMBER},
+                                                  {"SERVICE", "service", TABLE_TEXT},
+                                                  {"HOST", "host", TABLE_TEXT},
+                                                  {"PID", "pid", TABLE_NUMBER},
+                                                  {"REASON", "reason", TABLE_TEXT},
+                                                  {"WHY", "why", TABLE_TEXT},
+                                                  {NULL, NULL, TABLE_TEXT}};
     int status = fields_print(tried, fields);
     const cJSON *instants = json_at(tried, "instants");
     if (status != CLI_OK || !cJSON_IsArray(instants) || !instants->child)
