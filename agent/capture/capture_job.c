@@ -206,10 +206,9 @@ static void spool_partition(struct target *target, const struct cut_result *cut,
               NULL);
 }
 
-static void take_cut(struct target *target, int status, bool before, struct cut_result *cut)
+static void take_cut(struct target *target, int status, struct cut_result *cut)
 {
-    struct cut_entry entry = {.before = before,
-                              .key = cut->key,
+    struct cut_entry entry = {.key = cut->key,
                               .from_ns = cut->from_ns,
                               .to_ns = cut->to_ns,
                               .events = cut->events,
@@ -239,11 +238,8 @@ static int join_chain(struct target *target)
     return cut_chain_join(member, target->process);
 }
 
-typedef int cut_fn(struct cut_member *, struct host_page_owner *, struct cut_request *,
-                   struct cut_result *);
-
 /* One partition. Whether there is more. */
-static bool cut_once(struct target *target, struct capture_job *job, cut_fn *fn)
+static bool cut_once(struct target *target, struct capture_job *job)
 {
     target_place(target);
     const struct captures_settings *settings = &target->captures->settings;
@@ -253,10 +249,10 @@ static bool cut_once(struct target *target, struct capture_job *job, cut_fn *fn)
                                   .host = settings->host,
                                   .max_bytes = settings->partition_bytes};
     struct cut_result cut = {0};
-    int status = fn(&target->member, settings->host_page, &request, &cut);
+    int status = cut_chain_cut(&target->member, settings->host_page, &request, &cut);
     bool more = status == SKEIN_OK && cut.more;
     if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
-        take_cut(target, status, fn == cut_chain_cut_before, &cut);
+        take_cut(target, status, &cut);
     else
         target->failure = status;
     cut_result_fini(&cut);
@@ -267,8 +263,7 @@ static bool cut_once(struct target *target, struct capture_job *job, cut_fn *fn)
     return false;
 }
 
-/* What came since the cut before, whoever made that, and then what lies before all of them: a
- * partition of it. Whether there is more. */
+/* A partition of what came since the cut before, whoever made that. Whether there is more. */
 static bool cut_turn(struct target *target, struct capture_job *job)
 {
     if (target->result.range_count >= CAPTURE_RANGES_MAX)
@@ -276,18 +271,8 @@ static bool cut_turn(struct target *target, struct capture_job *job)
     int status = is_full(target) ? SKEIN_OK : join_chain(target);
     if (status != SKEIN_OK)
         target->failure = status;
-    if (is_full(target) || status != SKEIN_OK)
-        return false;
-    if (!job->caught_up && cut_chain_wants_after(&target->member, job->to_ns) &&
-        cut_once(target, job, cut_chain_cut_after))
-        return true;
-    job->caught_up = true;
-    if (!cut_chain_wants_before(&target->member))
-        return false;
-    /* The end of what another one had begun is not the end of what this one wants. */
-    bool ended = !cut_once(target, job, cut_chain_cut_before);
-    return !ended || (target->failure == SKEIN_OK && job->turns < PARTITIONS_A_CUT &&
-                      cut_chain_wants_before(&target->member));
+    return !is_full(target) && status == SKEIN_OK && cut_chain_wants(&target->member, job->to_ns) &&
+           cut_once(target, job);
 }
 
 /* After the first cut of a capture that nobody asked for: the past is safe, now it is said why. */

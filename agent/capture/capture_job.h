@@ -88,8 +88,7 @@ struct capture_job {
     struct target *target;
     uint64_t to_ns;
     bool first, last;
-    bool caught_up; /* the worker's: all that came since the cut before is cut */
-    unsigned turns; /* and its partitions so far */
+    unsigned turns; /* the worker's: its partitions so far */
     struct {
         int32_t signal, status;
         bool known;

@@ -65,7 +65,6 @@ struct cut_marks {
     /* When it looked: what is older was taken by then, or waits, or was gone: that is somewhere
      * between the other two. Told as far as windows have come. */
     uint64_t looked_ticks, gone_from_ticks, gone_to_ticks;
-    uint64_t reach_ticks; /* what lies between this and the window others have taken */
 };
 /* Forgets everything if the process's ring is another one than the marks were made for. SKEIN_OK,
  * SKEIN_NO_MEMORY. */

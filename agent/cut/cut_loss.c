@@ -129,9 +129,7 @@ static bool hole_before(const struct cut_work *work, size_t i, uint64_t *from)
  * for: the same time is other ticks in another cut, by a few. */
 static bool is_new(const struct cut_work *work)
 {
-    const struct cut_request *request = work->request;
-    return request->until != NULL || work->marks == NULL ||
-           request->to_ns > work->marks->covered_ns;
+    return work->marks == NULL || work->request->to_ns > work->marks->covered_ns;
 }
 
 /* No more than what the horizon admits: what is later than it was never overwritten. */

@@ -228,11 +228,6 @@ int cut_marks_advance(struct cut_work *work)
     return SKEIN_OK;
 }
 
-void cut_marks_reach(struct cut_marks *marks, const struct cut_marks *before)
-{
-    marks->reach_ticks = before->reach_ticks;
-}
-
 /* A later generation began in it: the rest is the next cut's. */
 static bool is_in_part(const struct cut_piece *piece)
 {

@@ -46,12 +46,10 @@ static void keep_set(struct cut_work *work)
     const struct cut_request *request = work->request;
     struct cut_marks *marks = work->marks;
     work->keep_ticks = request->from_ns == 0 ? 0 : work->from_ticks;
-    if (request->until != NULL)
-        work->to_ticks = request->until->reach_ticks;
     if (marks == NULL)
         return;
     if (!marks->windowed)
-        marks->window_ticks = marks->reach_ticks = work->keep_ticks;
+        marks->window_ticks = work->keep_ticks;
     marks->windowed = true;
     work->keep_ticks = marks->window_ticks;
     if (request->look || marks->covered_ticks == 0)
@@ -230,7 +228,6 @@ static struct ring_rows piece_rows(const struct cut_work *work, const struct cut
                               .generation = ring->head.generation,
                               .sequence = ring->head.sequence,
                               .from_ticks = work->keep_ticks,
-                              .until_ticks = work->request->until != NULL ? work->to_ticks : 0,
                               .string_epoch = ring->head.string_epoch};
 }
 
@@ -282,8 +279,7 @@ static void piece_decode(struct cut_work *work, struct cut_piece *piece, uint64_
     enum ring_decode stop = ring_decode(&work->decoder, &rows);
     bool spoiled = stop == RING_DECODE_CORRUPT || stop == RING_DECODE_NAMELESS;
     piece->fate = CUT_TAKEN;
-    /* What lies behind `until` is not left for another cut. */
-    piece->taken = (uint32_t)(spoiled || work->request->until != NULL ? rows.n : rows.taken);
+    piece->taken = (uint32_t)(spoiled ? rows.n : rows.taken);
     piece->last_ticks = rows.last_ticks;
     piece->exhausted = spoiled || (stop == RING_DECODE_END && piece->ring->full);
     work->events += rows.events;
@@ -404,7 +400,7 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
         status = writer_open(&work, host);
     if (status == SKEIN_OK) {
         pieces_decode(&work);
-        if (!result->more && request->until == NULL)
+        if (!result->more)
             operations_add(&work);
         cut_losses_find(&work);
         cut_gaps_merge(result);

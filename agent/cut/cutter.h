@@ -15,8 +15,6 @@
 struct cut_marks;
 int cut_marks_new(const struct process *p, struct cut_marks **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
 void cut_marks_free(struct cut_marks **marks);
-/* After cuts with `before` until the marks: further ones end where those began. */
-void cut_marks_reach(struct cut_marks *marks, const struct cut_marks *before);
 /* Whether they were made for the process's ring. */
 bool cut_marks_are_of(const struct cut_marks *marks, const struct process *p);
 
@@ -34,9 +32,6 @@ struct cut_request {
     /* Only to look: no generation ends, and the process's next sequence does not move, so that the
      * cuts of captures are as if this one had not been. */
     bool look;
-    /* Not NULL: only what lies before the window of these, which have been cut by; in place of
-     * to_ns. They stay as they are. */
-    const struct cut_marks *until;
     /* Tells also the ranges that threads are in of which an earlier cut by the marks has taken all:
      * for somebody who does not have that one. */
     bool restate;

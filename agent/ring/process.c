@@ -195,8 +195,8 @@ void process_unref(struct process **pointer)
     descriptor_close(p->pidfd);
     descriptor_close(p->ring_fd);
     descriptor_close(p->page_fd);
-    if (p->chains_free != NULL)
-        p->chains_free(p);
+    if (p->chain_free != NULL)
+        p->chain_free(p);
     free(p);
 }
 

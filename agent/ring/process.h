@@ -21,7 +21,7 @@
  * anew (exec, a second skein_start). */
 enum process_state { PROCESS_LIVE = 1, PROCESS_ENDED = 2, PROCESS_CRASHED = 3 };
 
-struct cut_chain_list; /* cut_chain.c's */
+struct cut_chain; /* cut_chain.c's */
 
 struct process {
     /* constant after attach */
@@ -46,8 +46,8 @@ struct process {
     /* -1 in a process made by hand: the cutter then looks at all of the ring */
     int ring_fd;
     /* the cutter's, whose calls for one process do not overlap */
-    struct cut_chain_list *chains;          /* what was cut lately; NULL: nothing */
-    void (*chains_free)(struct process *p); /* theirs, at the process's end; NULL: no chains */
+    struct cut_chain *chain;               /* what was cut lately; NULL: nothing */
+    void (*chain_free)(struct process *p); /* the chain's, at the process's end; NULL: none */
     /* shared */
     uint32_t references;    /* atomic */
     uint64_t next_sequence; /* atomic; of partitions in this agent's epoch */

@@ -344,7 +344,6 @@ enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *row
     const uint8_t *pos = rows->bytes;
     uint64_t ticks = rows->base_ticks;
     rows->last_ticks = ticks;
-    const uint64_t until = rows->until_ticks == 0 ? UINT64_MAX : rows->until_ticks;
     while (pos < s.end) {
         rows->taken = (size_t)(pos - rows->bytes);
         uint64_t id, delta;
@@ -353,8 +352,6 @@ enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *row
         uint64_t now = id == RING_RECORD_OPEN ? ticks : ticks + delta;
         if (UNLIKELY(now < ticks || now > decoder->ticks_max))
             return RING_DECODE_CORRUPT;
-        if (UNLIKELY(now >= until))
-            return RING_DECODE_NEWER;
         if (UNLIKELY(!s.writing))
             s.writing = rows->taken >= rows->skip && now >= rows->from_ticks;
         if (LIKELY(id >= RING_EVENT_FIRST)) {

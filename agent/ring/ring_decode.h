@@ -43,11 +43,10 @@ struct ring_rows {
     size_t n, skip; /* skip: taken by a cut before */
     uint64_t base_ticks, generation, sequence;
     uint32_t string_epoch;
-    const void *stream;   /* for thread_of */
-    uint64_t from_ticks;  /* records that end before are not written; 0: all are */
-    uint64_t until_ticks; /* decoding ends (NEWER) at a record of then or later; 0: it does not */
-    bool restate;         /* tell the ranges that are open where it begins */
-    bool restate_bare;    /* and do so where no record of the window follows: nothing else will */
+    const void *stream;  /* for thread_of */
+    uint64_t from_ticks; /* records that end before are not written; 0: all are */
+    bool restate;        /* tell the ranges that are open where it begins */
+    bool restate_bare;   /* and do so where no record of the window follows: nothing else will */
     /* out */
     size_t taken;                     /* first byte that was not used */
     uint64_t events;                  /* written, ends included */

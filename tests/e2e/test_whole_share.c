@@ -73,8 +73,8 @@ START_TEST(what_captures_share_is_stored_once_and_outlives_each)
     struct whole w;
     struct load load;
     struct load_options options = {.service = "load", .threads = 2, .burst = 5, .pause_us = 1000};
-    static struct keys first, second, third, all;
-    char path[3][96];
+    static struct keys first, second, third, fourth, all;
+    char path[4][96];
     whole_init(&w, NULL, NULL);
     whole_collector_start(&w);
     whole_agent_start(&w);
@@ -82,9 +82,9 @@ START_TEST(what_captures_share_is_stored_once_and_outlives_each)
     whole_wait_live(&w, "service%3Dload", 1);
     load_wait_attached(&load);
     load_wait_events(&load, 500);
-    capture_past(&w, 1000, path[0], &first);
+    capture_past(&w, 120000, path[0], &first);
     load_wait_events(&load, 500);
-    capture_past(&w, 120000, path[1], &second);
+    capture_past(&w, 1000, path[1], &second);
     ck_assert_uint_gt(second.count, first.count);
     for (size_t i = 0; i < first.count; i++)
         ck_assert(has_key(&second, first.text[i]));
@@ -101,6 +101,11 @@ START_TEST(what_captures_share_is_stored_once_and_outlives_each)
     for (size_t i = 0; i < third.count; i++)
         ck_assert(!has_key(&second, third.text[i]));
     ck_assert_uint_ge(trace_events(&w, path[2]), events);
+    /* A window that reaches back further than the chain is cut anew, whole. */
+    capture_past(&w, 240000, path[3], &fourth);
+    for (size_t i = 0; i < fourth.count; i++)
+        ck_assert(!has_key(&third, fourth.text[i]));
+    ck_assert_uint_ge(trace_events(&w, path[3]), trace_events(&w, path[2]));
     load_kill(&load, SIGKILL);
     load_free(&load);
     whole_fini(&w);

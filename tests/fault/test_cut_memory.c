@@ -96,7 +96,7 @@ static void member_take(struct cut_member *member, const struct cut_entry *entry
 static int member_cut(struct cut_member *member, struct cut_result *cut)
 {
     struct cut_request request = {.to_ns = UINT64_MAX / 2, .epoch = 1, .host = "test"};
-    int status = cut_chain_cut_after(member, host, &request, cut);
+    int status = cut_chain_cut(member, host, &request, cut);
     struct cut_entry entry = {.kept = status == SKEIN_OK,
                               .key = cut->key,
                               .from_ns = cut->from_ns,

@@ -75,8 +75,8 @@ static void chunks_agree(uint8_t *ring, const struct ring_geometry *g, uint64_t 
     }
 }
 
-static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_ns,
-                      const struct cut_marks *until, uint64_t groups)
+static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_ns, bool restate,
+                      uint64_t groups)
 {
     char error[256];
     struct cut_result result;
@@ -85,8 +85,7 @@ static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_
                                         .to_ns = UINT64_MAX / 2,
                                         .marks = marks,
                                         .max_bytes = 20000,
-                                        .until = until,
-                                        .restate = until == NULL,
+                                        .restate = restate,
                                         .groups = groups};
     int status = partition_cut(host, &request, &result);
     require(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
@@ -114,11 +113,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         chunks_agree(p->ring, &p->geometry, p->attached_clock.ticks);
     struct cut_marks *marks = NULL;
     require(cut_marks_new(p, &marks) == SKEIN_OK);
-    cut_check(p, marks, p->attached_clock.realtime_ns - bytes[0] * UINT64_C(1000), NULL, 0);
-    cut_check(p, NULL, 0, marks, 0); /* what lies before that */
-    cut_check(p, marks, p->attached_clock.realtime_ns, NULL, 0);
-    cut_check(p, NULL, 0, NULL, 0);
-    cut_check(p, NULL, 0, NULL, bytes[0]); /* all, or some groups */
+    cut_check(p, marks, p->attached_clock.realtime_ns - bytes[0] * UINT64_C(1000), true, 0);
+    cut_check(p, marks, p->attached_clock.realtime_ns, true, 0);
+    cut_check(p, NULL, 0, false, 0);
+    cut_check(p, NULL, 0, true, bytes[0]); /* all, or some groups */
     cut_marks_free(&marks);
     process_unref(&p);
     return 0;

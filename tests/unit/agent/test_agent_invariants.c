@@ -77,7 +77,7 @@ static void add_to_chain(uint64_t groups)
     member.groups = groups;
     cut_chain_add(&member, &entry);
     cut_chain_leave(&member);
-    process->chains_free(process);
+    process->chain_free(process);
     free(process);
 }
 

@@ -259,24 +259,19 @@ static uint64_t now_or_end(const struct capture *capture)
     return now < capture->member.to_ns ? now : capture->member.to_ns;
 }
 
-static void others_turn(const struct capture *capture);
-static bool in_turns; /* small partitions, after each of which others go on */
-
-static void cuts(struct capture *capture, bool before)
+static void cuts(struct capture *capture)
 {
     struct cut_request request = {.to_ns = now_or_end(capture),
                                   .epoch = 1,
                                   .host = "test",
-                                  .max_bytes = in_turns || dice(3) == 0 ? 100 : 0};
+                                  .max_bytes = dice(3) == 0 ? 100 : 0};
     bool more = true;
     while (more) {
         struct cut_result cut;
-        int status = before ? cut_chain_cut_before(&capture->member, host, &request, &cut)
-                            : cut_chain_cut_after(&capture->member, host, &request, &cut);
+        int status = cut_chain_cut(&capture->member, host, &request, &cut);
         ck_assert(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
         more = cut.more;
-        struct cut_entry entry = {.before = before,
-                                  .kept = status == SKEIN_OK,
+        struct cut_entry entry = {.kept = status == SKEIN_OK,
                                   .key = cut.key,
                                   .from_ns = cut.from_ns,
                                   .to_ns = cut.to_ns,
@@ -288,21 +283,6 @@ static void cuts(struct capture *capture, bool before)
         cut.gaps = NULL;
         cut_chain_add(&capture->member, &entry);
         cut_result_fini(&cut);
-        if (before) {
-            others_turn(capture);
-            more = cut_chain_wants_before(&capture->member);
-        }
-    }
-}
-
-/* Between two partitions of a row others of its chain go on with it. */
-static void others_turn(const struct capture *capture)
-{
-    for (size_t i = 0; i < CAPTURES; i++) {
-        struct capture *other = &captures[i];
-        if (other != capture && other->begun && !other->ended && (in_turns || dice(3) == 0) &&
-            other->member.chain != NULL && cut_chain_wants_before(&other->member))
-            cuts(other, true);
     }
 }
 
@@ -311,10 +291,8 @@ static void capture_cut(struct capture *capture)
     if (!capture->cut)
         capture->cut_at = record_count;
     capture->cut = true;
-    if (cut_chain_wants_after(&capture->member, now_or_end(capture)))
-        cuts(capture, false);
-    if (cut_chain_wants_before(&capture->member))
-        cuts(capture, true);
+    if (cut_chain_wants(&capture->member, now_or_end(capture)))
+        cuts(capture);
 }
 
 static void capture_begin(struct capture *capture)
@@ -540,44 +518,39 @@ START_TEST(windows_that_overlap_list_the_same_partition)
         record_put();
     begin_window(&captures[0], 20, 40, 0);
     capture_end(&captures[0]);
-    begin_window(&captures[1], 10, 40, 0); /* what it shares, and what lies before */
+    begin_window(&captures[1], 30, 40, 0);
     capture_end(&captures[1]);
-    ck_assert_uint_ne(listed(&captures[0], 30), 0);
-    ck_assert_uint_eq(listed(&captures[0], 30), listed(&captures[1], 30));
-    ck_assert_uint_eq(listed(&captures[0], 15), 0);
-    ck_assert_uint_ne(listed(&captures[1], 15), 0);
+    ck_assert_uint_ne(listed(&captures[0], 35), 0);
+    ck_assert_uint_eq(listed(&captures[0], 35), listed(&captures[1], 35));
     parts_end();
 }
 END_TEST
 
-/* Two join a chain before either has cut what lies before it; then they cut that in turns. */
-START_TEST(all_that_reach_back_beyond_their_chain_have_what_lies_before)
+/* It begins a chain that the next one joins, and the one that goes on has all of its own. */
+START_TEST(a_window_that_reaches_back_further_is_cut_anew)
 {
-    for (unsigned round = 0; round < 20; round++) {
-        seed = 3 + round;
-        in_turns = false;
-        ring_begin();
-        captures_clear();
-        while (record_count < 100)
-            record_put();
-        begin_window(&captures[0], 80, 100, 0);
-        join_window(&captures[1], round % 2 ? 40 : 20, 100, 0);
-        join_window(&captures[2], round % 2 ? 20 : 40, 100, 0);
-        ck_assert_ptr_eq(captures[1].member.chain, captures[2].member.chain);
-        in_turns = round % 4 < 2;
-        capture_cut(&captures[1]);
-        capture_cut(&captures[2]);
-        for (unsigned i = 0; i < 3; i++) {
-            captures[i].cut_at = record_count;
-            for (uint32_t number = 1; number <= record_count; number++)
-                record_check(&captures[i], number);
-            for (uint32_t thread = 0; thread < THREADS; thread++)
-                thread_check(&captures[i], thread);
-            capture_end(&captures[i]);
-        }
-        parts_end();
+    seed = 3;
+    ring_begin();
+    captures_clear();
+    while (record_count < 100)
+        record_put();
+    begin_window(&captures[0], 80, 120, 0);
+    begin_window(&captures[1], 20, 100, 0);
+    begin_window(&captures[2], 40, 100, 0);
+    ck_assert_ptr_ne(captures[0].member.chain, captures[1].member.chain);
+    ck_assert_ptr_eq(captures[1].member.chain, captures[2].member.chain);
+    while (record_count < 130)
+        record_put();
+    ck_assert_uint_ne(listed(&captures[0], 90), listed(&captures[1], 90));
+    ck_assert_uint_eq(listed(&captures[1], 90), listed(&captures[2], 90));
+    for (unsigned i = 0; i < 3; i++) {
+        capture_end(&captures[i]);
+        for (uint32_t number = 1; number <= record_count; number++)
+            record_check(&captures[i], number);
+        for (uint32_t thread = 0; thread < THREADS; thread++)
+            thread_check(&captures[i], thread);
     }
-    in_turns = false;
+    parts_end();
 }
 END_TEST
 
@@ -621,32 +594,11 @@ START_TEST(what_was_lost_since_is_cut_again)
 }
 END_TEST
 
-START_TEST(a_chain_that_others_left_behind_is_joined_again)
-{
-    seed = 3;
-    ring_begin();
-    captures_clear();
-    while (record_count < 80)
-        record_put();
-    begin_window(&captures[0], 60, 80, 0);
-    capture_end(&captures[0]);
-    begin_window(&captures[1], 10, 20, 0); /* apart */
-    capture_end(&captures[1]);
-    begin_window(&captures[2], 70, 80, 0);
-    capture_end(&captures[2]);
-    ck_assert_uint_eq(listed(&captures[1], 50), 0);
-    ck_assert_uint_ne(listed(&captures[2], 75), 0);
-    ck_assert_uint_eq(listed(&captures[2], 75), listed(&captures[0], 75));
-    parts_end();
-}
-END_TEST
-
 int main(void)
 {
     return suite_run(suite_of("cut_chain", every_capture_holds_each_record_of_its_window_once,
                               windows_that_overlap_list_the_same_partition,
-                              all_that_reach_back_beyond_their_chain_have_what_lies_before,
+                              a_window_that_reaches_back_further_is_cut_anew,
                               other_groups_and_windows_apart_share_nothing,
-                              what_was_lost_since_is_cut_again,
-                              a_chain_that_others_left_behind_is_joined_again, NULL));
+                              what_was_lost_since_is_cut_again, NULL));
 }

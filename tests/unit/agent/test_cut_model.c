@@ -57,7 +57,6 @@ static struct look look; /* of this cut */
 /* A row of cuts by the same marks. */
 struct row {
     struct cut_marks *marks;
-    const struct cut_marks *until; /* NULL: a window of its own */
     uint64_t from, to;
     bool in_parts, looks_only; /* looks_only: no generation ends */
     struct look looks[CUTS];   /* of the cuts that were whole */
@@ -429,7 +428,6 @@ static bool part_cut(struct row *row)
                                         .from_ns = ns_of(row->from),
                                         .to_ns = ns_of(row->to),
                                         .marks = row->marks,
-                                        .until = row->until,
                                         .epoch = 1,
                                         .host = "test",
                                         .look = row->looks_only,
@@ -528,22 +526,10 @@ static void row_cut(struct row *row, bool last)
     }
 }
 
-static void row_begin(struct row *row, const struct cut_marks *until, uint64_t from)
+static void row_begin(struct row *row, uint64_t from)
 {
-    *row = (struct row){.until = until, .from = from, .in_parts = dice(3) == 0};
+    *row = (struct row){.from = from, .in_parts = dice(3) == 0};
     ck_assert_int_eq(cut_marks_new(process, &row->marks), SKEIN_OK);
-}
-
-/* For somebody who joins, and whose window begins before. */
-static void before_cut(unsigned round, const struct row *row)
-{
-    struct row before;
-    row_begin(&before, row->marks, row->from - dice(500));
-    before.to = row->from - 1;
-    row_cut(&before, true);
-    all_is_told(round, &before);
-    cut_marks_reach(row->marks, before.marks);
-    cut_marks_free(&before.marks);
 }
 
 static void round_run(unsigned round)
@@ -553,18 +539,15 @@ static void round_run(unsigned round)
     churn(1000);
     uint64_t from = now;
     churn(2000);
-    row_begin(&row, NULL, from - dice(100));
+    row_begin(&row, from - dice(100));
     row.looks_only = dice(5) == 0;
     unsigned cuts = 1 + dice(CUTS), pace = dice(3) == 0 ? 3000 : dice(2) ? 300 : 60;
-    unsigned joins = dice(2) == 0 ? dice(cuts) : cuts;
     meanwhile = dice(4) == 0 ? 0 : 1 + dice(6);
     for (unsigned i = 0; i < cuts; i++) {
         bool last = i + 1 == cuts;
         uint64_t next = last || dice(3) > 0 ? now + dice(200) : now - dice(200);
         row.to = next > row.to ? next : row.to;
         row_cut(&row, last);
-        if (i == joins)
-            before_cut(round, &row);
         if (!last)
             churn(pace);
     }
