@@ -16,7 +16,6 @@
 
 struct cut_chain {
     struct process *process;
-    uint64_t groups;
     struct cut_marks *marks;
     uint64_t from_ns, to_ns;   /* what it covers; nothing yet: both are where it will begin */
     uint64_t forgotten_to_ns;  /* an entry that ends here is not there any more; 0: all are */
@@ -29,11 +28,11 @@ struct cut_chain {
  *                   cut_chain_join, _cut, _add, _leave
  *                            ┌──────┐
  *                            │      ▼
- *   chain_new ───────▶ the process's chain ──── process_chain_free ────▶ freed
+ *   chain_put ───────▶ the process's chain ──── process_chain_free ────▶ freed
  *                            │
- *                            │ chain_new: another one takes its place
+ *                            │ chain_put: another one takes its place
  *                            ▼
- *                       left behind ──── the last cut_chain_leave ────▶ freed
+ *   chain_new ───────▶  nobody joins it ──── the last cut_chain_leave ────▶ freed
  *                            │      ▲
  *                            └──────┘
  *                   cut_chain_cut, _add, _leave
@@ -45,8 +44,10 @@ static void chain_assert(const struct cut_chain *chain)
     skein_check(chain->from_ns <= chain->to_ns);
     TAILQ_FOREACH(member, &chain->members, link)
     {
-        skein_check(member->chain == chain && member->groups == chain->groups);
-        skein_check(member->from_ns >= chain->from_ns);
+        skein_check(member->chain == chain && member->from_ns >= chain->from_ns);
+        if (member->groups != 0) /* it is not all that there is: nobody else's */
+            skein_check(chain != chain->process->chain && TAILQ_FIRST(&chain->members) == member &&
+                        TAILQ_NEXT(member, link) == NULL);
     }
 }
 
@@ -70,8 +71,8 @@ static void process_chain_free(struct process *process)
     process->chain = NULL;
 }
 
-/* It takes the place of the process's chain, which its members keep. */
-static int chain_new(struct process *process, const struct cut_member *first)
+static int chain_new(struct process *process, const struct cut_member *first,
+                     struct cut_chain **out)
 {
     struct cut_chain *chain = calloc(1, sizeof(*chain));
     if (chain == NULL || cut_marks_new(process, &chain->marks) != SKEIN_OK) {
@@ -79,15 +80,21 @@ static int chain_new(struct process *process, const struct cut_member *first)
         return SKEIN_NO_MEMORY;
     }
     chain->process = process;
-    chain->groups = first->groups;
     chain->from_ns = chain->to_ns = first->from_ns;
     TAILQ_INIT(&chain->members);
+    *out = chain;
+    return SKEIN_OK;
+}
+
+/* It takes the place of the process's chain, which its members keep. */
+static void chain_put(struct cut_chain *chain)
+{
+    struct process *process = chain->process;
     struct cut_chain *old = process->chain;
     process->chain = chain;
     process->chain_free = process_chain_free;
     if (old != NULL && TAILQ_EMPTY(&old->members))
         chain_free(old);
-    return SKEIN_OK;
 }
 
 /* ---- joining ---- */
@@ -135,20 +142,21 @@ static bool overlaps(const struct cut_chain *chain, const struct cut_member *mem
 
 static bool may_join(const struct cut_chain *chain, struct cut_member *member)
 {
-    return !member->unshared && chain->groups == member->groups &&
-           cut_marks_are_of(chain->marks, chain->process) && overlaps(chain, member) &&
+    return !member->unshared && cut_marks_are_of(chain->marks, chain->process) &&
+           overlaps(chain, member) &&
            (chain->forgotten_to_ns == 0 || chain->forgotten_to_ns < member->from_ns) &&
            !any_is_lost(chain, member);
 }
 
 int cut_chain_join(struct cut_member *member, struct process *process)
 {
-    int status = SKEIN_OK;
-    if (process->chain == NULL || !may_join(process->chain, member))
-        status = chain_new(process, member);
+    struct cut_chain *chain = process->chain;
+    bool joins = member->groups == 0 && chain != NULL && may_join(chain, member);
+    int status = joins ? SKEIN_OK : chain_new(process, member, &chain);
     if (status != SKEIN_OK)
         return status;
-    struct cut_chain *chain = process->chain;
+    if (!joins && member->groups == 0)
+        chain_put(chain);
     TAILQ_INSERT_TAIL(&chain->members, member, link);
     member->chain = chain;
     member->stated = false;
@@ -197,7 +205,7 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
 {
     struct cut_chain *chain = member->chain;
     request->process = chain->process;
-    request->groups = chain->groups;
+    request->groups = member->groups;
     request->marks = chain->marks;
     request->restate = !member->stated;
     request->from_ns = chain->from_ns; /* also of a first cut by one that begins later */

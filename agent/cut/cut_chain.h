@@ -16,6 +16,9 @@
  * C begins a chain of its own, which takes the place of the old one. What both chains cover is
  * stored twice. The old chain lives until its last capture ends.
  *
+ * A sample of some event groups alone has a chain of its own too, which nobody joins and which
+ * takes nobody's place: what it leaves out would be missing in others.
+ *
  * The process owns its chain; the thread that cuts enters it.
  */
 #ifndef CUT_CHAIN_H
@@ -45,9 +48,9 @@ struct cut_member {
     struct cut_chain *chain;
     /* set before cut_chain_join */
     uint64_t from_ns, to_ns; /* its window */
-    uint64_t groups;
-    bool unshared; /* it begins a chain: it is given nothing that was cut earlier */
-    bool stated;   /* it knows the ranges that threads were in when it joined; the chain's */
+    uint64_t groups;         /* 0: all, else it is alone */
+    bool unshared;           /* it begins a chain: it is given nothing that was cut earlier */
+    bool stated; /* it knows the ranges that threads were in when it joined; the chain's */
     /* Whether the partition of an earlier cut has been lost since; NULL: none ever is. */
     bool (*is_lost)(struct cut_member *member, const struct partition_key *key);
     void (*take)(struct cut_member *member, const struct cut_entry *entry);

@@ -571,6 +571,15 @@ START_TEST(other_groups_and_windows_apart_share_nothing)
     capture_end(&captures[2]);
     for (unsigned i = 0; i < PARTITIONS; i++)
         ck_assert_int_le(captures[0].lists[i] + captures[1].lists[i] + captures[2].lists[i], 1);
+    /* The sample took nobody's place. */
+    begin_window(&captures[3], 70, 80, 0);
+    ck_assert_ptr_eq(captures[3].member.chain, process->chain);
+    begin_window(&captures[4], 70, 80, 2);
+    ck_assert_ptr_eq(captures[3].member.chain, process->chain);
+    ck_assert_ptr_ne(captures[4].member.chain, process->chain);
+    ck_assert_uint_eq(listed(&captures[3], 75), listed(&captures[2], 75));
+    capture_end(&captures[3]);
+    capture_end(&captures[4]);
     parts_end();
 }
 END_TEST
