@@ -417,12 +417,10 @@ static void send_trace(struct api_services *api, struct http_exchange *x,
 }
 
 static void reply_trace(struct api_services *api, struct http_exchange *x,
-                        const struct api_captures *of, struct trace_stream_query *query)
+                        const struct api_captures *of, const struct trace_stream_query *query)
 {
-    struct partition_key damaged;
     struct trace_stream *stream;
     bool export = query->format == TRACE_PERFETTO;
-    query->damaged = &damaged;
     int status = trace_stream_open(api->index, query, &stream);
     if (status == SKEIN_NOT_FOUND) {
         http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
@@ -431,7 +429,7 @@ static void reply_trace(struct api_services *api, struct http_exchange *x,
                         query->process != NULL ? " and process" : "",
                         query->window ? " and window" : "", "/api/v1/captures/{capture}");
     } else if (status == SKEIN_CORRUPT) {
-        api_damaged(api, x, &damaged, "; damaged=skip gives the rest");
+        api_damaged(api, x, query->damaged, "; damaged=skip gives the rest");
     } else if (status != SKEIN_OK) {
         api_failed(x, status, "the trace cannot be read");
     } else if (export && !places_enter(api->exports, api_holder(x))) {
@@ -452,7 +450,9 @@ void api_captures_trace(void *context, struct http_exchange *x)
     static const char *const known_of_all[] = {"process", "from",     "to", "format",
                                                "damaged", "incident", NULL};
     struct api_services *api = context;
-    struct trace_stream_query query = {.selector = http_principal(x)->selector};
+    struct partition_key damaged;
+    struct trace_stream_query query = {.selector = http_principal(x)->selector,
+                                       .damaged = &damaged};
     struct api_captures of;
     struct process_uid process;
     bool one_process;
