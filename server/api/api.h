@@ -7,6 +7,7 @@
 #define API_H
 
 #include "api_services.h"
+#include "capture_incident.h"
 
 /* api_agents.c */
 cJSON *api_process_json(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
