@@ -120,7 +120,8 @@ int incident_id_find(const struct api *api, const char *text, char out[CLI_ID_BY
     api_query(&path, "id", out);
     status = api_call(api, "GET", text_of(&path), NULL, &page);
     buf_fini(&path);
-    const char *incident = json_text_at(page, "items.0.incident");
+    const cJSON *items = json_at(page, "items");
+    const char *incident = items ? json_text_at(items->child, "incident") : "";
     if (status == CLI_OK && strlen(incident) == ID_DIGITS)
         snprintf(out, CLI_ID_BYTES, "%s", incident);
     cJSON_Delete(page);

@@ -289,6 +289,84 @@ START_TEST(rules_are_applied_shown_and_deleted)
 }
 END_TEST
 
+static void take_first(void *context, const cJSON *item)
+{
+    char *id = context; /* listed newest first */
+    (void)snprintf(id, 33, "%s", whole_str(item, "capture"));
+}
+
+static bool has_fired_thrice(void *id)
+{
+    return whole_list(&w, "/api/v1/captures?selector=service%3Dasks", take_first, id) >= 3;
+}
+
+/* A program asks three times within one window: three captures, one incident. */
+static void incident_make(char first[33])
+{
+    static const struct load_options options = {
+        .service = "asks", .threads = 2, .burst = 5, .pause_us = 2000, .snapshot_ms = 200};
+    struct load asks;
+    struct buf answer = {0};
+    int status = whole_http(&w, "PUT", "/api/v1/rules/asked",
+                            "{\"selector\":\"service=asks\",\"when\":{\"application\":{}},"
+                            "\"limits\":{\"cooldown_ms\":0}}",
+                            &answer);
+    buf_fini(&answer);
+    ck_assert_int_eq(status, 201);
+    load_start(&w, &options, &asks);
+    load_wait_attached(&asks);
+    ck_assert(wait_until(has_fired_thrice, first, 0));
+    load_kill(&asks, SIGKILL);
+    load_free(&asks);
+    whole_wait_drained(&w);
+}
+
+/* The captures of the incident that the listing of it has. */
+static int incident_captures(const char *id, bool pinned)
+{
+    cJSON *captures = PRINTED("captures", "--incident", id, "-o", "json");
+    const cJSON *capture;
+    int count = 0;
+    cJSON_ArrayForEach(capture, captures) count += cJSON_IsTrue(at(capture, "pin")) == pinned;
+    cJSON_Delete(captures);
+    return count;
+}
+
+START_TEST(an_incident_is_listed_fetched_changed_and_deleted)
+{
+    char first[33];
+    struct tally tally;
+    size_t bytes;
+    incident_make(first);
+    cJSON *captures = PRINTED("captures", "--incident", first, "-o", "json");
+    int count = cJSON_GetArraySize(captures);
+    ck_assert_int_ge(count, 3);
+    char *newest = strdup(whole_str(captures->child, "capture"));
+    const cJSON *capture;
+    cJSON_ArrayForEach(capture, captures)
+        cJSON_Delete(whole_capture_final(&w, whole_str(capture, "capture")));
+    cJSON_Delete(captures);
+    /* One file with each number once, whichever of its captures is named. */
+    EXPECT(0, "fetch", newest, "--incident", "-o", "incident.skein");
+    EXPECT(0, "check", "incident.skein");
+    char *path = whole_path(&w, "incident.skein");
+    char *text = file_read(path, &bytes);
+    tally_trace(&(struct buf){.data = (uint8_t *)text, .len = bytes}, &tally);
+    ck_assert_uint_gt(tally.events, 0);
+    for (unsigned i = 0; i < LOAD_THREADS_MAX; i++)
+        ck_assert_uint_eq(tally.threads[i].holes, 0);
+    free(text);
+    free(path);
+    EXPECT(0, "fetch", newest, "--incident", "--split", "-o", "incident");
+    EXPECT(0, "capture", "update", "--pin", "--incident", newest);
+    ck_assert_int_eq(incident_captures(newest, true), count);
+    EXPECT(0, "capture", "delete", "--incident", newest);
+    EXPECT(1, "capture", "show", first);
+    ck_assert_int_eq(incident_captures(first, true), 0);
+    free(newest);
+}
+END_TEST
+
 static bool is_watched(void *file)
 {
     char id[33], *text;
@@ -494,6 +572,7 @@ int main(void)
     tcase_add_test(tests, a_snapshot_is_taken_fetched_changed_and_deleted);
     tcase_add_test(tests, the_first_digits_of_an_id_are_enough);
     tcase_add_test(tests, a_killed_download_goes_on_and_begins_anew_for_another_trace);
+    tcase_add_test(tests, an_incident_is_listed_fetched_changed_and_deleted);
     tcase_add_test(tests, a_stream_ends_with_an_interrupt_and_is_fetched);
     tcase_add_test(tests, a_watch_goes_on_where_a_lost_connection_ended);
     tcase_add_test(tests, tokens_are_made_used_and_revoked);
