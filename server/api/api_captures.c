@@ -56,32 +56,6 @@ bool api_incident(struct http_exchange *x, struct capture_id *incident)
     return given;
 }
 
-bool api_captures_of(struct api_services *api, struct http_exchange *x, struct api_captures *out)
-{
-    const struct selector *within = http_principal(x)->selector;
-    *out = (struct api_captures){.incident = http_part(x, 0)[0] == '\0'};
-    if (!(out->incident ? api_incident(x, &out->id) : api_path_id(x, "capture", out->id.bytes)))
-        return false;
-    int status = SKEIN_OK;
-    if (out->incident)
-        status = capture_incident_ids(api->captures, &out->id, within, &out->all);
-    else if (!capture_exists(api->captures, &out->id, within))
-        status = SKEIN_NOT_FOUND;
-    else
-        out->all = (struct capture_ids){&out->id, 1, 0};
-    if (status == SKEIN_OK)
-        return true;
-    api_no_change(x, status, "the incident's captures cannot be read");
-    api_captures_fini(out);
-    return false;
-}
-
-void api_captures_fini(struct api_captures *captures)
-{
-    if (captures->all.items != &captures->id)
-        free(captures->all.items);
-}
-
 void api_audit_incident(struct http_exchange *x, const char *action,
                         const struct capture_id *incident, const struct capture_ids *ids,
                         int status)
@@ -352,6 +326,66 @@ void api_captures_delete_all(void *context, struct http_exchange *x)
         api_no_change(x, status,
                       "the captures are deleted, some of their partitions are not yet; this is "
                       "tried again");
+}
+
+/* ---- what a download is of ---- */
+
+struct ids_walk {
+    struct capture_ids all;
+    int status;
+};
+
+static int take_id(void *context, const struct capture_id *id)
+{
+    struct ids_walk *walk = context;
+    walk->status = capture_ids_add(&walk->all, id);
+    return walk->status != SKEIN_OK;
+}
+
+/* Of the incident's captures those with a target that `within` shows, as a listing has them. */
+static int incident_ids(struct api_services *api, const struct capture_id *incident,
+                        const struct selector *within, struct capture_ids *out)
+{
+    struct ids_walk walk = {.status = SKEIN_OK};
+    int64_t rows = catalog_incident(api->catalog, incident, take_id, &walk);
+    size_t kept = 0;
+    for (size_t i = 0; i < walk.all.count; i++) {
+        struct look look = {.selector = within, .matched = within == NULL};
+        if (within != NULL)
+            catalog_targets(api->catalog, &walk.all.items[i], look_at, &look);
+        if (look.matched)
+            walk.all.items[kept++] = walk.all.items[i];
+    }
+    walk.all.count = kept;
+    *out = walk.all;
+    int status = rows < 0 ? (int)rows : walk.status;
+    return status == SKEIN_OK && kept == 0 ? SKEIN_NOT_FOUND : status;
+}
+
+bool api_captures_of(struct api_services *api, struct http_exchange *x, struct api_captures *out)
+{
+    const struct selector *within = http_principal(x)->selector;
+    *out = (struct api_captures){.incident = http_part(x, 0)[0] == '\0'};
+    if (!(out->incident ? api_incident(x, &out->id) : api_path_id(x, "capture", out->id.bytes)))
+        return false;
+    int status = SKEIN_OK;
+    if (out->incident)
+        status = incident_ids(api, &out->id, within, &out->all);
+    else if (!capture_exists(api->captures, &out->id, within))
+        status = SKEIN_NOT_FOUND;
+    else
+        out->all = (struct capture_ids){&out->id, 1, 0};
+    if (status == SKEIN_OK)
+        return true;
+    api_no_change(x, status, "the incident's captures cannot be listed");
+    api_captures_fini(out);
+    return false;
+}
+
+void api_captures_fini(struct api_captures *captures)
+{
+    if (captures->all.items != &captures->id)
+        free(captures->all.items);
 }
 
 /* ---- its trace ---- */

@@ -8,7 +8,6 @@
 
 #include "api.h"
 #include "api_handlers.h"
-#include "array.h"
 #include "clock.h"
 #include "json.h"
 
@@ -240,30 +239,13 @@ void api_captures_patch(void *context, struct http_exchange *x)
     cJSON_Delete(body);
 }
 
-static void audit_patch(struct http_exchange *x, const struct capture_id *incident,
-                        const cJSON *changed, int status)
-{
-    struct capture_ids ids = {0};
-    const cJSON *capture;
-    cJSON_ArrayForEach(capture, changed)
-    {
-        struct capture_id id;
-        const char *text =
-            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(capture, "capture"));
-        if (text != NULL && id_parse(text, id.bytes) == SKEIN_OK &&
-            array_grow(ids.items, ids.count + 1, &ids.cap))
-            ids.items[ids.count++] = id;
-    }
-    api_audit_incident(x, "capture.update", incident, &ids, status);
-    free(ids.items);
-}
-
 void api_captures_patch_all(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"incident", NULL};
     struct api_services *api = context;
     struct patch p;
     struct capture_id incident;
+    struct capture_ids ids = {0};
     cJSON *items = NULL;
     if (!http_query_known(x, known) || !api_incident(x, &incident))
         return;
@@ -272,12 +254,13 @@ void api_captures_patch_all(void *context, struct http_exchange *x)
         return;
     if (patch_read(x, body, &p)) {
         int status = capture_incident_change(api->captures, &incident, http_principal(x)->selector,
-                                             &p.change, &items);
-        audit_patch(x, &incident, items, status);
+                                             &p.change, &ids, &items);
+        api_audit_incident(x, "capture.update", &incident, &ids, status);
         if (status == SKEIN_OK)
             api_reply_items(x, items, NULL);
         else
             api_no_change(x, status, "the change could not be saved");
     }
+    free(ids.items);
     cJSON_Delete(body);
 }

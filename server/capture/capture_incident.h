@@ -24,13 +24,12 @@ struct capture_ids {
     struct capture_id *items;
     size_t count, cap;
 };
-/* Appends the ids of its captures that `within` shows. Also SKEIN_NO_MEMORY, SKEIN_IO. */
-int capture_incident_ids(struct capture_engine *e, const struct capture_id *incident,
-                         const struct selector *within, struct capture_ids *ids);
-/* As capture_change; *out: its captures, an array, without targets. */
+int capture_ids_add(struct capture_ids *ids, const struct capture_id *id); /* SKEIN_NO_MEMORY */
+
+/* As capture_change; *out: its captures, an array, without targets. Appends their ids. */
 int capture_incident_change(struct capture_engine *e, const struct capture_id *incident,
                             const struct selector *within, const struct capture_change *change,
-                            cJSON **out);
+                            struct capture_ids *ids, cJSON **out);
 /* As capture_delete. Appends the ids of what is deleted: with SKEIN_IO those whose rows are gone.
  */
 int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,

@@ -51,7 +51,7 @@ static int set_of_one(struct capture_engine *e, const struct capture_id *id,
     return c != NULL ? set_add(set, c) : SKEIN_NOT_FOUND;
 }
 
-static int ids_add(struct capture_ids *ids, const struct capture_id *id)
+int capture_ids_add(struct capture_ids *ids, const struct capture_id *id)
 {
     if (!array_grow(ids->items, ids->count + 1, &ids->cap))
         return SKEIN_NO_MEMORY;
@@ -67,7 +67,7 @@ struct id_walk {
 static int id_take(void *context, const struct capture_id *id)
 {
     struct id_walk *walk = context;
-    walk->status = ids_add(&walk->ids, id);
+    walk->status = capture_ids_add(&walk->ids, id);
     return walk->status != SKEIN_OK;
 }
 
@@ -138,20 +138,6 @@ bool capture_incident_stored(struct capture_engine *e, const struct capture_id *
     return exists;
 }
 
-int capture_incident_ids(struct capture_engine *e, const struct capture_id *incident,
-                         const struct selector *within, struct capture_ids *ids)
-{
-    struct capture_set set = {0};
-    control_lock(e->control);
-    int status = set_of_incident(e, incident, &set);
-    for (size_t i = 0; i < set.count && status == SKEIN_OK; i++)
-        if (capture_seen(set.items[i], within))
-            status = ids_add(ids, &set.items[i]->id);
-    control_unlock(e->control);
-    set_fini(&set);
-    return status == SKEIN_OK && ids->count == 0 ? SKEIN_NOT_FOUND : status;
-}
-
 /* ---- what is kept ---- */
 
 static void change_one(struct capture_engine *e, struct capture *c,
@@ -196,16 +182,20 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
 
 int capture_incident_change(struct capture_engine *e, const struct capture_id *incident,
                             const struct selector *within, const struct capture_change *change,
-                            cJSON **out)
+                            struct capture_ids *ids, cJSON **out)
 {
     struct capture_set set = {0};
     *out = NULL;
     control_lock(e->control);
     int status = set_of_incident(e, incident, &set);
+    for (size_t i = 0; i < set.count && status == SKEIN_OK; i++)
+        status = capture_ids_add(ids, &set.items[i]->id);
     if (status == SKEIN_OK)
         status = change_all(e, &set, within, change);
     if (status == SKEIN_OK)
         *out = cJSON_CreateArray();
+    else
+        ids->count = 0; /* nothing has changed */
     for (size_t i = 0; status == SKEIN_OK && i < set.count; i++)
         cJSON_AddItemToArray(*out, capture_json(set.items[i], within, false));
     control_unlock(e->control);
@@ -324,7 +314,8 @@ static int delete_set(struct capture_engine *e, const struct capture_set *set,
 {
     int status = set_allowed(set, d->within);
     for (size_t i = 0; i < set->count && status == SKEIN_OK; i++) {
-        status = may_go(set->items[i], d) ? ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
+        status =
+            may_go(set->items[i], d) ? capture_ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
     }
     bool evicted = d->why != NULL && d->due_ns == 0;
     /* Ledgers that are kept must be of now. */
