@@ -49,6 +49,16 @@ void api_reply_matches(struct api_services *api, struct http_exchange *x, const 
 /* Whose places are taken: a token holder's; "" where there is no token. */
 const char *api_holder(const struct http_exchange *x); /* api_access.c */
 
+/* api_named.c: the handlers of a set of things with names. hide takes out of an answer what who
+ * asks must not see; NULL: nothing. */
+typedef void api_named_hide(const struct http_exchange *x, cJSON *json);
+void api_named_list(struct http_exchange *x, struct named_set *set, api_named_hide *hide);
+void api_named_get(struct http_exchange *x, struct named_set *set, api_named_hide *hide);
+void api_named_change(struct http_exchange *x, struct named_set *set, bool patch);
+void api_named_delete(struct http_exchange *x, struct named_set *set);
+void api_named_matches(struct api_services *api, struct http_exchange *x, struct named_set *set);
+void api_named_none(struct http_exchange *x, const struct named_set *set); /* 404 */
+
 /* ---- api_util.c ---- */
 
 #define API_LIMIT_DEFAULT 100
@@ -103,24 +113,6 @@ bool api_page_begin(struct http_exchange *x, struct api_page *page);
 bool api_page_wants(struct api_page *page, const char *key);
 void api_page_reply(struct http_exchange *x, struct api_page *page, int64_t status,
                     const char *words);
-
-/* A page of an array of things that have a name and are sorted by it. Takes all. */
-void api_reply_named(struct http_exchange *x, cJSON *all);
-
-/* Answers a PUT, and a DELETE, of a thing with a name, after it was tried, and tells the audit log.
- * put: status SKEIN_OK with *out, which it takes; SKEIN_INVALID with words in error;
- * SKEIN_TOO_LARGE. False where a DELETE found nothing, which is not answered. */
-struct api_named {
-    const char *noun, *folder; /* "rule", "rules" */
-    unsigned message_kib;      /* that all of them together may fill */
-};
-/* What the request makes its change depend on. */
-struct named_if api_named_if(const struct http_exchange *x);
-/* The version of a rule or policy as it is answered. */
-void api_add_etag(struct http_exchange *x, const cJSON *json);
-void api_reply_put(struct http_exchange *x, const struct api_named *named, int status, bool created,
-                   cJSON *out, const char *error);
-bool api_reply_deleted(struct http_exchange *x, const struct api_named *named, int status);
 
 /* 422 for "path: what is wrong": the path becomes `field`. */
 void api_invalid(struct http_exchange *x, const char *error);

@@ -10,8 +10,6 @@
 #include "api_handlers.h"
 #include "json.h"
 
-static const struct api_named named = {"rule", "rules", 63};
-
 /* Leaves of an address the server's: with many receivers the path is the password. */
 static void hide_path(cJSON *url)
 {
@@ -41,69 +39,39 @@ static void hide_secrets(const struct http_exchange *x, cJSON *rule)
         cJSON_SetValuestring(header, "hidden");
 }
 
-void api_rules_list(void *context, struct http_exchange *x)
+static struct named_set *set_of(void *context)
 {
-    struct api_services *api = context;
-    cJSON *all = NULL, *rule;
-    rules_list(api->rules, &all);
-    cJSON_ArrayForEach(rule, all) hide_secrets(x, rule);
-    api_reply_named(x, all);
+    return rules_set(((struct api_services *)context)->rules);
 }
 
-static void no_rule(struct http_exchange *x)
+void api_rules_list(void *context, struct http_exchange *x)
 {
-    http_problem(x, 404, NULL, "no rule %.64s; GET /api/v1/rules lists them", http_part(x, 0));
+    api_named_list(x, set_of(context), hide_secrets);
 }
 
 void api_rules_get(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {NULL};
-    struct api_services *api = context;
-    cJSON *json;
-    if (!http_query_known(x, known))
-        return;
-    if (rules_get(api->rules, http_part(x, 0), &json) != SKEIN_OK) {
-        no_rule(x);
-        return;
-    }
-    api_add_etag(x, json);
-    hide_secrets(x, json);
-    http_reply_json(x, 200, json);
-}
-
-static void change(struct api_services *api, struct http_exchange *x, bool patch)
-{
-    char error[512] = "";
-    bool created = false;
-    cJSON *out = NULL, *body = http_body_json(x);
-    if (body == NULL)
-        return;
-    const struct named_change asked = {.body = body, .patch = patch, .when = api_named_if(x)};
-    int status =
-        rules_put(api->rules, http_part(x, 0), &asked, &created, &out, error, sizeof error);
-    cJSON_Delete(body);
-    if (status == SKEIN_NOT_FOUND)
-        no_rule(x);
-    else
-        api_reply_put(x, &named, status, created, out, error);
+    api_named_get(x, set_of(context), hide_secrets);
 }
 
 void api_rules_put(void *context, struct http_exchange *x)
 {
-    change(context, x, false);
+    api_named_change(x, set_of(context), false);
 }
 
 void api_rules_patch(void *context, struct http_exchange *x)
 {
-    change(context, x, true);
+    api_named_change(x, set_of(context), true);
 }
 
 void api_rules_delete(void *context, struct http_exchange *x)
 {
-    struct api_services *api = context;
-    const struct named_if when = api_named_if(x);
-    if (!api_reply_deleted(x, &named, rules_delete(api->rules, http_part(x, 0), &when)))
-        no_rule(x);
+    api_named_delete(x, set_of(context));
+}
+
+void api_rules_matches(void *context, struct http_exchange *x)
+{
+    api_named_matches(context, x, set_of(context));
 }
 
 void api_rules_history(void *context, struct http_exchange *x)
@@ -126,21 +94,7 @@ void api_rules_history(void *context, struct http_exchange *x)
     if (status == SKEIN_OK)
         api_reply_items(x, items, q.before != 0 ? next : NULL);
     else if (status == SKEIN_NOT_FOUND)
-        no_rule(x);
+        api_named_none(x, set_of(context));
     else
         api_failed(x, status, "the rule's history cannot be read");
-}
-
-void api_rules_matches(void *context, struct http_exchange *x)
-{
-    struct api_services *api = context;
-    char *text;
-    int status = rules_selector(api->rules, http_part(x, 0), &text);
-    if (status == SKEIN_NOT_FOUND)
-        no_rule(x);
-    else if (status != SKEIN_OK)
-        api_failed(x, status, "the rule's selector cannot be read");
-    else
-        api_reply_matches(api, x, text);
-    free(text);
 }

@@ -55,7 +55,7 @@ static bool take_rule(struct test *t, const cJSON *body, const char *name)
         return false;
     }
     if (given == NULL) {
-        if (rules_get(t->api->rules, name, &t->rule) == SKEIN_OK)
+        if (named_set_get(rules_set(t->api->rules), name, &t->rule) == SKEIN_OK)
             return true;
         http_problem(t->x, 404, NULL, "no rule %.64s; GET /api/v1/rules lists them", name);
         return false;

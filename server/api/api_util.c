@@ -206,72 +206,6 @@ void api_invalid(struct http_exchange *x, const char *error)
     http_problem(x, 422, field, "%s", error);
 }
 
-struct named_if api_named_if(const struct http_exchange *x)
-{
-    return (struct named_if){.match = http_header(x, "If-Match"),
-                             .none_match = http_header(x, "If-None-Match")};
-}
-
-void api_add_etag(struct http_exchange *x, const cJSON *json)
-{
-    char etag[NAMED_ETAG_BYTES];
-    named_etag(json, etag);
-    http_add_header(x, "ETag", etag);
-}
-
-static void changed_meanwhile(struct http_exchange *x, const struct api_named *named)
-{
-    http_problem(x, 412, NULL,
-                 "the %s %.63s is not as If-Match or If-None-Match says; GET it, and change that",
-                 named->noun, http_part(x, 0));
-}
-
-void api_reply_put(struct http_exchange *x, const struct api_named *named, int status, bool created,
-                   cJSON *out, const char *error)
-{
-    const char *name = http_part(x, 0);
-    char words[64], location[128];
-    snprintf(words, sizeof words, "%s.put", named->noun);
-    if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE && status != SKEIN_EXISTS)
-        api_audit(x, words, name, api_result(status), NULL);
-    if (status == SKEIN_OK) {
-        snprintf(location, sizeof location, "/api/v1/%s/%.63s", named->folder, name);
-        if (created)
-            http_add_header(x, "Location", location);
-        api_add_etag(x, out);
-        http_reply_json(x, created ? 201 : 200, out);
-    } else if (status == SKEIN_EXISTS) {
-        changed_meanwhile(x, named);
-    } else if (status == SKEIN_INVALID) {
-        api_invalid(x, error);
-    } else if (status == SKEIN_TOO_LARGE) {
-        http_problem(x, 422, NULL,
-                     "all %s together must fit one message to an agent, %u KiB of JSON: delete or "
-                     "shorten some",
-                     named->folder, named->message_kib);
-    } else {
-        snprintf(words, sizeof words, "the %s could not be saved", named->noun);
-        api_failed(x, status, words);
-    }
-}
-
-bool api_reply_deleted(struct http_exchange *x, const struct api_named *named, int status)
-{
-    char words[64];
-    snprintf(words, sizeof words, "%s.delete", named->noun);
-    if (status == SKEIN_EXISTS) {
-        changed_meanwhile(x, named);
-        return true;
-    }
-    api_audit(x, words, http_part(x, 0), api_result(status), NULL);
-    snprintf(words, sizeof words, "the %s could not be deleted", named->noun);
-    if (status == SKEIN_OK)
-        http_reply(x, 204, NULL, NULL, 0);
-    else if (status != SKEIN_NOT_FOUND)
-        api_failed(x, status, words);
-    return status != SKEIN_NOT_FOUND;
-}
-
 void api_failed(struct http_exchange *x, int status, const char *what)
 {
     log_error("http", what, "error", skein_status_text(status), NULL);
@@ -352,32 +286,4 @@ void api_page_reply(struct http_exchange *x, struct api_page *page, int64_t stat
         return;
     }
     api_reply_items(x, page->items, page->more ? page->last : NULL);
-}
-
-void api_reply_named(struct http_exchange *x, cJSON *all)
-{
-    static const char *const known[] = {"cursor", "limit", NULL};
-    const char *cursor = http_query(x, "cursor");
-    size_t limit;
-    char next[64] = "";
-    cJSON *items = cJSON_CreateArray(), *item;
-    bool more = false;
-    if (!http_query_known(x, known) || !api_limit(x, &limit)) {
-        cJSON_Delete(items);
-        cJSON_Delete(all);
-        return;
-    }
-    while ((item = cJSON_DetachItemFromArray(all, 0)) != NULL) {
-        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(item, "name"));
-        bool behind = cursor == NULL || (name != NULL && strcmp(name, cursor) > 0);
-        if (behind && (size_t)cJSON_GetArraySize(items) < limit) {
-            snprintf(next, sizeof next, "%s", name != NULL ? name : "");
-            cJSON_AddItemToArray(items, item);
-        } else {
-            more |= behind;
-            cJSON_Delete(item);
-        }
-    }
-    cJSON_Delete(all);
-    api_reply_items(x, items, more ? next : NULL);
 }

@@ -10,8 +10,7 @@
 #include "capture.h"
 #include "events.h"
 #include "fleet.h"
-#include "named.h"
-#include "pushed_set.h"
+#include "named_set.h"
 
 struct policies;
 
@@ -22,17 +21,7 @@ int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *ev
 void policies_set_captures(struct policies *p, struct capture_engine *captures); /* before use */
 void policies_free(struct policies **policies);
 
-/* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
-
-/* As rules_put. */
-int policies_put(struct policies *p, const char *name, const struct named_change *change,
-                 bool *created, cJSON **out, char *error, size_t error_bytes);
-int policies_get(struct policies *p, const char *name, cJSON **out); /* SKEIN_OK, SKEIN_NOT_FOUND */
-int policies_list(struct policies *p, cJSON **out);                  /* an array, by name */
-/* As rules_delete. */
-int policies_delete(struct policies *p, const char *name, const struct named_if *when);
-/* A copy of the selector, to be freed. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY */
-int policies_selector(struct policies *p, const char *name, char **out);
+struct named_set *policies_set(struct policies *p); /* to put, get, list and delete them */
 
 /* ---- for the control thread ---- */
 

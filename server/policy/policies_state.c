@@ -27,7 +27,7 @@ static bool process_sampled(struct policies *p, const struct policy *policy,
 {
     const struct fleet_agent *agent = fleet_agent_find(p->fleet, q->agent);
     return policy->enabled && !policy->suspended && agent != NULL && agent->online &&
-           agent->sets[FLEET_POLICIES].generation == p->pushed.generation &&
+           agent->sets[FLEET_POLICIES].generation == p->set.pushed.generation &&
            !agent_paused(policy, agent->id);
 }
 
@@ -52,8 +52,8 @@ static void add_status(const struct policy *policy, uint64_t now_ns, cJSON *stat
 
 static void add_push(struct policies *p, cJSON *state) CONTROL_LOCKED
 {
-    size_t agents, current = pushed_set_current(&p->pushed, &agents);
-    json_add_u64(state, "generation", p->pushed.generation);
+    size_t agents, current = pushed_set_current(&p->set.pushed, &agents);
+    json_add_u64(state, "generation", p->set.pushed.generation);
     json_add_u64(state, "agents", agents);
     json_add_u64(state, "agents_current", current);
     cJSON_AddNumberToObject(state, "share_of_agents",
@@ -102,7 +102,7 @@ cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64
 {
     control_assert_locked(p->control);
     char id[ID_TEXT_BYTES];
-    cJSON *json = cJSON_Duplicate(policy->json, true);
+    cJSON *json = cJSON_Duplicate(policy->item.json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");
     add_status(policy, now_ns, state);
     add_push(p, state);

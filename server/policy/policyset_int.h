@@ -14,22 +14,17 @@ struct paused_agent {
 };
 
 struct policy {
-    struct policy *next; /* by name */
-    char name[64];
-    cJSON *json;
+    struct named_item item;
     struct selector *selector;
-    const char *selector_text; /* in json */
     bool enabled, pin;
     struct sampling_plan plan;
     uint64_t bytes_per_day, ttl_ms; /* 0: none */
-    uint64_t generation;            /* of the set, when it was changed last */
     struct paused_agent *paused;
     size_t paused_count;
     uint64_t day, bytes_today; /* days since 1970, UTC */
     uint64_t captures;
     struct capture_id last_capture;
     bool suspended; /* its budget of today is used up */
-    bool dirty;
 };
 
 struct policies {
@@ -37,15 +32,19 @@ struct policies {
     struct control *control; /* the fleet's */
     struct catalog *catalog;
     struct capture_engine *captures;
-    struct events *events;
-    struct policy *list;
-    struct pushed_set pushed;
+    struct named_set set;
     uint64_t next_look_ns; /* monotonic */
 };
 
+static inline struct policy *policies_first(const struct policies *p)
+{
+    return (struct policy *)p->set.list;
+}
+static inline struct policy *policy_next(const struct policy *policy)
+{
+    return (struct policy *)policy->item.next;
+}
 struct policy *policies_find(struct policies *p, const char *name) CONTROL_LOCKED;
-void policy_publish(struct policies *p, const struct policy *policy,
-                    const char *change) CONTROL_LOCKED;
 
 /* policies_state.c: the policy with its state. */
 cJSON *policy_state_json(struct policies *p, const struct policy *policy,

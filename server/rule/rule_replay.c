@@ -101,15 +101,15 @@ static int add_history(struct replay *p, struct rules *r, const struct rule *rul
                                     .before = UINT64_MAX,
                                     .limit = HISTORY_PAGE};
     cJSON *known = NULL, *items;
-    int status = rules_get(r, rule->name, &known);
+    int status = named_set_get(rules_set(r), rule->item.name, &known);
     bool same = status == SKEIN_OK &&
                 cJSON_Compare(cJSON_GetObjectItemCaseSensitive(known, "when"),
-                              cJSON_GetObjectItemCaseSensitive(rule->json, "when"), true);
+                              cJSON_GetObjectItemCaseSensitive(rule->item.json, "when"), true);
     cJSON_Delete(known);
     if (!same)
         return SKEIN_NOT_FOUND;
     do {
-        status = rules_history(r, rule->name, &q, &items);
+        status = rules_history(r, rule->item.name, &q, &items);
         const cJSON *row;
         cJSON_ArrayForEach(row, items)
         {
@@ -144,7 +144,7 @@ struct outcome {
 static int judge(const struct replay *p, struct rules *set, struct replay_instant *instant,
                  struct outcome *o)
 {
-    struct rule *rule = set->list;
+    struct rule *rule = rules_first(set);
     struct process_uid group = cooldown_of(p, instant);
     struct rule_process *q = rule_process_of(rule, &group);
     struct capture_id none = {{0}};
@@ -254,7 +254,7 @@ static cJSON *begin_answer(const struct replay *p)
 static int replay_run(struct replay *p, struct rules *r, struct rules *set, cJSON **out)
 {
     struct outcome o = {0};
-    const struct rule *rule = set->list;
+    const struct rule *rule = rules_first(set);
     const char *source = "history";
     int status;
     if (replay_scans(p->spec)) {
@@ -291,9 +291,9 @@ int rule_replay(struct rules *r, struct index *index, const struct replay_reques
     if (status == SKEIN_OK || status == SKEIN_UNSUPPORTED) /* the collector's own: no spec */
         status = rules_alone(request->rule, &set);
     if (status == SKEIN_OK) {
-        p.cooldown_ns = set->list->cooldown_ms * MS;
-        p.bytes_per_hour = set->list->bytes_per_hour;
-        set->list->bytes_per_hour = 0; /* what was not captured has no bytes */
+        p.cooldown_ns = rules_first(set)->cooldown_ms * MS;
+        p.bytes_per_hour = rules_first(set)->bytes_per_hour;
+        rules_first(set)->bytes_per_hour = 0; /* what was not captured has no bytes */
         status = replay_run(&p, r, set, out);
     }
     stored_processes_fini(&p.processes);

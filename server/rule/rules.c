@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The set of rules in memory and its life: put, get, delete, push. Guarded by the control lock. A
- * change is committed before it is answered and before any agent hears of it.
+ * What a rule is in the set of rules (named_set.h): its text, its push, what is loaded and saved
+ * with it. Guarded by the control lock.
  */
 #include "rules.h"
 
@@ -17,94 +17,92 @@
 
 /* ---- the list ---- */
 
-static struct rule **find_place(struct rules *r, const char *name)
-{
-    struct rule **at = &r->list;
-    while (*at != NULL && strcmp((*at)->name, name) < 0)
-        at = &(*at)->next;
-    return at;
-}
-
 struct rule *rules_find(struct rules *r, const char *name)
 {
-    struct rule *rule = *find_place(r, name);
-    return rule != NULL && strcmp(rule->name, name) == 0 ? rule : NULL;
+    return (struct rule *)named_set_find(&r->set, name);
 }
 
-static void free_rule(struct rule *rule)
+struct named_set *rules_set(struct rules *r)
 {
+    return &r->set;
+}
+
+static void rule_free(struct named_item *item)
+{
+    struct rule *rule = (struct rule *)item;
     size_t at = 0;
     for (void *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
         free(p);
     idmap_fini(&rule->processes);
     free(rule->grants);
-    cJSON_Delete(rule->json);
     free(rule);
 }
 
-static uint64_t number_of(const cJSON *object, const char *key)
+static struct named_item *rule_make(const cJSON *json)
 {
-    struct json_reader reader = {{0}};
-    return object == NULL ? 0 : json_u64(&reader, object, "", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
-}
-
-/* Takes json, which rule_check has made. */
-static void set_json(struct rule *rule, cJSON *json)
-{
+    struct rule *rule = calloc(1, sizeof *rule);
     const cJSON *limits = cJSON_GetObjectItemCaseSensitive(json, "limits");
     const cJSON *capture = cJSON_GetObjectItemCaseSensitive(json, "capture");
     const cJSON *retain = cJSON_GetObjectItemCaseSensitive(json, "retain");
     const cJSON *when = cJSON_GetObjectItemCaseSensitive(json, "when");
     const cJSON *schedule = cJSON_GetObjectItemCaseSensitive(when, "schedule");
-    cJSON_Delete(rule->json);
-    rule->json = json;
+    if (rule == NULL)
+        return NULL;
     rule->enabled = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "enabled"));
-    rule->selector = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "selector"));
-    rule->cooldown_ms = number_of(limits, "cooldown_ms");
-    rule->firings = number_of(limits, "firings");
-    rule->window_ms = number_of(limits, "window_ms");
-    rule->max_targets = number_of(limits, "max_targets");
-    rule->captures_per_hour = number_of(limits, "captures_per_hour");
-    rule->bytes_per_hour = number_of(limits, "bytes_per_hour");
-    rule->pre_ms = number_of(capture, "pre_ms");
-    rule->post_ms = number_of(capture, "post_ms");
-    rule->deadline_ms = number_of(capture, "deadline_ms");
+    rule->cooldown_ms = named_number(limits, "cooldown_ms");
+    rule->firings = named_number(limits, "firings");
+    rule->window_ms = named_number(limits, "window_ms");
+    rule->max_targets = named_number(limits, "max_targets");
+    rule->captures_per_hour = named_number(limits, "captures_per_hour");
+    rule->bytes_per_hour = named_number(limits, "bytes_per_hour");
+    rule->pre_ms = named_number(capture, "pre_ms");
+    rule->post_ms = named_number(capture, "post_ms");
+    rule->deadline_ms = named_number(capture, "deadline_ms");
     rule->include = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(capture, "include"));
     rule->same_host = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(capture, "same_host"));
-    rule->ttl_ms = number_of(retain, "ttl_ms");
+    rule->ttl_ms = named_number(retain, "ttl_ms");
     rule->pin = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(retain, "pin"));
     rule->webhook = cJSON_GetObjectItemCaseSensitive(when, "webhook");
     rule->receiver = cJSON_GetObjectItemCaseSensitive(
         cJSON_GetObjectItemCaseSensitive(json, "notify"), "webhook");
-    rule->every_ms = number_of(schedule, "every_ms");
-    rule->offset_ms = number_of(schedule, "offset_ms");
+    rule->every_ms = named_number(schedule, "every_ms");
+    rule->offset_ms = named_number(schedule, "offset_ms");
     /* Times of the schedule before now are not made up for. */
     rule->slot = rule_slot(rule, clock_realtime_ns());
+    return &rule->item;
 }
 
-/* Whom the rule's notices go to from now on; NULL: nobody. */
-static void set_receiver(struct rules *r, const char *name, const cJSON *webhook)
+static void rule_inherit(struct named_item *item, const struct named_item *before)
 {
+    struct rule *fresh = (struct rule *)item;
+    const struct rule *old = (const struct rule *)before;
+    fresh->fired = old->fired;
+    fresh->suppressed = old->suppressed;
+    fresh->last_fired_ns = old->last_fired_ns;
+    fresh->last_held_ns = old->last_held_ns;
+    memcpy(fresh->last_why, old->last_why, sizeof fresh->last_why);
+    memcpy(fresh->last_held_why, old->last_held_why, sizeof fresh->last_held_why);
+    fresh->last_capture = old->last_capture;
+}
+
+static void rule_take(struct named_item *item, struct named_item *before)
+{
+    struct rule *fresh = (struct rule *)item, *old = (struct rule *)before;
+    fresh->processes = old->processes;
+    fresh->grants = old->grants;
+    fresh->grant_count = old->grant_count;
+    fresh->grant_cap = old->grant_cap;
+    old->processes = (struct idmap){0};
+    old->grants = NULL;
+}
+
+/* Whom the rule's notices go to from now on. */
+static void set_receiver(void *context, const char *name, const struct named_item *item)
+{
+    const struct rules *r = context;
+    const cJSON *webhook = item != NULL ? ((const struct rule *)item)->receiver : NULL;
     if (r->notify != NULL && notify_rule_set(r->notify, name, webhook) != SKEIN_OK)
         log_error("rules", "out of memory: nobody is notified", "rule", name, NULL);
-}
-
-static struct rule *insert_rule(struct rules *r, const char *name)
-{
-    struct rule *rule = calloc(1, sizeof *rule), **at = find_place(r, name);
-    if (rule == NULL)
-        return NULL;
-    snprintf(rule->name, sizeof rule->name, "%s", name);
-    rule->next = *at;
-    *at = rule;
-    return rule;
-}
-
-static void remove_rule(struct rules *r, const char *name)
-{
-    struct rule **at = find_place(r, name), *rule = *at;
-    *at = rule->next;
-    free_rule(rule);
 }
 
 struct rule_process *rule_process_of(struct rule *rule, const struct process_uid *uid)
@@ -127,17 +125,18 @@ struct rule_process *rule_process_of(struct rule *rule, const struct process_uid
 const struct pushed_set *rules_pushed(struct rules *r)
 {
     control_assert_locked(r->control);
-    return &r->pushed;
+    return &r->set.pushed;
 }
 
-static cJSON *list_rules(void *context)
+static cJSON *rules_list(void *context)
 {
     struct rules *r = context;
+    control_assert_locked(r->control);
     cJSON *set = cJSON_CreateArray();
-    for (struct rule *rule = r->list; rule != NULL; rule = rule->next) {
+    for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule)) {
         if (rule->every_ms != 0 || rule->webhook != NULL)
             continue; /* those are ours alone, as is who is notified */
-        cJSON *copy = cJSON_Duplicate(rule->json, true);
+        cJSON *copy = cJSON_Duplicate(rule->item.json, true);
         cJSON_DeleteItemFromObjectCaseSensitive(copy, "notify");
         cJSON_AddItemToArray(set, copy);
     }
@@ -146,22 +145,51 @@ static cJSON *list_rules(void *context)
 
 /* ---- load and save ---- */
 
+static cJSON *rule_state(void *context, struct named_item *item)
+{
+    struct rules *r = context;
+    control_assert_locked(r->control);
+    return rules_state_json(r, (struct rule *)item);
+}
+
+static int rule_save(void *context, struct named_item *item, const char *json)
+{
+    const struct rules *r = context;
+    struct rule *rule = (struct rule *)item;
+    struct catalog_rule row = {
+        item->name, json, rule->fired, rule->suppressed, rule->last_fired_ns, rule->last_capture};
+    int status = catalog_put_rule(r->catalog, &row);
+    size_t at = 0;
+    for (struct rule_process *p;
+         status == SKEIN_OK && (p = idmap_next(&rule->processes, &at)) != NULL;) {
+        struct catalog_firing firing = {item->name, p->process, p->granted_ns};
+        if (p->dirty)
+            status = catalog_put_firing(r->catalog, &firing);
+    }
+    return status;
+}
+
+static const struct named_kind rule_kind = {.noun = "rule",
+                                            .folder = "rules",
+                                            .set = FLEET_RULES,
+                                            .check = rule_check,
+                                            .make = rule_make,
+                                            .free = rule_free,
+                                            .inherit = rule_inherit,
+                                            .take = rule_take,
+                                            .save = rule_save,
+                                            .drop = catalog_delete_rule,
+                                            .state = rule_state,
+                                            .changed = set_receiver,
+                                            .list = rules_list};
+
 static int load_rule(void *context, const struct catalog_rule *row)
 {
     struct rules *r = context;
-    char error[256];
-    cJSON *stored = json_parse(row->json, strlen(row->json), error, sizeof error);
-    cJSON *json = stored != NULL ? rule_check(row->name, stored, error, sizeof error) : NULL;
-    struct rule *rule = json != NULL ? insert_rule(r, row->name) : NULL;
-    cJSON_Delete(stored);
-    if (rule == NULL) {
-        log_error("rules", "a stored rule is unusable and left out", "rule", row->name, "error",
-                  error, NULL);
-        cJSON_Delete(json);
+    struct rule *rule = (struct rule *)named_set_load(&r->set, row->name, row->json);
+    if (rule == NULL)
         return 0;
-    }
-    set_json(rule, json);
-    set_receiver(r, rule->name, rule->receiver);
+    set_receiver(r, row->name, &rule->item);
     rule->fired = row->fired;
     rule->suppressed = row->suppressed;
     rule->last_fired_ns = row->last_fired_ns;
@@ -192,12 +220,7 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->bytes_per_hour = settings->bytes_per_hour;
     r->events = settings->events;
     r->notify = settings->notify;
-    r->pushed =
-        (struct pushed_set){.fleet = fleet,
-                            .set = FLEET_RULES,
-                            .generation = catalog_generation(catalog, fleet_set_text(FLEET_RULES)),
-                            .list = list_rules,
-                            .context = r};
+    named_set_init(&r->set, &rule_kind, r, fleet, catalog, settings->events);
     int64_t rows = catalog_rules(catalog, load_rule, r);
     if (rows >= 0)
         rows = catalog_firings(catalog, load_firing, r);
@@ -215,17 +238,17 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
 int rules_alone(const cJSON *json, struct rules **out)
 {
     struct rules *r = calloc(1, sizeof *r);
-    cJSON *copy = cJSON_Duplicate(json, true);
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(copy, "name"));
-    struct rule *rule = r != NULL && name != NULL ? insert_rule(r, name) : NULL;
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "name"));
+    struct named_item *item = named_item_make(&rule_kind, name, cJSON_Duplicate(json, true));
     *out = r;
-    if (rule != NULL) {
-        set_json(rule, copy);
-        return SKEIN_OK;
+    if (r == NULL || item == NULL) {
+        named_item_free(&rule_kind, item);
+        rules_free(out);
+        return SKEIN_NO_MEMORY;
     }
-    cJSON_Delete(copy);
-    rules_free(out);
-    return SKEIN_NO_MEMORY;
+    r->set.kind = &rule_kind;
+    named_set_insert(&r->set, item);
+    return SKEIN_OK;
 }
 
 void rules_set_captures(struct rules *r, struct capture_engine *captures)
@@ -238,45 +261,16 @@ void rules_free(struct rules **rules)
     struct rules *r = *rules;
     if (r == NULL)
         return;
-    while (r->list != NULL) {
-        struct rule *next = r->list->next;
-        free_rule(r->list);
-        r->list = next;
-    }
+    named_set_fini(&r->set);
     free(r->rows);
     free(r);
     *rules = NULL;
 }
 
-static int save_rule(struct rules *r, struct rule *rule)
-{
-    struct buf text = {0};
-    json_print(rule->json, &text);
-    buf_put_u8(&text, 0);
-    int status = text.status;
-    if (status == SKEIN_OK) {
-        struct catalog_rule row = {rule->name,       (const char *)text.data, rule->fired,
-                                   rule->suppressed, rule->last_fired_ns,     rule->last_capture};
-        status = catalog_put_rule(r->catalog, &row);
-    }
-    buf_fini(&text);
-    size_t at = 0;
-    for (struct rule_process *p;
-         status == SKEIN_OK && (p = idmap_next(&rule->processes, &at)) != NULL;) {
-        struct catalog_firing row = {rule->name, p->process, p->granted_ns};
-        if (p->dirty)
-            status = catalog_put_firing(r->catalog, &row);
-    }
-    return status;
-}
-
 int rules_save(struct rules *r)
 {
     control_assert_locked(r->control);
-    int status = SKEIN_OK;
-    for (struct rule *rule = r->list; status == SKEIN_OK && rule != NULL; rule = rule->next)
-        if (rule->dirty)
-            status = save_rule(r, rule);
+    int status = named_set_save(&r->set);
     if (status == SKEIN_OK)
         status = rules_history_save(r);
     if (status == SKEIN_OK && r->notify != NULL)
@@ -293,127 +287,12 @@ void rules_saved(struct rules *r)
     r->row_count = 0;
     if (r->notify != NULL)
         notify_saved(r->notify);
-    for (struct rule *rule = r->list; rule != NULL; rule = rule->next) {
+    for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule)) {
         size_t at = 0;
-        if (!rule->dirty)
+        if (!rule->item.dirty)
             continue;
-        rule->dirty = false;
+        rule->item.dirty = false;
         for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
             p->dirty = false;
     }
-}
-
-/* ---- put, get, delete ---- */
-
-/* Saves the change and its generation in one transaction. */
-static int commit(struct rules *r, struct rule *rule, const char *deleted)
-{
-    int status = catalog_begin(r->catalog);
-    if (status != SKEIN_OK)
-        return status;
-    status = rule != NULL ? save_rule(r, rule) : catalog_delete_rule(r->catalog, deleted);
-    if (status == SKEIN_OK)
-        status = catalog_put_generation(r->catalog, fleet_set_text(FLEET_RULES),
-                                        r->pushed.generation + 1);
-    int ended = catalog_end(r->catalog, status == SKEIN_OK);
-    if (status == SKEIN_OK)
-        status = ended;
-    if (status == SKEIN_OK)
-        r->pushed.generation++;
-    return status;
-}
-
-/* Puts json in place, saves it, and takes it back where that fails. Takes json. */
-static int put_locked(struct rules *r, const char *name, cJSON *json, bool *created) CONTROL_LOCKED
-{
-    struct rule *rule = rules_find(r, name);
-    *created = rule == NULL;
-    if (rule == NULL)
-        rule = insert_rule(r, name);
-    if (rule == NULL) {
-        cJSON_Delete(json);
-        return SKEIN_NO_MEMORY;
-    }
-    cJSON *before = rule->json;
-    rule->json = NULL;
-    set_json(rule, json);
-    int status = pushed_set_fits(&r->pushed);
-    if (status == SKEIN_OK)
-        status = commit(r, rule, NULL);
-    if (status == SKEIN_OK) {
-        cJSON_Delete(before);
-        set_receiver(r, name, rule->receiver);
-        rules_publish_change(r, name, *created ? "created" : "replaced");
-        pushed_set_to_all(&r->pushed);
-    } else if (*created) {
-        remove_rule(r, name);
-    } else {
-        set_json(rule, before);
-    }
-    return status;
-}
-
-static int change_locked(struct rules *r, const char *name, const struct named_change *change,
-                         bool *created, char *error, size_t error_bytes) CONTROL_LOCKED
-{
-    const struct rule *rule = rules_find(r, name);
-    cJSON *wanted, *checked;
-    int status = named_changed(change, rule != NULL ? rule->json : NULL, &wanted);
-    if (status != SKEIN_OK)
-        return status;
-    checked = rule_check(name, wanted, error, error_bytes);
-    cJSON_Delete(wanted);
-    return checked != NULL ? put_locked(r, name, checked, created) : SKEIN_INVALID;
-}
-
-int rules_put(struct rules *r, const char *name, const struct named_change *change, bool *created,
-              cJSON **out, char *error, size_t error_bytes)
-{
-    *out = NULL;
-    control_lock(r->control);
-    int status = change_locked(r, name, change, created, error, error_bytes);
-    if (status == SKEIN_OK)
-        *out = rules_state_json(r, rules_find(r, name));
-    control_unlock(r->control);
-    if (status == SKEIN_OK)
-        log_info("rules", *created ? "rule created" : "rule replaced", "rule", name, NULL);
-    return status;
-}
-
-int rules_get(struct rules *r, const char *name, cJSON **out)
-{
-    control_lock(r->control);
-    struct rule *rule = rules_find(r, name);
-    *out = rule != NULL ? rules_state_json(r, rule) : NULL;
-    control_unlock(r->control);
-    return rule != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
-}
-
-int rules_list(struct rules *r, cJSON **out)
-{
-    *out = cJSON_CreateArray();
-    control_lock(r->control);
-    for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
-        cJSON_AddItemToArray(*out, rules_state_json(r, rule));
-    control_unlock(r->control);
-    return SKEIN_OK;
-}
-
-int rules_delete(struct rules *r, const char *name, const struct named_if *when)
-{
-    control_lock(r->control);
-    const struct rule *rule = rules_find(r, name);
-    int status = rule == NULL                      ? SKEIN_NOT_FOUND
-                 : !named_allows(when, rule->json) ? SKEIN_EXISTS
-                                                   : commit(r, NULL, name);
-    if (status == SKEIN_OK) {
-        remove_rule(r, name);
-        set_receiver(r, name, NULL);
-        rules_publish_change(r, name, "deleted");
-        pushed_set_to_all(&r->pushed);
-    }
-    control_unlock(r->control);
-    if (status == SKEIN_OK)
-        log_info("rules", "rule deleted", "rule", name, NULL);
-    return status;
 }

@@ -10,9 +10,8 @@
 #include "capture.h"
 #include "events.h"
 #include "fleet.h"
-#include "named.h"
+#include "named_set.h"
 #include "notify.h"
-#include "pushed_set.h"
 
 #define RULE_GRANTS_MAX 10000 /* firings that a limit may count */
 
@@ -32,17 +31,6 @@ void rules_set_captures(struct rules *r,
 void rules_free(struct rules **rules);
 
 /* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
-
-/* Creates or replaces or, with change->patch, changes members of what is there. SKEIN_OK with the
- * rule and its state in *out; SKEIN_INVALID with "path: what is wrong" in error; SKEIN_NOT_FOUND
- * (a patch of nothing); SKEIN_EXISTS (change->when does not hold); SKEIN_TOO_LARGE (the set does
- * not fit a message); SKEIN_IO and others when it could not be saved. */
-int rules_put(struct rules *r, const char *name, const struct named_change *change, bool *created,
-              cJSON **out, char *error, size_t error_bytes);
-int rules_get(struct rules *r, const char *name, cJSON **out); /* SKEIN_OK, SKEIN_NOT_FOUND */
-int rules_list(struct rules *r, cJSON **out);                  /* an array, by name */
-/* SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_EXISTS (`when` does not hold), SKEIN_IO */
-int rules_delete(struct rules *r, const char *name, const struct named_if *when);
 
 /* Newest first, rows below *before (UINT64_MAX: all), which becomes the cursor for further ones; 0
  * where there are none. With a selector those of matching processes only. SKEIN_OK, or a status.
@@ -71,8 +59,7 @@ struct rules_trigger {
 int rules_trigger(struct rules *r, const char *name, const struct rules_trigger *trigger,
                   enum rules_trigger_result *result, struct capture_id *capture, char *why,
                   size_t why_bytes);
-/* A copy of the rule's selector as text, to be freed. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_NO_MEMORY */
-int rules_selector(struct rules *r, const char *name, char **out);
+struct named_set *rules_set(struct rules *r); /* to put, get, list and delete them */
 
 /* ---- for the control thread ---- */
 

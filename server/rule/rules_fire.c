@@ -42,7 +42,7 @@ static void extend(struct rules *r, const struct rule *rule, const struct captur
 {
     int64_t added = capture_extend(r->captures, capture, selector, same_host, rule->max_targets);
     if (added < 0)
-        log_error("rules", "processes could not be added", "rule", rule->name, "error",
+        log_error("rules", "processes could not be added", "rule", rule->item.name, "error",
                   skein_status_text((int)added), NULL);
 }
 
@@ -135,7 +135,7 @@ static int begin(struct rules *r, const struct rule *rule, const struct firing *
                                     .deadline_ms = rule->deadline_ms,
                                     .reason = f->reason,
                                     .trigger = f->trigger,
-                                    .rule = rule->name,
+                                    .rule = rule->item.name,
                                     .max_targets = rule->max_targets,
                                     .ttl_ms = rule->ttl_ms,
                                     .pin = rule->pin,
@@ -203,7 +203,7 @@ uint64_t rule_slot(const struct rule *rule, uint64_t now_ns)
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
 {
     control_assert_locked(r->control);
-    char why[RULE_WHY_BYTES], *selector = (char *)(uintptr_t)rule->selector;
+    char why[RULE_WHY_BYTES], *selector = (char *)(uintptr_t)rule->item.selector;
     uint64_t slot = rule_slot(rule, now_ns);
     struct capture_id id;
     if (slot <= rule->slot || !rule->enabled)
@@ -214,7 +214,7 @@ void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
         .trigger = "schedule", .reason = "schedule", .selectors = &selector, .count = 1};
     int status = fire(r, rule, &f, &group, &id, why);
     if (status != SKEIN_OK && status != SKEIN_REFUSED)
-        log_error("rules", "a scheduled capture could not begin", "rule", rule->name, "error",
+        log_error("rules", "a scheduled capture could not begin", "rule", rule->item.name, "error",
                   skein_status_text(status), NULL);
 }
 
@@ -288,7 +288,7 @@ static int selectors_of(const struct rule *rule, const struct rules_trigger *t, 
     f->selectors = calloc(SELECTORS_MAX, sizeof *f->selectors);
     if (f->selectors == NULL)
         return SKEIN_NO_MEMORY;
-    if (!append(text, rule->selector) || !append(text, t->selector))
+    if (!append(text, rule->item.selector) || !append(text, t->selector))
         return SKEIN_INVALID;
     size_t base = strlen(text);
     alert = t->alerts != NULL ? t->alerts->child : NULL;

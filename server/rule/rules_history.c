@@ -46,15 +46,6 @@ static void publish(struct rules *r, const char *type, const char *rule, const c
     buf_fini(&processes);
 }
 
-void rules_publish_change(struct rules *r, const char *rule, const char *change)
-{
-    control_assert_locked(r->control);
-    cJSON *data = cJSON_CreateObject();
-    cJSON_AddStringToObject(data, "change", change);
-    struct event_note note = {.type = "rule.changed", .about = "rule", .name = rule, .data = data};
-    events_publish(r->events, &note);
-}
-
 void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
                 uint64_t at_ns, const struct process_uid *process,
                 const struct rule_capture *capture)
@@ -87,7 +78,7 @@ void rules_tell(struct rules *r, const struct rule *rule, const char *event, cJS
     control_assert_locked(r->control);
     if (listing == NULL || r->notify == NULL)
         cJSON_Delete(listing);
-    else if (notify_add(r->notify, rule->name, event, "capture", listing))
+    else if (notify_add(r->notify, rule->item.name, event, "capture", listing))
         control_mark_dirty(r->control);
 }
 
@@ -218,17 +209,4 @@ int rules_history(struct rules *r, const char *name, struct rules_history_query 
     cJSON_Delete(list.items);
     *out = NULL;
     return rows < 0 ? (int)rows : SKEIN_NOT_FOUND;
-}
-
-int rules_selector(struct rules *r, const char *name, char **out)
-{
-    *out = NULL;
-    control_lock(r->control);
-    const struct rule *rule = rules_find(r, name);
-    const char *text =
-        rule != NULL ? cJSON_GetStringValue(cJSON_GetObjectItem(rule->json, "selector")) : NULL;
-    if (text != NULL)
-        *out = strdup(text);
-    control_unlock(r->control);
-    return text == NULL ? SKEIN_NOT_FOUND : *out == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
 }

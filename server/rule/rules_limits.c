@@ -30,8 +30,8 @@ void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid
     control_assert_locked(r->control);
     rule->last_held_ns = at_ns;
     snprintf(rule->last_held_why, sizeof rule->last_held_why, "%s", why);
-    rules_note(r, rule->name, "suppressed", why, at_ns, process, NULL);
-    rule->dirty = true;
+    rules_note(r, rule->item.name, "suppressed", why, at_ns, process, NULL);
+    rule->item.dirty = true;
     control_mark_dirty(r->control);
 }
 
@@ -50,7 +50,7 @@ void rules_on_report(struct rules *r, struct fleet_agent *agent, const struct re
                        "cooldown, held back by the agent");
     }
     if (!p->reported || strcmp(p->health, report->health) != 0) {
-        rules_note(r, rule->name, report->health, report->last_error, report->since_ns,
+        rules_note(r, rule->item.name, report->health, report->last_error, report->since_ns,
                    &report->process, NULL);
         control_mark_dirty(r->control);
     }
@@ -111,7 +111,7 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
     size_t count = 0;
     uint64_t left;
     *left_ns = UINT64_MAX;
-    for (const struct rule *rule = r->list; rule != NULL; rule = rule->next) {
+    for (const struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule)) {
         size_t some = rule_grants_within(rule, now_ns, HOUR_NS, &left);
         count += some;
         if (some > 0 && left < *left_ns)
@@ -158,13 +158,13 @@ uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, u
 {
     uint64_t sum = 0, after;
     size_t room = 1, count = 0;
-    for (const struct rule *one = r->list; one != NULL; one = one->next)
+    for (const struct rule *one = rules_first(r); one != NULL; one = rule_next(one))
         room += rule == NULL || rule == one ? one->grant_count : 0;
     struct rule_grant *all = calloc(room, sizeof *all);
     *left_ns = 0;
     if (all == NULL)
         return 0; /* better one capture too many than none for lack of a list */
-    for (struct rule *one = r->list; one != NULL; one = one->next)
+    for (struct rule *one = rules_first(r); one != NULL; one = rule_next(one))
         if (rule == NULL || rule == one)
             count = gather(r, one, now_ns, all, count);
     qsort(all, count, sizeof *all, compare_grants);
@@ -258,7 +258,7 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
     p->granted_ns = at_ns;
     p->capture = capture->id;
     p->dirty = true;
-    rule->dirty = true;
+    rule->item.dirty = true;
     control_mark_dirty(r->control);
     rule->fired++;
     if (begins) {
@@ -266,7 +266,7 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
         rule->last_capture = capture->id;
         snprintf(rule->last_why, sizeof rule->last_why, "%s", why);
     }
-    rules_note(r, rule->name, begins ? "fired" : "joined", why, at_ns, &p->process, capture);
+    rules_note(r, rule->item.name, begins ? "fired" : "joined", why, at_ns, &p->process, capture);
     if (begins && rule->receiver != NULL)
         tell_begun(r, rule, &capture->id);
     metrics_add(rules_fired_total, 1);
@@ -297,14 +297,14 @@ static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns) CONT
 void rules_tick(struct rules *r, uint64_t now_ns)
 {
     control_assert_locked(r->control);
-    for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
+    for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule))
         if (rule->every_ms != 0)
             rules_schedule(r, rule, now_ns);
     if (now_ns < r->sweep_ns)
         return;
     bool hourly = r->sweep_ns / 3600000000000u != now_ns / 3600000000000u;
     r->sweep_ns = now_ns + SWEEP_NS;
-    for (struct rule *rule = r->list; rule != NULL; rule = rule->next)
+    for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule))
         sweep_rule(r, rule, now_ns);
     if (hourly) {
         r->sweep = true;

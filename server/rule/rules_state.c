@@ -40,8 +40,8 @@ static cJSON *process_json(struct rules *r, const struct rule *rule, const struc
  * does not. */
 static const char *refused_why(const struct fleet_agent *agent, const struct rule *rule)
 {
-    char mark[sizeof rule->name + 8];
-    snprintf(mark, sizeof mark, "rule %s: ", rule->name);
+    char mark[sizeof rule->item.name + 8];
+    snprintf(mark, sizeof mark, "rule %s: ", rule->item.name);
     const char *words = agent->sets[FLEET_RULES].refused;
     const char *at = words != NULL ? strstr(words, mark) : NULL;
     return at != NULL ? at + strlen(mark) : NULL;
@@ -139,12 +139,12 @@ cJSON *rules_state_json(struct rules *r, struct rule *rule)
 {
     control_assert_locked(r->control);
     uint64_t now_ns = clock_realtime_ns();
-    size_t agents, current = pushed_set_current(&r->pushed, &agents), at = 0;
+    size_t agents, current = pushed_set_current(&r->set.pushed, &agents), at = 0;
     char id[ID_TEXT_BYTES];
-    cJSON *json = cJSON_Duplicate(rule->json, true);
+    cJSON *json = cJSON_Duplicate(rule->item.json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");
     add_status(r, rule, now_ns, state);
-    json_add_u64(state, "generation", r->pushed.generation);
+    json_add_u64(state, "generation", r->set.pushed.generation);
     json_add_u64(state, "agents", agents);
     json_add_u64(state, "agents_current", current);
     add_unsupported(r, rule, state);
@@ -160,7 +160,7 @@ cJSON *rules_state_json(struct rules *r, struct rule *rule)
         cJSON_AddStringToObject(state, "last_capture", id);
         cJSON_AddStringToObject(state, "last_fired_why", rule->last_why);
     }
-    cJSON *told = r->notify != NULL ? notify_state(r->notify, rule->name) : NULL;
+    cJSON *told = r->notify != NULL ? notify_state(r->notify, rule->item.name) : NULL;
     if (told != NULL)
         cJSON_AddItemToObject(state, "notify", told);
     if (rule->last_held_ns != 0) {

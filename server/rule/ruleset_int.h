@@ -7,7 +7,6 @@
 
 #include "capture.h"
 #include "idmap.h"
-#include "pushed_set.h"
 #include "rules.h"
 
 #define FIRINGS_KEEP_NS (UINT64_C(24) * 3600 * 1000000000u) /* the longest cooldown and window */
@@ -39,13 +38,11 @@ struct rule_capture {
 };
 
 struct rule {
-    struct rule *next; /* by name */
-    char name[64];
-    cJSON *json;
+    struct named_item item;
     /* 0: no such limit */
     uint64_t cooldown_ms, firings, window_ms, captures_per_hour, bytes_per_hour;
     bool enabled;
-    const char *selector, *include; /* in json; include NULL: none */
+    const char *include; /* in json; NULL: none */
     bool same_host, pin;
     uint64_t pre_ms, post_ms, deadline_ms, max_targets, ttl_ms;
     uint64_t every_ms, offset_ms; /* a schedule; 0: none */
@@ -58,7 +55,6 @@ struct rule {
     struct idmap processes;
     struct rule_grant *grants; /* of the last FIRINGS_KEEP_NS */
     size_t grant_count, grant_cap;
-    bool dirty;
 };
 
 /* A row of the history that is not saved yet. */
@@ -76,8 +72,7 @@ struct rules {
     struct capture_engine *captures;
     struct events *events;
     struct notify *notify;
-    struct rule *list;
-    struct pushed_set pushed;
+    struct named_set set;
     uint64_t sweep_ns;
     uint64_t captures_per_hour, bytes_per_hour; /* of all rules together; 0: no bound */
     struct history_row *rows;
@@ -85,9 +80,17 @@ struct rules {
     bool sweep; /* firings older than the longest cooldown are to be deleted with the next save */
 };
 
-/* A set of this one rule without fleet, captures or catalog, on which rule_held and rule_grant say
- * what limits would do. SKEIN_OK, SKEIN_NO_MEMORY; rules_free. */
+/* A set of this one rule, which rule_check has made, without fleet, captures or catalog, on which
+ * rule_held and rule_grant say what limits would do. SKEIN_OK, SKEIN_NO_MEMORY; rules_free. */
 int rules_alone(const cJSON *json, struct rules **out);
+static inline struct rule *rules_first(const struct rules *r)
+{
+    return (struct rule *)r->set.list;
+}
+static inline struct rule *rule_next(const struct rule *rule)
+{
+    return (struct rule *)rule->item.next;
+}
 struct rule *rules_find(struct rules *r, const char *name);
 /* Made where it is new; NULL when out of memory. */
 struct rule_process *rule_process_of(struct rule *rule, const struct process_uid *uid);
@@ -136,7 +139,6 @@ struct process_uid rule_group_uid(const char *group);
 bool rule_uid_is_group(const struct process_uid *uid);
 
 /* rules_history.c */
-void rules_publish_change(struct rules *r, const char *rule, const char *change) CONTROL_LOCKED;
 /* Tells the rule's receiver of a capture, with the next save. Takes listing. */
 void rules_tell(struct rules *r, const struct rule *rule, const char *event,
                 cJSON *listing) CONTROL_LOCKED;

@@ -547,9 +547,16 @@ START_TEST(set_that_fits_no_message_is_refused)
 {
     struct fixture f;
     static char rule[9000];
-    char path[64], word[4001];
+    char path[64], word[4001], error[256];
     bool refused = false;
+    uint64_t now = clock_realtime_ns();
     fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    cJSON_Delete(call_json(&f, "PUT", PATH,
+                           "{\"selector\":\"\",\"when\":{\"crash\":{}},\"limits\":{"
+                           "\"captures_per_hour\":1}}",
+                           201));
+    ck_assert(fire(&f, 0x51, 1, now - 200000000000u, error));
     memset(word, 'x', 4000);
     word[4000] = '\0';
     snprintf(rule, sizeof rule,
@@ -565,6 +572,14 @@ START_TEST(set_that_fits_no_message_is_refused)
     }
     ck_assert(refused);
     expect_problem(&f, "GET", path, NULL, 404, NULL);
+    /* One that is there stays as it was, with what it has done. */
+    expect_problem(&f, "PUT", PATH, rule, 422, NULL);
+    cJSON *json = call_json(&f, "GET", PATH, NULL, 200);
+    ck_assert_ptr_nonnull(at_path(json, "when.crash"));
+    ck_assert_double_eq(number_at(json, "state.limits.captures_per_hour.used"), 1);
+    cJSON_Delete(json);
+    ck_assert(!fire(&f, 0x52, 2, now, error));
+    ck_assert_ptr_nonnull(strstr(error, "captures_per_hour: 1 of 1"));
     fixture_stop(&f);
 }
 END_TEST

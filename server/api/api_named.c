@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rules and policies over HTTP: what the handlers of a set of named things have in common. No
+ * state; any thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+
+/* ---- what they answer ---- */
+
+void api_named_none(struct http_exchange *x, const struct named_set *set)
+{
+    http_problem(x, 404, NULL, "no %s %.64s; GET /api/v1/%s lists them", set->kind->noun,
+                 http_part(x, 0), set->kind->folder);
+}
+
+static void add_etag(struct http_exchange *x, const cJSON *json)
+{
+    char etag[NAMED_ETAG_BYTES];
+    named_etag(json, etag);
+    http_add_header(x, "ETag", etag);
+}
+
+/* What the request makes its change depend on. */
+static struct named_if condition_of(const struct http_exchange *x)
+{
+    return (struct named_if){.match = http_header(x, "If-Match"),
+                             .none_match = http_header(x, "If-None-Match")};
+}
+
+static void reply_changed(struct http_exchange *x, const struct named_kind *kind)
+{
+    http_problem(x, 412, NULL,
+                 "the %s %.63s is not as If-Match or If-None-Match says; GET it, and change that",
+                 kind->noun, http_part(x, 0));
+}
+
+static void reply_put(struct http_exchange *x, const struct named_kind *kind, bool created,
+                      cJSON *out)
+{
+    char location[128];
+    snprintf(location, sizeof location, "/api/v1/%s/%.63s", kind->folder, http_part(x, 0));
+    if (created)
+        http_add_header(x, "Location", location);
+    add_etag(x, out);
+    http_reply_json(x, created ? 201 : 200, out);
+}
+
+static void audit(struct http_exchange *x, const struct named_kind *kind, const char *verb,
+                  int status)
+{
+    char action[64];
+    snprintf(action, sizeof action, "%s.%s", kind->noun, verb);
+    api_audit(x, action, http_part(x, 0), api_result(status), NULL);
+}
+
+/* ---- the handlers ---- */
+
+void api_named_list(struct http_exchange *x, struct named_set *set, api_named_hide *hide)
+{
+    static const char *const known[] = {"cursor", "limit", NULL};
+    const char *cursor = http_query(x, "cursor");
+    size_t limit;
+    char next[64] = "";
+    bool more = false;
+    if (!http_query_known(x, known) || !api_limit(x, &limit))
+        return;
+    cJSON *all = named_set_list(set), *items = cJSON_CreateArray(), *item;
+    while ((item = cJSON_DetachItemFromArray(all, 0)) != NULL) {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(item, "name"));
+        bool behind = cursor == NULL || (name != NULL && strcmp(name, cursor) > 0);
+        if (behind && (size_t)cJSON_GetArraySize(items) < limit) {
+            snprintf(next, sizeof next, "%s", name != NULL ? name : "");
+            if (hide != NULL)
+                hide(x, item);
+            cJSON_AddItemToArray(items, item);
+        } else {
+            more |= behind;
+            cJSON_Delete(item);
+        }
+    }
+    cJSON_Delete(all);
+    api_reply_items(x, items, more ? next : NULL);
+}
+
+void api_named_get(struct http_exchange *x, struct named_set *set, api_named_hide *hide)
+{
+    static const char *const known[] = {NULL};
+    cJSON *json;
+    if (!http_query_known(x, known))
+        return;
+    if (named_set_get(set, http_part(x, 0), &json) != SKEIN_OK) {
+        api_named_none(x, set);
+        return;
+    }
+    add_etag(x, json);
+    if (hide != NULL)
+        hide(x, json);
+    http_reply_json(x, 200, json);
+}
+
+void api_named_change(struct http_exchange *x, struct named_set *set, bool patch)
+{
+    const struct named_kind *kind = set->kind;
+    char error[512] = "", words[64];
+    bool created = false;
+    cJSON *out = NULL, *body = http_body_json(x);
+    if (body == NULL)
+        return;
+    const struct named_change asked = {.body = body, .patch = patch, .when = condition_of(x)};
+    int status = named_set_put(set, http_part(x, 0), &asked, &created, &out, error, sizeof error);
+    cJSON_Delete(body);
+    if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE && status != SKEIN_EXISTS &&
+        status != SKEIN_NOT_FOUND)
+        audit(x, kind, "put", status);
+    snprintf(words, sizeof words, "the %s could not be saved", kind->noun);
+    if (status == SKEIN_OK)
+        reply_put(x, kind, created, out);
+    else if (status == SKEIN_NOT_FOUND)
+        api_named_none(x, set);
+    else if (status == SKEIN_EXISTS)
+        reply_changed(x, kind);
+    else if (status == SKEIN_INVALID)
+        api_invalid(x, error);
+    else if (status == SKEIN_TOO_LARGE)
+        http_problem(x, 422, NULL,
+                     "all %s together must fit one message to an agent, 63 KiB of JSON: delete or "
+                     "shorten some",
+                     kind->folder);
+    else
+        api_failed(x, status, words);
+}
+
+void api_named_delete(struct http_exchange *x, struct named_set *set)
+{
+    const struct named_if when = condition_of(x);
+    char words[64];
+    int status = named_set_delete(set, http_part(x, 0), &when);
+    if (status == SKEIN_EXISTS) {
+        reply_changed(x, set->kind);
+        return;
+    }
+    audit(x, set->kind, "delete", status);
+    snprintf(words, sizeof words, "the %s could not be deleted", set->kind->noun);
+    if (status == SKEIN_OK)
+        http_reply(x, 204, NULL, NULL, 0);
+    else if (status == SKEIN_NOT_FOUND)
+        api_named_none(x, set);
+    else
+        api_failed(x, status, words);
+}
+
+void api_named_matches(struct api_services *api, struct http_exchange *x, struct named_set *set)
+{
+    char *text, words[64];
+    int status = named_set_selector(set, http_part(x, 0), &text);
+    snprintf(words, sizeof words, "the %s's selector cannot be read", set->kind->noun);
+    if (status == SKEIN_NOT_FOUND)
+        api_named_none(x, set);
+    else if (status != SKEIN_OK)
+        api_failed(x, status, words);
+    else
+        api_reply_matches(api, x, text);
+    free(text);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The life of things with names; see named_set.h. A replacement is a fresh thing that inherits, so
+ * that it is taken back where it cannot be saved.
+ */
+#include "named_set.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "log.h"
+
+/* ---- the list ---- */
+
+static struct named_item **item_place(struct named_item **list, const char *name)
+{
+    while (*list != NULL && strcmp((*list)->name, name) < 0)
+        list = &(*list)->next;
+    return list;
+}
+
+struct named_item *named_set_find(const struct named_set *set, const char *name)
+{
+    struct named_item *list = set->list, *item = *item_place(&list, name);
+    return item != NULL && strcmp(item->name, name) == 0 ? item : NULL;
+}
+
+void named_set_insert(struct named_set *set, struct named_item *item)
+{
+    struct named_item **at = item_place(&set->list, item->name);
+    item->next = *at;
+    *at = item;
+}
+
+static struct named_item *item_remove(struct named_set *set, const char *name)
+{
+    struct named_item **at = item_place(&set->list, name), *item = *at;
+    *at = item->next;
+    return item;
+}
+
+struct named_item *named_item_make(const struct named_kind *kind, const char *name, cJSON *json)
+{
+    struct named_item *item = json != NULL ? kind->make(json) : NULL;
+    if (item == NULL) {
+        cJSON_Delete(json);
+        return NULL;
+    }
+    snprintf(item->name, sizeof item->name, "%s", name);
+    item->json = json;
+    item->selector = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "selector"));
+    return item;
+}
+
+uint64_t named_number(const cJSON *object, const char *key)
+{
+    struct json_reader reader = {{0}};
+    return object == NULL ? 0 : json_u64(&reader, object, "", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
+}
+
+void named_item_free(const struct named_kind *kind, struct named_item *item)
+{
+    if (item == NULL)
+        return;
+    cJSON_Delete(item->json);
+    kind->free(item);
+}
+
+void named_set_publish(struct named_set *set, const char *name, const char *change)
+{
+    control_assert_locked(set->control);
+    char type[32];
+    cJSON *data = cJSON_CreateObject();
+    snprintf(type, sizeof type, "%s.changed", set->kind->noun);
+    cJSON_AddStringToObject(data, "change", change);
+    struct event_note note = {.type = type, .about = set->kind->noun, .name = name, .data = data};
+    events_publish(set->events, &note);
+}
+
+/* ---- load and save ---- */
+
+void named_set_init(struct named_set *set, const struct named_kind *kind, void *context,
+                    struct fleet *fleet, struct catalog *catalog, struct events *events)
+{
+    uint64_t generation = catalog_generation(catalog, fleet_set_text(kind->set));
+    *set = (struct named_set){.kind = kind,
+                              .context = context,
+                              .control = fleet_control(fleet),
+                              .catalog = catalog,
+                              .events = events,
+                              .pushed = {.fleet = fleet,
+                                         .set = kind->set,
+                                         .generation = generation,
+                                         .list = kind->list,
+                                         .context = context}};
+}
+
+void named_set_fini(struct named_set *set)
+{
+    while (set->list != NULL) {
+        struct named_item *item = set->list;
+        set->list = item->next;
+        named_item_free(set->kind, item);
+    }
+}
+
+struct named_item *named_set_load(struct named_set *set, const char *name, const char *json)
+{
+    char error[256] = "out of memory";
+    cJSON *stored = json_parse(json, strlen(json), error, sizeof error);
+    cJSON *checked = stored != NULL ? set->kind->check(name, stored, error, sizeof error) : NULL;
+    struct named_item *item = checked != NULL ? named_item_make(set->kind, name, checked) : NULL;
+    cJSON_Delete(stored);
+    if (item != NULL)
+        named_set_insert(set, item);
+    else
+        log_error(set->kind->folder, "a stored one is unusable and left out", set->kind->noun, name,
+                  "error", error, NULL);
+    return item;
+}
+
+void named_set_mark(struct named_set *set, struct named_item *item)
+{
+    control_assert_locked(set->control);
+    item->dirty = true;
+    control_mark_dirty(set->control);
+}
+
+static int item_save(struct named_set *set, struct named_item *item)
+{
+    struct buf text = {0};
+    json_print(item->json, &text);
+    buf_put_u8(&text, 0);
+    int status = text.status;
+    if (status == SKEIN_OK)
+        status = set->kind->save(set->context, item, (const char *)text.data);
+    buf_fini(&text);
+    return status;
+}
+
+int named_set_save(struct named_set *set)
+{
+    control_assert_locked(set->control);
+    int status = SKEIN_OK;
+    for (struct named_item *item = set->list; status == SKEIN_OK && item != NULL; item = item->next)
+        if (item->dirty)
+            status = item_save(set, item);
+    return status;
+}
+
+/* Saves the change and its generation in one transaction. */
+static int commit(struct named_set *set, struct named_item *item, const char *deleted)
+{
+    int status = catalog_begin(set->catalog);
+    if (status != SKEIN_OK)
+        return status;
+    status = item != NULL ? item_save(set, item) : set->kind->drop(set->catalog, deleted);
+    if (status == SKEIN_OK)
+        status = catalog_put_generation(set->catalog, fleet_set_text(set->kind->set),
+                                        set->pushed.generation + 1);
+    int ended = catalog_end(set->catalog, status == SKEIN_OK);
+    if (status == SKEIN_OK)
+        status = ended;
+    if (status == SKEIN_OK)
+        set->pushed.generation++;
+    return status;
+}
+
+/* ---- put, get, delete ---- */
+
+static void tell(struct named_set *set, const char *name, const struct named_item *item,
+                 const char *change) CONTROL_LOCKED
+{
+    if (set->kind->changed != NULL)
+        set->kind->changed(set->context, name, item);
+    pushed_set_to_all(&set->pushed);
+    named_set_publish(set, name, change);
+}
+
+/* Puts it in place, saves it, and takes it back where that fails. Takes fresh. */
+static int put_locked(struct named_set *set, struct named_item *fresh, bool *created) CONTROL_LOCKED
+{
+    struct named_item *old = named_set_find(set, fresh->name);
+    *created = old == NULL;
+    if (old != NULL) {
+        set->kind->inherit(fresh, old);
+        item_remove(set, old->name);
+    }
+    fresh->generation = set->pushed.generation + 1;
+    named_set_insert(set, fresh);
+    int status = pushed_set_fits(&set->pushed);
+    if (status == SKEIN_OK)
+        status = commit(set, fresh, NULL);
+    if (status != SKEIN_OK) {
+        named_item_free(set->kind, item_remove(set, fresh->name));
+        if (old != NULL)
+            named_set_insert(set, old);
+        return status;
+    }
+    if (old != NULL && set->kind->take != NULL) {
+        set->kind->take(fresh, old);
+        fresh->dirty = old->dirty;
+    }
+    named_item_free(set->kind, old);
+    tell(set, fresh->name, fresh, *created ? "created" : "replaced");
+    return SKEIN_OK;
+}
+
+static int change_locked(struct named_set *set, const char *name, const struct named_change *change,
+                         bool *created, char *error, size_t error_bytes) CONTROL_LOCKED
+{
+    const struct named_item *old = named_set_find(set, name);
+    cJSON *wanted, *checked;
+    int status = named_changed(change, old != NULL ? old->json : NULL, &wanted);
+    if (status != SKEIN_OK)
+        return status;
+    checked = set->kind->check(name, wanted, error, error_bytes);
+    cJSON_Delete(wanted);
+    if (checked == NULL)
+        return SKEIN_INVALID;
+    struct named_item *fresh = named_item_make(set->kind, name, checked);
+    return fresh != NULL ? put_locked(set, fresh, created) : SKEIN_NO_MEMORY;
+}
+
+int named_set_put(struct named_set *set, const char *name, const struct named_change *change,
+                  bool *created, cJSON **out, char *error, size_t error_bytes)
+{
+    *out = NULL;
+    control_lock(set->control);
+    int status = change_locked(set, name, change, created, error, error_bytes);
+    if (status == SKEIN_OK)
+        *out = set->kind->state(set->context, named_set_find(set, name));
+    control_unlock(set->control);
+    if (status == SKEIN_OK)
+        log_info(set->kind->folder, *created ? "created" : "replaced", set->kind->noun, name, NULL);
+    return status;
+}
+
+int named_set_get(struct named_set *set, const char *name, cJSON **out)
+{
+    control_lock(set->control);
+    struct named_item *item = named_set_find(set, name);
+    *out = item != NULL ? set->kind->state(set->context, item) : NULL;
+    control_unlock(set->control);
+    return item != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
+}
+
+cJSON *named_set_list(struct named_set *set)
+{
+    cJSON *all = cJSON_CreateArray();
+    control_lock(set->control);
+    for (struct named_item *item = set->list; item != NULL; item = item->next)
+        cJSON_AddItemToArray(all, set->kind->state(set->context, item));
+    control_unlock(set->control);
+    return all;
+}
+
+int named_set_delete(struct named_set *set, const char *name, const struct named_if *when)
+{
+    control_lock(set->control);
+    const struct named_item *item = named_set_find(set, name);
+    int status = item == NULL                      ? SKEIN_NOT_FOUND
+                 : !named_allows(when, item->json) ? SKEIN_EXISTS
+                                                   : commit(set, NULL, name);
+    if (status == SKEIN_OK) {
+        named_item_free(set->kind, item_remove(set, name));
+        tell(set, name, NULL, "deleted");
+    }
+    control_unlock(set->control);
+    if (status == SKEIN_OK)
+        log_info(set->kind->folder, "deleted", set->kind->noun, name, NULL);
+    return status;
+}
+
+int named_set_selector(struct named_set *set, const char *name, char **out)
+{
+    control_lock(set->control);
+    const struct named_item *item = named_set_find(set, name);
+    *out = item != NULL ? strdup(item->selector) : NULL;
+    control_unlock(set->control);
+    return item == NULL ? SKEIN_NOT_FOUND : *out == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+}
