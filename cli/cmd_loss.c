@@ -18,12 +18,14 @@ struct options {
     bool json;
 };
 
-static const char *const groups[] = {"process", "service", "host", "reason", NULL};
+static const char *const groups[] = {"process", "service", "host",  "capture",
+                                     "rule",    "reason",  "place", NULL};
 
 static const struct cli_option options[] = {
     CLI_SELECTOR(struct options),
-    CLI_CHOICE('b', "by", "WHAT", struct options, by, groups,
-               "a line for each process, service, host or reason (default: process)"),
+    CLI_CHOICE(
+        'b', "by", "WHAT", struct options, by, groups,
+        "a line for each process (the default), service, host, capture, rule, reason or place"),
     CLI_OPTION(CLI_TIME, 0, "from", "TIME", struct options, from,
                "of captures that touch this time and later: 2026-11-21T09:40:00Z, or -2h"),
     CLI_OPTION(CLI_TIME, 0, "to", "TIME", struct options, to, "or up to then"),
@@ -42,30 +44,37 @@ static const struct cli_option options[] = {
         "COMPLETE", "ledger.complete", TABLE_TEXT                                                  \
     }
 
+#define GROUP_COLUMNS(title, name, type)                                                           \
+    {title, name, type}, {"PROCESSES", "processes", TABLE_NUMBER | TABLE_SPARE}, LEDGER_COLUMNS,   \
+    {                                                                                              \
+        NULL, NULL, TABLE_TEXT                                                                     \
+    }
+
 static const struct table_column process_columns[] = {
     {"SERVICE", "service", TABLE_TEXT}, {"HOST", "host", TABLE_TEXT},
     {"PID", "pid", TABLE_NUMBER},       LEDGER_COLUMNS,
     {"PROCESS", "process", TABLE_ID},   {NULL, NULL, TABLE_TEXT}};
 static const struct table_column service_columns[] = {
-    {"SERVICE", "service", TABLE_TEXT},
-    {"PROCESSES", "processes", TABLE_NUMBER | TABLE_SPARE},
-    LEDGER_COLUMNS,
-    {NULL, NULL, TABLE_TEXT}};
-static const struct table_column host_columns[] = {
-    {"HOST", "host", TABLE_TEXT},
-    {"PROCESSES", "processes", TABLE_NUMBER | TABLE_SPARE},
-    LEDGER_COLUMNS,
-    {NULL, NULL, TABLE_TEXT}};
+    GROUP_COLUMNS("SERVICE", "service", TABLE_TEXT)};
+static const struct table_column host_columns[] = {GROUP_COLUMNS("HOST", "host", TABLE_TEXT)};
+static const struct table_column capture_columns[] = {
+    GROUP_COLUMNS("CAPTURE", "capture", TABLE_ID)};
+static const struct table_column rule_columns[] = {GROUP_COLUMNS("RULE", "rule", TABLE_TEXT)};
 static const struct table_column reason_columns[] = {{"LOST IN", "place", TABLE_TEXT},
                                                      {"REASON", "reason", TABLE_TEXT},
                                                      {"EVENTS", "events", TABLE_NUMBER},
                                                      {"GAPS", "gaps", TABLE_NUMBER},
                                                      {NULL, NULL, TABLE_TEXT}};
+static const struct table_column place_columns[] = {{"LOST IN", "place", TABLE_TEXT},
+                                                    {"EVENTS", "events", TABLE_NUMBER},
+                                                    {"GAPS", "gaps", TABLE_NUMBER},
+                                                    {NULL, NULL, TABLE_TEXT}};
 
 static const struct table_column *columns_of(const struct options *o)
 {
-    static const struct table_column *const columns[] = {process_columns, service_columns,
-                                                         host_columns, reason_columns};
+    static const struct table_column *const columns[] = {
+        process_columns, service_columns, host_columns, capture_columns,
+        rule_columns,    reason_columns,  place_columns};
     size_t group = 0;
     while (o->by && groups[group + 1] && strcmp(groups[group], o->by) != 0)
         group++;
@@ -81,20 +90,20 @@ static void path_put(struct buf *path, const struct options *o)
     api_query_time(path, "to", &o->to);
 }
 
-/* Sums are on every page: one item brings them. */
+/* Of what comes in pages the first one has the sums: one item brings them. */
 static int total_get(const struct api *api, const struct options *o, cJSON **answer)
 {
     struct buf path = {0};
     path_put(&path, o);
-    if (!o->by || strcmp(o->by, "process") == 0) /* the others come on one page */
+    if (!o->by || strcmp(o->by, "process") == 0 || strcmp(o->by, "capture") == 0)
         api_query(&path, "limit", "1");
     int status = api_call(api, "GET", text_of(&path), NULL, answer);
     buf_fini(&path);
     return status;
 }
 
-/* A reason that has gaps alone is no loss of 0 events. */
-static cJSON *reason_rows(const cJSON *items)
+/* What has gaps alone is no loss of 0 events. */
+static cJSON *part_rows(const cJSON *items)
 {
     cJSON *rows = cJSON_Duplicate(items, true), *row;
     cJSON_ArrayForEach(row, rows)
@@ -120,11 +129,12 @@ static int show(const cJSON *answer, const struct options *o)
                                                  {NULL, NULL, TABLE_TEXT}};
     const struct table_column *columns = columns_of(o);
     const char *empty = "nothing is known of them";
-    if (columns == reason_columns && cJSON_IsTrue(json_at(answer, "total.complete")))
+    bool parts = columns == reason_columns || columns == place_columns;
+    if (parts && cJSON_IsTrue(json_at(answer, "total.complete")))
         empty = "nothing was lost";
-    else if (columns == reason_columns)
+    else if (parts)
         empty = "nothing was lost so far; something is still under way";
-    cJSON *rows = columns == reason_columns ? reason_rows(json_at(answer, "items")) : NULL;
+    cJSON *rows = parts ? part_rows(json_at(answer, "items")) : NULL;
     int status = table_print(rows ? rows : json_at(answer, "items"), false, columns, empty);
     cJSON_Delete(rows);
     printf("\n");

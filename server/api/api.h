@@ -123,7 +123,7 @@ void api_damaged(struct api_services *api, struct http_exchange *x, const struct
                  const char *more);
 
 /* Takes one of the places of what may take long, so that it does not take all threads; false after
- * a 503. `running` is atomic, `what` is for "4 sums run already". */
+ * a 503. `running` is atomic, `what` is for "2 tests of rules run already". */
 bool api_enter(struct http_exchange *x, uint64_t *running, unsigned places, const char *what);
 void api_leave(uint64_t *running);
 

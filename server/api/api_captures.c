@@ -11,8 +11,8 @@
 #include "api.h"
 #include "api_handlers.h"
 #include "catalog_capture.h"
+#include "catalog_loss.h"
 #include "json.h"
-#include "ledger.h"
 #include "process_labels.h"
 #include "trace_stream.h"
 
@@ -100,8 +100,8 @@ struct look {
     const struct selector *selector; /* the listing's */
     const struct selector *within;   /* what the asker is confined to; NULL: nothing */
     bool matched;
-    cJSON *counts; /* of targets within, and their ledger; where the asker is confined */
-    struct ledger ledger;
+    cJSON *counts;        /* of targets within; where the asker is confined */
+    struct ledger ledger; /* theirs */
 };
 
 static int look_at(void *context, const struct catalog_target *t)
@@ -118,9 +118,14 @@ static int look_at(void *context, const struct catalog_target *t)
             cJSON_AddNumberToObject(look->counts, t->status, 1);
         else
             cJSON_SetNumberValue(count, count->valuedouble + 1);
-        ledger_parse(&look->ledger, t->ledger);
     }
     return 0;
+}
+
+static struct ledger *look_ledger(void *context, const struct catalog_loss_group *group)
+{
+    (void)group;
+    return &((struct look *)context)->ledger;
 }
 
 /* Of a listing what capture_json shows who is confined; the rest tells of all targets. Takes all.
@@ -159,10 +164,14 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
     /* Rows of before there were incidents have it beside the listing alone. */
     if (json != NULL && !cJSON_HasObjectItem(json, "incident"))
         api_add_id(json, "incident", l->incident.bytes);
-    if (json != NULL && look.within != NULL)
+    if (json != NULL && look.within != NULL) {
+        struct catalog_loss_query query = {
+            .selector = look.within, .to_ns = UINT64_MAX, .capture = &l->id};
+        look.ledger.status = catalog_loss(api->catalog, &query, look_ledger, &look, NULL);
         json = within_json(json, look.counts, ledger_json(&look.ledger));
-    else
+    } else {
         cJSON_Delete(look.counts);
+    }
     ledger_fini(&look.ledger);
     return json;
 }

@@ -54,7 +54,6 @@ struct api_services {
     struct lockout *lockout;
     struct places *exports; /* perfetto downloads now */
     uint64_t replays;       /* tests of rules now; atomic */
-    uint64_t sums;          /* of /loss now; atomic */
     bool draining;          /* atomic */
 };
 

@@ -13,7 +13,7 @@
 #include "skein/status.h"
 
 struct db;
-struct db_row; /* the current row of a query */
+struct db_row; /* the current row of a query, or a function's arguments */
 
 /* Opens or makes the file, WAL; full: synchronous=FULL (state that exists nowhere else), else
  * NORMAL. SKEIN_OK; SKEIN_IO; SKEIN_CORRUPT (no database: the caller decides whether to rebuild),
@@ -55,9 +55,10 @@ void db_trim(struct db *db);
 int db_exec(struct db *db, const char *sql);
 
 /* What stands for a statement's ?1, ?2, ...: DB(DB_I64(n), DB_TEXT(name), DB_BLOB(id, 16)), or NULL
- * for none. A text that is NULL is SQL's NULL. The caller's until the run is over. */
+ * for none. A text that is NULL is SQL's NULL. A pointer is for functions of db_define alone. The
+ * caller's until the run is over. */
 struct db_bind {
-    enum { DB_KIND_END = 0, DB_KIND_I64, DB_KIND_TEXT, DB_KIND_BLOB } kind;
+    enum { DB_KIND_END = 0, DB_KIND_I64, DB_KIND_TEXT, DB_KIND_BLOB, DB_KIND_POINTER } kind;
     int64_t i64;
     const char *text;
     const void *bytes;
@@ -75,6 +76,10 @@ struct db_bind {
     {                                                                                              \
         .kind = DB_KIND_BLOB, .bytes = (start), .n = (length)                                      \
     }
+#define DB_POINTER(value)                                                                          \
+    {                                                                                              \
+        .kind = DB_KIND_POINTER, .bytes = (value)                                                  \
+    }
 #define DB(...) ((const struct db_bind[]){__VA_ARGS__, {.kind = DB_KIND_END}})
 
 /* Runs one statement; prepared once and kept. For each row calls fn until it returns not 0. Returns
@@ -88,6 +93,12 @@ int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context,
 int64_t db_i64(struct db_row *row, int column);
 const char *db_text(struct db_row *row, int column); /* "" for NULL; valid until the next row */
 const void *db_blob(struct db_row *row, int column, size_t *n);
+
+/* A function of so many arguments for the statements of this connection, which says yes or no. It
+ * must not call the db. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
+typedef bool db_test_fn(struct db_row *arguments);
+int db_define(struct db *db, const char *name, int arguments, db_test_fn *fn);
+const void *db_pointer(struct db_row *arguments, int at); /* what was bound, or NULL */
 
 /* A transaction holds the connection's mutex: begin and end on one thread. commit false rolls back.
  */

@@ -37,7 +37,8 @@ struct db {
 };
 
 struct db_row {
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *stmt;     /* a query's */
+    sqlite3_value **values; /* a function's; NULL: it is a query's */
 };
 
 static int status_of(int code)
@@ -307,6 +308,8 @@ static int bind_one(sqlite3_stmt *stmt, int place, const struct db_bind *bind)
                           : sqlite3_bind_null(stmt, place);
     case DB_KIND_BLOB:
         return sqlite3_bind_blob64(stmt, place, bind->n ? bind->bytes : "", bind->n, SQLITE_STATIC);
+    case DB_KIND_POINTER: /* SQLite's is not const, and goes to our functions alone */
+        return sqlite3_bind_pointer(stmt, place, (void *)(uintptr_t)bind->bytes, "db", NULL);
     case DB_KIND_END:
     default:
         return SQLITE_MISUSE;
@@ -324,7 +327,7 @@ static int bind_all(sqlite3_stmt *stmt, const struct db_bind *binds)
 
 static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, void *context)
 {
-    struct db_row row = {stmt};
+    struct db_row row = {stmt, NULL};
     int64_t rows = 0;
     int before = sqlite3_total_changes(db->handle);
     int code;
@@ -367,12 +370,14 @@ int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context,
 
 int64_t db_i64(struct db_row *row, int column)
 {
-    return sqlite3_column_int64(row->stmt, column);
+    return row->values ? sqlite3_value_int64(row->values[column])
+                       : sqlite3_column_int64(row->stmt, column);
 }
 
 const char *db_text(struct db_row *row, int column)
 {
-    const unsigned char *text = sqlite3_column_text(row->stmt, column);
+    const unsigned char *text = row->values ? sqlite3_value_text(row->values[column])
+                                            : sqlite3_column_text(row->stmt, column);
     return text ? (const char *)text : "";
 }
 
@@ -381,6 +386,32 @@ const void *db_blob(struct db_row *row, int column, size_t *n)
     const void *bytes = sqlite3_column_blob(row->stmt, column);
     *n = bytes ? (size_t)sqlite3_column_bytes(row->stmt, column) : 0;
     return bytes;
+}
+
+static void function_call(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    db_test_fn *const *fn = sqlite3_user_data(context);
+    struct db_row arguments = {NULL, values};
+    (void)count;
+    sqlite3_result_int(context, (*fn)(&arguments));
+}
+
+int db_define(struct db *db, const char *name, int arguments, db_test_fn *fn)
+{
+    db_test_fn **kept = malloc(sizeof *kept);
+    if (!kept)
+        return SKEIN_NO_MEMORY;
+    *kept = fn;
+    pthread_mutex_lock(&db->lock);
+    int code = sqlite3_create_function_v2(db->handle, name, arguments, SQLITE_UTF8, kept,
+                                          function_call, NULL, NULL, free);
+    pthread_mutex_unlock(&db->lock);
+    return note(db, code);
+}
+
+const void *db_pointer(struct db_row *arguments, int at)
+{
+    return sqlite3_value_pointer(arguments->values[at], "db");
 }
 
 int db_begin(struct db *db)

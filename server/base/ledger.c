@@ -6,14 +6,11 @@
 #include "ledger.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
-#include "clock.h"
 #include "json.h"
 
 #define EVENTS_MAX (UINT64_C(1) << 48)
-#define MERGE_GAPS 1024 /* so many are merged before there is room for more: sums over a fleet */
 
 void ledger_fini(struct ledger *ledger)
 {
@@ -41,19 +38,6 @@ void ledger_claim(struct ledger *ledger, enum loss_reason reason, uint64_t event
         ledger_lose(ledger, reason, events);
     else
         ledger->implausible += events < EVENTS_MAX ? events : EVENTS_MAX;
-}
-
-void ledger_add(struct ledger *to, const struct ledger *more)
-{
-    to->stored += more->stored;
-    to->implausible += more->implausible;
-    to->open |= more->open;
-    for (size_t i = 0; i < LOSS_REASONS; i++)
-        to->events[i] += more->events[i];
-    for (size_t i = 0; i < more->gap_count; i++)
-        ledger_gap(to, &more->gaps[i]);
-    if (more->status != SKEIN_OK)
-        to->status = more->status;
 }
 
 static uint64_t lost_in(const struct ledger *ledger, enum loss_place place)
@@ -91,7 +75,7 @@ static int compare_gaps(const void *left, const void *right)
     return a->to_ns < b->to_ns ? -1 : a->to_ns > b->to_ns;
 }
 
-static void merge_gaps(struct ledger *ledger)
+void ledger_merge_gaps(struct ledger *ledger)
 {
     if (ledger->gap_count == 0)
         return;
@@ -108,20 +92,17 @@ static void merge_gaps(struct ledger *ledger)
     ledger->gap_count = n + 1;
 }
 
+/* Those that come in order meet at once. */
 void ledger_gap(struct ledger *ledger, const struct loss_gap *gap)
 {
-    int status = SKEIN_OK;
-    if (ledger->gap_count == ledger->gap_cap) {
-        if (ledger->gap_cap >= MERGE_GAPS)
-            merge_gaps(ledger);
-        if (ledger->gap_count >= ledger->gap_cap / 2 && /* also where merging freed little */
-            !array_grow(ledger->gaps, ledger->gap_cap + 1, &ledger->gap_cap))
-            status = SKEIN_NO_MEMORY;
-    }
-    if (status == SKEIN_OK)
+    struct loss_gap *last = ledger->gap_count > 0 ? &ledger->gaps[ledger->gap_count - 1] : NULL;
+    if (last != NULL && last->reason == gap->reason && last->from_ns <= gap->from_ns &&
+        gap->from_ns <= last->to_ns)
+        last->to_ns = gap->to_ns > last->to_ns ? gap->to_ns : last->to_ns;
+    else if (array_grow(ledger->gaps, ledger->gap_count + 1, &ledger->gap_cap))
         ledger->gaps[ledger->gap_count++] = *gap;
     else
-        ledger->status = status;
+        ledger->status = SKEIN_NO_MEMORY;
 }
 
 /* ---- JSON ---- */
@@ -129,7 +110,7 @@ void ledger_gap(struct ledger *ledger, const struct loss_gap *gap)
 cJSON *ledger_json(struct ledger *ledger)
 {
     cJSON *json = cJSON_CreateObject();
-    merge_gaps(ledger);
+    ledger_merge_gaps(ledger);
     json_add_u64(json, "produced", ledger->stored + ledger_lost(ledger));
     json_add_u64(json, "stored", ledger->stored);
     cJSON *lost = cJSON_AddObjectToObject(json, "lost");
@@ -154,44 +135,4 @@ cJSON *ledger_json(struct ledger *ledger)
         cJSON_AddItemToArray(gaps, gap);
     }
     return json;
-}
-
-static uint64_t count_of(const cJSON *object, const char *key)
-{
-    struct json_reader r = {.error = ""};
-    return object == NULL ? 0 : json_u64(&r, object, "", key, JSON_OPTIONAL, 0, 0, UINT64_MAX);
-}
-
-static void read_gap(struct ledger *to, const cJSON *item)
-{
-    struct json_reader r = {.error = ""};
-    struct loss_gap gap = {0, 0,
-                           loss_parse(json_str(&r, item, "", "reason", JSON_OPTIONAL, "", 63))};
-    if (clock_parse(json_str(&r, item, "", "from", JSON_OPTIONAL, "", 63), &gap.from_ns) ==
-            SKEIN_OK &&
-        clock_parse(json_str(&r, item, "", "to", JSON_OPTIONAL, "", 63), &gap.to_ns) == SKEIN_OK)
-        ledger_gap(to, &gap);
-}
-
-static void read_ledger(struct ledger *to, const cJSON *json)
-{
-    const cJSON *reasons = cJSON_GetObjectItemCaseSensitive(json, "reasons"), *item;
-    to->stored += count_of(json, "stored");
-    cJSON_ArrayForEach(item, reasons)
-        ledger_lose(to, loss_parse(item->string), count_of(reasons, item->string));
-    ledger_lose(to, LOSS_NAME, count_of(json, "unnamed"));
-    to->implausible += count_of(json, "implausible");
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "gaps")) read_gap(to, item);
-    /* Incomplete for no reason that it names: under way. */
-    to->open |= cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(json, "complete")) &&
-                cJSON_GetArraySize(reasons) == 0 && count_of(json, "implausible") == 0 &&
-                cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(json, "gaps")) == 0;
-}
-
-void ledger_parse(struct ledger *to, const char *text)
-{
-    char error[128];
-    cJSON *json = text[0] != '\0' ? json_parse(text, strlen(text), error, sizeof error) : NULL;
-    read_ledger(to, json);
-    cJSON_Delete(json);
 }

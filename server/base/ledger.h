@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The account of events: produced = stored + lost, by reason and place (common/loss.h), and the
- * times of which something is missing. Adds up; goes to JSON (docs/api.md) and comes back. Owns no
- * state; any thread, one at a time for one ledger.
+ * times of which something is missing. Adds up, and goes to JSON (docs/api.md); the catalog has it
+ * as rows (catalog_loss.h). Owns no state; any thread, one at a time for one ledger.
  */
 #ifndef LEDGER_H
 #define LEDGER_H
@@ -32,7 +32,7 @@ void ledger_claim(struct ledger *ledger, enum loss_reason reason, uint64_t event
 /* Whether a program can have written so many. */
 bool ledger_plausible(uint64_t events, uint64_t span_ns);
 void ledger_gap(struct ledger *ledger, const struct loss_gap *gap);
-void ledger_add(struct ledger *to, const struct ledger *more);
+void ledger_merge_gaps(struct ledger *ledger); /* overlapping ones of one reason become one */
 
 uint64_t ledger_lost(const struct ledger *ledger);
 /* Whether nothing is missing, and nothing under way. */
@@ -41,7 +41,5 @@ bool ledger_complete(const struct ledger *ledger);
 /* {"produced","stored","lost":{place:n},"reasons":{reason:n},"unnamed"?,"implausible"?,"complete","gaps":[…]};
  * overlapping gaps of one reason become one, in `ledger` too. */
 cJSON *ledger_json(struct ledger *ledger);
-/* Adds what ledger_json has made, as text; of other text what can be read of it, of "" nothing. */
-void ledger_parse(struct ledger *to, const char *text);
 
 #endif

@@ -54,6 +54,7 @@ struct capture_target {
     uint64_t damaged_count, damaged_events; /* of the stored_count; the events are not in theirs */
     uint64_t lost_counted[LOSS_REASONS];    /* by the metric */
     bool implausible;                       /* it has told of losses that cannot be; counted */
+    uint64_t rows_put, rows_saved; /* checksums of its ledger: as rows, and once they are saved */
     bool refused;      /* its deadline came while the collector had no room for its partitions */
     bool dirty, whole; /* whole: all that it had in the window is stored */
     struct capture_target *next_dirty;

@@ -4,13 +4,10 @@
  * what the agent said it lost, what it listed, what the index says is stored. So late truth changes
  * them without anything to undo. Reads only; under the control lock.
  */
-#include <string.h>
-
-#include "capture_int.h"
 #include "capture_ledger.h"
+#include "capture_int.h"
 #include "capture_state.h"
 #include "capture_target.h"
-#include "json.h"
 #include "metrics.h"
 
 static void window_of(const struct capture *c, const struct capture_target *t, struct loss_gap *gap)
@@ -134,33 +131,27 @@ cJSON *capture_ledger_json(const struct capture *c, const struct selector *withi
     return json;
 }
 
-void target_count_losses(const struct capture *c, struct capture_target *t, struct buf *text)
+void target_count_losses(const struct capture *c, struct capture_target *t, struct ledger *out)
 {
-    struct ledger ledger = {.stored = 0};
-    target_ledger(c, t, &ledger);
+    target_ledger(c, t, out);
+    ledger_merge_gaps(out);
     for (size_t i = 0; i < LOSS_REASONS; i++) {
-        if (ledger.events[i] <= t->lost_counted[i])
+        if (out->events[i] <= t->lost_counted[i])
             continue;
-        metrics_add_at(lost_events_total, i, ledger.events[i] - t->lost_counted[i]);
-        t->lost_counted[i] = ledger.events[i];
+        metrics_add_at(lost_events_total, i, out->events[i] - t->lost_counted[i]);
+        t->lost_counted[i] = out->events[i];
     }
-    if (ledger.implausible > 0 && !t->implausible)
+    if (out->implausible > 0 && !t->implausible)
         metrics_add(lost_implausible_total, 1);
-    t->implausible = ledger.implausible > 0;
-    cJSON *json = ledger_json(&ledger);
-    json_print(json, text);
-    buf_put_u8(text, 0);
-    cJSON_Delete(json);
-    ledger_fini(&ledger);
+    t->implausible = out->implausible > 0;
 }
 
-void target_counted(struct capture_target *t, const char *text)
+void target_counted(struct capture_target *t, const struct catalog_lost *lost)
 {
-    struct ledger ledger = {.stored = 0};
-    ledger_parse(&ledger, text);
-    memcpy(t->lost_counted, ledger.events, sizeof t->lost_counted);
-    t->implausible = ledger.implausible > 0;
-    for (size_t i = 0; i < ledger.gap_count; i++)
-        t->refused |= ledger.gaps[i].reason == LOSS_DISK_FULL;
-    ledger_fini(&ledger);
+    enum loss_reason reason = loss_parse(lost->reason);
+    t->implausible = lost->implausible > 0;
+    if (lost->reason[0] == '\0')
+        return;
+    t->lost_counted[reason] += lost->events;
+    t->refused |= reason == LOSS_DISK_FULL;
 }

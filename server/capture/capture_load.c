@@ -12,6 +12,7 @@
 #include "capture_state.h"
 #include "capture_target.h"
 #include "catalog_capture.h"
+#include "checksum.h"
 #include "clock.h"
 #include "json.h"
 #include "log.h"
@@ -130,10 +131,17 @@ static int load_target(void *context, const struct catalog_target *row)
     snprintf(t->exe, sizeof t->exe, "%s", row->exe);
     snprintf(t->reason, sizeof t->reason, "%s", row->reason);
     load_times(t, row->times);
-    target_counted(t, row->ledger);
     if (row->report[0] != '\0')
         t->report = json_parse(row->report, strlen(row->report), error, sizeof error);
     return 0;
+}
+
+static void load_lost(void *context, const struct catalog_lost *lost)
+{
+    const struct load *load = context;
+    struct capture_target *t = capture_target_find(load->capture, &lost->process);
+    if (t != NULL)
+        target_counted(t, lost);
 }
 
 /* Rows are a file's bytes: a target that goes on in a capture that has ended is none of ours. */
@@ -185,6 +193,8 @@ static int load_targets(struct capture_engine *e, struct capture *c, bool unlist
 {
     struct load load = {.e = e, .capture = c};
     int64_t rows = catalog_targets(e->catalog, &c->id, load_target, &load);
+    if (rows > 0)
+        rows = catalog_losses_of(e->catalog, &c->id, load_lost, &load);
     int status = rows < 0 ? (int)rows : load.status;
     if (status != SKEIN_OK) {
         idmap_remove(&e->loaded, c->id.bytes);
@@ -307,15 +317,57 @@ static void print_times(const struct capture_target *t, struct buf *out)
     buf_put_u8(out, 0);
 }
 
+static uint64_t ledger_checksum(const struct capture *c, const struct catalog_account *account,
+                                const struct ledger *ledger)
+{
+    const uint64_t who[] = {checksum64(c->id.bytes, sizeof c->id.bytes),
+                            account->agent,
+                            account->pid,
+                            checksum64(account->host, strlen(account->host)),
+                            checksum64(account->service, strlen(account->service)),
+                            checksum64(account->labels, strlen(account->labels)),
+                            checksum64(account->exe, strlen(account->exe)),
+                            ledger->stored,
+                            ledger->implausible,
+                            ledger->open,
+                            checksum64(ledger->events, sizeof ledger->events)};
+    uint64_t sum = checksum64(who, sizeof who);
+    for (size_t i = 0; i < ledger->gap_count; i++) {
+        const struct loss_gap *gap = &ledger->gaps[i];
+        const uint64_t more[] = {sum, gap->from_ns, gap->to_ns, gap->reason};
+        sum = checksum64(more, sizeof more);
+    }
+    return sum;
+}
+
+/* Most changes of a target leave its ledger as it was. */
+static int save_ledger(struct capture_engine *e, const struct capture *c, struct capture_target *t)
+{
+    struct ledger ledger = {.stored = 0};
+    struct catalog_account account = {.process = t->process,
+                                      .agent = t->agent,
+                                      .pid = t->pid,
+                                      .host = t->host,
+                                      .service = t->service,
+                                      .labels = t->labels,
+                                      .exe = t->exe};
+    target_count_losses(c, t, &ledger);
+    int status = ledger.status;
+    t->rows_put = ledger_checksum(c, &account, &ledger);
+    if (status == SKEIN_OK && t->rows_put != t->rows_saved)
+        status = catalog_put_ledger(e->catalog, &c->id, &account, &ledger);
+    ledger_fini(&ledger);
+    return status;
+}
+
 static int save_target(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
-    struct buf report = {0}, times = {0}, ledger = {0};
+    struct buf report = {0}, times = {0};
     metrics_add(capture_work_total, 1);
     if (t->report != NULL)
         json_print(t->report, &report);
     buf_put_u8(&report, 0);
     print_times(t, &times);
-    target_count_losses(c, t, &ledger);
     struct catalog_target row = {.capture = c->id,
                                  .process = t->process,
                                  .own = t->own,
@@ -329,16 +381,14 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
                                  .status = target_status_text(t->status),
                                  .reason = t->reason,
                                  .report = (const char *)report.data,
-                                 .times = (const char *)times.data,
-                                 .ledger = (const char *)ledger.data};
+                                 .times = (const char *)times.data};
     int status = report.status != SKEIN_OK ? report.status : times.status;
     if (status == SKEIN_OK)
-        status = ledger.status;
-    if (status == SKEIN_OK)
         status = catalog_put_target(e->catalog, &row);
+    if (status == SKEIN_OK)
+        status = save_ledger(e, c, t);
     buf_fini(&report);
     buf_fini(&times);
-    buf_fini(&ledger);
     return status;
 }
 
@@ -425,8 +475,10 @@ void capture_saved(struct capture_engine *e)
             c->listed_ns = clock_monotonic_ns();
         }
         c->dirty = false;
-        for (struct capture_target *t = c->dirty_targets; t != NULL; t = t->next_dirty)
+        for (struct capture_target *t = c->dirty_targets; t != NULL; t = t->next_dirty) {
             t->dirty = false;
+            t->rows_saved = t->rows_put;
+        }
         c->dirty_targets = NULL;
     }
 }

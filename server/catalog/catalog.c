@@ -130,6 +130,50 @@ static const char *const migrations[] = {
     "UPDATE rule_history SET incident=capture WHERE what IN ('fired', 'merged');"
     "UPDATE rule_history SET what='joined', capture='00000000000000000000000000000000'"
     " WHERE what='merged';",
+    /* 10: what is missing as rows (catalog_loss.h); it was JSON, and in that are times in ms */
+    "CREATE TABLE account(capture TEXT NOT NULL, process TEXT NOT NULL,"
+    " rule TEXT NOT NULL, agent INTEGER NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL,"
+    " service TEXT NOT NULL, labels TEXT NOT NULL, exe TEXT NOT NULL, stored INTEGER NOT NULL,"
+    " implausible INTEGER NOT NULL, open INTEGER NOT NULL, kept_ns INTEGER NOT NULL,"
+    " PRIMARY KEY(capture, process)) WITHOUT ROWID;"
+    "CREATE INDEX account_by_process ON account(process);"
+    "CREATE INDEX account_kept ON account(kept_ns) WHERE kept_ns>0;"
+    "CREATE TABLE loss(capture TEXT NOT NULL, process TEXT NOT NULL,"
+    " reason TEXT NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,"
+    " events INTEGER NOT NULL, PRIMARY KEY(capture, process, reason, from_ns, to_ns),"
+    " FOREIGN KEY(capture, process) REFERENCES account ON DELETE CASCADE) WITHOUT ROWID;"
+    "CREATE INDEX loss_of_ring ON loss(process, events) WHERE reason='ring_full';"
+    "CREATE VIEW old AS SELECT t.capture, t.process, t.agent, t.pid, t.host, t.service,"
+    " t.labels, t.exe, t.status NOT IN ('complete','nothing','failed','expired') AS open,"
+    " 0 AS kept_ns, 0 AS ring_lost, CASE json_valid(t.ledger) WHEN 1 THEN t.ledger ELSE '{}' END"
+    " AS ledger FROM targets t UNION ALL SELECT capture, process, agent, pid, host,"
+    " service, labels, exe, 0, updated_ns, ring_lost, CASE json_valid(ledger) WHEN 1 THEN ledger"
+    " ELSE '{}' END FROM losses;"
+    "INSERT OR IGNORE INTO account SELECT capture, process, '', agent, pid, host, service, labels,"
+    " exe, CASE kept_ns WHEN 0 THEN CAST(ifnull(json_extract(ledger,'$.stored'),0) AS INTEGER)"
+    " ELSE 0 END, CAST(ifnull(json_extract(ledger,'$.implausible'),0) AS INTEGER), open, kept_ns"
+    " FROM old;"
+    "INSERT OR IGNORE INTO loss SELECT capture, process, 'ring_full', -1, -1, ring_lost FROM old"
+    " WHERE capture='';"
+    "INSERT OR IGNORE INTO loss SELECT capture, process, 'evicted', -1, -1,"
+    " CAST(json_extract(ledger,'$.stored') AS INTEGER) FROM old WHERE kept_ns>0"
+    " AND CAST(json_extract(ledger,'$.stored') AS INTEGER)>0;"
+    "INSERT OR IGNORE INTO loss SELECT capture, process, 'name', -1, -1,"
+    " CAST(json_extract(ledger,'$.unnamed') AS INTEGER) FROM old"
+    " WHERE CAST(json_extract(ledger,'$.unnamed') AS INTEGER)>0;"
+    "INSERT OR IGNORE INTO loss SELECT capture, process, r.key, -1, -1,"
+    " CAST(r.value AS INTEGER) FROM old, json_each(ledger,'$.reasons') r"
+    " WHERE CAST(r.value AS INTEGER)>0;"
+    "INSERT OR IGNORE INTO loss SELECT capture, process, json_extract(g.value,'$.reason'),"
+    " strftime('%s',substr(json_extract(g.value,'$.from'),1,19))*1000000000"
+    "+substr(json_extract(g.value,'$.from'),21,3)*1000000,"
+    " strftime('%s',substr(json_extract(g.value,'$.to'),1,19))*1000000000"
+    "+substr(json_extract(g.value,'$.to'),21,3)*1000000, 0"
+    " FROM old, json_each(ledger,'$.gaps') g;"
+    "DROP VIEW old;"
+    "DROP TABLE losses;"
+    "DROP INDEX targets_by_process;"
+    "ALTER TABLE targets DROP COLUMN ledger;",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 
@@ -198,6 +242,8 @@ static int prepare(struct catalog *c, char *error, size_t error_bytes)
             status = catalog_hosts_prepare(c);
         if (status == SKEIN_OK)
             status = catalog_processes_prepare(c);
+        if (status == SKEIN_OK)
+            status = catalog_loss_define(c->db);
     }
     if (status == SKEIN_OK && c->collector == 0) {
         if (getrandom(&c->collector, sizeof c->collector, 0) != sizeof c->collector)

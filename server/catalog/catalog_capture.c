@@ -51,13 +51,13 @@ int catalog_put_target(struct catalog *c, const struct catalog_target *p)
     return catalog_status(
         db_run(c->db,
                "INSERT OR REPLACE INTO targets(capture, process, own, agent, updated_ns, pid,"
-               " host, service, labels, exe, status, reason, report, times, ledger)"
-               " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+               " host, service, labels, exe, status, reason, report, times)"
+               " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                NULL, NULL,
                DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(p->own)), DB_I64(I(p->agent)),
                   DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)), DB_TEXT(p->host),
                   DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_TEXT(p->status),
-                  DB_TEXT(p->reason), DB_TEXT(p->report), DB_TEXT(p->times), DB_TEXT(p->ledger))));
+                  DB_TEXT(p->reason), DB_TEXT(p->report), DB_TEXT(p->times))));
 }
 
 #define CAPTURE_COLUMNS                                                                            \
@@ -179,7 +179,6 @@ static int take_target(void *context, struct db_row *row)
         .report = db_text(row, 10),
         .own = db_i64(row, 11) != 0,
         .times = db_text(row, 12),
-        .ledger = db_text(row, 13),
     };
     if (id_parse(db_text(row, 0), p.process.bytes) != SKEIN_OK)
         return 0;
@@ -194,17 +193,21 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
     id_text(id->bytes, text);
     return db_run(c->db,
                   "SELECT process, agent, updated_ns, pid, host, service, labels, exe, status,"
-                  " reason, report, own, times, ledger FROM targets WHERE capture=?"
+                  " reason, report, own, times FROM targets WHERE capture=?"
                   " ORDER BY process",
                   take_target, &walk, DB(DB_TEXT(text)));
 }
 
 /* ---- deletion ---- */
 
+/* What was evicted keeps its accounts. */
 static int drop_rows(struct catalog *c, const char *id)
 {
     int status = catalog_status(
         db_run(c->db, "DELETE FROM targets WHERE capture=?", NULL, NULL, DB(DB_TEXT(id))));
+    if (status == SKEIN_OK)
+        status = catalog_status(db_run(c->db, "DELETE FROM account WHERE capture=? AND kept_ns=0",
+                                       NULL, NULL, DB(DB_TEXT(id))));
     if (status == SKEIN_OK)
         status = catalog_status(
             db_run(c->db, "DELETE FROM captures WHERE id=?", NULL, NULL, DB(DB_TEXT(id))));

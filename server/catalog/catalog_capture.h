@@ -26,7 +26,6 @@ struct catalog_target {
     const char *host, *service, *labels, *exe, *status, *reason;
     const char *report; /* the agent's last report as JSON; "" where none */
     const char *times;  /* when it entered its states, as JSON; "" where nobody noted it */
-    const char *ledger; /* its ledger as JSON */
 };
 struct catalog_capture_query {
     const char *status;                /* NULL: any */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "catalog.h"
+#include "catalog_loss.h"
 #include "db.h"
 
 struct catalog {
@@ -24,7 +25,11 @@ static inline int catalog_status(int64_t rows)
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
-extern const char catalog_ledgers_sql[]; /* catalog_loss.c: a page, for a look at its plan */
+/* catalog_loss.c: the function that its statements call, and the statements, for a look at their
+ * plans: a sum, and the ids of a page. */
+int catalog_loss_define(struct db *db);
+void catalog_loss_sql(enum catalog_loss_by by, char *sql, size_t bytes);
+void catalog_loss_page_sql(enum catalog_loss_by by, char *sql, size_t bytes);
 
 int catalog_policies_prepare(struct catalog *c);  /* catalog_policies.c: its table */
 int catalog_rules_prepare(struct catalog *c);     /* catalog_rules.c: its table */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's statements for ledgers; see catalog_loss.h. Any thread.
+ * The catalog's statements for what is missing; see catalog_loss.h. Any thread.
+ *
+ * A sum is one grouped query of two halves: what the accounts have, and what they lack.
  */
 #include "catalog_loss.h"
 
@@ -8,132 +10,319 @@
 #include <string.h>
 
 #include "catalog_int.h"
+#include "process_labels.h"
 
-#define PAGE_ROWS 1024
+#define NO_TIME INT64_C(-1) /* of a count, in the place of a gap's times */
 
-/* The accounts of targets, and of evicted ones and rings (which have no capture) below the same
- * key. Both sides come in the order of an index and are merged: a page costs a page. Of targets
- * outside of the time only the index is read. */
-const char catalog_ledgers_sql[] =
-    "SELECT k.process, k.capture, t.agent, t.pid, t.host, t.service, t.labels, t.exe,"
-    " t.ledger, 0 AS evicted, 0 AS ring_lost FROM targets k CROSS JOIN captures c ON c.id=k.capture"
-    " CROSS JOIN targets t ON t.capture=k.capture AND t.process=k.process"
-    " WHERE (k.process, k.capture) >= (?1, ?2) AND k.process <= ?3"
-    " AND c.to_ns>=?4 AND c.from_ns<=?5"
-    " UNION ALL SELECT process, capture, agent, pid, host, service, labels, exe, ledger,"
-    " capture<>'', ring_lost FROM losses WHERE (process, capture) >= (?1, ?2)"
-    " AND process <= ?3 AND ?6 ORDER BY 1, 2 LIMIT ?7";
+/* That began the capture c; a sample's is a policy. What is kept has the capture's no more. */
+#define RULE "CASE c.kind WHEN 'sample' THEN '' ELSE c.rule END"
 
-struct ledger_walk {
-    catalog_ledger_fn *fn;
-    void *context;
-    /* no row before this one */
-    char process[ID_TEXT_BYTES], capture[ID_TEXT_BYTES + 1];
-    bool stopped;
-};
+/* ---- accounts ---- */
 
-static int take_ledger(void *context, struct db_row *row)
+static int loss_put(struct catalog *c, const char *capture, const char *process,
+                    const struct loss_gap *gap, uint64_t events)
 {
-    struct ledger_walk *walk = context;
-    struct catalog_ledger p = {.agent = (uint64_t)db_i64(row, 2),
-                               .pid = (uint32_t)db_i64(row, 3),
-                               .host = db_text(row, 4),
-                               .service = db_text(row, 5),
-                               .labels = db_text(row, 6),
-                               .exe = db_text(row, 7),
-                               .ledger = db_text(row, 8),
-                               .evicted = db_i64(row, 9) != 0,
-                               .ring_lost = (uint64_t)db_i64(row, 10)};
-    (void)snprintf(walk->process, sizeof walk->process, "%s", db_text(row, 0));
-    /* With a blank it is behind this row, and before every other one that is. */
-    (void)snprintf(walk->capture, sizeof walk->capture, "%s ", db_text(row, 1));
-    if (id_parse(walk->process, p.process.bytes) == SKEIN_OK)
-        walk->stopped = walk->fn(walk->context, &p) != 0;
-    return walk->stopped;
+    bool counted = events > 0;
+    uint64_t from = gap->from_ns < INT64_MAX ? gap->from_ns : INT64_MAX;
+    uint64_t to = gap->to_ns < INT64_MAX ? gap->to_ns : INT64_MAX;
+    return catalog_status(
+        db_run(c->db, "INSERT OR REPLACE INTO loss VALUES(?,?,?,?,?,?)", NULL, NULL,
+               DB(DB_TEXT(capture), DB_TEXT(process), DB_TEXT(loss_text(gap->reason)),
+                  DB_I64(counted ? NO_TIME : I(from)), DB_I64(counted ? NO_TIME : I(to)),
+                  DB_I64(I(events)))));
 }
 
-/* Where the walk begins and ends: ids are hex digits, and "g" is behind them. */
-static const char *set_bounds(struct ledger_walk *walk, const struct catalog_ledger_query *q,
-                              char last[ID_TEXT_BYTES])
+/* With the row before its losses go, too. */
+int catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
+                       const struct catalog_account *p, const struct ledger *ledger)
 {
-    if (q->after != NULL) {
-        id_text(q->after->bytes, walk->process);
-        walk->capture[0] = 'g';
+    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
+    id_text(capture->bytes, id);
+    id_text(p->process.bytes, process);
+    int status = catalog_status(db_run(
+        c->db, "INSERT OR REPLACE INTO account VALUES(?,?,'',?,?,?,?,?,?,?,?,?,0)", NULL, NULL,
+        DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
+           DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_I64(I(ledger->stored)),
+           DB_I64(I(ledger->implausible)), DB_I64(I(ledger->open)))));
+    for (size_t i = 0; i < LOSS_REASONS && status == SKEIN_OK; i++) {
+        const struct loss_gap count = {.reason = (enum loss_reason)i};
+        if (ledger->events[i] > 0)
+            status = loss_put(c, id, process, &count, ledger->events[i]);
     }
-    if (q->process == NULL)
-        return "g";
-    id_text(q->process->bytes, walk->process);
-    id_text(q->process->bytes, last);
-    return last;
+    for (size_t i = 0; i < ledger->gap_count && status == SKEIN_OK; i++)
+        status = loss_put(c, id, process, &ledger->gaps[i], 0);
+    return status;
 }
 
-int64_t catalog_ledgers(struct catalog *c, const struct catalog_ledger_query *q,
-                        catalog_ledger_fn *fn, void *context)
-{
-    struct ledger_walk walk = {.fn = fn, .context = context};
-    struct db *db;
-    char only[ID_TEXT_BYTES], error[256];
-    const char *last = set_bounds(&walk, q, only);
-    int64_t from = q->from_ns > INT64_MAX ? INT64_MAX : I(q->from_ns), all = 0, rows;
-    int64_t to = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns);
-    bool any_time = q->from_ns == 0 && q->to_ns == UINT64_MAX;
-    int status = db_open(c->path, true, &db, error, sizeof error);
-    if (status == SKEIN_CORRUPT)
-        catalog_note_damage(c);
-    if (status != SKEIN_OK)
-        return status;
-    do {
-        struct ledger_walk before = walk; /* what is bound stays as it is while rows come */
-        rows =
-            db_run(db, catalog_ledgers_sql, take_ledger, &walk,
-                   DB(DB_TEXT(before.process), DB_TEXT(before.capture), DB_TEXT(last), DB_I64(from),
-                      DB_I64(to), DB_I64((int64_t)any_time), DB_I64((int64_t)PAGE_ROWS)));
-        all += rows > 0 ? rows : 0;
-    } while (rows == PAGE_ROWS && !walk.stopped);
-    if (db_is_damaged(db))
-        catalog_note_damage(c);
-    db_close(&db);
-    return rows < 0 ? rows : all;
-}
-
-int catalog_put_ring_lost(struct catalog *c, const struct catalog_ledger *p, uint64_t now_ns)
+int catalog_put_ring_lost(struct catalog *c, const struct catalog_account *p, uint64_t events,
+                          uint64_t now_ns)
 {
     char process[ID_TEXT_BYTES];
     id_text(p->process.bytes, process);
     int status = catalog_status(
-        db_run(c->db, "DELETE FROM losses WHERE updated_ns<?", NULL, NULL,
+        db_run(c->db, "DELETE FROM account WHERE kept_ns>0 AND kept_ns<?", NULL, NULL,
                DB(DB_I64(I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0)))));
-    if (status != SKEIN_OK)
-        return status;
-    return catalog_status(
-        db_run(c->db,
-               "INSERT INTO losses(process, capture, agent, pid, host, service, labels, exe,"
-               " ledger, ring_lost, updated_ns) VALUES(?1,'',?2,?3,?4,?5,?6,?7,'',?8,?9)"
-               " ON CONFLICT(process, capture) DO UPDATE SET"
-               " ring_lost=max(ring_lost, excluded.ring_lost), updated_ns=excluded.updated_ns",
-               NULL, NULL,
-               DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
-                  DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_I64(I(p->ring_lost)),
-                  DB_I64(I(now_ns)))));
+    if (status == SKEIN_OK)
+        status = catalog_status(db_run(c->db,
+                                       "INSERT INTO account VALUES('',?,'',?,?,?,?,?,?,0,0,0,?)"
+                                       " ON CONFLICT DO UPDATE SET kept_ns=excluded.kept_ns",
+                                       NULL, NULL,
+                                       DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
+                                          DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels),
+                                          DB_TEXT(p->exe), DB_I64(I(now_ns)))));
+    if (status == SKEIN_OK)
+        status =
+            catalog_status(db_run(c->db,
+                                  "INSERT INTO loss VALUES('',?,'ring_full',-1,-1,?)"
+                                  " ON CONFLICT DO UPDATE SET events=max(events, excluded.events)",
+                                  NULL, NULL, DB(DB_TEXT(process), DB_I64(I(events)))));
+    return status;
 }
 
 int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns)
 {
     char id[ID_TEXT_BYTES];
     id_text(capture->bytes, id);
-    return catalog_status(
+    int status = catalog_status(
         db_run(c->db,
-               "INSERT OR REPLACE INTO losses(process, capture, agent, pid, host, service,"
-               " labels, exe, ledger, ring_lost, updated_ns) SELECT process, capture, agent,"
-               " pid, host, service, labels, exe, ledger, 0, ?2 FROM targets"
-               " WHERE capture=?1",
-               NULL, NULL, DB(DB_TEXT(id), DB_I64(I(now_ns)))));
+               "INSERT INTO loss SELECT capture, process, ?2, -1, -1, stored FROM account"
+               " WHERE capture=?1 AND stored>0",
+               NULL, NULL, DB(DB_TEXT(id), DB_TEXT(loss_text(LOSS_EVICTED)))));
+    if (status == SKEIN_OK)
+        status = catalog_status(
+            db_run(c->db,
+                   "UPDATE account SET stored=0, kept_ns=?2, rule=ifnull((SELECT " RULE
+                   " FROM captures c WHERE c.id=?1), '') WHERE capture=?1",
+                   NULL, NULL, DB(DB_TEXT(id), DB_I64(I(now_ns)))));
+    return status;
 }
 
-int64_t catalog_trim_losses(struct catalog *c, uint64_t rows)
+int64_t catalog_trim_losses(struct catalog *c, uint64_t accounts)
 {
     return db_run(c->db,
-                  "DELETE FROM losses WHERE (process, capture) IN"
-                  " (SELECT process, capture FROM losses ORDER BY updated_ns LIMIT ?)",
-                  NULL, NULL, DB(DB_I64(I(rows))));
+                  "DELETE FROM account WHERE (capture, process) IN (SELECT capture,"
+                  " process FROM account WHERE kept_ns>0 ORDER BY kept_ns LIMIT ?)",
+                  NULL, NULL, DB(DB_I64(I(accounts))));
+}
+
+struct lost_walk {
+    catalog_lost_fn *fn;
+    void *context;
+};
+
+static int take_lost(void *context, struct db_row *row)
+{
+    struct lost_walk *walk = context;
+    struct catalog_lost lost = {.implausible = (uint64_t)db_i64(row, 1),
+                                .reason = db_text(row, 2),
+                                .events = (uint64_t)db_i64(row, 3)};
+    if (id_parse(db_text(row, 0), lost.process.bytes) == SKEIN_OK)
+        walk->fn(walk->context, &lost);
+    return 0;
+}
+
+int64_t catalog_losses_of(struct catalog *c, const struct capture_id *capture, catalog_lost_fn *fn,
+                          void *context)
+{
+    struct lost_walk walk = {fn, context};
+    char id[ID_TEXT_BYTES];
+    id_text(capture->bytes, id);
+    return db_run(c->db,
+                  "SELECT process, implausible, reason, events FROM account"
+                  " LEFT JOIN loss USING(capture, process) WHERE capture=?",
+                  take_lost, &walk, DB(DB_TEXT(id)));
+}
+
+/* ---- sums ---- */
+
+static bool process_matches(struct db_row *arguments)
+{
+    uint8_t process[16] = {0};
+    struct process_labels labels = {db_text(arguments, 1),          db_text(arguments, 2),
+                                    db_text(arguments, 3),          db_text(arguments, 4),
+                                    (uint32_t)db_i64(arguments, 5), process};
+    (void)id_parse(db_text(arguments, 6), process);
+    return process_labels_match(db_pointer(arguments, 0), &labels);
+}
+
+int catalog_loss_define(struct db *db)
+{
+    return db_define(db, "process_matches", 7, process_matches);
+}
+
+static const char *const group_columns[CATALOG_LOSS_BYS] = {
+    [CATALOG_LOSS_ALL] = "''",
+    [CATALOG_LOSS_BY_PROCESS] = "a.process",
+    [CATALOG_LOSS_BY_SERVICE] = "a.service",
+    [CATALOG_LOSS_BY_HOST] = "a.host",
+    [CATALOG_LOSS_BY_RULE] = ("ifnull(" RULE ", a.rule)"),
+    [CATALOG_LOSS_BY_CAPTURE] = "a.capture",
+};
+
+/* The accounts between two ids that are asked for; %s: of what the ids are. */
+#define ACCOUNTS                                                                                   \
+    " WHERE a.%s BETWEEN ?1 AND ?2"                                                                \
+    " AND CASE WHEN a.kept_ns>0 THEN ?3 ELSE c.to_ns>=?4 AND c.from_ns<=?5 END"                    \
+    " AND process_matches(?6, a.service, a.host, a.exe, a.labels, a.pid, a.process)"
+/* What the accounts of a group have, and who it is: beside max() stands what is of the same row,
+ * and who has a pid is described. total() is exact up to 2^53, and never overflows. */
+#define HAVE                                                                                          \
+    "SELECT %s, '', count(DISTINCT a.process), total(a.stored), total(a.implausible), total(a.open)," \
+    " max(a.pid), %s FROM account a LEFT JOIN captures c ON c.id=a.capture" ACCOUNTS " GROUP BY 1"
+/* What they lack, reason by reason and gap by gap. */
+#define LACK                                                                                       \
+    "SELECT %s, l.reason, l.from_ns, l.to_ns,"                                                     \
+    " total(CASE WHEN l.capture<>'' THEN l.events ELSE max(0, l.events-(SELECT total(r.events)"    \
+    " FROM loss r WHERE r.process=l.process AND r.reason='ring_full' AND r.capture<>'')) END),"    \
+    " NULL, NULL, NULL, NULL, NULL, NULL, NULL"                                                    \
+    " FROM account a LEFT JOIN captures c ON c.id=a.capture"                                       \
+    " JOIN loss l ON l.capture=a.capture AND l.process=a.process" ACCOUNTS " GROUP BY 1, 2, 3, 4"
+
+void catalog_loss_sql(enum catalog_loss_by by, char *sql, size_t bytes)
+{
+    const char *group = group_columns[by];
+    const char *key = by == CATALOG_LOSS_BY_PROCESS ? "process" : "capture";
+    const char *who = by == CATALOG_LOSS_BY_PROCESS ? "a.agent, a.host, a.service, a.labels, a.exe"
+                                                    : "NULL, NULL, NULL, NULL, NULL";
+    (void)snprintf(sql, bytes, HAVE " UNION ALL " LACK " ORDER BY 1, 2, 3, 4", group, who, key,
+                   group, key);
+}
+
+void catalog_loss_page_sql(enum catalog_loss_by by, char *sql, size_t bytes)
+{
+    const char *key = by == CATALOG_LOSS_BY_PROCESS ? "process" : "capture";
+    (void)snprintf(sql, bytes,
+                   "SELECT DISTINCT a.%s FROM account a LEFT JOIN captures c ON"
+                   " c.id=a.capture" ACCOUNTS " ORDER BY 1 LIMIT ?7",
+                   key, key);
+}
+
+/* What all statements of a query are asked with; ids are hex digits, and "g" is behind them. */
+struct sum {
+    const struct catalog_loss_query *query;
+    char low[ID_TEXT_BYTES + 1], high[ID_TEXT_BYTES];
+    int64_t kept, from_ns, to_ns;
+    catalog_loss_fn *fn;
+    void *context;
+    struct ledger *to; /* the group's that is under way */
+    size_t keys;       /* of the page, so far */
+};
+
+static void sum_bounds(struct sum *sum, const struct catalog_loss_query *q)
+{
+    const uint8_t *one = q->process != NULL   ? q->process->bytes
+                         : q->capture != NULL ? q->capture->bytes
+                                              : NULL;
+    *sum = (struct sum){.query = q,
+                        .low = "",
+                        .high = "g",
+                        .kept = q->from_ns == 0 && q->to_ns == UINT64_MAX,
+                        .from_ns = q->from_ns > INT64_MAX ? INT64_MAX : I(q->from_ns),
+                        .to_ns = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns)};
+    if (q->by == CATALOG_LOSS_BY_CAPTURE)
+        sum->low[0] = '0';
+    if (q->after != NULL && q->after[0] != '\0') /* with a blank: behind it, before all others */
+        (void)snprintf(sum->low, sizeof sum->low, "%s ", q->after);
+    if (one != NULL) {
+        id_text(one, sum->low);
+        id_text(one, sum->high);
+    }
+}
+
+static int take_key(void *context, struct db_row *row)
+{
+    struct sum *sum = context;
+    if (sum->keys++ < sum->query->limit)
+        (void)snprintf(sum->high, sizeof sum->high, "%s", db_text(row, 0));
+    return 0;
+}
+
+/* Ends the page at its last key; there may be none. */
+static int page_find(struct db *db, struct sum *sum, char next[ID_TEXT_BYTES])
+{
+    char sql[1024], high[ID_TEXT_BYTES];
+    memcpy(high, sum->high, sizeof high);
+    catalog_loss_page_sql(sum->query->by, sql, sizeof sql);
+    int64_t rows = db_run(db, sql, take_key, sum,
+                          DB(DB_TEXT(sum->low), DB_TEXT(high), DB_I64(sum->kept),
+                             DB_I64(sum->from_ns), DB_I64(sum->to_ns),
+                             DB_POINTER(sum->query->selector), DB_I64(I(sum->query->limit) + 1)));
+    if (next != NULL && rows > I(sum->query->limit))
+        memcpy(next, sum->high, ID_TEXT_BYTES);
+    return catalog_status(rows);
+}
+
+static struct ledger *group_begin(const struct sum *sum, struct db_row *row)
+{
+    struct catalog_loss_group group = {.name = db_text(row, 0),
+                                       .processes = (uint64_t)db_i64(row, 2),
+                                       .account = {.agent = (uint64_t)db_i64(row, 7),
+                                                   .pid = (uint32_t)db_i64(row, 6),
+                                                   .host = db_text(row, 8),
+                                                   .service = db_text(row, 9),
+                                                   .labels = db_text(row, 10),
+                                                   .exe = db_text(row, 11)}};
+    if (sum->query->by == CATALOG_LOSS_BY_PROCESS)
+        (void)id_parse(group.name, group.account.process.bytes);
+    struct ledger *to = sum->fn(sum->context, &group);
+    to->stored += (uint64_t)db_i64(row, 3);
+    to->implausible += (uint64_t)db_i64(row, 4);
+    to->open |= db_i64(row, 5) != 0;
+    return to;
+}
+
+/* A group's row without a reason comes before those with one. */
+static int take_sum(void *context, struct db_row *row)
+{
+    struct sum *sum = context;
+    const char *reason = db_text(row, 1);
+    int64_t from = db_i64(row, 2);
+    if (reason[0] == '\0')
+        sum->to = group_begin(sum, row);
+    else if (from == NO_TIME)
+        sum->to->events[loss_parse(reason)] += (uint64_t)db_i64(row, 4);
+    else
+        ledger_gap(sum->to, &(struct loss_gap){(uint64_t)from, (uint64_t)db_i64(row, 3),
+                                               loss_parse(reason)});
+    return 0;
+}
+
+static int sum_run(struct db *db, struct sum *sum, char next[ID_TEXT_BYTES])
+{
+    char sql[3072];
+    int status = sum->query->limit > 0 ? page_find(db, sum, next) : SKEIN_OK;
+    if (status != SKEIN_OK)
+        return status;
+    catalog_loss_sql(sum->query->by, sql, sizeof sql);
+    return catalog_status(
+        db_run(db, sql, take_sum, sum,
+               DB(DB_TEXT(sum->low), DB_TEXT(sum->high), DB_I64(sum->kept), DB_I64(sum->from_ns),
+                  DB_I64(sum->to_ns), DB_POINTER(sum->query->selector))));
+}
+
+int catalog_loss(struct catalog *c, const struct catalog_loss_query *q, catalog_loss_fn *fn,
+                 void *context, char next[ID_TEXT_BYTES])
+{
+    struct sum sum;
+    struct db *db;
+    char error[256];
+    sum_bounds(&sum, q);
+    sum.fn = fn;
+    sum.context = context;
+    if (next != NULL)
+        next[0] = '\0';
+    if (q->capture != NULL)
+        return sum_run(c->db, &sum, next);
+    int status = db_open(c->path, true, &db, error, sizeof error);
+    if (status == SKEIN_OK)
+        status = catalog_loss_define(db);
+    if (status == SKEIN_OK)
+        status = db_exec(db, "BEGIN"); /* page and sums are of one state */
+    if (status == SKEIN_OK)
+        status = sum_run(db, &sum, next);
+    if (status == SKEIN_CORRUPT || (db != NULL && db_is_damaged(db)))
+        catalog_note_damage(c);
+    if (db != NULL)
+        db_close(&db);
+    return status;
 }

@@ -100,16 +100,16 @@ int fleet_save_losses(struct fleet *f)
     int status = SKEIN_OK;
     for (struct fleet_process *p;
          f->losses_dirty && status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;) {
-        struct catalog_ledger row = {.process = p->uid,
-                                     .agent = p->agent,
-                                     .pid = p->pid,
-                                     .host = p->host,
-                                     .service = p->service,
-                                     .labels = p->labels,
-                                     .exe = p->exe,
-                                     .ring_lost = p->events_lost};
+        struct catalog_account account = {.process = p->uid,
+                                          .agent = p->agent,
+                                          .pid = p->pid,
+                                          .host = p->host,
+                                          .service = p->service,
+                                          .labels = p->labels,
+                                          .exe = p->exe};
         if (p->loss_dirty)
-            status = catalog_put_ring_lost(f->catalog, &row, clock_realtime_ns());
+            status =
+                catalog_put_ring_lost(f->catalog, &account, p->events_lost, clock_realtime_ns());
     }
     return status;
 }

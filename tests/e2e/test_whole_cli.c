@@ -462,8 +462,9 @@ START_TEST(losses_are_shown)
     ck_assert_double_gt(whole_number(at(loss, "total"), "stored"), 0);
     ck_assert_int_eq(cJSON_GetArraySize(at(loss, "items")), 1);
     cJSON_Delete(loss);
-    static const char *const groups[] = {"process", "service", "host", "reason"};
-    for (size_t i = 0; i < 4; i++)
+    static const char *const groups[] = {"process", "service", "host", "capture",
+                                         "rule",    "reason",  "place"};
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         EXPECT(0, "loss", "--by", groups[i]);
 }
 END_TEST

@@ -348,6 +348,8 @@ static const struct {
     {"GET", "/api/v1/loss", "/api/v1/loss", 200},
     {"GET", "/api/v1/loss", "/api/v1/loss?by=service", 200},
     {"GET", "/api/v1/loss", "/api/v1/loss?by=host", 200},
+    {"GET", "/api/v1/loss", "/api/v1/loss?by=capture", 200},
+    {"GET", "/api/v1/loss", "/api/v1/loss?by=rule", 403},
     {"GET", "/api/v1/captures", "/api/v1/captures", 200},
     {"GET", "/api/v1/captures", "/api/v1/captures?selector=service%3Dbankzeta", 200},
     {"GET", "/api/v1/captures", "/api/v1/captures?incident=" OTHERS, 200},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Ledgers over HTTP: of a process over its captures and its ring, of the fleet in every grouping,
  * and across a restart of the collector. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,15 +219,68 @@ START_TEST(fleet_is_told_by_process_service_host_and_reason)
 }
 END_TEST
 
-START_TEST(sums_do_not_take_all_threads)
+START_TEST(fleet_is_told_by_capture_rule_and_place)
 {
     struct fixture f;
     fixture_start(&f);
-    __atomic_store_n(&f.collector.api.sums, 4, __ATOMIC_RELAXED);
-    expect_problem(&f, "GET", "/api/v1/loss", NULL, 503, NULL);
-    __atomic_store_n(&f.collector.api.sums, 3, __ATOMIC_RELAXED);
-    cJSON_Delete(call_json(&f, "GET", "/api/v1/loss", NULL, 200));
-    ck_assert_uint_eq(__atomic_load_n(&f.collector.api.sums, __ATOMIC_RELAXED), 3);
+    wire_agent_processes(&f.agent, 1, 2, "shop");
+    capture_with_loss(&f, FIRST, 1, "ring_full", 5);
+    capture_with_loss(&f, SECOND, 2, "rejected", 7);
+    ring_lost(&f, 12); /* seven of them outside of captures */
+    cJSON *all = call_json(&f, "GET", "/api/v1/loss", NULL, 200);
+    ck_assert_double_eq(number_at(all, "total.lost.ring"), 12);
+    cJSON *page = call_json(&f, "GET", "/api/v1/loss?by=capture&limit=1", NULL, 200);
+    ck_assert(cJSON_Compare(at_path(page, "total"), at_path(all, "total"), true));
+    ck_assert_str_eq(text_at(page, "items.0.capture"), FIRST);
+    ck_assert_double_eq(number_at(page, "items.0.processes"), 1);
+    ck_assert_double_eq(number_at(page, "items.0.ledger.lost.ring"), 5);
+    ck_assert_str_eq(text_at(page, "next_cursor"), FIRST);
+    cJSON_Delete(page);
+    page = call_json(&f, "GET", "/api/v1/loss?by=capture&limit=1&cursor=" FIRST, NULL, 200);
+    ck_assert_str_eq(text_at(page, "items.0.capture"), SECOND);
+    ck_assert_ptr_null(at_path(page, "next_cursor"));
+    cJSON_Delete(page);
+    page = call_json(&f, "GET", "/api/v1/loss?by=rule", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(page, "items")), 1);
+    ck_assert(cJSON_Compare(at_path(page, "items.0.ledger"), at_path(all, "total"), true));
+    cJSON_Delete(page);
+    page = call_json(&f, "GET", "/api/v1/loss?by=place", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(page, "items")), 2);
+    ck_assert_str_eq(text_at(page, "items.0.place"), "ring");
+    ck_assert_double_eq(number_at(page, "items.0.events"), 12);
+    ck_assert_str_eq(text_at(page, "items.1.place"), "wire");
+    ck_assert_double_eq(number_at(page, "items.1.events"), 7);
+    cJSON_Delete(page);
+    cJSON_Delete(all);
+    fixture_stop(&f);
+}
+END_TEST
+
+#define ASKERS 12
+
+static void *ask(void *fixture)
+{
+    struct http_response response;
+    call(fixture, "GET", "/api/v1/loss?by=service", NULL, NULL, &response);
+    void *answered = response.status == 200 ? fixture : NULL;
+    http_response_fini(&response);
+    return answered;
+}
+
+START_TEST(sums_are_answered_however_many_ask)
+{
+    struct fixture f;
+    pthread_t threads[ASKERS];
+    fixture_start(&f);
+    wire_agent_processes(&f.agent, 1, 1, "shop");
+    capture_with_loss(&f, FIRST, 1, "ring_full", 5);
+    for (int i = 0; i < ASKERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, ask, &f), 0);
+    for (int i = 0; i < ASKERS; i++) {
+        void *answered;
+        ck_assert_int_eq(pthread_join(threads[i], &answered), 0);
+        ck_assert_ptr_nonnull(answered);
+    }
     fixture_stop(&f);
 }
 END_TEST
@@ -237,5 +291,5 @@ int main(void)
         "api_loss", process_adds_up_its_captures_and_its_ring_also_after_a_restart,
         what_was_evicted_stays_told_and_what_was_deleted_does_not,
         what_nobody_could_count_is_a_reason_too, fleet_is_told_by_process_service_host_and_reason,
-        sums_do_not_take_all_threads, NULL));
+        fleet_is_told_by_capture_rule_and_place, sums_are_answered_however_many_ask, NULL));
 }

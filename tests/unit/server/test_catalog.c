@@ -7,6 +7,7 @@
 
 #include "catalog.h"
 #include "catalog_capture.h"
+#include "catalog_loss.h"
 #include "catalog_rules.h"
 #include "db.h"
 #include "support.h"
@@ -113,6 +114,121 @@ START_TEST(first_version_is_brought_up_with_all_it_holds)
 }
 END_TEST
 
+/* What steps 9 and 10 read, as version 8 had it: ledgers as JSON. Two targets of one capture, one
+ * of which has no ledger; a third's capture was evicted; and a ring. The other tables are version
+ * 1's. */
+static const char eighth_version[] =
+    "ALTER TABLE captures ADD COLUMN ttl_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE captures ADD COLUMN pin INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE captures ADD COLUMN expires_ns INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE captures ADD COLUMN min_targets INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE captures ADD COLUMN max_targets INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE captures ADD COLUMN stream_ms INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE captures ADD COLUMN known_from_ns INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE captures SET rule='ping';"
+    "CREATE TABLE aliases(id TEXT PRIMARY KEY, capture TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE once(principal TEXT NOT NULL, key TEXT NOT NULL, checksum INTEGER NOT NULL,"
+    " at_ns INTEGER NOT NULL, capture TEXT NOT NULL, PRIMARY KEY(principal, key)) WITHOUT ROWID;"
+    "CREATE TABLE damaged(partition TEXT PRIMARY KEY, from_ns INTEGER NOT NULL,"
+    " to_ns INTEGER NOT NULL) WITHOUT ROWID;"
+    "DROP TABLE targets;"
+    "CREATE TABLE targets(capture TEXT NOT NULL, process TEXT NOT NULL, source TEXT NOT NULL,"
+    " own INTEGER NOT NULL, agent INTEGER NOT NULL, updated_ns INTEGER NOT NULL,"
+    " pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL, labels TEXT NOT NULL,"
+    " exe TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, report TEXT NOT NULL,"
+    " times TEXT NOT NULL DEFAULT '', ledger TEXT NOT NULL DEFAULT '',"
+    " PRIMARY KEY(capture, process, source)) WITHOUT ROWID;"
+    "CREATE INDEX targets_late ON targets(process) WHERE status='expired' AND report<>'';"
+    "CREATE INDEX targets_by_process ON targets(process, capture, source);"
+    "CREATE TABLE losses(process TEXT NOT NULL, capture TEXT NOT NULL, source TEXT NOT NULL,"
+    " agent INTEGER NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
+    " labels TEXT NOT NULL, exe TEXT NOT NULL, ledger TEXT NOT NULL, ring_lost INTEGER NOT NULL,"
+    " updated_ns INTEGER NOT NULL, PRIMARY KEY(process, capture, source)) WITHOUT ROWID;"
+    "CREATE INDEX losses_by_time ON losses(updated_ns);"
+    "INSERT INTO targets VALUES('01a10000000000000000000000000001',"
+    " '0000000000000000000000000000000a', '01a10000000000000000000000000001', 1, 7, 140, 42,"
+    " 'host-a', 'shop', 'zone=a', '/bin/shop', 'expired', '', '{\"x\":1}', '',"
+    " '{\"produced\":1020,\"stored\":1000,\"lost\":{\"ring\":13,\"wire\":7},"
+    "\"reasons\":{\"ring_full\":13,\"not_arrived\":7},\"unnamed\":2,"
+    "\"implausible\":\"9007199254740993\",\"complete\":false,\"gaps\":["
+    "{\"from\":\"1970-01-01T00:00:00.002Z\",\"to\":\"2026-11-22T09:40:01.250Z\","
+    "\"reason\":\"not_arrived\"}]}'),"
+    "('01a10000000000000000000000000001', '0000000000000000000000000000000b',"
+    " '01a10000000000000000000000000001', 1, 7, 140, 43, 'host-a', 'shop', 'zone=a', '/bin/shop',"
+    " 'sent', '', '{\"x\":1}', '', '');"
+    "INSERT INTO losses VALUES('0000000000000000000000000000000a',"
+    " '01a10000000000000000000000000003', '01a10000000000000000000000000003', 7, 42, 'host-a',"
+    " 'shop', 'zone=a', '/bin/shop', '{\"produced\":60,\"stored\":50,\"reasons\":{"
+    "\"spool_full\":10},\"complete\":false,\"gaps\":[]}', 0, 150),"
+    "('0000000000000000000000000000000a', '', '', 7, 42, 'host-a', 'shop', 'zone=a', '/bin/shop',"
+    " '', 20, 160);"
+    "UPDATE meta SET value=8 WHERE key='schema';";
+
+static struct ledger *take_group(void *ledger, const struct catalog_loss_group *group)
+{
+    ck_assert_str_eq(group->account.service, "shop");
+    return ledger;
+}
+
+static void sum_of(struct catalog *c, uint8_t process, uint64_t to_ns, struct ledger *out)
+{
+    struct process_uid uid = {{0}};
+    struct catalog_loss_query query = {
+        .by = CATALOG_LOSS_BY_PROCESS, .to_ns = to_ns, .process = &uid};
+    uid.bytes[15] = process;
+    *out = (struct ledger){.stored = 0};
+    ck_assert_int_eq(catalog_loss(c, &query, take_group, out, NULL), SKEIN_OK);
+}
+
+static struct ledger *take_rule(void *rules, const struct catalog_loss_group *group)
+{
+    static struct ledger nobody;
+    strcat(strcat(rules, group->name), ";");
+    return &nobody;
+}
+
+START_TEST(ledgers_that_were_texts_become_rows)
+{
+    char *folder = temp_dir_new(), rules[64] = "";
+    write_database(folder, first_version);
+    write_database(folder, eighth_version);
+    for (int i = 0; i < 2; i++) { /* the second time there is nothing left to do */
+        struct catalog *c = open_catalog(folder);
+        struct capture_id id = capture_number(1);
+        struct catalog_target target;
+        struct ledger sum;
+        ck_assert_int_eq(catalog_targets(c, &id, take_target, &target), 2);
+        sum_of(c, 0x0a, UINT64_MAX, &sum);
+        ck_assert_uint_eq(sum.stored, 1000);
+        ck_assert_uint_eq(sum.events[LOSS_RING_FULL], 20); /* as the ring says */
+        ck_assert_uint_eq(sum.events[LOSS_NOT_ARRIVED], 7);
+        ck_assert_uint_eq(sum.events[LOSS_SPOOL_FULL], 10);
+        ck_assert_uint_eq(sum.events[LOSS_EVICTED], 50);
+        ck_assert_uint_eq(sum.events[LOSS_NAME], 2);
+        ck_assert_uint_eq(ledger_lost(&sum), 87);
+        ck_assert_uint_ge(sum.implausible, UINT64_C(9007199254740992));
+        ck_assert(!sum.open);
+        ck_assert_uint_eq(sum.gap_count, 1);
+        ck_assert_int_eq(sum.gaps[0].reason, LOSS_NOT_ARRIVED);
+        ck_assert_uint_eq(sum.gaps[0].from_ns, 2000000);
+        ck_assert_uint_eq(sum.gaps[0].to_ns, UINT64_C(1795340401250000000));
+        ledger_fini(&sum);
+        sum_of(c, 0x0a, 1000, &sum); /* with a time: of captures alone */
+        ck_assert_uint_eq(ledger_lost(&sum), 20);
+        ledger_fini(&sum);
+        sum_of(c, 0x0b, UINT64_MAX, &sum);
+        ck_assert(sum.open);
+        ck_assert_uint_eq(sum.stored + ledger_lost(&sum), 0);
+        rules[0] = '\0';
+        struct catalog_loss_query query = {.by = CATALOG_LOSS_BY_RULE, .to_ns = UINT64_MAX};
+        ck_assert_int_eq(catalog_loss(c, &query, take_rule, rules, NULL), SKEIN_OK);
+        ck_assert_str_eq(rules, ";ping;");
+        catalog_close(&c);
+    }
+    temp_dir_free(&folder);
+}
+END_TEST
+
 START_TEST(step_that_was_cut_off_is_taken_again_whole)
 {
     char *folder = temp_dir_new(), error[256];
@@ -211,12 +327,12 @@ static const char merged_by_8[] =
     " exe TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, report TEXT NOT NULL,"
     " times TEXT NOT NULL, ledger TEXT NOT NULL, PRIMARY KEY(capture, process, source));"
     "INSERT INTO t SELECT capture, process, capture, own, agent, updated_ns, pid, host, service,"
-    " labels, exe, status, reason, report, times, ledger FROM targets;"
+    " labels, exe, status, reason, report, times, '' FROM targets;"
     "INSERT INTO t SELECT capture, process, '01a10000000000000000000000000004', 1, agent,"
-    " updated_ns, 43, host, service, labels, exe, status, reason, report, times, ledger"
+    " updated_ns, 43, host, service, labels, exe, status, reason, report, times, ''"
     " FROM targets WHERE capture='01a10000000000000000000000000001';"
     "DROP TABLE targets; ALTER TABLE t RENAME TO targets;"
-    "DROP TABLE losses;"
+    "DROP TABLE loss; DROP TABLE account;"
     "CREATE TABLE losses(process TEXT NOT NULL, capture TEXT NOT NULL, source TEXT NOT NULL,"
     " agent INTEGER NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
     " labels TEXT NOT NULL, exe TEXT NOT NULL, ledger TEXT NOT NULL, ring_lost INTEGER NOT NULL,"
@@ -286,7 +402,7 @@ START_TEST(what_was_merged_becomes_an_incident)
     struct db *db;
     rows = 0;
     ck_assert_int_eq(db_open(path, true, &db, error, sizeof error), SKEIN_OK);
-    db_run(db, "SELECT 1 FROM losses", count_losses, &rows, NULL);
+    db_run(db, "SELECT 1 FROM account WHERE kept_ns>0", count_losses, &rows, NULL);
     db_close(&db);
     free(path);
     ck_assert_int_eq(rows, 3);
@@ -311,9 +427,9 @@ END_TEST
 
 int main(void)
 {
-    return suite_run(suite_of("catalog", first_version_is_brought_up_with_all_it_holds,
-                              step_that_was_cut_off_is_taken_again_whole, newer_version_is_refused,
-                              bounds_and_retention_of_a_capture_are_kept,
-                              what_was_merged_becomes_an_incident,
-                              nobody_else_may_read_the_database, NULL));
+    return suite_run(
+        suite_of("catalog", first_version_is_brought_up_with_all_it_holds,
+                 ledgers_that_were_texts_become_rows, step_that_was_cut_off_is_taken_again_whole,
+                 newer_version_is_refused, bounds_and_retention_of_a_capture_are_kept,
+                 what_was_merged_becomes_an_incident, nobody_else_may_read_the_database, NULL));
 }

@@ -135,6 +135,28 @@ START_TEST(callback_may_run_the_same_statement)
 }
 END_TEST
 
+static bool is_word(struct db_row *arguments)
+{
+    const char *word = db_pointer(arguments, 0);
+    return word != NULL && strcmp(word, db_text(arguments, 1)) == 0 && db_i64(arguments, 2) == 7;
+}
+
+START_TEST(function_of_ours_reads_columns_and_what_was_bound)
+{
+    static const char sql[] = "SELECT a, s, b FROM t WHERE is_word(?1, s, a)";
+    ck_assert_int_eq(insert(7, "yes", "", 0), 1);
+    ck_assert_int_eq(insert(8, "yes", "", 0), 1);
+    ck_assert_int_eq(insert(9, NULL, "", 0), 1);
+    ck_assert_int_eq(db_run(db, sql, NULL, NULL, DB(DB_POINTER("yes"))), SKEIN_IO);
+    ck_assert_int_eq(db_define(db, "is_word", 3, is_word), SKEIN_OK);
+    ck_assert_int_eq(db_run(db, sql, NULL, NULL, DB(DB_POINTER("yes"))), 1);
+    ck_assert_int_eq(db_run(db, sql, NULL, NULL, DB(DB_POINTER("no"))), 0);
+    /* No text of a row is taken for a pointer, nor is NULL. */
+    ck_assert_int_eq(db_run(db, sql, NULL, NULL, DB(DB_TEXT("yes"))), 0);
+    ck_assert_int_eq(db_run(db, sql, NULL, NULL, DB(DB_POINTER(NULL))), 0);
+}
+END_TEST
+
 START_TEST(file_that_is_no_database_is_corrupt)
 {
     char *other = path_join(folder, "other.db"), error[256] = "";
@@ -160,6 +182,7 @@ int main(void)
     tcase_add_test(c, rolled_back_rows_are_gone);
     tcase_add_test(c, log_is_emptied_for_a_disk_that_is_short);
     tcase_add_test(c, callback_may_run_the_same_statement);
+    tcase_add_test(c, function_of_ours_reads_columns_and_what_was_bound);
     tcase_add_test(c, file_that_is_no_database_is_corrupt);
     suite_add_tcase(suite, c);
     return suite_run(suite);

@@ -92,8 +92,7 @@ static void put_rows(struct catalog *catalog)
                                         .status = states[i],
                                         .reason = "",
                                         .report = i == 2 ? "no report" : "",
-                                        .times = "",
-                                        .ledger = ""};
+                                        .times = ""};
         ck_assert_int_eq(catalog_put_target(catalog, &target), SKEIN_OK);
     }
 }
