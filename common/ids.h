@@ -42,6 +42,12 @@ void agent_text(uint64_t agent, char out[AGENT_TEXT_BYTES]);
 int agent_parse(const char *text, uint64_t *agent); /* lower-case alone; else as id_parse */
 void partition_key_text(const struct partition_key *key, char out[PARTITION_KEY_TEXT_BYTES]);
 int partition_key_parse(const char *text, struct partition_key *key);
+
+/* Partitions of consecutive sequences, from the key's to `last`, both included. */
+struct partition_range {
+    struct partition_key key;
+    uint64_t last;
+};
 bool process_uid_equal(const struct process_uid *a, const struct process_uid *b);
 bool capture_id_equal(const struct capture_id *a, const struct capture_id *b);
 bool capture_id_is_zero(const struct capture_id *id);

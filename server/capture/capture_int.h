@@ -48,8 +48,9 @@ struct capture_target {
     uint64_t entered_ns[TARGET_STATUS_COUNT]; /* when it was last entered; 0: never */
     char reason[CAPTURE_REASON_MAX];
     cJSON *report; /* the agent's last one with facts, or NULL; owns the text of `facts` */
-    struct report_target facts;
-    struct stored_set stored; /* of the partitions that facts list */
+    struct report_target facts; /* with the ranges that the capture has of the process */
+    bool list_changed;          /* since the ranges were saved */
+    struct stored_set stored;   /* of the partitions that facts list */
     uint64_t stored_count, stored_events, stored_bytes;
     uint64_t damaged_count, damaged_events; /* of the stored_count; the events are not in theirs */
     uint64_t lost_counted[LOSS_REASONS];    /* by the metric */

@@ -12,6 +12,7 @@
 #include "capture_state.h"
 #include "capture_target.h"
 #include "catalog_capture.h"
+#include "catalog_ranges.h"
 #include "checksum.h"
 #include "clock.h"
 #include "json.h"
@@ -167,6 +168,7 @@ static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
         cJSON *report = t->report;
         t->report = NULL;
         int taken = report != NULL ? target_take_facts(e, c, t, report) : SKEIN_OK;
+        t->list_changed = false; /* its ranges stand beside the report */
         if (taken != SKEIN_OK)
             log_warn("captures", "a stored report cannot be counted", "host", t->host, "error",
                      skein_status_text(taken), NULL);
@@ -360,6 +362,18 @@ static int save_ledger(struct capture_engine *e, const struct capture *c, struct
     return status;
 }
 
+/* What the capture has of the target's process, once for a report that lists something else. */
+static int save_ranges(struct capture_engine *e, const struct capture *c,
+                       const struct capture_target *t)
+{
+    struct partition_ranges ranges = {0};
+    int status = target_add_ranges(t, &ranges);
+    if (status == SKEIN_OK)
+        status = catalog_put_ranges(e->catalog, &c->id, &t->process, ranges.items, ranges.count);
+    partition_ranges_fini(&ranges);
+    return status;
+}
+
 static int save_target(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     struct buf report = {0}, times = {0};
@@ -387,6 +401,8 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
         status = catalog_put_target(e->catalog, &row);
     if (status == SKEIN_OK)
         status = save_ledger(e, c, t);
+    if (status == SKEIN_OK && t->list_changed)
+        status = save_ranges(e, c, t);
     buf_fini(&report);
     buf_fini(&times);
     return status;
@@ -476,7 +492,7 @@ void capture_saved(struct capture_engine *e)
         }
         c->dirty = false;
         for (struct capture_target *t = c->dirty_targets; t != NULL; t = t->next_dirty) {
-            t->dirty = false;
+            t->dirty = t->list_changed = false;
             t->rows_saved = t->rows_put;
         }
         c->dirty_targets = NULL;

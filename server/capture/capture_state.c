@@ -308,6 +308,17 @@ bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t seque
     return false;
 }
 
+int target_add_ranges(const struct capture_target *t, struct partition_ranges *ranges)
+{
+    int status = SKEIN_OK;
+    for (size_t i = 0; i < t->facts.partition_count && status == SKEIN_OK; i++) {
+        const struct report_range *p = &t->facts.partitions[i];
+        const struct partition_range range = {{t->process, p->epoch, p->first}, p->last};
+        status = partition_ranges_add(ranges, &range);
+    }
+    return status;
+}
+
 int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
                         uint64_t sequence, uint64_t events, uint64_t bytes)
 {
@@ -331,6 +342,16 @@ static void uncount_stored(struct capture_target *t)
     stored_set_fini(&t->stored);
     t->stored_count = t->stored_events = t->stored_bytes = 0;
     t->damaged_count = t->damaged_events = 0;
+}
+
+static bool lists_same(const struct report_target *a, const struct report_target *b)
+{
+    bool same = a->partition_count == b->partition_count;
+    for (size_t i = 0; same && i < a->partition_count; i++)
+        same = a->partitions[i].epoch == b->partitions[i].epoch &&
+               a->partitions[i].first == b->partitions[i].first &&
+               a->partitions[i].last == b->partitions[i].last;
+    return same;
 }
 
 /* Whether each range of the one lies in a range of the other. */
@@ -429,6 +450,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     /* A stream's list grows with every report: what is counted already stays so. */
     if (!facts_grow(&t->facts, &facts))
         uncount_stored(t);
+    t->list_changed |= !lists_same(&t->facts, &facts);
     cJSON_Delete(t->report);
     report_target_fini(&t->facts);
     t->report = json;

@@ -7,6 +7,7 @@
 #define CAPTURE_STATE_H
 
 #include "capture_int.h"
+#include "index_ranges.h"
 
 const char *target_status_text(enum target_status status);
 bool target_is_final(enum target_status status);
@@ -35,6 +36,8 @@ void capture_assert(const struct capture *c);
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json) CONTROL_LOCKED;
 bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
+/* SKEIN_OK, SKEIN_NO_MEMORY. */
+int target_add_ranges(const struct capture_target *t, struct partition_ranges *ranges);
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
                         uint64_t sequence, uint64_t events, uint64_t bytes);

@@ -174,6 +174,20 @@ static const char *const migrations[] = {
     "DROP TABLE losses;"
     "DROP INDEX targets_by_process;"
     "ALTER TABLE targets DROP COLUMN ledger;",
+    /* 11: what captures have: the ranges that the reports of their targets list */
+    "CREATE TABLE ranges(capture TEXT NOT NULL, process TEXT NOT NULL, epoch INTEGER NOT NULL,"
+    " first INTEGER NOT NULL, last INTEGER NOT NULL,"
+    " PRIMARY KEY(capture, process, epoch, first, last)) WITHOUT ROWID;"
+    "CREATE INDEX ranges_by_partition ON ranges(process, epoch, first, last);"
+    "DROP INDEX targets_late;"
+    "CREATE INDEX ranges_long ON ranges(process, epoch, first) WHERE last - first >= 1024;"
+    "INSERT OR IGNORE INTO ranges SELECT t.capture, t.process,"
+    " CAST(coalesce(json_extract(p.value, '$.epoch'), 0) AS INTEGER),"
+    " CAST(json_extract(p.value, '$.first') AS INTEGER),"
+    " CAST(json_extract(p.value, '$.last') AS INTEGER) FROM targets t,"
+    " json_each(CASE WHEN json_valid(t.report) THEN t.report ELSE '{}' END, '$.partitions') p"
+    " WHERE p.type = 'object' AND json_extract(p.value, '$.first') IS NOT NULL"
+    " AND json_extract(p.value, '$.last') IS NOT NULL;",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

@@ -228,8 +228,12 @@ int catalog_set_purged(struct catalog *c, const struct capture_id *id)
 {
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
-    return catalog_status(
-        db_run(c->db, "UPDATE deleted SET purged=1 WHERE id=?", NULL, NULL, DB(DB_TEXT(text))));
+    int status = catalog_status(
+        db_run(c->db, "DELETE FROM ranges WHERE capture=?", NULL, NULL, DB(DB_TEXT(text))));
+    if (status == SKEIN_OK)
+        status = catalog_status(
+            db_run(c->db, "UPDATE deleted SET purged=1 WHERE id=?", NULL, NULL, DB(DB_TEXT(text))));
+    return status;
 }
 
 static int take_found(void *context, struct db_row *row)

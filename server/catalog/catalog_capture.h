@@ -83,8 +83,9 @@ int64_t catalog_incident(struct catalog *c, const struct capture_id *incident, c
                          void *context);
 int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context); /* no listing yet */
 
-/* Deletion: the rows go and the id is remembered for good, so that nothing late brings the capture
- * back. `purged` is set when its partitions are gone too. */
+/* Deletion: the rows go, but for the ranges, and the id is remembered for good, so that nothing
+ * late brings the capture back. `purged` is set, and the ranges go, when its partitions are gone
+ * too. */
 int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
 int catalog_set_purged(struct catalog *c, const struct capture_id *id);
 uint64_t catalog_last_deleted_ns(struct catalog *c); /* 0: none was */

@@ -8,6 +8,7 @@
 #include "catalog.h"
 #include "catalog_capture.h"
 #include "catalog_loss.h"
+#include "catalog_ranges.h"
 #include "catalog_rules.h"
 #include "db.h"
 #include "support.h"
@@ -45,6 +46,16 @@ static const char first_version[] =
     "INSERT INTO targets VALUES('01a10000000000000000000000000001',"
     " '0000000000000000000000000000000a', 7, 140, 42, 'host-a', 'shop', 'zone=a', '/bin/shop',"
     " 'complete', '', '{\"x\":1}');"
+    "INSERT INTO targets VALUES('01a10000000000000000000000000001',"
+    " '0000000000000000000000000000000b', 7, 140, 43, 'host-b', 'shop', '', '/bin/shop',"
+    " 'complete', '', '{\"state\":\"uploading\",\"partitions\":["
+    "{\"epoch\":5,\"first\":2,\"last\":4,\"events\":3,\"bytes\":9},"
+    "{\"epoch\":\"1152921504606846977\",\"first\":0,\"last\":0}, 7, {\"epoch\":1}]}');"
+    "INSERT INTO targets VALUES('01a10000000000000000000000000001',"
+    " '0000000000000000000000000000000c', 7, 140, 44, 'host-c', 'shop', '', '/bin/shop',"
+    " 'failed', '', ''), ('01a10000000000000000000000000001',"
+    " '0000000000000000000000000000000d', 7, 140, 45, 'host-d', 'shop', '', '/bin/shop',"
+    " 'failed', '', 'no json');"
     "INSERT INTO deleted VALUES('01a10000000000000000000000000002', 120, 1);";
 
 static struct capture_id capture_number(unsigned n)
@@ -83,6 +94,8 @@ static int take_capture(void *context, const struct catalog_capture *row)
 static int take_target(void *context, const struct catalog_target *row)
 {
     struct catalog_target *out = context;
+    if (row->process.bytes[15] != 0xa)
+        return 0;
     *out = *row;
     ck_assert_str_eq(row->host, "host-a");
     ck_assert_str_eq(row->report, "{\"x\":1}");
@@ -103,11 +116,20 @@ START_TEST(first_version_is_brought_up_with_all_it_holds)
         ck_assert(capture.own && !capture.pin);
         ck_assert_uint_eq(capture.at_ns, 90);
         ck_assert_uint_eq(capture.ttl_ms + capture.expires_ns + capture.min_targets, 0);
-        ck_assert_int_eq(catalog_targets(c, &id, take_target, &target), 1);
+        ck_assert_int_eq(catalog_targets(c, &id, take_target, &target), 4);
         ck_assert(capture_id_equal(&capture.incident, &id));
         ck_assert(target.own);
         ck_assert_uint_eq(target.pid, 42);
         ck_assert(catalog_is_deleted(c, &gone));
+        /* The reports of before say what the capture has. */
+        struct partition_range ranges[4], after = {.last = 0};
+        ck_assert_int_eq(catalog_ranges(c, &id, &after, ranges, 4), 2);
+        ck_assert_uint_eq(ranges[0].key.process.bytes[15], 0xb);
+        ck_assert_uint_eq(ranges[0].key.epoch, 5);
+        ck_assert_uint_eq(ranges[0].key.sequence, 2);
+        ck_assert_uint_eq(ranges[0].last, 4);
+        ck_assert_uint_eq(ranges[1].key.epoch, UINT64_C(1152921504606846977));
+        ck_assert_uint_eq(ranges[1].last, 0);
         catalog_close(&c);
     }
     temp_dir_free(&folder);
@@ -241,7 +263,7 @@ START_TEST(step_that_was_cut_off_is_taken_again_whole)
     c = open_catalog(folder);
     struct capture_id id = capture_number(1);
     struct catalog_target target;
-    ck_assert_int_eq(catalog_targets(c, &id, take_target, &target), 1);
+    ck_assert_int_eq(catalog_targets(c, &id, take_target, &target), 4);
     catalog_close(&c);
     temp_dir_free(&folder);
 }
@@ -332,7 +354,7 @@ static const char merged_by_8[] =
     " updated_ns, 43, host, service, labels, exe, status, reason, report, times, ''"
     " FROM targets WHERE capture='01a10000000000000000000000000001';"
     "DROP TABLE targets; ALTER TABLE t RENAME TO targets;"
-    "DROP TABLE loss; DROP TABLE account;"
+    "DROP TABLE loss; DROP TABLE account; DROP TABLE ranges;"
     "CREATE TABLE losses(process TEXT NOT NULL, capture TEXT NOT NULL, source TEXT NOT NULL,"
     " agent INTEGER NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
     " labels TEXT NOT NULL, exe TEXT NOT NULL, ledger TEXT NOT NULL, ring_lost INTEGER NOT NULL,"
@@ -388,10 +410,14 @@ START_TEST(what_was_merged_becomes_an_incident)
     ck_assert(capture_id_equal(&capture.incident, &first));
     ck_assert(capture.own);
     ck_assert_uint_eq(capture.at_ns, 90);
-    ck_assert_int_eq(catalog_targets(c, &joined, take_target, &target), 1);
+    ck_assert_int_eq(catalog_targets(c, &joined, take_target, &target), 4);
     ck_assert_uint_eq(target.pid, 43);
-    ck_assert_int_eq(catalog_targets(c, &first, take_target, &target), 1);
+    ck_assert_int_eq(catalog_targets(c, &first, take_target, &target), 4);
     ck_assert_uint_eq(target.pid, 42);
+    struct partition_range ranges[4], after = {.last = 0}; /* both have what both reported */
+    ck_assert_int_eq(catalog_ranges(c, &first, &after, ranges, 4), 2);
+    after = (struct partition_range){.last = 0};
+    ck_assert_int_eq(catalog_ranges(c, &joined, &after, ranges, 4), 2);
     seen = 0; /* the third had nothing merged into it */
     ck_assert_int_eq(catalog_unlisted(c, take_id, &seen), 2);
     ck_assert_uint_eq(seen, 1u << 1 | 1u << 4);

@@ -501,7 +501,7 @@ static const char merged_state[] =
     " report, times, (SELECT json_object('stored', stored) FROM account a"
     " WHERE a.capture=targets.capture AND a.process=targets.process) FROM targets;"
     "DROP TABLE targets; ALTER TABLE t RENAME TO targets;"
-    "DROP TABLE loss; DROP TABLE account;"
+    "DROP TABLE loss; DROP TABLE account; DROP TABLE ranges;"
     "CREATE TABLE losses(process TEXT NOT NULL, capture TEXT NOT NULL, source TEXT NOT NULL,"
     " agent INTEGER NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL, service TEXT NOT NULL,"
     " labels TEXT NOT NULL, exe TEXT NOT NULL, ledger TEXT NOT NULL, ring_lost INTEGER NOT NULL,"

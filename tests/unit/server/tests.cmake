@@ -10,6 +10,7 @@ skein_test(unit/server/test_store_files.c LINK skein_server_core skein_test_part
 skein_test(unit/server/test_server_invariants.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_catalog.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_catalog_loss.c LINK skein_server_core skein_test_support)
+skein_test(unit/server/test_catalog_ranges.c LINK skein_server_core skein_test_partition)
 skein_test(unit/server/test_clock_steps.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_db_sqlite.c LINK skein_server_core skein_test_support)
 skein_test(unit/server/test_index_query.c LINK skein_server_core skein_test_partition)

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The table of ranges; see catalog_ranges.h. No state; any thread.
+ *
+ * Who has a partition is asked by (process, epoch, first): of ranges of up to 1,024 partitions
+ * those that begin not further before it than that; longer ones, of which a process has few
+ * (streams), have an index of their own.
+ */
+#include "catalog_ranges.h"
+
+#include "catalog_int.h"
+
+/* Epochs are compared for being equal alone, and are kept by their bits; sequences are ordered. */
+static int64_t sequence_of(uint64_t v)
+{
+    return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+int catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
+                       const struct process_uid *process, const struct partition_range *ranges,
+                       size_t count)
+{
+    char id[ID_TEXT_BYTES], of[ID_TEXT_BYTES];
+    id_text(capture->bytes, id);
+    id_text(process->bytes, of);
+    int64_t n = db_run(c->db, "DELETE FROM ranges WHERE capture=? AND process=?", NULL, NULL,
+                       DB(DB_TEXT(id), DB_TEXT(of)));
+    for (size_t i = 0; n >= 0 && i < count; i++)
+        n = db_run(c->db, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)", NULL, NULL,
+                   DB(DB_TEXT(id), DB_TEXT(of), DB_I64(I(ranges[i].key.epoch)),
+                      DB_I64(sequence_of(ranges[i].key.sequence)),
+                      DB_I64(sequence_of(ranges[i].last))));
+    return catalog_status(n);
+}
+
+struct range_page {
+    struct partition_range *ranges;
+    size_t count, room;
+};
+
+static int take_range(void *context, struct db_row *row)
+{
+    struct range_page *page = context;
+    struct partition_range *range = &page->ranges[page->count];
+    *range = (struct partition_range){
+        .key = {.epoch = (uint64_t)db_i64(row, 1), .sequence = (uint64_t)db_i64(row, 2)},
+        .last = (uint64_t)db_i64(row, 3)};
+    page->count += id_parse(db_text(row, 0), range->key.process.bytes) == SKEIN_OK;
+    return page->count == page->room;
+}
+
+int64_t catalog_ranges(struct catalog *c, const struct capture_id *capture,
+                       struct partition_range *after, struct partition_range *ranges, size_t room)
+{
+    struct range_page page = {ranges, 0, room};
+    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
+    id_text(capture->bytes, id);
+    id_text(after->key.process.bytes, process);
+    int64_t n =
+        db_run(c->db,
+               "SELECT process, epoch, first, last FROM ranges WHERE capture=?"
+               " AND (process, epoch, first, last) > (?, ?, ?, ?)"
+               " ORDER BY process, epoch, first, last",
+               take_range, &page,
+               DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(after->key.epoch)),
+                  DB_I64(sequence_of(after->key.sequence)), DB_I64(sequence_of(after->last))));
+    if (page.count > 0)
+        *after = ranges[page.count - 1];
+    return n < 0 ? n : (int64_t)page.count;
+}
+
+struct owner_walk {
+    catalog_owner_fn *fn;
+    void *context;
+};
+
+static int take_owner(void *context, struct db_row *row)
+{
+    const struct owner_walk *walk = context;
+    struct catalog_owner owner = {.first = (uint64_t)db_i64(row, 1),
+                                  .last = (uint64_t)db_i64(row, 2),
+                                  .kept = db_i64(row, 3) != 0};
+    if (id_parse(db_text(row, 0), owner.capture.bytes) != SKEIN_OK)
+        return 0;
+    return walk->fn(walk->context, &owner);
+}
+
+int64_t catalog_owners(struct catalog *c, const struct partition_range *range, catalog_owner_fn *fn,
+                       void *context)
+{
+    struct owner_walk walk = {fn, context};
+    char process[ID_TEXT_BYTES];
+    id_text(range->key.process.bytes, process);
+    return db_run(
+        c->db,
+        "SELECT r.capture, r.first, r.last, c.status = 'running' OR EXISTS (SELECT 1"
+        "  FROM captures p INDEXED BY captures_pinned WHERE p.id = c.id AND p.pin = 1) FROM"
+        " (SELECT capture, first, last FROM ranges INDEXED BY ranges_by_partition"
+        "  WHERE process = ?1 AND epoch = ?2 AND first > ?3 - 1024 AND first <= ?4"
+        "  AND last >= ?3 UNION ALL"
+        "  SELECT capture, first, last FROM ranges INDEXED BY ranges_long"
+        "  WHERE process = ?1 AND epoch = ?2 AND last - first >= 1024"
+        "  AND first <= ?3 - 1024 AND last >= ?3) r"
+        " CROSS JOIN captures c ON c.id = r.capture",
+        take_owner, &walk,
+        DB(DB_TEXT(process), DB_I64(I(range->key.epoch)), DB_I64(sequence_of(range->key.sequence)),
+           DB_I64(sequence_of(range->last))));
+}
