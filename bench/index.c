@@ -161,6 +161,43 @@ static double index_fill(struct index *index, uint64_t rows)
     return (double)(clock_monotonic_ns() - begin) / 1e9;
 }
 
+/* ---- what captures have ---- */
+
+static int range_order(const void *a, const void *b)
+{
+    const struct partition_range *x = a, *y = b;
+    return memcmp(x->key.process.bytes, y->key.process.bytes, sizeof x->key.process.bytes);
+}
+
+/* A capture's, in the order in which the collector has them. */
+static const struct partition_ranges *ranges_of_round(uint64_t round, uint64_t rows)
+{
+    static struct partition_ranges all[ROWS * 10 / PROCESSES / CAPTURED + 1];
+    struct partition_ranges *r = &all[round / CAPTURED];
+    if (r->count > 0)
+        return r;
+    for (uint64_t i = round * PROCESSES; i < (round + 1) * PROCESSES && i < rows; i++) {
+        struct process_uid uid = process_uid_of(i % PROCESSES, time_of(i, rows));
+        const struct partition_range range = {{uid, 1, round}, round};
+        bench_must(partition_ranges_add(r, &range) == SKEIN_OK, "memory");
+        r->high_ns = time_of(i, rows);
+    }
+    r->low_ns = time_of(round * PROCESSES, rows);
+    if (r->count > 0)
+        qsort(r->items, r->count, sizeof *r->items, range_order);
+    return r;
+}
+
+/* As each request gets them: a copy of their list. */
+static void ranges_copy(const struct partition_ranges *from, struct partition_ranges *to)
+{
+    for (size_t i = 0; i < from->count; i++)
+        bench_must(partition_ranges_add(to, &from->items[i]) == SKEIN_OK, "memory");
+    to->low_ns = from->low_ns;
+    to->high_ns = from->high_ns;
+    partition_ranges_ready(to);
+}
+
 static void file_warm(const char *folder)
 {
     static char piece[1 << 20];
@@ -212,7 +249,7 @@ static void question_ask(struct index *index, const struct question *q, uint64_t
     char text[128], error[128];
     struct selector *selector;
     uint64_t round = random_next() % (rows / PROCESSES / CAPTURED + 1) * CAPTURED;
-    struct capture_id capture = capture_of_round(round);
+    struct partition_ranges ranges = {0};
     struct partition_query query = {.limit = PAGE, .to_ns = UINT64_MAX};
     if (q->window_ns > 0) {
         query.from_ns = T0 + random_next() % (SPAN - q->window_ns);
@@ -222,7 +259,9 @@ static void question_ask(struct index *index, const struct question *q, uint64_t
     uint64_t at = q->kind == BY_BOTH ? time_of(round * PROCESSES + n, rows) : query.from_ns;
     struct process_uid process = process_uid_of(n, at);
     query.process = q->kind == BY_PROCESS || q->kind == BY_BOTH ? &process : NULL;
-    query.capture = q->kind == BY_CAPTURE || q->kind == BY_BOTH ? &capture : NULL;
+    bool captured = q->kind == BY_CAPTURE || q->kind == BY_BOTH;
+    const struct partition_ranges *has = captured ? ranges_of_round(round, rows) : NULL;
+    query.ranges = captured ? &ranges : NULL;
     query.after = q->kind == CURSOR;
     query.after_time = query.from_ns + q->window_ns / 2;
     query.after_key.process = process;
@@ -231,6 +270,8 @@ static void question_ask(struct index *index, const struct question *q, uint64_t
     snprintf(text, sizeof text, q->selector, (unsigned)(random_next() % q->of));
 #pragma GCC diagnostic pop
     times_begin(times, i);
+    if (captured)
+        ranges_copy(has, &ranges);
     bench_must(selector_new(text, &selector, error, sizeof error) == SKEIN_OK, "a selector");
     query.selector = selector;
     bench_must(index_query(index, &query, row_count, found) >= 0, "asking the index");
@@ -242,6 +283,7 @@ static void question_ask(struct index *index, const struct question *q, uint64_t
         buf_fini(&words);
     }
     selector_free(&selector);
+    partition_ranges_fini(&ranges);
 }
 
 static int by_size(const void *a, const void *b)

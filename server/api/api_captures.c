@@ -460,11 +460,17 @@ static void send_trace(struct api_services *api, struct http_exchange *x,
 }
 
 static void reply_trace(struct api_services *api, struct http_exchange *x,
-                        const struct api_captures *of, const struct trace_stream_query *query)
+                        const struct api_captures *of, struct trace_stream_query *query)
 {
     struct trace_stream *stream;
+    struct partition_ranges ranges = {0};
     bool export = query->format == TRACE_PERFETTO;
-    int status = trace_stream_open(api->index, query, &stream);
+    query->ranges = &ranges;
+    int status = capture_ranges(api->captures, of->all.items, of->all.count, &ranges);
+    if (status == SKEIN_OK)
+        status = trace_stream_open(api->index, query, &stream);
+    query->ranges = NULL;
+    partition_ranges_fini(&ranges);
     if (status == SKEIN_NOT_FOUND) {
         http_problem_of(x, PROBLEM_NOTHING_STORED, NULL,
                         "nothing of this %s%s%s is stored (yet); GET %s says why",
@@ -519,8 +525,6 @@ void api_captures_trace(void *context, struct http_exchange *x)
     }
     if (!api_captures_of(api, x, &of))
         return;
-    query.captures = of.all.items;
-    query.capture_count = of.all.count;
     query.process = one_process ? &process : NULL;
     reply_trace(api, x, &of, &query);
     api_captures_fini(&of);

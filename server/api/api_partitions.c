@@ -80,6 +80,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
                                         "process",  "cursor", "limit", NULL};
     struct api_services *api = context;
     struct partition_query q = {0};
+    struct partition_ranges ranges = {0};
     struct page page = {.count = 0};
     struct capture_id capture;
     struct process_uid process;
@@ -98,13 +99,18 @@ void api_partitions_list(void *context, struct http_exchange *x)
     }
     if (!api_selector(x, &selector, NULL))
         return;
-    q.capture = has_capture ? &capture : NULL;
+    q.ranges = has_capture ? &ranges : NULL;
     q.process = has_process ? &process : NULL;
     q.selector = selector;
     q.limit = page.limit + 1;
     page.items = cJSON_CreateArray();
-    int64_t rows = index_query(api->index, &q, take_row, &page);
+    int64_t rows = has_capture ? capture_ranges(api->captures, &capture, 1, &ranges) : SKEIN_OK;
+    if (rows == SKEIN_OK)
+        rows = index_query(api->index, &q, take_row, &page);
+    partition_ranges_fini(&ranges);
     selector_free(&selector);
+    if (rows == SKEIN_NOT_FOUND) /* nothing is of a capture that is not there */
+        rows = 0;
     if (rows < 0) {
         cJSON_Delete(page.items);
         api_failed(x, (int)rows, "the partitions cannot be listed");

@@ -63,8 +63,8 @@ static int find_pieces(struct trace_stream *s, struct index *index,
         return stored_list_add(&s->list, &row);
     }
     struct partition_query query = {
-        .process = q->process, .selector = q->selector, .to_ns = UINT64_MAX};
-    int status = stored_list_captures(&s->list, index, &query, q->captures, q->capture_count);
+        .ranges = q->ranges, .process = q->process, .selector = q->selector, .to_ns = UINT64_MAX};
+    int status = stored_list_query(&s->list, index, &query);
     return status == SKEIN_OK && s->list.count == 0 ? SKEIN_NOT_FOUND : status;
 }
 

@@ -22,8 +22,7 @@ struct trace_stream;
 enum trace_format { TRACE_SKEIN, TRACE_PERFETTO };
 
 struct trace_stream_query {
-    const struct capture_id *captures;     /* what several have is there once */
-    size_t capture_count;                  /* 0: no capture's, then `partition` */
+    const struct partition_ranges *ranges; /* what captures have; NULL: then `partition` */
     const struct process_uid *process;     /* NULL: all */
     const struct selector *selector;       /* NULL: all */
     const struct partition_key *partition; /* NULL: all; the one alone, without a closing table */

@@ -31,8 +31,6 @@ static int load_all(struct capture_engine *e) CONTROL_LOCKED
     int status = capture_load_damages(e);
     if (status == SKEIN_OK)
         status = capture_load_running(e);
-    if (status == SKEIN_OK && e->index != NULL && index_rebuilt(e->index))
-        status = capture_share_all(e);
     if (status == SKEIN_OK)
         status = capture_load_unlisted(e);
     if (status == SKEIN_OK) {
@@ -55,7 +53,6 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->catalog = catalog;
     e->index = index;
     e->clock = clock_setting(NULL);
-    e->rebuilds = index != NULL ? index_rebuilds(index) : 0;
     pthread_mutex_init(&e->inbox_lock, NULL);
     expected_init(&e->expected);
     control_lock(e->control);
@@ -76,6 +73,7 @@ void capture_engine_free(struct capture_engine **engine)
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
         capture_free(c);
     idmap_fini(&e->loaded);
+    idmap_fini(&e->by_process);
     expected_fini(&e->expected);
     at = 0;
     for (void *id; (id = idmap_next(&e->purge, &at)) != NULL;)
@@ -262,23 +260,10 @@ static void follow_clock(struct capture_engine *e) CONTROL_LOCKED
             capture_agent_joined(e, a);
 }
 
-/* A new index knows of no partition that captures share. */
-static void follow_index(struct capture_engine *e) CONTROL_LOCKED
-{
-    unsigned rebuilds = e->index != NULL ? index_rebuilds(e->index) : e->rebuilds;
-    if (rebuilds == e->rebuilds)
-        return;
-    if (capture_share_all(e) == SKEIN_OK)
-        e->rebuilds = rebuilds;
-    else
-        log_warn("captures", "what captures share is given to them again later", NULL);
-}
-
 void capture_tick(struct capture_engine *e, uint64_t now_ns)
 {
     control_assert_locked(e->control);
     uint64_t running = 0;
-    follow_index(e);
     follow_clock(e);
     size_t at = 0;
     capture_take_inbox(e);

@@ -126,7 +126,24 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within);
 
+/* ---- what captures have; any thread ---- (capture_has.c) */
+
+/* What the captures have, in ranges, which are all-zero before and ready then; each partition once.
+ * SKEIN_OK; SKEIN_NOT_FOUND (none of them is there), SKEIN_NO_MEMORY: they are empty. */
+int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_t count,
+                   struct partition_ranges *ranges);
+/* Keeps of entries, in their order, those that no capture has, and that were sent for none that
+ * runs. Their number, or a status; SKEIN_IO also while state.db is damaged. May wait for the
+ * control lock. */
+int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, size_t count);
+
 /* ---- for retention; any thread ---- */
+
+/* What deleting the capture frees, of one service or (NULL) of all: `now`, of partitions that no
+ * other capture has; `later`, also of those that other captures have but none that is pinned or
+ * runs. SKEIN_OK or a status. */
+int capture_frees(struct capture_engine *e, const struct capture_id *id, const char *service,
+                  uint64_t *now, uint64_t *later);
 
 /* As capture_delete, of a capture that has ended and is not pinned, with the event
  * retention.deleted that says why; with due_ns only where its time to be kept is over by then. Also

@@ -104,7 +104,7 @@ static void take_damage(struct capture_engine *e, const struct damage *damage) C
               log_fmt("%" PRIu64, damage->place.offset), NULL);
     if (catalog_add_damage(e->catalog, &damage->key, damage->from_ns, damage->to_ns) != SKEIN_OK)
         log_warn("store", "the damage is forgotten with this process", "partition", key, NULL);
-    if (e->index == NULL || index_members(e->index, &damage->key, &captures) != SKEIN_OK)
+    if (capture_owners(e, &damage->key, &captures) != SKEIN_OK)
         log_warn("store", "captures that have a damaged partition are not known", NULL);
     for (size_t at = 0; at + sizeof(struct capture_id) <= captures.len;
          at += sizeof(struct capture_id)) {

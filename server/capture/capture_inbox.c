@@ -27,8 +27,9 @@ void capture_on_stored(struct capture_engine *e, const struct partition_row *row
             e->inbox_overflow = true;
             break;
         }
-        e->inbox[e->inbox_count++] = (struct stored_note){
-            rows[i].record.capture, rows[i].record.key, rows[i].events, rows[i].place.bytes};
+        e->inbox[e->inbox_count++] =
+            (struct stored_note){rows[i].record.capture, rows[i].record.key, rows[i].events,
+                                 rows[i].place.bytes, rows[i].to_ns};
     }
     pthread_mutex_unlock(&e->inbox_lock);
     fleet_wake(e->fleet);
@@ -43,19 +44,10 @@ static void look_again(struct capture_engine *e, const char *why)
     pthread_mutex_unlock(&e->inbox_lock);
 }
 
-/* Given to the capture first, then counted: what is counted would not be looked at again. */
 static void note_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
                         const struct stored_note *note) CONTROL_LOCKED
 {
-    uint64_t epoch = note->key.epoch, sequence = note->key.sequence;
-    if (!target_lists(t, epoch, sequence))
-        return;
-    if (!capture_id_equal(&note->capture, &c->id) &&
-        index_share(e->index, &c->id, &t->process, epoch, sequence, sequence) < 0) {
-        look_again(e, "the index cannot be written");
-        return;
-    }
-    int added = target_count_stored(c, t, epoch, sequence, note->events, note->bytes);
+    int added = target_count_stored(c, t, note);
     if (added < 0)
         look_again(e, "out of memory");
     if (added != 1)
@@ -65,18 +57,11 @@ static void note_target(struct capture_engine *e, struct capture *c, struct capt
     target_check_stored(e, c, t);
 }
 
-static int keep_id(void *context, const struct capture_id *id)
-{
-    buf_put(context, id->bytes, sizeof id->bytes);
-    return 0;
-}
-
-/* Captures that have ended without all that they list of the process. Loading one takes what is
- * stored. */
-static void load_late(struct capture_engine *e, const struct process_uid *process) CONTROL_LOCKED
+/* Captures that list the partition and have ended without it. Loading one takes what is stored. */
+static void load_late(struct capture_engine *e, const struct partition_key *key) CONTROL_LOCKED
 {
     struct buf ids = {0};
-    if (catalog_late(e->catalog, process, keep_id, &ids) < 0 || ids.status != SKEIN_OK)
+    if (capture_owners(e, key, &ids) != SKEIN_OK)
         log_warn("captures", "late partitions are counted when their capture is next looked at",
                  NULL);
     for (size_t at = 0; at + sizeof(struct capture_id) <= ids.len;
@@ -86,12 +71,6 @@ static void load_late(struct capture_engine *e, const struct process_uid *proces
         (void)capture_find(e, &id);
     }
     buf_fini(&ids);
-}
-
-static bool lists(struct capture *c, const struct partition_key *key)
-{
-    const struct capture_target *t = capture_target_find(c, &key->process);
-    return t != NULL && target_lists(t, key->epoch, key->sequence);
 }
 
 bool capture_expects(struct capture_engine *e, const struct process_uid *process,
@@ -111,16 +90,14 @@ bool capture_expects(struct capture_engine *e, const struct process_uid *process
 bool capture_wants(struct capture_engine *e, const struct partition_key *key,
                    struct capture_id *capture)
 {
-    bool wanted = false;
-    size_t at = 0;
+    struct buf ids = {0};
     control_lock(e->control);
-    load_late(e, &key->process);
-    for (struct capture *c; !wanted && (c = idmap_next(&e->loaded, &at)) != NULL;) {
-        wanted = lists(c, key);
-        if (wanted)
-            *capture = c->id;
-    }
+    (void)capture_owners(e, key, &ids); /* without memory: as far as it came */
     control_unlock(e->control);
+    bool wanted = ids.len >= sizeof *capture;
+    if (wanted)
+        memcpy(capture, ids.data, sizeof *capture);
+    buf_fini(&ids);
     return wanted;
 }
 
@@ -135,13 +112,10 @@ static void take_note(struct capture_engine *e, const struct stored_note *note) 
     if (sender != NULL && sender->kind == CAPTURE_SAMPLE && e->settings.sampled != NULL)
         e->settings.sampled(e->settings.context, sender->rule, note->bytes);
     /* What one capture has had sent, others may have listed as well. */
-    load_late(e, &note->key.process);
-    size_t at = 0;
-    for (struct capture *other; (other = idmap_next(&e->loaded, &at)) != NULL;) {
-        struct capture_target *t = capture_target_find(other, &note->key.process);
-        if (t != NULL)
-            note_target(e, other, t, note);
-    }
+    load_late(e, &note->key);
+    for (struct capture_target *t = idmap_get(&e->by_process, note->key.process.bytes); t != NULL;
+         t = t->next_anywhere)
+        note_target(e, t->capture, t, note);
 }
 
 /* Notes were lost for want of memory: asks the index about every target that waits. */

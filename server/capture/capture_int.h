@@ -39,7 +39,9 @@ struct capture_target {
     struct process_uid process;
     bool own;      /* begun by its agent: no command is sent for it */
     bool expected; /* it is in the engine's set of these */
-    struct capture_target *next_of_agent;
+    struct capture *capture;
+    struct capture_target *next_of_agent; /* of the capture */
+    struct capture_target *next_anywhere; /* of the process, in any capture in memory */
     uint64_t agent, updated_ns;
     uint32_t pid;
     char host[CONTROL_NAME_MAX + 1], service[128], labels[CONTROL_LABELS_MAX + 1],
@@ -51,6 +53,7 @@ struct capture_target {
     struct report_target facts; /* with the ranges that the capture has of the process */
     bool list_changed;          /* since the ranges were saved */
     struct stored_set stored;   /* of the partitions that facts list */
+    uint64_t low_ns, high_ns;   /* between which those end; low above high: none is */
     uint64_t stored_count, stored_events, stored_bytes;
     uint64_t damaged_count, damaged_events; /* of the stored_count; the events are not in theirs */
     uint64_t lost_counted[LOSS_REASONS];    /* by the metric */
@@ -64,6 +67,7 @@ struct capture_target {
 struct capture {
     struct capture_id id, incident; /* incident: of the first firing of those that overlap; or id */
     struct expected *expected;      /* the engine's */
+    struct idmap *anywhere;         /* the engine's by_process */
     const struct damages *damages;  /* the engine's */
     uint64_t clock; /* the setting of our clock that its times are of, the deadline's apart */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
@@ -90,7 +94,7 @@ struct capture {
 struct stored_note {
     struct capture_id capture;
     struct partition_key key;
-    uint64_t events, bytes;
+    uint64_t events, bytes, to_ns;
 };
 
 /* Stored partitions whose bytes are not what they were. Few, or the disk is to be replaced. */
@@ -111,10 +115,10 @@ struct capture_engine {
     struct catalog *catalog;
     struct index *index;
     struct idmap loaded;
+    struct idmap by_process; /* heads of the chains of all targets in memory (next_anywhere) */
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
     uint64_t next_purge_ns; /* monotonic */
     uint64_t clock;         /* the setting of our clock at the tick before */
-    unsigned rebuilds;      /* of the index, that captures have been shared anew since */
     /* Partitions of deleted captures may hold time up to this: agents do not list them for captures
      * that begin before. */
     uint64_t deleted_to_ns;
@@ -169,8 +173,12 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
 int capture_load_running(struct capture_engine *e) CONTROL_LOCKED;
 /* Those whose rows lack their listing: they are listed anew with the next ticks. */
 int capture_load_unlisted(struct capture_engine *e) CONTROL_LOCKED;
-/* After the index was made anew: gives all captures again what they share. */
-int capture_share_all(struct capture_engine *e) CONTROL_LOCKED;
+
+/* capture_has.c */
+/* Appends the ids of the captures, in memory or not, that list the partition, each once. SKEIN_OK
+ * or a status. */
+int capture_owners(struct capture_engine *e, const struct partition_key *key,
+                   struct buf *ids) CONTROL_LOCKED;
 
 const char *capture_kind_text(enum capture_kind kind); /* capture_json.c */
 /* As who sees `within` (NULL: everything) may see it: nothing tells of other targets. */

@@ -263,49 +263,6 @@ int capture_load_unlisted(struct capture_engine *e)
     return status;
 }
 
-/* ---- after the index was made anew ---- */
-
-#define SHARE_PAGE 256
-
-struct id_page {
-    struct capture_id ids[SHARE_PAGE];
-    uint64_t created_ns;
-    size_t count;
-};
-
-static int take_id(void *context, const struct catalog_capture *row)
-{
-    struct id_page *page = context;
-    page->ids[page->count++] = row->id;
-    page->created_ns = row->created_ns;
-    return page->count == SHARE_PAGE;
-}
-
-/* Loading shares. Those that do not run leave memory at once. */
-int capture_share_all(struct capture_engine *e)
-{
-    control_assert_locked(e->control);
-    struct catalog_capture_query query = {.to_ns = UINT64_MAX, .limit = SHARE_PAGE};
-    struct id_page page;
-    do {
-        page.count = 0;
-        int64_t rows = catalog_captures(e->catalog, &query, take_id, &page);
-        if (rows < 0)
-            return (int)rows;
-        for (size_t i = 0; i < page.count; i++) {
-            struct capture *c = capture_find(e, &page.ids[i]);
-            if (c != NULL && c->status != CAPTURE_RUNNING && !c->dirty)
-                capture_discard(e, c);
-        }
-        if (page.count > 0) {
-            query.before = true;
-            query.before_created_ns = page.created_ns;
-            query.before_id = page.ids[page.count - 1];
-        }
-    } while (page.count == SHARE_PAGE);
-    return SKEIN_OK;
-}
-
 /* ---- to rows ---- */
 
 static void print_times(const struct capture_target *t, struct buf *out)

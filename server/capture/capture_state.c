@@ -319,13 +319,15 @@ int target_add_ranges(const struct capture_target *t, struct partition_ranges *r
     return status;
 }
 
-int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
-                        uint64_t sequence, uint64_t events, uint64_t bytes)
+int target_count_stored(struct capture *c, struct capture_target *t, const struct stored_note *note)
 {
+    uint64_t epoch = note->key.epoch, sequence = note->key.sequence;
+    uint64_t events = note->events, bytes = note->bytes;
     int added = target_lists(t, epoch, sequence) ? stored_set_add(&t->stored, epoch, sequence) : 0;
     if (added == 1) {
-        const struct partition_key key = {t->process, epoch, sequence};
-        bool damaged = damage_find(c->damages, &key) != NULL;
+        bool damaged = damage_find(c->damages, &note->key) != NULL;
+        t->low_ns = t->stored_count == 0 || note->to_ns < t->low_ns ? note->to_ns : t->low_ns;
+        t->high_ns = note->to_ns > t->high_ns ? note->to_ns : t->high_ns;
         t->stored_count++;
         t->damaged_count += damaged;
         t->damaged_events += damaged ? events : 0;
@@ -342,6 +344,7 @@ static void uncount_stored(struct capture_target *t)
     stored_set_fini(&t->stored);
     t->stored_count = t->stored_events = t->stored_bytes = 0;
     t->damaged_count = t->damaged_events = 0;
+    t->low_ns = t->high_ns = 0;
 }
 
 static bool lists_same(const struct report_target *a, const struct report_target *b)
@@ -375,19 +378,20 @@ struct lookup {
     int status;
 };
 
-static int count_row(void *context, const struct partition_key *key, uint64_t events,
-                     uint64_t bytes)
+static int count_row(void *context, const struct partition_row *row)
 {
     struct lookup *lookup = context;
-    if (target_count_stored(lookup->capture, lookup->target, key->epoch, key->sequence, events,
-                            bytes) < 0)
+    const struct stored_note note = {.key = row->record.key,
+                                     .events = row->events,
+                                     .bytes = row->place.bytes,
+                                     .to_ns = row->to_ns};
+    if (target_count_stored(lookup->capture, lookup->target, &note) < 0)
         lookup->status = SKEIN_NO_MEMORY;
     return lookup->status != SKEIN_OK;
 }
 
-/* Asks the index for what is listed and not known to be stored, and gives the capture what another
- * one has had sent. In this order: what is stored in between is then the capture's, and counted
- * when it is noted; the other way it would be counted, and never the capture's. */
+/* Asks the index for what is listed and not known to be stored. What is stored meanwhile is counted
+ * when it is noted. */
 static int look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     struct lookup lookup = {c, t, SKEIN_OK};
@@ -396,12 +400,11 @@ static int look_up(struct capture_engine *e, struct capture *c, struct capture_t
         uint64_t first = p->first, last = p->last;
         while (lookup.status == SKEIN_OK &&
                stored_set_missing(&t->stored, p->epoch, &first, &last)) {
-            struct partition_key key = {t->process, p->epoch, first};
-            (void)index_range(e->index, &key, last, count_row, &lookup);
-            int64_t shared = index_share(e->index, &c->id, &t->process, p->epoch, first, last);
-            if (shared < 0) {
+            const struct partition_range range = {{t->process, p->epoch, first}, last};
+            int64_t found = index_range(e->index, &range, count_row, &lookup);
+            if (found < 0) {
                 uncount_stored(t); /* asked for again */
-                return (int)shared;
+                return (int)found;
             }
             if (last == p->last)
                 break;

@@ -39,8 +39,8 @@ bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t seque
 /* SKEIN_OK, SKEIN_NO_MEMORY. */
 int target_add_ranges(const struct capture_target *t, struct partition_ranges *ranges);
 /* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
-int target_count_stored(struct capture *c, struct capture_target *t, uint64_t epoch,
-                        uint64_t sequence, uint64_t events, uint64_t bytes);
+int target_count_stored(struct capture *c, struct capture_target *t,
+                        const struct stored_note *note);
 /* Asks the index again what is stored of it, and damaged. SKEIN_OK or a status. */
 int target_count_anew(struct capture_engine *e, struct capture *c,
                       struct capture_target *t) CONTROL_LOCKED;

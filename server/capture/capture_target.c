@@ -43,7 +43,34 @@ static int reserve(struct capture *c, size_t extra)
     if (!array_grow(c->targets, c->target_count + extra, &c->target_cap))
         return SKEIN_NO_MEMORY;
     int status = idmap_reserve(&c->by_process, extra);
-    return status == SKEIN_OK ? idmap_reserve(&c->by_agent, extra) : status;
+    if (status == SKEIN_OK)
+        status = idmap_reserve(&c->by_agent, extra);
+    return status == SKEIN_OK && c->anywhere != NULL ? idmap_reserve(c->anywhere, extra) : status;
+}
+
+/* Among all of its process in memory; there is room for it. */
+static void join_all(struct capture *c, struct capture_target *t)
+{
+    if (c->anywhere != NULL) {
+        t->next_anywhere = idmap_get(c->anywhere, t->process.bytes);
+        idmap_put(c->anywhere, t->process.bytes, t);
+    }
+    t->capture = c;
+}
+
+static void leave_all(struct idmap *anywhere, struct capture_target *t)
+{
+    struct capture_target *at = idmap_get(anywhere, t->process.bytes);
+    if (at == t) { /* what is removed leaves room for the next one */
+        idmap_remove(anywhere, t->process.bytes);
+        if (t->next_anywhere != NULL)
+            idmap_put(anywhere, t->process.bytes, t->next_anywhere);
+        return;
+    }
+    while (at != NULL && at->next_anywhere != t)
+        at = at->next_anywhere;
+    if (at != NULL)
+        at->next_anywhere = t->next_anywhere;
 }
 
 /* As the catalog gives them back. */
@@ -69,6 +96,7 @@ int capture_target_insert(struct capture *c, struct capture_target *t)
     idmap_put(&c->by_process, t->process.bytes, t);
     idmap_put(&c->by_agent, key, t);
     place(c, t);
+    join_all(c, t);
     c->open_count += !target_is_final(t->status);
     c->whole_count += t->whole;
     if (!t->expected && c->expected != NULL) /* without memory for it, capture_expects looks here */
@@ -130,6 +158,7 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
     c->id = c->incident = *id;
     c->expected = &e->expected;
     c->damages = &e->damages;
+    c->anywhere = &e->by_process;
     c->clock = clock_setting(NULL);
     c->ttl_ms = e->settings.ttl_ms;
     c->touched_ns = clock_monotonic_ns();
@@ -150,6 +179,8 @@ void capture_free(struct capture *c)
         struct capture_target *t = c->targets[i];
         if (t->expected)
             expected_remove(c->expected, &t->process, &c->id);
+        if (c->anywhere != NULL)
+            leave_all(c->anywhere, t);
         capture_target_free(t);
     }
     idmap_fini(&c->by_process);

@@ -325,27 +325,6 @@ int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, si
                   DB(DB_I64(I(after->created_ns)), DB_TEXT(id), DB_I64(I(limit))));
 }
 
-int64_t catalog_protected(struct catalog *c, catalog_id_fn *fn, void *context)
-{
-    struct id_walk walk = {fn, context};
-    return db_run(c->db,
-                  "SELECT id FROM captures WHERE pin=1"
-                  " UNION SELECT id FROM captures WHERE status='running'",
-                  take_id, &walk, NULL);
-}
-
-int64_t catalog_late(struct catalog *c, const struct process_uid *process, catalog_id_fn *fn,
-                     void *context)
-{
-    struct id_walk walk = {fn, context};
-    char text[ID_TEXT_BYTES];
-    id_text(process->bytes, text);
-    return db_run(c->db,
-                  "SELECT DISTINCT capture FROM targets"
-                  " WHERE process=? AND status='expired' AND report<>''",
-                  take_id, &walk, DB(DB_TEXT(text)));
-}
-
 /* ---- requests that may be repeated ---- */
 
 int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t drop_before_ns)

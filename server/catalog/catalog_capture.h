@@ -61,12 +61,6 @@ struct catalog_cursor {
 int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
                        catalog_capture_fn *fn, void *context);
 typedef int catalog_id_fn(void *context, const struct capture_id *id);
-/* All that are pinned or run. */
-int64_t catalog_protected(struct catalog *c, catalog_id_fn *fn, void *context);
-
-/* Captures of which the process's target has expired before all that it lists was stored. */
-int64_t catalog_late(struct catalog *c, const struct process_uid *process, catalog_id_fn *fn,
-                     void *context);
 
 /* A request that its sender may repeat, and what it began. Putting one drops those before
  * `drop_before_ns`. */

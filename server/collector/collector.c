@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "capture_control.h"
+#include "catalog_ranges.h"
 #include "clock.h"
 #include "config_place.h"
 #include "log.h"
@@ -219,6 +220,19 @@ static bool wanted(void *context, const struct partition_key *key, struct captur
     return capture_wants(c->captures, key, capture);
 }
 
+static int64_t ranges(void *context, const struct capture_id *capture,
+                      struct partition_range *after, struct partition_range *ranges, size_t room)
+{
+    struct collector *c = context;
+    return catalog_ranges(c->catalog, capture, after, ranges, room);
+}
+
+static int64_t unlisted(void *context, struct index_entry *entries, size_t count)
+{
+    struct collector *c = context;
+    return capture_unlisted(c->captures, entries, count);
+}
+
 static void partition_damaged(void *context, const struct partition_row *row)
 {
     capture_on_damaged(context, row);
@@ -240,6 +254,10 @@ static int purge(void *context, const struct capture_id *capture)
 static int64_t delete_strays(void *context, uint64_t *after, uint64_t before_ns, uint64_t *bytes)
 {
     struct collector *c = context;
+    if (state_backup_is_lost(c->config.folder)) { /* with it what captures have */
+        *after = 0;
+        return 0;
+    }
     return ingest_delete_strays(c->ingest, after, before_ns, bytes);
 }
 
@@ -531,7 +549,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
     struct ingest_settings ingest = {g->data_address,          g->assembling_bytes,
                                      g->commit_wait_ms,        c->gate,
                                      g->compact_below_percent, g->retention_max_bytes};
-    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, expected, wanted};
+    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, expected, wanted, ranges, unlisted};
     struct retention_settings retention = {g->retention_max_bytes, &g->retention_services,
                                            g->keep_gone_ms, delete_strays, c};
     struct http_settings http = {.address = g->http_address,

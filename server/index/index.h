@@ -7,6 +7,7 @@
 #ifndef INDEX_H
 #define INDEX_H
 
+#include "index_ranges.h"
 #include "partition.h"
 #include "selector.h"
 #include "store.h"
@@ -23,8 +24,8 @@ struct partition_row {
 };
 
 struct partition_query {
-    const struct process_uid *process; /* NULL: any */
-    const struct capture_id *capture;  /* NULL: any; what it has, shared or its own */
+    const struct process_uid *process;     /* NULL: any */
+    const struct partition_ranges *ranges; /* NULL: any; else of these alone */
     /* NULL: any; labels service, host, exe, pid, process and the process's own. Terms that allow
      * one value narrow the scan. */
     const struct selector *selector;
@@ -52,14 +53,6 @@ int index_add(struct index *index, const struct partition_row *rows, size_t coun
 int index_find(struct index *index, const struct partition_key *key,
                struct partition_row *row_without_text);
 
-/* The partitions of key's process and epoch from key's sequence to `last`, in order, until fn
- * returns not 0. fn runs under the lock of the database and must not use the index. Returns how
- * many were given to fn, or a status. */
-typedef int partition_range_fn(void *context, const struct partition_key *key, uint64_t events,
-                               uint64_t bytes);
-int64_t index_range(struct index *index, const struct partition_key *key, uint64_t last,
-                    partition_range_fn *fn, void *context);
-
 /* As store_read; where compaction has moved the partition, *place becomes the new one. */
 int index_read(struct index *index, const struct partition_key *key, struct store_place *place,
                uint64_t from, void *out, size_t n);
@@ -71,13 +64,15 @@ void index_damaged(struct index *index, const struct partition_key *key); /* fou
 /* One listener, set before others use the index; called by any thread, for every finding. */
 typedef void index_damage_fn(void *context, const struct partition_row *row_without_text);
 void index_on_damage(struct index *index, index_damage_fn *fn, void *context);
-/* Appends the ids of the captures that have the partition. SKEIN_OK or a status. */
-int index_members(struct index *index, const struct partition_key *key, struct buf *captures);
-
 /* Rows by (to_ns, key), oldest first, until fn returns not 0. fn runs outside all locks and may use
  * the index. Returns rows given to fn, or a status. */
 typedef int partition_row_fn(void *context, const struct partition_row *row);
 int64_t index_query(struct index *index, const struct partition_query *query, partition_row_fn *fn,
+                    void *context);
+
+/* Those of a range that are stored, in order, until fn returns not 0. fn runs under the lock of the
+ * database and must not use the index. Returns how many were given to fn, or a status. */
+int64_t index_range(struct index *index, const struct partition_range *range, partition_row_fn *fn,
                     void *context);
 
 /* How SQLite says that it runs the query: a line each for a step, appended to `out`. SKEIN_OK or a
@@ -94,25 +89,29 @@ void partition_row_make(struct partition_row *row, const struct store_record *re
  * status. */
 int index_capture_deleted(struct index *index, const struct capture_id *capture);
 
-/* ---- captures and what they have ---- (index_delete.c)
+/* ---- deleting ---- (index_delete.c)
  *
- * A partition is the process's; captures have it as a member: the one that it was sent for, from
- * index_add on, and those that it is shared with. A shared membership is in the index alone: who
- * shares does so again after index_rebuilt said so. */
+ * A partition is its process's. Its record names a capture that it was sent for; which captures
+ * have it is not the index's: their ranges say it. */
 
-/* Gives a capture those partitions first..last of a process's epoch that are stored. Returns how
- * many that is, also where the capture had them; 0 for a deleted capture; or a status. */
-int64_t index_share(struct index *index, const struct capture_id *capture,
-                    const struct process_uid *process, uint64_t epoch, uint64_t first,
-                    uint64_t last);
-
-/* Partitions that no other capture has, at most `room` of them. Their number, or a status. */
-int64_t index_only_of(struct index *index, const struct capture_id *capture,
-                      struct partition_key *keys, size_t room);
+/* What a deletion looks at. */
+struct index_entry {
+    struct partition_key key;
+    struct capture_id sent_for; /* zero: none */
+    uint64_t bytes;
+};
+/* Partitions that were sent for the capture, behind *after (0: from the beginning), which moves; at
+ * most `room`. Their number, or a status. */
+int64_t index_sent_for(struct index *index, const struct capture_id *capture, uint64_t *after,
+                       struct index_entry *entries, size_t room);
+/* The same of those that were received before then, the oldest first; *after becomes 0 at the end.
+ */
+int64_t index_oldest(struct index *index, uint64_t before_ns, uint64_t *after,
+                     struct index_entry *entries, size_t room);
 
 /* What tombstones say that the store has made durable last: a partition's (capture zero) takes its
- * row and memberships, a capture's takes the capture's memberships and is remembered. SKEIN_OK,
- * SKEIN_INVALID (neither), SKEIN_IO, SKEIN_FULL: all or none. */
+ * row, a capture's is remembered. SKEIN_OK, SKEIN_INVALID (neither), SKEIN_IO, SKEIN_FULL: all or
+ * none. */
 int index_tombstones_add(struct index *index, const struct store_record *records, size_t count);
 
 /* Tombstones in a segment that are still needed: a capture's always; a partition's while its bytes
@@ -145,11 +144,6 @@ int index_follow(struct index *index);
 
 /* Throws the rows away and makes them from the store. */
 int index_rebuild(struct index *index, struct store *store);
-
-/* Whether index_open made the rows anew, or index_rebuild did: shared memberships are to be made
- * again. */
-bool index_rebuilt(const struct index *index);
-unsigned index_rebuilds(const struct index *index); /* how often */
 
 /* Where damage was met since it was opened: makes a new file from the segments while the damaged
  * one answers what it can, and puts it in its place. Of the thread that adds, when it adds nothing.

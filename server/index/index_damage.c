@@ -39,21 +39,3 @@ int index_verify(struct index *index, const struct partition_key *key, struct st
         index_damaged(index, key);
     return status;
 }
-
-static int keep_capture(void *context, struct db_row *row)
-{
-    size_t n;
-    const void *bytes = db_blob(row, 0, &n);
-    if (n == sizeof(struct capture_id))
-        buf_put(context, bytes, n);
-    return 0;
-}
-
-int index_members(struct index *index, const struct partition_key *key, struct buf *captures)
-{
-    uint8_t bytes[INDEX_KEY_BYTES];
-    index_key_put(key, bytes);
-    int64_t n = db_run(index->write, "SELECT capture FROM member WHERE key = ?1", keep_capture,
-                       captures, DB(DB_BLOB(bytes, sizeof bytes)));
-    return n < 0 ? index_fail(index, n) : captures->status;
-}

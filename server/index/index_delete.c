@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What captures have of the footer index, and what goes with them: memberships, tombstones, and
- * which segments hold nothing that is needed. Any thread, on the writing connection; each call is
+ * What goes of the footer index: which partitions a deletion looks at, tombstones, and which
+ * segments hold nothing that is needed. Any thread, on the writing connection; each call is
  * one transaction. Never touches the store: the caller makes tombstones durable first.
  */
 #include <stdlib.h>
@@ -18,85 +18,62 @@ static int steps_run(struct db *db, const char *const *steps, size_t count, cons
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-/* ---- sharing ---- */
+/* ---- which ---- */
 
-static int count_get(void *context, struct db_row *row)
-{
-    *(int64_t *)context = db_i64(row, 0);
-    return 1;
-}
-
-static int64_t range_share(struct db *db, const struct capture_id *capture,
-                           const uint8_t low[INDEX_KEY_BYTES], const uint8_t high[INDEX_KEY_BYTES])
-{
-    const size_t n = INDEX_KEY_BYTES;
-    int64_t stored = 0;
-    int64_t status = db_run(
-        db,
-        "INSERT OR IGNORE INTO member SELECT ?1, to_ns, key FROM partitions"
-        " INDEXED BY by_key WHERE key >= ?2 AND key <= ?3 AND NOT EXISTS"
-        " (SELECT 1 FROM deleted WHERE capture = ?1)",
-        NULL, NULL,
-        DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_BLOB(low, n), DB_BLOB(high, n)));
-    if (status >= 0)
-        status = db_run(
-            db,
-            "SELECT count(*) FROM partitions INDEXED BY by_key WHERE key >= ?2"
-            " AND key <= ?3 AND NOT EXISTS"
-            " (SELECT 1 FROM deleted WHERE capture = ?1)",
-            count_get, &stored,
-            DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_BLOB(low, n), DB_BLOB(high, n)));
-    return status < 0 ? status : stored;
-}
-
-int64_t index_share(struct index *index, const struct capture_id *capture,
-                    const struct process_uid *process, uint64_t epoch, uint64_t first,
-                    uint64_t last)
-{
-    if (capture_id_is_zero(capture))
-        return SKEIN_INVALID;
-    uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
-    index_key_put(&(struct partition_key){*process, epoch, first}, low);
-    index_key_put(&(struct partition_key){*process, epoch, last}, high);
-    int status = db_begin(index->write);
-    if (status < 0)
-        return index_fail(index, status);
-    int64_t n = range_share(index->write, capture, low, high);
-    int ended = db_end(index->write, n >= 0);
-    return n < 0 ? index_fail(index, n) : ended < 0 ? index_fail(index, ended) : n;
-}
-
-/* ---- deleting ---- */
-
-struct key_list {
-    struct partition_key *keys;
+struct entry_list {
+    struct index_entry *entries;
     size_t count, room;
+    uint64_t before_ns, last; /* the last row's id */
+    bool young;               /* met one that was received later */
 };
 
-static int key_add(void *context, struct db_row *row)
+/* id, key, capture, bytes, received_ns */
+static int entry_add(void *context, struct db_row *row)
 {
-    struct key_list *list = context;
-    if (list->count == list->room)
+    struct entry_list *list = context;
+    list->young = (uint64_t)db_i64(row, 4) >= list->before_ns;
+    if (list->young)
         return 1;
     size_t n;
-    const void *bytes = db_blob(row, 0, &n);
-    struct partition_key *key = &list->keys[list->count++];
-    memset(key, 0, sizeof *key);
+    struct index_entry *entry = &list->entries[list->count++];
+    *entry = (struct index_entry){.bytes = (uint64_t)db_i64(row, 3)};
+    const void *key = db_blob(row, 1, &n);
     if (n == INDEX_KEY_BYTES)
-        index_key_get(bytes, key);
+        index_key_get(key, &entry->key);
+    const void *capture = db_blob(row, 2, &n);
+    if (n == sizeof entry->sent_for.bytes)
+        memcpy(entry->sent_for.bytes, capture, n);
+    list->last = (uint64_t)db_i64(row, 0);
     return list->count == list->room;
 }
 
-int64_t index_only_of(struct index *index, const struct capture_id *capture,
-                      struct partition_key *keys, size_t room)
+int64_t index_sent_for(struct index *index, const struct capture_id *capture, uint64_t *after,
+                       struct index_entry *entries, size_t room)
 {
-    struct key_list list = {keys, 0, room};
-    int64_t n = db_run(index->write,
-                       "SELECT key FROM member m WHERE capture = ?1 AND NOT EXISTS"
-                       " (SELECT 1 FROM member o WHERE o.key = m.key AND o.capture <> ?1)",
-                       key_add, &list, DB(DB_BLOB(capture->bytes, sizeof capture->bytes)));
+    struct entry_list list = {entries, 0, room, UINT64_MAX, *after, false};
+    int64_t n =
+        db_run(index->write,
+               "SELECT id, key, capture, bytes, received_ns FROM partitions"
+               " INDEXED BY by_capture WHERE capture = ?1 AND id > ?2 ORDER BY id",
+               entry_add, &list,
+               DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(index_i64(*after))));
+    *after = list.last;
     return n < 0 ? index_fail(index, n) : (int64_t)list.count;
 }
+
+int64_t index_oldest(struct index *index, uint64_t before_ns, uint64_t *after,
+                     struct index_entry *entries, size_t room)
+{
+    struct entry_list list = {entries, 0, room, before_ns, *after, false};
+    int64_t n = db_run(index->write,
+                       "SELECT id, key, capture, bytes, received_ns FROM partitions"
+                       " WHERE id > ?1 ORDER BY id",
+                       entry_add, &list, DB(DB_I64(index_i64(*after))));
+    *after = list.count == room ? list.last : 0;
+    return n < 0 ? index_fail(index, n) : (int64_t)list.count;
+}
+
+/* ---- deleting ---- */
 
 static int partition_delete(struct db *db, const struct partition_key *key, uint64_t segment)
 {
@@ -106,7 +83,6 @@ static int partition_delete(struct db *db, const struct partition_key *key, uint
         " (SELECT bytes FROM partitions WHERE key = ?1)"
         " WHERE number = (SELECT segment FROM partitions WHERE key = ?1)",
         "DELETE FROM partitions WHERE key = ?1",
-        "DELETE FROM member WHERE key = ?1",
     };
     uint8_t bytes[INDEX_KEY_BYTES];
     index_key_put(key, bytes);
@@ -115,13 +91,12 @@ static int partition_delete(struct db *db, const struct partition_key *key, uint
     return n < 0 ? (int)n : steps_run(db, steps, sizeof steps / sizeof *steps, bytes, sizeof bytes);
 }
 
-static int capture_delete(struct db *db, const struct capture_id *capture, uint64_t segment)
+static int capture_remember(struct db *db, const struct capture_id *capture, uint64_t segment)
 {
-    static const char *const steps[] = {"DELETE FROM member WHERE capture = ?1"};
     int64_t n =
         db_run(db, "INSERT OR REPLACE INTO deleted VALUES(?1, ?2)", NULL, NULL,
                DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(index_i64(segment))));
-    return n < 0 ? (int)n : steps_run(db, steps, 1, capture->bytes, sizeof capture->bytes);
+    return n < 0 ? (int)n : SKEIN_OK;
 }
 
 int index_tombstone_apply(struct db *db, const struct store_record *record, uint64_t segment)
@@ -130,7 +105,7 @@ int index_tombstone_apply(struct db *db, const struct store_record *record, uint
     if (status < 0)
         return status;
     return capture_id_is_zero(&record->capture) ? partition_delete(db, &record->key, segment)
-                                                : capture_delete(db, &record->capture, segment);
+                                                : capture_remember(db, &record->capture, segment);
 }
 
 int index_tombstones_add(struct index *index, const struct store_record *records, size_t count)
@@ -277,11 +252,9 @@ int index_segment_forget(struct db *db, uint64_t segment, bool with_rows)
 {
     static const char *const steps[] = {
         "DELETE FROM copy WHERE segment = ?1", "DELETE FROM segment WHERE number = ?1",
-        "DELETE FROM tombstone WHERE segment = ?1",
-        "DELETE FROM member WHERE key IN (SELECT key FROM partitions WHERE segment = ?1)",
-        "DELETE FROM partitions WHERE segment = ?1"};
+        "DELETE FROM tombstone WHERE segment = ?1", "DELETE FROM partitions WHERE segment = ?1"};
     int64_t n = 0;
-    for (size_t i = 0; n >= 0 && i < (with_rows ? 5u : 3u); i++)
+    for (size_t i = 0; n >= 0 && i < (with_rows ? 4u : 3u); i++)
         n = db_run(db, steps[i], NULL, NULL, DB(DB_I64(index_i64(segment))));
     return n < 0 ? (int)n : SKEIN_OK;
 }

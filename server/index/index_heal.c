@@ -70,7 +70,6 @@ int index_heal(struct index *index)
     if (status != SKEIN_OK)
         return status;
     atomic_store(&index->broken, false);
-    atomic_fetch_add(&index->rebuilds, 1);
     metrics_add(index_rebuilds_total, 1);
     (void)unlink(marker);
     log_warn("index", "index.db has been made anew", NULL);

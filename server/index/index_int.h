@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The inside of struct index. Included by index_sqlite.c, which opens and adds,
- * index_delete.c, which deletes and shares, index_series.c, which knows the processes' labels,
+ * index_delete.c, which deletes, index_series.c, which knows the processes' labels,
  * index_row.c, which knows their form, index_query.c, which reads, and index_usage.c, which counts;
  * by nobody else.
  *
@@ -45,9 +45,8 @@ struct index {
     struct db *read;  /* queries, so that they never hold up a commit */
     struct store *store;
     char *folder;
-    _Atomic unsigned rebuilds; /* times that the rows were made anew */
-    _Atomic bool broken;       /* damage was met: index_heal */
-    index_damage_fn *damage;   /* constant once others use the index */
+    _Atomic bool broken;     /* damage was met: index_heal */
+    index_damage_fn *damage; /* constant once others use the index */
     void *damage_context;
 };
 
@@ -67,6 +66,10 @@ static inline int64_t index_sum(int64_t a, int64_t b)
 
 void index_key_put(const struct partition_key *key, uint8_t out[INDEX_KEY_BYTES]);
 void index_key_get(const uint8_t bytes[INDEX_KEY_BYTES], struct partition_key *key);
+
+/* The keys of the first and the last of a range. */
+void index_range_put(const struct partition_range *range, uint8_t low[INDEX_KEY_BYTES],
+                     uint8_t high[INDEX_KEY_BYTES]);
 
 /* The row under INDEX_COLUMNS; texts are the database's. */
 void index_row_get(struct db_row *from, struct partition_row *row);

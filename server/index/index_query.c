@@ -7,20 +7,29 @@
  * bucket that has all its labels, up to `to` + INDEX_LONG_NS, where every shorter partition that
  * overlaps ends, it goes by the series that have its two rarest labels, in slices, because rows are
  * sorted; or, where many series have them and a page is soon full, or where the range has few rows,
- * by time alone. Then, behind that, by those longer than INDEX_LONG_NS. What a capture has is found
- * by the series too, where it has much, else by its memberships.
+ * by time alone. Then, behind that, by those longer than INDEX_LONG_NS.
+ *
+ * Of ranges (what a capture has) a page is found the same way, between the times that they say, and
+ * each row is looked up in them. Where they name few partitions, or all are asked for, the rows are
+ * found by their keys instead, and sorted:
+ *
+ *   named          limit   way
+ *   up to 1,024    any     BY_RANGE: all of them, sorted, then page by page
+ *   more           none    BY_RANGE
+ *   more           some    BY_SERIES, BY_TIME, BY_LONG, from low_ns to high_ns
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "array.h"
 #include "index_int.h"
 #include "process_labels.h"
 
-#define PAGE_ROWS   128 /* looked at before the connection is given up for others */
-#define PAGE_LIMIT  " LIMIT 128"
-#define MEMBERS_FEW 256 /* of a capture in a bucket: looked at one by one */
+#define PAGE_ROWS  128 /* looked at before the connection is given up for others */
+#define PAGE_LIMIT " LIMIT 128"
+#define NAMED_FEW  1024 /* partitions that are looked up one by one for a page */
 
-enum query_way { BY_CAPTURE, BY_SERIES, BY_TIME, BY_LONG };
+enum query_way { BY_RANGE, BY_SERIES, BY_TIME, BY_LONG };
 
 struct page {
     struct partition_row rows[PAGE_ROWS];
@@ -29,15 +38,24 @@ struct page {
     bool no_memory;
 };
 
+/* A row that was found by its key. */
+struct found {
+    int64_t id, to_ns;
+    uint8_t key[INDEX_KEY_BYTES];
+};
+
 struct run {
     struct index *index;
     const struct partition_query *query;
+    struct found *found; /* BY_RANGE: all, in the order of the answer */
+    size_t found_count, found_cap, found_next;
     struct series_terms terms;
-    struct series_lead lead; /* of the bucket; not BY_CAPTURE */
+    struct series_lead lead; /* of the bucket; not BY_RANGE */
     enum query_way way;      /* of this step, and its range of to_ns: */
     int64_t low, high;
-    bool empty; /* it has given no row so far */
-    int64_t to; /* latest from_ns that overlaps */
+    bool empty;   /* it has given no row so far */
+    int64_t to;   /* latest from_ns that overlaps */
+    int64_t last; /* latest to_ns of what is asked for */
     int64_t after_time;
     uint8_t after_key[INDEX_KEY_BYTES];
     struct page page;
@@ -48,6 +66,8 @@ struct run {
 static bool row_matches(const struct partition_query *q, const struct partition_row *row)
 {
     if (q->process && !process_uid_equal(q->process, &row->record.key.process))
+        return false;
+    if (q->ranges && !partition_ranges_have(q->ranges, &row->record.key))
         return false;
     struct process_labels labels = {row->service, row->host, row->exe,
                                     row->labels,  row->pid,  row->record.key.process.bytes};
@@ -103,25 +123,21 @@ static const char *const by_time =
     SELECT_P "partitions p INDEXED BY by_time WHERE" OVERLAPPING("p.") IN_ORDER("p.");
 static const char *const by_long =
     SELECT_P "partitions p INDEXED BY by_long WHERE long AND" OVERLAPPING("p.") IN_ORDER("p.");
-/* The same of what a capture has. */
-static const char *const by_capture =
-    SELECT_P "member m CROSS JOIN partitions p INDEXED BY by_key ON p.key = m.key"
-             " WHERE m.capture = ?6 AND p.from_ns <= ?3 AND m.to_ns >= ?1 AND m.to_ns <= ?2"
-             " AND (m.to_ns, m.key) > (?4, ?5)" IN_ORDER("m.");
-/* The same of a bucket and the series that have two labels in it; of what a capture has, or any. */
-static const char *const by_series = SELECT_P
-    "label l CROSS JOIN partitions p INDEXED BY by_series"
-    " ON p.bucket = l.bucket AND p.series = l.series WHERE l.bucket = ?7 AND l.name = ?8 AND l.value = ?9" INDEX_SECOND_LABEL(
-        "?10",
-        "?11") " AND" OVERLAPPING("p.") " AND (?6 = x'' OR EXISTS (SELECT 1 FROM member m WHERE m.capture = ?6"
-                                        " AND m.to_ns = p.to_ns AND m.key = p.key))" IN_ORDER("p.");
+/* The same of a bucket and the series that have two labels in it. */
+static const char *const by_series =
+    SELECT_P "label l CROSS JOIN partitions p INDEXED BY by_series"
+             " ON p.bucket = l.bucket AND p.series = l.series"
+             " WHERE l.bucket = ?6 AND l.name = ?7 AND l.value = ?8" INDEX_SECOND_LABEL(
+                 "?9", "?10") " AND" OVERLAPPING("p.") IN_ORDER("p.");
+/* Of a range of keys those that overlap and lie behind the cursor, in no order. */
+static const char *const by_range =
+    "SELECT id, to_ns, key FROM partitions INDEXED BY by_key WHERE key >= ?1 AND key <= ?2"
+    " AND to_ns >= ?3 AND from_ns <= ?4 AND (to_ns, key) > (?5, ?6)";
 
 static const char *run_sql(const struct run *run)
 {
-    static const char *const ways[] = {[BY_CAPTURE] = by_capture,
-                                       [BY_SERIES] = by_series,
-                                       [BY_TIME] = by_time,
-                                       [BY_LONG] = by_long};
+    static const char *const ways[] = {
+        [BY_RANGE] = by_range, [BY_SERIES] = by_series, [BY_TIME] = by_time, [BY_LONG] = by_long};
     return ways[run->way];
 }
 
@@ -139,28 +155,93 @@ static struct label_bytes label_bytes_of(const struct series_term *label)
                                 strlen(label->value)};
 }
 
+/* ---- by keys ---- */
+
+static int found_add(void *context, struct db_row *row)
+{
+    struct run *run = context;
+    size_t n;
+    const void *key = db_blob(row, 2, &n);
+    if (!array_grow(run->found, run->found_count + 1, &run->found_cap)) {
+        run->page.no_memory = true;
+        return 1;
+    }
+    struct found *found = &run->found[run->found_count];
+    *found = (struct found){.id = db_i64(row, 0), .to_ns = db_i64(row, 1)};
+    if (n == INDEX_KEY_BYTES) {
+        memcpy(found->key, key, n);
+        run->found_count++;
+    }
+    return 0;
+}
+
+static int found_order(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    if (a->to_ns != b->to_ns)
+        return a->to_ns < b->to_ns ? -1 : 1;
+    return memcmp(a->key, b->key, sizeof a->key);
+}
+
+/* Looks the rows of the ranges up. 1; 0: there is none; a status. */
+static int ranges_look_up(struct run *run, const struct partition_range *ranges, size_t count)
+{
+    uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
+    int64_t n = 0;
+    for (size_t i = 0; n >= 0 && i < count; i++) {
+        index_range_put(&ranges[i], low, high);
+        n = db_run(run->index->read, by_range, found_add, run,
+                   DB(DB_BLOB(low, sizeof low), DB_BLOB(high, sizeof high), DB_I64(run->low),
+                      DB_I64(run->to), DB_I64(run->after_time),
+                      DB_BLOB(run->after_key, sizeof run->after_key)));
+    }
+    if (n < 0 || run->page.no_memory)
+        return n < 0 ? index_fail(run->index, n) : SKEIN_NO_MEMORY;
+    if (run->found_count > 0)
+        qsort(run->found, run->found_count, sizeof *run->found, found_order);
+    return run->found_count > 0;
+}
+
+/* Fills the page with the next of what was found; what has been deleted since is left out. */
+static int page_fetch(struct run *run)
+{
+    size_t end = run->found_next + PAGE_ROWS;
+    if (end > run->found_count)
+        end = run->found_count;
+    for (; run->found_next < end; run->found_next++) {
+        const struct found *found = &run->found[run->found_next];
+        int64_t n = db_run(
+            run->index->read, "SELECT " INDEX_COLUMNS " FROM partitions WHERE id = ?1 AND key = ?2",
+            page_row, run, DB(DB_I64(found->id), DB_BLOB(found->key, sizeof found->key)));
+        if (n < 0)
+            return index_fail(run->index, n);
+        if (run->page.no_memory)
+            return SKEIN_NO_MEMORY;
+    }
+    return run->found_next < run->found_count;
+}
+
+/* ---- by series and time ---- */
+
 /* Fills the page with what lies behind the cursor. 1: there may be more; 0: this step is at its
  * end; a status. */
 static int page_fill(struct run *run)
 {
     struct db *db = run->index->read;
-    const struct capture_id *capture = run->query->capture;
-    const void *key = run->after_key, *of = capture ? capture->bytes : NULL;
-    const size_t n = sizeof run->after_key, of_bytes = capture ? sizeof capture->bytes : 0;
+    const void *key = run->after_key;
+    const size_t n = sizeof run->after_key;
     int64_t low = run->low < run->after_time ? run->after_time : run->low;
     struct label_bytes l[2];
     for (size_t i = 0; i < 2; i++)
         l[i] = label_bytes_of(&run->lead.terms[i]);
     int64_t found;
-    if (run->way == BY_CAPTURE)
-        found = db_run(db, run_sql(run), page_row, run,
-                       DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
-                          DB_BLOB(key, n), DB_BLOB(of, of_bytes)));
-    else if (run->way == BY_SERIES)
+    if (run->way == BY_RANGE)
+        return page_fetch(run);
+    if (run->way == BY_SERIES)
         found =
             db_run(db, run_sql(run), page_row, run,
                    DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
-                      DB_BLOB(key, n), DB_BLOB(of, of_bytes), DB_I64(run->lead.bucket),
+                      DB_BLOB(key, n), DB_I64(run->lead.bucket),
                       DB_BLOB(l[0].name, l[0].name_bytes), DB_BLOB(l[0].value, l[0].value_bytes),
                       DB_BLOB(l[1].name, l[1].name_bytes), DB_BLOB(l[1].value, l[1].value_bytes)));
     else
@@ -192,6 +273,8 @@ static void step_end(struct run *run)
     int64_t end = index_sum(run->low, INDEX_BUCKET_NS / slices);
     run->empty = true;
     run->high = run->way == BY_SERIES && end < lead->high ? end : lead->high;
+    if (run->high > run->last)
+        run->high = run->last;
 }
 
 static int number_get(void *context, struct db_row *row)
@@ -200,63 +283,16 @@ static int number_get(void *context, struct db_row *row)
     return 1;
 }
 
-/* Moves run->low to where the capture has more. 1, 0: nowhere; a status. */
-static int members_seek(struct run *run)
-{
-    const struct capture_id *capture = run->query->capture;
-    return (int)db_run(run->index->read,
-                       "SELECT to_ns FROM member WHERE capture = ?1 AND to_ns >= ?2"
-                       " ORDER BY to_ns LIMIT 1",
-                       number_get, &run->low,
-                       DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(run->low)));
-}
-
-/* 1 where the capture has little of what the lead says, 0, or a status. */
-static int members_few(struct run *run)
-{
-    const struct capture_id *capture = run->query->capture;
-    int64_t count = 0;
-    int64_t n = db_run(run->index->read,
-                       "SELECT count(*) FROM (SELECT 1 FROM member WHERE capture = ?1"
-                       " AND to_ns >= ?2 AND to_ns <= ?3 LIMIT ?4)",
-                       number_get, &count,
-                       DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(run->lead.low),
-                          DB_I64(run->lead.high), DB_I64((int64_t)MEMBERS_FEW + 1)));
-    return n < 0 ? (int)n : count <= MEMBERS_FEW;
-}
-
-/* How the bucket is gone through. SKEIN_OK or a status. */
-static int way_choose(struct run *run)
-{
-    run->way = run->lead.narrow ? BY_SERIES : BY_TIME;
-    if (!run->query->capture)
-        return SKEIN_OK;
-    int few = run->lead.narrow ? members_few(run) : 1;
-    if (few == 1)
-        run->way = BY_CAPTURE;
-    return few < 0 ? few : SKEIN_OK;
-}
-
 /* The first step in the next bucket that has rows from run->low on. 1, 0: none has; a status. */
 static int bucket_first(struct run *run)
 {
-    const bool captured = run->query->capture != NULL;
-    int more = captured ? members_seek(run) : 1;
-    while (more == 1) {
-        int64_t before = run->low;
-        more = index_series_next(run->index->read, &run->terms, run->low, run->to, &run->lead);
-        if (more != 1)
-            return more;
-        run->low = run->lead.low;
-        if (!captured || run->low == before)
-            break;
-        more = members_seek(run); /* the bucket has rows, perhaps none of the capture's */
-    }
+    int more = index_series_next(run->index->read, &run->terms, run->low, run->to, &run->lead);
     if (more != 1)
         return more;
-    int status = way_choose(run);
+    run->low = run->lead.low;
+    run->way = run->lead.narrow ? BY_SERIES : BY_TIME;
     step_end(run);
-    return status < 0 ? status : 1;
+    return 1;
 }
 
 /* The same, in the buckets or behind them. */
@@ -266,11 +302,13 @@ static int step_first(struct run *run)
     int more = bucket_first(run);
     if (more < 0)
         return index_fail(run->index, more);
-    if (more == 1 || behind == INT64_MAX)
+    if (more == 1 && run->low > run->last)
+        return 0;
+    if (more == 1 || behind >= run->last)
         return more;
-    run->way = run->query->capture ? BY_CAPTURE : BY_LONG;
+    run->way = BY_LONG;
     run->low = behind + 1;
-    run->high = run->lead.high = INT64_MAX;
+    run->high = run->lead.high = run->last;
     return 1;
 }
 
@@ -296,7 +334,7 @@ static int series_seek(struct run *run)
 /* After a step came to its end. 1: go on; 0: the query is done; a status. */
 static int step_next(struct run *run)
 {
-    if (run->high == INT64_MAX)
+    if (run->way == BY_RANGE || run->high >= run->last)
         return 0;
     run->low = run->high + 1;
     if (run->low <= run->lead.high && run->empty) {
@@ -312,6 +350,40 @@ static int step_next(struct run *run)
     return 1;
 }
 
+/* Of ranges: by their keys, or to the times between which what they name lies. As run_init. */
+static int ranges_first(struct run *run)
+{
+    const struct partition_query *q = run->query;
+    const struct partition_ranges *ranges = q->ranges;
+    size_t first = 0, end = ranges->count;
+    uint64_t named = ranges->partitions;
+    if (q->process) {
+        const size_t n = sizeof q->process->bytes;
+        const struct partition_range *items = ranges->items;
+        array_find(first, 0, ranges->count,
+                   memcmp(items[first].key.process.bytes, q->process->bytes, n) < 0);
+        array_find(end, first, ranges->count,
+                   memcmp(items[end].key.process.bytes, q->process->bytes, n) <= 0);
+        named = 0;
+        for (size_t i = first; i < end && named <= NAMED_FEW; i++) {
+            uint64_t more = items[i].last - items[i].key.sequence;
+            named += more < NAMED_FEW ? more + 1 : NAMED_FEW + 1;
+        }
+    }
+    if (first == end)
+        return 0;
+    if (!q->limit || named <= NAMED_FEW) {
+        run->way = BY_RANGE;
+        return ranges_look_up(run, ranges->items + first, end - first);
+    }
+    run->last = index_i64(ranges->high_ns);
+    if (run->low < index_i64(ranges->low_ns))
+        run->low = index_i64(ranges->low_ns);
+    if (run->to > run->last)
+        run->to = run->last; /* what ends by then has begun by then */
+    return run->low <= run->last ? step_first(run) : 0;
+}
+
 /* The first step. 1; 0: there is none; a status. */
 static int run_init(struct run *run, struct index *index, const struct partition_query *query)
 {
@@ -320,6 +392,7 @@ static int run_init(struct run *run, struct index *index, const struct partition
     run->query = query;
     run->low = index_i64(query->from_ns);
     run->to = index_i64(query->to_ns);
+    run->last = INT64_MAX;
     run->after_time = -1;
     if (query->after) {
         run->after_time = index_i64(query->after_time);
@@ -328,7 +401,14 @@ static int run_init(struct run *run, struct index *index, const struct partition
     if (run->low < run->after_time)
         run->low = run->after_time;
     index_series_terms(query, &run->terms);
-    return step_first(run);
+    return query->ranges ? ranges_first(run) : step_first(run);
+}
+
+static void run_free(struct run *run)
+{
+    page_clear(&run->page);
+    free(run->found);
+    free(run);
 }
 
 static int plan_line(void *context, struct db_row *row)
@@ -350,7 +430,7 @@ int index_query_plan(struct index *index, const struct partition_query *query, s
     (void)snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", run_sql(run));
     if (n > 0)
         n = db_run(index->read, sql, plan_line, out, NULL);
-    free(run);
+    run_free(run);
     return n < 0 ? index_fail(index, n) : out->status;
 }
 
@@ -368,8 +448,7 @@ int64_t index_query(struct index *index, const struct partition_query *query, pa
             given++;
             if (fn(context, &run->page.rows[i]) != 0 ||
                 (query->limit && (size_t)given == query->limit)) {
-                page_clear(&run->page);
-                free(run);
+                run_free(run);
                 return given;
             }
         }
@@ -377,7 +456,6 @@ int64_t index_query(struct index *index, const struct partition_query *query, pa
         if (more == 0)
             more = step_next(run);
     }
-    page_clear(&run->page);
-    free(run);
+    run_free(run);
     return more < 0 ? more : given;
 }

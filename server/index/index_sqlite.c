@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The footer index in SQLite: opening, adding, rebuilding; index_delete.c deletes and shares,
+ * The footer index in SQLite: opening, adding, rebuilding; index_delete.c deletes,
  * index_series.c knows the processes' labels, index_query.c has the queries, index_usage.c says
  * what takes how much room. Owns folder/index.db, two connections, no thread; any thread may call.
  * Holds nothing that the store does not hold: a lost or damaged file is made again from the
  * segments, and a file that is behind is brought up to the store's end at open.
  *
  * Tables: partitions (one row each) · bucket (2 hours) · series (one for each process's description
- * and bucket: how many rows) · label (which series of a bucket have it) · member (which captures
- * have a partition) · segment (what is alive in each) · deleted (captures) · tombstone (deleted
- * partitions) · copy (records of partitions on disk that are not the row's: deleted ones and
- * doubles) · service (what each has, kept by triggers) · meta (how far the store is indexed).
+ * and bucket: how many rows) · label (which series of a bucket have it) · segment (what is alive in
+ * each) · deleted (captures) · tombstone (deleted partitions) · copy (records of partitions on disk
+ * that are not the row's: deleted ones and doubles) · service (what each has, kept by triggers) ·
+ * meta (how far the store is indexed).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,6 @@
 #include "partition_slice.h"
 #include "segment.h"
 
-/* 7 as 6, where captures that were merged had their memberships in another one. */
 #define SCHEMA_VERSION 7
 
 static const char *const schema =
@@ -49,6 +48,7 @@ static const char *const schema =
     "CREATE INDEX by_series ON partitions(bucket, series, to_ns);"
     "CREATE INDEX by_long ON partitions(to_ns) WHERE long;"
     "CREATE INDEX by_segment ON partitions(segment);"
+    "CREATE INDEX by_capture ON partitions(capture);"
     "CREATE TABLE bucket(number INTEGER PRIMARY KEY, longest INTEGER NOT NULL);"
     "CREATE TABLE series(bucket INTEGER, id INTEGER, rows INTEGER NOT NULL,"
     " longest INTEGER NOT NULL, PRIMARY KEY(bucket, id)) WITHOUT ROWID;"
@@ -61,9 +61,6 @@ static const char *const schema =
     " WHEN NOT EXISTS (SELECT 1 FROM series WHERE bucket = old.bucket) BEGIN"
     " DELETE FROM label WHERE bucket = old.bucket;"
     " DELETE FROM bucket WHERE number = old.bucket; END;"
-    "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB,"
-    " PRIMARY KEY(capture, to_ns, key)) WITHOUT ROWID;"
-    "CREATE INDEX member_of ON member(key);"
     "CREATE TABLE service(name TEXT PRIMARY KEY, bytes INTEGER NOT NULL,"
     " partitions INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE TRIGGER partitions_in AFTER INSERT ON partitions BEGIN"
@@ -76,6 +73,12 @@ static const char *const schema =
     "CREATE TRIGGER partitions_changed AFTER UPDATE OF bytes ON partitions BEGIN"
     " UPDATE service SET bytes = bytes - old.bytes + new.bytes WHERE name = new.service; END;"
     "PRAGMA user_version=7;";
+
+/* From the version before, without reading the store again: which captures have a partition is no
+ * longer the index's. */
+static const char *const schema_step = "BEGIN; DROP TABLE member;"
+                                       "CREATE INDEX by_capture ON partitions(capture);"
+                                       "PRAGMA user_version=7; COMMIT;";
 
 int index_fail(struct index *index, int64_t status)
 {
@@ -145,22 +148,6 @@ static int row_insert(struct db *db, const struct partition_row *row)
     return status < 0 ? status : 1;
 }
 
-/* The capture that a partition was sent for has it, unless it was deleted. */
-static int origin_insert(struct db *db, const struct partition_row *row,
-                         const uint8_t key[INDEX_KEY_BYTES])
-{
-    const struct capture_id *capture = &row->record.capture;
-    if (capture_id_is_zero(capture))
-        return SKEIN_OK;
-    int64_t n = db_run(db,
-                       "INSERT OR IGNORE INTO member SELECT ?1, ?2, ?3"
-                       " WHERE NOT EXISTS (SELECT 1 FROM deleted WHERE capture = ?1)",
-                       NULL, NULL,
-                       DB(DB_BLOB(capture->bytes, sizeof capture->bytes),
-                          DB_I64(index_i64(row->to_ns)), DB_BLOB(key, INDEX_KEY_BYTES)));
-    return n < 0 ? (int)n : SKEIN_OK;
-}
-
 /* A later record of a key that has a row: it is the row's from now on (S-15). */
 static int row_move(struct db *db, const struct partition_row *row,
                     const uint8_t key[INDEX_KEY_BYTES])
@@ -206,8 +193,6 @@ static int row_add(struct db *db, const struct partition_row *row)
         metrics_add(store_doubles_total, 1);
         status = row_move(db, row, key);
     }
-    if (status >= 0)
-        status = origin_insert(db, row, key);
     return status < 0 ? status : 1;
 }
 
@@ -295,7 +280,7 @@ int index_find(struct index *index, const struct partition_key *key,
 }
 
 struct range_walk {
-    partition_range_fn *fn;
+    partition_row_fn *fn;
     void *context;
 };
 
@@ -304,17 +289,23 @@ static int range_row(void *context, struct db_row *from)
     struct range_walk *walk = context;
     struct partition_row row;
     index_row_get(from, &row);
-    return walk->fn(walk->context, &row.record.key, row.events, row.place.bytes);
+    return walk->fn(walk->context, &row);
 }
 
-int64_t index_range(struct index *index, const struct partition_key *key, uint64_t last,
-                    partition_range_fn *fn, void *context)
+void index_range_put(const struct partition_range *range, uint8_t low[INDEX_KEY_BYTES],
+                     uint8_t high[INDEX_KEY_BYTES])
+{
+    struct partition_key end = {range->key.process, range->key.epoch, range->last};
+    index_key_put(&range->key, low);
+    index_key_put(&end, high);
+}
+
+int64_t index_range(struct index *index, const struct partition_range *range, partition_row_fn *fn,
+                    void *context)
 {
     struct range_walk walk = {fn, context};
-    struct partition_key end = {key->process, key->epoch, last};
     uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
-    index_key_put(key, low);
-    index_key_put(&end, high);
+    index_range_put(range, low, high);
     int64_t n = db_run(index->write,
                        "SELECT " INDEX_COLUMNS
                        " FROM partitions WHERE key >= ?1 AND key <= ?2 ORDER BY key",
@@ -347,16 +338,6 @@ int index_capture_deleted(struct index *index, const struct capture_id *capture)
 }
 
 /* ---- following the store ---- */
-
-bool index_rebuilt(const struct index *index)
-{
-    return atomic_load(&index->rebuilds) > 0;
-}
-
-unsigned index_rebuilds(const struct index *index)
-{
-    return atomic_load(&index->rebuilds);
-}
 
 struct stored {
     struct store *store;
@@ -410,8 +391,8 @@ static int rows_clear(struct db *db)
 {
     return db_exec(
         db, "DELETE FROM label; DELETE FROM series; DELETE FROM bucket; DELETE FROM partitions;"
-            "DELETE FROM member; DELETE FROM segment; DELETE FROM deleted; DELETE FROM tombstone;"
-            "DELETE FROM copy; DELETE FROM service; DELETE FROM meta;");
+            "DELETE FROM segment; DELETE FROM deleted; DELETE FROM tombstone; DELETE FROM copy;"
+            "DELETE FROM service; DELETE FROM meta;");
 }
 
 /* Brings the rows up to the store's end, from where they end or, where that is not in the store,
@@ -430,7 +411,6 @@ static int store_follow(struct index *index, bool from_nothing)
     if (segment > end_segment || (segment == end_segment && offset > end_offset))
         from_nothing = true; /* another store's index, or the disk lost what it had promised */
     if (!status && (from_nothing || (segment == 0 && end_segment > 0))) {
-        atomic_fetch_add(&index->rebuilds, 1);
         status = rows_clear(db);
         segment = offset = 0;
     }
@@ -500,6 +480,8 @@ static int schema_check(struct db *db)
         return SKEIN_OK;
     if (version == 0)
         return db_exec(db, schema);
+    if (version + 1 == SCHEMA_VERSION)
+        return db_exec(db, schema_step);
     log_info("index", "index.db is another version's: it is made anew from the segments", "schema",
              log_fmt("%" PRIu64 ", this program has %d", version, SCHEMA_VERSION), NULL);
     return SKEIN_VERSION;

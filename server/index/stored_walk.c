@@ -60,24 +60,6 @@ int stored_list_query(struct stored_list *list, struct index *index,
     return list->status;
 }
 
-int stored_list_captures(struct stored_list *list, struct index *index,
-                         const struct partition_query *query, const struct capture_id *captures,
-                         size_t count)
-{
-    int status = SKEIN_OK;
-    for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
-        struct partition_query one = *query;
-        one.capture = &captures[i];
-        status = stored_list_query(list, index, &one);
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (kept == 0 || piece_order(&list->pieces[kept - 1], &list->pieces[i]) != 0)
-            list->pieces[kept++] = list->pieces[i];
-    list->count = kept;
-    return status;
-}
-
 void stored_list_fini(struct stored_list *list)
 {
     free(list->pieces);

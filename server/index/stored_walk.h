@@ -38,10 +38,6 @@ struct stored_list {
 /* Takes what the query finds, and sorts all. SKEIN_OK, SKEIN_NO_MEMORY, or the index's status. */
 int stored_list_query(struct stored_list *list, struct index *index,
                       const struct partition_query *query);
-/* The same of each of the captures; what several have is taken once. */
-int stored_list_captures(struct stored_list *list, struct index *index,
-                         const struct partition_query *query, const struct capture_id *captures,
-                         size_t count);
 /* One more, behind the others. SKEIN_OK, SKEIN_NO_MEMORY. */
 int stored_list_add(struct stored_list *list, const struct partition_row *row);
 void stored_list_fini(struct stored_list *list); /* the processes are the caller's */

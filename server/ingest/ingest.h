@@ -41,6 +41,14 @@ struct ingest_hooks {
     /* Of a partition that was sent for a deleted capture: whether another capture lists it, and
      * which. Ingest thread; may wait for the control lock. May be NULL. */
     bool (*wanted)(void *context, const struct partition_key *key, struct capture_id *capture);
+    /* The ranges of a capture that is deleted, behind *after (all-zero: from the beginning), which
+     * moves; at most `room`. Their number, or a status. Ingest thread; may wait. May be NULL: it
+     * has what was sent for it alone. */
+    int64_t (*ranges)(void *context, const struct capture_id *capture,
+                      struct partition_range *after, struct partition_range *ranges, size_t room);
+    /* Keeps of entries, in their order, those that no capture has that is there. Their number, or a
+     * status. Ingest thread; may wait for the control lock. May be NULL: none has any. */
+    int64_t (*unlisted)(void *context, struct index_entry *entries, size_t count);
 };
 
 struct ingest;
@@ -61,15 +69,17 @@ const char *ingest_state(struct ingest *ingest);
  * is free, or a partition found no room, until there is room for it, too. Any thread. */
 bool ingest_is_full(struct ingest *ingest);
 
-/* Deletes a capture's partitions: tombstone, sync, index, segments that are empty. Any thread;
+/* Deletes what a capture has, or was sent for it, and no other has: tombstones, sync, index,
+ * segments that are empty. Any thread;
  * waits for the ingest thread. What arrives of it later is acknowledged and not stored, but for
  * what another capture wants. SKEIN_OK;
  * SKEIN_INVALID (the zero id); SKEIN_CLOSED (stopping); SKEIN_BUSY (the index takes no rows now);
  * SKEIN_IO; SKEIN_FULL; SKEIN_NO_MEMORY. */
 int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture);
 
-/* Deletes some of the partitions that index_strays gives; the same. Returns how many, or a status.
- */
+/* Deletes some of the partitions that no capture has and that were received before then, the oldest
+ * first: looks at some thousand behind *after, which moves, to 0 at the end. Adds their bytes to
+ * *bytes. Returns how many, or a status. As ingest_delete_capture. */
 int64_t ingest_delete_strays(struct ingest *ingest, uint64_t *after, uint64_t before_ns,
                              uint64_t *bytes);
 

@@ -5,7 +5,10 @@
  * order of its steps is the guarantee:
  *
  *   1 tombstones of the partitions that no other capture has, one sync   2 their rows go
- *   3 the capture's tombstone, synced   4 its memberships go   5 segments that hold nothing go
+ *   3 the capture's tombstone, synced   4 segments that hold nothing go
+ *
+ * Which those are: of what the ranges of the capture name, and of what was sent for it, those that
+ * no range of another capture names, asked for a batch at a time just before its tombstones.
  *
  * A crash behind 1 or 3: the index follows the tombstones at the next open. Between 2 and 3, with
  * many partitions also between two turns of 1 and 2, part of the capture is gone: who deletes it
@@ -22,13 +25,14 @@
  */
 #include <stdlib.h>
 
-#include "index_usage.h"
 #include "ingest_commit.h"
 #include "ingest_int.h"
 #include "metrics.h"
 
 #define DELETE_BATCH     1024 /* partitions a sync and transaction */
 #define DELETE_BATCH_MIN 64   /* where the disk is all but full: the index logs less at a time */
+#define DELETE_RANGES    64   /* of a capture, at a time */
+#define STRAYS_LOOKED_AT 4096 /* rows a call: commits wait for it */
 #define COMPACT_ROWS     256
 #define COMPACT_BYTES    (UINT64_C(4) << 20) /* a step's, so that commits wait a moment only */
 #define COMPACT_STEP_NS  UINT64_C(20000000)
@@ -191,68 +195,142 @@ void ingest_compact(struct ingest *in, uint64_t now_ns)
     in->compact_ns = now_ns + (status == 1 ? COMPACT_STEP_NS : COMPACT_AGAIN_NS);
 }
 
-/* Tombstones of partitions, n of them, or a status that is passed on. */
-static int64_t keys_delete(struct ingest *in, const struct partition_key *keys, int64_t n)
+/* ---- deleting ---- */
+
+/* What a deletion has gathered and not looked at yet. */
+struct batch {
+    struct ingest *in;
+    struct index_entry *entries;
+    size_t count, room;
+    uint64_t deleted, bytes; /* by all batches */
+    bool tight;              /* the disk is all but full: the index's log is emptied each time */
+};
+
+static int batch_init(struct batch *batch, struct ingest *in, size_t room, bool tight)
 {
+    *batch = (struct batch){.in = in, .room = room, .tight = tight};
+    batch->entries = calloc(room, sizeof *batch->entries);
+    return batch->entries ? SKEIN_OK : SKEIN_NO_MEMORY;
+}
+
+/* Deletes those of the batch that no capture has, and empties it. */
+static int batch_delete(struct batch *batch)
+{
+    struct ingest *in = batch->in;
+    int64_t n = (int64_t)batch->count;
+    batch->count = 0;
+    if (n > 0 && in->hooks.unlisted)
+        n = in->hooks.unlisted(in->hooks.context, batch->entries, (size_t)n);
     if (n <= 0)
-        return n;
+        return (int)n;
     struct store_record *records = calloc((size_t)n, sizeof *records);
     if (!records)
         return SKEIN_NO_MEMORY;
     for (int64_t i = 0; i < n; i++)
-        records[i].key = keys[i];
+        records[i].key = batch->entries[i].key;
     int status = tombstones_put(in, records, (size_t)n);
     free(records);
-    return status < 0 ? status : n;
+    for (int64_t i = 0; status == SKEIN_OK && i < n; i++)
+        batch->bytes += batch->entries[i].bytes;
+    batch->deleted += status == SKEIN_OK ? (uint64_t)n : 0;
+    if (batch->tight)
+        index_trim(in->index);
+    return status;
 }
 
-/* One turn: tombstones of up to `batch` partitions. Their number, or a status. */
-static int64_t partitions_delete(struct ingest *in, const struct capture_id *capture, size_t batch)
+static int batch_add(void *context, const struct partition_row *row)
 {
-    struct partition_key *keys = calloc(batch, sizeof *keys);
-    int64_t n = SKEIN_NO_MEMORY;
-    if (keys)
-        n = keys_delete(in, keys, index_only_of(in->index, capture, keys, batch));
-    free(keys);
-    return n;
+    struct batch *batch = context;
+    batch->entries[batch->count++] =
+        (struct index_entry){row->record.key, row->record.capture, row->place.bytes};
+    return batch->count == batch->room;
+}
+
+/* What is stored of a range. */
+static int range_delete(struct batch *batch, struct partition_range range)
+{
+    for (;;) {
+        int64_t n = index_range(batch->in->index, &range, batch_add, batch);
+        if (n < 0)
+            return (int)n;
+        if (batch->count < batch->room)
+            return SKEIN_OK; /* the rest comes with the next range */
+        range.key.sequence = batch->entries[batch->count - 1].key.sequence;
+        int status = batch_delete(batch);
+        if (status < 0 || range.key.sequence++ == range.last)
+            return status;
+    }
+}
+
+static int ranges_delete(struct batch *batch, const struct capture_id *capture)
+{
+    struct ingest *in = batch->in;
+    struct partition_range ranges[DELETE_RANGES], after = {.last = 0};
+    int64_t n = in->hooks.ranges ? DELETE_RANGES : 0;
+    while (n == DELETE_RANGES) {
+        n = in->hooks.ranges(in->hooks.context, capture, &after, ranges, DELETE_RANGES);
+        for (int64_t i = 0; i < n; i++) {
+            int status = range_delete(batch, ranges[i]);
+            if (status < 0)
+                return status;
+        }
+    }
+    return n < 0 ? (int)n : batch_delete(batch);
+}
+
+/* What was sent for the capture and is in no report. */
+static int sent_delete(struct batch *batch, const struct capture_id *capture)
+{
+    uint64_t after = 0;
+    int64_t n;
+    do {
+        n = index_sent_for(batch->in->index, capture, &after, batch->entries, batch->room);
+        batch->count = n > 0 ? (size_t)n : 0;
+        int status = batch_delete(batch);
+        if (status < 0)
+            return status;
+    } while (n == (int64_t)batch->room);
+    return n < 0 ? (int)n : SKEIN_OK;
 }
 
 int64_t ingest_strays_now(struct ingest *in, const struct delete_request *request)
 {
     if (!groups_flush(in) || ingest_index_follow(in) < 0)
         return SKEIN_BUSY;
-    struct partition_key *keys = calloc(DELETE_BATCH_MIN, sizeof *keys);
-    int64_t n = SKEIN_NO_MEMORY;
-    if (keys)
-        n = keys_delete(in, keys,
-                        index_strays(in->index, request->after, request->before_ns, keys,
-                                     DELETE_BATCH_MIN, request->bytes));
-    free(keys);
-    if (n > 0)
+    struct batch batch;
+    int status = batch_init(&batch, in, DELETE_BATCH_MIN, false);
+    for (size_t seen = 0; status == SKEIN_OK && seen < STRAYS_LOOKED_AT; seen += batch.room) {
+        int64_t n =
+            index_oldest(in->index, request->before_ns, request->after, batch.entries, batch.room);
+        batch.count = n > 0 ? (size_t)n : 0;
+        status = n < 0 ? (int)n : batch_delete(&batch);
+        if (batch.deleted > 0 || *request->after == 0)
+            break;
+    }
+    free(batch.entries);
+    *request->bytes += batch.bytes;
+    if (batch.deleted > 0)
         (void)ingest_reclaim(in);
-    return n;
+    return status < 0 ? status : (int64_t)batch.deleted;
 }
 
 int ingest_delete_now(struct ingest *in, const struct capture_id *capture)
 {
     if (capture_id_is_zero(capture))
         return SKEIN_INVALID;
-    if (!groups_flush(in))
-        return SKEIN_BUSY;
-    if (ingest_index_follow(in) < 0)
+    if (!groups_flush(in) || ingest_index_follow(in) < 0)
         return SKEIN_BUSY;
     bool tight = is_tight(in);
-    const size_t batch = tight ? DELETE_BATCH_MIN : DELETE_BATCH;
-    int64_t n;
-    do {
-        n = partitions_delete(in, capture, batch);
-        if (tight)
-            index_trim(in->index);
-    } while (n == (int64_t)batch);
-    if (n < 0)
-        return (int)n;
+    struct batch batch;
+    int status = batch_init(&batch, in, tight ? DELETE_BATCH_MIN : DELETE_BATCH, tight);
+    if (status == SKEIN_OK)
+        status = ranges_delete(&batch, capture);
+    if (status == SKEIN_OK)
+        status = sent_delete(&batch, capture);
+    free(batch.entries);
     struct store_record record = {.capture = *capture};
-    int status = tombstones_put(in, &record, 1);
+    if (status == SKEIN_OK)
+        status = tombstones_put(in, &record, 1);
     if (status < 0)
         return status;
     /* The capture is gone; room that is not given back now is at the next chance. */

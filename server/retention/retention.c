@@ -41,7 +41,7 @@ struct retention {
     struct capture_engine *captures;
     struct audit *audit;
 
-    uint64_t stray_after; /* index_strays */
+    uint64_t stray_after; /* ingest_delete_strays */
 
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
@@ -205,31 +205,6 @@ static void quota_why(const struct quota *quota, uint64_t frees, char why[RETENT
                  quota->max_bytes, quota->bytes, frees);
 }
 
-struct id_list {
-    struct capture_id *ids;
-    size_t count, room;
-};
-
-static int id_add(void *context, const struct capture_id *id)
-{
-    struct id_list *list = context;
-    if (!array_grow(list->ids, list->count + 1, &list->room))
-        return 1;
-    list->ids[list->count++] = *id;
-    return 0;
-}
-
-static int protect(struct retention *r)
-{
-    struct id_list list = {NULL, 0, 0};
-    int64_t rows = catalog_protected(r->catalog, id_add, &list);
-    int status = rows < 0                      ? (int)rows
-                 : list.count < (uint64_t)rows ? SKEIN_NO_MEMORY
-                                               : index_protect(r->index, list.ids, list.count);
-    free(list.ids);
-    return status;
-}
-
 /* Deletes of a page what must go. 1: it is enough; 0; or a status. */
 static int page_retire(struct retention *r, struct quota *quota, const struct page *page)
 {
@@ -237,8 +212,8 @@ static int page_retire(struct retention *r, struct quota *quota, const struct pa
         const struct capture_id *id = &page->items[i].id;
         char why[RETENTION_WORDS];
         uint64_t now = 0, later = 1; /* its rows go in any case */
-        int status =
-            quota->catalog ? SKEIN_OK : index_frees(r->index, id, quota->service, &now, &later);
+        int status = quota->catalog ? SKEIN_OK
+                                    : capture_frees(r->captures, id, quota->service, &now, &later);
         if (status < 0)
             return status;
         if (later == 0)
@@ -320,7 +295,7 @@ static int quota_enforce(struct retention *r, struct quota *quota)
         status = strays_retire(r, quota);
     if (status <= 0)
         return status;
-    status = protect(r);
+    status = SKEIN_OK;
     while (status == SKEIN_OK && !is_stopping(r)) {
         page.count = 0;
         int64_t rows = catalog_oldest(r->catalog, &after, PAGE, page_add, &page);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "catalog_capture.h"
+#include "catalog_ranges.h"
 #include "collector_fixture.h"
 #include "support.h"
 
@@ -82,9 +83,15 @@ static unsigned verify(const char *folder, bool ended)
     ck_assert_msg(catalog_open(folder, &catalog, error, sizeof error) == SKEIN_OK, "%s", error);
     for (unsigned i = 0; i < CAPTURES; i++) {
         struct found found = {index, 0};
-        struct partition_query query = {.capture = &ids[i], .to_ns = UINT64_MAX};
+        struct process_uid process = process_of(i + 1); /* each has one of its own */
+        struct partition_query query = {.process = &process, .to_ns = UINT64_MAX};
+        struct partition_range range, after = {.last = 0};
         ck_assert_int_ge(index_query(index, &query, row_check, &found), 0);
         bool there = catalog_capture(catalog, &ids[i], row_seen, NULL) > 0;
+        int64_t listed = catalog_ranges(catalog, &ids[i], &after, &range, 1);
+        ck_assert_msg(!there || (listed == 1 && process_uid_equal(&range.key.process, &process)),
+                      "capture %u does not list its partition", i);
+        ck_assert_msg(!ended || listed == there, "capture %u left a range", i);
         ck_assert_msg(there || i % 4 != 0, "capture %u is pinned and was deleted", i);
         ck_assert_msg(!there || found.count == 1, "capture %u has %u partitions", i, found.count);
         ck_assert_msg(there || !ended || found.count == 0, "capture %u left a partition", i);

@@ -249,6 +249,8 @@ START_TEST(downloads_are_in_the_audit_log_where_bytes_are_sent)
                                 wire_fired(&f.agent, capture, 1, NULL, clock_realtime_ns()), error,
                                 sizeof error));
     ck_assert_int_eq(wire_agent_upload(&f.agent, 1, 0, capture, 0), WIRE_STORED);
+    ck_assert(wire_agent_report(&f.agent, wire_target(&f.agent, capture, 1, "uploading", 1, 1),
+                                error, sizeof error));
     cJSON *json = call_json(&f, "GET", "/api/v1/partitions", NULL, 200);
     snprintf(path, sizeof path, "/api/v1/partitions/%s", text_at(json, "items.0.partition"));
     snprintf(expected, sizeof expected,
@@ -640,8 +642,13 @@ START_TEST(confined_token_downloads_its_own_of_captures_and_partitions_that_it_s
     ck_assert_int_eq(wire_agent_upload_of(&t.f.agent, 1, 1, t.both, "bankzeta"), WIRE_STORED);
     ck_assert_int_eq(wire_agent_upload_of(&t.f.agent, 1, 2, t.shared, "bankzeta"), WIRE_STORED);
     ck_assert_int_eq(wire_agent_upload_of(&t.agent, 50, 0, t.both, "mine"), WIRE_STORED);
-    cJSON *report = wire_target(&t.agent, t.shared, 50, "uploading", 1, 1);
-    ck_assert_msg(wire_agent_report(&t.agent, report, error, sizeof error), "%s", error);
+    const char *const captures[] = {t.both, t.shared};
+    for (size_t i = 0; i < 2; i++) {
+        cJSON *others = wire_target(&t.f.agent, captures[i], 1, "uploading", 3, 1);
+        ck_assert_msg(wire_agent_report(&t.f.agent, others, error, sizeof error), "%s", error);
+        cJSON *report = wire_target(&t.agent, captures[i], 50, "uploading", 1, 1);
+        ck_assert_msg(wire_agent_report(&t.agent, report, error, sizeof error), "%s", error);
+    }
     call(&t.f, "GET", "/api/v1/partitions", NULL, t.token, &response);
     buf_put_u8(&response.body, 0);
     cJSON *json = cJSON_Parse((const char *)response.body.data);
@@ -649,7 +656,6 @@ START_TEST(confined_token_downloads_its_own_of_captures_and_partitions_that_it_s
     snprintf(own, sizeof own, "%s", text_at(json, "items.0.partition"));
     cJSON_Delete(json);
     http_response_fini(&response);
-    const char *const captures[] = {t.both, t.shared};
     for (size_t i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "/api/v1/captures/%s/trace", captures[i]);
         expect_own(&t, path, "host-mine");

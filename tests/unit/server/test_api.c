@@ -385,6 +385,8 @@ START_TEST(slice_over_hosts_whose_clocks_differ_goes_by_the_collectors_time)
     capture_with(&f, HOSTS_CAPTURE, 1, 0, path);
     extend(&f, HOSTS_CAPTURE, "service=shop"); /* process 1 is at `at`, by a clock that is right */
     upload_of_host(&f, 2, "host-b", at + UINT64_C(5000000000), -INT64_C(5000000000), HOSTS_CAPTURE);
+    ck_assert(wire_agent_report(
+        &f.agent, wire_target(&f.agent, HOSTS_CAPTURE, 2, "uploading", 1, 1), error, sizeof error));
     call(&f, "GET",
          "/api/v1/captures/" HOSTS_CAPTURE "/trace?from=1700000000000000000&to=1700000000100000000",
          NULL, NULL, &response);

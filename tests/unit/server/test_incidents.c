@@ -508,6 +508,10 @@ static const char merged_state[] =
     " updated_ns INTEGER NOT NULL, PRIMARY KEY(process, capture, source)) WITHOUT ROWID;"
     "UPDATE meta SET value=8 WHERE key='schema'";
 static const char merged_index[] =
+    "DROP INDEX by_capture;"
+    "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB, PRIMARY KEY(capture, to_ns, key))"
+    " WITHOUT ROWID; CREATE INDEX member_of ON member(key);"
+    "INSERT INTO member SELECT capture, to_ns, key FROM partitions;"
     "INSERT OR IGNORE INTO member SELECT x'" FIRST "', to_ns, key FROM member"
     " WHERE capture=x'" JOINED "'; DELETE FROM member WHERE capture=x'" JOINED "';"
     "PRAGMA user_version=6";

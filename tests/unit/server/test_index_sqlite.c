@@ -132,18 +132,28 @@ static int collect(void *context, const struct partition_row *row)
     return 0;
 }
 
+static struct partition_ranges had; /* what capture 2 has */
+
+static void had_make(void)
+{
+    for (uint32_t i = 0; i < ROWS; i += 7) {
+        const struct partition_range range = {specs[i].key, specs[i].key.sequence};
+        ck_assert_int_eq(partition_ranges_add(&had, &range), SKEIN_OK);
+    }
+    had.high_ns = UINT64_MAX;
+    partition_ranges_ready(&had);
+}
+
 /* The query's answer is what a plain loop over all rows gives, in one piece and page by page. */
 static void check_query(struct partition_query query, const char *service, const char *zone)
 {
     bool want[ROWS] = {false};
     size_t wanted = 0;
     for (uint32_t i = 0; i < ROWS; i++) {
-        struct capture_id capture = capture_of(i % 7 == 0 ? 2 : 1);
         want[i] = specs[i].to_ns >= query.from_ns && specs[i].from_ns <= query.to_ns &&
                   (!service || strcmp(service, specs[i].service) == 0) &&
                   (!query.process || process_uid_equal(query.process, &specs[i].key.process)) &&
-                  (!query.capture || capture_id_equal(query.capture, &capture)) &&
-                  (!zone || strstr(specs[i].labels, zone));
+                  (!query.ranges || i % 7 == 0) && (!zone || strstr(specs[i].labels, zone));
         wanted += want[i];
     }
     struct answer all = {.count = 0}, pages = {.count = 0};
@@ -165,8 +175,8 @@ START_TEST(queries_answer_what_a_plain_loop_finds)
 {
     open_both(0);
     specs_put();
+    had_make();
     struct process_uid process = process_of(3);
-    struct capture_id capture = capture_of(2);
     char error[128];
     struct selector *cart, *nobody, *zone;
     ck_assert_int_eq(selector_new("service=cart", &cart, error, sizeof error), SKEIN_OK);
@@ -183,9 +193,9 @@ START_TEST(queries_answer_what_a_plain_loop_finds)
         check_query(query, "cart", NULL);
         query.process = &process;
         check_query(query, "cart", NULL);
-        query.capture = &capture;
+        query.ranges = &had;
         check_query(query, "cart", NULL);
-        query = (struct partition_query){.from_ns = from, .to_ns = to, .capture = &capture};
+        query = (struct partition_query){.from_ns = from, .to_ns = to, .ranges = &had};
         check_query(query, NULL, NULL);
         query = (struct partition_query){.from_ns = from, .to_ns = to, .selector = nobody};
         check_query(query, "nobody", NULL);
@@ -195,6 +205,7 @@ START_TEST(queries_answer_what_a_plain_loop_finds)
     selector_free(&cart);
     selector_free(&nobody);
     selector_free(&zone);
+    partition_ranges_fini(&had);
     close_both();
 }
 END_TEST
@@ -356,27 +367,39 @@ static void tombstones_put(const struct store_record *records, size_t count)
     ck_assert_int_eq(index_tombstones_add(index_, records, count), SKEIN_OK);
 }
 
-/* As ingest does. Returns how many partitions went with the capture. */
-static size_t capture_delete(const struct capture_id *capture)
+/* As ingest does, where others have `kept` (NULL: nothing). Returns how many partitions went with
+ * the capture that they were sent for. */
+static size_t capture_delete(const struct capture_id *capture, const struct partition_range *kept)
 {
-    struct partition_key keys[ROWS];
+    struct index_entry entries[ROWS];
     struct store_record records[ROWS + 1] = {{.agent = 0}};
-    int64_t n = index_only_of(index_, capture, keys, ROWS);
+    uint64_t after = 0;
+    size_t gone = 0;
+    int64_t n = index_sent_for(index_, capture, &after, entries, ROWS);
     ck_assert_int_ge(n, 0);
-    for (int64_t i = 0; i < n; i++)
-        records[i].key = keys[i];
-    records[n].capture = *capture;
-    tombstones_put(records, (size_t)n + 1);
-    return (size_t)n;
+    for (int64_t i = 0; i < n; i++) {
+        const struct partition_key *key = &entries[i].key;
+        ck_assert(capture_id_equal(&entries[i].sent_for, capture));
+        ck_assert_uint_gt(entries[i].bytes, 0);
+        if (!kept || !process_uid_equal(&key->process, &kept->key.process) ||
+            key->epoch != kept->key.epoch || key->sequence > kept->last)
+            records[gone++].key = *key;
+    }
+    records[gone].capture = *capture;
+    tombstones_put(records, gone + 1);
+    return gone;
 }
 
-static size_t rows_of(const struct capture_id *capture)
+static size_t sent_for(const struct capture_id *capture)
 {
-    struct partition_query query = {.to_ns = UINT64_MAX, .capture = capture};
-    struct answer a = {.count = 0};
-    int64_t n = index_query(index_, &query, collect, &a);
-    ck_assert_int_ge(n, 0);
-    return (size_t)n;
+    struct index_entry entries[ROWS];
+    size_t count = 0;
+    uint64_t after = 0;
+    int64_t n;
+    while ((n = index_sent_for(index_, capture, &after, entries, 13)) > 0) /* page by page */
+        count += (size_t)n;
+    ck_assert_int_eq(n, 0);
+    return count;
 }
 
 START_TEST(rebuild_gives_the_same_rows)
@@ -384,52 +407,47 @@ START_TEST(rebuild_gives_the_same_rows)
     open_both(30000);
     specs_put();
     struct capture_id capture = capture_of(2), kept = capture_of(1);
-    ck_assert_uint_eq(capture_delete(&capture), (ROWS + 6) / 7);
+    ck_assert_uint_eq(capture_delete(&capture, NULL), (ROWS + 6) / 7);
     size_t before = rows_now();
     ck_assert_uint_eq(before, ROWS - (ROWS + 6) / 7);
-    ck_assert(!index_rebuilt(index_));
     for (int again = 0; again < 2; again++) {
         ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
-        ck_assert(index_rebuilt(index_));
         ck_assert_uint_eq(rows_now(), before);
-        ck_assert_uint_eq(rows_of(&kept), before);
-        ck_assert_uint_eq(rows_of(&capture), 0);
+        ck_assert_uint_eq(sent_for(&kept), before);
+        ck_assert_uint_eq(sent_for(&capture), 0);
         ck_assert_int_eq(index_capture_deleted(index_, &capture), 1);
     }
     close_both();
 }
 END_TEST
 
-START_TEST(shared_partition_stays_until_its_last_capture_goes)
+static int key_keep(void *context, const struct partition_row *row)
+{
+    struct store_record **record = context;
+    (*record)++->key = row->record.key;
+    return 0;
+}
+
+START_TEST(what_others_have_stays_and_what_was_deleted_stays_deleted)
 {
     open_both(0);
     specs_make();
-    struct capture_id first = capture_of(1), second = capture_of(2), none = {{0}};
-    struct process_uid process = process_of(1);
+    struct capture_id first = capture_of(1), none = {{0}};
     for (uint32_t i = 0; i < 20; i++) { /* of process 1, epoch 1: sequences 6 and 16; no capture */
         put(&specs[i], i == 16 ? &none : &first, true);
     }
     struct partition_key six = specs[6].key, sixteen = specs[16].key;
-    ck_assert_uint_eq(rows_of(&first), 19);
-    ck_assert_int_eq(index_share(index_, &second, &process, 1, 0, 10), 1);
-    ck_assert_int_eq(index_share(index_, &second, &process, 1, 0, UINT64_MAX), 2);
-    ck_assert_int_eq(index_share(index_, &second, &process, 1, 7, 15), 0);
-    ck_assert_int_eq(index_share(index_, &second, &process, 3, 0, UINT64_MAX), 0);
-    ck_assert_int_eq(index_share(index_, &none, &process, 1, 0, 1), SKEIN_INVALID);
-    ck_assert_uint_eq(rows_of(&second), 2);
-    ck_assert_uint_eq(rows_of(&first), 19);
-    ck_assert_uint_eq(capture_delete(&first), 18);
+    struct partition_range seconds = {key_of(1, 1, 0), 10}, all = {key_of(1, 1, 0), UINT64_MAX};
+    ck_assert_uint_eq(sent_for(&first), 19);
+    ck_assert_uint_eq(capture_delete(&first, &seconds), 18);
     ck_assert_uint_eq(rows_now(), 2);
-    ck_assert_uint_eq(rows_of(&first), 0);
-    ck_assert_uint_eq(rows_of(&second), 2);
-    ck_assert_int_eq(index_share(index_, &first, &process, 1, 0, UINT64_MAX), 0);
-    ck_assert_uint_eq(rows_of(&first), 0);
-    /* Shared memberships are made again by who shared; those of a deleted capture do not return. */
+    ck_assert_uint_eq(sent_for(&first), 1);
     ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
     ck_assert_uint_eq(rows_now(), 2);
-    ck_assert_uint_eq(rows_of(&first), 0);
-    ck_assert_int_eq(index_share(index_, &second, &process, 1, 0, UINT64_MAX), 2);
-    ck_assert_uint_eq(capture_delete(&second), 2);
+    ck_assert_int_eq(index_capture_deleted(index_, &first), 1);
+    struct store_record records[4] = {{.agent = 0}}, *end = records;
+    ck_assert_int_eq(index_range(index_, &all, key_keep, &end), 2);
+    tombstones_put(records, 2);
     ck_assert_uint_eq(rows_now(), 0);
     ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
     ck_assert_uint_eq(rows_now(), 0);
@@ -437,10 +455,61 @@ START_TEST(shared_partition_stays_until_its_last_capture_goes)
     struct capture_id third = capture_of(3);
     put(&specs[6], &third, true);
     ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
-    ck_assert_uint_eq(rows_of(&third), 1);
+    ck_assert_uint_eq(sent_for(&third), 1);
     ck_assert_int_eq(index_find(index_, &six, NULL), 1);
     ck_assert_int_eq(index_find(index_, &sixteen, NULL), 0);
     close_both();
+}
+END_TEST
+
+START_TEST(the_oldest_are_given_by_when_they_came)
+{
+    open_both(0);
+    specs_put(); /* all were received at 7 */
+    struct index_entry entries[64];
+    uint64_t after = 0;
+    size_t count = 0;
+    ck_assert_int_eq(index_oldest(index_, 7, &after, entries, 64), 0);
+    ck_assert_uint_eq(after, 0);
+    do {
+        int64_t n = index_oldest(index_, 8, &after, entries, 64);
+        ck_assert_int_ge(n, 0);
+        for (int64_t i = 0; i < n; i++)
+            ck_assert_uint_eq(entries[i].key.sequence, count++);
+    } while (after != 0);
+    ck_assert_uint_eq(count, ROWS);
+    close_both();
+}
+END_TEST
+
+/* As the version before this one left it. What stands in a row alone says whether it was read. */
+START_TEST(the_version_before_is_brought_up_without_the_store)
+{
+    struct db *db;
+    char error[256], *path = path_join(folder, "index.db");
+    struct capture_id capture = capture_of(2);
+    struct partition_row row;
+    open_both(0);
+    specs_put();
+    close_both();
+    ck_assert_int_eq(db_open(path, false, &db, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(db_exec(db, "DROP INDEX by_capture;"
+                                 "CREATE TABLE member(capture BLOB, to_ns INTEGER, key BLOB,"
+                                 " PRIMARY KEY(capture, to_ns, key)) WITHOUT ROWID;"
+                                 "CREATE INDEX member_of ON member(key);"
+                                 "INSERT INTO member SELECT capture, to_ns, key FROM partitions;"
+                                 "UPDATE partitions SET pid = 4242; PRAGMA user_version=6;"),
+                     SKEIN_OK);
+    db_close(&db);
+    for (int again = 0; again < 2; again++) {
+        open_both(0);
+        ck_assert_uint_eq(rows_now(), ROWS);
+        ck_assert_uint_eq(sent_for(&capture), (ROWS + 6) / 7);
+        ck_assert_int_eq(index_find(index_, &specs[5].key, &row), 1);
+        ck_assert_uint_eq(row.pid, 4242);
+        close_both();
+    }
+    free(path);
 }
 END_TEST
 
@@ -488,7 +557,7 @@ START_TEST(deleted_capture_frees_the_segments_that_held_nothing_else)
         put(&specs[i], i % 3 ? &gone : &kept, true);
     uint64_t empty[64];
     size_t count = 64;
-    ck_assert_uint_eq(capture_delete(&gone), 8);
+    ck_assert_uint_eq(capture_delete(&gone, NULL), 8);
     ck_assert_int_eq(index_empty_segments(index_, empty, &count), SKEIN_OK);
     ck_assert_uint_eq(count, 8);
     ck_assert_uint_eq(rows_now(), 4);
@@ -533,7 +602,7 @@ START_TEST(tombstone_is_kept_while_its_partition_is_on_disk)
     put(&specs[0], &kept, true);
     for (uint32_t i = 1; rows_now() < 4 || i < 5; i++)
         put(&specs[i], &gone, true);
-    size_t deleted = capture_delete(&gone);
+    size_t deleted = capture_delete(&gone, NULL);
     ck_assert_uint_gt(deleted, 0);
     ck_assert_uint_eq(rows_now(), 1);
     struct store_record records[64];
@@ -568,10 +637,10 @@ START_TEST(callback_may_use_the_index_and_stop)
 }
 END_TEST
 
-static int range_check(void *context, const struct partition_key *key, uint64_t events,
-                       uint64_t bytes)
+static int range_check(void *context, const struct partition_row *row)
 {
-    uint64_t *next = context;
+    uint64_t *next = context, events = row->events, bytes = row->place.bytes;
+    const struct partition_key *key = &row->record.key;
     ck_assert_uint_eq(key->sequence % 5, 2); /* of this process alone, and of epoch 1 */
     ck_assert_uint_eq(key->epoch, 1);
     ck_assert_uint_gt(key->sequence, *next);
@@ -585,13 +654,15 @@ START_TEST(a_range_of_sequences_is_given_in_order)
     open_both(1 << 20);
     specs_put();
     uint64_t last = 1;
-    struct partition_key key = key_of(2, 1, 2);
-    ck_assert_int_eq(index_range(index_, &key, 42, range_check, &last), 5); /* 2, 12 ... 42 */
+    struct partition_range range = {key_of(2, 1, 2), 42};
+    ck_assert_int_eq(index_range(index_, &range, range_check, &last), 5); /* 2, 12 ... 42 */
     ck_assert_uint_eq(last, 42);
-    ck_assert_int_eq(index_range(index_, &key, 1, range_check, &last), 0);
-    ck_assert_int_gt(index_range(index_, &key, UINT64_MAX, range_check, &(uint64_t){0}), 5);
-    key.epoch = 3;
-    ck_assert_int_eq(index_range(index_, &key, UINT64_MAX, range_check, &last), 0);
+    range.last = 1;
+    ck_assert_int_eq(index_range(index_, &range, range_check, &last), 0);
+    range.last = UINT64_MAX;
+    ck_assert_int_gt(index_range(index_, &range, range_check, &(uint64_t){0}), 5);
+    range.key.epoch = 3;
+    ck_assert_int_eq(index_range(index_, &range, range_check, &last), 0);
     close_both();
 }
 END_TEST
@@ -632,7 +703,9 @@ int main(void)
     tcase_add_test(c, rebuild_gives_the_same_rows);
     tcase_add_test(c, deleted_capture_frees_the_segments_that_held_nothing_else);
     tcase_add_test(c, tombstone_is_kept_while_its_partition_is_on_disk);
-    tcase_add_test(c, shared_partition_stays_until_its_last_capture_goes);
+    tcase_add_test(c, what_others_have_stays_and_what_was_deleted_stays_deleted);
+    tcase_add_test(c, the_oldest_are_given_by_when_they_came);
+    tcase_add_test(c, the_version_before_is_brought_up_without_the_store);
     tcase_add_test(c, later_record_of_a_key_is_the_rows);
     tcase_add_test(c, callback_may_use_the_index_and_stop);
     tcase_add_test(c, a_range_of_sequences_is_given_in_order);

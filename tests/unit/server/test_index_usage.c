@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What services have, what is dead, and what deleting a capture would free, as partitions come, are
- * shared, moved and deleted, and when the index is made anew. */
+ * What services have and what is dead, as partitions come, are moved and deleted, and when the
+ * index is made anew. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,19 +81,21 @@ static uint64_t put(uint64_t sequence, const char *service, uint32_t capture)
     return place.bytes;
 }
 
-/* As ingest deletes. */
-static void delete (uint32_t capture)
+/* As ingest deletes what was sent for a capture, where another one has partition `kept`. */
+static void delete (uint32_t capture, uint64_t kept)
 {
     struct capture_id id = capture_of(capture);
-    struct partition_key keys[16];
+    struct index_entry entries[16];
     struct store_record records[17] = {0};
-    size_t done;
-    int64_t n = index_only_of(index_, &id, keys, 16);
+    uint64_t after = 0;
+    size_t done, gone = 0;
+    int64_t n = index_sent_for(index_, &id, &after, entries, 16);
     ck_assert_int_ge(n, 0);
     for (int64_t i = 0; i < n; i++)
-        records[i].key = keys[i];
-    records[n].capture = id;
-    ck_assert_int_eq(store_append_tombstones(store, records, (size_t)n + 1, &done), SKEIN_OK);
+        if (entries[i].key.sequence != kept)
+            records[gone++].key = entries[i].key;
+    records[gone].capture = id;
+    ck_assert_int_eq(store_append_tombstones(store, records, gone + 1, &done), SKEIN_OK);
     ck_assert_int_eq(index_tombstones_add(index_, records, done), SKEIN_OK);
 }
 
@@ -127,16 +129,13 @@ START_TEST(services_have_the_bytes_of_their_partitions_each_once)
     uint64_t shop = put(1, "shop", 1);
     shop += put(2, "shop", 2);
     uint64_t cart = put(3, "cart", 2);
-    struct process_uid process = process_of(1);
-    struct capture_id sharing = capture_of(3);
-    ck_assert_int_eq(index_share(index_, &sharing, &process, 1, 1, 3), 3);
     for (int round = 0; round < 3; round++) {
         check_services(cart, shop);
         uint64_t live, dead;
         ck_assert_int_eq(index_usage(index_, &live, &dead), SKEIN_OK);
         ck_assert_uint_eq(live, cart + shop);
         ck_assert_uint_eq(dead, 0);
-        reopen(round == 1); /* what is shared is shared again by the captures' engine */
+        reopen(round == 1);
     }
 }
 END_TEST
@@ -144,16 +143,15 @@ END_TEST
 START_TEST(deleting_gives_back_what_no_other_capture_has)
 {
     uint64_t first = put(1, "shop", 1), second = put(2, "shop", 1), third = put(3, "cart", 2);
-    struct process_uid process = process_of(1);
-    struct capture_id sharing = capture_of(2);
     uint64_t live, dead;
-    ck_assert_int_eq(index_share(index_, &sharing, &process, 1, 2, 2), 1);
-    delete (1);
+    delete (1, 2);
     check_services(third, second);
     ck_assert_int_eq(index_usage(index_, &live, &dead), SKEIN_OK);
     ck_assert_uint_eq(live, second + third);
     ck_assert_uint_ge(dead, first);
-    delete (2);
+    delete (2, 0);
+    check_services(0, second);
+    delete (1, 0);
     check_services(0, 0);
     ck_assert_int_eq(index_usage(index_, &live, &dead), SKEIN_OK);
     ck_assert_uint_eq(live, 0);
@@ -181,35 +179,6 @@ START_TEST(moving_a_partition_changes_no_service)
 }
 END_TEST
 
-static void check_frees(uint32_t capture, const char *service, uint64_t now, uint64_t later)
-{
-    struct capture_id id = capture_of(capture);
-    uint64_t got_now, got_later;
-    ck_assert_int_eq(index_frees(index_, &id, service, &got_now, &got_later), SKEIN_OK);
-    ck_assert_uint_eq(got_now, now);
-    ck_assert_uint_eq(got_later, later);
-}
-
-START_TEST(a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has)
-{
-    uint64_t alone = put(1, "shop", 1), shared = put(2, "shop", 1), kept = put(3, "cart", 1);
-    struct process_uid process = process_of(1);
-    struct capture_id other = capture_of(2), pinned = capture_of(3);
-    ck_assert_int_eq(index_share(index_, &other, &process, 1, 2, 2), 1);
-    ck_assert_int_eq(index_share(index_, &pinned, &process, 1, 3, 3), 1);
-    ck_assert_int_eq(index_protect(index_, NULL, 0), SKEIN_OK);
-    check_frees(1, NULL, alone, alone + shared + kept);
-    ck_assert_int_eq(index_protect(index_, &pinned, 1), SKEIN_OK);
-    check_frees(1, NULL, alone, alone + shared);
-    check_frees(1, "shop", alone, alone + shared);
-    check_frees(1, "cart", 0, 0);
-    check_frees(2, NULL, 0, shared);
-    check_frees(4, NULL, 0, 0);
-    ck_assert_int_eq(index_protect(index_, &other, 1), SKEIN_OK); /* the list is another one */
-    check_frees(1, NULL, alone, alone + kept);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("index_usage");
@@ -218,7 +187,6 @@ int main(void)
     tcase_add_test(c, services_have_the_bytes_of_their_partitions_each_once);
     tcase_add_test(c, deleting_gives_back_what_no_other_capture_has);
     tcase_add_test(c, moving_a_partition_changes_no_service);
-    tcase_add_test(c, a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

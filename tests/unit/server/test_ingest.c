@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "assembly.h"
+#include "checksum.h"
 #include "metrics.h"
 #include "partition_make.h"
 #include "support.h"
@@ -39,6 +40,45 @@ static uint64_t agent_by_process(void *context, const struct process_uid *proces
     return memcmp(process, &hostile, sizeof hostile) == 0 ? 666 : 7;
 }
 
+/* Of capture 9: process 1 in one range, process 2 in 150 of one partition each. */
+static int64_t ranges_of_ninth(void *context, const struct capture_id *capture,
+                               struct partition_range *after, struct partition_range *ranges,
+                               size_t room)
+{
+    (void)context;
+    struct capture_id ninth = capture_of(9);
+    struct process_uid process = process_of(2);
+    bool begins = after->last == 0, second = process_uid_equal(&after->key.process, &process);
+    uint64_t at = second ? after->last + 2 : 1;
+    size_t count = 0;
+    if (!capture_id_equal(capture, &ninth))
+        return 0;
+    if (begins)
+        ranges[count++] = (struct partition_range){key_of(1, 1, 0), 1000000};
+    for (; count < room && at < 300; at += 2)
+        ranges[count++] = (struct partition_range){key_of(2, 1, at), at};
+    if (count > 0)
+        *after = ranges[count - 1];
+    return (int64_t)count;
+}
+
+static bool others_have; /* another capture has every tenth */
+
+static bool is_anothers(const struct partition_key *key)
+{
+    return key->sequence % 10 == 5;
+}
+
+static int64_t drop_anothers(void *context, struct index_entry *entries, size_t count)
+{
+    int64_t left = 0;
+    (void)context;
+    for (size_t i = 0; i < count; i++)
+        if (!others_have || !is_anothers(&entries[i].key))
+            entries[left++] = entries[i];
+    return left;
+}
+
 static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t assembling,
                            uint64_t wait_ms)
 {
@@ -49,7 +89,10 @@ static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t a
     ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
     (void)snprintf(address, sizeof address, "tcp://127.0.0.1:%u", free_port());
     struct ingest_settings settings = {address, assembling, wait_ms, NULL, 50, 0};
-    struct ingest_hooks hooks = {.stored = count_stored, .agent_of = agent_by_process};
+    struct ingest_hooks hooks = {.stored = count_stored,
+                                 .agent_of = agent_by_process,
+                                 .ranges = ranges_of_ninth,
+                                 .unlisted = drop_anothers};
     ck_assert_msg(ingest_start(&settings, store, index_, &hooks, &ingest, error, sizeof error) ==
                       SKEIN_OK,
                   "%s", error);
@@ -74,6 +117,7 @@ static void setup(void)
     folder = temp_dir_new();
     memset(&metrics, 0, sizeof metrics);
     atomic_store(&hook_rows, 0);
+    others_have = false;
 }
 
 static void teardown(void)
@@ -444,6 +488,88 @@ START_TEST(deleted_capture_is_gone_and_is_not_stored_again)
 }
 END_TEST
 
+/* Sent for a capture, 0 for none; found when the index opens. */
+static void put_many(uint32_t process, uint64_t count, uint32_t sent_for)
+{
+    struct buf bytes = {0};
+    for (uint64_t i = 0; i < count; i++) {
+        struct store_record record = {.key = key_of(process, 1, i)};
+        struct store_place place;
+        if (sent_for != 0)
+            record.capture = capture_of(sent_for);
+        partition_of(&record.key, 1, &bytes);
+        ck_assert_int_eq(store_append(store, &record, bytes.data, bytes.len,
+                                      checksum64(bytes.data, bytes.len), &place),
+                         SKEIN_OK);
+    }
+    ck_assert_int_eq(store_sync(store), SKEIN_OK);
+    buf_fini(&bytes);
+}
+
+static int count_left(void *context, const struct partition_row *row)
+{
+    const struct partition_key *key = &row->record.key;
+    struct process_uid second = process_of(2), fourth = process_of(4);
+    bool listed = !process_uid_equal(&key->process, &fourth) &&
+                  (!process_uid_equal(&key->process, &second) || key->sequence % 2 != 0);
+    ck_assert(!listed || is_anothers(key));
+    ++*(uint64_t *)context;
+    return 0;
+}
+
+START_TEST(a_deletion_takes_all_that_is_its_alone_in_as_many_turns_as_it_needs)
+{
+    char error[256] = "";
+    struct store_settings settings = {folder, 1 << 20, 0};
+    struct capture_id gone = capture_of(9);
+    struct partition_query all = {.to_ns = UINT64_MAX};
+    uint64_t left = 0, again = 0;
+    others_have = true;
+    ck_assert_int_eq(store_open(&settings, &store, error, sizeof error), SKEIN_OK);
+    put_many(1, 2500, 0); /* by one range, more than a batch */
+    put_many(2, 300, 0);  /* by many ranges; even ones are in none */
+    put_many(3, 1500, 9); /* in none, but sent for it */
+    put_many(4, 20, 2);
+    store_close(&store);
+    collector_open(1 << 20, 0, 8 << 20, 1);
+    ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
+    ck_assert_int_ge(index_query(index_, &all, count_left, &left), 0);
+    ck_assert_uint_eq(left, 250 + 150 + 30 + 150 + 20);
+    ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
+    ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
+    ck_assert_int_ge(index_query(index_, &all, count_left, &again), 0);
+    ck_assert_uint_eq(again, left);
+    collector_close();
+}
+END_TEST
+
+START_TEST(strays_go_the_oldest_first_and_what_is_young_or_anothers_stays)
+{
+    char error[256] = "";
+    struct store_settings settings = {folder, 1 << 20, 0};
+    struct partition_query all = {.to_ns = UINT64_MAX};
+    uint64_t after = 0, bytes = 0, gone = 0, left = 0;
+    int64_t n;
+    others_have = true;
+    ck_assert_int_eq(store_open(&settings, &store, error, sizeof error), SKEIN_OK);
+    put_many(1, 1000, 1); /* received at 0 */
+    store_close(&store);
+    collector_open(1 << 20, 0, 8 << 20, 1);
+    ck_assert_int_eq(ingest_delete_strays(ingest, &after, 0, &bytes), 0);
+    ck_assert_uint_eq(after, 0);
+    do {
+        n = ingest_delete_strays(ingest, &after, 1, &bytes);
+        ck_assert_int_ge(n, 0);
+        gone += (uint64_t)n;
+    } while (after != 0);
+    ck_assert_uint_eq(gone, 900);
+    ck_assert_uint_gt(bytes, 900 * 100);
+    ck_assert_int_ge(index_query(index_, &all, count_left, &left), 0);
+    ck_assert_uint_eq(left, 100);
+    collector_close();
+}
+END_TEST
+
 static bool store_is_small(void *context)
 {
     return counter(store_bytes) <= *(const uint64_t *)context;
@@ -556,6 +682,8 @@ int main(void)
     tcase_add_test(c, agent_that_announces_much_does_not_keep_another_out);
     tcase_add_test(c, disk_nearly_full_is_retry_and_visible);
     tcase_add_test(c, deleted_capture_is_gone_and_is_not_stored_again);
+    tcase_add_test(c, a_deletion_takes_all_that_is_its_alone_in_as_many_turns_as_it_needs);
+    tcase_add_test(c, strays_go_the_oldest_first_and_what_is_young_or_anothers_stays);
     tcase_add_test(c, sparse_segments_are_compacted_and_their_disk_is_given_back);
     tcase_add_test(c, address_in_use_is_said);
     tcase_add_test(c, stop_commits_what_is_whole);

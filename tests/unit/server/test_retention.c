@@ -145,6 +145,32 @@ START_TEST(what_no_capture_lists_goes_before_any_capture)
 }
 END_TEST
 
+/* Without state.db nobody knows what captures have. */
+START_TEST(nothing_is_a_stray_while_the_state_is_lost)
+{
+    struct fixture f;
+    fixture_start_with(&f, NULL,
+                       ",\"retention\":{\"max_bytes\":300000},"
+                       "\"agents\":{\"heartbeat_ms\":200,\"keep_gone_ms\":0}");
+    char *lost = path_join(f.collector.config.folder, "state.db.lost");
+    file_write(lost, "", 0);
+    wire_agent_processes(&f.agent, 1, 5, "shop");
+    struct begun a = complete(&f, 1, ",\"pin\":true", PART);
+    struct begun b = complete(&f, 2, ",\"pin\":true", PART);
+    for (uint32_t i = 3; i <= 5; i++)
+        ck_assert_int_eq(wire_agent_upload(&f.agent, i, 0, a.id, PART), WIRE_STORED);
+    wait_for_text(&f, "/api/v1/storage", "quota.status", "exceeded");
+    cJSON *json = call_json(&f, "GET", "/api/v1/partitions", NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "items")), 5);
+    cJSON_Delete(json);
+    ck_assert_int_eq(remove(lost), 0);
+    ck_assert_msg(wait_until(has_no_stray, &f, 0), "partitions that no capture has are kept");
+    expect_there(&f, &b);
+    free(lost);
+    fixture_stop(&f);
+}
+END_TEST
+
 START_TEST(where_all_is_pinned_nothing_goes_and_the_status_says_so)
 {
     struct fixture f;
@@ -321,6 +347,7 @@ int main(void)
     tcase_set_timeout(c, 280);
     tcase_add_test(c, the_oldest_go_until_a_service_has_what_it_may);
     tcase_add_test(c, what_no_capture_lists_goes_before_any_capture);
+    tcase_add_test(c, nothing_is_a_stray_while_the_state_is_lost);
     tcase_add_test(c, where_all_is_pinned_nothing_goes_and_the_status_says_so);
     tcase_add_test(c, shared_bytes_go_with_their_last_capture_and_none_goes_for_nothing);
     tcase_add_test(c, segments_shrink_to_what_they_may_take);

@@ -64,6 +64,9 @@ static void start(struct fixture *f)
     ck_assert_int_eq(wire_agent_upload(&f->agent, 1, PARTITIONS, OTHER, 0), WIRE_STORED);
     for (uint64_t i = 0; i < PARTITIONS; i++)
         upload(f, i);
+    ck_assert(wire_agent_report(&f->agent,
+                                wire_target(&f->agent, CAPTURE, 1, "uploading", PARTITIONS, 1),
+                                error, sizeof error));
     memset(&seen, 0, sizeof seen);
 }
 

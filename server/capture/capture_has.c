@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What captures have: the ranges that reports have listed. In memory they are a target's facts, in
+ * state.db the table of ranges, saved with the report. Asked in both directions:
+ *
+ *   capture ──▶ its partitions     capture_ranges     trace, manifest, listing
+ *   partition ──▶ its captures     capture_owners     what came late, what is damaged
+ *                                  capture_unlisted   what may be deleted
+ *                                  capture_frees      what a quota would gain
+ *
+ * Keeps nothing. Takes the control lock where it looks into memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "array.h"
+#include "capture.h"
+#include "capture_control.h"
+#include "capture_int.h"
+#include "capture_state.h"
+#include "catalog_ranges.h"
+
+#define RANGES_PAGE 64
+
+/* ---- of a capture ---- */
+
+static int ranges_gather(struct capture_engine *e, const struct capture_id *id,
+                         struct partition_ranges *ranges) CONTROL_LOCKED
+{
+    const struct capture *c = capture_find(e, id);
+    int status = c != NULL ? SKEIN_OK : SKEIN_NOT_FOUND;
+    if (ranges->count == 0) {
+        ranges->low_ns = UINT64_MAX;
+        ranges->high_ns = 0;
+    }
+    for (size_t i = 0; c != NULL && i < c->target_count && status == SKEIN_OK; i++) {
+        const struct capture_target *t = c->targets[i];
+        status = target_add_ranges(t, ranges);
+        if (t->stored_count == 0)
+            continue;
+        ranges->low_ns = t->low_ns < ranges->low_ns ? t->low_ns : ranges->low_ns;
+        ranges->high_ns = t->high_ns > ranges->high_ns ? t->high_ns : ranges->high_ns;
+    }
+    return status;
+}
+
+/* The lock is let go between captures: to load one takes a while. */
+int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_t count,
+                   struct partition_ranges *ranges)
+{
+    int status = SKEIN_OK;
+    bool found = false;
+    for (size_t i = 0; i < count && status == SKEIN_OK; i++) {
+        control_lock(e->control);
+        status = ranges_gather(e, &ids[i], ranges);
+        control_unlock(e->control);
+        found |= status == SKEIN_OK;
+        status = status == SKEIN_NOT_FOUND ? SKEIN_OK : status;
+    }
+    if (status == SKEIN_OK && !found)
+        status = SKEIN_NOT_FOUND;
+    if (status == SKEIN_OK)
+        partition_ranges_ready(ranges);
+    else
+        partition_ranges_fini(ranges);
+    return status;
+}
+
+/* ---- of a partition ---- */
+
+static void id_add_once(struct buf *ids, const struct capture_id *id)
+{
+    for (size_t at = 0; at + sizeof *id <= ids->len; at += sizeof *id)
+        if (memcmp(ids->data + at, id, sizeof *id) == 0)
+            return;
+    buf_put(ids, id, sizeof *id);
+}
+
+static int owner_add(void *context, const struct catalog_owner *owner)
+{
+    id_add_once(context, &owner->capture);
+    return 0;
+}
+
+/* A report that has just come lists in memory what its row does not yet. */
+static const struct capture_target *
+owner_in_memory(struct capture_engine *e, const struct partition_key *key,
+                const struct capture_target *after) CONTROL_LOCKED
+{
+    const struct capture_target *t =
+        after != NULL ? after->next_anywhere : idmap_get(&e->by_process, key->process.bytes);
+    while (t != NULL && !target_lists(t, key->epoch, key->sequence))
+        t = t->next_anywhere;
+    return t;
+}
+
+int capture_owners(struct capture_engine *e, const struct partition_key *key, struct buf *ids)
+{
+    control_assert_locked(e->control);
+    const struct partition_range range = {*key, key->sequence};
+    for (const struct capture_target *t = NULL; (t = owner_in_memory(e, key, t)) != NULL;)
+        id_add_once(ids, &t->capture->id);
+    int64_t n = catalog_owners(e->catalog, &range, owner_add, ids);
+    return n < 0 ? (int)n : ids->status;
+}
+
+static int owner_met(void *context, const struct catalog_owner *owner)
+{
+    (void)context;
+    (void)owner;
+    return 1;
+}
+
+/* Its report is still to come. */
+static bool is_of_running(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED
+{
+    if (capture_id_is_zero(id))
+        return false;
+    const struct capture *c = idmap_get(&e->loaded, id->bytes); /* what runs is in memory */
+    return c != NULL && c->status == CAPTURE_RUNNING;
+}
+
+/* The rows are asked first, without the lock; what has been reported since is in memory. Where rows
+ * may be missing, nobody can say what is free. */
+int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, size_t count)
+{
+    size_t kept = 0, left = 0;
+    if (catalog_is_damaged(e->catalog))
+        return SKEIN_IO;
+    for (size_t i = 0; i < count; i++) {
+        const struct partition_range range = {entries[i].key, entries[i].key.sequence};
+        int64_t n = catalog_owners(e->catalog, &range, owner_met, NULL);
+        if (n < 0)
+            return n;
+        if (n == 0)
+            entries[kept++] = entries[i];
+    }
+    control_lock(e->control);
+    for (size_t i = 0; i < kept; i++)
+        if (owner_in_memory(e, &entries[i].key, NULL) == NULL &&
+            !is_of_running(e, &entries[i].sent_for))
+            entries[left++] = entries[i];
+    control_unlock(e->control);
+    return (int64_t)left;
+}
+
+/* ---- what a deletion frees ---- */
+
+/* The others that have some of a range of the capture. */
+struct others {
+    const struct capture_id *capture;
+    const char *service; /* NULL: any */
+    struct catalog_owner *items;
+    size_t count, cap;
+    bool no_memory;
+    uint64_t now, later;
+};
+
+static int other_add(void *context, const struct catalog_owner *owner)
+{
+    struct others *others = context;
+    if (capture_id_equal(&owner->capture, others->capture))
+        return 0;
+    others->no_memory = !array_grow(others->items, others->count + 1, &others->cap);
+    if (!others->no_memory)
+        others->items[others->count++] = *owner;
+    return others->no_memory;
+}
+
+static int partition_weigh(void *context, const struct partition_row *row)
+{
+    struct others *others = context;
+    bool shared = false, kept = false;
+    if (others->service != NULL && strcmp(others->service, row->service) != 0)
+        return 0;
+    for (size_t i = 0; i < others->count; i++) {
+        const struct catalog_owner *other = &others->items[i];
+        bool has =
+            other->first <= row->record.key.sequence && row->record.key.sequence <= other->last;
+        shared |= has;
+        kept |= has && other->kept;
+    }
+    others->now += shared ? 0 : row->place.bytes;
+    others->later += kept ? 0 : row->place.bytes;
+    return 0;
+}
+
+static int range_weigh(struct capture_engine *e, const struct partition_range *range,
+                       struct others *others)
+{
+    others->count = 0;
+    int64_t n = catalog_owners(e->catalog, range, other_add, others);
+    if (n >= 0 && others->no_memory)
+        n = SKEIN_NO_MEMORY;
+    if (n >= 0)
+        n = index_range(e->index, range, partition_weigh, others);
+    return n < 0 ? (int)n : SKEIN_OK;
+}
+
+int capture_frees(struct capture_engine *e, const struct capture_id *id, const char *service,
+                  uint64_t *now, uint64_t *later)
+{
+    struct partition_range ranges[RANGES_PAGE], after = {.last = 0};
+    struct others others = {.capture = id, .service = service};
+    int64_t n;
+    int status = SKEIN_OK;
+    do {
+        n = catalog_ranges(e->catalog, id, &after, ranges, RANGES_PAGE);
+        status = n < 0 ? (int)n : status;
+        for (int64_t i = 0; i < n && status == SKEIN_OK; i++)
+            status = range_weigh(e, &ranges[i], &others);
+    } while (n == RANGES_PAGE && status == SKEIN_OK);
+    free(others.items);
+    *now = others.now;
+    *later = others.later;
+    return status;
+}

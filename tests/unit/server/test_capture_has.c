@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What captures have, asked of the engine: from a capture to its partitions, and from a partition
+ * to whoever has it, whether the report is saved yet or not; what a deletion would free. */
+#include <stdio.h>
+#include <string.h>
+
+#include "capture_control.h"
+#include "capture_int.h"
+#include "capture_target.h"
+#include "catalog_capture.h"
+#include "catalog_ranges.h"
+#include "clock.h"
+#include "json.h"
+#include "partition_make.h"
+#include "support.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static char *folder;
+static struct store *store;
+static struct index *index_;
+static struct catalog *catalog;
+static struct fleet *fleet;
+static struct control *control;
+static struct capture_engine *engine;
+static struct fleet_agent agent = {.id = 7, .host = "host-a"};
+
+static int save(void *context)
+{
+    (void)context;
+    return capture_save(engine);
+}
+
+static void saved(void *context)
+{
+    (void)context;
+    capture_saved(engine);
+}
+
+static void setup(void)
+{
+    char error[256] = "";
+    folder = temp_dir_new();
+    struct store_settings files = {.folder = folder};
+    struct fleet_settings settings = {.max_agents = 10, .lease_ms = 1000, .heartbeat_ms = 1000};
+    struct capture_settings captures = {.deadline_ms = 100000};
+    ck_assert_msg(store_open(&files, &store, error, sizeof error) == SKEIN_OK, "%s", error);
+    ck_assert_msg(index_open(folder, store, &index_, error, sizeof error) == SKEIN_OK, "%s", error);
+    ck_assert_msg(catalog_open(folder, &catalog, error, sizeof error) == SKEIN_OK, "%s", error);
+    ck_assert_int_eq(fleet_new(&settings, catalog, &fleet), SKEIN_OK);
+    struct fleet_hooks hooks = {.save = save, .saved = saved};
+    fleet_set_hooks(fleet, &hooks);
+    control = fleet_control(fleet);
+    ck_assert_int_eq(capture_engine_new(&captures, fleet, catalog, index_, &engine), SKEIN_OK);
+}
+
+static void teardown(void)
+{
+    capture_engine_free(&engine);
+    fleet_free(&fleet);
+    catalog_close(&catalog);
+    index_close(&index_);
+    store_close(&store);
+    temp_dir_free(&folder);
+}
+
+/* A partition of process 1, 100 bytes; told to the engine. sent_for 0: for none. */
+static void store_one(uint64_t sequence, const char *service, uint32_t sent_for)
+{
+    struct partition_row row = {.record = {.key = key_of(1, 1, sequence)},
+                                .place = {1, sequence * 1000, 100},
+                                .from_ns = sequence * SECOND,
+                                .to_ns = sequence * SECOND + 1,
+                                .events = 3,
+                                .host = "host-a",
+                                .service = service,
+                                .labels = "",
+                                .exe = "/bin/svc"};
+    if (sent_for != 0)
+        row.record.capture = capture_of(sent_for);
+    ck_assert_int_eq(index_add(index_, &row, 1), SKEIN_OK);
+    capture_on_stored(engine, &row, 1);
+    control_lock(control);
+    capture_take_inbox(engine);
+    control_unlock(control);
+}
+
+/* A capture of process 1 in memory, running. */
+static void begin(uint32_t n)
+{
+    struct capture_id id = capture_of(n);
+    struct process_uid process = process_of(1);
+    control_lock(control);
+    struct capture *c = capture_new(engine, &id);
+    ck_assert_ptr_nonnull(c);
+    c->created_ns = c->at_ns = clock_realtime_ns();
+    c->deadline_ns = c->at_ns + 3600 * SECOND;
+    struct fleet_process p = {.uid = process, .pid = 1};
+    struct capture_target *t = capture_target_add(c, &process, &p, &agent);
+    ck_assert_ptr_nonnull(t);
+    capture_begin_target(engine, c, t, TARGET_PENDING, "");
+    ck_assert_int_eq(control_save(control), SKEIN_OK);
+    control_unlock(control);
+}
+
+/* Its agent lists first..last. Not saved yet. */
+static void list(uint32_t n, const char *state, unsigned first, unsigned last)
+{
+    struct report_target target;
+    char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES], text[512], error[256];
+    id_text(capture_of(n).bytes, id);
+    id_text(process_of(1).bytes, process);
+    snprintf(text, sizeof text,
+             "{\"agent\":\"0000000000000007\",\"capture\":\"%s\",\"process\":\"%s\","
+             "\"state\":\"%s\",\"partitions\":"
+             "[{\"epoch\":1,\"first\":%u,\"last\":%u,\"events\":9,\"bytes\":9}]}",
+             id, process, state, first, last);
+    cJSON *json = json_parse(text, strlen(text), error, sizeof error);
+    ck_assert_msg(report_target_get(json, &target, error, sizeof error) == SKEIN_OK, "%s", error);
+    control_lock(control);
+    ck_assert_int_eq(capture_on_target(engine, &agent, &target, json), SKEIN_OK);
+    control_unlock(control);
+    report_target_fini(&target);
+    cJSON_Delete(json);
+}
+
+static void flush(void)
+{
+    control_lock(control);
+    ck_assert_int_eq(control_save(control), SKEIN_OK);
+    control_unlock(control);
+}
+
+/* Out of memory, as some time after its end. */
+static void forget(uint32_t n)
+{
+    struct capture_id id = capture_of(n);
+    control_lock(control);
+    struct capture *c = idmap_get(&engine->loaded, id.bytes);
+    ck_assert_ptr_nonnull(c);
+    ck_assert(c->status != CAPTURE_RUNNING && !c->dirty);
+    capture_discard(engine, c);
+    control_unlock(control);
+}
+
+/* Those of 0..9 that nobody has, as bits; sent for a capture (0: none). */
+static unsigned unlisted(uint32_t sent_for)
+{
+    struct index_entry entries[10] = {{.bytes = 1}};
+    unsigned bits = 0;
+    for (size_t i = 0; i < 10; i++) {
+        entries[i].key = key_of(1, 1, i);
+        if (sent_for != 0)
+            entries[i].sent_for = capture_of(sent_for);
+    }
+    int64_t n = capture_unlisted(engine, entries, 10);
+    ck_assert_int_ge(n, 0);
+    for (int64_t i = 0; i < n; i++)
+        bits |= 1u << entries[i].key.sequence;
+    return bits;
+}
+
+START_TEST(what_is_listed_is_kept_before_it_is_saved_and_when_it_left_memory)
+{
+    for (uint64_t i = 0; i < 4; i++)
+        store_one(i, "shop", 0);
+    begin(1);
+    ck_assert_uint_eq(unlisted(0), 0x3ff);
+    list(1, "uploading", 1, 2);
+    ck_assert_uint_eq(unlisted(0), 0x3f9);
+    flush();
+    ck_assert_uint_eq(unlisted(0), 0x3f9);
+    forget(1); /* complete: both were stored */
+    ck_assert_uint_eq(unlisted(0), 0x3f9);
+    struct capture_id id = capture_of(1);
+    ck_assert_int_eq(catalog_delete_capture(catalog, &id, 1), SKEIN_OK);
+    ck_assert_uint_eq(unlisted(0), 0x3ff);
+}
+END_TEST
+
+START_TEST(what_was_sent_for_a_capture_that_runs_waits_for_its_report)
+{
+    begin(1);
+    begin(2);
+    ck_assert_uint_eq(unlisted(1), 0);
+    ck_assert_uint_eq(unlisted(3), 0x3ff);
+    store_one(0, "shop", 0);
+    list(1, "uploading", 0, 0);
+    flush();
+    ck_assert_uint_eq(unlisted(1), 0x3fe); /* it has ended */
+    ck_assert_uint_eq(unlisted(2), 0);
+}
+END_TEST
+
+static uint64_t rows_of(uint32_t n, uint64_t *low_ns, uint64_t *high_ns)
+{
+    struct partition_ranges ranges = {0};
+    struct capture_id id = capture_of(n);
+    ck_assert_int_eq(capture_ranges(engine, &id, 1, &ranges), SKEIN_OK);
+    uint64_t named = ranges.partitions;
+    *low_ns = ranges.low_ns;
+    *high_ns = ranges.high_ns;
+    partition_ranges_fini(&ranges);
+    return named;
+}
+
+START_TEST(ranges_say_between_which_times_the_stored_lie)
+{
+    uint64_t low, high;
+    struct partition_ranges none = {0};
+    const struct capture_id ids[] = {capture_of(1), capture_of(9), capture_of(2)};
+    begin(1);
+    ck_assert_uint_eq(rows_of(1, &low, &high), 0);
+    ck_assert_uint_gt(low, high);
+    list(1, "capturing", 2, 6);
+    ck_assert_uint_eq(rows_of(1, &low, &high), 5);
+    ck_assert_uint_gt(low, high);
+    store_one(5, "shop", 0);
+    store_one(3, "shop", 0);
+    store_one(7, "shop", 0); /* not its */
+    ck_assert_uint_eq(rows_of(1, &low, &high), 5);
+    ck_assert_uint_eq(low, 3 * SECOND + 1);
+    ck_assert_uint_eq(high, 5 * SECOND + 1);
+    ck_assert_int_eq(capture_ranges(engine, &ids[1], 1, &none), SKEIN_NOT_FOUND);
+    ck_assert_uint_eq(none.count, 0);
+    /* of several captures together, each once, and nothing of one that is not there */
+    begin(2);
+    list(2, "capturing", 5, 8);
+    struct partition_ranges both = {0};
+    ck_assert_int_eq(capture_ranges(engine, ids, 3, &both), SKEIN_OK);
+    ck_assert_uint_eq(both.count, 1);
+    ck_assert_uint_eq(both.partitions, 7);
+    ck_assert_uint_eq(both.high_ns, 7 * SECOND + 1);
+    partition_ranges_fini(&both);
+}
+END_TEST
+
+static size_t owners_of(uint64_t sequence)
+{
+    struct partition_key key = key_of(1, 1, sequence);
+    struct buf ids = {0};
+    control_lock(control);
+    ck_assert_int_eq(capture_owners(engine, &key, &ids), SKEIN_OK);
+    control_unlock(control);
+    size_t n = ids.len / sizeof(struct capture_id);
+    buf_fini(&ids);
+    return n;
+}
+
+START_TEST(owners_are_found_once_in_memory_and_out_of_it)
+{
+    for (uint64_t i = 0; i < 4; i++)
+        store_one(i, "shop", 0);
+    for (uint32_t n = 1; n <= 3; n++) {
+        begin(n);
+        list(n, "uploading", n - 1, n);
+        if (n == 2)
+            flush();
+    }
+    forget(1);
+    ck_assert_uint_eq(owners_of(0), 1);
+    ck_assert_uint_eq(owners_of(1), 2);
+    ck_assert_uint_eq(owners_of(2), 2);
+    ck_assert_uint_eq(owners_of(3), 1);
+    ck_assert_uint_eq(owners_of(4), 0);
+    forget(2);
+    ck_assert_uint_eq(owners_of(2), 2);
+}
+END_TEST
+
+static void check_frees(uint32_t n, const char *service, uint64_t now, uint64_t later)
+{
+    struct capture_id id = capture_of(n);
+    uint64_t got_now, got_later;
+    ck_assert_int_eq(capture_frees(engine, &id, service, &got_now, &got_later), SKEIN_OK);
+    ck_assert_uint_eq(got_now, now);
+    ck_assert_uint_eq(got_later, later);
+}
+
+static void pin(uint32_t n, bool pinned)
+{
+    struct capture_id id = capture_of(n);
+    struct capture_change change = {.pin = &pinned};
+    cJSON *json;
+    ck_assert_int_eq(capture_change(engine, &id, NULL, &change, &json), SKEIN_OK);
+    cJSON_Delete(json);
+}
+
+START_TEST(a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has)
+{
+    store_one(1, "shop", 0);
+    store_one(2, "shop", 0);
+    store_one(3, "cart", 0);
+    for (uint32_t n = 1; n <= 3; n++) {
+        begin(n);
+        list(n, "uploading", n, 3 - (n == 2)); /* 1 has all, 2 has 2, 3 has 3 */
+    }
+    flush();
+    check_frees(1, NULL, 100, 300);
+    pin(3, true);
+    check_frees(1, NULL, 100, 200);
+    check_frees(1, "shop", 100, 200);
+    check_frees(1, "cart", 0, 0);
+    check_frees(2, NULL, 0, 100);
+    check_frees(4, NULL, 0, 0);
+    pin(3, false);
+    pin(2, true);
+    check_frees(1, NULL, 100, 200);
+    begin(5); /* one that runs protects what it has, too */
+    list(5, "capturing", 1, 1);
+    flush();
+    check_frees(1, NULL, 0, 100);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("capture_has");
+    TCase *c = tcase_create("all");
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, what_is_listed_is_kept_before_it_is_saved_and_when_it_left_memory);
+    tcase_add_test(c, what_was_sent_for_a_capture_that_runs_waits_for_its_report);
+    tcase_add_test(c, ranges_say_between_which_times_the_stored_lie);
+    tcase_add_test(c, owners_are_found_once_in_memory_and_out_of_it);
+    tcase_add_test(c, a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has);
+    suite_add_tcase(suite, c);
+    return suite_run(suite);
+}
