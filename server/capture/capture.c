@@ -54,7 +54,6 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->index = index;
     e->clock = clock_setting(NULL);
     pthread_mutex_init(&e->inbox_lock, NULL);
-    expected_init(&e->expected);
     control_lock(e->control);
     int status = load_all(e);
     control_unlock(e->control);
@@ -74,7 +73,6 @@ void capture_engine_free(struct capture_engine **engine)
         capture_free(c);
     idmap_fini(&e->loaded);
     idmap_fini(&e->by_process);
-    expected_fini(&e->expected);
     at = 0;
     for (void *id; (id = idmap_next(&e->purge, &at)) != NULL;)
         free(id);

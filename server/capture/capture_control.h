@@ -95,10 +95,6 @@ void capture_unlocked(struct capture_engine *e);
 void capture_on_damaged(struct capture_engine *e, const struct partition_row *row);
 /* The ingest hook: notes what was stored; never blocks. Ingest thread. */
 void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count);
-/* Whether a partition of the process, sent for this capture, is the capture's: it has that process
- * as a target. Any thread, not locked; it waits for the lock where the capture is not in memory. */
-bool capture_expects(struct capture_engine *e, const struct process_uid *process,
-                     const struct capture_id *capture);
 /* Whether a capture lists the partition, and which. Any thread, not locked; it waits for the lock.
  */
 bool capture_wants(struct capture_engine *e, const struct partition_key *key,

@@ -18,6 +18,7 @@
 #include "capture_control.h"
 #include "capture_int.h"
 #include "capture_state.h"
+#include "capture_target.h"
 #include "catalog_ranges.h"
 
 #define RANGES_PAGE 64
@@ -111,13 +112,14 @@ static int owner_met(void *context, const struct catalog_owner *owner)
     return 1;
 }
 
-/* Its report is still to come. */
-static bool is_of_running(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED
+/* Whether it was sent for a capture that runs and has its process: its report is still to come. */
+static bool is_of_running(struct capture_engine *e, const struct index_entry *entry) CONTROL_LOCKED
 {
-    if (capture_id_is_zero(id))
+    if (capture_id_is_zero(&entry->sent_for))
         return false;
-    const struct capture *c = idmap_get(&e->loaded, id->bytes); /* what runs is in memory */
-    return c != NULL && c->status == CAPTURE_RUNNING;
+    struct capture *c = idmap_get(&e->loaded, entry->sent_for.bytes); /* what runs is in memory */
+    return c != NULL && c->status == CAPTURE_RUNNING &&
+           capture_target_find(c, &entry->key.process) != NULL;
 }
 
 /* The rows are asked first, without the lock; what has been reported since is in memory. Where rows
@@ -137,8 +139,7 @@ int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, 
     }
     control_lock(e->control);
     for (size_t i = 0; i < kept; i++)
-        if (owner_in_memory(e, &entries[i].key, NULL) == NULL &&
-            !is_of_running(e, &entries[i].sent_for))
+        if (owner_in_memory(e, &entries[i].key, NULL) == NULL && !is_of_running(e, &entries[i]))
             entries[left++] = entries[i];
     control_unlock(e->control);
     return (int64_t)left;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What ingest has stored, from its thread to the control thread. The inbox has a lock of its own,
- * so that ingest waits for a save only where it asks about a capture that is not in memory, or who
- * else wants what was sent for a deleted one; the rest runs under the control lock.
+ * so that ingest waits for a save only where it asks who else wants what was sent for a deleted
+ * capture; the rest runs under the control lock.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "catalog_capture.h"
 #include "clock.h"
 #include "log.h"
+#include "metrics.h"
 
 #define INBOX_MAX 65536 /* notes; beyond, the index is asked about everything that runs */
 
@@ -73,20 +74,6 @@ static void load_late(struct capture_engine *e, const struct partition_key *key)
     buf_fini(&ids);
 }
 
-bool capture_expects(struct capture_engine *e, const struct process_uid *process,
-                     const struct capture_id *capture)
-{
-    if (expected_has(&e->expected, process, capture))
-        return true;
-    control_lock(e->control);
-    struct capture *c = capture_find(e, capture); /* one that has ended comes into memory */
-    /* What names a deleted one is taken under its id, so that it is deleted too. */
-    bool expects = c != NULL ? capture_target_find(c, process) != NULL
-                             : catalog_is_deleted(e->catalog, capture);
-    control_unlock(e->control);
-    return expects;
-}
-
 bool capture_wants(struct capture_engine *e, const struct partition_key *key,
                    struct capture_id *capture)
 {
@@ -101,14 +88,28 @@ bool capture_wants(struct capture_engine *e, const struct partition_key *key,
     return wanted;
 }
 
-static void take_note(struct capture_engine *e, const struct stored_note *note) CONTROL_LOCKED
+/* The capture that a partition says it was sent for, where that one has its process; NULL. Anybody
+ * may name any: that gives the capture nothing. */
+static const struct capture *sender_of(struct capture_engine *e,
+                                       const struct stored_note *note) CONTROL_LOCKED
 {
-    bool named = !capture_id_is_zero(&note->capture);
-    const struct capture *sender = named ? capture_find(e, &note->capture) : NULL;
-    if (named && sender == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
+    if (capture_id_is_zero(&note->capture))
+        return NULL;
+    struct capture *c = capture_find(e, &note->capture);
+    if (c != NULL && capture_target_find(c, &note->key.process) != NULL)
+        return c;
+    if (c == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
         capture_purge_soon(e, &note->capture);
         e->next_purge_ns = 0;
+        return NULL;
     }
+    metrics_add(ingest_unexpected_total, 1);
+    return NULL;
+}
+
+static void take_note(struct capture_engine *e, const struct stored_note *note) CONTROL_LOCKED
+{
+    const struct capture *sender = sender_of(e, note);
     if (sender != NULL && sender->kind == CAPTURE_SAMPLE && e->settings.sampled != NULL)
         e->settings.sampled(e->settings.context, sender->rule, note->bytes);
     /* What one capture has had sent, others may have listed as well. */

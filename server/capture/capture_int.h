@@ -9,7 +9,6 @@
 #include <pthread.h>
 
 #include "capture.h"
-#include "expected.h"
 #include "idmap.h"
 #include "ledger.h"
 #include "stored_set.h"
@@ -37,8 +36,7 @@ enum target_status {
 
 struct capture_target {
     struct process_uid process;
-    bool own;      /* begun by its agent: no command is sent for it */
-    bool expected; /* it is in the engine's set of these */
+    bool own; /* begun by its agent: no command is sent for it */
     struct capture *capture;
     struct capture_target *next_of_agent; /* of the capture */
     struct capture_target *next_anywhere; /* of the process, in any capture in memory */
@@ -66,7 +64,6 @@ struct capture_target {
 
 struct capture {
     struct capture_id id, incident; /* incident: of the first firing of those that overlap; or id */
-    struct expected *expected;      /* the engine's */
     struct idmap *anywhere;         /* the engine's by_process */
     const struct damages *damages;  /* the engine's */
     uint64_t clock; /* the setting of our clock that its times are of, the deadline's apart */
@@ -122,7 +119,6 @@ struct capture_engine {
     /* Partitions of deleted captures may hold time up to this: agents do not list them for captures
      * that begin before. */
     uint64_t deleted_to_ns;
-    struct expected expected;        /* the targets of `loaded` */
     const struct catalog_once *once; /* to be saved with the capture that is being begun */
 
     pthread_mutex_t inbox_lock;

@@ -99,8 +99,6 @@ int capture_target_insert(struct capture *c, struct capture_target *t)
     join_all(c, t);
     c->open_count += !target_is_final(t->status);
     c->whole_count += t->whole;
-    if (!t->expected && c->expected != NULL) /* without memory for it, capture_expects looks here */
-        t->expected = expected_add(c->expected, &t->process, &c->id) == SKEIN_OK;
     return SKEIN_OK;
 }
 
@@ -156,7 +154,6 @@ struct capture *capture_new(struct capture_engine *e, const struct capture_id *i
         return NULL;
     }
     c->id = c->incident = *id;
-    c->expected = &e->expected;
     c->damages = &e->damages;
     c->anywhere = &e->by_process;
     c->clock = clock_setting(NULL);
@@ -177,8 +174,6 @@ void capture_free(struct capture *c)
 {
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
-        if (t->expected)
-            expected_remove(c->expected, &t->process, &c->id);
         if (c->anywhere != NULL)
             leave_all(c->anywhere, t);
         capture_target_free(t);

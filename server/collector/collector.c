@@ -199,13 +199,6 @@ static int claim(void *context, const struct process_uid *process, uint64_t agen
     return status;
 }
 
-static bool expected(void *context, const struct process_uid *process,
-                     const struct capture_id *capture)
-{
-    struct collector *c = context;
-    return capture_expects(c->captures, process, capture);
-}
-
 static void capture_ended(void *context, const struct capture_id *incident, const char *rule,
                           cJSON *listing)
 {
@@ -549,7 +542,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
     struct ingest_settings ingest = {g->data_address,          g->assembling_bytes,
                                      g->commit_wait_ms,        c->gate,
                                      g->compact_below_percent, g->retention_max_bytes};
-    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, expected, wanted, ranges, unlisted};
+    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, wanted, ranges, unlisted};
     struct retention_settings retention = {g->retention_max_bytes, &g->retention_services,
                                            g->keep_gone_ms, delete_strays, c};
     struct http_settings http = {.address = g->http_address,

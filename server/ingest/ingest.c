@@ -120,17 +120,6 @@ static int64_t clock_offset_of(const uint8_t *bytes, size_t n)
     return partition_clock_offset(&source, &offset_ns) == SKEIN_OK ? offset_ns : 0;
 }
 
-/* The capture that a partition belongs to from the beginning (P-27). */
-static struct capture_id capture_of(struct ingest *in, const struct wire_chunk *chunk)
-{
-    static const struct capture_id none;
-    if (capture_id_is_zero(&chunk->capture) || !in->hooks.expected ||
-        in->hooks.expected(in->hooks.context, &chunk->key.process, &chunk->capture))
-        return chunk->capture;
-    metrics_add(ingest_unexpected_total, 1);
-    return none;
-}
-
 /* Takes a whole partition: `assembled` or, where NULL, the bytes inside *message; the other is
  * NULL. Owns it from here on. */
 static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
@@ -156,7 +145,7 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     }
     slot->to = *to;
     slot->record.key = chunk->key;
-    slot->record.capture = capture_of(in, chunk);
+    slot->record.capture = chunk->capture; /* that it was sent for (P-27) */
     slot->record.received_ns = clock_realtime_ns();
     slot->record.agent = to->peer.agent; /* proven by the seal, or 0 */
     if (slot->record.agent == 0 && in->hooks.agent_of)

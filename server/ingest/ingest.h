@@ -33,11 +33,6 @@ struct ingest_hooks {
      * SKEIN_AGAIN: it is not on disk yet; SKEIN_DENIED; SKEIN_NO_MEMORY. Ingest thread; must not
      * block. May be NULL: all are. */
     int (*claim)(void *context, const struct process_uid *process, uint64_t agent);
-    /* Whether a capture, not zero, has this process as a target: else what was sent for it is kept,
-     * but not as the capture's. Ingest thread; may wait for the control lock. May be NULL: all do.
-     */
-    bool (*expected)(void *context, const struct process_uid *process,
-                     const struct capture_id *capture);
     /* Of a partition that was sent for a deleted capture: whether another capture lists it, and
      * which. Ingest thread; may wait for the control lock. May be NULL. */
     bool (*wanted)(void *context, const struct partition_key *key, struct capture_id *capture);

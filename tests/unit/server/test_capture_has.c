@@ -85,11 +85,11 @@ static void store_one(uint64_t sequence, const char *service, uint32_t sent_for)
     control_unlock(control);
 }
 
-/* A capture of process 1 in memory, running. */
-static void begin(uint32_t n)
+/* A capture in memory, running. */
+static void begin_of(uint32_t n, uint32_t number)
 {
     struct capture_id id = capture_of(n);
-    struct process_uid process = process_of(1);
+    struct process_uid process = process_of(number);
     control_lock(control);
     struct capture *c = capture_new(engine, &id);
     ck_assert_ptr_nonnull(c);
@@ -101,6 +101,11 @@ static void begin(uint32_t n)
     capture_begin_target(engine, c, t, TARGET_PENDING, "");
     ck_assert_int_eq(control_save(control), SKEIN_OK);
     control_unlock(control);
+}
+
+static void begin(uint32_t n)
+{
+    begin_of(n, 1);
 }
 
 /* Its agent lists first..last. Not saved yet. */
@@ -183,6 +188,8 @@ START_TEST(what_was_sent_for_a_capture_that_runs_waits_for_its_report)
     begin(1);
     begin(2);
     ck_assert_uint_eq(unlisted(1), 0);
+    ck_assert_uint_eq(unlisted(3), 0x3ff);
+    begin_of(3, 2); /* naming a capture of others keeps nothing */
     ck_assert_uint_eq(unlisted(3), 0x3ff);
     store_one(0, "shop", 0);
     list(1, "uploading", 0, 0);
