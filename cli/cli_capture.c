@@ -53,8 +53,7 @@ static void put_field(struct buf *out, const char *title, const char *text)
 static void put_losses(struct buf *out, const cJSON *reasons)
 {
     const cJSON *reason;
-    cJSON_ArrayForEach(reason, reasons)
-    {
+    cJSON_ArrayForEach(reason, reasons) {
         if (reason->string && cJSON_IsNumber(reason) && reason->valuedouble > 0) {
             buf_printf(out, "%-10s %.0f events: ", "lost", reason->valuedouble);
             text_put_safe(out, reason->string, strlen(reason->string));
@@ -136,8 +135,7 @@ static void show_progress(const cJSON *capture)
     uint64_t all = 0, done = 0;
     if (!progress_seen())
         return;
-    cJSON_ArrayForEach(count, json_at(capture, "target_counts"))
-    {
+    cJSON_ArrayForEach(count, json_at(capture, "target_counts")) {
         if (!count->string || !cJSON_IsNumber(count) || !(count->valuedouble > 0))
             continue;
         bool waits = strcmp(count->string, "pending") == 0 || strcmp(count->string, "sent") == 0 ||

@@ -93,8 +93,7 @@ static size_t gaps_read(const cJSON *target, struct gap **gaps)
     const cJSON *items = json_at(target, "ledger.gaps"), *item;
     size_t count = 0;
     *gaps = calloc((size_t)cJSON_GetArraySize(items) + 1, sizeof(**gaps));
-    cJSON_ArrayForEach(item, items)
-    {
+    cJSON_ArrayForEach(item, items) {
         struct gap gap = {.reason = json_text_at(item, "reason"), .pieces = 1};
         if (*gaps && clock_parse(json_text_at(item, "from"), &gap.from_ns) == SKEIN_OK &&
             clock_parse(json_text_at(item, "to"), &gap.to_ns) == SKEIN_OK)
@@ -140,8 +139,7 @@ void gaps_put(struct buf *out, const cJSON *capture, bool all)
     size_t lines = 0, left = 0;
     (void)clock_parse(json_text_at(capture, "window.from"), &window.from_ns);
     (void)clock_parse(json_text_at(capture, "window.to"), &window.to_ns);
-    cJSON_ArrayForEach(target, json_at(capture, "targets"))
-    {
+    cJSON_ArrayForEach(target, json_at(capture, "targets")) {
         struct gap *gaps = NULL;
         size_t read = gaps_read(target, &gaps);
         size_t count = gaps ? gaps_merge(gaps, read, &window) : 0;

@@ -39,8 +39,7 @@ int id_find_in(const cJSON *items, const char *key, const char *noun, const char
     const cJSON *item;
     size_t found = 0;
     struct buf several = {0};
-    cJSON_ArrayForEach(item, items)
-    {
+    cJSON_ArrayForEach(item, items) {
         const char *id = json_text_at(item, key);
         if (strncasecmp(id, text, strlen(text)) != 0)
             continue;

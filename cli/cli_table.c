@@ -13,8 +13,7 @@
 static const cJSON *member(const cJSON *object, const char *name, size_t n)
 {
     const cJSON *child;
-    cJSON_ArrayForEach(child, object)
-    {
+    cJSON_ArrayForEach(child, object) {
         if (child->string && strlen(child->string) == n && memcmp(child->string, name, n) == 0)
             return child;
     }
@@ -52,8 +51,7 @@ static void put_labels(struct buf *out, const cJSON *labels)
 {
     const cJSON *label;
     bool first = true;
-    cJSON_ArrayForEach(label, labels)
-    {
+    cJSON_ArrayForEach(label, labels) {
         if (!label->string || !cJSON_IsString(label))
             continue;
         buf_printf(out, "%s", first ? "" : ",");
@@ -253,7 +251,8 @@ static size_t digits_enough(const cJSON *items, const char *path, size_t all)
     const char **ids = calloc((size_t)cJSON_GetArraySize(items) + 1, sizeof(*ids));
     if (!ids)
         return all;
-    cJSON_ArrayForEach(item, items) ids[count++] = json_text_at(item, path);
+    cJSON_ArrayForEach(item, items)
+        ids[count++] = json_text_at(item, path);
     qsort(ids, count, sizeof(*ids), compare_texts);
     for (size_t i = 1; i < count; i++) {
         size_t same = 0;

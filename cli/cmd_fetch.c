@@ -141,8 +141,7 @@ static int fetch_split(const struct api *api, const struct options *o, const cha
         return CLI_FAILED;
     }
     int status = manifest_get(api, o, id, &manifest);
-    cJSON_ArrayForEach(target, json_at(manifest, "targets"))
-    {
+    cJSON_ArrayForEach(target, json_at(manifest, "targets")) {
         int one = fetch_target(api, o, id, target);
         status = status == CLI_OK ? one : status;
     }

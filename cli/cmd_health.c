@@ -36,8 +36,7 @@ static cJSON *checks_rows(const cJSON *ready)
 {
     cJSON *rows = cJSON_CreateArray();
     const cJSON *check;
-    cJSON_ArrayForEach(check, json_at(ready, "checks"))
-    {
+    cJSON_ArrayForEach(check, json_at(ready, "checks")) {
         cJSON *row = cJSON_CreateObject();
         cJSON_AddStringToObject(row, "check", check->string);
         cJSON_AddStringToObject(row, "result", cJSON_IsString(check) ? check->valuestring : "?");

@@ -51,8 +51,7 @@ static void widen(cJSON *object, uint64_t from_ns, uint64_t to_ns)
 static cJSON *row_of(cJSON *rows, const char *key, const char *text)
 {
     cJSON *row;
-    cJSON_ArrayForEach(row, rows)
-    {
+    cJSON_ArrayForEach(row, rows) {
         if (strcmp(json_text_at(row, key), text) == 0)
             return row;
     }
@@ -168,8 +167,7 @@ static cJSON *rows_with_missing(const cJSON *rows, const char *key)
 {
     cJSON *copy = cJSON_Duplicate(rows, true), *row;
     struct buf text = {0};
-    cJSON_ArrayForEach(row, copy)
-    {
+    cJSON_ArrayForEach(row, copy) {
         buf_clear(&text);
         lost_put(&text, row, key);
         cJSON_AddStringToObject(row, "missing", text_of(&text));
@@ -217,8 +215,8 @@ static void show_blind_spots(const cJSON *processes)
 {
     const cJSON *process;
     bool go = false;
-    cJSON_ArrayForEach(process, processes) go =
-        go || has_label(json_text_at(process, "labels"), "runtime=go");
+    cJSON_ArrayForEach(process, processes)
+        go = go || has_label(json_text_at(process, "labels"), "runtime=go");
     if (go)
         printf("runtime=go: goroutines are not seen, only what C code calls\n\n");
 }

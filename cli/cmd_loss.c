@@ -106,8 +106,7 @@ static int total_get(const struct api *api, const struct options *o, cJSON **ans
 static cJSON *part_rows(const cJSON *items)
 {
     cJSON *rows = cJSON_Duplicate(items, true), *row;
-    cJSON_ArrayForEach(row, rows)
-    {
+    cJSON_ArrayForEach(row, rows) {
         if (json_u64_at(row, "events") == 0)
             cJSON_ReplaceItemInObjectCaseSensitive(row, "events",
                                                    cJSON_CreateString("unknown number"));

@@ -50,8 +50,7 @@ struct subject {
 static bool has_partitions(const cJSON *capture)
 {
     const cJSON *target;
-    cJSON_ArrayForEach(target, json_at(capture, "targets"))
-    {
+    cJSON_ArrayForEach(target, json_at(capture, "targets")) {
         if (json_u64_at(target, "bytes") > 0)
             return true;
     }
@@ -281,8 +280,7 @@ static void put_head(struct buf *out, const struct subject *s, const cJSON *what
         buf_printf(out, ", %" PRIu64 " threads\n", json_u64_at(what, "threads"));
     }
     const cJSON *death;
-    cJSON_ArrayForEach(death, json_at(what, "ended"))
-    {
+    cJSON_ArrayForEach(death, json_at(what, "ended")) {
         put_json_text(out, death, "service");
         buf_printf(out, "[%" PRIu64 "] on ", json_u64_at(death, "pid"));
         put_json_text(out, death, "host");
@@ -305,8 +303,7 @@ static cJSON *rows_of(const cJSON *items, uint64_t at_ns, size_t most)
 {
     cJSON *rows = cJSON_CreateArray();
     const cJSON *item;
-    cJSON_ArrayForEach(item, items)
-    {
+    cJSON_ArrayForEach(item, items) {
         struct buf text = {0};
         if ((size_t)cJSON_GetArraySize(rows) == most)
             break;
@@ -345,8 +342,7 @@ static void idle_print(const cJSON *what)
     const cJSON *idle;
     struct buf out = {0};
     uint64_t all = 0;
-    cJSON_ArrayForEach(idle, json_at(what, "idle"))
-    {
+    cJSON_ArrayForEach(idle, json_at(what, "idle")) {
         all += json_u64_at(idle, "threads");
         buf_printf(&out, "%s%" PRIu64 " in ", out.len ? ", " : "", json_u64_at(idle, "threads"));
         put_json_text(&out, idle, "name");
@@ -361,8 +357,7 @@ static void unusual_print(const cJSON *what, uint64_t at_ns)
     const cJSON *row;
     struct buf out = {0};
     printf("\n%sUnusual%s\n", colour_on(stdout, COLOUR_BOLD), colour_off(stdout));
-    cJSON_ArrayForEach(row, json_at(what, "unusual"))
-    {
+    cJSON_ArrayForEach(row, json_at(what, "unusual")) {
         uint64_t usual = json_u64_at(row, "usual_count"), more = json_u64_at(row, "more");
         put_json_text(&out, row, "service");
         buf_printf(&out, ": ");

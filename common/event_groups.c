@@ -29,8 +29,7 @@ uint64_t event_groups_get(struct json_reader *r, const cJSON *object, const char
     const cJSON *item, *array = json_array(r, object, "", key, JSON_OPTIONAL);
     uint64_t groups = 0;
     bool good = array == NULL || array->child != NULL;
-    cJSON_ArrayForEach(item, array)
-    {
+    cJSON_ArrayForEach(item, array) {
         int group = cJSON_IsString(item) ? group_of(item->valuestring) : -1;
         good = good && group >= 0;
         groups |= group >= 0 ? UINT64_C(1) << group : 0;

@@ -5,8 +5,7 @@
  * realtime on the collector's clock.
  *
  *   period  |<------------------ every_ms ------------------>|     begins at a multiple of every_ms
- *   slots   | 0 | 1 | 2 | …                              | n-1 |   of record_ms each, n =
- * every/record
+ *   slots   | 0 | 1 | 2 | …                            | n-1 |     each of record_ms; n = every/record
  *
  * Each process has a slot, which its hash gives, and is on while it lasts. The slots tile the
  * period, so what is on at a moment are the processes of one slot: n of them on average, give or

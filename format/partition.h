@@ -84,12 +84,13 @@ struct partition_value {
 #define PARTITION_LOSS_LIST(X)                                                                     \
     X(RING_FULL, 1,                                                                                \
       "ring_full") /* no chunk was free (all being written, pinned, or oneshot full) */            \
-    X(OVERWRITTEN, 2, "overwritten") /* circular: gone before the cut inside the asked window;     \
-                                        count in chunks' records unknown -> events 0 */            \
-    X(CORRUPT, 3, "corrupt")         /* committed bytes that do not decode */                      \
-    X(SIGNAL, 4, "signal")           /* a handler interrupted a handler inside the tracer */       \
-    X(SIZE, 5, "size")               /* cut by the partition size limit */                         \
-    X(NAME, 6, "name")               /* the event survived, a string or descriptor of it did not */
+    X(OVERWRITTEN, 2,                                                                              \
+      "overwritten")         /* circular: gone before the cut inside the asked window;     \
+                                        count in chunks' records unknown -> events 0 */       \
+    X(CORRUPT, 3, "corrupt") /* committed bytes that do not decode */                              \
+    X(SIGNAL, 4, "signal")   /* a handler interrupted a handler inside the tracer */               \
+    X(SIZE, 5, "size")       /* cut by the partition size limit */                                 \
+    X(NAME, 6, "name")       /* the event survived, a string or descriptor of it did not */
 enum partition_loss_reason {
 #define X(name, value, text) PARTITION_LOSS_##name = value,
     PARTITION_LOSS_LIST(X)

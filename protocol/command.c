@@ -73,8 +73,7 @@ static void get_processes(struct json_reader *r, const cJSON *json, struct comma
     if (command->processes == NULL)
         return;
     struct process_uid *to = command->processes;
-    cJSON_ArrayForEach(item, array)
-    {
+    cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsString(item) || id_parse(item->valuestring, to++->bytes) != SKEIN_OK)
             body_fail(r, "", "processes", "must be ids of 32 hex digits");
     }

@@ -54,8 +54,7 @@ static void get_with(struct json_reader *r, const cJSON *json, struct report_fir
     if (out->with == NULL)
         return;
     struct process_uid *to = out->with;
-    cJSON_ArrayForEach(item, array)
-    {
+    cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsString(item) || id_parse(item->valuestring, to++->bytes) != SKEIN_OK)
             body_fail(r, "", "with", "must be ids of 32 hex digits");
     }

@@ -121,8 +121,7 @@ static void get_items(struct json_reader *r, const cJSON *json, struct report_pr
     const cJSON *array = json_array(r, json, "", "processes", JSON_REQUIRED), *item;
     out->items = body_array(r, array, sizeof *out->items, &out->count);
     size_t i = 0;
-    cJSON_ArrayForEach(item, array)
-    {
+    cJSON_ArrayForEach(item, array) {
         if (r->error[0] == '\0' && cJSON_IsObject(item))
             get_process(r, item, &out->items[i++]);
         else

@@ -107,8 +107,7 @@ static void get_lists(struct json_reader *r, const cJSON *json, struct report_ta
     const cJSON *item, *array = json_array(r, json, "", "partitions", JSON_OPTIONAL);
     out->partitions = body_array(r, array, sizeof *out->partitions, &out->partition_count);
     size_t i = 0;
-    cJSON_ArrayForEach(item, array)
-    {
+    cJSON_ArrayForEach(item, array) {
         if (r->error[0] != '\0')
             return;
         get_range(r, item, out, &out->partitions[i++]);
@@ -116,8 +115,7 @@ static void get_lists(struct json_reader *r, const cJSON *json, struct report_ta
     const cJSON *gaps = json_array(r, json, "", "gaps", JSON_OPTIONAL);
     out->gaps = body_array(r, gaps, sizeof *out->gaps, &out->gap_count);
     i = 0;
-    cJSON_ArrayForEach(item, gaps)
-    {
+    cJSON_ArrayForEach(item, gaps) {
         if (r->error[0] != '\0')
             return;
         out->gaps[i++] = (struct report_gap){
@@ -135,8 +133,7 @@ static void get_ledger(struct json_reader *r, const cJSON *json, struct report_t
     if (ledger != NULL)
         out->events = body_number(r, ledger, "ledger", "events");
     size_t i = 0;
-    cJSON_ArrayForEach(item, lost)
-    {
+    cJSON_ArrayForEach(item, lost) {
         if (r->error[0] != '\0')
             return;
         out->losses[i++] =

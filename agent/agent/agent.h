@@ -4,8 +4,8 @@
  * the right order.
  *
  *   thread     owns
- *   loop       attach and its processes, rules, captures' targets, decisions (the caller of
- * agent_run) worker     cuts, spool writes, journal and rules.json, in the order asked (worker.h)
+ *   loop       attach and its processes, rules, captures' targets, decisions; it is agent_run's caller
+ *   worker     cuts, spool writes, journal and rules.json, in the order asked (worker.h)
  *   uplink     both connections, reading the spool, what waits for an answer (uplink.h)
  *   checks     one for each health check: its run, nothing else (checks.h)
  * They meet in loop_post, worker_post, the spool's mutex and the uplink's mutex.

@@ -87,8 +87,7 @@ static bool await_process(struct agent *agent, const struct capture_order *order
                           const struct process_uid *process)
 {
     struct awaited *awaited;
-    TAILQ_FOREACH(awaited, &agent->awaited, link)
-    {
+    TAILQ_FOREACH(awaited, &agent->awaited, link) {
         if (capture_id_equal(&awaited->order.capture, &order->capture) &&
             process_uid_equal(&awaited->process, process))
             return true;

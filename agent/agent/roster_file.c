@@ -77,8 +77,7 @@ static void put_all(struct buf *out, const char *boot_id, const struct process *
     for (const struct process *p = first; p != NULL; p = p->next)
         put_process(out, p->pid, p->start_clock_ticks, p->service, p->labels, p->exe);
     const struct roster_entry *e;
-    TAILQ_FOREACH(e, roster_entries(roster), link)
-    {
+    TAILQ_FOREACH(e, roster_entries(roster), link) {
         if (e->expected && e->ended_ns == 0)
             put_process(out, e->pid, e->start_clock_ticks, e->service, e->labels, e->exe);
     }

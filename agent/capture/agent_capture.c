@@ -354,8 +354,7 @@ bool captures_know(const struct captures *captures, const struct capture_id *cap
                    const struct process_uid *process)
 {
     const struct target *target;
-    TAILQ_FOREACH(target, &captures->targets, link)
-    {
+    TAILQ_FOREACH(target, &captures->targets, link) {
         if (capture_id_equal(&target->capture, capture) &&
             process_uid_equal(&target->process->uid, process))
             return true;
@@ -373,8 +372,7 @@ bool captures_know(const struct captures *captures, const struct capture_id *cap
 void captures_stop(struct captures *captures, const struct capture_id *capture)
 {
     struct target *target;
-    TAILQ_FOREACH(target, &captures->targets, link)
-    {
+    TAILQ_FOREACH(target, &captures->targets, link) {
         if (capture_id_equal(&target->capture, capture))
             finish_target(target);
     }
@@ -383,8 +381,7 @@ void captures_stop(struct captures *captures, const struct capture_id *capture)
 void captures_process_gone(struct captures *captures, const struct process *process)
 {
     struct target *target;
-    TAILQ_FOREACH(target, &captures->targets, link)
-    {
+    TAILQ_FOREACH(target, &captures->targets, link) {
         if (target->process == process)
             finish_target(target);
     }
@@ -400,7 +397,7 @@ void captures_drain(struct captures *captures)
     struct target *target;
     captures->draining = true;
     TAILQ_FOREACH(target, &captures->targets, link)
-    finish_target(target);
+        finish_target(target);
 }
 
 void captures_free(struct captures **captures_p)

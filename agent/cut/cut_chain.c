@@ -42,8 +42,7 @@ static void chain_assert(const struct cut_chain *chain)
     const struct cut_member *member;
     skein_check(chain->count <= chain->cap && chain->count <= CUT_CHAIN_ENTRIES_MAX);
     skein_check(chain->from_ns <= chain->to_ns);
-    TAILQ_FOREACH(member, &chain->members, link)
-    {
+    TAILQ_FOREACH(member, &chain->members, link) {
         skein_check(member->chain == chain && member->from_ns >= chain->from_ns);
         if (member->groups != 0) /* it is not all that there is: nobody else's */
             skein_check(chain != chain->process->chain && TAILQ_FIRST(&chain->members) == member &&
@@ -186,8 +185,7 @@ void cut_chain_others(struct cut_member *member, void (*fn)(struct cut_member *)
     struct cut_member *other;
     if (member->chain == NULL)
         return;
-    TAILQ_FOREACH(other, &member->chain->members, link)
-    {
+    TAILQ_FOREACH(other, &member->chain->members, link) {
         if (other != member)
             fn(other);
     }
@@ -254,8 +252,7 @@ void cut_chain_add(struct cut_member *member, struct cut_entry *entry)
     if (!entry->kept && entry->reason == NULL && entry->gap_count == 0)
         return; /* nothing came, and nothing was lost */
     struct cut_member *other;
-    TAILQ_FOREACH(other, &chain->members, link)
-    {
+    TAILQ_FOREACH(other, &chain->members, link) {
         other->take(other, entry);
     }
     /* What is not there to be shared may be in the ring still. */

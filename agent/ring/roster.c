@@ -83,8 +83,7 @@ static void room_make(struct roster *roster)
     if (roster->count < ROSTER_NOTES_MAX)
         return;
     struct roster_entry *e;
-    TAILQ_FOREACH(e, &roster->entries, link)
-    {
+    TAILQ_FOREACH(e, &roster->entries, link) {
         if (e->process == NULL)
             break;
     }
@@ -128,8 +127,7 @@ static struct roster_entry *entry_new(struct roster *roster, const struct proces
 static struct roster_entry *entry_find(const struct roster *roster, const struct process_uid *uid)
 {
     struct roster_entry *e;
-    TAILQ_FOREACH_REVERSE(e, &roster->entries, roster_list, link)
-    {
+    TAILQ_FOREACH_REVERSE(e, &roster->entries, roster_list, link) {
         if (process_uid_equal(&e->uid, uid))
             return e;
     }
@@ -148,8 +146,7 @@ static void timer_set(struct roster *roster);
 static struct roster_entry *oldest_ring(const struct roster *roster)
 {
     struct roster_entry *e;
-    TAILQ_FOREACH(e, &roster->entries, link)
-    {
+    TAILQ_FOREACH(e, &roster->entries, link) {
         if (e->process != NULL)
             return e;
     }
@@ -269,8 +266,7 @@ bool roster_refresh(struct roster *roster)
 {
     bool some = false;
     struct roster_entry *e;
-    TAILQ_FOREACH(e, &roster->entries, link)
-    {
+    TAILQ_FOREACH(e, &roster->entries, link) {
         uint64_t ticks = 0;
         if (e->ended_ns != 0 ||
             (proc_start_ticks((pid_t)e->pid, &ticks) == SKEIN_OK && ticks == e->start_clock_ticks))
@@ -293,14 +289,14 @@ void roster_told(struct roster *roster)
 {
     struct roster_entry *e;
     TAILQ_FOREACH(e, &roster->entries, link)
-    e->told = e->told || e->listed;
+        e->told = e->told || e->listed;
 }
 
 void roster_untold(struct roster *roster)
 {
     struct roster_entry *e;
     TAILQ_FOREACH(e, &roster->entries, link)
-    e->listed = e->told = false;
+        e->listed = e->told = false;
     if (roster->forgotten_ns > roster->known_from_ns)
         roster->known_from_ns = roster->forgotten_ns;
 }

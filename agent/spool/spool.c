@@ -35,8 +35,7 @@ static bool key_equal(const struct partition_key *a, const struct partition_key 
 static struct spool_item *find_locked(struct spool *spool, const struct partition_key *key)
 {
     struct spool_item *item;
-    TAILQ_FOREACH(item, &spool->items, link)
-    {
+    TAILQ_FOREACH(item, &spool->items, link) {
         if (key_equal(&item->head.key, key))
             return item;
     }
@@ -150,8 +149,7 @@ static int reserve(struct spool *spool, const struct partition_key *key, uint64_
     while (status == SKEIN_OK &&
            spool->counters.bytes + spool->reserved_bytes > spool->max_bytes - room) {
         struct spool_item *oldest;
-        TAILQ_FOREACH(oldest, &spool->items, link)
-        {
+        TAILQ_FOREACH(oldest, &spool->items, link) {
             if (oldest->state == SPOOL_QUEUED || oldest->state == SPOOL_ON_WAY)
                 break;
         }
@@ -209,8 +207,7 @@ void spool_release(struct spool *spool, const struct capture_id *capture,
 {
     pthread_mutex_lock(&spool->mutex);
     struct spool_item *item;
-    TAILQ_FOREACH(item, &spool->items, link)
-    {
+    TAILQ_FOREACH(item, &spool->items, link) {
         if (item->state == SPOOL_HELD && spool_has_member(item, capture, process))
             item_enter(spool, item, SPOOL_QUEUED);
     }
@@ -235,8 +232,7 @@ int spool_share(struct spool *spool, const struct capture_id *capture,
     int status = SKEIN_OK;
     pthread_mutex_lock(&spool->mutex);
     struct spool_item *item;
-    TAILQ_FOREACH(item, &spool->items, link)
-    {
+    TAILQ_FOREACH(item, &spool->items, link) {
         const struct partition_key *key = &item->head.key;
         if (status == SKEIN_OK && key->epoch == epoch && key->sequence >= first &&
             key->sequence <= last && process_uid_equal(&key->process, process))
@@ -262,8 +258,7 @@ int spool_next(struct spool *spool, uint64_t after, uint64_t *order, struct spoo
     int status = SKEIN_NOT_FOUND;
     pthread_mutex_lock(&spool->mutex);
     struct spool_item *item;
-    TAILQ_FOREACH(item, &spool->items, link)
-    {
+    TAILQ_FOREACH(item, &spool->items, link) {
         if (item->order > after && item->state != SPOOL_HELD) {
             *order = item->order;
             *out = item->head;
@@ -355,7 +350,7 @@ void spool_visit(struct spool *spool,
     pthread_mutex_lock(&spool->mutex);
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link)
-    visit(context, &item->head, item->state == SPOOL_HELD);
+        visit(context, &item->head, item->state == SPOOL_HELD);
     pthread_mutex_unlock(&spool->mutex);
 }
 

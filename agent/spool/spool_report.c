@@ -58,8 +58,7 @@ void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry)
 static struct spool_entry *find_same_file_locked(struct spool *spool, const struct spool_head *head)
 {
     struct spool_entry *entry;
-    TAILQ_FOREACH(entry, &spool->reports, link)
-    {
+    TAILQ_FOREACH(entry, &spool->reports, link) {
         if (spool_kind_fired(entry->head.kind) == spool_kind_fired(head->kind) &&
             same_target(&entry->head, &head->capture, &head->key.process))
             return entry;
@@ -100,8 +99,7 @@ static struct spool_entry *find_target_locked(struct spool *spool, const struct 
                                               const struct process_uid *process)
 {
     struct spool_entry *entry;
-    TAILQ_FOREACH(entry, &spool->reports, link)
-    {
+    TAILQ_FOREACH(entry, &spool->reports, link) {
         if (!spool_kind_fired(entry->head.kind) && same_target(&entry->head, capture, process))
             return entry;
     }
@@ -201,8 +199,7 @@ int spool_loss_take(struct spool *spool, const struct capture_id *capture,
     int status = SKEIN_NOT_FOUND;
     pthread_mutex_lock(&spool->mutex);
     struct spool_loss *loss;
-    TAILQ_FOREACH(loss, &spool->losses, link)
-    {
+    TAILQ_FOREACH(loss, &spool->losses, link) {
         if (same_target(&loss->head, capture, process))
             break;
     }
@@ -224,8 +221,7 @@ void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
     if (entry == NULL || entry->head.kind != SPOOL_TARGET || !entry->acked)
         return;
     struct spool_item *item;
-    TAILQ_FOREACH(item, &spool->items, link)
-    {
+    TAILQ_FOREACH(item, &spool->items, link) {
         if (spool_has_member(item, capture, process))
             return;
     }
@@ -238,8 +234,7 @@ int spool_report_next(struct spool *spool, uint64_t after, struct spool_report *
     int status = SKEIN_NOT_FOUND;
     pthread_mutex_lock(&spool->mutex);
     struct spool_entry *entry = NULL, *candidate;
-    TAILQ_FOREACH_REVERSE(candidate, &spool->reports, spool_entries, link)
-    {
+    TAILQ_FOREACH_REVERSE(candidate, &spool->reports, spool_entries, link) {
         if (candidate->revision <= after)
             break;
         entry = candidate;
@@ -261,8 +256,7 @@ void spool_report_acked(struct spool *spool, uint64_t revision)
 {
     pthread_mutex_lock(&spool->mutex);
     struct spool_entry *entry;
-    TAILQ_FOREACH(entry, &spool->reports, link)
-    {
+    TAILQ_FOREACH(entry, &spool->reports, link) {
         if (entry->revision == revision)
             break;
     }
@@ -283,8 +277,7 @@ void spool_report_drop(struct spool *spool, uint16_t kind, const struct capture_
 {
     pthread_mutex_lock(&spool->mutex);
     struct spool_entry *entry;
-    TAILQ_FOREACH(entry, &spool->reports, link)
-    {
+    TAILQ_FOREACH(entry, &spool->reports, link) {
         if (entry->head.kind == kind && same_target(&entry->head, capture, process))
             break;
     }

@@ -155,8 +155,7 @@ static int collect(struct process *first, struct roster *roster, const struct cl
     for (struct process *p = first; p != NULL && status == SKEIN_OK; p = p->next)
         status = list_process(list, p, now);
     struct roster_entry *e;
-    TAILQ_FOREACH(e, roster_entries(roster), link)
-    {
+    TAILQ_FOREACH(e, roster_entries(roster), link) {
         if (status != SKEIN_OK || !is_news(e, first))
             continue;
         status = e->process != NULL ? list_process(list, e->process, now) : list_note(list, e);

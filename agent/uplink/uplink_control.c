@@ -196,8 +196,7 @@ static bool waits_for_fired(struct uplink *uplink, const struct outgoing *out)
     if (!out->on_target || out->kind == SPOOL_FIRED)
         return false;
     struct outgoing *other;
-    TAILQ_FOREACH(other, &uplink->list, link)
-    {
+    TAILQ_FOREACH(other, &uplink->list, link) {
         if (other->kind == SPOOL_FIRED && capture_id_equal(&other->capture, &out->capture))
             return true;
     }
@@ -373,7 +372,7 @@ static void take_welcome(struct uplink *uplink, const struct wire_frame *frame, 
     uplink->counters.welcomes++;
     struct outgoing *out;
     TAILQ_FOREACH(out, &uplink->list, link)
-    out->next_ns = 0;
+        out->next_ns = 0;
     pthread_mutex_unlock(&uplink->mutex);
     log_info("uplink", "connected to the collector", "control", uplink->control_address, NULL);
     if (uplink->hooks.welcomed != NULL)
@@ -420,8 +419,7 @@ static void take_report_ack(struct uplink *uplink, const struct wire_frame *fram
     char key[192] = "";
     pthread_mutex_lock(&uplink->mutex);
     struct outgoing *out;
-    TAILQ_FOREACH(out, &uplink->list, link)
-    {
+    TAILQ_FOREACH(out, &uplink->list, link) {
         if (out->type == WIRE_REPORT && out->id == frame->id && out->id != 0)
             break;
     }

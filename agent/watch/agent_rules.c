@@ -69,8 +69,7 @@ static struct watch_item *watch_of_service(struct agent_rules *rules, const stru
                                            const char *service)
 {
     struct watch_item *watch;
-    TAILQ_FOREACH(watch, &rules->watches, link)
-    {
+    TAILQ_FOREACH(watch, &rules->watches, link) {
         if (watch->spec == spec && strcmp(watch->process->service, service) == 0)
             return watch;
     }
@@ -245,8 +244,7 @@ void agent_rules_gone(struct agent_rules *rules, const struct process *process)
 void agent_rules_heartbeat(struct agent_rules *rules, const struct process *process)
 {
     struct watch_item *watch;
-    TAILQ_FOREACH(watch, &rules->watches, link)
-    {
+    TAILQ_FOREACH(watch, &rules->watches, link) {
         if (watch->process == process && watch->spec->when == RULE_HEALTH)
             health_heard(watch);
     }
@@ -256,14 +254,13 @@ void agent_rules_report(struct agent_rules *rules)
 {
     struct watch_item *watch;
     TAILQ_FOREACH(watch, &rules->watches, link)
-    watch_report(watch);
+        watch_report(watch);
 }
 
 void agent_rules_reload(struct agent_rules *rules)
 {
     struct watch_item *watch;
-    TAILQ_FOREACH(watch, &rules->watches, link)
-    {
+    TAILQ_FOREACH(watch, &rules->watches, link) {
         if (watch->run.now == NULL) /* what runs is waited for: it may be a hung one */
             watch_start(watch);
     }
@@ -274,8 +271,7 @@ bool agent_rules_crashed(struct agent_rules *rules, const struct process *proces
 {
     struct watch_item *watch;
     bool taken = false;
-    TAILQ_FOREACH(watch, &rules->watches, link)
-    {
+    TAILQ_FOREACH(watch, &rules->watches, link) {
         if (watch->process != process || watch->spec->when != RULE_CRASH)
             continue;
         taken = true;
@@ -289,8 +285,7 @@ bool agent_rules_asked(struct agent_rules *rules, struct process *process, const
 {
     struct watch_item *watch;
     bool taken = false;
-    TAILQ_FOREACH(watch, &rules->watches, link)
-    {
+    TAILQ_FOREACH(watch, &rules->watches, link) {
         if (watch->process != process || watch->spec->when != RULE_APPLICATION)
             continue;
         taken = true;

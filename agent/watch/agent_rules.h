@@ -4,9 +4,10 @@
  * collector is told. Owns the rule set, its copy on disk and the state of each (rule, process).
  * Loop thread only. Never asks the collector: a check that fails is acted on here.
  *
- *             passes                       `failures` in a row: fires unless cooldown_ms is not
- * over unknown --------> passing ---------> failing |                 ^------ passes -----'
- *      +---- fails ----> failing
+ *              passes            `failures` in a row: fires, unless cooldown_ms is not over
+ *     unknown ---------> passing ---------> failing
+ *        |                  ^----- passes -----'  ^
+ *        '------------------- fails --------------'
  *
  * A service that has just started is not listening yet: before its check has passed once, failures
  * fire nothing until it is startup_grace_ms old.

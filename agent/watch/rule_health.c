@@ -111,8 +111,7 @@ static bool rule_runs(const struct watch_item *watch, uint64_t *free_ns)
 {
     const struct watch_item *other;
     *free_ns = 0;
-    TAILQ_FOREACH(other, &watch->rules->watches, link)
-    {
+    TAILQ_FOREACH(other, &watch->rules->watches, link) {
         if (other->spec != watch->spec)
             continue;
         if (other->run.now != NULL)
@@ -130,8 +129,7 @@ static void rule_next(const struct watch_item *watch)
     uint64_t free_ns;
     if (rule_runs(watch, &free_ns))
         return;
-    TAILQ_FOREACH(other, &watch->rules->watches, link)
-    {
+    TAILQ_FOREACH(other, &watch->rules->watches, link) {
         if (other->spec == watch->spec && other->run.waits &&
             (first == NULL || other->run.due_ns < first->run.due_ns))
             first = other;

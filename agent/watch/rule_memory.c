@@ -139,8 +139,7 @@ int rule_memories_read(const char *text, size_t n, struct rule_memory memories[R
     if (root == NULL)
         return SKEIN_INVALID;
     const cJSON *array = json_array(&r, root, "", "fired", JSON_REQUIRED), *item;
-    cJSON_ArrayForEach(item, array)
-    {
+    cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsObject(item) || count == RULE_MEMORIES)
             break;
         memories[count++] = (struct rule_memory){

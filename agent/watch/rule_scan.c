@@ -175,8 +175,7 @@ static void under_way_set(struct rule_look *look)
 {
     struct rule_scan *scan;
     look->under_way = NULL;
-    TAILQ_FOREACH_REVERSE(scan, &look->scans, scan_list, link)
-    {
+    TAILQ_FOREACH_REVERSE(scan, &look->scans, scan_list, link) {
         scan->under_way = true;
         scan->next = look->under_way;
         look->under_way = scan;
@@ -194,8 +193,7 @@ static void under_way_clear(struct rule_look *look)
 static void turn_next(struct rule_scanner *scanner)
 {
     struct rule_look *look;
-    TAILQ_FOREACH(look, &scanner->looks, link)
-    {
+    TAILQ_FOREACH(look, &scanner->looks, link) {
         if (look->round == scanner->round)
             continue;
         look->round = scanner->round;
@@ -260,8 +258,7 @@ uint64_t rule_scanner_looked(const struct rule_scanner *scanner)
 static struct rule_look *look_of(struct rule_scanner *scanner, struct process *process)
 {
     struct rule_look *look;
-    TAILQ_FOREACH(look, &scanner->looks, link)
-    {
+    TAILQ_FOREACH(look, &scanner->looks, link) {
         if (look->process == process)
             return look;
     }

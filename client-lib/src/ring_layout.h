@@ -7,11 +7,12 @@
  * skein_atomic.h only. The agent treats everything in a ring as hostile: offsets and sizes come
  * from its own struct ring_geometry, never from the ring.
  *
- *   0        128        +geo.process_off   +geo.slots_off   +geo.table_off[0/1] +geo.area_off[0/1]
- *   +--------+----------+------------------+----------------+---------------------+-----------------+
- *   | header | durable: process record | thread slots, losses | table half 0, half 1 | rolling 0, 1
- * |
- *   +--------+----------+------------------+----------------+---------------------+-----------------+
+ *   0        process_off      slots_off              table_off[0], [1]      area_off[0], [1]
+ *   +--------+----------------+----------------------+----------------------+--------------+
+ *   | header | process record | thread slots, losses | table half 0, half 1 | rolling 0, 1 |
+ *   +--------+----------------+----------------------+----------------------+--------------+
+ *            |<-------------------------- durable -------------------------->|
+ *
  *   rolling area: small chunks (4 KiB each), then big chunks (32 KiB each)
  *
  * Circular and streaming: total = header + durable + 2 * rolling. Oneshot: total = header +

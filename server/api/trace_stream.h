@@ -16,7 +16,8 @@
 struct trace_stream;
 
 #define TRACE_VERIFY_FIRST                                                                         \
-    (UINT64_C(64) << 20) /* what an answer's first byte waits for at most                          \
+    (UINT64_C(64)                                                                                  \
+     << 20) /* what an answer's first byte waits for at most                          \
                           */
 
 enum trace_format { TRACE_SKEIN, TRACE_PERFETTO };

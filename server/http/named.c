@@ -40,8 +40,7 @@ bool named_allows(const struct named_if *when, const cJSON *json)
 static bool merge(cJSON *target, const cJSON *patch)
 {
     const cJSON *member;
-    cJSON_ArrayForEach(member, patch)
-    {
+    cJSON_ArrayForEach(member, patch) {
         cJSON *there = cJSON_GetObjectItemCaseSensitive(target, member->string);
         if (cJSON_IsNull(member)) {
             cJSON_DeleteItemFromObjectCaseSensitive(target, member->string);

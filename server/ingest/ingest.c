@@ -25,7 +25,8 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 #define STALE_NS                                                                                   \
-    (30000 * NS_PER_MS) /* agents send again after 5 s; what got nothing for so long is given up   \
+    (30000 *                                                                                       \
+     NS_PER_MS) /* agents send again after 5 s; what got nothing for so long is given up   \
                          */
 #define TICK_NS        (1000 * NS_PER_MS)
 #define BURST_MESSAGES 256 /* taken in a row before commits and requests get their turn */

@@ -298,8 +298,7 @@ static int post(struct notify *n, const cJSON *webhook, const struct notice *not
     struct http_response response;
     const cJSON *url = cJSON_GetObjectItemCaseSensitive(webhook, "url"), *header;
     snprintf(id, sizeof id, "Skein-Notice: %s", notice->id);
-    cJSON_ArrayForEach(header, cJSON_GetObjectItemCaseSensitive(webhook, "headers"))
-    {
+    cJSON_ArrayForEach(header, cJSON_GetObjectItemCaseSensitive(webhook, "headers")) {
         if (count == HEADERS_MAX)
             break; /* rule_check lets fewer in */
         buf_printf(&texts[count], "%s: %s", header->string, header->valuestring);

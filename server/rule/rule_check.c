@@ -183,7 +183,8 @@ static void check_notify(struct json_reader *r, const cJSON *json, cJSON *rule)
     if (cJSON_GetArraySize(headers) > HEADERS_MAX)
         rule_fail(r, "notify.webhook.headers", "must hold at most 16 headers");
     to = cJSON_AddObjectToObject(to, "headers");
-    cJSON_ArrayForEach(header, headers) check_header(r, header, to);
+    cJSON_ArrayForEach(header, headers)
+        check_header(r, header, to);
 }
 
 void rule_check_head(struct json_reader *r, const char *name, const cJSON *json, cJSON *rule)

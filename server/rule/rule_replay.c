@@ -111,8 +111,7 @@ static int add_history(struct replay *p, struct rules *r, const struct rule *rul
     do {
         status = rules_history(r, rule->item.name, &q, &items);
         const cJSON *row;
-        cJSON_ArrayForEach(row, items)
-        {
+        cJSON_ArrayForEach(row, items) {
             if (status == SKEIN_OK)
                 status = add_row(p, row);
         }

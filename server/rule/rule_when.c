@@ -93,8 +93,7 @@ static void check_exec(struct json_reader *r, const cJSON *from, const char *pat
     if (command != NULL && (words < 1 || words > COMMAND_WORDS))
         rule_fail(r, "when.health.exec.command", "must hold 1 to 64 words");
     cJSON *copy = cJSON_AddArrayToObject(to, "command");
-    cJSON_ArrayForEach(word, command)
-    {
+    cJSON_ArrayForEach(word, command) {
         if (!cJSON_IsString(word) || strlen(word->valuestring) > RULE_WORD_MAX)
             rule_fail(r, "when.health.exec.command",
                       "must hold text only, at most 4096 bytes a word");
@@ -265,8 +264,7 @@ static void check_webhook(struct json_reader *r, const cJSON *from, const char *
     cJSON *copy = cJSON_AddObjectToObject(to, "labels");
     if (cJSON_GetArraySize(labels) > WEBHOOK_LABELS)
         rule_fail(r, "when.webhook.labels", "must hold at most 8 labels");
-    cJSON_ArrayForEach(label, labels)
-    {
+    cJSON_ArrayForEach(label, labels) {
         const char *valid = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-";
         size_t n = strlen(label->string);
         if (n == 0 || n > 63 || strspn(label->string, valid) != n ||

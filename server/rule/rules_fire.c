@@ -249,8 +249,7 @@ static bool label_value(const char *full, char value[VALUE_BYTES])
 static bool narrow(char *text, const cJSON *labels, const cJSON *alert, char why[RULE_WHY_BYTES])
 {
     const cJSON *map, *of = cJSON_GetObjectItemCaseSensitive(alert, "labels");
-    cJSON_ArrayForEach(map, labels)
-    {
+    cJSON_ArrayForEach(map, labels) {
         char value[VALUE_BYTES], term[VALUE_BYTES + 80];
         const char *full =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(of, map->valuestring));

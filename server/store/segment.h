@@ -21,7 +21,8 @@
 #define SEGMENT_NAME_BYTES    32
 #define SEGMENT_TAIL_MAX      (UINT64_C(1) << 30) /* S-9 */
 #define SEGMENT_RESYNC_MAX                                                                         \
-    (UINT64_C(256) << 20) /* S-8: how far a walk looks for the next record                         \
+    (UINT64_C(256)                                                                                 \
+     << 20) /* S-8: how far a walk looks for the next record                         \
                            */
 
 static inline uint64_t segment_pad(uint64_t n)

@@ -203,8 +203,7 @@ static void capture_verify(const struct whole *w, const char *id, const struct k
     *(complete ? &counts->complete : &counts->incomplete) += 1;
     if (complete)
         count_kind(capture, counts->kinds);
-    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets"))
-    {
+    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets")) {
         const char *status = whole_str(target, "status");
         bool all = strcmp(status, "complete") == 0;
         ck_assert_msg(all || strcmp(status, "nothing") == 0 || strcmp(status, "failed") == 0 ||

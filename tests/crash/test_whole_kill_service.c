@@ -35,8 +35,7 @@ static bool crash_is_captured(void *context)
     struct crash_wait *wait = context;
     const cJSON *item;
     cJSON *page = whole_get(wait->w, "/api/v1/captures?limit=3");
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(page, "items"))
-    {
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(page, "items")) {
         cJSON *capture = whole_get(wait->w, "/api/v1/captures/%s", whole_str(item, "capture"));
         if (wait->capture == NULL && strcmp(whole_str(capture, "status"), "running") != 0 &&
             (unsigned)whole_number(first_target(capture), "pid") == wait->pid)

@@ -327,7 +327,8 @@ static int incident_captures(const char *id, bool pinned)
     cJSON *captures = PRINTED("captures", "--incident", id, "-o", "json");
     const cJSON *capture;
     int count = 0;
-    cJSON_ArrayForEach(capture, captures) count += cJSON_IsTrue(at(capture, "pin")) == pinned;
+    cJSON_ArrayForEach(capture, captures)
+        count += cJSON_IsTrue(at(capture, "pin")) == pinned;
     cJSON_Delete(captures);
     return count;
 }

@@ -160,7 +160,8 @@ static void capture_check(struct scene *s)
                   whole_str(verdict, "text"), s->near.folder);
     ck_assert_int_eq((int)whole_number(capture, "pre_ms"), 10000);
     ck_assert_int_eq(cJSON_GetArraySize(targets), INSTANCES);
-    cJSON_ArrayForEach(target, targets) ck_assert_str_eq(whole_str(target, "status"), "complete");
+    cJSON_ArrayForEach(target, targets)
+        ck_assert_str_eq(whole_str(target, "status"), "complete");
     s->from_ns = time_at(window, "from") + 3 * S;
     s->to_ns = time_at(window, "to") - 3 * S;
     cJSON_Delete(capture);

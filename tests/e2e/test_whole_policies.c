@@ -140,8 +140,7 @@ static void expect_events(const struct setup *s, const char *capture)
     const cJSON *target, *verdict = cJSON_GetObjectItemCaseSensitive(json, "verdict");
     ck_assert_msg(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(verdict, "complete")), "%s",
                   whole_str(verdict, "text"));
-    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(json, "targets"))
-    {
+    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(json, "targets")) {
         (void)snprintf(path, sizeof path, "/api/v1/captures/%s/trace?process=%s", capture,
                        whole_str(target, "process"));
         buf_clear(&bytes);

@@ -31,8 +31,7 @@ static cJSON *capture_all(const struct whole *w, const char *service)
 static const cJSON *target_of(const cJSON *capture, pid_t pid)
 {
     const cJSON *target;
-    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets"))
-    {
+    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets")) {
         if ((pid_t)whole_number(target, "pid") == pid)
             return target;
     }

@@ -190,8 +190,7 @@ static void expect_truth(struct whole *w, const char *id)
     const cJSON *verdict = cJSON_GetObjectItemCaseSensitive(capture, "verdict");
     ck_assert_msg(cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(verdict, "complete")), "%s",
                   whole_str(verdict, "text"));
-    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets"))
-    {
+    cJSON_ArrayForEach(target, cJSON_GetObjectItemCaseSensitive(capture, "targets")) {
         if (strcmp(whole_str(target, "status"), "complete") == 0)
             whole_target_keys(target, look_for, w);
     }

@@ -34,8 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     if (roster_new(loop, &linger_ms, 1000, &roster) == SKEIN_OK) {
         size_t running = roster_file_read(bytes, n, 7, boot, roster), expected = 0, all = 0;
         struct roster_entry *e;
-        TAILQ_FOREACH(e, roster_entries(roster), link)
-        {
+        TAILQ_FOREACH(e, roster_entries(roster), link) {
             entry_check(e);
             expected += e->expected;
             all++;

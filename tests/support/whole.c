@@ -249,8 +249,7 @@ size_t whole_list(const struct whole *w, const char *path, whole_item *take, voi
         const cJSON *item;
         cJSON *page = whole_get(w, "%s%slimit=1000%s%s", path, strchr(path, '?') ? "&" : "?",
                                 cursor[0] ? "&cursor=" : "", cursor);
-        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(page, "items"))
-        {
+        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(page, "items")) {
             take(context, item);
             count++;
         }
@@ -385,8 +384,7 @@ void whole_target_keys(const cJSON *target, void (*fn)(void *context, const char
     char text[PARTITION_KEY_TEXT_BYTES];
     struct partition_key key;
     ck_assert_int_eq(id_parse(whole_str(target, "process"), key.process.bytes), SKEIN_OK);
-    cJSON_ArrayForEach(range, cJSON_GetObjectItemCaseSensitive(target, "partitions"))
-    {
+    cJSON_ArrayForEach(range, cJSON_GetObjectItemCaseSensitive(target, "partitions")) {
         key.epoch = (uint64_t)whole_number(range, "epoch");
         key.sequence = (uint64_t)whole_number(range, "first");
         for (uint64_t last = (uint64_t)whole_number(range, "last"); key.sequence <= last;

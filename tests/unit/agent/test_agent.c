@@ -65,7 +65,8 @@ static uint64_t sum_of(const cJSON *list, const char *key)
 {
     uint64_t sum = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, list) sum += (uint64_t)cJSON_GetObjectItem(item, key)->valuedouble;
+    cJSON_ArrayForEach(item, list)
+        sum += (uint64_t)cJSON_GetObjectItem(item, key)->valuedouble;
     return sum;
 }
 
@@ -131,8 +132,7 @@ static bool all_stored(void *context)
     ck_assert_int_eq(
         id_parse(cJSON_GetObjectItem(check->report, "process")->valuestring, key.process.bytes),
         SKEIN_OK);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(check->report, "partitions"))
-    {
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(check->report, "partitions")) {
         key.epoch = (uint64_t)cJSON_GetObjectItem(item, "epoch")->valuedouble;
         uint64_t last = (uint64_t)cJSON_GetObjectItem(item, "last")->valuedouble;
         key.sequence = (uint64_t)cJSON_GetObjectItem(item, "first")->valuedouble;
@@ -273,9 +273,10 @@ START_TEST(a_record_longer_than_the_ring_reaches_is_whole)
     cJSON *json = json_parse(text, strlen(text), why, sizeof why);
     const cJSON *gap;
     ck_assert_ptr_nonnull(json);
-    cJSON_ArrayForEach(gap, cJSON_GetObjectItem(json, "gaps")) ck_assert_msg(
-        strtod(cJSON_GetStringValue(cJSON_GetObjectItem(gap, "to_ns")), NULL) < at_ns + 1e9, "%s",
-        text);
+    cJSON_ArrayForEach(gap, cJSON_GetObjectItem(json, "gaps"))
+        ck_assert_msg(strtod(cJSON_GetStringValue(cJSON_GetObjectItem(gap, "to_ns")), NULL) <
+                          at_ns + 1e9,
+                      "%s", text);
     cJSON_Delete(json);
     free(text);
 }
@@ -356,8 +357,8 @@ static uint64_t capture_all(const char *process, unsigned n)
     char *report =
         fake_wait_report(fake, WORDS("\"kind\":\"target\"", capture, "\"state\":\"uploading\""));
     cJSON *json = json_parse(report, strlen(report), why, sizeof why), *range;
-    cJSON_ArrayForEach(range, cJSON_GetObjectItem(json, "partitions")) events +=
-        (uint64_t)cJSON_GetNumberValue(cJSON_GetObjectItem(range, "events"));
+    cJSON_ArrayForEach(range, cJSON_GetObjectItem(json, "partitions"))
+        events += (uint64_t)cJSON_GetNumberValue(cJSON_GetObjectItem(range, "events"));
     cJSON_Delete(json);
     free(report);
     return events;

@@ -156,7 +156,7 @@ START_TEST(what_the_collector_was_told_is_known_to_it)
         keep(&place, n, 0);
     struct roster_entry *e;
     TAILQ_FOREACH(e, roster_entries(place.roster), link)
-    e->listed = true;
+        e->listed = true;
     roster_told(place.roster);
     keep(&place, ROSTER_NOTES_MAX + 1, 0);
     ck_assert_ptr_null(find(&place, 1));

@@ -197,8 +197,7 @@ static void audit_text(const struct fixture *f, const char *query, const char *h
     buf_put_u8(&response.body, 0);
     cJSON *json = cJSON_Parse((const char *)response.body.data);
     out[0] = '\0';
-    cJSON_ArrayForEach(item, at_path(json, "items"))
-    {
+    cJSON_ArrayForEach(item, at_path(json, "items")) {
         int more =
             snprintf(out + n, 2048 - n, "%s %s %s %s;", text_at(item, "actor"),
                      text_at(item, "action"), text_at(item, "object"), text_at(item, "result"));
@@ -560,8 +559,8 @@ static void expect_whole(struct tenants *t, const char *capture, const char *inc
     cJSON *list = ask(t, "GET", path, NULL, 200), *listed;
     cJSON_DeleteItemFromObject(own, "targets");
     unsigned found = 0;
-    cJSON_ArrayForEach(listed, at_path(list, "items")) found +=
-        cJSON_Compare(listed, own, true) ? 1 : 0;
+    cJSON_ArrayForEach(listed, at_path(list, "items"))
+        found += cJSON_Compare(listed, own, true) ? 1 : 0;
     ck_assert_uint_eq(found, 1);
     cJSON_Delete(list);
     cJSON_Delete(all);

@@ -206,8 +206,7 @@ START_TEST(captures_are_walked_newest_first_by_cursor)
     for (bool more = true; more;) {
         cJSON *json = call_json(&f, "GET", path, NULL, 200);
         const cJSON *item, *items = at_path(json, "items");
-        cJSON_ArrayForEach(item, items)
-        {
+        cJSON_ArrayForEach(item, items) {
             ck_assert_str_lt(text_at(item, "capture"), last);
             snprintf(last, sizeof last, "%s", text_at(item, "capture"));
             ck_assert_ptr_null(at_path(item, "targets"));

@@ -381,9 +381,9 @@ static int audited(struct fixture *f, const char *action, const char *object)
     cJSON *json = call_json(f, "GET", path, NULL, 200);
     const cJSON *entry;
     int count = 0;
-    cJSON_ArrayForEach(entry, at_path(json, "items")) count +=
-        strcmp(text_at(entry, "result"), "ok") == 0 &&
-        strcmp(text_at(entry, "detail"), "of the incident " FIRST) == 0;
+    cJSON_ArrayForEach(entry, at_path(json, "items"))
+        count += strcmp(text_at(entry, "result"), "ok") == 0 &&
+                 strcmp(text_at(entry, "detail"), "of the incident " FIRST) == 0;
     cJSON_Delete(json);
     return count;
 }

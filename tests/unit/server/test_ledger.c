@@ -220,8 +220,7 @@ static void check_balance(const cJSON *ledger)
     const cJSON *lost = cJSON_GetObjectItem(ledger, "lost"), *item;
     uint64_t places[LOSS_PLACES] = {0}, sum = 0;
     ck_assert_ptr_nonnull(lost);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(ledger, "reasons"))
-    {
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(ledger, "reasons")) {
         enum loss_reason reason = loss_parse(item->string);
         ck_assert_str_eq(loss_text(reason), item->string);
         ck_assert_int_lt(loss_place(reason), LOSS_PLACES);

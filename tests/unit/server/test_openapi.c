@@ -54,8 +54,7 @@ static const cJSON *operation_find(const struct http_route *route)
     snprintf(method, sizeof method, "%s", route->method);
     for (char *c = method; *c != '\0'; c++)
         *c = (char)(*c | 0x20);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(document, "paths"))
-    {
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(document, "paths")) {
         bare_path(item->string, path);
         if (strcmp(path, route->pattern) == 0)
             return cJSON_GetObjectItem(item, method);
@@ -75,11 +74,9 @@ START_TEST(every_operation_of_the_document_is_a_route)
 {
     const cJSON *item, *operation;
     char path[256], method[16];
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(document, "paths"))
-    {
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(document, "paths")) {
         bare_path(item->string, path);
-        cJSON_ArrayForEach(operation, item)
-        {
+        cJSON_ArrayForEach(operation, item) {
             snprintf(method, sizeof method, "%s", operation->string);
             for (char *c = method; *c != '\0'; c++)
                 *c = (char)(*c & ~0x20);
@@ -105,7 +102,9 @@ END_TEST
 static bool has_text(const cJSON *list, const char *text)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (strcmp(item->valuestring, text) == 0) return true;
+    cJSON_ArrayForEach(item, list)
+        if (strcmp(item->valuestring, text) == 0)
+            return true;
     return false;
 }
 
@@ -140,10 +139,10 @@ END_TEST
 static void expect_no_default(const cJSON *at, const char *name)
 {
     const cJSON *item, *property;
-    cJSON_ArrayForEach(property, cJSON_GetObjectItem(at, "properties")) ck_assert_msg(
-        cJSON_GetObjectItem(property, "default") == NULL, "%s: %s", name, property->string);
-    cJSON_ArrayForEach(item, at)
-    {
+    cJSON_ArrayForEach(property, cJSON_GetObjectItem(at, "properties"))
+        ck_assert_msg(cJSON_GetObjectItem(property, "default") == NULL, "%s: %s", name,
+                      property->string);
+    cJSON_ArrayForEach(item, at) {
         if (cJSON_IsObject(item) || cJSON_IsArray(item))
             expect_no_default(item, item->string != NULL ? item->string : name);
     }
@@ -159,14 +158,11 @@ END_TEST
 START_TEST(each_body_has_an_example)
 {
     const cJSON *path, *operation, *media;
-    cJSON_ArrayForEach(path, cJSON_GetObjectItem(document, "paths"))
-    {
-        cJSON_ArrayForEach(operation, path)
-        {
+    cJSON_ArrayForEach(path, cJSON_GetObjectItem(document, "paths")) {
+        cJSON_ArrayForEach(operation, path) {
             const cJSON *content =
                 cJSON_GetObjectItem(cJSON_GetObjectItem(operation, "requestBody"), "content");
-            cJSON_ArrayForEach(media, content)
-            {
+            cJSON_ArrayForEach(media, content) {
                 ck_assert_msg(cJSON_GetObjectItem(media, "example") != NULL ||
                                   cJSON_GetObjectItem(media, "examples") != NULL,
                               "%s %s", operation->string, path->string);
@@ -215,8 +211,7 @@ START_TEST(examples_are_taken)
     struct fixture f;
     const cJSON *path;
     fixture_start(&f);
-    cJSON_ArrayForEach(path, cJSON_GetObjectItem(document, "paths"))
-    {
+    cJSON_ArrayForEach(path, cJSON_GetObjectItem(document, "paths")) {
         for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
             static const char *const names[] = {"PUT", "POST", "PATCH"};
             const cJSON *example = example_of(cJSON_GetObjectItem(path, methods[i]));
