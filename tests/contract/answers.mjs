@@ -18,9 +18,11 @@ ajv.addSchema(document, "api");
 
 const pointer = (...keys) => keys.map((k) => "/" + k.replaceAll("~", "~0").replaceAll("/", "~1")).join("");
 
-// Longer patterns first: "/captures/{capture}:stop" before "/captures/{capture}".
+// As OpenAPI has it a path without parameters wins: "/captures/trace" before "/captures/{capture}". Then longer
+// patterns first: "/captures/{capture}:stop" before "/captures/{capture}".
+const parameters = (path) => path.split("{").length;
 const operations = Object.entries(document.paths)
-  .sort(([a], [b]) => b.length - a.length)
+  .sort(([a], [b]) => parameters(a) - parameters(b) || b.length - a.length)
   .flatMap(([path, item]) => {
     const pattern = new RegExp("^" + path.replace(/[.]/g, "\\.").replace(/\{[^}]*\}/g, "[^/]+") + "$");
     return Object.entries(item).map(([method, operation]) => ({ path, pattern, method, operation, seen: 0 }));
