@@ -154,7 +154,7 @@ def main():
     parser.add_argument("--captures", type=int, default=0)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--short", action="store_true")
-    parser.add_argument("--jobs", type=int, default=max(2, (os.cpu_count() or 2)))
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 2))  # they mostly wait
     options = parser.parse_args()
     print("verdict matrix: seed %d" % options.seed, flush=True)
     judged = failed = 0
