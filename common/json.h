@@ -4,9 +4,9 @@
  * path of the wrong key, and exact 64-bit integers (cJSON keeps numbers as double: integers above
  * 2^53 travel as strings; both forms are read).
  *
- *   struct json_reader r = json_reader(root);
- *   uint64_t pre = json_u64(&r, root, "capture", "pre_ms", JSON_OPTIONAL, 10000, 0, 3600000);
- *   if (r.error[0]) -> "capture.pre_ms: must be a whole number from 0 to 3600000"
+ *   struct json_reader r = {.error = ""};
+ *   uint64_t pre = json_u64(&r, capture, "capture", "pre_ms", JSON_OPTIONAL, 10000, 0, 3600000);
+ *   if (r.error[0] != '\0')   "capture.pre_ms: must be a whole number from 0 to 3600000"
  */
 #ifndef JSON_H
 #define JSON_H

@@ -7,8 +7,8 @@
  *               HELLO ok                     socket lost            pidfd, or a second later
  *   half-open ------------> member, attached -----------> member, -------------------------> gone
  *       |                    |      |   ^                 in grace                            |
- *       | 5 s, garbage,      | LEAVE|   | HELLO that comes back                               |
- * runs on v crowded out        |      v   |                                                     v
+ *       | 5 s, garbage,      | LEAVE|   | HELLO that comes back                       runs on |
+ *       v crowded out        |      v   |                                                     v
  *    closed                  |   member, away                                               past
  *                            +------+---------------------------------------------> gone
  *                                     pidfd: the process has ended

@@ -291,8 +291,7 @@ enum ring_read ring_piece_copy(struct ring_copy *copy, struct ring_piece *piece)
 
 /* A table has no pin: when its half is given to a new epoch while we copy, the bytes are nonsense.
  * The caller finds that out afterwards, by the epoch, and drops them, so the race is one that the
- * thread sanitizer cannot know to be harmless. Byte by byte through volatile: each is loaded
- * exactly once. */
+ * thread sanitizer cannot know to be harmless. Volatile loads: each word is read exactly once. */
 __attribute__((no_sanitize("thread"))) static void table_bytes_copy(uint8_t *to,
                                                                     const uint8_t *from, size_t n)
 {

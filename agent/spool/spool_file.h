@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The files of the spool: a head of 112 bytes, then a partition or the JSON of a report. Pure
- * functions over bytes; what is read back is not trusted.
+ * functions over bytes; what is read back is not trusted. `check` is the checksum of all before it.
  *
- *    0       4    6      8         24        40      48         56
- *    +-------+----+------+---------+---------+-------+----------+--------+---------+-------+
- *    | SKSP  | v1 | kind | capture | process | epoch | sequence | events | from_ns | to_ns |
- *    +-------+----+------+---------+---------+-------+----------+--------+---------+-------+
- *   80            88              96                 104        108      112
- *    +------------+---------------+------------------+----------+--------+
- *    | created_ns | payload bytes | payload checksum | 0        | check  |   check: of the bytes
- * before it
- *    +------------+---------------+------------------+----------+--------+
+ *    0      4    6      8         24        40      48         56       64        72
+ *    +------+----+------+---------+---------+-------+----------+--------+---------+-------+
+ *    | SKSP | v1 | kind | capture | process | epoch | sequence | events | from_ns | to_ns |
+ *    +------+----+------+---------+---------+-------+----------+--------+---------+-------+
+ *    80           88              96                 104 108     112
+ *    +------------+---------------+------------------+---+-------+
+ *    | created_ns | payload bytes | payload checksum | 0 | check |
+ *    +------------+---------------+------------------+---+-------+
  */
 #ifndef SPOOL_FILE_H
 #define SPOOL_FILE_H

@@ -4,10 +4,13 @@
  * of its own. Owns both transports, what waits for an answer, and the estimate of the collector's
  * clock. Reads the spool; never decides what is captured.
  *
- *            HELLO each second            HEARTBEAT with jitter
- *   HELLO ------------------------> UP ------------------------> UP
- *     ^ ^------- WELCOME ----------/ |
- *     +------ ack says "hello" ------+   three unanswered: both connections are dialled anew
+ *           +--+                                     +--+
+ *           |  v          WELCOME comes              |  v
+ *   HELLO each second ----------------------> UP: HEARTBEAT with jitter
+ *           ^                                         |
+ *           +------- the answer says "hello" ---------+
+ *
+ * Ten HELLOs, or three heartbeats (P-10), without an answer: both connections are dialled anew.
  */
 #ifndef UPLINK_H
 #define UPLINK_H

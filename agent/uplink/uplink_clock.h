@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the collector's clock is ahead of the agent's line of time (agent_clock.h), from the round
- * trips of HELLO and heartbeats. The collector numbers the settings of its clock ("clock" in its
- * messages, P-28): samples of one number say nothing of another, and the last numbers are kept, so
- * that a time is put where the clock stood that it was read from. One thread; pure.
+ * How far the collector's clock is ahead of the agent's line of time (agent_clock.h), measured by
+ * the round trips of HELLO and heartbeats. One thread; pure.
  *
- *   the agent's line   sent |----- round trip -----| answered
- *   the collector's             ^ received_ns: its offset is that less the middle, give or take
- * half of the round trip
+ *   the agent's line     sent |--------- middle ---------| answered
+ *   the collector's clock            ^ received_ns
+ *
+ * The offset is received_ns less the middle, give or take half of the round trip.
+ *
+ * The collector numbers the settings of its clock ("clock" in its messages, P-28). A sample of one
+ * number says nothing about another. The last numbers are kept, so that each time is placed by the
+ * setting that it was read from.
  */
 #ifndef UPLINK_CLOCK_H
 #define UPLINK_CLOCK_H

@@ -147,8 +147,9 @@ struct ring_table {
 };
 /* Table record: kind u8, LEB128 payload length, payload.
  *   STRING      id, bytes
- *   EVENT_TYPE  id, class u8, group u8, nargs u8, name, text, file, LEB128 line, nargs x (type u8,
- * name, unit) each text as LEB128 length + bytes ids are LEB128; unique in their epoch; event ids
+ *   EVENT_TYPE  id, class u8, group u8, nargs u8, name, text, file, LEB128 line,
+ *               nargs x (type u8, name, unit)
+ * Each text is a LEB128 length and its bytes. Ids are LEB128 and unique in their epoch: event ids
  * start at RING_EVENT_FIRST, string ids at 1. */
 enum ring_table_kind { RING_TABLE_STRING = 1, RING_TABLE_EVENT_TYPE = 2 };
 
@@ -160,8 +161,8 @@ enum ring_table_kind { RING_TABLE_STRING = 1, RING_TABLE_EVENT_TYPE = 2 };
  *   FREE(e) ------------------------> WRITING(e+1) --retire (writer, CAS release)--> FULL(e+1)
  *                                        ^                                             |
  *                                        +------- claim, circular only, PIN clear -----+
- *   PIN is set and cleared by the agent alone (CAS) in WRITING and FULL; a pinned chunk is skipped
- * by claims. */
+ *
+ * The agent alone sets and clears PIN (CAS), in WRITING and FULL. Claims skip a pinned chunk. */
 enum ring_chunk_state { RING_CHUNK_FREE = 0, RING_CHUNK_WRITING = 1, RING_CHUNK_FULL = 2 };
 #define RING_CHUNK_STATE_MASK  3u
 #define RING_CHUNK_PIN         4u
@@ -207,11 +208,14 @@ static inline uint64_t ring_segment_behind(uint64_t end)
     return (end + RING_SEGMENT_ALIGN - 1) & ~(uint64_t)(RING_SEGMENT_ALIGN - 1);
 }
 
-/* Record: type LEB128, delta ticks LEB128 (since the record before it, or base_ticks), payload.
- * Argument payloads: U64 BOOL PTR LEB128; I64 zigzag LEB128; F64 8 bytes; STR LEB128 v: v odd ->
- * n = v >> 1: n bytes follow inline, or n - 2 * SKEIN_STR_MAX of a text that was cut where n is 2 *
- * SKEIN_STR_MAX and above; v even -> interned id v >> 1;
- * SEQ two LEB128 (resource, number). A SPAN's payload starts with its duration in ticks, LEB128. */
+/* Record: type LEB128, delta ticks LEB128 (since the record before it, or base_ticks), payload. The
+ * payload of a SPAN starts with its duration in ticks, LEB128. Arguments:
+ *   U64, BOOL, PTR  LEB128
+ *   I64             zigzag LEB128
+ *   F64             8 bytes
+ *   STR             LEB128 v. v even: the interned id v >> 1. v odd, n = v >> 1: n bytes follow, or
+ *                   from n = 2 * SKEIN_STR_MAX on: n - 2 * SKEIN_STR_MAX bytes of a longer text
+ *   SEQ             two LEB128: resource, number */
 enum ring_record {
     RING_RECORD_END = 1,        /* closes the innermost open range */
     RING_RECORD_GENERATION = 2, /* LEB128 generation: what follows belongs to it */
