@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Chains of cuts; see cut_chain.h. A chain lives while a capture uses it, or while its process
- * remembers it. Its coverage has no holes: a cut goes on where the one before ended. Which bytes of
- * the ring that is, the marks know; the times here only decide who joins.
+ * remembers it. Its coverage has no holes: a cut goes on where the one before ended. The marks know
+ * which bytes of the ring were cut; the times here only decide who joins.
  */
 #include "cut_chain.h"
 
@@ -17,8 +17,8 @@
 struct cut_chain {
     struct process *process;
     struct cut_marks *marks;
-    uint64_t from_ns, to_ns;   /* what it covers; nothing yet: both are where it will begin */
-    uint64_t forgotten_to_ns;  /* an entry that ends here is not there any more; 0: all are */
+    uint64_t from_ns, to_ns;   /* what it covers; before the first cut both are where it begins */
+    uint64_t forgotten_to_ns;  /* where the last entry that is not kept ends; 0: all are kept */
     struct cut_entry *entries; /* in the order of their time */
     size_t count, cap;
     TAILQ_HEAD(, cut_member) members;
@@ -62,7 +62,7 @@ static void chain_free(struct cut_chain *chain)
     free(chain);
 }
 
-/* With the process. It has no members any more. */
+/* Called when the process goes; the chain has no members by then. */
 static void process_chain_free(struct process *process)
 {
     if (process->chain != NULL)
@@ -85,7 +85,7 @@ static int chain_new(struct process *process, const struct cut_member *first,
     return SKEIN_OK;
 }
 
-/* It takes the place of the process's chain, which its members keep. */
+/* Makes it the process's chain. The members of the old one keep that. */
 static void chain_put(struct cut_chain *chain)
 {
     struct process *process = chain->process;
@@ -108,8 +108,9 @@ static bool touches(const struct cut_member *member, const struct cut_entry *ent
     return false;
 }
 
-/* All from the first to the last that touch its window, and where it cuts before or after them all
- * up to there, so that none of its threads has a hole: a late cut brings much that lies behind. */
+/* Which entries the member is given: all from the first to the last that touch its window, so that
+ * no thread has a hole between them. A member that is still to cut is given all up to the end: its
+ * own cut goes on there, and a late one brings much that lies behind the window. */
 static void earlier_find(const struct cut_chain *chain, const struct cut_member *member,
                          size_t *first, size_t *end)
 {
@@ -132,7 +133,7 @@ static bool any_is_lost(const struct cut_chain *chain, struct cut_member *member
     return false;
 }
 
-/* What others use goes on without a hole to where a later window begins. */
+/* A chain that others use goes on without a hole, so it will reach a window that begins later. */
 static bool overlaps(const struct cut_chain *chain, const struct cut_member *member)
 {
     return member->from_ns >= chain->from_ns &&
@@ -206,14 +207,14 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
     request->groups = member->groups;
     request->marks = chain->marks;
     request->restate = !member->stated;
-    request->from_ns = chain->from_ns; /* also of a first cut by one that begins later */
+    request->from_ns = chain->from_ns; /* also where a member that begins later cuts first */
     int status = partition_cut(host, request, result);
     bool cut = status == SKEIN_OK || status == SKEIN_NOT_FOUND;
     member->stated = member->stated || cut;
     if (cut && !result->more && request->to_ns > chain->to_ns)
         chain->to_ns = request->to_ns;
     if (!cut)
-        chain->forgotten_to_ns = UINT64_MAX; /* perhaps its window is not tried: nobody joins */
+        chain->forgotten_to_ns = UINT64_MAX; /* what failed may be missing: nobody joins */
     chain_assert(chain);
     return status;
 }
@@ -227,7 +228,7 @@ static void forget(struct cut_chain *chain, struct cut_entry *entry)
     free(entry->gaps);
 }
 
-/* A place for one more, or NULL. The oldest goes where there are many. */
+/* A place for one more entry. A full list forgets its oldest. NULL: no memory. */
 static struct cut_entry *entry_place(struct cut_chain *chain)
 {
     if (chain->count == CUT_CHAIN_ENTRIES_MAX) {
@@ -255,7 +256,7 @@ void cut_chain_add(struct cut_member *member, struct cut_entry *entry)
     TAILQ_FOREACH(other, &chain->members, link) {
         other->take(other, entry);
     }
-    /* What is not there to be shared may be in the ring still. */
+    /* What the spool did not take cannot be shared, but the ring may still have it. */
     struct cut_entry *place = entry->reason == NULL ? entry_place(chain) : NULL;
     if (place != NULL)
         *place = *entry;

@@ -50,15 +50,15 @@ struct cut_member {
     uint64_t from_ns, to_ns; /* its window */
     uint64_t groups;         /* 0: all, else it is alone */
     bool unshared;           /* it begins a chain: it is given nothing that was cut earlier */
-    bool stated; /* it knows the ranges that threads were in when it joined; the chain's */
+    bool stated; /* the chain's: it was told the ranges that threads were in when it joined */
     /* Whether the partition of an earlier cut has been lost since; NULL: none ever is. */
     bool (*is_lost)(struct cut_member *member, const struct partition_key *key);
     void (*take)(struct cut_member *member, const struct cut_entry *entry);
 };
 
-/* Makes *member one of the process's chain, or begins a new one with it; gives it the earlier cuts
- * of its window. SKEIN_OK, SKEIN_NO_MEMORY. cut_chain_leave may be called in any case, also after
- * the thread that cuts has ended, but before the process is let go. */
+/* The member joins the process's chain, or begins a new one, and is given the earlier cuts of its
+ * window. SKEIN_OK, SKEIN_NO_MEMORY. cut_chain_leave may be called in any case, also after the
+ * thread that cuts has ended, but before the process is let go. */
 int cut_chain_join(struct cut_member *member, struct process *process);
 void cut_chain_leave(struct cut_member *member);
 /* Calls fn for the others that use its chain. */

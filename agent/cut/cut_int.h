@@ -12,15 +12,16 @@
 #include "ring_reader.h"
 
 #define CUT_BYTES_MAX (UINT64_C(16) << 20)
-/* Each may be another thread. Beyond so many threads losses are told as the process's: a partition
- * takes 262144. */
+/* Pieces of one cut; each may be of another thread. A partition takes 262144 threads, so beyond
+ * CUT_THREADS_MAX a loss is told as the process's. */
 #define CUT_PIECES_MAX  131072
 #define CUT_THREADS_MAX 200000
-/* Remembered between cuts. Where there are more the oldest are forgotten: a stream that is not
- * makes its next chunk a possible gap. */
+/* Streams remembered between cuts. Beyond, the oldest are forgotten: the next chunk of such a
+ * stream has a possible gap before it. */
 #define CUT_STREAMS_MAX 65536
 
-/* The writer of a row of segments: one incarnation of a thread, its signal handlers apart. */
+/* A stream: the segments that one incarnation of a thread writes. Its signal handlers write another
+ * stream. */
 struct stream_key {
     uint32_t slot, incarnation, tid;
     bool signal;
@@ -31,21 +32,27 @@ int stream_compare(const struct stream_key *a, const struct stream_key *b);
 
 struct chunk_mark {
     uint32_t epoch;
-    uint32_t taken;      /* up to there, from the chunk's begin; 0: nothing */
-    uint64_t last_ticks; /* of what was */
+    uint32_t taken;      /* bytes, from the chunk's begin */
+    uint64_t last_ticks; /* of the last record taken */
 };
 struct stream_mark {
     struct stream_key key;
     uint64_t sequence, ticks; /* of the last chunk taken: its number, and its last record */
     bool complete;            /* it was full and all of it was taken */
 };
-/* What was there and is the next cut's, a segment or the end of one: the size, a later time or
- * generation, or it went as we copied. */
+/* A segment, or the end of one, that a cut saw and left to the next cut: for the size limit, for
+ * its later time or generation, or because it was overwritten while we copied. */
 struct waiting_mark {
     struct stream_key key;
     uint32_t index, epoch;
     uint64_t from_ticks, end_ticks;
 };
+/*         window_ticks          covered_ticks       looked_ticks
+ *   ------|=====================|...................|------------->
+ *         all that was there    taken, waiting, or  the next cut's
+ *         is taken              gone
+ *
+ * A window that ends before the cut looked sets covered_ticks to its end, else to looked_ticks. */
 struct cut_marks {
     struct process_uid uid;
     uint64_t device, inode, total; /* of the ring */
@@ -56,18 +63,17 @@ struct cut_marks {
     size_t stream_count;
     struct waiting_mark *waiting;
     size_t waiting_count;
-    uint32_t *states;       /* of all chunks when the cut before looked; NULL: none has */
-    uint64_t generation;    /* of the cut before; 0: none yet */
-    bool windowed;          /* a cut was tried: */
-    uint64_t window_ticks;  /* no record that ends before this was taken, */
-    uint64_t covered_ticks; /* and all that was there up to this; 0: no cut is whole yet */
-    uint64_t covered_ns;    /* the same as it was asked for */
-    /* When it looked: what is older was taken by then, or waits, or was gone: that is somewhere
-     * between the other two. Told as far as windows have come. */
+    uint32_t *states;       /* of all chunks, as the cut before saw them; NULL: not known */
+    uint64_t generation;    /* that the cut before ended; 0: none yet */
+    bool windowed;          /* a cut was tried, and window_ticks is set */
+    uint64_t window_ticks;  /* records that end before this are never taken */
+    uint64_t covered_ticks; /* 0: no cut is whole yet */
+    uint64_t covered_ns;    /* the same, as the window was asked for */
+    /* looked: the clock when the cut before looked. gone: somewhere between these two, records were
+     * gone when a cut looked; the part up to covered_ticks was told. */
     uint64_t looked_ticks, gone_from_ticks, gone_to_ticks;
 };
-/* Forgets everything if the process's ring is another one than the marks were made for. SKEIN_OK,
- * SKEIN_NO_MEMORY. */
+/* Begins anew if the marks were made for another ring. SKEIN_OK, SKEIN_NO_MEMORY. */
 int cut_marks_fit(struct cut_marks *marks, const struct process *p);
 const struct stream_mark *cut_marks_stream(const struct cut_marks *marks,
                                            const struct stream_key *key);
@@ -86,15 +92,15 @@ enum cut_fate {
 struct cut_piece {
     struct ring_piece *ring;
     struct stream_key key;
-    uint64_t end_ticks; /* no record of it is later; UINT64_MAX: not known */
-    bool last;          /* of its stream: no chunk that follows bounds it */
-    uint32_t skip;      /* bytes taken by a cut before */
-    bool restated;      /* no more than its open ranges are wanted */
+    uint64_t end_ticks; /* none of its records is later; UINT64_MAX: not known */
+    bool last;          /* of its stream, so no later chunk bounds it */
+    uint32_t skip;      /* bytes that an earlier cut took */
+    bool restated;      /* only its open ranges are wanted */
     enum cut_fate fate;
     /* after decoding */
     uint32_t taken;
     uint64_t last_ticks;
-    bool exhausted; /* nothing more will come of it: full and used up, or undecodable */
+    bool exhausted; /* no later cut takes more: full and used up, or undecodable */
 };
 
 struct cut_work {
@@ -102,29 +108,28 @@ struct cut_work {
     struct process *process;
     struct cut_marks *marks; /* or NULL */
     struct cut_result *result;
-    uint64_t generation; /* that the cut ended */
+    uint64_t generation; /* that this cut ended */
     struct clock_snapshot begin, end;
     uint64_t looked_ticks, looked_ns; /* before it ended: later records may be the next cut's */
     uint64_t from_ticks, to_ticks;
-    uint64_t start_ticks; /* of the ring: nothing was lost in it before */
+    uint64_t start_ticks; /* of the ring: it lost nothing before */
     uint64_t keep_ticks;  /* records that end before are left out */
     struct ring_copy copy;
     struct cut_piece *pieces; /* sorted by stream, then sequence */
     size_t piece_count;
-    size_t *order; /* of the pieces, oldest first */
+    size_t *order; /* indices of the pieces, oldest first */
     struct ring_decoder decoder;
     struct ring_names names[RING_TABLE_COPIES];
     struct partition_writer *writer;
     size_t thread_count; /* that the writer knows */
     uint64_t events, opens, lost_known_total;
-    uint64_t told[RING_LOSS_KINDS];          /* records that threads tell of in their place */
-    uint64_t gone_from_ticks, gone_to_ticks; /* unseen, also behind the window; 0: nothing */
+    uint64_t told[RING_LOSS_KINDS];          /* lost records that threads placed (cut_loss_note) */
+    uint64_t gone_from_ticks, gone_to_ticks; /* gone unseen, also behind the window; 0: nothing */
     size_t gap_cap;
     int status; /* first failure of the steps that have no other way to tell */
 };
 
-/* cut_select.c: sorts the survey, works out ends and what is new, and chooses up to the size limit.
- */
+/* cut_select.c: sorts the survey, finds ends and what is new; chooses up to the size limit. */
 int cut_arrange(struct cut_work *work);
 void cut_choose(struct cut_work *work);
 /* Copies what was chosen, oldest first. SKEIN_OK, SKEIN_NO_MEMORY. */
@@ -137,11 +142,12 @@ int64_t cut_thread(struct cut_work *work, const struct stream_key *key);
  * window. */
 void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_reason reason,
                   uint64_t events, uint64_t from_ticks, uint64_t to_ticks);
-/* Of what the thread of a piece has written. */
+/* The same for records of the piece's thread. */
 void cut_loss_piece(struct cut_work *work, const struct cut_piece *piece,
                     enum partition_loss_reason reason, uint64_t events, uint64_t from_ticks,
                     uint64_t to_ticks);
-/* What a thread's own chunk tells of losses that the ring's buckets count: for its place. */
+/* Losses that a thread's own chunk tells of. The ring's buckets count them too; this gives them
+ * their place. */
 void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_t records,
                    uint64_t from_ticks, uint64_t to_ticks);
 void cut_losses_find(struct cut_work *work);

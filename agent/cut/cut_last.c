@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * When a ring's last record was, or its last loss. Looks as rules do (cutter.h), at the last
- * moments first, as most rings that are left end there; changes nothing, keeps nothing.
+ * Finds when a ring's last record was, or its last loss. It looks as rules do (`look` in cutter.h),
+ * so it changes and keeps nothing. It begins with the last moments: most rings left behind end
+ * there.
  */
 #include "cutter.h"
 #include "ring_loss.h"
 
 #define FIRST_NS   UINT64_C(20000000)
-#define WIDER      50   /* a second, a minute, and then all */
-#define CLOCKS_NS  1000 /* two cuts place a tick on their lines of time as exactly as this */
+#define WIDER      50   /* each look reaches so much further back: 20 ms, 1 s, 50 s, ... */
+#define CLOCKS_NS  1000 /* two cuts may place one tick so far apart */
 #define LOOK_BYTES (UINT64_C(16) << 20)
 
 static void later(uint64_t *last_ns, uint64_t ns)
@@ -21,8 +22,8 @@ static void loss_note(void *context, const struct process_loss_run *run)
     later(context, run->to_ns);
 }
 
-/* Of what lies behind from_ns. What a look could not take, or what was overwritten, ends with its
- * gap at the latest. */
+/* Looks at what lies behind from_ns. Records that were overwritten, or that the look could not
+ * take, are not later than the end of their gap. */
 static int look(struct host_page_owner *host, struct process *p, uint64_t from_ns,
                 uint64_t *last_ns)
 {

@@ -2,7 +2,7 @@
  *
  * What a cut does not hold, placed in time: chunks overwritten before it, records that threads
  * counted as lost, bytes that do not decode. Entered by the thread that cuts. Says nothing twice
- * within one capture's marks, and nothing that lies wholly outside the asked window.
+ * for the same marks, and nothing that lies wholly outside the asked window.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_re
     partition_writer_loss(work->writer, &loss);
     work->result->lost[reason] += events;
     work->lost_known_total += events;
-    if (reason != PARTITION_LOSS_NAME || events == 0) /* those events are there, but for a text */
+    if (reason != PARTITION_LOSS_NAME || events == 0) /* those events only lack a text */
         gap_add(work, (uint8_t)reason, from, to);
 }
 
@@ -62,7 +62,7 @@ static int gap_compare(const void *left, const void *right)
     return a->to_ns < b->to_ns ? -1 : a->to_ns > b->to_ns;
 }
 
-/* Many threads miss the same time: of each reason, overlapping gaps become one. */
+/* Many threads miss the same time: overlapping gaps of one reason become one. */
 void cut_gaps_merge(struct cut_result *result)
 {
     if (result->gap_count == 0)
@@ -80,7 +80,7 @@ void cut_gaps_merge(struct cut_result *result)
     result->gap_count = n + 1;
 }
 
-/* The writer's index; UINT32_MAX, the process, where it knows many threads already. */
+/* The writer's index of the thread; UINT32_MAX, the process, beyond CUT_THREADS_MAX. */
 static int64_t thread_known(struct cut_work *work, const struct stream_key *key)
 {
     return work->thread_count < CUT_THREADS_MAX ? cut_thread(work, key) : UINT32_MAX;
@@ -105,7 +105,7 @@ static const struct cut_piece *piece_before(const struct cut_work *work, size_t 
     return &work->pieces[i - 1];
 }
 
-/* Where the records between a chunk and the one that should be before it may have begun. */
+/* Whether records are missing before a chunk. *from: when the first of them may have been. */
 static bool hole_before(const struct cut_work *work, size_t i, uint64_t *from)
 {
     const struct cut_piece *piece = &work->pieces[i], *before = piece_before(work, i);
@@ -117,7 +117,7 @@ static bool hole_before(const struct cut_work *work, size_t i, uint64_t *from)
         *from = before->fate == CUT_TAKEN ? before->last_ticks : before->ring->head.base_ticks;
         return before->ring->head.sequence + 1 != sequence;
     }
-    /* Clipped to the window. What went before the cut before looked was told by that, or waited. */
+    /* What went before the last cut looked was told by that cut, or waits. The window clips it. */
     *from = work->marks != NULL ? work->marks->looked_ticks : 0;
     if (mark == NULL)
         return true;
@@ -125,14 +125,14 @@ static bool hole_before(const struct cut_work *work, size_t i, uint64_t *from)
     return mark->sequence + 1 != sequence || !mark->complete;
 }
 
-/* Whether the window reaches beyond what an earlier cut by the marks has covered. In what was asked
- * for: the same time is other ticks in another cut, by a few. */
+/* Whether the window reaches beyond what earlier cuts by the marks have covered. It compares ns as
+ * they were asked for: one time may be a few ticks apart in two cuts. */
 static bool is_new(const struct cut_work *work)
 {
     return work->marks == NULL || work->request->to_ns > work->marks->covered_ns;
 }
 
-/* No more than what the horizon admits: what is later than it was never overwritten. */
+/* Tells of a hole up to the horizon: nothing later was overwritten. */
 static void hole_tell(struct cut_work *work, const struct cut_piece *piece, uint64_t from,
                       uint64_t to, uint64_t horizon)
 {
@@ -164,8 +164,8 @@ static void stream_holes_find(struct cut_work *work)
 
 /* ---- what no thread can be named for ---- */
 
-/* Whether a chunk was used again since the cut before, with records in it that this one did not
- * see: another owner has come and gone between, or its owner was writing and went on. */
+/* Whether a chunk held records that neither the cut before nor this one saw. Either an owner came
+ * and went between the two, or the owner that the cut before saw went on writing. */
 static bool chunk_is_unseen(const struct cut_work *work, uint32_t i)
 {
     const struct chunk_mark *mark = &work->marks->chunks[i];
@@ -175,7 +175,7 @@ static bool chunk_is_unseen(const struct cut_work *work, uint32_t i)
     bool writing = (then & RING_CHUNK_STATE_MASK) == RING_CHUNK_WRITING;
     uint64_t seen = mark->taken > 0 && mark->epoch == epoch ? mark->last_ticks : 0;
     if ((claims & 0xffffff) == 1 && writing)
-        return work->copy.horizon_surveyed >= seen; /* as late: perhaps of the same tick */
+        return work->copy.horizon_surveyed >= seen; /* equal: perhaps two records of one tick */
     return (claims & 0xffffff) > 1;
 }
 
@@ -189,7 +189,7 @@ static bool is_unseen(const struct cut_work *work)
     return false;
 }
 
-/* What was gone when this cut or one before looked, as far as its window reaches; to 0: nothing. */
+/* Tells what was gone when a cut looked, as far as the window reaches. to 0: nothing was. */
 static void gone_tell(struct cut_work *work, uint64_t from, uint64_t to)
 {
     from = from > work->from_ticks ? from : work->from_ticks;
@@ -197,7 +197,7 @@ static void gone_tell(struct cut_work *work, uint64_t from, uint64_t to)
         cut_loss_add(work, UINT32_MAX, PARTITION_LOSS_OVERWRITTEN, 0, from, to);
 }
 
-/* For the next cut's window, where this one's ends before. */
+/* Notes the same for the next cut: this one's window may end before it. */
 static void gone_note(struct cut_work *work, uint64_t from, uint64_t to)
 {
     if (from > to || to == 0)
@@ -207,7 +207,7 @@ static void gone_note(struct cut_work *work, uint64_t from, uint64_t to)
     work->gone_to_ticks = to > work->gone_to_ticks ? to : work->gone_to_ticks;
 }
 
-/* Also of what came after the clock was read: that is the next cut's. */
+/* It may lie behind the clock that was read: that part is the next cut's. */
 static uint64_t horizon_known(const struct cut_work *work)
 {
     uint64_t horizon = work->copy.horizon_surveyed;
@@ -215,16 +215,16 @@ static uint64_t horizon_known(const struct cut_work *work)
 }
 
 /* docs/verdict.md: what is later than the horizon is there, what is older may not be. The last
- * record at the horizon itself is gone for certain, so a gap up to it is never empty. What was
- * overwritten since a cut before by these marks concerns only what that one has not seen: what came
- * after it looked, for of the rest it has taken all, or remembers what waits. */
+ * record at the horizon itself is gone for certain, so a gap up to it is never empty. With marks
+ * the gap begins where the cut before looked: that one took all that is older, or noted what
+ * waits. */
 static void horizon_tell(struct cut_work *work)
 {
     const struct cut_marks *marks = work->marks;
     uint64_t looked = marks != NULL ? marks->looked_ticks : 0;
     uint64_t from = work->from_ticks > looked ? work->from_ticks : looked;
     uint64_t horizon = horizon_known(work);
-    if (marks != NULL) /* a look's window begins before what was told */
+    if (marks != NULL) /* from covered_ticks on: a look's window begins before what was told */
         gone_tell(work,
                   marks->gone_from_ticks > marks->covered_ticks ? marks->gone_from_ticks
                                                                 : marks->covered_ticks,
@@ -242,7 +242,7 @@ static int index_compare(const void *key, const void *element)
     return index < piece->index ? -1 : index > piece->index;
 }
 
-/* Chunks that the cut before left to this one, and are gone. */
+/* Tells of what the cut before left to this one and what is gone now. */
 static void waiting_tell(struct cut_work *work)
 {
     const struct cut_marks *marks = work->marks;
@@ -261,7 +261,7 @@ static void waiting_tell(struct cut_work *work)
     }
 }
 
-/* What the survey had no room for: nobody knows whose it is. */
+/* Tells of segments that the survey had no room for: nobody knows whose they are. */
 static void left_out_tell(struct cut_work *work)
 {
     const struct ring_copy *copy = &work->copy;
@@ -274,7 +274,7 @@ static void left_out_tell(struct cut_work *work)
 
 /* ---- what the writers counted ---- */
 
-/* Only what lies wholly in this cut's part of the window: the buckets count the rest. */
+/* Takes only what lies wholly in this cut's part of the window; the buckets count the rest. */
 void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_t records,
                    uint64_t from_ticks, uint64_t to_ticks)
 {
@@ -290,8 +290,8 @@ void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_
     work->lost_known_total += records;
 }
 
-/* The capture's account is the buckets'; threads have told of some of it in its place, the rest is
- * the process's. */
+/* The buckets give the sum. What threads have placed (cut_loss_note) is in the partition already;
+ * the rest is told as the process's. */
 static void kind_tell(struct cut_work *work, enum ring_loss kind)
 {
     struct ring_losses losses;

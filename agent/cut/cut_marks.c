@@ -109,8 +109,8 @@ const struct stream_mark *cut_marks_stream(const struct cut_marks *marks,
     return NULL;
 }
 
-/* The streams of this cut, sorted as the pieces are: of each, the last chunk that was taken. NULL:
- * only counts them. */
+/* The streams of this cut, each with its last chunk that was taken, sorted as the pieces are.
+ * Returns their number; to NULL: only that. */
 static size_t streams_of_cut(const struct cut_work *work, struct stream_mark *to)
 {
     size_t count = 0;
@@ -129,7 +129,7 @@ static size_t streams_of_cut(const struct cut_work *work, struct stream_mark *to
     return count;
 }
 
-/* Old and new streams in one sorted row; of one that is in both, the new. */
+/* Merges two sorted rows of streams. Of a stream in both, the fresh mark is kept. */
 static size_t streams_merge(const struct stream_mark *old, size_t old_count,
                             const struct stream_mark *fresh, size_t fresh_count,
                             struct stream_mark *to)
@@ -152,8 +152,8 @@ static int ticks_compare(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* A capture whose threads come and go for long is bounded too. Three quarters stay, so that this is
- * rare. SKEIN_OK, SKEIN_NO_MEMORY. */
+/* Bounds the streams of a long capture whose threads come and go. Beyond CUT_STREAMS_MAX only the
+ * newest three quarters of that stay, so that this is rare. SKEIN_OK, SKEIN_NO_MEMORY. */
 static int streams_bound(struct stream_mark *streams, size_t *count)
 {
     if (*count <= CUT_STREAMS_MAX)
@@ -167,7 +167,7 @@ static int streams_bound(struct stream_mark *streams, size_t *count)
     size_t go = *count - CUT_STREAMS_MAX / 4 * 3, as_old = 0, n = 0;
     const uint64_t oldest = ticks[go]; /* of those that stay */
     while (as_old < go && ticks[go - as_old - 1] == oldest)
-        as_old++; /* and go all the same */
+        as_old++; /* so many go all the same */
     free(ticks);
     for (size_t i = 0; i < *count; i++) {
         bool goes = streams[i].ticks < oldest || (streams[i].ticks == oldest && as_old > 0);
@@ -179,7 +179,7 @@ static int streams_bound(struct stream_mark *streams, size_t *count)
     return SKEIN_OK;
 }
 
-/* Those too of which nothing lay in the window, so that the next cut need not look again. */
+/* Also marks chunks that brought nothing of the window, so that the next cut skips them. */
 static void chunks_advance(struct cut_work *work)
 {
     for (size_t i = 0; i < work->piece_count; i++) {
@@ -193,7 +193,7 @@ static void chunks_advance(struct cut_work *work)
     }
 }
 
-/* Those before and those of this cut. SKEIN_OK, SKEIN_NO_MEMORY: as they were. */
+/* Adds the streams of this cut. SKEIN_OK; SKEIN_NO_MEMORY: the marks are unchanged. */
 static int streams_advance(const struct cut_work *work, struct cut_marks *marks)
 {
     size_t fresh_count = streams_of_cut(work, NULL), count = marks->stream_count + fresh_count;
@@ -228,13 +228,14 @@ int cut_marks_advance(struct cut_work *work)
     return SKEIN_OK;
 }
 
-/* A later generation began in it: the rest is the next cut's. */
+/* Whether a later generation began inside the piece: the rest is the next cut's. */
 static bool is_in_part(const struct cut_piece *piece)
 {
     return piece->fate == CUT_TAKEN && piece->taken < piece->ring->committed;
 }
 
-/* What was there and was not looked at, and is not of before the window either. */
+/* Whether a later cut has to take it: it was there and was not decoded, and it is not older than
+ * the window. */
 static bool is_waiting(const struct cut_work *work, const struct cut_piece *piece)
 {
     return piece->fate == CUT_WAITING || piece->fate == CUT_OVERRUN || is_in_part(piece) ||
@@ -253,7 +254,7 @@ static struct waiting_mark waiting_of(const struct cut_piece *piece)
                                  .end_ticks = piece->end_ticks};
 }
 
-/* Without memory for it the next cut takes all that was overwritten for unseen. */
+/* Without memory for this, the next cut takes all that was overwritten for unseen. */
 static void waiting_note(const struct cut_work *work, struct cut_marks *marks)
 {
     size_t count = 0;
@@ -267,7 +268,7 @@ static void waiting_note(const struct cut_work *work, struct cut_marks *marks)
             marks->waiting[marks->waiting_count++] = waiting_of(&work->pieces[i]);
 }
 
-/* All windows up to `covered` have told theirs. */
+/* What ends before covered_ticks has been told, and is forgotten. */
 static void gone_remember(const struct cut_work *work, struct cut_marks *marks)
 {
     if (work->gone_to_ticks == 0)

@@ -28,8 +28,8 @@ static bool same_stream(const struct cut_work *work, size_t i, size_t j)
            stream_compare(&work->pieces[i].key, &work->pieces[j].key) == 0;
 }
 
-/* A segment ends at the latest where its thread began the next one, or its chunk's next owner did.
- * Of any other its thread may have gone on after the clock was read. */
+/* A segment ends at the latest where its thread began the next one, or where the next owner of its
+ * chunk did. Without either its end is not known: its thread may have gone on since we looked. */
 static void ends_find(struct cut_work *work)
 {
     for (size_t i = 0; i < work->piece_count; i++) {
@@ -42,7 +42,7 @@ static void ends_find(struct cut_work *work)
     }
 }
 
-/* A chunk's segments are taken in their order, so one mark of the chunk tells of all. */
+/* The segments of a chunk are taken in their order, so one mark tells of all of them. */
 static void skips_find(struct cut_work *work)
 {
     for (size_t i = 0; i < work->piece_count && work->marks != NULL; i++) {
@@ -101,8 +101,8 @@ int cut_arrange(struct cut_work *work)
 
 /* ---- choosing ---- */
 
-/* Of what an earlier cut has not taken, all that reaches the window, however old: it may have come
- * in a later generation than that cut's, and before its clock was read. */
+/* Whether it is new and reaches the window. What an earlier cut has not taken is wanted however
+ * old: it may be of a later generation than that cut's and yet older than its clock. */
 static bool wanted(const struct cut_work *work, const struct cut_piece *piece)
 {
     const struct ring_piece *ring = piece->ring;

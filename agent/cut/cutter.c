@@ -4,10 +4,10 @@
  * tell what is missing. Entered by worker threads, one at a time for a process. Owns everything it
  * works on but the ring, which it touches through ring_reader alone and never waits for.
  *
- * Order matters: the clock is read and slots are copied right after the switch, so that an
- * operation shown in progress has its record in the next generation; table halves are copied both
- * before the chunks (a half may be recycled when the last chunk that refers to it goes) and after
- * (ids published while we copied).
+ * Order matters. The clock is read and slots are copied right after the switch, so that an
+ * operation shown in progress has its record in the next generation. Table halves are copied before
+ * the chunks, because a half may be recycled when the last chunk that refers to it goes. They are
+ * copied again after the chunks, for ids that were published while we copied.
  */
 #include "cutter.h"
 
@@ -29,7 +29,7 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host,
     const struct cut_request *request = work->request;
     work->from_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->from_ns);
     work->to_ticks = clock_snapshot_ticks(&work->begin, &work->end, request->to_ns);
-    /* What a process wrote last counts most: no difference of clocks is to leave it out. */
+    /* What a process wrote last counts most: a difference between clocks must not leave it out. */
     if (process_state(work->process) != PROCESS_LIVE && request->to_ns >= work->process->gone_ns &&
         work->to_ticks < work->end.ticks)
         work->to_ticks = work->end.ticks;
@@ -38,9 +38,9 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host,
     work->start_ticks = clock_snapshot_ticks(&work->begin, &work->end, first_ns);
 }
 
-/* A chunk is taken whole, and an idle thread's may hold records of long ago: those are left out. A
- * later cut by the same marks keeps to the first one's window, for a record of that window may
- * have been committed late, and goes on where the one before ended. */
+/* A chunk is copied whole, and an idle thread's may hold records of long ago: what ends before
+ * keep_ticks is left out. Later cuts by the same marks keep the first one's keep_ticks, because a
+ * record of that window may be committed late. Their window begins where the cut before ended. */
 static void keep_set(struct cut_work *work)
 {
     const struct cut_request *request = work->request;
@@ -175,7 +175,7 @@ static void name_clean(char *to, const char *from, size_t bytes, const char *suf
     strcpy(to + n, suffix);
 }
 
-/* The name that the slot holds now, else that of the newest chunk: one and the same in a cut. */
+/* The name that the slot holds now, else that of the newest chunk. A cut uses one name a stream. */
 static const char *stream_name(const struct cut_work *work, const struct stream_key *key)
 {
     if (key->slot < work->process->geometry.slots &&
@@ -231,8 +231,8 @@ static struct ring_rows piece_rows(const struct cut_work *work, const struct cut
                               .string_epoch = ring->head.string_epoch};
 }
 
-/* A thread's last chunk: only its rows tell whether they reach the window, or leave a range open
- * that does. */
+/* Whether a thread's last chunk brings nothing. Only its rows tell whether they reach the window,
+ * or leave a range open that does. */
 static bool brings_nothing(struct cut_work *work, struct cut_piece *piece)
 {
     if (!piece->restated && (!piece->last || piece->ring->head.base_ticks >= work->keep_ticks))
@@ -258,7 +258,8 @@ static void rows_losses(struct cut_work *work, const struct cut_piece *piece,
     if (rows->unplaced > 0)
         cut_loss_piece(work, piece, PARTITION_LOSS_SIZE, rows->unplaced, rows->base_ticks,
                        rows->last_ticks);
-    /* What was spoiled when it was taken is spoiled behind it too. */
+    /* An earlier cut stopped at the same bytes and told of them: what came behind is spoiled
+     * too. */
     bool again = rows->taken < rows->skip;
     if (again && rows->n <= rows->skip)
         return;
@@ -357,7 +358,7 @@ static void operations_add(struct cut_work *work)
 
 /* ---- the cut ---- */
 
-/* Takes the partition from its writer: only that tells of a call that failed on the way. */
+/* Takes the partition from its writer. Only this tells of a call to it that failed before. */
 static int partition_finish(struct cut_work *work)
 {
     struct cut_result *result = work->result;
@@ -375,8 +376,8 @@ static int partition_finish(struct cut_work *work)
     return SKEIN_NOT_FOUND;
 }
 
-/* What is remembered moves on only when nothing can fail any more; also where nothing was found.
- * Returns the status of the cut. */
+/* The marks move on only when nothing can fail any more, also where nothing was found. Returns the
+ * status of the cut. */
 static int partition_account(struct cut_work *work, int status)
 {
     int advanced = cut_marks_advance(work);

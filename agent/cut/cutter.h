@@ -11,7 +11,7 @@
 #include "host_page.h"
 #include "process.h"
 
-/* What of each chunk has been taken already, so that a second cut brings only what came since. */
+/* How much of each chunk was taken already, so that the next cut brings only what came since. */
 struct cut_marks;
 int cut_marks_new(const struct process *p, struct cut_marks **out); /* SKEIN_OK, SKEIN_NO_MEMORY */
 void cut_marks_free(struct cut_marks **marks);
@@ -20,20 +20,22 @@ bool cut_marks_are_of(const struct cut_marks *marks, const struct process *p);
 
 struct cut_request {
     struct process *process;
-    uint64_t from_ns, to_ns; /* realtime window: records that end before it are left out, those
-                              * behind it that a chunk of it holds come along. With marks the second
-                              * and all further cuts begin where the one before ended */
-    struct cut_marks *marks; /* updated on SKEIN_OK; those of another ring are begun anew. NULL: one
-                              * partition, and what does not fit is lost (SIZE) */
-    uint64_t epoch;          /* of this agent run */
+    /* The window, realtime. Records that end before it are left out. Records behind it come along
+     * where a chunk of the window holds them. With marks, each later cut begins where the one
+     * before ended. */
+    uint64_t from_ns, to_ns;
+    /* Updated on SKEIN_OK and SKEIN_NOT_FOUND; begun anew for another ring. NULL: there is one
+     * partition, and what does not fit is lost (SIZE). */
+    struct cut_marks *marks;
+    uint64_t epoch; /* of this agent run */
     int64_t clock_offset_ns;
     const char *host;
     uint64_t max_bytes; /* ring bytes in a partition; 0 or more than 16 MiB: 16 MiB */
-    /* Only to look: no generation ends, and the process's next sequence does not move, so that the
-     * cuts of captures are as if this one had not been. */
+    /* Looks only: no generation ends, and the process's next sequence stays. Captures are cut as if
+     * this cut had not been. */
     bool look;
-    /* Tells also the ranges that threads are in of which an earlier cut by the marks has taken all:
-     * for somebody who does not have that one. */
+    /* Repeats the ranges that idle threads are in, although an earlier cut by the marks took their
+     * records: for a capture that does not list that cut. */
     bool restate;
     uint64_t groups; /* bit n: events of group n are taken; 0: all are */
 };
@@ -60,8 +62,8 @@ int partition_cut(struct host_page_owner *host, const struct cut_request *reques
                   struct cut_result *result);
 void cut_result_fini(struct cut_result *result);
 
-/* Until when at the latest there were records in a ring, or losses, that nobody has written to
- * since end_ns. SKEIN_OK; SKEIN_NOT_FOUND: there were none; SKEIN_NO_MEMORY, SKEIN_IO. As
+/* When, at the latest, the last record or loss of a ring was. Nobody may have written to the ring
+ * since end_ns. SKEIN_OK; SKEIN_NOT_FOUND: it had none; SKEIN_NO_MEMORY, SKEIN_IO. Threads as
  * partition_cut. */
 int cut_last(struct host_page_owner *host, struct process *p, uint64_t end_ns, uint64_t *last_ns);
 
