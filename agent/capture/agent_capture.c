@@ -15,7 +15,7 @@
 #include "proc_info.h"
 
 #define MS        UINT64_C(1000000)
-#define FOLLOW_MS 50 /* how often it is looked whether a target that waits is to be cut */
+#define FOLLOW_MS 50 /* how often we look whether a waiting target is to be cut */
 
 static void remember(struct captures *captures, const struct capture_id *capture,
                      const struct process_uid *process)
@@ -25,7 +25,7 @@ static void remember(struct captures *captures, const struct capture_id *capture
     slot->process = *process;
 }
 
-/* What the journal still holds was captured by an earlier run: not again (P-7). */
+/* An earlier run captured what the journal still holds: not again (P-7). */
 static int remember_journal(struct captures *captures)
 {
     struct spool_report report;
@@ -83,14 +83,15 @@ void capture_done(void *context)
     target_free(target);
 }
 
-/* Whether it runs on without its ring: for good, or nobody knows yet. */
+/* Whether the process runs on without its ring: for good, or perhaps, as its end is not seen
+ * yet. */
 static bool has_left(const struct process *p)
 {
     return p->left || (process_state(p) == PROCESS_LIVE && p->socket < 0 && !p->away &&
                        !p->said_bye && p->pidfd >= 0 && !pidfd_ended(p->pidfd));
 }
 
-/* What of the window comes behind its last cut, and so is in none. */
+/* Which end of the window no cut has, as it lies behind the last one. */
 static void find_lacks(const struct target *target, struct capture_job *job)
 {
     bool left = has_left(target->process);
@@ -163,14 +164,14 @@ static void timer_finish(void *context)
     finish_target(target);
 }
 
-/* Of what comes from now on. */
+/* The next cut is due by what comes from now on. */
 static void follow_from_here(struct target *target)
 {
     process_cursors(target->process, &target->cut_at);
     target->cut_ns = clock_monotonic_ns();
 }
 
-/* A stream is cut every stream_ms, and any target before the ring runs over what it has not had. */
+/* A stream is cut every stream_ms. Any target is cut before the ring overwrites what it lacks. */
 static bool is_cut_due(const struct target *target)
 {
     uint64_t since_ns = clock_monotonic_ns() - target->cut_ns;
@@ -186,7 +187,7 @@ static void timer_follow(void *context)
         finish_target(target);
     if (full || !is_cut_due(target))
         return;
-    /* A worker that is behind takes what came meanwhile with one cut. */
+    /* One at a time: a worker that is behind takes all that came meanwhile with one cut. */
     if (__atomic_exchange_n(&target->cutting, 1, __ATOMIC_ACQUIRE) != 0)
         return;
     if (post_cut(target, false, false) == SKEIN_OK)
@@ -195,7 +196,7 @@ static void timer_follow(void *context)
         __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
 }
 
-/* Due at `at`: the past is cut, and what comes after is waited for. */
+/* Runs at `at`: has the past cut, and waits for what comes after. */
 static void start_target(struct target *target)
 {
     struct loop *loop = target->captures->settings.loop;

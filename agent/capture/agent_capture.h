@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Captures on this host, whoever asked: the collector, a failing check, the application, a crash.
- * Owns the targets under way and the memory of those done. Called on the loop thread; the cuts and
- * what they leave on disk are the worker's. Never waits for the collector.
+ * Owns the targets under way and the memory of those done. Called on the loop thread; the worker
+ * cuts and writes to disk. Never waits for the collector.
  *
  *   begin --> cut [at - pre, at] at once --> wait for at + post --> cut the rest --> report, upload
  *                                              |  stop, or the process is gone  ^
  *                                              +--------------------------------+
  *
- * While it waits, a target is cut whenever half of the ring has been written anew, so that a window
- * longer than the ring reaches is whole all the same. A stream is also cut every stream_ms; it
- * journals what it has so far and uploads it.
- * One whose list of partitions no longer fits a report ends there, with a gap, and so does what a
- * window lists.
+ * While it waits, a target is cut whenever half of the ring has been written anew. So a window is
+ * whole even if it is longer than the ring reaches back:
  *
- * The worker cuts a partition of each target in turn, so that a large one does not hold up others.
+ *   window  |------ pre ------ at ------------- post -------------|
+ *   cuts                       1 first    2 half    3 half        4 last
+ *
+ * A stream is also cut every stream_ms; it journals what it has so far and uploads it. When a
+ * target's partitions no longer fit a report, nothing more is cut, and a gap tells of the rest; a
+ * stream ends at once then.
+ *
+ * The worker cuts one partition of each target in turn, so that a large one holds nobody up.
  *
  * A final report is in the spool's journal before it is sent, and before the target's partitions
  * are released for upload.
@@ -40,14 +44,13 @@ struct captures_settings {
     struct host_page_owner *host_page;
     const char *host; /* all of these must outlive the captures */
     uint64_t agent, epoch;
-    uint64_t
-        partition_bytes;  /* of ring bytes before a partition is closed; 0: the cutter's default */
-    uint32_t max_targets; /* under way at once; beyond, a target fails with the reason "busy" */
+    uint64_t partition_bytes; /* ring bytes that close a partition; 0: the cutter's default */
+    uint32_t max_targets;     /* under way at once; beyond, a target fails with the reason "busy" */
 };
 
 int captures_new(const struct captures_settings *settings, struct captures **out);
 
-/* Cuts what is there of every target under way and posts their final reports to the worker. */
+/* Ends every target under way: the worker cuts what is there, and makes the final reports. */
 void captures_drain(struct captures *captures);
 /* After the worker has ended. */
 void captures_free(struct captures **captures);
@@ -77,8 +80,7 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
 void captures_refuse(struct captures *captures, const struct capture_id *capture,
                      const struct process_uid *process, const char *reason);
 
-/* Reports a target of which nothing is there: it ran in `life`, and `life->reason` says why nothing
- * is recorded. */
+/* Reports a target without a record: it ran in `life`, and `life->reason` says why it has none. */
 void captures_absent(struct captures *captures, const struct capture_order *order,
                      const struct process_uid *process, const struct loss_gap *life,
                      const char *reason);
@@ -89,9 +91,9 @@ void captures_stop(struct captures *captures, const struct capture_id *capture);
 void captures_process_gone(struct captures *captures, const struct process *process);
 size_t captures_running(const struct captures *captures);
 
-/* Before the uplink starts: gives a final report to what an earlier run left unfinished, so that
- * its partitions are uploaded and nobody waits for the rest. Returns how many targets, or an error.
- */
+/* Before the uplink starts: gives each target that an earlier run left unfinished a final
+ * report, so that its partitions are uploaded and nobody waits for the rest. Returns how many;
+ * or an error. */
 int captures_recover(struct spool *spool, uint64_t agent);
 
 #endif

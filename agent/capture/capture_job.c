@@ -57,7 +57,8 @@ static bool gap_concerns(const struct target *target, const struct cut_gap *gap)
     return gap->from_ns <= target->member.to_ns && gap->to_ns >= target->member.from_ns;
 }
 
-/* What was lost at a known time is missing where that is of the window. */
+/* Whether losses of this reason concern the window: a gap of them touches it, or none has a
+ * time. */
 static bool loss_concerns(const struct target *target, const struct cut_entry *entry, size_t reason)
 {
     bool known = false, concerns = false;
@@ -69,13 +70,13 @@ static bool loss_concerns(const struct target *target, const struct cut_entry *e
     return concerns || !known;
 }
 
-/* What the ring counts by time is asked for by each capture itself. */
+/* The ring counts these losses by time: each capture asks for its own (take_counted). */
 static bool is_counted(uint8_t reason)
 {
     return reason == PARTITION_LOSS_RING_FULL || reason == PARTITION_LOSS_SIGNAL;
 }
 
-/* Of a cut that reaches beyond the window only that part is missing in this capture. */
+/* Takes what the cut lacks of the window; a cut may reach beyond it. */
 static void take_losses(struct target *target, const struct cut_entry *entry)
 {
     for (size_t i = 0; i < sizeof entry->lost / sizeof entry->lost[0]; i++) {
@@ -105,7 +106,7 @@ static void set_full(struct target *target)
     __atomic_store_n(&target->full, 1, __ATOMIC_RELAXED);
 }
 
-/* The cuts of one job are numbered in a row: where the first has room all have. */
+/* The cuts of one job are numbered in a row and make one range: if the first has room, all have. */
 static bool has_room(const struct target *target, const struct partition_key *key)
 {
     size_t count = target->result.range_count;
@@ -130,7 +131,7 @@ static void take_kept(struct target *target, const struct cut_entry *entry)
     target->changed = true;
 }
 
-/* Of its own cuts and of those of others in its window. */
+/* The target hears of its own cuts, and of those of others in its window. */
 static void take_entry(struct cut_member *member, const struct cut_entry *entry)
 {
     struct target *target = target_of(member);
@@ -152,7 +153,7 @@ static bool is_lost(struct cut_member *member, const struct partition_key *key)
     return spool_has_lost(target_of(member)->captures->settings.spool, key);
 }
 
-/* Why a capture began that nobody asked for. */
+/* Journals why a capture began that nobody asked for. */
 static void journal_fired(struct target *target, uint16_t kind)
 {
     target_place(target);
@@ -223,7 +224,7 @@ static void take_cut(struct target *target, int status, struct cut_result *cut)
     cut_chain_add(&target->member, &entry);
 }
 
-/* The process's chain of cuts, from the first cut on. */
+/* With its first cut the target joins the process's chain. */
 static int join_chain(struct target *target)
 {
     struct cut_member *member = &target->member;
@@ -238,7 +239,7 @@ static int join_chain(struct target *target)
     return cut_chain_join(member, target->process);
 }
 
-/* One partition. Whether there is more. */
+/* Cuts one partition. Returns whether there is more. */
 static bool cut_once(struct target *target, struct capture_job *job)
 {
     target_place(target);
@@ -263,7 +264,7 @@ static bool cut_once(struct target *target, struct capture_job *job)
     return false;
 }
 
-/* A partition of what came since the cut before, whoever made that. Whether there is more. */
+/* Cuts one partition of what came since the chain's last cut. Returns whether there is more. */
 static bool cut_turn(struct target *target, struct capture_job *job)
 {
     if (target->result.range_count >= CAPTURE_RANGES_MAX)
@@ -275,14 +276,14 @@ static bool cut_turn(struct target *target, struct capture_job *job)
            cut_once(target, job);
 }
 
-/* After the first cut of a capture that nobody asked for: the past is safe, now it is said why. */
+/* Tells why a capture began that nobody asked for. It is cut once by now, so the past is safe. */
 static void announce_fired(struct target *target)
 {
     journal_fired(target, SPOOL_FIRED);
     uplink_wake(target->captures->settings.uplink);
 }
 
-/* Up to when all that is missing has been told: what was counted in a bucket that lasts is not. */
+/* Up to when the result has all losses: a bucket of the ring that still counts is not read yet. */
 static uint64_t told_ns(const struct target *target)
 {
     const struct target_result *result = &target->result;
@@ -320,7 +321,7 @@ static void announce_progress(struct target *target)
     target->changed = false;
 }
 
-/* What was released for upload may have been lost since. */
+/* Takes out what the spool has lost since it was released for upload. */
 static void take_spool_losses(struct target *target)
 {
     struct spool_head lost;
@@ -382,9 +383,9 @@ void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
         uplink_wake(uplink);
 }
 
-/* What they share with one that ends may be on the collector's disk, and out of the spool, before
- * they end: where the agent dies in between, only the journal knows that it is theirs. One that has
- * done nothing itself yet begins anew then. */
+/* Called for the others of a chain when one target ends. What they share with it may be uploaded
+ * and gone from the spool before they end. Should the agent die in between, only the journal knows
+ * that it is theirs. A target that has ended no job yet is not journalled: it begins anew then. */
 static void journal_shared(struct cut_member *member)
 {
     struct target *target = target_of(member);
@@ -425,7 +426,7 @@ static void add_run(void *context, const struct process_loss_run *run)
     add_gap(target, run->from_ns, run->to_ns, reason);
 }
 
-/* What the process counted as lost in the window, or in what the job has added to it. */
+/* Takes what the ring has counted as lost in the window since the job before (losses_until). */
 static void take_counted(struct target *target, const struct capture_job *job)
 {
     if (is_full(target))
@@ -437,7 +438,7 @@ static void take_counted(struct target *target, const struct capture_job *job)
         target->failure = status;
 }
 
-/* All of it is cut. */
+/* The job is cut: tells of it, and frees it. */
 static void job_end(struct target *target, struct capture_job *job)
 {
     if (!is_full(target) && job->to_ns > target->result.to_ns)
@@ -456,7 +457,7 @@ static void job_end(struct target *target, struct capture_job *job)
     free(job);
 }
 
-/* The rest of the target's job before comes behind this one. */
+/* The rest of the job before stands behind this one in the queue. The last job waits for it. */
 static void job_wait(struct target *target, struct capture_job *job)
 {
     if (job->last) {
@@ -464,7 +465,7 @@ static void job_wait(struct target *target, struct capture_job *job)
         target_assert(target);
         return;
     }
-    __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE); /* the stream's next one does it */
+    __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE); /* the next cut brings what came */
     free(job);
 }
 

@@ -21,15 +21,15 @@
  *       ▲                                                                │ job_wait: the last comes
  *       └──────── job_end; the last one runs ──────────────── WAITING ◀──┘
  *
- *   IDLE     no job of it is half done                     turn, waiting: NULL
+ *   IDLE     no job is half done                           turn, waiting: NULL
  *   TURN     the rest of `turn` is in the worker's queue   waiting: NULL
- *   WAITING  so it is, and the last job comes behind it    waiting->last
+ *   WAITING  as TURN, and the last job waits for it        waiting->last
  *
  * job_end of the last job: finish, after which the target is the loop's (capture_done).
  */
 
-/* One process in one capture. `member`, `result` and `failure` are the worker's; the rest is
- * constant after captures_begin or the loop thread's. */
+/* One process in one capture. Fields are constant after captures_begin, but for those under the
+ * name of a thread. */
 struct target {
     TAILQ_ENTRY(target) link;
     struct captures *captures;
@@ -52,20 +52,21 @@ struct target {
     uint32_t cutting; /* a cut that is not the last waits for the worker or runs */
     uint32_t full;    /* the report takes no more ranges: no more is cut, the loop ends a stream */
     /* worker */
-    struct cut_member member; /* of the cuts that captures of the process share */
+    struct cut_member member; /* of the process's chain of cuts */
     struct target_result result;
-    uint64_t last_ns;      /* of the records that it lists; the worker's */
-    uint64_t losses_until; /* ticks: what the ring counted before is in the result; 0: nothing is */
-    bool begun;            /* of a capture that nobody asked for: the journal knows why */
+    uint64_t last_ns;      /* of the last record that it lists */
+    uint64_t losses_until; /* ticks; the result has what the ring counted before; 0: nothing */
+    bool begun;            /* nobody asked for the capture, and the journal says why it began */
     bool changed;          /* since the last report of a stream */
     int failure;
-    struct capture_job *turn;    /* whose rest is in the worker's queue, or NULL */
-    struct capture_job *waiting; /* the last one, for that; or NULL */
+    struct capture_job *turn;    /* its rest is in the worker's queue; or NULL */
+    struct capture_job *waiting; /* the last job, which waits for `turn`; or NULL */
 };
 TAILQ_HEAD(target_list, target);
 
-/* Ranges of a report: of a window that was cut by others, and of its own cuts between which
- * captures of other chains cut. With the gaps they fill most of SPOOL_REPORT_MAX. */
+/* Ranges of a report: those of earlier cuts by others, and 128 for its own cuts, whose row of
+ * sequences is broken where captures of other chains cut. With the gaps they fill most of
+ * SPOOL_REPORT_MAX. */
 #define CAPTURE_RANGES_MAX (CUT_CHAIN_ENTRIES_MAX + 128)
 
 /* What was captured lately, so that a repeated command begins nothing (P-7). */
@@ -93,23 +94,22 @@ struct capture_job {
         int32_t signal, status;
         bool known;
     } death;
-    /* Of the last: up to when what the process does is lacking behind it, and why: it has left its
-     * ring and not ended, as by exec, or the agent ends. 0: nothing is. */
+    /* Of the last job: what the process does behind it, up to here, is lacking, and why. Either the
+     * process left its ring and runs on, as by exec, or the agent ends. 0: nothing is lacking. */
     uint64_t lacks_to_ns;
     enum loss_reason lacks_reason;
-    /* of the last: what the ring cannot have, as it is known by now; an empty one: nothing */
+    /* Of the last job: what the ring cannot have, as far as is known by now. Empty: nothing. */
     struct loss_gap unrecorded;
 };
 
-void capture_job_run(
-    void *job); /* worker_fn; frees the job and posts capture_done for the last one */
+void capture_job_run(void *job); /* worker_fn; frees the job; the last one posts capture_done */
 void capture_done(void *target); /* loop_fn */
 
-/* What was placed by one map stays with it: the window that is reported is the one that was asked
- * for, also where a clock is set meanwhile. Until the collector is known there is none. */
+/* Gives a target without a clock map the newest; until the collector is known there is none. The
+ * target keeps it, to report the window that was asked for even if a clock is set meanwhile. */
 void target_place(struct target *target);
 
-/* Journals the final report, lets the partitions go, wakes the uplink (NULL before it runs). */
+/* Journals the final report, releases the partitions, wakes the uplink (NULL before it runs). */
 void capture_finish(struct spool *spool, struct uplink *uplink, uint64_t agent,
                     const struct target_result *result);
 

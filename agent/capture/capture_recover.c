@@ -3,10 +3,10 @@
  * Ends what an earlier run of the agent left unfinished in its spool. Main thread, before the
  * uplink and the worker run.
  *
- * What the spool may hold of a target without a final report: an intent (the agent died between two
- * cuts; it lists what those before it brought, which a stream may have uploaded already),
- * partitions, or both. Either way the rest of it was in a ring that this run may no longer have, so
- * the target ends here, with what there is and a gap that says why. Only what nothing was taken of
+ * Of a target without a final report the spool may hold an intent, partitions, or both. An intent
+ * says that the agent died between two cuts. It lists what the cuts so far brought; a stream may
+ * have uploaded that already. The rest was in a ring that this run may no longer have, so the
+ * target ends here, with what there is and a gap that says why. A target of which nothing was taken
  * yet is forgotten: a request comes again, and a rule fires again.
  */
 #include <stdio.h>
@@ -47,7 +47,7 @@ static struct leftover *leftover_of(struct leftovers *left, const struct capture
     return more;
 }
 
-/* After the intents: those that were journalled, and perhaps released, are listed there. */
+/* Runs after the intents, which list the partitions that were journalled and perhaps released. */
 static void take_partition(void *context, const struct spool_head *head, int held)
 {
     struct leftovers *left = context;
@@ -82,7 +82,7 @@ static void take_intent(struct leftovers *left, const struct spool_report *repor
     item->told_ns = item->result.to_ns;
 }
 
-/* Membership lives in the reports alone: what they list is theirs again. */
+/* Only reports say who shares a partition: the capture of a report shares again what that lists. */
 static void share_listed(struct spool *spool, struct leftovers *left,
                          const struct spool_report *report)
 {
@@ -122,9 +122,10 @@ static void end_target(struct spool *spool, uint64_t agent, struct leftover *ite
         spool_report_drop(spool, SPOOL_INTENT, &result->capture, &result->process);
         return;
     }
-    /* Behind what an intent tells of, it listed cuts of others too, and nobody knows which. Without
-     * one the partitions that are here may be any part of the window: a cut takes chunks by the
-     * times at which they begin, and what it had not reached may lie between their records. */
+    /* The gap begins where the intent ends: behind it the target listed cuts of others too, and
+     * nobody knows which. Without an intent the gap has no begin, for the partitions here may be
+     * any part of the window: a cut takes chunks by the times at which they begin, and what it had
+     * not reached may lie between their records. */
     struct report_gap gap = {item->told_ns, agent_clock_ns(), loss_text(LOSS_AGENT_RESTARTED)};
     (void)target_result_add_gap(result, &gap);
     if (result->range_count > 0)
@@ -144,7 +145,7 @@ static bool is_kept(const struct leftovers *left, const struct spool_report *rep
     return false;
 }
 
-/* A firing whose partitions are there is told; the others have not been. */
+/* A firing with partitions becomes a report to send; the others are forgotten, as nobody heard. */
 static int settle_firings(struct spool *spool, const struct leftovers *left)
 {
     struct spool_report report;
