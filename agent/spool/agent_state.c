@@ -104,9 +104,9 @@ static uint64_t epoch_of_this_second(void)
     return now_ns / 1000000000u;
 }
 
-/* A full disk takes no new file, but the old one's bytes can be written over. Where there is none
- * either, the epoch is one that no other start has: the second it began in. An agent that watches
- * and cannot keep much is better than none; what its spool cannot take it counts. */
+/* A full disk takes no new file, but the old one's bytes can be written over. If there is no old
+ * one either, the epoch is the second in which this start began: no other start has it. An agent
+ * that watches and keeps little is better than none, and it counts what its spool cannot take. */
 static int state_store_without_room(struct agent_state *state)
 {
     char text[128];

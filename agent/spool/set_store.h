@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the collector has pushed whole (rules, policies), on disk, so that an agent that restarts
- * without a collector goes on with it: "NAME.json", {"generation":7,"NAME":[...]}. Written by the
- * worker, read at start.
+ * Keeps on disk what the collector has pushed whole (rules, policies), so that an agent that
+ * restarts without a collector goes on with it: "NAME.json", {"generation":7,"NAME":[...]}. The
+ * worker writes it; it is read at start.
  */
 #ifndef SET_STORE_H
 #define SET_STORE_H

@@ -55,7 +55,7 @@ void spool_item_assert(const struct spool *spool, const struct spool_item *item)
 
 static void item_enter(const struct spool *spool, struct spool_item *item, enum spool_state to)
 {
-    /* each comes from the one before it */
+    /* a state is entered from the one before it alone */
     skein_check(to > SPOOL_HELD && (int)item->state == (int)to - 1);
     item->state = to;
     spool_item_assert(spool, item);
@@ -112,7 +112,7 @@ void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost
     spool_item_free(item);
 }
 
-/* The report is rewritten before the file goes: a kill in between leaves a partition that is
+/* The report is rewritten before the file goes. A kill in between leaves a partition that is
  * uploaded although its report calls it lost, which hurts nobody. */
 static void drop_locked(struct spool *spool, struct spool_item *item, const char *reason)
 {
@@ -123,8 +123,8 @@ static void drop_locked(struct spool *spool, struct spool_item *item, const char
     spool_remove_locked(spool, item, true);
 }
 
-/* Whether it is lost is not known before its upload ends: what the collector stores after all was
- * never lost. */
+/* A partition that is on its way is lost only when its upload has ended: the collector may store it
+ * after all. */
 static void evict_locked(struct spool *spool, struct spool_item *item)
 {
     char name[SPOOL_NAME_BYTES];

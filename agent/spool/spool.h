@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The agent's bounded disk queue: partitions that the collector has not acknowledged, and the
- * journal of reports that must survive the agent (P-8, P-13). Owns its folder; one mutex.
- *
- * A partition is put *held*; it is uploaded once its capture's final report is journalled
- * (spool_release). When a new partition finds no room, the oldest released ones are dropped: their
- * report is rewritten first, so that it says what is missing, and then the file goes. A held
- * partition is never dropped; when only such are left, the put is refused. One that is on its way
- * has its file and its room given up, but is lost only if its upload ends otherwise than stored.
+ * journal of reports that must survive the agent (P-8, P-13). Owns its folder; one mutex. One
+ * thread at a time puts (the agent's worker); any thread does the rest.
  *
  *   spool_put --> held --spool_release--> queued --spool_done(stored)--> gone
  *                                           |----spool_done(rejected)--> rejected/ (bounded)
  *                                           +----no room---------------> gone, counted, reported
  *
- * Captures may share a partition; then the first release counts, each one's report is rewritten,
- * and each report stays until the partition is gone.
+ * A partition is put *held*. It is uploaded once a report that lists it is journalled
+ * (spool_release). A new partition that finds no room drops the oldest released ones: their report
+ * is rewritten first, so that it says what is missing, and then the file goes. A held partition is
+ * never dropped; if only such are left, the put is refused. A partition that is on its way gives up
+ * its file and its room, but it is lost only if its upload ends otherwise than stored.
  *
- * What is lost before a target's final report is taken out of its intent, and noted for its next
- * report.
- *
- * One thread at a time puts (the agent's worker); any thread does the rest.
+ * Captures may share a partition. Then the first release counts, a loss rewrites the report of
+ * each, and each report stays until the partition is gone. What is lost before a target's final
+ * report is taken out of its intent, and noted for its next report.
  */
 #ifndef SPOOL_H
 #define SPOOL_H
@@ -47,16 +44,16 @@ int spool_open(const struct spool_settings *settings, struct spool **out, char *
                size_t error_bytes);
 void spool_close(struct spool **spool);
 
-/* Stores a partition durably, held. Of head, kind, created_ns, payload_bytes and payload_checksum
- * are filled in here. SKEIN_OK; SKEIN_FULL (no room that may be made, or the disk is full);
+/* Stores a partition durably, held. The spool itself sets kind, created_ns, payload_bytes and
+ * payload_checksum of the head. SKEIN_OK; SKEIN_FULL (no room can be made, or the disk is full);
  * SKEIN_EXISTS; SKEIN_TOO_LARGE; SKEIN_IO; SKEIN_NO_MEMORY. */
 int spool_put(struct spool *spool, const struct spool_head *head, const uint8_t *bytes, size_t n);
 void spool_release(struct spool *spool, const struct capture_id *capture,
                    const struct process_uid *process);
 
-/* Makes the capture share what is here of these partitions, besides the one that each was cut for:
- * any of them may release them, and a loss is told to all. SKEIN_OK, also where nothing is here any
- * more; SKEIN_NO_MEMORY. */
+/* The capture shares these partitions with the one that each was cut for, as far as they are still
+ * here: each may release them, and a loss is told to all. SKEIN_OK, also if none is here any more;
+ * SKEIN_NO_MEMORY. */
 int spool_share(struct spool *spool, const struct capture_id *capture,
                 const struct process_uid *process, uint64_t epoch, uint64_t first, uint64_t last);
 /* Whether the partition was lost lately. */
@@ -78,9 +75,9 @@ void spool_done(struct spool *spool, const struct partition_key *key, enum spool
 int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id *capture,
                      const struct process_uid *process, const char *text, size_t n);
 
-/* The next partition of a capturing target that was released and then lost for `reason` (static
- * text), so that its next report leaves it out. Its journalled intent does so already; a final
- * report takes in what nobody asked for. SKEIN_OK, SKEIN_NOT_FOUND. */
+/* Takes the next partition that a target under way has lost after its release, so that its next
+ * report leaves it out; its journalled intent does already. `reason` is static text. A final report
+ * is amended by the losses that nobody took. SKEIN_OK, SKEIN_NOT_FOUND. */
 int spool_loss_take(struct spool *spool, const struct capture_id *capture,
                     const struct process_uid *process, struct spool_head *head,
                     const char **reason);
@@ -98,23 +95,23 @@ struct spool_report {
  * SKEIN_NOT_FOUND, SKEIN_NO_MEMORY. */
 int spool_report_next(struct spool *spool, uint64_t after, struct spool_report *out);
 
-/* The collector has taken this revision. Goes at once, or with its last partition (P-8). */
+/* The collector has taken this revision. The report goes at once, but a target's final one goes
+ * with its last partition (P-8). */
 void spool_report_acked(struct spool *spool, uint64_t revision);
 
-/* Forgets an intent or a firing, or any report, without an acknowledgement. */
+/* Forgets a report without an acknowledgement, such as an intent or a firing. */
 void spool_report_drop(struct spool *spool, uint16_t kind, const struct capture_id *capture,
                        const struct process_uid *process);
 
-/* Walks the partitions of a capture's target, held ones too, oldest first, with the lock held:
- * `visit` must not call into the spool. */
+/* Walks all partitions, held ones too, oldest first, with the lock held: `visit` must not call into
+ * the spool. */
 void spool_visit(struct spool *spool,
                  void (*visit)(void *context, const struct spool_head *head, int held),
                  void *context);
 
 struct spool_counters {
     uint64_t bytes, partitions, reports;
-    uint64_t lost_partitions,
-        lost_events; /* dropped for room, rejected or unreadable; in this run */
+    uint64_t lost_partitions, lost_events; /* dropped, rejected or unreadable; in this run */
     uint64_t lost_reports, rejected, torn;
 };
 void spool_count(struct spool *spool, struct spool_counters *out);

@@ -27,9 +27,8 @@ enum spool_kind {
     SPOOL_PARTITION = 1,
     SPOOL_FIRED = 2,  /* report: a capture of the agent's own has begun */
     SPOOL_TARGET = 3, /* report: a target's final state */
-    SPOOL_INTENT =
-        4, /* a target that is being captured; never sent, tells a restart what was going on */
-    SPOOL_FIRING = 5 /* what will be FIRED once a partition is there; never sent as it is */
+    SPOOL_INTENT = 4, /* a target under way; never sent, tells a restart what was going on */
+    SPOOL_FIRING = 5  /* becomes FIRED once a partition is there; never sent itself */
 };
 static inline bool spool_kind_fired(uint16_t kind)
 {
@@ -50,8 +49,8 @@ void spool_head_put(uint8_t out[SPOOL_FILE_HEAD_BYTES], const struct spool_head 
 /* SKEIN_OK; SKEIN_TRUNCATED; SKEIN_VERSION; SKEIN_CORRUPT. *head is unchanged on failure. */
 int spool_head_get(const uint8_t *bytes, size_t n, struct spool_head *head);
 
-/* "p-<key>", "f-<capture>-<process>" or "t-<capture>-<process>": a target replaces its intent, and
- * what has fired what is firing. */
+/* "p-<key>", "f-<capture>-<process>" or "t-<capture>-<process>": a TARGET replaces its INTENT, and
+ * a FIRED its FIRING. */
 #define SPOOL_NAME_BYTES 96
 void spool_file_name(const struct spool_head *head, char out[SPOOL_NAME_BYTES]);
 

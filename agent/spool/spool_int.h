@@ -26,7 +26,7 @@
  *   ON_WAY   the uplink has it open: it may arrive whatever becomes of the file
  *   EVICTED  its file and its room are given up, its upload goes on; lost unless that says stored
  *
- * spool_done ends one that is QUEUED where its file does not open.
+ * spool_done also ends a QUEUED one whose file does not open.
  */
 enum spool_state { SPOOL_HELD, SPOOL_QUEUED, SPOOL_ON_WAY, SPOOL_EVICTED };
 
@@ -40,8 +40,8 @@ struct spool_item {
 };
 TAILQ_HEAD(spool_items, spool_item);
 
-/* A journalled report. Its file and its place in the list change together; it goes when the
- * collector has taken its revision, but a target's then waits for its last partition:
+/* A journalled report. Its file and its place in the list change together. It goes when the
+ * collector has taken its revision, but a target's final one then waits for its last partition:
  *
  *   spool_report_put, spool_recover ──▶ waits ──spool_report_acked──▶ gone
  *                                         └──(a target's)──▶ acked ──spool_settle_locked──▶ gone
@@ -64,11 +64,11 @@ struct spool_loss { /* of a target without a final report */
 };
 TAILQ_HEAD(spool_losses, spool_loss);
 
-/* Lost partitions, so that no capture begins to share them. One that is forgotten may be listed,
- * and the collector counts it as not arrived. */
+/* Lost partitions are remembered so that no capture begins to share them. A capture may list one
+ * that is forgotten; the collector then counts it as not arrived. */
 #define SPOOL_LOST_REMEMBERED 256
 
-/* constant: folder, rejected, settings. By the mutex: the rest. */
+/* Constant down to the mutex, which guards the rest. */
 struct spool {
     int folder, rejected;
     uint64_t max_bytes;
@@ -93,11 +93,11 @@ void spool_insert_locked(struct spool *spool, struct spool_item *item);
 /* Takes it out and settles the reports that list it. */
 void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost);
 void spool_item_free(struct spool_item *item);
-/* What holds of a partition, and of a report, in the spool: at each change. */
+/* They check, at each change, what always holds of a partition and of a report. */
 void spool_item_assert(const struct spool *spool, const struct spool_item *item);
 void spool_entry_assert(const struct spool *spool, const struct spool_entry *entry);
 
-/* Of the captures that share the partition the i-th, or NULL behind the last. */
+/* The i-th capture that shares the partition; NULL behind the last. */
 const struct capture_id *spool_member(const struct spool_item *item, size_t i);
 bool spool_has_member(const struct spool_item *item, const struct capture_id *capture,
                       const struct process_uid *process);

@@ -108,7 +108,7 @@ static bool has_target(const struct found *found, const struct spool_head *head)
     return false;
 }
 
-/* Sorted in; partitions whose final report is journalled need no release any more. */
+/* Takes all in, by age. A partition whose final report is journalled needs no release any more. */
 static void take_in(struct spool *spool, struct found *found)
 {
     if (found->item_count > 1)

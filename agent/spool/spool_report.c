@@ -54,7 +54,7 @@ void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry)
     free(entry);
 }
 
-/* The entry with the same file name, of which each addition leaves one; NULL if none. */
+/* The entry with the same file name; NULL: none. There is one at most (spool_entry_add_locked). */
 static struct spool_entry *find_same_file_locked(struct spool *spool, const struct spool_head *head)
 {
     struct spool_entry *entry;
@@ -66,7 +66,7 @@ static struct spool_entry *find_same_file_locked(struct spool *spool, const stru
     return NULL;
 }
 
-/* Takes the entry in; whatever had its file name is replaced, the oldest goes beyond the bound. */
+/* Takes the entry in. It replaces the one with its file name; beyond the bound the oldest goes. */
 void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry)
 {
     struct spool_entry *old = find_same_file_locked(spool, &entry->head);
@@ -126,7 +126,7 @@ static void amend_locked(struct spool *spool, const struct spool_entry *entry,
     buf_fini(&text);
 }
 
-/* A report that was written before it was known what has been lost since. */
+/* Takes noted losses out of a report that was made before them. forget: it is the last report. */
 static void amend_noted_locked(struct spool *spool, const struct capture_id *capture,
                                const struct process_uid *process, bool forget)
 {
@@ -168,7 +168,7 @@ int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id
     return status;
 }
 
-/* Without memory for the note the next report lists a partition that never arrives. */
+/* Without memory for the note, the next report lists a partition that never arrives. */
 static void note_loss_locked(struct spool *spool, const struct spool_head *lost, const char *reason)
 {
     struct spool_loss *loss = malloc(sizeof *loss);
