@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A command on its way through the agent (command.h has what it says): the uplink's thread makes
- * it, and may hold it until it can place its times; whoever it is handed to answers and frees it.
+ * A command on its way through the agent; command.h has what it says. The uplink's thread makes it,
+ * and may hold it until its times can be placed. Whoever takes it over answers and frees it.
  */
 #ifndef AGENT_COMMAND_H
 #define AGENT_COMMAND_H
@@ -16,9 +16,9 @@ struct agent_command {
     cJSON *json;          /* that `says` points into */
 };
 
-/* Takes the JSON, also where there is none. SKEIN_OK and *out to free; SKEIN_INVALID with a
- * sentence in error, and in `refuse` (64 bytes) the command's text where it can be answered, else
- * ""; SKEIN_NO_MEMORY. */
+/* Takes the JSON over; NULL is SKEIN_INVALID. SKEIN_OK and *out to free; SKEIN_INVALID with a
+ * sentence in error, and in `refuse` (64 bytes) the command's text if it can be answered, else "";
+ * SKEIN_NO_MEMORY. */
 int agent_command_new(cJSON *json, struct agent_command **out, char refuse[64], char *error,
                       size_t error_bytes);
 void agent_command_free(struct agent_command **command);

@@ -40,7 +40,7 @@ void process_report_begin(struct process *process, const struct clock_snapshot *
     process->listed_bytes_per_s = 0;
 }
 
-/* Bytes a second since it was last taken. */
+/* Bytes a second since the rate was last taken. */
 static uint64_t rate_note(struct process *process, const struct process_usage *usage,
                           const struct clock_snapshot *now)
 {
@@ -140,8 +140,8 @@ static bool is_attached(const struct process *first, const struct process_uid *u
     return first != NULL;
 }
 
-/* Whether the list names it: one that is gone, until the collector knows; not one that may come
- * back. */
+/* Whether the list names it. One that is gone is named until the collector knows; one that may come
+ * back is not. */
 static bool is_news(const struct roster_entry *e, const struct process *first)
 {
     return !(e->expected && e->ended_ns == 0) && !(e->ended_ns != 0 && e->told) &&
@@ -180,7 +180,7 @@ static int send_page(struct uplink *uplink, const struct report_processes *page)
     return status;
 }
 
-/* One page at least, be it empty: the list is whole only if its pages are. */
+/* Sends one page at least, even an empty one: a list is whole only with all its pages. */
 static int send_pages(struct uplink *uplink, struct report_processes *page,
                       const struct listing *list)
 {

@@ -12,8 +12,8 @@
 /* To be called when a process is attached: what its ring holds by then counts for no rate. */
 void process_report_begin(struct process *process, const struct clock_snapshot *now);
 
-/* Queues the pages of list `version`; they replace those of an older one. `now` dates what is in
- * the rings; notes in each process what its line said, for the next line's rate. SKEIN_OK,
+/* Queues the pages of list `version`; they replace those of an older list. `now` dates what is in
+ * the rings. Each process notes what its line said, for the rate in the next one. SKEIN_OK,
  * SKEIN_NO_MEMORY. */
 int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
                         struct process *first, struct roster *roster,

@@ -62,7 +62,7 @@ int target_result_add_range(struct target_result *result, const struct report_ra
     return SKEIN_OK;
 }
 
-/* Whether they are of one reason and touch, or are to be one for want of room. */
+/* Whether two gaps become one: they have one reason, and touch or the list is full. */
 static bool gaps_join(const struct target_result *result, const struct report_gap *a,
                       const struct report_gap *b)
 {
@@ -71,7 +71,7 @@ static bool gaps_join(const struct target_result *result, const struct report_ga
     return result->gap_count >= GAPS_MAX || (a->from_ns <= b->to_ns && b->from_ns <= a->to_ns);
 }
 
-/* What overlaps is told as one: a gap that joins two of the list takes both. */
+/* Gaps that overlap become one; a new gap that joins two of the list takes both. */
 int target_result_add_gap(struct target_result *result, const struct report_gap *gap)
 {
     struct report_gap whole = *gap;
@@ -94,7 +94,7 @@ int target_result_add_gap(struct target_result *result, const struct report_gap 
     return SKEIN_OK;
 }
 
-/* The first n partitions' part of a sum over all; the remainder goes to the first ones. */
+/* The part of a sum that the first n of all partitions have; the remainder goes to the first. */
 static uint64_t share(uint64_t sum, uint64_t n, uint64_t all)
 {
     return sum / all * n + (sum % all < n ? sum % all : n);

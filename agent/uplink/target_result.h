@@ -32,11 +32,10 @@ struct target_result {
     } death;
 };
 void target_result_fini(struct target_result *result);
-/* Adds partitions that are not listed yet; neighbours become one range. SKEIN_OK, SKEIN_NO_MEMORY.
- */
+/* Adds partitions not listed yet; neighbours become one range. SKEIN_OK, SKEIN_NO_MEMORY. */
 int target_result_add_range(struct target_result *result, const struct report_range *range);
-/* Takes a lost partition out of the list, puts its events under "lost" and its time under "gaps".
- * Where that splits a range, the rest of its events and bytes is shared out by the number of
+/* Takes a lost partition out of the list. Its events go under "lost", its time under "gaps". If
+ * that splits a range, the two parts share its other events and bytes by their numbers of
  * partitions: only the sum is known. SKEIN_OK, SKEIN_NO_MEMORY. */
 int target_result_drop(struct target_result *result, const struct spool_head *lost,
                        const char *reason);

@@ -43,9 +43,9 @@ struct uplink_clock {
     uint32_t newest;
 };
 
-/* Takes a sample in. True where it shows that the collector's clock was set: no offset fits both
- * this sample and those before, which are dropped. A new number alone says that those before are of
- * another setting, or of another run of the collector. *step_ns is by how much, as far as known. */
+/* Takes a sample in. Returns whether it shows that the collector's clock was set: no offset fits
+ * both this sample and those before, which are dropped. A new number alone does not show that: it
+ * may be of another run of the collector. *step_ns is by how much, as far as known. */
 bool uplink_clock_take(struct uplink_clock *clock, uint64_t number, const struct clock_trip *trip,
                        int64_t *step_ns);
 
@@ -53,8 +53,8 @@ bool uplink_clock_take(struct uplink_clock *clock, uint64_t number, const struct
 struct clock_map uplink_clock_of(const struct uplink_clock *clock, uint64_t number);
 struct clock_map uplink_clock_newest(const struct uplink_clock *clock);
 
-/* Whether the map can be true of a message that the collector sent at sent_ns and that is here at
- * now_ns: it was sent before it came. */
+/* Whether the map of this number can be true for a message that the collector sent at sent_ns, by
+ * its clock, and that is here at now_ns: it must have been sent before it came. */
 bool uplink_clock_allows(const struct uplink_clock *clock, uint64_t number, uint64_t sent_ns,
                          uint64_t now_ns);
 

@@ -83,7 +83,7 @@ static void redial(struct uplink *uplink)
              uplink->control_address, NULL);
 }
 
-/* When the next one is due: in a second, or soon while there is no connection to send it on. */
+/* Returns how long to wait for the next one: a second, or less without a connection. */
 static uint64_t say_hello(struct uplink *uplink)
 {
     if (uplink->hellos_unanswered >= HELLOS_BEFORE_REDIAL) {
@@ -129,7 +129,8 @@ static void fill_heartbeat(struct uplink *uplink, struct heartbeat *beat)
     uplink_count(uplink, &beat->counters);
 }
 
-/* Nothing of the agent follows it, but whoever reads the host's own logs wants to know. */
+/* Tells if the host's clock was set. No part of the agent follows it, but it dates the host's
+ * logs. */
 static void look_at_host_clock(struct uplink *uplink)
 {
     int64_t ahead_ns = agent_clock_host_ahead_ns(), step_ns = ahead_ns - uplink->host_ahead_ns;
@@ -311,8 +312,8 @@ static void pass_on(struct uplink *uplink, struct agent_command *command)
     uplink->hooks.command(uplink->hooks.context, command);
 }
 
-/* Whether its times can be put on the agent's line: by a sample of the clock that they were read
- * from, and not by one that an agent took before it was stopped for a while. */
+/* Whether its times can be put on the agent's line. That takes a sample of the clock that they were
+ * read from; one that the agent took before it was stopped for a while does not do. */
 static bool is_placed(const struct uplink *uplink, const struct agent_command *command)
 {
     return command->says.kind != COMMAND_CAPTURE ||
@@ -320,8 +321,8 @@ static bool is_placed(const struct uplink *uplink, const struct agent_command *c
                                agent_clock_ns());
 }
 
-/* What cannot be placed by the sample that just came was sent before the clock was set: the
- * collector sends it anew (P-7). */
+/* Passes held commands on after a new sample. One that this cannot place was sent before the clock
+ * was set: the collector sends it anew (P-7). */
 static void release_held(struct uplink *uplink)
 {
     size_t count = uplink->held_count;
@@ -334,7 +335,7 @@ static void release_held(struct uplink *uplink)
     }
 }
 
-/* A sample of the collector's clock, before the first command that speaks of it. */
+/* A sample of the collector's clock, which held commands wait for. */
 static void take_sample(struct uplink *uplink, const struct clock_sample *sample, uint64_t number,
                         uint64_t received_ns)
 {
@@ -441,7 +442,7 @@ static void take_report_ack(struct uplink *uplink, const struct wire_frame *fram
                  NULL);
 }
 
-/* Until a sample of the clock that it speaks of, for which a heartbeat goes at once. */
+/* Holds a command until a sample of its clock comes; a heartbeat goes at once to get one. */
 static void hold(struct uplink *uplink, struct agent_command *command)
 {
     uplink->next_beat_ns = 0;
@@ -451,7 +452,7 @@ static void hold(struct uplink *uplink, struct agent_command *command)
         agent_command_free(&command); /* it comes again (P-7) */
 }
 
-/* Takes json. */
+/* Takes json over. */
 static void take_command(struct uplink *uplink, const struct wire_frame *frame, cJSON *json)
 {
     char why[256] = "", refuse[64];
@@ -471,7 +472,7 @@ static void take_command(struct uplink *uplink, const struct wire_frame *frame, 
         uplink_command_ack(uplink, frame->id, refuse, why);
 }
 
-/* What is said of one of ours that the collector could not read. */
+/* The collector could not read one of our messages. */
 static void take_error(struct uplink *uplink, const cJSON *json)
 {
     char why[256];
@@ -480,8 +481,8 @@ static void take_error(struct uplink *uplink, const cJSON *json)
     malformed(uplink, "error", told ? message.error : why);
 }
 
-/* Of what is not sealed, a sealed agent takes the handshake, and a hint that the collector has lost
- * the session: anybody could say that, so all it does is begin a handshake. */
+/* A sealed agent takes two things that are not sealed: the handshake, and a hint that the collector
+ * has lost the session. Anybody could send that hint, so it only begins a handshake. */
 static void take_plain(struct uplink *uplink, const struct transport_message *message)
 {
     struct wire_frame frame;

@@ -80,7 +80,7 @@ static bool is_active(const struct uplink *uplink, uint64_t order)
     return false;
 }
 
-/* The oldest queued partition that is not under way yet, into the slot. */
+/* Puts the oldest queued partition that is not under way into the slot. False: there is none. */
 static bool upload_begin(struct uplink *uplink, struct upload *slot)
 {
     uint64_t order = 0;
@@ -321,8 +321,7 @@ static void take_ack(struct uplink *uplink, const struct wire_ack *ack)
         log_error("uplink", "the collector cannot decode a partition; kept aside", "partition", key,
                   NULL);
         break;
-    default: { /* WIRE_RETRY: at least the last chunk goes again, so that there is something to
-                  answer */
+    default: { /* WIRE_RETRY: the last chunk at least goes again, to have something to answer */
         uint32_t have = ack->have < upload->count ? ack->have : upload->count - 1;
         uint32_t retry_ms = ack->retry_ms < RETRY_MAX_MS ? ack->retry_ms : RETRY_MAX_MS;
         upload->next = upload->acknowledged = have;

@@ -162,8 +162,8 @@ void uplink_seal_free(struct uplink_seal **seal)
 
 /* ---- OPEN ---- */
 
-/* The file's first line; nothing where it cannot be read: an enrolled agent needs none, so that
- * a refusal alone tells of it. */
+/* The file's first line, or nothing. An enrolled agent needs no token, so only a refusal tells that
+ * the file cannot be read. */
 static void read_token(struct uplink_seal *s, char token[SEAL_TOKEN_MAX + 1])
 {
     token[0] = '\0';
