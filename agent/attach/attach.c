@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The process table. Owns the agent's Unix socket, and the table's references to processes. Loop
- * thread only. Never blocks, and nothing that a peer sends or leaves out holds anything longer than
- * its own connection.
+ * thread only. Never blocks: what a peer sends, or does not send, holds up its own connection
+ * alone.
  *
  *               HELLO ok                     socket lost            pidfd, or a second later
  *   half-open ------------> member, attached -----------> member, -------------------------> gone
@@ -31,11 +31,10 @@
 #include "proc_info.h"
 #include "rule_match.h"
 
-#define GRACE_MS        1000
-#define PACKETS_A_ROUND 16
-#define PACKETS_A_SECOND                                                                           \
-    200 /* of a process; then it waits for PAUSE_MS, and is told to try again */
-#define PAUSE_MS 200
+#define GRACE_MS         1000
+#define PACKETS_A_ROUND  16
+#define PACKETS_A_SECOND 200 /* of a process; then it waits PAUSE_MS, and is told to try again */
+#define PAUSE_MS         200
 
 /* ---- the table ---- */
 
@@ -116,8 +115,7 @@ static void process_unlink(struct attach *attach, struct member *m)
     attach->member_count--;
 }
 
-/* Out of the table and of the loop; frees m. The hook runs last, with the table already without it.
- */
+/* Takes m out of table and loop and frees it. The hook runs last, when m is out of the table. */
 static void member_remove(struct member *m, enum process_state state, bool runs_on)
 {
     struct attach *attach = m->attach;
@@ -142,8 +140,7 @@ static void member_remove(struct member *m, enum process_state state, bool runs_
 
 static void member_socket_event(void *context, uint32_t events);
 
-/* A text of the service for people to read: ends within its field, and holds no control characters.
- */
+/* Makes a text of the service fit for people: it ends in its field, without control characters. */
 static void text_clean(char *to, const char *from, size_t bytes)
 {
     memcpy(to, from, bytes);
@@ -215,7 +212,7 @@ static int member_packets(struct member *m, int most)
     return status;
 }
 
-/* Not known how: one that ended in order has said so, unless it was away. */
+/* A death that is not known was in order if the process has said so, or was away. */
 static bool death_is_crash(const struct process *p)
 {
     bool in_order = p->said_bye || p->away;

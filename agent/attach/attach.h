@@ -26,16 +26,15 @@ struct attach_settings {
 struct attach_hooks {
     void *context;
     void (*attached)(void *context, struct process *p);
-    /* It said who it is, and was not taken for this status. May be NULL. */
+    /* The process said who it is, and was refused with this status. May be NULL. */
     void (*refused)(void *context, const struct process *p, int status);
     void (*snapshot)(void *context, struct process *p, const char *reason);
     /* The service has said how it is: p->heartbeat is new. May be NULL. */
     void (*heartbeat)(void *context, struct process *p);
-    /* The process is gone (state and death say how); its ring is still readable while referenced.
-     */
+    /* The process is gone (state and death say how); its ring is readable while referenced. */
     void (*gone)(void *context, struct process *p);
-    /* Memory of rings that are kept of processes that are gone, which counts as those that live do;
-     * and lets go of one of them: false where there is none. May be NULL. */
+    /* kept_bytes: the memory of rings that are kept of gone processes; it counts as that of others.
+     * kept_release lets go of one of those rings; false: there is none. Both may be NULL. */
     uint64_t (*kept_bytes)(void *context);
     bool (*kept_release)(void *context);
 };
@@ -47,8 +46,7 @@ struct attach;
 int attach_new(struct loop *loop, struct host_page_owner *host,
                const struct attach_settings *settings, const struct attach_hooks *hooks,
                struct attach **out, char *error, size_t error_bytes);
-/* Lets go of every process without a hook: they live on, and bring their rings to the next agent.
- */
+/* Lets all processes go, without a hook: they live on, and bring their rings to the next agent. */
 void attach_free(struct attach **attach);
 struct process *attach_processes(struct attach *attach); /* list through ->next */
 

@@ -70,7 +70,7 @@ static void half_open_new(struct attach *attach, int fd)
     }
 }
 
-/* What came of hello_receive, but SKEIN_AGAIN. Takes the socket. */
+/* Acts on what hello_receive returned, but for SKEIN_AGAIN. Takes the socket. */
 static void connection_answer(struct attach *attach, int socket, int status,
                               struct hello_packet *packet)
 {
@@ -96,7 +96,7 @@ static void half_open_event(void *context, uint32_t events)
         connection_answer(attach, half_open_end(h), status, &packet);
 }
 
-/* An honest peer has mostly said HELLO by now, and more so where we are slow. */
+/* Reads at once: an honest peer has mostly said HELLO by now, the more so if we are slow. */
 static void connection_new(struct attach *attach, int fd)
 {
     struct hello_packet packet;
@@ -106,7 +106,7 @@ static void connection_new(struct attach *attach, int fd)
     else
         connection_answer(attach, fd, status, &packet);
 }
-/* Out of descriptors, the connection would stay pending and wake us for ever. */
+/* Without a descriptor for it, the connection would stay pending and wake us for ever. */
 static void connection_turn_away(struct attach *attach)
 {
     if (attach->spare_fd >= 0)

@@ -20,8 +20,8 @@
 #define MS             UINT64_C(1000000)
 #define PACKET_FDS_MAX 8
 #define ENDED_TICKS    (UINT64_C(1) << 63) /* no clock tick of /proc has this */
-/* A process that comes back continues behind everything that cuts still running for its former
- * entry can have numbered. */
+/* A process that comes back numbers on behind all that cuts still running for its former entry can
+ * have numbered. */
 #define SEQUENCE_MARGIN (UINT64_C(1) << 20)
 
 /* ---- receiving ---- */
@@ -167,9 +167,9 @@ static int identity_fill(const struct attach *attach, int socket, const struct h
     return SKEIN_OK;
 }
 
-/* It said HELLO, and has ended before we came to it: the kernel knows its pid still, and the rest
- * is what it said. Not the identity that it would have had, so that nothing else that is known of
- * the process is taken for this. One that has, or had, a ring is known by that. */
+/* The peer said HELLO and ended before we came to it: the kernel still knows its pid, and the rest
+ * is what it said. It gets another identity than it would have had, so that it is not taken for
+ * anything else that is known of the process. A peer that has, or had, a ring is known by that. */
 static void identity_of_ended(const struct attach *attach, const struct hello_packet *packet,
                               struct process *p)
 {
@@ -196,7 +196,7 @@ static uint64_t ring_bytes_grant(const struct attach_settings *settings, uint64_
     return bytes - bytes % 4096;
 }
 
-/* What rings take now, but for that of one that is to be replaced. */
+/* What rings take now, without the one that is to be replaced. */
 static struct ring_budget budget_of(const struct attach *attach, const struct member *former)
 {
     const struct attach_hooks *hooks = &attach->hooks;
@@ -212,7 +212,7 @@ static struct ring_budget budget_of(const struct attach *attach, const struct me
     return budget;
 }
 
-/* 0: no room. Rings of those that are gone go first. */
+/* The size of a new ring; 0: no room. Rings of gone processes make room first. */
 static uint64_t ring_bytes_take(const struct attach *attach, const struct member *former,
                                 uint64_t wished)
 {
@@ -225,14 +225,14 @@ static uint64_t ring_bytes_take(const struct attach *attach, const struct member
     return granted;
 }
 
-/* Streaming needs somebody who saves chunks as they fill; who wishes it gets the default instead,
+/* Streaming needs somebody who saves chunks as they fill. Who wishes it gets the default instead,
  * and the WELCOME says so. */
 static uint8_t mode_grant(const struct attach_settings *settings, uint8_t wished)
 {
     return wished == SKEIN_MODE_CIRCULAR || wished == SKEIN_MODE_ONESHOT ? wished : settings->mode;
 }
 
-/* A ring that is brought takes no memory that it does not have already. */
+/* Adopts the ring that came, which takes no new memory, or makes one. */
 static int ring_fill(const struct attach *attach, struct hello_packet *packet,
                      const struct member *former, struct process *p, bool *adopted)
 {
@@ -285,7 +285,7 @@ static uint64_t sequence_start(const struct member *former, const struct past *p
     return past != NULL ? past->next_sequence + SEQUENCE_MARGIN : 0;
 }
 
-/* Since when it has less than the ring before would have: 0, of nothing. */
+/* Since when the new ring lacks what the ring before had; 0: it lacks nothing. */
 static uint64_t lacks_from(const struct member *former, const struct past *past,
                            const struct hello_packet *packet, const struct process *p)
 {
@@ -293,10 +293,10 @@ static uint64_t lacks_from(const struct member *former, const struct past *past,
         return process_lacks_from(former->process);
     if (past != NULL)
         return past->lacks_from_ns;
-    return packet->hello.has_ring == 1 ? p->start_ns : 0; /* an agent's before this one */
+    return packet->hello.has_ring == 1 ? p->start_ns : 0; /* from an agent before this one */
 }
 
-/* When a ring began that it brought, as an agent before had made it. */
+/* Takes from the ring that came when it began: an agent before this one made it. */
 static void recording_adopt(const struct attach *attach, struct process *p)
 {
     struct ring_process_record record;
@@ -330,7 +330,7 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
     const struct member *former = member_find(attach, &p->uid);
     pasts_prune(attach);
     const struct past *past = *past_find(attach, &p->uid);
-    /* Those that left but run on hold a descriptor each, so they count as well. */
+    /* Processes that left but run on hold a descriptor each, so they count as well. */
     uint32_t taken = attach->member_count + attach->past_count - (former != NULL) - (past != NULL);
     if (taken >= attach->settings.max_processes)
         return SKEIN_FULL;
@@ -342,7 +342,7 @@ static int process_fill(struct attach *attach, int socket, struct hello_packet *
         p->recorded_ns = p->attached_ns;
         if (*adopted)
             recording_adopt(attach, p);
-        else /* who says HELLO does not write to the one before any more */
+        else /* who says HELLO does not write to its ring before any more */
             process_lacks_set(p, lacks_from(former, past, packet, p), p->attached_ns);
         p->unrecorded = p->lacks_from_ns != 0 ? LOSS_REPLACED : LOSS_LATE;
         status = page_fill(attach, p);

@@ -25,7 +25,7 @@ struct member {
     struct member *next;
 };
 
-/* A process that left the table while it runs on: should it come back, partition sequences must not
+/* A process that left the table and runs on. If it comes back, its partition sequences must not
  * begin anew. Dropped when its pidfd says that it has ended. */
 struct past {
     struct attach *attach;
@@ -76,8 +76,8 @@ int hello_receive(int socket, struct hello_packet *packet);
 
 /* Makes the process that the packet asks for, ready but not in the table; takes packet->ring_fd.
  * SKEIN_OK, or the status for the WELCOME: SKEIN_DENIED, SKEIN_FULL, SKEIN_CLOSED (the peer is
- * gone), SKEIN_UNSUPPORTED, SKEIN_NO_MEMORY, SKEIN_IO; then *out says who it was, where that is
- * known, and is the caller's to let go. An entry of the same process is counted as gone: the caller
+ * gone), SKEIN_UNSUPPORTED, SKEIN_NO_MEMORY, SKEIN_IO. On failure *out says who it was, if that is
+ * known, and is the caller's to let go. An entry of the same process counts as gone: the caller
  * removes it on SKEIN_OK. */
 int hello_accept(struct attach *attach, int socket, struct hello_packet *packet,
                  struct process **out, bool *adopted);

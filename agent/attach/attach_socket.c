@@ -17,7 +17,7 @@
 
 #define BACKLOG 512
 
-/* Whoever has it may be about to listen. SKEIN_OK, SKEIN_BUSY, SKEIN_IO. */
+/* Another agent that has the lock may be about to listen. SKEIN_OK, SKEIN_BUSY, SKEIN_IO. */
 static int lock_take(const char *path, int *fd)
 {
     char name[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
@@ -30,8 +30,7 @@ static int lock_take(const char *path, int *fd)
     return errno == EWOULDBLOCK ? SKEIN_BUSY : SKEIN_IO;
 }
 
-/* A socket file that nobody listens at goes; a live one stays, also of an agent that knows no lock.
- */
+/* Removes a socket file that nobody listens at. A live one stays, even without an agent's lock. */
 static int path_clear(const struct sockaddr_un *address)
 {
     int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

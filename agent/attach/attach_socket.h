@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The path of the agent's Unix socket: one agent listens there. A lock beside it ("PATH.lock",
- * which stays) keeps two that start at once apart; a socket file that nobody listens at is an
- * agent's before and goes. Any thread.
+ * which stays) keeps two that start at once apart. A socket file that nobody listens at is left
+ * from an earlier agent, and is removed. Any thread.
  */
 #ifndef ATTACH_SOCKET_H
 #define ATTACH_SOCKET_H
