@@ -31,10 +31,11 @@ struct agent_log {
 void agent_log_process(struct agent_log *log, enum agent_line kind, const struct process *p,
                        const char *reason);
 
-/* The same of a process's requests for snapshots that are not taken, one a minute of each. */
+/* The same for a process's requests for snapshots that are not taken: one line a minute of each. */
 void agent_log_snapshot(struct process *p, const char *why, const char *reason);
 
-/* Tells of what was held, where its minute is over; `last`: now. Of a process: its snapshots. */
+/* Tell the number of lines that were held back, once their minute is over; `last`: at once.
+ * _process: of the process's snapshots. */
 void agent_log_tell(struct agent_log *log, bool last);
 void agent_log_tell_process(struct process *p, bool last);
 

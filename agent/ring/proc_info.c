@@ -26,8 +26,7 @@
 #endif
 
 /* The kernel's pidfd ioctl as of 6.15; the headers of older distributions lack it. The kernel fills
- * as many bytes as the size in the request says, so this prefix is enough for every later version.
- */
+ * as many bytes as the size in the request says, so this prefix will do for all later versions. */
 #define INFO_EXIT (UINT64_C(1) << 3)
 struct info_prefix {
     uint64_t mask, cgroup_id;

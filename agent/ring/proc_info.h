@@ -16,8 +16,7 @@
 /* Reads a small file as text, cut at bytes - 1, NUL-terminated. Returns its length; SKEIN_IO. */
 int text_file_read(const char *path, char *text, size_t bytes);
 
-/* Field 22 of /proc/PID/stat, in clock ticks since boot. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_CORRUPT.
- */
+/* Field 22 of /proc/PID/stat: clock ticks since boot. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_CORRUPT. */
 int proc_start_ticks(pid_t pid, uint64_t *ticks);
 
 /* Field 4: who began it, or who has taken it over since; 0: nobody that is seen here. */
@@ -41,8 +40,7 @@ int pidfd_of_peer(int socket, pid_t pid);
 bool pidfd_ended(int pidfd); /* the process has exited, reaped or not */
 
 /* How the process of an ended pidfd ended: from the kernel (6.15 and later), else from its zombie
- * in /proc where we may see it. Returns whether it is known; *signal and *status are 0 where not.
- */
+ * in /proc if we may see it. Returns whether that is known; *signal and *status are 0 if not. */
 bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status);
 
 #endif

@@ -96,10 +96,10 @@ static struct span replaced_span(const struct process *p)
     return p->lacks_from_ns != 0 ? (struct span){p->lacks_from_ns, p->lacks_to_ns} : SPAN_NONE;
 }
 
-/* What came when there was no ring: from the first event that was missed until events went to this
- * one, or, where the thread of that event had looked before and stood still, the other way round. A
- * process that has its ring for some milliseconds only does not say yet what it has missed: until
- * now, all that was. */
+/* When events came and there was no ring. It is the time from the first missed event until events
+ * went to this ring; or the other way round, if the thread of that event had looked for a ring
+ * earlier and then stood still. A process that got its ring some milliseconds ago has not said yet
+ * what it missed: then it is all until now. */
 static struct span missed_span(const struct process *p)
 {
     uint64_t began_ns = skein_load64(&record_of(p)->began_ns);
@@ -211,8 +211,7 @@ enum process_state process_state(const struct process *p)
     return (enum process_state)__atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 }
 
-/* The hint of one chunk: unpinned, so the writer may be claiming it; then it is off by one chunk.
- */
+/* A hint from one chunk. That is not pinned: if it is just being claimed, this is one chunk off. */
 static void usage_add_chunk(const struct process *p, uint64_t offset, struct process_usage *out)
 {
     const struct ring_chunk *chunk = (const struct ring_chunk *)(const void *)(p->ring + offset);

@@ -31,12 +31,11 @@ struct process {
     uint64_t start_ns;          /* realtime */
     uint64_t attached_ns;       /* realtime, of this attach */
     struct clock_snapshot attached_clock;
-    /* realtime; when its ring began, which an agent before may have made; and why it has nothing of
-     * the time before that */
+    /* when its ring began, realtime; an earlier agent may have made it. Why it has nothing older */
     uint64_t recorded_ns;
     enum loss_reason unrecorded;
-    /* What rings before should have had, that were not taken over: since when, 0: nothing;
-     * realtime. Until when at the latest is the loop thread's: it comes nearer where their end is
+    /* The time, realtime, that belongs to earlier rings which were not taken over; from 0: none.
+     * lacks_to_ns is its latest end and the loop thread's, which moves it back when that is
      * found. */
     uint64_t lacks_from_ns, lacks_to_ns;
     char service[128], labels[512], exe[256];
@@ -70,7 +69,7 @@ struct process {
         char why[128];
     } heartbeat;                     /* what the service said last (skein_health) */
     struct log_limit snapshot_lines; /* on those of its requests that are not taken */
-    /* where the rate of its lines in the process list was last taken, and what it was */
+    /* when its rate for the process list was last taken, and what it was */
     uint64_t listed_ns, listed_written_bytes, listed_bytes_per_s;
     struct process *next;
 };
@@ -97,8 +96,8 @@ struct process_cursors {
     uint64_t small, big; /* chunks claimed since the ring was made */
 };
 void process_cursors(const struct process *p, struct process_cursors *out);
-/* Whether they have claimed half of the ring's small chunks, or of its big ones, since then: as
- * much again, and what was there then is gone. */
+/* Whether writers have claimed half of the ring's small chunks, or of its big ones, since then.
+ * After as much again, what was there then is gone. */
 bool process_is_half_over(const struct process *p, const struct process_cursors *since);
 
 /* The status that it has said to end with, in its ring. False: none. */
@@ -108,14 +107,14 @@ bool process_exit_said(const struct process *p, int32_t *status);
 bool process_unrecorded(const struct process *p, uint64_t from_ns, uint64_t to_ns,
                         struct loss_gap *out);
 
-/* Since when another ring of the same process lacks something that is, or should be, in this one;
- * 0: nothing. Realtime. */
+/* Since when a next ring of the process lacks what is, or should be, in this one. Realtime; 0: it
+ * lacks nothing. */
 uint64_t process_lacks_from(const struct process *p);
-/* From 0: nothing. Says so in the ring, too, for an agent that adopts it; and what one before has
- * said there. */
+/* Sets the time that is lacking (from_ns 0: none), also in the ring, for an agent that adopts it.
+ * _recall reads what an earlier agent has set there. */
 void process_lacks_set(struct process *p, uint64_t from_ns, uint64_t to_ns);
 void process_lacks_recall(struct process *p);
-/* Until when, where nobody writes this one any more and its last record, or loss, was then. */
+/* Until when, if nobody writes to this ring any more and its last record or loss was at last_ns. */
 uint64_t process_lacks_to(const struct process *p, uint64_t last_ns);
 
 struct process *process_ref(struct process *p);

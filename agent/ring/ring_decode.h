@@ -15,11 +15,9 @@
 
 /* Why a chunk's decoding ended. */
 enum ring_decode {
-    RING_DECODE_END,   /* every committed byte was used */
-    RING_DECODE_NEWER, /* a record of a generation that the cut does not hold, or of a time behind
-                          it: the rest is for another one */
-    RING_DECODE_NAMELESS, /* an event type that no table holds, and so the length of its record: the
-                             rest is lost */
+    RING_DECODE_END,      /* every committed byte was used */
+    RING_DECODE_NEWER,    /* a record behind the cut's generation or time: the rest is the next's */
+    RING_DECODE_NAMELESS, /* no table has the type, so its length is unknown: the rest is lost */
     RING_DECODE_CORRUPT   /* bytes that are no record: the rest is lost */
 };
 
@@ -46,7 +44,7 @@ struct ring_rows {
     const void *stream;  /* for thread_of */
     uint64_t from_ticks; /* records that end before are not written; 0: all are */
     bool restate;        /* tell the ranges that are open where it begins */
-    bool restate_bare;   /* and do so where no record of the window follows: nothing else will */
+    bool restate_bare;   /* also if no record of the window follows: nothing else would tell them */
     /* out */
     size_t taken;                     /* first byte that was not used */
     uint64_t events;                  /* written, ends included */

@@ -35,7 +35,7 @@ static int bucket_compare(const void *left, const void *right)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* When the losses of a bucket were; all of its time where its span is another one's. */
+/* When the losses of a bucket were: all of its time, if its span is still that of another time. */
 static void bucket_span(const struct ring_bucket *bucket, uint64_t time,
                         const struct ring_geometry *g, uint64_t *from, uint64_t *to)
 {

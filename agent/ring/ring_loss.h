@@ -23,8 +23,8 @@ struct ring_losses {
     uint64_t records;
 };
 
-/* The losses of a kind between two times, both included; of a bucket that reaches beyond them its
- * share. SKEIN_OK: ring_losses_fini frees. SKEIN_NO_MEMORY. */
+/* The losses of a kind between two times, both included. A bucket that reaches beyond them gives
+ * its share. SKEIN_OK: ring_losses_fini frees. SKEIN_NO_MEMORY. */
 int ring_losses_read(const uint8_t *ring, const struct ring_geometry *geometry, enum ring_loss kind,
                      uint64_t from_ticks, uint64_t to_ticks, struct ring_losses *out);
 void ring_losses_fini(struct ring_losses *losses);
@@ -43,9 +43,9 @@ struct process_loss_run {
 };
 typedef void process_loss_fn(void *context, const struct process_loss_run *run);
 
-/* Tells what the process lost between from_ns, or *until where that is not 0, and to_ns. *until is
- * where the next call goes on: where a bucket ends, but for the last call, so that none is split.
- * SKEIN_OK, SKEIN_NO_MEMORY. */
+/* Tells what the process lost from *until, or from from_ns if that is 0, to to_ns. *until becomes
+ * where the next call goes on. But for the last call, that is where a bucket ends, so that none is
+ * split. SKEIN_OK, SKEIN_NO_MEMORY. */
 int process_losses_take(const struct process *p, struct host_page_owner *host, uint64_t from_ns,
                         uint64_t to_ns, bool last, uint64_t *until, process_loss_fn *fn,
                         void *context);

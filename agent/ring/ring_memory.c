@@ -138,8 +138,7 @@ static void pin_clear(uint8_t *chunk)
 {
     uint32_t *word = &((struct ring_chunk *)(void *)chunk)->state;
     uint32_t state = skein_chunk_load(word);
-    /* Its owner may change the word a few times meanwhile; a hostile one no more often than this.
-     */
+    /* Its owner may change the word a few times meanwhile; we bear so many tries, not more. */
     for (int tries = 0; tries < 64 && (state & RING_CHUNK_PIN) != 0; tries++)
         (void)skein_chunk_cas(word, &state, state & ~RING_CHUNK_PIN);
 }

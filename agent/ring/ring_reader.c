@@ -74,8 +74,7 @@ static bool extent_holds(struct extent *extent, uint64_t offset)
 
 /* ---- pins ---- */
 
-/* Pins the chunk. *state is its word before. `epoch` not UINT32_MAX: only if it still has it.
- */
+/* Pins the chunk, if it still has `epoch` or that is UINT32_MAX. *state is its word before. */
 static enum ring_read chunk_pin(struct ring_chunk *chunk, uint32_t epoch, uint32_t *state)
 {
     uint32_t word = skein_chunk_load(&chunk->state);
@@ -103,8 +102,8 @@ static void chunk_unpin(struct ring_chunk *chunk)
             return;
 }
 
-/* Where the committed bytes of a pinned chunk end, from its begin; with both epochs not alike it
- * has none. */
+/* Where the committed bytes of a pinned chunk end, from its begin. 0: it has none, as the epochs of
+ * its two words differ. */
 static uint64_t chunk_end(const struct ring_chunk *chunk, uint32_t state, uint64_t bytes)
 {
     uint64_t word = skein_commit_load(&chunk->committed);
@@ -122,8 +121,8 @@ static const struct ring_segment *segment_at(const struct ring_chunk *chunk, uin
     return (const struct ring_segment *)(const void *)at;
 }
 
-/* Where the records of a segment end that begin at `records`. *next: where those of the segment
- * behind it begin, 0: it is the last. Only what lies before `limit` is committed. */
+/* Where a segment ends whose records begin at `records`. *next: where the records of the segment
+ * behind it begin; 0: it is the last. Only what lies before `limit` is committed. */
 static uint64_t segment_end(const struct ring_chunk *chunk, uint64_t records, uint64_t limit,
                             uint64_t *next)
 {
@@ -156,7 +155,8 @@ static int piece_add(struct ring_copy *copy, const struct ring_piece *piece)
 
 /* ---- survey ---- */
 
-/* Who claims the chunk later may have taken records of it that nobody saw. */
+/* There is no room to list a segment. Its chunk counts as being written: whoever claims that later
+ * may overwrite records that nobody saw. */
 static void piece_leave_out(struct ring_copy *copy, const struct ring_chunk *chunk,
                             const struct ring_piece *piece)
 {
@@ -171,8 +171,8 @@ static void piece_leave_out(struct ring_copy *copy, const struct ring_chunk *chu
     copy->left_out = true;
 }
 
-/* Its segments; each begins behind the one before, so there are few. The first commit of each
- * published its head; `end` moves on, so it stays out. */
+/* Lists the segments of a chunk. Each begins behind the one before, so there are few. The first
+ * commit of each published its head; `end` still moves, so it is not copied. */
 static int segments_survey(struct ring_copy *copy, const struct ring_chunk *chunk, uint32_t index,
                            uint32_t state, uint64_t limit)
 {
@@ -215,7 +215,7 @@ static int chunk_survey(struct ring_copy *copy, uint32_t index)
     return status;
 }
 
-/* HORIZON: behind the looks at the chunks' states, so that whatever they did not find is told. */
+/* HORIZON: loaded after the chunks' states, so that it tells of whatever those did not show. */
 static uint64_t horizon_load(const struct ring_copy *copy)
 {
     const struct ring_header *header = (const struct ring_header *)(const void *)copy->ring;

@@ -24,8 +24,7 @@ enum ring_read {
     RING_READ_ABANDONED /* its state is none, or would not hold still: left alone */
 };
 
-/* One segment as surveyed, and where its copy lies. Header fields are copies and any value at all.
- */
+/* One segment as surveyed, and where its copy lies. Header fields are copies, with any value. */
 struct ring_piece {
     uint32_t index;           /* of all chunks: small ones first, then big ones */
     uint32_t epoch;           /* of its state word, 24 bits */
@@ -51,8 +50,8 @@ struct ring_table_copy {
 };
 #define RING_TABLE_COPIES 4 /* both halves before the chunks are copied, and both after */
 
-/* A survey lists as many segments as there are chunks, and so many more: all that a ring of 16 MiB
- * can hold, and all that one holds whose threads live for more than a few records. */
+/* A survey lists as many segments as there are chunks, and so many more. That is all that a ring of
+ * 16 MiB can hold; a larger ring holds more only if its threads live for a few records each. */
 #define RING_PIECES_MORE 131072
 
 struct ring_copy {
@@ -61,10 +60,9 @@ struct ring_copy {
     int fd;                    /* of the ring, or -1: then all of it counts as data */
     struct ring_piece *pieces; /* by chunk, then by place in it */
     size_t piece_count, piece_cap;
-    bool left_out;                /* there are more: none of their records is outside of */
-    uint64_t left_from, left_to;  /* these times */
-    uint32_t *states;             /* of every chunk, as the survey found it, but WRITING where a
-                                   * segment is left out; 0: never touched */
+    bool left_out;               /* some segments had no room in the list: */
+    uint64_t left_from, left_to; /* all of their records lie between these */
+    uint32_t *states; /* of all chunks as found; WRITING if a segment is left out; 0: untouched */
     struct ring_slot_copy *slots; /* geometry->slots of them */
     struct ring_table_copy tables[RING_TABLE_COPIES];
     size_t table_count;

@@ -73,8 +73,7 @@ bool ring_names_string(const struct ring_names *names, uint64_t id, const char *
  * SKEIN_TRUNCATED. */
 int ring_type_inline(struct cursor *c, struct type_sink *sink, struct ring_type *out);
 
-/* A type that stands for an id without a descriptor, to show an operation of it: "#id", an instant.
- */
+/* A type for an id without a descriptor, to show an operation of it: an instant named "#id". */
 uint32_t ring_type_unnamed(struct type_sink *sink, uint64_t id);
 
 #endif

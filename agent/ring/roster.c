@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Who was here; see roster.h. Owns the entries, and a reference to each process whose ring is kept.
- * Loop thread only. Never keeps more than ROSTER_NOTES_MAX entries: the oldest go, and from when on
- * all are known is remembered.
+ * Loop thread only. Never keeps more than ROSTER_NOTES_MAX entries: the oldest go, and it remembers
+ * since when all are known.
  */
 #include "roster.h"
 

@@ -47,10 +47,9 @@ void roster_free(struct roster **roster);
 
 /* It has ended, or left its ring for another: its ring is kept. Takes a reference of its own. */
 void roster_keep(struct roster *roster, struct process *p);
-/* It was attached to the run before, and had ended by then; 0: it may come back. */
+/* It was attached to the run before, and had ended by ended_ns; 0: it may come back. */
 void roster_recall(struct roster *roster, const struct process *p, uint64_t ended_ns);
-/* The agent has not taken it for this status; but for SKEIN_CLOSED, it runs. True: not noted
- * before. */
+/* The agent refused it with this status; it runs, but for SKEIN_CLOSED. True: not noted before. */
 bool roster_refuse(struct roster *roster, const struct process *p, int status);
 /* It is attached (again): no longer here, but for a ring that is kept. */
 void roster_attached(struct roster *roster, const struct process *p);
@@ -67,7 +66,7 @@ bool roster_release_oldest(struct roster *roster);
 /* Looks which of the refused, and of those that may come back, have ended meanwhile. True: some. */
 bool roster_refresh(struct roster *roster);
 struct roster_list *roster_entries(struct roster *roster); /* oldest first */
-/* Those that were in the last list are known to the collector; or nobody is. */
+/* The collector knows those that were in the last list; _untold: it knows nobody. */
 void roster_told(struct roster *roster);
 void roster_untold(struct roster *roster);
 /* Of processes that ended before this instant, notes may be gone. 0: none are. */
