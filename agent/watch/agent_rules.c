@@ -146,8 +146,7 @@ static int parse_set(const cJSON *array, struct rule_spec ***out, size_t *count,
     return status;
 }
 
-/* Watches of rules that stay go over to the new set's copy of the rule, with all that they counted.
- */
+/* Watches of rules that stay move to the new set's copy of the rule, with all that they counted. */
 static void move_watches(struct agent_rules *rules, struct rule_spec **specs, size_t count)
 {
     struct watch_item *watch, *next;

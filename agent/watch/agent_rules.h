@@ -55,8 +55,9 @@ void agent_rules_gone(struct agent_rules *rules, const struct process *process);
 void agent_rules_heartbeat(struct agent_rules *rules, const struct process *process);
 
 /* The process has crashed, or has asked for a snapshot. Returns whether a rule of that kind is in
- * force for it, and so replaces what the agent does without one: it has fired, or was held back by
- * its cooldown or its pattern. by_exit: no signal ended it, but an exit status other than 0. */
+ * force for it and so replaces what the agent does without one. That rule has fired, or its
+ * cooldown or its pattern held it back. by_exit: no signal ended it, but an exit status other than
+ * 0. */
 bool agent_rules_crashed(struct agent_rules *rules, const struct process *process, bool by_exit,
                          const char *reason);
 bool agent_rules_asked(struct agent_rules *rules, struct process *process, const char *reason);

@@ -13,8 +13,8 @@
 #include "rules_int.h"
 
 #define MS UINT64_C(1000000)
-/* Words of the service are looked at when they come, but no more often than this: one that changes
- * its mind all the time must not keep the loop busy. The library holds equal words back as long. */
+/* What a service says is looked at when it comes, but no more often than this: one that changes its
+ * mind all the time must not keep the loop busy. The library holds equal words back as long. */
 #define HEARD_MS 50
 
 static void heartbeat_judge(const struct watch_item *watch, uint64_t now_ns,
@@ -62,22 +62,19 @@ void health_heard(struct watch_item *watch)
 
 /* ---- checks ----
  *
- * A run that has not answered within the rule's timeout has failed, and goes on: what it has begun
- * in the service may go on, too, and a second one beside it would make the outage worse. For as
- * long as it does not answer, each `every_ms` is a failure more.
+ * A run that has not answered within the rule's timeout has failed, but it goes on: what it began
+ * in the service may go on too, and a second run beside it would make an outage worse. While it
+ * does not answer, each `every_ms` counts as one more failure.
  *
  *   due        timeout     every       answers         due
  *    |------------|----------|------------|-------------|
  *    | run        fails      fails        | rest: as long as it took, at most 8 * every_ms
  *
- * Of a rule's runs on a host, one is under way at most; those whose time comes meanwhile wait, the
- * longest waiting first. A rule that has failed as often as it wants looks less often: each time
- * twice as long, up to 8 * every_ms.
- */
-#define BACKOFF_MAX 3 /* doublings */
-#define FIRST_MAX_MS                                                                               \
-    1000 /* a rule that comes to many hosts at once does not look at once on all                   \
-          */
+ * A rule has one run under way on a host at most. Runs whose time comes meanwhile wait; the one
+ * that waits longest is next. A rule that has failed `failures` times looks less often: it waits
+ * twice as long each time, up to 8 * every_ms. */
+#define BACKOFF_MAX  3    /* doublings */
+#define FIRST_MAX_MS 1000 /* spreads the first looks of a rule that comes to many hosts at once */
 
 static void run_due(void *context);
 
@@ -106,7 +103,7 @@ static void run_at(struct watch_item *watch, uint64_t at_ns)
         watch_hinder(watch, "not checked: the agent is out of memory");
 }
 
-/* Whether a run of the rule is under way; until when the rule rests where none is. */
+/* Whether a run of the rule is under way. *free_ns: until when the rule rests, if none is. */
 static bool rule_runs(const struct watch_item *watch, uint64_t *free_ns)
 {
     const struct watch_item *other;
@@ -221,8 +218,8 @@ static void run_due(void *context)
 
 /* ---- life ---- */
 
-/* A process of its own check is first looked at when it has lived for one `every_ms`: the server's
- * side of another check's connection mostly has not. */
+/* A process with a check of its own is first looked at when it has lived for one `every_ms`. One
+ * that only serves the connection of another check has mostly ended by then. */
 static uint64_t first_ms(const struct rule_spec *spec)
 {
     if (!spec->per_service)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Looks at rings for rules, in turns; see rule_scan.h. Owns the looks with their marks, one for
- * each process, and their scans, one for each rule. The loop thread has all of it but what a look
- * that is under way in the worker was begun with; a scan that is stopped meanwhile is freed when
- * that comes back. A look is a cut that changes nothing (cutter.h), read once for all scans and
- * thrown away.
+ * each process, and their scans, one for each rule. A look is a cut that changes nothing
+ * (cutter.h); it is read once for all scans and thrown away. The worker has the look that is under
+ * way and the scans that it began with, the loop thread all the rest. A scan that is stopped
+ * meanwhile is freed when the look comes back.
  */
 #include "rule_scan.h"
 
@@ -17,7 +17,7 @@
 
 struct rule_scan {
     TAILQ_ENTRY(rule_scan) link;
-    struct rule_scan *next; /* of those that the look under way is for */
+    struct rule_scan *next; /* that the look under way is for */
     struct rule_look *look;
     struct rule_spec *spec;
     uint64_t from_ns; /* what happened before does not count */
@@ -37,7 +37,7 @@ struct rule_look {
     struct process *process; /* a reference */
     struct cut_marks *marks;
     uint64_t from_ns;
-    uint64_t round; /* that it was made in */
+    uint64_t round; /* of the last turn */
     struct scan_list scans;
     struct rule_scan *under_way; /* the first; NULL: no look is */
 };
@@ -59,7 +59,7 @@ static void scan_free(struct rule_scan *scan)
     free(scan);
 }
 
-/* Where it is of no use any more. */
+/* Frees a look without scans, unless it is under way. */
 static void look_end(struct rule_look *look)
 {
     if (look->under_way != NULL || !TAILQ_EMPTY(&look->scans))
@@ -100,8 +100,8 @@ static int events_read(struct rule_look *look, const struct buf *bytes)
     return status;
 }
 
-/* Until when records were overwritten before they came; 0: none was. Gaps that an earlier look has
- * told of are told again by the process's counters. */
+/* Until when records were overwritten before the look came; 0: none was. The process's counters
+ * tell again of gaps that an earlier look has told of; those are left out. */
 static uint64_t unseen_until(struct rule_look *look, const struct cut_result *cut)
 {
     uint64_t until_ns = 0;
@@ -189,7 +189,7 @@ static void under_way_clear(struct rule_look *look)
     look->under_way = NULL;
 }
 
-/* The process that has waited longest is looked at; none is left: the round is over. */
+/* Looks at the process that has waited longest. None is left: the round is over. */
 static void turn_next(struct rule_scanner *scanner)
 {
     struct rule_look *look;

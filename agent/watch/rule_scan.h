@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Conditions of rules on the events of a process: latency of a region, log lines, counters. Every
- * second the worker looks at what its ring has got since the look before, once for all conditions:
- * with marks of its own, so that no capture misses or repeats anything for it, and at most
- * SCAN_BYTES a look. The loop thread owns the scans; what was found is handed to it.
+ * second the worker looks at what the ring got since the look before, once for all conditions and
+ * SCAN_BYTES at most. A look has marks of its own, so captures miss and repeat nothing because of
+ * it. The loop thread owns the scans; what was found is handed to it.
  */
 #ifndef RULE_SCAN_H
 #define RULE_SCAN_H
