@@ -29,8 +29,8 @@ uint64_t body_agent(struct json_reader *r, const cJSON *o);
 void body_id(struct json_reader *r, const cJSON *o, const char *path, const char *key,
              uint8_t id[16]);
 
-/* Memory for the members of an array or object, one more than there are; NULL and a failed reader
- * where there is none. */
+/* Memory for the members of an array or object, and for one more. Without memory: NULL and a failed
+ * reader. */
 void *body_array(struct json_reader *r, const cJSON *array, size_t item_bytes, size_t *count);
 
 void body_add_agent(cJSON *o, uint64_t agent);

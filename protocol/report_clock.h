@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The times of a report are on the agent's line, and the report says what puts them on the
- * collector's clock (P-28). A get leaves them on the line, so that what is put again says the same;
- * an align puts them on the collector's clock.
+ * collector's clock (P-28). A get leaves them on the line, so that what is put again says the same.
+ * An align puts them on the collector's clock.
  */
 #ifndef REPORT_CLOCK_H
 #define REPORT_CLOCK_H

@@ -74,12 +74,12 @@ struct seal_request { /* the collector's, until it has answered; holds secrets *
     uint8_t aeads, up[32], down[32], statics[32], refuse_key[32], transcript[32];
 };
 
-/* Whether it asks for one of these keys, without any work that a stranger could make us do: proves
- * nothing. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_VERSION, SKEIN_TRUNCATED, SKEIN_CORRUPT. */
+/* Whether an OPEN asks for one of these keys. This proves nothing, and does no work that a stranger
+ * could make us do. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_VERSION, SKEIN_TRUNCATED, SKEIN_CORRUPT. */
 int seal_open_look(const struct seal_pair *keys, size_t key_count, const uint8_t *body, size_t n);
-/* Who opens is proven by this: the request comes from the holder of request.agent (though it may be
- * an old one that is played again). SKEIN_OK; as seal_open_look; SKEIN_CORRUPT. *out is unchanged
- * on failure. */
+/* Proves who opens: the request comes from the holder of request.agent, though it may be an old
+ * one that is played again. SKEIN_OK; as seal_open_look; SKEIN_CORRUPT. *out is unchanged on
+ * failure. */
 int seal_open_read(const struct seal_pair *keys, size_t key_count, const uint8_t *body, size_t n,
                    struct seal_request *out);
 
@@ -89,13 +89,12 @@ struct seal_grant {
     uint32_t renew_ms;          /* the agent opens anew after this */
     struct seal_public current; /* the key that the agent shall pin */
 };
-/* SKEIN_OK; SKEIN_INVALID (no cipher in common, a bad key); SKEIN_NO_MEMORY. *out NULL on failure.
- */
+/* SKEIN_OK; SKEIN_INVALID (no common cipher, a bad key); SKEIN_NO_MEMORY. *out NULL on failure. */
 int seal_accept_make(const struct seal_request *request, const struct seal_grant *grant,
                      struct buf *body, struct seal_session **out);
 int seal_refuse_make(const struct seal_request *request, const char *reason, struct buf *body);
 
-/* The answer is proven to come from the collector, and to this very OPEN. SKEIN_OK;
+/* Proves that the answer comes from the collector, and to this very OPEN. SKEIN_OK;
  * SKEIN_TRUNCATED; SKEIN_CORRUPT; SKEIN_NO_MEMORY. Nothing is changed on failure. */
 int seal_accept_read(const struct seal_opening *opening, const struct seal_pair *agent,
                      const uint8_t *body, size_t n, struct seal_grant *grant,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owns key files: one line "skein-key-1 SECRET", 0600. A file is written beside and linked into
- * place, so that it is there whole or not at all and never takes the place of another. Refuses to
- * read what others than the owner may read. Any thread.
+ * Owns key files: one line "skein-key-1 SECRET", 0600. A file is written under another name and
+ * linked into place, so that it is there whole or not at all and never replaces another. Refuses to
+ * read a file that others than its owner may read. Any thread.
  */
 #include <errno.h>
 #include <fcntl.h>

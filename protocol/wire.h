@@ -13,7 +13,7 @@
 #define WIRE_VERSION      1
 #define WIRE_HEADER_BYTES 24
 #define WIRE_CONTROL_MAX  (64u << 10)
-/* A body that fits sealed too, which takes 32 bytes. */
+/* A body that also fits when it is sealed, which takes 32 bytes. */
 #define WIRE_CONTROL_BODY_MAX (WIRE_CONTROL_MAX - WIRE_HEADER_BYTES - 32u)
 #define WIRE_CHUNK_MAX        (1u << 20) /* partition bytes in one chunk */
 #define WIRE_DATA_MAX         (WIRE_CHUNK_MAX + 256u)
@@ -74,8 +74,7 @@ int wire_chunk_get(
     const uint8_t *body, size_t n,
     struct wire_chunk *chunk); /* also checks index, count and lengths against partition_bytes */
 
-/* What the collector did with a partition; one answer a partition, sent after the durable commit.
- */
+/* What the collector did with a partition: one answer for each, sent after the durable commit. */
 enum wire_ack_status { WIRE_STORED = 0, WIRE_STORED_BEFORE = 1, WIRE_RETRY = 2, WIRE_REJECTED = 3 };
 struct wire_ack {
     struct partition_key key;
