@@ -62,8 +62,7 @@ double cursor_f64(struct cursor *c);
 uint64_t cursor_uleb(struct cursor *c); /* SKEIN_CORRUPT beyond 64 bits */
 int64_t cursor_sleb(struct cursor *c);
 
-/* n bytes that stay where they are, or NULL (and a failed cursor). n == 0 gives a non-NULL pointer.
- */
+/* n bytes that stay where they are, or NULL and a failed cursor. n == 0 does not give NULL. */
 const uint8_t *cursor_bytes(struct cursor *c, uint64_t n);
 
 /* LEB128 length and that many bytes, at most max (else SKEIN_TOO_LARGE becomes SKEIN_CORRUPT). */

@@ -29,8 +29,7 @@ struct transport_peer {
     uint64_t session, agent;
 };
 
-/* A received message: owned by the caller until transport_message_free. `data` is 4-byte aligned.
- */
+/* A received message, the caller's until transport_message_free. `data` is 4-byte aligned. */
 struct transport_message {
     uint8_t *data;
     size_t len;
@@ -45,8 +44,7 @@ int transport_listen(const char *address, size_t max_message_bytes, struct trans
 int transport_dial(const char *address, size_t max_message_bytes, struct transport **out);
 void transport_free(struct transport **transport);
 
-/* Whether the host of "tcp://HOST:PORT" is this machine by its very text: 127.…, localhost, [::1].
- */
+/* Whether "tcp://HOST:PORT" is this machine by its very text: 127.…, localhost, [::1]. */
 bool transport_is_loopback(const char *address);
 
 /* A descriptor that polls readable while a message may be received; owned by the transport. */

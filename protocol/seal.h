@@ -77,9 +77,8 @@ struct seal_request { /* the collector's, until it has answered; holds secrets *
 /* Whether an OPEN asks for one of these keys. This proves nothing, and does no work that a stranger
  * could make us do. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_VERSION, SKEIN_TRUNCATED, SKEIN_CORRUPT. */
 int seal_open_look(const struct seal_pair *keys, size_t key_count, const uint8_t *body, size_t n);
-/* Proves who opens: the request comes from the holder of request.agent, though it may be an old
- * one that is played again. SKEIN_OK; as seal_open_look; SKEIN_CORRUPT. *out is unchanged on
- * failure. */
+/* Proves who opens: the request comes from the holder of request.agent, but may be an old one that
+ * is played again. SKEIN_OK; as seal_open_look; SKEIN_CORRUPT. *out is unchanged on failure. */
 int seal_open_read(const struct seal_pair *keys, size_t key_count, const uint8_t *body, size_t n,
                    struct seal_request *out);
 

@@ -33,8 +33,7 @@ extern const struct config_param agent_params[];
  * SKEIN_OK; else a sentence in error and *config is zero. */
 int agent_config_load(const struct config_sources *given, struct agent_config *config, char *error,
                       size_t error_bytes);
-/* Whether the agent would start: folders, keys. Makes nothing. SKEIN_OK; else a sentence in error.
- */
+/* Whether the agent would start: folders, keys. Makes nothing. SKEIN_OK; else a text in error. */
 int agent_config_check(const struct agent_config *config, char *error, size_t error_bytes);
 void agent_config_free(struct agent_config *config);
 

@@ -147,8 +147,7 @@ void agent_look(void *context)
     list_changed(agent);
 }
 
-/* It had a ring when the agent before this one ended, and comes without: it called exec meanwhile.
- */
+/* It had a ring when the agent before this one ended, and comes without: it has called exec. */
 static void lacks_expected(const struct roster_entry *noted, struct process *process)
 {
     bool adopted = process->recorded_ns < process->attached_ns;

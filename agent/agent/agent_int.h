@@ -17,9 +17,7 @@
 #include "roster.h"
 #include "roster_file.h"
 
-#define ROSTER_SHARE                                                                               \
-    4 /* of the room for rings, those of processes that have ended get a quarter                   \
-       */
+#define ROSTER_SHARE 4 /* rings of processes that have ended get a quarter of the room for rings */
 
 /* A capture of a process that has not attached (again) yet. After a restart of the agent the
  * collector repeats its commands at once, and the services take a moment to come back. */
@@ -68,8 +66,7 @@ void agent_grace_over(void *agent);                                /* loop_fn */
 void agent_look(void *agent);                                      /* loop_fn */
 void agent_set_thresholds(const struct agent *agent, struct process *process);
 
-/* agent_left.c: finds until when what the process lacks of the ring that it had before was written.
- */
+/* agent_left.c: finds the end of what the process lacks: the last record of the ring before. */
 void agent_left_look(struct agent *agent, struct process *former, struct process *process);
 
 #endif

@@ -15,9 +15,8 @@
 #include "loop.h"
 #include "rule_spec.h"
 
-/* A run that has not answered in time has failed; it is given so much longer before it is ended, as
- * what it began may go on in the service whatever becomes of the run: a second one would add to it.
- */
+/* A run that has not answered in time has failed. It is ended so much later only: what it began in
+ * the service may go on whatever becomes of the run, and a second run would add to it. */
 #define CHECK_HOLD_MS 60000
 
 /* Set for programs of checks and all that they start; the client library then records nothing, so
@@ -68,9 +67,7 @@ void check_net_run(const struct check_spec *spec, const struct check_until *unti
 /* What the check is called in sentences: `redis-cli ping`, GET http://..., tcp 127.0.0.1:80. */
 void check_name(const struct check_spec *spec, char *out, size_t out_bytes);
 
-/* Whether a check of this agent began the process: it descends from the agent, as nothing else
- * does.
- */
+/* Whether a check of this agent began the process: nothing else descends from the agent. */
 bool check_began(pid_t pid);
 
 /* Resolves a program by $PATH as exec would: an absolute path to free, or NULL. */

@@ -17,8 +17,7 @@ static inline bool is_ours_alone_pthread_mutex_lock(const pthread_mutex_t *objec
 #define is_ours_alone_pthread_rwlock_rdlock(object) false
 #define is_ours_alone_pthread_rwlock_wrlock(object) false
 
-/* Lock, try to, event, type. EBUSY is the one answer of the try that the lock itself may not give.
- */
+/* Lock, try, event, type. EBUSY is the one answer of the try that the lock itself may not give. */
 #define LOCK_LIST(X)                                                                               \
     X(pthread_mutex_lock, pthread_mutex_trylock, mutex_lock, pthread_mutex_t)                      \
     X(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, rwlock_rdlock, pthread_rwlock_t)            \

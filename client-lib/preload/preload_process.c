@@ -83,8 +83,9 @@ EXPORT int sigwait(const sigset_t *restrict signals, int *restrict number)
     return wait_error(&wait, REAL(sigwait)(signals, number));
 }
 
-/* ---- children. The visitor is a task: where there may be no more, one that could not be made is
- * tried again without it. ---- */
+/* ---- children ---- */
+
+/* The visitor is a task. If no more tasks are allowed, a child is tried again without it. */
 
 /* Of children that have ended: grows by each. */
 static long children_faults(void)
@@ -145,8 +146,7 @@ EXPORT FILE *popen(const char *command, const char *mode)
 SPAWN_LIST(X)
 #undef X
 
-/* ---- names. The C library itself reads their arguments, so that a bad pointer ends the program
- * in either case. ---- */
+/* ---- names: the C library itself reads their arguments; a bad pointer ends the program ---- */
 
 EXPORT int getaddrinfo(const char *restrict host, const char *restrict service,
                        const struct addrinfo *restrict hints, struct addrinfo **restrict found)

@@ -22,9 +22,7 @@
 #include "placement.h"
 
 #define NAME_MAX_BYTES 32
-#define VERSION_HIDDEN                                                                             \
-    0x8000 /* of a symbol's version: an old one, for programs that ask for it                      \
-            */
+#define VERSION_HIDDEN 0x8000 /* of a symbol's version: an old one, for programs that ask for it */
 
 void *real_table[REAL_COUNT] BESIDE_DATA;
 

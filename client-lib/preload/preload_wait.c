@@ -84,10 +84,9 @@ static void name_refresh(uint64_t changes)
     }
 }
 
-/* How long a wait may take, for a process that is young: of locks, signals and the like nobody
- * knows; the others of IO and NET are short in most processes that are, or the visitor is sent
- * ahead (preload_poll.c).
- */
+/* How long a wait may take in a young process. Nobody knows it of locks, signals and the like.
+ * Waits of IO and NET are short in most young processes, or the visitor is sent ahead
+ * (preload_poll.c). */
 static int64_t longest_ns(enum site site, int64_t detail)
 {
     if (site == SITE_sleep || site == SITE_sigwait)

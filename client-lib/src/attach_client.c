@@ -26,8 +26,7 @@
 #define HAND_WAIT_NS    (20 * MS)
 #define HEALTH_EVERY_MS 50 /* the same heartbeat within this time is not sent again */
 
-/* Of the clone: everything shared, unknown to the C library; the kernel clears the tid at its end.
- */
+/* The visitor shares everything and the C library does not know it; its end clears the tid. */
 #define CLONE_FLAGS                                                                                \
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |            \
      CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)

@@ -54,9 +54,8 @@ struct attach_hello {
     uint8_t has_ring;    /* 1: the packet carries the memfd of a ring from an agent that is gone */
     uint8_t comes_back;  /* 1: this program was here, and has its ring mapped */
     uint8_t reserved;
-    /* CLOCK_MONOTONIC in ms, its low 32 bits: since when the process has something to record. 0: it
-     * does not say. So an agent that comes to this when the process has ended knows what it lacks.
-     */
+    /* Since when the process has something to record: CLOCK_MONOTONIC in ms, the low 32 bits; 0: it
+     * does not say. An agent that reads this after the process has ended knows what is lacking. */
     uint32_t began_ms;
     char service[128]; /* NUL-terminated, as are all texts */
     char labels[512];

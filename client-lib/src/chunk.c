@@ -216,8 +216,7 @@ static bool pools_claim(const struct wish *wish, const struct pool *pools, unsig
     return false;
 }
 
-/* Oneshot: the cursors pass only what is taken, so cursors past both ends mean that none is left.
- */
+/* Oneshot: cursors pass only chunks that are taken, so past both ends none is left. */
 static void note_exhausted(struct session *session)
 {
     struct pool small = pool_of(session, false), big = pool_of(session, true);
@@ -502,8 +501,7 @@ static bool wish_claim(const struct wish *wish, const struct pool *pools, unsign
     return true;
 }
 
-/* R-7: threads that come and go have the whole ring, those that stay and are slow its small chunks.
- */
+/* threads that come and go have the whole ring, slow ones that stay have its small chunks. */
 static bool wish_fulfil(const struct wish *wish)
 {
     struct session *session = wish->session;

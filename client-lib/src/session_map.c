@@ -72,8 +72,7 @@ static bool header_matches(const struct ring_header *h, const struct ring_geomet
            h->rolling_buffer_size == g->rolling;
 }
 
-/* Maps the ring. Returns SKEIN_OK, SKEIN_INVALID or SKEIN_NO_MEMORY; *session is filled on success.
- */
+/* Maps the ring; *session is filled on success. SKEIN_OK, SKEIN_INVALID, SKEIN_NO_MEMORY. */
 static int ring_map(int fd, struct session *session)
 {
     struct stat st;

@@ -78,9 +78,9 @@ static bool table_own(void)
 #endif
 }
 
-/* What the program may drop later is not kept here: capabilities go at once, and no new ones come.
- * Where there are none nothing is asked for: filters of services that need none often end who does.
- */
+/* The visitor must not keep what the program may drop later: its capabilities go at once, and it
+ * can get no new ones. If there are none it does not ask: filters of services that need none often
+ * end whoever asks. */
 static void powers_drop(void)
 {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};

@@ -66,11 +66,9 @@ void start_fork_child(void); /* in the child of a fork that the C library's hand
 /* ---- thread_cold.c ---- */
 void thread_cold_prepare(void); /* makes the calling thread's cold half while it still can */
 int thread_cold_init(void);     /* once per process: the exit hook */
-/* The calling thread's cold half, made if need be; NULL without memory. The main lane must be held.
- */
+/* The calling thread's cold half, made if need be; NULL: no memory. The main lane must be held. */
 struct thread_cold *thread_cold_get(void);
-/* Gives the thread a slot of `session` if it has none and one is free. The main lane must be held.
- */
+/* Gives the thread a slot of `session` if it has none and one is free, with the main lane held. */
 void thread_slot_join(struct thread_cold *cold, struct session *session);
 /* In a fork child. Whether its one thread forked in a handler that had interrupted the tracer. */
 bool thread_child_reset(void);

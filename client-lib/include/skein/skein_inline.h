@@ -66,8 +66,7 @@ struct skein_open_range {
 };
 #define SKEIN_OPEN_MAX 64 /* deeper ranges are recorded, but not repeated at a chunk's start */
 
-/* Where a thread writes: one lane for ordinary code, one for handlers that interrupted the tracer.
- */
+/* Where a thread writes: a lane for ordinary code, one for handlers that interrupt the tracer. */
 struct skein_lane {
     uint64_t gate;
     const struct skein_view *view; /* of the gate when it is open */

@@ -130,8 +130,7 @@
 #define SKEIN_PUT_sym(r, f)     skein_put_sym((r).lane, (r).p, f)
 #define SKEIN_PUT_seq(r, f)     skein_put_leb(skein_put_leb((r).p, (f).a), (f).b)
 
-/* Writes one record of `site`: done by close(&record), or by the slow half; `keep` takes the scope.
- */
+/* Writes one record of `site`, by close(&record) or by the slow half; `keep` takes the scope. */
 #define SKEIN_RECORD_(site, group, keep, close, ...)                                               \
     const struct skein_entry skein_entry_ = skein_enter();                                         \
     if (skein_wanted(skein_entry_, group)) {                                                       \
