@@ -214,7 +214,7 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
     if (cut && !result->more && request->to_ns > chain->to_ns)
         chain->to_ns = request->to_ns;
     if (!cut)
-        chain->forgotten_to_ns = UINT64_MAX; /* what failed may be missing: nobody joins */
+        chain->forgotten_to_ns = UINT64_MAX; /* its window may be untried: nobody joins any more */
     chain_assert(chain);
     return status;
 }

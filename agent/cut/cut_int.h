@@ -52,7 +52,7 @@ struct waiting_mark {
  *         all that was there    taken, waiting, or  the next cut's
  *         is taken              gone
  *
- * A window that ends before the cut looked sets covered_ticks to its end, else to looked_ticks. */
+ * covered_ticks is the end of the window, or looked_ticks if the window ends later. */
 struct cut_marks {
     struct process_uid uid;
     uint64_t device, inode, total; /* of the ring */

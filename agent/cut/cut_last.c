@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Finds when a ring's last record was, or its last loss. It looks as rules do (`look` in cutter.h),
- * so it changes and keeps nothing. It begins with the last moments: most rings left behind end
- * there.
+ * so it changes and keeps nothing. It begins with the last moments, where most rings end.
  */
 #include "cutter.h"
 #include "ring_loss.h"

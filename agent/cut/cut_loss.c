@@ -207,7 +207,7 @@ static void gone_note(struct cut_work *work, uint64_t from, uint64_t to)
     work->gone_to_ticks = to > work->gone_to_ticks ? to : work->gone_to_ticks;
 }
 
-/* It may lie behind the clock that was read: that part is the next cut's. */
+/* The horizon may lie behind the clock that was read: that part is the next cut's. */
 static uint64_t horizon_known(const struct cut_work *work)
 {
     uint64_t horizon = work->copy.horizon_surveyed;
@@ -216,8 +216,7 @@ static uint64_t horizon_known(const struct cut_work *work)
 
 /* docs/verdict.md: what is later than the horizon is there, what is older may not be. The last
  * record at the horizon itself is gone for certain, so a gap up to it is never empty. With marks
- * the gap begins where the cut before looked: that one took all that is older, or noted what
- * waits. */
+ * the gap begins where the cut before looked: that one took what is older, or let it wait. */
 static void horizon_tell(struct cut_work *work)
 {
     const struct cut_marks *marks = work->marks;

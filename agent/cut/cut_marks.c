@@ -234,8 +234,7 @@ static bool is_in_part(const struct cut_piece *piece)
     return piece->fate == CUT_TAKEN && piece->taken < piece->ring->committed;
 }
 
-/* Whether a later cut has to take it: it was there and was not decoded, and it is not older than
- * the window. */
+/* Whether a later cut has to take it: it was there, not decoded, and not older than the window. */
 static bool is_waiting(const struct cut_work *work, const struct cut_piece *piece)
 {
     return piece->fate == CUT_WAITING || piece->fate == CUT_OVERRUN || is_in_part(piece) ||

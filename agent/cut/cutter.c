@@ -39,8 +39,12 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host,
 }
 
 /* A chunk is copied whole, and an idle thread's may hold records of long ago: what ends before
- * keep_ticks is left out. Later cuts by the same marks keep the first one's keep_ticks, because a
- * record of that window may be committed late. Their window begins where the cut before ended. */
+ * keep_ticks is left out. A later cut by the same marks begins where the one before ended, but it
+ * keeps the first keep_ticks, because a record of that window may be committed late.
+ *
+ *   first cut    keep, from |=========| to
+ *   second cut   keep |           from |========| to
+ */
 static void keep_set(struct cut_work *work)
 {
     const struct cut_request *request = work->request;
@@ -258,8 +262,7 @@ static void rows_losses(struct cut_work *work, const struct cut_piece *piece,
     if (rows->unplaced > 0)
         cut_loss_piece(work, piece, PARTITION_LOSS_SIZE, rows->unplaced, rows->base_ticks,
                        rows->last_ticks);
-    /* An earlier cut stopped at the same bytes and told of them: what came behind is spoiled
-     * too. */
+    /* An earlier cut stopped at the same bytes and told of them: all behind is spoiled too. */
     bool again = rows->taken < rows->skip;
     if (again && rows->n <= rows->skip)
         return;
