@@ -83,15 +83,14 @@ void capture_done(void *context)
     target_free(target);
 }
 
-/* Whether the process runs on without its ring: for good, or perhaps, as its end is not seen
- * yet. */
+/* Whether the process runs on without its ring: for good, or nobody knows yet. */
 static bool has_left(const struct process *p)
 {
     return p->left || (process_state(p) == PROCESS_LIVE && p->socket < 0 && !p->away &&
                        !p->said_bye && p->pidfd >= 0 && !pidfd_ended(p->pidfd));
 }
 
-/* Which end of the window no cut has, as it lies behind the last one. */
+/* The part of the window behind the last cut: no cut has it. */
 static void find_lacks(const struct target *target, struct capture_job *job)
 {
     bool left = has_left(target->process);

@@ -91,9 +91,9 @@ void captures_stop(struct captures *captures, const struct capture_id *capture);
 void captures_process_gone(struct captures *captures, const struct process *process);
 size_t captures_running(const struct captures *captures);
 
-/* Before the uplink starts: gives each target that an earlier run left unfinished a final
- * report, so that its partitions are uploaded and nobody waits for the rest. Returns how many;
- * or an error. */
+/* Before the uplink starts: makes the final report of each target that an earlier run left
+ * unfinished, so that its partitions are uploaded and nobody waits for the rest. Returns how many
+ * targets, or an error. */
 int captures_recover(struct spool *spool, uint64_t agent);
 
 #endif

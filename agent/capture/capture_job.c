@@ -57,8 +57,7 @@ static bool gap_concerns(const struct target *target, const struct cut_gap *gap)
     return gap->from_ns <= target->member.to_ns && gap->to_ns >= target->member.from_ns;
 }
 
-/* Whether losses of this reason concern the window: a gap of them touches it, or none has a
- * time. */
+/* Whether losses of a reason concern the window: a gap of theirs touches it, or they have none. */
 static bool loss_concerns(const struct target *target, const struct cut_entry *entry, size_t reason)
 {
     bool known = false, concerns = false;

@@ -6,8 +6,8 @@
  * Of a target without a final report the spool may hold an intent, partitions, or both. An intent
  * says that the agent died between two cuts. It lists what the cuts so far brought; a stream may
  * have uploaded that already. The rest was in a ring that this run may no longer have, so the
- * target ends here, with what there is and a gap that says why. A target of which nothing was taken
- * yet is forgotten: a request comes again, and a rule fires again.
+ * target ends here, with what there is and a gap that says why. If nothing was taken yet, the
+ * target is forgotten: a request comes again, and a rule fires again.
  */
 #include <stdio.h>
 #include <stdlib.h>
