@@ -96,10 +96,12 @@ static struct span replaced_span(const struct process *p)
     return p->lacks_from_ns != 0 ? (struct span){p->lacks_from_ns, p->lacks_to_ns} : SPAN_NONE;
 }
 
-/* When events came and there was no ring. It is the time from the first missed event until events
- * went to this ring; or the other way round, if the thread of that event had looked for a ring
- * earlier and then stood still. A process that got its ring some milliseconds ago has not said yet
- * what it missed: then it is all until now. */
+/* When events came and there was no ring. A process that got its ring some milliseconds ago has not
+ * said yet what it missed: then it is all.
+ *
+ *   missed_ns |---- gap ----| began_ns     the first missed event, until events went to this ring
+ *   began_ns  |---- gap ----| missed_ns    its thread had looked for a ring earlier and stood still
+ */
 static struct span missed_span(const struct process *p)
 {
     uint64_t began_ns = skein_load64(&record_of(p)->began_ns);

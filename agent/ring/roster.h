@@ -69,7 +69,7 @@ struct roster_list *roster_entries(struct roster *roster); /* oldest first */
 /* The collector knows those that were in the last list; _untold: it knows nobody. */
 void roster_told(struct roster *roster);
 void roster_untold(struct roster *roster);
-/* Of processes that ended before this instant, notes may be gone. 0: none are. */
+/* Notes of processes that ended before this instant may be gone. 0: none are. */
 uint64_t roster_known_from_ns(const struct roster *roster);
 
 #endif

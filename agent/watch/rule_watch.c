@@ -145,8 +145,8 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
                                   .pre_ms = spec->pre_ms,
                                   .post_ms = spec->post_ms};
     capture_begin(watch, &order);
-    /* Behind the first cut in the worker's queue, which must not wait for the disk: should the
-     * agent die in between, its journal has the firing (rule_memory_recover). */
+    /* The save stands behind the first cut in the worker's queue, which must not wait for the disk.
+     * Should the agent die in between, its journal has the firing (rule_memory_recover). */
     rule_memory_save(watch->rules);
     watch_report(watch);
 }
