@@ -20,8 +20,7 @@
  * stream has a possible gap before it. */
 #define CUT_STREAMS_MAX 65536
 
-/* A stream: the segments that one incarnation of a thread writes. Its signal handlers write another
- * stream. */
+/* A stream: what one incarnation of a thread writes, or what its signal handlers write. */
 struct stream_key {
     uint32_t slot, incarnation, tid;
     bool signal;
@@ -49,9 +48,8 @@ struct waiting_mark {
 };
 /*         window_ticks          covered_ticks       looked_ticks
  *   ------|=====================|...................|------------->
- *         all that was there    taken, waiting, or  the next cut's
- *         is taken              gone
- *
+ *         all is taken          taken, waiting or   the next cut's
+ *                               gone
  * covered_ticks is the end of the window, or looked_ticks if the window ends later. */
 struct cut_marks {
     struct process_uid uid;
@@ -146,8 +144,7 @@ void cut_loss_add(struct cut_work *work, uint32_t thread, enum partition_loss_re
 void cut_loss_piece(struct cut_work *work, const struct cut_piece *piece,
                     enum partition_loss_reason reason, uint64_t events, uint64_t from_ticks,
                     uint64_t to_ticks);
-/* Losses that a thread's own chunk tells of. The ring's buckets count them too; this gives them
- * their place. */
+/* Losses that a thread's own chunk tells of, for their place: the ring's buckets count them too. */
 void cut_loss_note(struct cut_work *work, const struct cut_piece *piece, uint64_t records,
                    uint64_t from_ticks, uint64_t to_ticks);
 void cut_losses_find(struct cut_work *work);
