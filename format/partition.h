@@ -85,7 +85,8 @@ struct partition_value {
     X(RING_FULL, 1,                                                                                \
       "ring_full") /* no chunk was free (all being written, pinned, or oneshot full) */            \
     X(OVERWRITTEN, 2,                                                                              \
-      "overwritten") /* circular: gone before the cut; events 0: their number is not known */      \
+      "overwritten")         /* circular: gone before the cut inside the asked window;     \
+                                        count in chunks' records unknown -> events 0 */       \
     X(CORRUPT, 3, "corrupt") /* committed bytes that do not decode */                              \
     X(SIGNAL, 4, "signal")   /* a handler interrupted a handler inside the tracer */               \
     X(SIZE, 5, "size")       /* cut by the partition size limit */                                 \
