@@ -86,7 +86,8 @@ int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, ui
     int status = catalog_status(
         db_run(c->db,
                "INSERT INTO loss SELECT capture, process, ?2, -1, -1, stored FROM account"
-               " WHERE capture=?1 AND stored>0",
+               " WHERE capture=?1 AND stored>0"
+               " ON CONFLICT DO UPDATE SET events=events+excluded.events", /* an agent's word */
                NULL, NULL, DB(DB_TEXT(id), DB_TEXT(loss_text(LOSS_EVICTED)))));
     if (status == SKEIN_OK)
         status = catalog_status(

@@ -76,6 +76,9 @@ static void ledger_make(struct account *a, unsigned n)
         ledger_lose(&a->ledger, LOSS_NOT_ARRIVED, 1 + n % 13);
     if (n % 7 == 0)
         ledger_lose(&a->ledger, LOSS_NAME, 1);
+    /* Nobody should say this of what is not deleted, but an agent may. */
+    if (n < EVICTED * PROCESSES && n % 11 == 0)
+        ledger_lose(&a->ledger, LOSS_EVICTED, 2);
     if (n % 10 == 0)
         a->gap = (struct loss_gap){a->from_ns + n % 4, a->from_ns + MS / 2, LOSS_OVERWRITTEN};
     if (n % 10 == 0)
