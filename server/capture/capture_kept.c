@@ -71,15 +71,16 @@ static int id_take(void *context, const struct capture_id *id)
     return walk->status != SKEIN_OK;
 }
 
-/* Brings the incident's captures into memory, where those are that are not saved yet. They are
- * loaded one after the other: a row must not be looked at while another one is. */
+/* Brings the incident's captures into memory, where those are that are not saved yet: all, or who
+ * asks would change a part. They are loaded one after the other: a row must not be looked at while
+ * another one is. */
 static int incident_load(struct capture_engine *e, const struct capture_id *incident) CONTROL_LOCKED
 {
     struct id_walk walk = {.status = SKEIN_OK};
     int64_t rows = catalog_incident(e->catalog, incident, id_take, &walk);
     int status = rows < 0 ? (int)rows : walk.status;
     for (size_t i = 0; status == SKEIN_OK && i < walk.ids.count; i++)
-        (void)capture_find(e, &walk.ids.items[i]);
+        status = capture_find(e, &walk.ids.items[i]) != NULL ? SKEIN_OK : SKEIN_IO;
     free(walk.ids.items);
     return status;
 }
@@ -317,9 +318,13 @@ static int delete_set(struct capture_engine *e, const struct capture_set *set,
         status =
             may_go(set->items[i], d) ? capture_ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
     }
-    bool evicted = d->why != NULL && d->due_ns == 0;
-    /* Ledgers that are kept must be of now. */
-    if (status == SKEIN_OK && evicted && control_save(e->control) != SKEIN_OK)
+    bool evicted = d->why != NULL && d->due_ns == 0, unsaved = false;
+    for (size_t i = 0; i < set->count; i++)
+        unsaved |= set->items[i]->dirty;
+    /* Ledgers that are kept must be of now. What goes is what the saved ranges name; where they
+     * cannot be saved the rest is a stray, and a full disk gets its room all the same. */
+    if (status == SKEIN_OK && (evicted || unsaved) && control_save(e->control) != SKEIN_OK &&
+        evicted)
         status = SKEIN_IO;
     if (status == SKEIN_OK)
         status = mark_deleted(e, ids, evicted);

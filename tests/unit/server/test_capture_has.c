@@ -2,14 +2,17 @@
  * What captures have, asked of the engine: from a capture to its partitions, and from a partition
  * to whoever has it, whether the report is saved yet or not; what a deletion would free. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "capture_control.h"
+#include "capture_incident.h"
 #include "capture_int.h"
 #include "capture_target.h"
 #include "catalog_capture.h"
 #include "catalog_ranges.h"
 #include "clock.h"
+#include "db.h"
 #include "json.h"
 #include "partition_make.h"
 #include "support.h"
@@ -242,6 +245,66 @@ START_TEST(ranges_say_between_which_times_the_stored_lie)
 }
 END_TEST
 
+static struct capture *loaded(uint32_t n)
+{
+    struct capture_id id = capture_of(n);
+    struct capture *c = idmap_get(&engine->loaded, id.bytes);
+    ck_assert_ptr_nonnull(c);
+    return c;
+}
+
+static int purge_nothing(void *context, const struct capture_id *id)
+{
+    (void)context;
+    (void)id;
+    return SKEIN_IO; /* later */
+}
+
+START_TEST(what_is_listed_and_not_saved_yet_goes_with_its_capture)
+{
+    struct capture_id id = capture_of(1);
+    struct partition_range range = {.last = 0}, after = {.last = 0};
+    engine->settings.purge = purge_nothing;
+    store_one(1, "shop", 9); /* sent for one that is gone */
+    begin(1);
+    list(1, "capturing", 1, 1);
+    ck_assert_int_eq(capture_delete(engine, &id, NULL), SKEIN_IO);
+    ck_assert_int_eq(catalog_ranges(catalog, &id, &after, &range, 1), 1);
+    ck_assert_uint_eq(range.last, 1);
+}
+END_TEST
+
+START_TEST(an_incident_of_which_one_cannot_be_loaded_stays_as_it_is)
+{
+    struct capture_id first = capture_of(1);
+    struct capture_ids ids = {0};
+    struct db *db;
+    char path[512], error[256] = "";
+    bool pin = true;
+    struct capture_change change = {.pin = &pin};
+    cJSON *json;
+    for (uint32_t n = 1; n <= 2; n++) {
+        begin(n);
+        control_lock(control);
+        loaded(n)->incident = first;
+        control_unlock(control);
+        list(n, "nothing", 1, 1);
+    }
+    flush();
+    forget(2);
+    (void)snprintf(path, sizeof path, "%s/state.db", folder);
+    ck_assert_int_eq(db_open(path, true, &db, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(db_exec(db, "ALTER TABLE loss RENAME TO unknown"), SKEIN_OK);
+    db_close(&db);
+    ck_assert_int_eq(capture_incident_change(engine, &first, NULL, &change, &ids, &json), SKEIN_IO);
+    ck_assert_uint_eq(ids.count, 0);
+    control_lock(control);
+    ck_assert(!loaded(1)->pin);
+    control_unlock(control);
+    free(ids.items);
+}
+END_TEST
+
 static size_t owners_of(uint64_t sequence)
 {
     struct partition_key key = key_of(1, 1, sequence);
@@ -327,6 +390,8 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, what_is_listed_is_kept_before_it_is_saved_and_when_it_left_memory);
     tcase_add_test(c, what_was_sent_for_a_capture_that_runs_waits_for_its_report);
+    tcase_add_test(c, what_is_listed_and_not_saved_yet_goes_with_its_capture);
+    tcase_add_test(c, an_incident_of_which_one_cannot_be_loaded_stays_as_it_is);
     tcase_add_test(c, ranges_say_between_which_times_the_stored_lie);
     tcase_add_test(c, owners_are_found_once_in_memory_and_out_of_it);
     tcase_add_test(c, a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has);
