@@ -80,6 +80,7 @@ void capture_engine_free(struct capture_engine **engine)
     free(e->inbox);
     free(e->damage_inbox.items);
     free(e->damages.items);
+    free(e->leaving);
     pthread_mutex_destroy(&e->inbox_lock);
     free(e);
     *engine = NULL;

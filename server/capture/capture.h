@@ -134,8 +134,10 @@ int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_
                    struct partition_ranges *ranges);
 /* Keeps of entries, in their order, those that no capture has, and that were sent for none that
  * runs. Their number, or a status; SKEIN_IO also while state.db is damaged. May wait for the
- * control lock. */
+ * control lock. Whoever lists them from now on does not have them, until the caller has deleted
+ * them and calls capture_deleted, or asks of others. */
 int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, size_t count);
+void capture_deleted(struct capture_engine *e);
 
 /* ---- for retention; any thread ---- */
 

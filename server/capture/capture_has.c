@@ -122,8 +122,41 @@ static bool is_of_running(struct capture_engine *e, const struct index_entry *en
            capture_target_find(c, &entry->key.process) != NULL;
 }
 
+static int key_order(const void *left, const void *right)
+{
+    return memcmp(left, right, sizeof(struct partition_key)); /* any order does */
+}
+
+static int leaving_put(struct capture_engine *e, const struct index_entry *entries,
+                       size_t count) CONTROL_LOCKED
+{
+    e->leaving_count = 0;
+    if (!array_grow(e->leaving, count, &e->leaving_cap))
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        e->leaving[e->leaving_count++] = entries[i].key;
+    if (count > 0)
+        qsort(e->leaving, count, sizeof *e->leaving, key_order);
+    return SKEIN_OK;
+}
+
+bool capture_is_leaving(const struct capture_engine *e, const struct partition_key *key)
+{
+    control_assert_locked(e->control);
+    return e->leaving_count > 0 &&
+           bsearch(key, e->leaving, e->leaving_count, sizeof *e->leaving, key_order) != NULL;
+}
+
+void capture_deleted(struct capture_engine *e)
+{
+    control_lock(e->control);
+    e->leaving_count = 0;
+    control_unlock(e->control);
+}
+
 /* The rows are asked first, without the lock; what has been reported since is in memory. Where rows
- * may be missing, nobody can say what is free. */
+ * may be missing, nobody can say what is free. What is noted as stored is counted before: a note
+ * behind that is of a partition that was stored anew. */
 int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, size_t count)
 {
     size_t kept = 0, left = 0;
@@ -138,11 +171,13 @@ int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, 
             entries[kept++] = entries[i];
     }
     control_lock(e->control);
+    capture_take_inbox(e);
     for (size_t i = 0; i < kept; i++)
         if (owner_in_memory(e, &entries[i].key, NULL) == NULL && !is_of_running(e, &entries[i]))
             entries[left++] = entries[i];
+    int status = leaving_put(e, entries, left);
     control_unlock(e->control);
-    return (int64_t)left;
+    return status == SKEIN_OK ? (int64_t)left : status;
 }
 
 /* ---- what a deletion frees ---- */

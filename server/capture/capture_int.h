@@ -114,6 +114,10 @@ struct capture_engine {
     struct idmap loaded;
     struct idmap by_process; /* heads of the chains of all targets in memory (next_anywhere) */
     struct idmap purge; /* ids (as values) of deleted captures whose partitions must go (again) */
+    /* Sorted. Nobody has them, and their tombstones are being written: they are stored no more for
+     * whoever lists them now. */
+    struct partition_key *leaving;
+    size_t leaving_count, leaving_cap;
     uint64_t next_purge_ns; /* monotonic */
     uint64_t clock;         /* the setting of our clock at the tick before */
     /* Partitions of deleted captures may hold time up to this: agents do not list them for captures
@@ -175,6 +179,8 @@ int capture_load_unlisted(struct capture_engine *e) CONTROL_LOCKED;
  * or a status. */
 int capture_owners(struct capture_engine *e, const struct partition_key *key,
                    struct buf *ids) CONTROL_LOCKED;
+bool capture_is_leaving(const struct capture_engine *e,
+                        const struct partition_key *key) CONTROL_LOCKED;
 
 const char *capture_kind_text(enum capture_kind kind); /* capture_json.c */
 /* As who sees `within` (NULL: everything) may see it: nothing tells of other targets. */

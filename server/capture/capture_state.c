@@ -373,6 +373,7 @@ static bool facts_grow(const struct report_target *from, const struct report_tar
 }
 
 struct lookup {
+    struct capture_engine *engine;
     struct capture *capture;
     struct capture_target *target;
     int status;
@@ -381,11 +382,13 @@ struct lookup {
 static int count_row(void *context, const struct partition_row *row)
 {
     struct lookup *lookup = context;
+    control_assert_locked(lookup->engine->control);
     const struct stored_note note = {.key = row->record.key,
                                      .events = row->events,
                                      .bytes = row->place.bytes,
                                      .to_ns = row->to_ns};
-    if (target_count_stored(lookup->capture, lookup->target, &note) < 0)
+    if (!capture_is_leaving(lookup->engine, &note.key) &&
+        target_count_stored(lookup->capture, lookup->target, &note) < 0)
         lookup->status = SKEIN_NO_MEMORY;
     return lookup->status != SKEIN_OK;
 }
@@ -394,7 +397,7 @@ static int count_row(void *context, const struct partition_row *row)
  * when it is noted. */
 static int look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
-    struct lookup lookup = {c, t, SKEIN_OK};
+    struct lookup lookup = {e, c, t, SKEIN_OK};
     for (size_t i = 0; i < t->facts.partition_count; i++) {
         const struct report_range *p = &t->facts.partitions[i];
         uint64_t first = p->first, last = p->last;

@@ -226,6 +226,12 @@ static int64_t unlisted(void *context, struct index_entry *entries, size_t count
     return capture_unlisted(c->captures, entries, count);
 }
 
+static void deleted(void *context)
+{
+    struct collector *c = context;
+    capture_deleted(c->captures);
+}
+
 static void partition_damaged(void *context, const struct partition_row *row)
 {
     capture_on_damaged(context, row);
@@ -542,7 +548,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
     struct ingest_settings ingest = {g->data_address,          g->assembling_bytes,
                                      g->commit_wait_ms,        c->gate,
                                      g->compact_below_percent, g->retention_max_bytes};
-    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, wanted, ranges, unlisted};
+    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, wanted, ranges, unlisted, deleted};
     struct retention_settings retention = {g->retention_max_bytes, &g->retention_services,
                                            g->keep_gone_ms, delete_strays, c};
     struct http_settings http = {.address = g->http_address,

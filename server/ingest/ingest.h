@@ -44,6 +44,9 @@ struct ingest_hooks {
     /* Keeps of entries, in their order, those that no capture has that is there. Their number, or a
      * status. Ingest thread; may wait for the control lock. May be NULL: none has any. */
     int64_t (*unlisted)(void *context, struct index_entry *entries, size_t count);
+    /* What `unlisted` has kept last is deleted. Ingest thread; may wait for the control lock. May
+     * be NULL. */
+    void (*deleted)(void *context);
 };
 
 struct ingest;

@@ -233,6 +233,8 @@ static int batch_delete(struct batch *batch)
     for (int64_t i = 0; status == SKEIN_OK && i < n; i++)
         batch->bytes += batch->entries[i].bytes;
     batch->deleted += status == SKEIN_OK ? (uint64_t)n : 0;
+    if (status == SKEIN_OK && in->hooks.deleted)
+        in->hooks.deleted(in->hooks.context);
     if (batch->tight)
         index_trim(in->index);
     return status;

@@ -162,6 +162,7 @@ static unsigned unlisted(uint32_t sent_for)
             entries[i].sent_for = capture_of(sent_for);
     }
     int64_t n = capture_unlisted(engine, entries, 10);
+    capture_deleted(engine); /* of the question alone: nothing is */
     ck_assert_int_ge(n, 0);
     for (int64_t i = 0; i < n; i++)
         bits |= 1u << entries[i].key.sequence;
@@ -271,6 +272,35 @@ START_TEST(what_is_listed_and_not_saved_yet_goes_with_its_capture)
     ck_assert_int_eq(capture_delete(engine, &id, NULL), SKEIN_IO);
     ck_assert_int_eq(catalog_ranges(catalog, &id, &after, &range, 1), 1);
     ck_assert_uint_eq(range.last, 1);
+}
+END_TEST
+
+static bool is_complete(uint32_t n)
+{
+    control_lock(control);
+    bool complete = loaded(n)->status == CAPTURE_COMPLETE;
+    control_unlock(control);
+    return complete;
+}
+
+/* Between the question who has it and its tombstone an agent lists it. */
+START_TEST(what_is_being_deleted_is_counted_for_nobody_that_lists_it_now)
+{
+    struct index_entry entry = {.key = key_of(1, 1, 1)};
+    store_one(2, "shop", 0);
+    store_one(1, "shop", 0);
+    begin(1);
+    begin(2);
+    begin(3);
+    list(1, "uploading", 2, 2);
+    ck_assert(is_complete(1));
+    ck_assert_int_eq(capture_unlisted(engine, &entry, 1), 1);
+    list(2, "uploading", 1, 2);
+    ck_assert(!is_complete(2));
+    /* Its tombstone is written; it is sent again, and stored. */
+    capture_deleted(engine);
+    list(3, "uploading", 1, 2);
+    ck_assert(is_complete(3));
 }
 END_TEST
 
@@ -391,6 +421,7 @@ int main(void)
     tcase_add_test(c, what_is_listed_is_kept_before_it_is_saved_and_when_it_left_memory);
     tcase_add_test(c, what_was_sent_for_a_capture_that_runs_waits_for_its_report);
     tcase_add_test(c, what_is_listed_and_not_saved_yet_goes_with_its_capture);
+    tcase_add_test(c, what_is_being_deleted_is_counted_for_nobody_that_lists_it_now);
     tcase_add_test(c, an_incident_of_which_one_cannot_be_loaded_stays_as_it_is);
     tcase_add_test(c, ranges_say_between_which_times_the_stored_lie);
     tcase_add_test(c, owners_are_found_once_in_memory_and_out_of_it);

@@ -64,6 +64,10 @@ static int64_t ranges_of_ninth(void *context, const struct capture_id *capture,
 
 static bool others_have; /* another capture has every tenth */
 
+/* The last of those that nobody has, and how many they are, until they are deleted. */
+static struct partition_key leaving;
+static unsigned leaving_count, deletions;
+
 static bool is_anothers(const struct partition_key *key)
 {
     return key->sequence % 10 == 5;
@@ -76,7 +80,20 @@ static int64_t drop_anothers(void *context, struct index_entry *entries, size_t 
     for (size_t i = 0; i < count; i++)
         if (!others_have || !is_anothers(&entries[i].key))
             entries[left++] = entries[i];
+    ck_assert_uint_eq(leaving_count, 0);
+    leaving_count = (unsigned)left;
+    if (left > 0)
+        leaving = entries[left - 1].key;
     return left;
+}
+
+static void deletion_done(void *context)
+{
+    (void)context;
+    ck_assert_uint_gt(leaving_count, 0);
+    ck_assert_int_eq(index_find(index_, &leaving, NULL), 0);
+    leaving_count = 0;
+    deletions++;
 }
 
 static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t assembling,
@@ -92,7 +109,8 @@ static void collector_open(uint64_t segment_bytes, uint64_t min_free, uint64_t a
     struct ingest_hooks hooks = {.stored = count_stored,
                                  .agent_of = agent_by_process,
                                  .ranges = ranges_of_ninth,
-                                 .unlisted = drop_anothers};
+                                 .unlisted = drop_anothers,
+                                 .deleted = deletion_done};
     ck_assert_msg(ingest_start(&settings, store, index_, &hooks, &ingest, error, sizeof error) ==
                       SKEIN_OK,
                   "%s", error);
@@ -118,6 +136,7 @@ static void setup(void)
     memset(&metrics, 0, sizeof metrics);
     atomic_store(&hook_rows, 0);
     others_have = false;
+    leaving_count = deletions = 0;
 }
 
 static void teardown(void)
@@ -535,6 +554,7 @@ START_TEST(a_deletion_takes_all_that_is_its_alone_in_as_many_turns_as_it_needs)
     ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
     ck_assert_int_ge(index_query(index_, &all, count_left, &left), 0);
     ck_assert_uint_eq(left, 250 + 150 + 30 + 150 + 20);
+    ck_assert_uint_ge(deletions, 4);
     ck_assert_int_eq(ingest_delete_capture(ingest, &gone), SKEIN_OK);
     ck_assert_int_eq(index_rebuild(index_, store), SKEIN_OK);
     ck_assert_int_ge(index_query(index_, &all, count_left, &again), 0);
