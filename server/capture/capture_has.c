@@ -233,19 +233,55 @@ static int range_weigh(struct capture_engine *e, const struct partition_range *r
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-int capture_frees(struct capture_engine *e, const struct capture_id *id, const char *service,
-                  uint64_t *now, uint64_t *later)
+/* What is listed of the capture, which goes to `own`. */
+static int listed_weigh(struct capture_engine *e, struct partition_ranges *own,
+                        struct others *others)
 {
     struct partition_range ranges[RANGES_PAGE], after = {.last = 0};
-    struct others others = {.capture = id, .service = service};
     int64_t n;
     int status = SKEIN_OK;
     do {
-        n = catalog_ranges(e->catalog, id, &after, ranges, RANGES_PAGE);
+        n = catalog_ranges(e->catalog, others->capture, &after, ranges, RANGES_PAGE);
         status = n < 0 ? (int)n : status;
-        for (int64_t i = 0; i < n && status == SKEIN_OK; i++)
-            status = range_weigh(e, &ranges[i], &others);
+        for (int64_t i = 0; i < n && status == SKEIN_OK; i++) {
+            status = partition_ranges_add(own, &ranges[i]);
+            if (status == SKEIN_OK)
+                status = range_weigh(e, &ranges[i], others);
+        }
     } while (n == RANGES_PAGE && status == SKEIN_OK);
+    partition_ranges_ready(own);
+    return status;
+}
+
+/* What was sent for it besides: it goes with it, too. */
+static int sent_weigh(struct capture_engine *e, const struct partition_ranges *own,
+                      struct others *others)
+{
+    struct index_entry entries[RANGES_PAGE];
+    uint64_t after = 0;
+    int64_t n;
+    int status = SKEIN_OK;
+    do {
+        n = index_sent_for(e->index, others->capture, &after, entries, RANGES_PAGE);
+        status = n < 0 ? (int)n : status;
+        for (int64_t i = 0; i < n && status == SKEIN_OK; i++) {
+            const struct partition_range one = {entries[i].key, entries[i].key.sequence};
+            if (!partition_ranges_have(own, &one.key))
+                status = range_weigh(e, &one, others);
+        }
+    } while (n == RANGES_PAGE && status == SKEIN_OK);
+    return status;
+}
+
+int capture_frees(struct capture_engine *e, const struct capture_id *id, const char *service,
+                  uint64_t *now, uint64_t *later)
+{
+    struct partition_ranges own = {0};
+    struct others others = {.capture = id, .service = service};
+    int status = listed_weigh(e, &own, &others);
+    if (status == SKEIN_OK)
+        status = sent_weigh(e, &own, &others);
+    partition_ranges_fini(&own);
     free(others.items);
     *now = others.now;
     *later = others.later;

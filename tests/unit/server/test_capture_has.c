@@ -413,6 +413,25 @@ START_TEST(a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_ha
 }
 END_TEST
 
+START_TEST(a_deletion_frees_what_was_sent_for_it_and_nobody_listed)
+{
+    store_one(1, "shop", 1);
+    store_one(2, "cart", 1);
+    store_one(3, "shop", 1);
+    begin(2);
+    list(2, "uploading", 3, 3); /* and its own list never came */
+    flush();
+    check_frees(1, NULL, 200, 300);
+    check_frees(1, "shop", 100, 200);
+    begin(1);
+    list(1, "uploading", 1, 2); /* listed, each counts once */
+    flush();
+    check_frees(1, NULL, 200, 300);
+    pin(2, true);
+    check_frees(1, NULL, 200, 200);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture_has");
@@ -426,6 +445,7 @@ int main(void)
     tcase_add_test(c, ranges_say_between_which_times_the_stored_lie);
     tcase_add_test(c, owners_are_found_once_in_memory_and_out_of_it);
     tcase_add_test(c, a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has);
+    tcase_add_test(c, a_deletion_frees_what_was_sent_for_it_and_nobody_listed);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }
