@@ -75,10 +75,16 @@ static const char *const schema =
     "PRAGMA user_version=7;";
 
 /* From the version before, without reading the store again: which captures have a partition is no
- * longer the index's. */
-static const char *const schema_step = "BEGIN; DROP TABLE member;"
-                                       "CREATE INDEX by_capture ON partitions(capture);"
-                                       "PRAGMA user_version=7; COMMIT;";
+ * longer the index's. What the capture that it was sent for has no more goes on as sent for one that
+ * has it: that may be deleted, without ranges that say so, and not be purged yet. */
+static const char *const schema_step =
+    "BEGIN; UPDATE partitions SET capture=(SELECT m.capture FROM member m"
+    " WHERE m.key=partitions.key) WHERE NOT EXISTS (SELECT 1 FROM member m"
+    " WHERE m.key=partitions.key AND m.capture=partitions.capture)"
+    " AND EXISTS (SELECT 1 FROM member m WHERE m.key=partitions.key);"
+    "DROP TABLE member;"
+    "CREATE INDEX by_capture ON partitions(capture);"
+    "PRAGMA user_version=7; COMMIT;";
 
 int index_fail(struct index *index, int64_t status)
 {

@@ -500,11 +500,16 @@ START_TEST(the_version_before_is_brought_up_without_the_store)
                                  "INSERT INTO member SELECT capture, to_ns, key FROM partitions;"
                                  "UPDATE partitions SET pid = 4242; PRAGMA user_version=6;"),
                      SKEIN_OK);
+    /* Another, unknown to state.db by now, had what was sent for one that is gone. */
+    ck_assert_int_eq(db_exec(db, "UPDATE member SET capture=(SELECT max(capture) FROM member)"
+                                 " WHERE key=(SELECT min(key) FROM partitions"
+                                 " WHERE capture<>(SELECT max(capture) FROM member))"),
+                     SKEIN_OK);
     db_close(&db);
     for (int again = 0; again < 2; again++) {
         open_both(0);
         ck_assert_uint_eq(rows_now(), ROWS);
-        ck_assert_uint_eq(sent_for(&capture), (ROWS + 6) / 7);
+        ck_assert_uint_eq(sent_for(&capture), (ROWS + 6) / 7 + 1);
         ck_assert_int_eq(index_find(index_, &specs[5].key, &row), 1);
         ck_assert_uint_eq(row.pid, 4242);
         close_both();
