@@ -26,7 +26,7 @@
 #include "metrics.h"
 
 #define ROUND_NS     UINT64_C(1000000000)
-#define PAUSE_FACTOR 20 /* a round in vain is not repeated before so many times what it took */
+#define PAUSE_FACTOR 20 /* what was in vain is not repeated before so many times what it took */
 #define PAGE         64
 #define STRAY_STEPS  64 /* a quota and round */
 #define CATALOG_PART 8  /* of max_bytes, one in so many is for what is known of captures, */
@@ -41,7 +41,9 @@ struct retention {
     struct capture_engine *captures;
     struct audit *audit;
 
-    uint64_t stray_after; /* ingest_delete_strays */
+    /* The walk over what nobody may have listed: how far it is, what it has found and taken so far,
+     * and when (monotonic) the next one may begin. */
+    uint64_t stray_after, strays_found, strays_ns, strays_due_ns;
 
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
@@ -250,13 +252,28 @@ static void strays_note(struct retention *r, uint64_t count, uint64_t bytes)
     log_info("retention", "deleted", "why", why, NULL);
 }
 
+/* A walk looks at every partition, on the thread that stores: one that has found nothing rests. */
+static void strays_walked(struct retention *r, uint64_t count, uint64_t began_ns)
+{
+    uint64_t now_ns = clock_monotonic_ns();
+    r->strays_found += count;
+    r->strays_ns += now_ns - began_ns;
+    if (r->stray_after != 0)
+        return;
+    if (r->strays_found == 0)
+        r->strays_due_ns = now_ns + PAUSE_FACTOR * r->strays_ns;
+    r->strays_found = r->strays_ns = 0;
+}
+
 /* What nobody can ask for by a capture goes before any capture, the oldest first. As quota_measure.
  */
 static int strays_retire(struct retention *r, struct quota *quota)
 {
     uint64_t now_ns = clock_realtime_ns(), age_ns = r->settings.stray_ms * 1000000u;
-    uint64_t count = 0, bytes = 0;
+    uint64_t count = 0, bytes = 0, began_ns = clock_monotonic_ns();
     int status = 1;
+    if (began_ns < r->strays_due_ns)
+        return status;
     for (int step = 0; status > 0 && step < STRAY_STEPS && !is_stopping(r); step++) {
         int64_t n = r->settings.delete_strays(r->settings.context, &r->stray_after,
                                               now_ns > age_ns ? now_ns - age_ns : 0, &bytes);
@@ -266,6 +283,7 @@ static int strays_retire(struct retention *r, struct quota *quota)
         if (r->stray_after == 0)
             break;
     }
+    strays_walked(r, count, began_ns);
     if (count > 0)
         strays_note(r, count, bytes);
     return status;

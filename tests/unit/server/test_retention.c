@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Which captures go, in what order and why, and which never do; and what a full disk refuses. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,43 @@ START_TEST(nothing_is_a_stray_while_the_state_is_lost)
     ck_assert_msg(wait_until(has_no_stray, &f, 0), "partitions that no capture has are kept");
     expect_there(&f, &b);
     free(lost);
+    fixture_stop(&f);
+}
+END_TEST
+
+static int64_t find_none_slowly(void *context, uint64_t *after, uint64_t before_ns, uint64_t *bytes)
+{
+    (void)before_ns;
+    (void)bytes;
+    ++*(unsigned *)context;
+    (void)poll(NULL, 0, 500);
+    *after = 0;
+    return 0;
+}
+
+START_TEST(a_walk_that_found_no_stray_is_not_repeated_at_once)
+{
+    struct fixture f;
+    static const struct config_map none;
+    unsigned walks = 0;
+    fixture_start(&f);
+    struct collector *c = &f.collector;
+    struct retention_settings settings = {.max_bytes = 250000,
+                                          .services = &none,
+                                          .delete_strays = find_none_slowly,
+                                          .context = &walks};
+    struct retention *retention;
+    wire_agent_processes(&f.agent, 1, 4, "shop");
+    struct begun first = complete(&f, 1, "", PART), second = complete(&f, 2, "", PART);
+    complete(&f, 3, "", PART);
+    ck_assert_int_eq(retention_start(&settings, c->store, c->index, c->catalog, c->captures,
+                                     c->audit, &retention),
+                     SKEIN_OK);
+    wait_gone(&f, &first);
+    complete(&f, 4, "", PART);
+    wait_gone(&f, &second); /* the quota is exceeded again, and met */
+    retention_stop(&retention);
+    ck_assert_uint_eq(walks, 1);
     fixture_stop(&f);
 }
 END_TEST
@@ -348,6 +386,7 @@ int main(void)
     tcase_add_test(c, the_oldest_go_until_a_service_has_what_it_may);
     tcase_add_test(c, what_no_capture_lists_goes_before_any_capture);
     tcase_add_test(c, nothing_is_a_stray_while_the_state_is_lost);
+    tcase_add_test(c, a_walk_that_found_no_stray_is_not_repeated_at_once);
     tcase_add_test(c, where_all_is_pinned_nothing_goes_and_the_status_says_so);
     tcase_add_test(c, shared_bytes_go_with_their_last_capture_and_none_goes_for_nothing);
     tcase_add_test(c, segments_shrink_to_what_they_may_take);
