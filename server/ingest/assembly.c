@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Chunks to partitions. Owns the chunks of what is being assembled, found by a hash of their claims
- * and listed by the time of their last chunk, and what each sender holds. One thread; never blocks;
- * never holds more than its bound, but for the one partition that is larger than the bound itself.
+ * Makes partitions of chunks. Owns the chunks of each unfinished partition (an assembly), found by
+ * a hash of their claims and listed by the time of their last chunk; and counts what each sender
+ * holds. One thread; never blocks. Never holds more than its bound, except for one partition that
+ * is larger than the bound itself.
  *
- *   0 ─────────────────────────────────────────────────▶ bound
- *   │ sender 7 ▓▓▓ ▓▓▓▓▓▓▓▓▓▓▓▓▓ ▓▓▓▓▓ │ sender 3 ▓▓ │ 9 ▓ │  the next chunk of 9 does not fit: 7
- * is the oldest: safe        goes ◀┘                      beyond its share, and its youngest goes
+ *   0 ──────────────────────── memory ────────────────────────▶ bound
+ *   │ sender 7: ▓▓▓  ▓▓▓▓▓▓▓▓▓▓▓▓▓  ▓▓▓▓▓ │ sender 3: ▓▓ │ sender 9: ▓ │   ▓▓▓ the next chunk of 9
+ *                ▲                    ▲                                       does not fit
+ *                │                    └ youngest of 7, which is beyond its share: goes
+ *                └ oldest of all: safe, does not count for the share of 7
  */
 #include "assembly.h"
 
@@ -19,20 +22,20 @@
 #define SLOTS_MIN 64 /* a power of two */
 #define SLOTS_MAX 65536
 
-/* Who sends. Lives as long as something of it is being assembled. */
+/* Who sends. Exists while at least one assembly is its own. */
 struct sender {
     uint64_t id, bytes;
     size_t count;
-    bool has_safe; /* as of eldest_find: the eldest is its, and safe */
+    bool has_safe; /* found by eldest_find: the oldest assembly is this sender's, and safe */
     struct sender *next;
 };
 
 struct assembly {
     struct wire_chunk claims; /* of its first chunk; bytes, bytes_len and index mean nothing */
     struct sender *sender;    /* of its first chunk */
-    uint64_t begun;           /* the more, the younger */
+    uint64_t begun;           /* serial number: a greater one is younger */
     uint64_t last_ns;
-    uint64_t held; /* bytes that it counts for */
+    uint64_t held; /* bytes it counts against the bound */
     uint32_t received;
     uint8_t **chunks;               /* by index; NULL: missing */
     struct assembly *next;          /* in its slot */
@@ -46,7 +49,7 @@ struct assembler {
     struct assembly *oldest, *newest;
     struct sender *senders;
     size_t sender_count;
-    uint64_t eldest, safe_bytes; /* as of eldest_find */
+    uint64_t eldest, safe_bytes; /* found by eldest_find: its `begun`; what it holds where safe */
 };
 
 static bool claims_equal(const struct wire_chunk *a, const struct wire_chunk *b)
@@ -105,7 +108,7 @@ static struct sender *sender_find(const struct assembler *a, uint64_t id)
     return s;
 }
 
-/* For one more assembly; NULL: no memory. */
+/* The sender with one assembly more; made where it is new. NULL: no memory. */
 static struct sender *sender_take(struct assembler *a, uint64_t id)
 {
     struct sender *s = sender_find(a, id);
@@ -192,23 +195,24 @@ bool assembler_has(const struct assembler *assembler, const struct wire_chunk *c
 
 /* Who wants `bytes` of room. */
 struct want {
-    const struct assembly *x; /* what it is for; NULL: one that is to begin */
+    const struct assembly *x; /* the assembly that grows; NULL: a new one */
     uint64_t sender, begun, bytes;
 };
 
-/* The oldest is safe where it leaves others half of the memory, so that one is always completed. */
+/* The oldest assembly is never displaced, so that at least one is always completed. A partition
+ * above half of the memory does not get this right: others need the other half. */
 static bool is_safe(const struct assembler *a, const struct assembly *y)
 {
     return y->begun == a->eldest && y->claims.partition_bytes <= a->max_bytes / 2;
 }
 
-/* What counts for a sender's share. */
+/* The bytes that count for a sender's share: all but those of the safe assembly. */
 static uint64_t counted(const struct assembler *a, const struct sender *s)
 {
     return s->has_safe ? s->bytes - a->safe_bytes : s->bytes;
 }
 
-/* Looks up the oldest, and what it holds. */
+/* Finds the oldest assembly, and notes who holds how much for it where it is safe. */
 static void eldest_find(struct assembler *a)
 {
     const struct assembly *eldest = NULL;
@@ -225,8 +229,9 @@ static void eldest_find(struct assembler *a)
     }
 }
 
-/* What goes for it: of a sender within its share, the youngest of those who are beyond theirs; of
- * another, whatever is younger. NULL: nothing may. */
+/* The assembly to displace for w. A sender within its share takes the youngest of the senders
+ * beyond theirs. A sender beyond its share takes the youngest of all that is younger than its own.
+ * The oldest, where safe, and w->x itself are never taken. NULL: there is none. */
 static struct assembly *victim_find(struct assembler *a, const struct want *w)
 {
     const struct sender *s = sender_find(a, w->sender);
@@ -307,7 +312,7 @@ static int chunk_keep(struct assembler *a, struct assembly *x, const struct wire
     return SKEIN_OK;
 }
 
-/* All chunks in one piece, each given back as soon as it is copied. NULL: no memory. */
+/* Copies all chunks into one piece, and frees each as soon as it is copied. NULL: no memory. */
 static uint8_t *chunks_join(struct assembly *x)
 {
     size_t rest = (size_t)x->claims.partition_bytes, at = 0;

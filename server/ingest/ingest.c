@@ -3,8 +3,8 @@
  * The data port: receives chunks, assembles and checks partitions, and hands them to the group
  * commit (ingest_commit.c). Owns the listening transport and one thread; a second one writes
  * (ingest_writer.c). Other threads enter through ingest_stop, ingest_state and
- * ingest_delete_capture. Takes every byte as hostile: what is no frame is counted and dropped, what
- * is no partition is rejected.
+ * ingest_delete_*. Takes every byte as hostile: a message that is no frame is counted and dropped,
+ * bytes that are no partition are rejected.
  */
 #include "ingest.h"
 
@@ -24,17 +24,15 @@
 #include "partition_slice.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define STALE_NS                                                                                   \
-    (30000 *                                                                                       \
-     NS_PER_MS) /* agents send again after 5 s; what got nothing for so long is given up   \
-                         */
+/* An assembly without a new chunk for so long is given up; agents send again after 5 s. */
+#define STALE_NS       (30000 * NS_PER_MS)
 #define TICK_NS        (1000 * NS_PER_MS)
 #define BURST_MESSAGES 256 /* taken in a row before commits and requests get their turn */
 
 /* ---- chunks ---- */
 
-/* 1: stored, or of a deleted capture: not to be stored again. 0; or a status. What another capture
- * wants of a deleted one's becomes that one's. */
+/* 1: do not store it: it is stored already, or was sent for a deleted capture. 0: store it. Else a
+ * status. A partition of a deleted capture that another capture lists becomes that one's: 0. */
 static int partition_known(struct ingest *in, struct wire_chunk *chunk)
 {
     int known = index_find(in->index, &chunk->key, NULL);
@@ -47,8 +45,8 @@ static int partition_known(struct ingest *in, struct wire_chunk *chunk)
     return known;
 }
 
-/* Answers what needs no bytes: stored already, in the group already, or no lookup possible. True
- * where that was so. One answer a partition (P-12): with its last chunk. */
+/* Answers a chunk whose bytes are not needed: its partition is stored, or in a group, or the index
+ * cannot say. Returns true then. A partition gets one answer, with its last chunk (P-12). */
 static bool chunk_answered(struct ingest *in, struct wire_chunk *chunk, const struct answer_to *to,
                            uint64_t now_ns)
 {
@@ -92,7 +90,7 @@ static int footer_check(const uint8_t *bytes, size_t n, const struct wire_chunk 
     return SKEIN_CORRUPT;
 }
 
-/* Sends a partition back before it is received, where it could not be stored now. */
+/* Sends a partition back before its bytes are kept, while the disk is short. */
 static bool chunk_refused(struct ingest *in, const struct answer_to *to)
 {
     if (atomic_load(&in->problem) != INGEST_FULL)
@@ -112,7 +110,7 @@ static int read_memory(void *context, uint64_t offset, void *out, size_t n)
     return SKEIN_OK;
 }
 
-/* 0 where the front of the partition does not tell: its reader says what is wrong with it. */
+/* 0 where the partition's front does not decode: its reader will say what is wrong with it. */
 static int64_t clock_offset_of(const uint8_t *bytes, size_t n)
 {
     struct memory memory = {bytes};
@@ -121,8 +119,8 @@ static int64_t clock_offset_of(const uint8_t *bytes, size_t n)
     return partition_clock_offset(&source, &offset_ns) == SKEIN_OK ? offset_ns : 0;
 }
 
-/* Takes a whole partition: `assembled` or, where NULL, the bytes inside *message; the other is
- * NULL. Owns it from here on. */
+/* Takes a whole partition. Its bytes are in `assembled`, or, where that is NULL, inside *message;
+ * the other is NULL. Owns them from here on, also where it fails. */
 static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
                            const struct answer_to *to, uint8_t *assembled,
                            struct transport_message *message, uint64_t now_ns)
@@ -146,16 +144,16 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     }
     slot->to = *to;
     slot->record.key = chunk->key;
-    slot->record.capture = chunk->capture; /* that it was sent for (P-27) */
+    slot->record.capture = chunk->capture; /* the one it was sent for (P-27) */
     slot->record.received_ns = clock_realtime_ns();
-    slot->record.agent = to->peer.agent; /* proven by the seal, or 0 */
+    slot->record.agent = to->peer.agent; /* the seal proves it; 0: not sealed */
     if (slot->record.agent == 0 && in->hooks.agent_of)
         slot->record.agent = in->hooks.agent_of(in->hooks.context, &chunk->key.process);
     slot->footer = footer;
     slot->clock_offset_ns = clock_offset_of(bytes, n);
     slot->bytes = bytes;
     slot->len = n;
-    slot->checksum = chunk->partition_checksum; /* was checked */
+    slot->checksum = chunk->partition_checksum; /* checked by message_take or the assembler */
     slot->assembled = assembled;
     if (message) {
         slot->message = *message;
@@ -164,7 +162,7 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     group_add(in, slot, now_ns);
 }
 
-/* Whose share of the memory it is: what the seal proves, else what is known of the process. */
+/* Whose share of the memory a chunk takes: the sealed agent's, else the process's known agent's. */
 static uint64_t sender_of(struct ingest *in, const struct wire_chunk *chunk,
                           const struct answer_to *to)
 {
@@ -173,11 +171,11 @@ static uint64_t sender_of(struct ingest *in, const struct wire_chunk *chunk,
     return in->hooks.agent_of(in->hooks.context, &chunk->key.process);
 }
 
-/* A chunk of several. */
+/* Takes one of several chunks. */
 static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
                            const struct answer_to *to, uint64_t now_ns)
 {
-    struct wire_chunk whole = *chunk; /* the assembler knows it by what it claims */
+    struct wire_chunk whole = *chunk; /* chunk stays as it is: its claims find the assembly */
     if (!assembler_has(in->assembler, chunk) &&
         (chunk_answered(in, &whole, to, now_ns) || chunk_refused(in, to)))
         return;
@@ -192,8 +190,8 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
     } else if (status < 0) {
         ingest_answer(in, to, WIRE_RETRY, RETRY_MEMORY_MS, have);
     } else if (status == 1) {
-        /* Another sender may have been faster with the same key. The answer is due now, whichever
-         * chunk came last. */
+        /* Another sender may have stored this key meanwhile, so ask again. The partition is whole
+         * and gets its answer now, so `whole` says that it is the last chunk. */
         whole = *chunk;
         whole.index = whole.count - 1;
         if (chunk_answered(in, &whole, to, now_ns))
@@ -203,7 +201,7 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
     }
 }
 
-/* A sealed agent uploads for its own processes alone, also older ones out of its spool. */
+/* A sealed agent may upload only for its own processes, also older ones out of its spool. */
 static bool is_owner(struct ingest *in, const struct wire_chunk *chunk, const struct answer_to *to)
 {
     if (to->peer.session == 0 || !in->hooks.claim)
@@ -258,13 +256,13 @@ static void requests_run(struct ingest *in)
                                                 : ingest_delete_now(in, &request->capture);
         pthread_mutex_lock(&in->lock);
         request->status = status;
-        request->done = true; /* from here on it may be gone */
+        request->done = true; /* once the lock is free, its owner may free it */
         pthread_cond_broadcast(&in->done);
         pthread_mutex_unlock(&in->lock);
     }
 }
 
-/* When the thread has something to do though nothing arrives. */
+/* When the thread must act even if nothing arrives. */
 static uint64_t next_due(const struct ingest *in)
 {
     uint64_t due = in->expire_ns < in->compact_ns ? in->expire_ns : in->compact_ns;
@@ -282,10 +280,10 @@ static void thread_wait(struct ingest *in)
     (void)poll(fds, 2, timeout_ms);
     uint64_t ignored;
     if ((fds[1].revents & POLLIN) && read(in->wake_fd, &ignored, sizeof ignored) < 0)
-        return; /* somebody else's wake-up: nothing is lost, the flags are looked at anyway */
+        return; /* nothing is lost: the flags are read after every wait */
 }
 
-/* Says that the disk is short before a partition has to find out, and that it no longer is. */
+/* Notes that the disk is short before a partition finds no room, and when there is room again. */
 static void space_check(struct ingest *in)
 {
     uint64_t free_bytes, min_free_bytes;
@@ -429,7 +427,7 @@ void ingest_stop(struct ingest **ingest)
         return;
     *ingest = NULL;
     pthread_mutex_lock(&in->lock);
-    in->closed = true; /* no request comes behind the thread's last look */
+    in->closed = true; /* no request may come after the thread's last requests_run */
     pthread_mutex_unlock(&in->lock);
     atomic_store(&in->stopping, true);
     thread_wake(in);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Group commit. Runs on the ingest thread alone, but for steps 1 and 2, which are the writer's
- * (ingest_writer.c): while it writes one group, the next is received. The order of its steps is the
- * guarantee of the data port:
+ * Group commit. Runs on the ingest thread; only steps 1 and 2 run on the writer
+ * (ingest_writer.c), which writes one group while the next is received. The order of the steps is
+ * the guarantee of the data port:
  *
- *   1 append every partition of the group   2 one sync   3 rows into the index, one transaction
- *   4 hooks   5 acknowledgements
+ *   1 append every partition of the group   the bytes are in a segment
+ *   2 one sync                              the bytes are durable
+ *   3 rows into the index, one transaction  queries find them
+ *   4 the hook `stored`
+ *   5 acknowledgements                      the agent may delete its copy
  *
- * A crash before 2 ends: nobody was told anything. Between 2 and 3: the index is brought up to the
- * store's end at the next open. Between 3 and 5: the agent sends again and hears "stored before".
- * Never acknowledges what is not durable; never appends a key that the index or a group has; never
- * lets segments be looked at for removal while the store has what the index has not.
+ * What a crash leaves: before 2 ends, nobody was told anything. Between 2 and 3, the next open
+ * brings the index up to the store's end. Between 3 and 5, the agent sends again and hears "stored
+ * before". Never acknowledges what is not durable; never appends a key that the index or a group
+ * has; never lets segments be removed while the index misses something of the store.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,22 +44,22 @@ void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_
 
 /* ---- the groups ---- */
 
-/*    group_add                  group_take_back: the writer has ended with it
+/*    group_add                  group_take_back: the writer is done with it
  *     ┌───┐    group_give                           ┌───┐ group_finish: the index failed,
  *     ▼   │                                         ▼   │ again after RETRY_INDEX_MS
  *   COLLECTING ──────────▶ WRITING ──────────────▶ DURABLE
  *     ▲                                                │
  *     └──────── group_finish: the index took it ───────┘
  *
- *   COLLECTING  the thread's, whole partitions with their bytes
- *   WRITING     the writer's but for state, count and bytes: some members
- *   DURABLE     the members without their bytes: those that found no room are gone (group_cut),
- *               where the store failed twice that is all of them
+ *   COLLECTING  belongs to the ingest thread; members are whole partitions with their bytes
+ *   WRITING     belongs to the writer, except state, count and bytes; has at least one member
+ *   DURABLE     members have no bytes any more; those that found no room are gone (group_cut),
+ *               all of them where the store failed twice
  *
- * groups[oldest] and the next, `given` of them, are WRITING or DURABLE; of these only the newest is
- * WRITING. They leave in the order in which they were given.
+ * `given` groups, the first of them groups[oldest], are WRITING or DURABLE. Only the last of these
+ * may be WRITING. Groups are finished in the order in which they were given.
  *
- * Looks at nothing that is the writer's.
+ * Reads nothing that belongs to the writer.
  */
 static void groups_assert(const struct ingest *in)
 {
@@ -76,7 +79,7 @@ static struct group *collecting(struct ingest *in)
     return in->given < 2 ? &in->groups[(in->oldest + in->given) % 2] : NULL;
 }
 
-/* The group that was given last; NULL: none is on its way. */
+/* The group that was given last; NULL: none was given. */
 static struct group *newest(struct ingest *in)
 {
     return in->given > 0 ? &in->groups[(in->oldest + in->given - 1) % 2] : NULL;
@@ -149,7 +152,8 @@ static void group_clear(struct group *g)
     g->state = GROUP_COLLECTING;
 }
 
-/* Sends members back from the first one on, and repeats of them; what is left keeps its order. */
+/* Sends members[first…] back: they are not durable. A repeat of an earlier member stays: its
+ * partition is. The others keep their order. */
 static void group_cut(struct ingest *in, struct group *g, size_t first)
 {
     size_t count = g->count;
@@ -169,7 +173,7 @@ static void group_cut(struct ingest *in, struct group *g, size_t first)
     }
 }
 
-/* Takes back what the writer has done with its group. */
+/* Takes the group back from the writer, once it is done. */
 static void group_take_back(struct ingest *in)
 {
     struct group *g = newest(in);
@@ -200,7 +204,7 @@ static size_t group_rows(struct ingest *in, const struct group *g)
     return n;
 }
 
-/* A repeat is answered as its partition was, which may have been in the group before. */
+/* A repeat gets the answer of its partition, which may have been in the group before this one. */
 static enum wire_ack_status result_of(struct ingest *in, const struct member *m)
 {
     if (!m->repeat)
@@ -228,7 +232,7 @@ int ingest_index_follow(struct ingest *in)
     return status;
 }
 
-/* Adds the oldest group to the index where it is durable, and answers. True: it is empty now. */
+/* Adds the oldest group to the index if it is durable, and answers. True: it is empty now. */
 static bool group_finish(struct ingest *in, uint64_t now_ns)
 {
     struct group *g = &in->groups[in->oldest];
@@ -236,8 +240,8 @@ static bool group_finish(struct ingest *in, uint64_t now_ns)
         return false;
     size_t n = group_rows(in, g);
     if (ingest_index_follow(in) < 0 || index_add(in->index, in->rows, n) < 0) {
-        /* Durable, but nobody would find it, and its repeat would be stored twice: kept until the
-         * index has it. */
+        /* The partitions are durable, but no query finds them, and a repeat would be stored twice.
+         * So the group stays until the index takes it. */
         atomic_store(&in->problem, INGEST_INDEX);
         g->retry_ns = clock_monotonic_ns() + RETRY_INDEX_MS * UINT64_C(1000000);
         return false;
@@ -260,7 +264,7 @@ static bool group_finish(struct ingest *in, uint64_t now_ns)
 
 /* ---- the turns ---- */
 
-/* When it is to be written, if the writer is free. */
+/* When the group is to be given to the writer, if that is free. */
 static uint64_t group_due(const struct ingest *in, const struct group *g)
 {
     bool enough = g->bytes >= GROUP_BYTES_ENOUGH || g->count == GROUP_COUNT_MAX;
@@ -297,7 +301,7 @@ void groups_commit(struct ingest *in, uint64_t now_ns)
     }
     struct group *g = collecting(in);
     if (g && !is_writing(in) && now_ns >= group_due(in, g))
-        group_give(in); /* first, so that the disk has work while the index has */
+        group_give(in); /* before group_finish: the disk works while the index does */
     while (group_finish(in, now_ns))
         ;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of struct ingest. Included by ingest.c, which receives, ingest_commit.c, which
+ * The inside of struct ingest. Included only by ingest.c, which receives, ingest_commit.c, which
  * commits and answers, ingest_writer.c, which writes and syncs, and ingest_reclaim.c, which
- * deletes; by nobody else. All but the fields titled so belongs to the ingest thread; a group that
- * is WRITING, and the store's writing half with it, to the writer.
+ * deletes. Fields belong to the ingest thread, except those titled "shared"; a group that is
+ * WRITING, and with it the writing half of the store, belongs to the writer.
  */
 #ifndef INGEST_INT_H
 #define INGEST_INT_H
@@ -16,11 +16,11 @@
 #include "transport.h"
 #include "wire.h"
 
-#define GROUP_BYTES_MAX (UINT64_C(16) << 20) /* a group takes no more than this */
+#define GROUP_BYTES_MAX (UINT64_C(16) << 20) /* a group with this much takes no more members */
 #define GROUP_COUNT_MAX 512
-/* A group that holds this much is worth a sync of its own: it waits for nobody. */
+/* A group with this much is worth its own sync: it does not wait for commit_wait_ns. */
 #define GROUP_BYTES_ENOUGH (UINT64_C(1) << 20)
-/* What agents are told to wait; RETRY_MEMORY_MS also while a claim is not saved. */
+/* How long agents are told to wait. RETRY_MEMORY_MS also serves while a claim is not saved. */
 #define RETRY_MEMORY_MS 500
 #define RETRY_INDEX_MS  1000
 #define RETRY_DISK_MS   5000
@@ -47,7 +47,7 @@ struct answer_to {
 /* One whole partition of the group. Its bytes are in `assembled` or inside `message`. */
 struct member {
     struct answer_to to;
-    bool repeat; /* of an earlier member: has no bytes, is answered with it */
+    bool repeat; /* of a member before it: has no bytes, gets the same answer */
     struct store_record record;
     struct store_place place;
     struct partition_footer footer;
@@ -67,13 +67,13 @@ struct group {
     size_t count;
     uint64_t bytes;
     uint64_t since_ns; /* when its first member came */
-    uint64_t retry_ns; /* DURABLE: when the index is tried again */
+    uint64_t retry_ns; /* DURABLE: when to try the index again */
     size_t written;    /* the writer's result: how many of its members are durable */
 };
 
 struct delete_request {
     struct capture_id capture;
-    uint64_t *after, *bytes, before_ns; /* after NULL: of the capture; else strays */
+    uint64_t *after, *bytes, before_ns; /* after NULL: delete `capture`; else strays */
     int64_t status;
     bool done;
     struct delete_request *next;
@@ -88,17 +88,17 @@ struct ingest {
     uint64_t commit_wait_ns;
     unsigned compact_percent;
     uint64_t max_bytes;       /* of all segments; 0: no bound */
-    uint64_t compact_segment; /* that is being compacted; 0: none */
+    uint64_t compact_segment; /* the one that is being compacted; 0: none */
     uint64_t compact_ns;      /* when the next step is due */
     struct assembler *assembler;
     struct group groups[2];
-    unsigned oldest, given;     /* groups[oldest] and so many in all are WRITING or DURABLE */
+    unsigned oldest, given;     /* `given` groups from groups[oldest] on are WRITING or DURABLE */
     struct partition_row *rows; /* GROUP_COUNT_MAX, for the commit */
     uint64_t last_segment;      /* of the last commit */
-    bool reclaim;               /* a segment has been closed since segments were last looked at */
-    bool behind;                /* the index missed a tombstone: it follows the store first */
+    bool reclaim;               /* a segment was closed: look for empty ones */
+    bool behind;                /* the index missed a tombstone: it must follow the store first */
     uint64_t expire_ns;         /* when stale assemblies are looked for next */
-    uint64_t refused_bytes;     /* the largest partition that found no room since there was some */
+    uint64_t refused_bytes;     /* the largest partition that found no room on the full disk */
 
     /* shared with any thread */
     pthread_t thread;
@@ -113,30 +113,30 @@ struct ingest {
     pthread_t writer;
     pthread_mutex_t writer_lock; /* guards job and writer_ends */
     pthread_cond_t writer_turn;
-    struct group *job; /* what it writes; NULL: it has nothing to do */
+    struct group *job; /* what it writes; NULL: nothing */
     bool writer_ends;
 };
 
-/* Sends an acknowledgement; who cannot take it now asks again by sending the chunks again. */
+/* Sends an acknowledgement. If it cannot be sent, the agent sends its chunks again and asks so. */
 void ingest_answer(struct ingest *in, const struct answer_to *to, enum wire_ack_status status,
                    uint32_t retry_ms, uint32_t have);
 
 /* ---- ingest_writer.c ---- */
 
 int writer_start(struct ingest *in);
-void writer_stop(struct ingest *in); /* after its last group is written */
-/* The group, WRITING, is the writer's until writer_is_done; in->wake_fd says when to look. */
+void writer_stop(struct ingest *in); /* waits until its last group is written */
+/* The group, WRITING, belongs to the writer until writer_is_done; in->wake_fd says when to look. */
 void writer_give(struct ingest *in, struct group *group);
 bool writer_is_done(struct ingest *in);
 void writer_wait(struct ingest *in);
 
 /* Gives the index what it missed. SKEIN_OK or the index's status. */
 int ingest_index_follow(struct ingest *in);
-/* Removes segments that hold nothing any more. SKEIN_OK or the first failure. */
+/* Removes segments that hold nothing that is needed. SKEIN_OK or the first failure. */
 int ingest_reclaim(struct ingest *in);
-/* One bounded step of compaction, where one is due. */
+/* Does one bounded step of compaction, if one is due. */
 void ingest_compact(struct ingest *in, uint64_t now_ns);
-/* On the ingest thread: what ingest_delete_capture asks for. */
+/* What ingest_delete_capture and ingest_delete_strays ask for, on the ingest thread. */
 int ingest_delete_now(struct ingest *in, const struct capture_id *capture);
 int64_t ingest_strays_now(struct ingest *in, const struct delete_request *request);
 

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deleting, and giving the disk back. Runs on the ingest thread alone, while
- * no group is on its way: the store is this thread's then, and the index has all of it. The
- * order of its steps is the guarantee:
+ * Deletes partitions and gives the disk back. Runs on the ingest thread, only while no group is on
+ * its way: then this thread may append to the store, and the index has all of the store. The order
+ * of the steps is the guarantee:
  *
- *   1 tombstones of the partitions that no other capture has, one sync   2 their rows go
- *   3 the capture's tombstone, synced   4 segments that hold nothing go
+ *   1 append tombstones of some partitions, one sync ┐ again for each batch (batch_delete)
+ *   2 delete their rows from the index               ┘
+ *   3 append the capture's tombstone, one sync         ingest_delete_now
+ *   4 remove segments that hold nothing any more       ingest_reclaim
  *
- * Which those are: of what the ranges of the capture name, and of what was sent for it, those that
- * no range of another capture names, asked for a batch at a time just before its tombstones.
+ * Candidates are the partitions in the capture's ranges and those that were sent for it. One of
+ * them goes if no range of another capture names it. That is asked just before its batch's step 1.
  *
- * A crash behind 1 or 3: the index follows the tombstones at the next open. Between 2 and 3, with
- * many partitions also between two turns of 1 and 2, part of the capture is gone: who deletes it
- * again deletes the rest. Before a segment goes, tombstones in it that are still needed are
- * appended again. Never removes a segment with a row.
+ * What a crash leaves: after 1 or 3, the next open makes the index follow the tombstones. Before 3,
+ * part of the capture is gone: deleting it again deletes the rest.
  *
- * Compaction frees a segment of which little is alive, a step at a time:
+ * Step 4 never removes a segment with a row. Tombstones in it that are still needed are appended
+ * again first.
  *
- *   1 some of its live partitions are appended again, one sync   2 their rows say the new place
- *   …   3 without a row left it goes as above
+ * Compaction frees a segment that is mostly dead, one bounded step at a time:
  *
- * A crash behind 1: both copies are there, and the later is the row's (S-15), before and after the
- * earlier one is gone. What is damaged is not copied: its row and its segment stay.
+ *   1 append some of its live partitions again, one sync ┐ until the segment
+ *   2 let their rows say the new place                   ┘ has no row
+ *   3 remove the segment as above
+ *
+ * After a crash between 1 and 2 both copies are there. The later one is the row's (S-15), also once
+ * the earlier one is gone. A damaged partition is not copied: its row and its segment stay.
  */
 #include <stdlib.h>
 
@@ -29,17 +33,17 @@
 #include "ingest_int.h"
 #include "metrics.h"
 
-#define DELETE_BATCH     1024 /* partitions a sync and transaction */
-#define DELETE_BATCH_MIN 64   /* where the disk is all but full: the index logs less at a time */
-#define DELETE_RANGES    64   /* of a capture, at a time */
-#define STRAYS_LOOKED_AT 4096 /* rows a call: commits wait for it */
+#define DELETE_BATCH     1024 /* partitions in one sync and transaction */
+#define DELETE_BATCH_MIN 64   /* while the disk is all but full: the index then logs less at once */
+#define DELETE_RANGES    64   /* of a capture, asked for at once */
+#define STRAYS_LOOKED_AT 4096 /* rows in one call: commits wait meanwhile */
 #define COMPACT_ROWS     256
-#define COMPACT_BYTES    (UINT64_C(4) << 20) /* a step's, so that commits wait a moment only */
+#define COMPACT_BYTES    (UINT64_C(4) << 20) /* in one step: commits wait only a moment */
 #define COMPACT_STEP_NS  UINT64_C(20000000)
-#define COMPACT_AGAIN_NS UINT64_C(1000000000) /* when nothing was to do, or a step failed */
-#define COMPACT_URGENT   95 /* percent: with more alive, copying costs twenty times what it gives */
+#define COMPACT_AGAIN_NS UINT64_C(1000000000) /* when there was nothing to do, or a step failed */
+#define COMPACT_URGENT   95 /* percent: with more alive, copying costs twenty times what it frees */
 
-/* Appends tombstones and lets the index follow. */
+/* Appends tombstones, durably, and deletes the rows they name. */
 static int tombstones_put(struct ingest *in, const struct store_record *records, size_t count)
 {
     size_t done;
@@ -55,7 +59,7 @@ static int segment_tombstones_keep(struct ingest *in, uint64_t segment)
     if (!records)
         return SKEIN_NO_MEMORY;
     int64_t n;
-    do { /* those that were appended again are no longer in this segment */
+    do { /* index_tombstones_in no longer gives those that were just appended elsewhere */
         n = index_tombstones_in(in->index, segment, records, DELETE_BATCH);
         if (n > 0) {
             int status = tombstones_put(in, records, (size_t)n);
@@ -97,7 +101,7 @@ int ingest_reclaim(struct ingest *in)
     }
 }
 
-/* Copies rows' partitions until the step is full; *copied of them. */
+/* Copies partitions until the step is full. *copied: how many; their rows have the new place. */
 static int rows_copy(struct ingest *in, struct partition_row *rows, size_t count, size_t *copied)
 {
     uint64_t bytes = 0;
@@ -116,7 +120,7 @@ static int rows_copy(struct ingest *in, struct partition_row *rows, size_t count
     return synced < 0 ? synced : status;
 }
 
-/* Copies and moves the next rows of the segment. 1: there are more; 0: it has none; a status. */
+/* Copies and moves the next rows of the segment. 1: there are more; 0: it has none; or a status. */
 static int rows_compact(struct ingest *in, struct partition_row *rows)
 {
     int64_t n = index_segment_rows(in->index, in->compact_segment, rows, COMPACT_ROWS);
@@ -136,7 +140,7 @@ static int rows_compact(struct ingest *in, struct partition_row *rows)
     return status < 0 ? status : 1;
 }
 
-/* Whether what was set aside for deletions may be all that is free. */
+/* Whether deletions may have nothing left but the bytes set aside for them. */
 static bool is_tight(struct ingest *in)
 {
     uint64_t free_bytes, min_free_bytes;
@@ -144,7 +148,7 @@ static bool is_tight(struct ingest *in)
            free_bytes < min_free_bytes / 2;
 }
 
-/* Whether segments take more than they may, or the disk is short. */
+/* Whether the segments together are above max_bytes, or the disk is short. */
 static bool is_urgent(struct ingest *in)
 {
     uint64_t segments, bytes, end_segment, end_offset, free_bytes, min_free_bytes;
@@ -164,7 +168,7 @@ static int compact_step(struct ingest *in)
     if (in->compact_segment == 0)
         status = percent > 0 ? index_sparse_segment(in->index, percent, &in->compact_segment) : 0;
     if (status == 0)
-        return ingest_reclaim(in); /* what could not be removed before */
+        return ingest_reclaim(in); /* segments that could not be removed before */
     if (status < 0)
         return status;
     struct partition_row *rows = calloc(COMPACT_ROWS, sizeof *rows);
@@ -197,13 +201,13 @@ void ingest_compact(struct ingest *in, uint64_t now_ns)
 
 /* ---- deleting ---- */
 
-/* What a deletion has gathered and not looked at yet. */
+/* Candidates that a deletion has gathered and not judged yet. */
 struct batch {
     struct ingest *in;
     struct index_entry *entries;
     size_t count, room;
-    uint64_t deleted, bytes; /* by all batches */
-    bool tight;              /* the disk is all but full: the index's log is emptied each time */
+    uint64_t deleted, bytes; /* in all batches so far */
+    bool tight;              /* the disk is all but full: trim the index's log after each batch */
 };
 
 static int batch_init(struct batch *batch, struct ingest *in, size_t room, bool tight)
@@ -213,7 +217,7 @@ static int batch_init(struct batch *batch, struct ingest *in, size_t room, bool 
     return batch->entries ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-/* Deletes those of the batch that no capture has, and empties it. */
+/* Deletes the candidates that no capture has (steps 1 and 2), and empties the batch. */
 static int batch_delete(struct batch *batch)
 {
     struct ingest *in = batch->in;
@@ -248,7 +252,7 @@ static int batch_add(void *context, const struct partition_row *row)
     return batch->count == batch->room;
 }
 
-/* What is stored of a range. */
+/* Deletes what is stored of a range; the last, partly filled batch stays for the next range. */
 static int range_delete(struct batch *batch, struct partition_range range)
 {
     for (;;) {
@@ -256,7 +260,7 @@ static int range_delete(struct batch *batch, struct partition_range range)
         if (n < 0)
             return (int)n;
         if (batch->count < batch->room)
-            return SKEIN_OK; /* the rest comes with the next range */
+            return SKEIN_OK;
         range.key.sequence = batch->entries[batch->count - 1].key.sequence;
         int status = batch_delete(batch);
         if (status < 0 || range.key.sequence++ == range.last)
@@ -280,7 +284,7 @@ static int ranges_delete(struct batch *batch, const struct capture_id *capture)
     return n < 0 ? (int)n : batch_delete(batch);
 }
 
-/* What was sent for the capture and is in no report. */
+/* Deletes what was sent for the capture, also what no report lists. */
 static int sent_delete(struct batch *batch, const struct capture_id *capture)
 {
     uint64_t after = 0;
@@ -335,7 +339,7 @@ int ingest_delete_now(struct ingest *in, const struct capture_id *capture)
         status = tombstones_put(in, &record, 1);
     if (status < 0)
         return status;
-    /* The capture is gone; room that is not given back now is at the next chance. */
+    /* The capture is gone. A segment that cannot be removed now is removed later. */
     (void)ingest_reclaim(in);
     return SKEIN_OK;
 }

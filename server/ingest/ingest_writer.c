@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The writer: appends a group's partitions and syncs them, while the ingest thread receives the
- * next group. Owns one thread, which has the store's writing half while it has a group. Touches
- * nothing else of struct ingest but the problem that readyz tells; never answers anybody.
+ * next group. Owns one thread, which has the store's writing half while it has a group. Besides
+ * its group it touches only the problem that readyz reports; never answers anybody.
  */
 #include <errno.h>
 #include <unistd.h>
 
 #include "ingest_int.h"
 
-/* Appends from the beginning, up to the member that found no room: *done. SKEIN_OK; SKEIN_IO: all
- * of it must be appended again. */
+/* Appends members from the first one on, until one finds no room. *done: how many. SKEIN_OK;
+ * SKEIN_IO: the segment failed, and all of them must be appended again. */
 static int group_append(struct ingest *in, struct group *g, size_t *done)
 {
     for (*done = 0; *done < g->count; ++*done) {
@@ -26,12 +26,12 @@ static int group_append(struct ingest *in, struct group *g, size_t *done)
         }
     }
     int problem = atomic_load(&in->problem);
-    if (problem != INGEST_INDEX) /* which is the ingest thread's to tell */
+    if (problem != INGEST_INDEX) /* only the ingest thread clears that one */
         (void)atomic_compare_exchange_strong(&in->problem, &problem, INGEST_NONE);
     return SKEIN_OK;
 }
 
-/* Makes the group durable, in a new segment where the first one fails. */
+/* Makes the group durable. If the first segment fails, tries once more in a new one. */
 static void group_write(struct ingest *in, struct group *g)
 {
     int status = SKEIN_IO;
