@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether a partition's bytes are still those that were stored: verified before they are handed
- * out, wherever they go. Says to one listener what is damaged; keeps nothing itself. Any thread.
+ * Verifies a partition's bytes before they are handed out. Tells one listener what is damaged;
+ * keeps nothing itself. Any thread.
  */
 #include <stdlib.h>
 

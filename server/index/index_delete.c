@@ -1,14 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What goes of the footer index: which partitions a deletion looks at, tombstones, and which
- * segments hold nothing that is needed. Any thread, on the writing connection; each call is
- * one transaction. Never touches the store: the caller makes tombstones durable first.
+ * Deletion in the footer index: which partitions a deletion looks at, what tombstones do to rows,
+ * and which segments can go. Any thread, on the writing connection; each call is one transaction.
+ * Never touches the store: the caller makes tombstones durable first.
+ *
+ * A tombstone stops a rebuild from making the row again, so it must stay as long as the partition's
+ * bytes lie in another segment. Example: the bytes are in segment 3, the tombstone in segment 7.
+ *
+ *                             partitions   copy   tombstone
+ *   index_add                 row in 3     –      –
+ *   index_tombstones_add      –            in 3   in 7   needed: a copy lies in another segment
+ *   index_segment_removed(3)  –            –      in 7   not needed: no copy is left
+ *
+ * If 7 goes before 3, the tombstone is first appended again at the store's end. It is not needed
+ * either where its only copy lies in its own segment, or where the partition was stored again (it
+ * has a row). A capture's tombstone is always needed.
  */
 #include <stdlib.h>
 
 #include "index_int.h"
 
-/* Runs steps in turn; each has one parameter, the blob. */
+/* Runs steps in turn; the blob is the parameter of each. */
 static int steps_run(struct db *db, const char *const *steps, size_t count, const void *blob,
                      size_t bytes)
 {
@@ -23,8 +35,8 @@ static int steps_run(struct db *db, const char *const *steps, size_t count, cons
 struct entry_list {
     struct index_entry *entries;
     size_t count, room;
-    uint64_t before_ns, last; /* the last row's id */
-    bool young;               /* met one that was received later */
+    uint64_t before_ns, last; /* last: id of the last row taken */
+    bool young;               /* a row received at before_ns or later ended the list */
 };
 
 /* id, key, capture, bytes, received_ns */
@@ -184,7 +196,7 @@ int index_empty_segments(struct index *index, uint64_t *segments, size_t *count)
     store_totals(index->store, &total, &bytes, &end_segment, &end_offset);
     struct number_list list = {segments, 0, *count};
     int64_t n = 0;
-    if (*count > 0) /* tombstones that would only move from one segment to the next stay */
+    if (*count > 0) /* a segment that is half needed tombstones stays: they would only move on */
         n = db_run(index->write,
                    "SELECT number FROM segment WHERE live = 0 AND number < ?1 AND 2 * "
                    "((SELECT count(*) FROM deleted WHERE segment = number) +"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replaces a damaged index.db while it is in use: index.new is made from the store, and takes its
- * place while both connections stand still. Holds nothing; ingest's thread alone.
+ * Replaces a damaged index.db while it is in use: makes index.new from the store, and puts it in
+ * place while both connections stand still. Holds nothing; runs on ingest's thread alone.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -18,14 +18,14 @@ static bool name(const struct index *index, const char *file, char out[PATH_BYTE
     return n > 0 && n < PATH_BYTES;
 }
 
-/* Until here the damaged file answers what it can. */
+/* Makes the new file. Meanwhile the damaged one answers what it can. */
 static int make_new(struct index *index, const char *path)
 {
     char error[512] = "";
     struct index fresh = {.store = index->store, .folder = index->folder};
     index_files_remove(path);
     int status = index_connect(&fresh, path, error, sizeof error);
-    index_disconnect(&fresh); /* and its log goes into the file */
+    index_disconnect(&fresh); /* which also moves its log into the file */
     if (status != SKEIN_OK) {
         log_error("index", "cannot be made anew", "error",
                   error[0] != '\0' ? error : skein_status_text(status), NULL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The inside of struct index. Included by index_sqlite.c, which opens and adds,
- * index_delete.c, which deletes, index_series.c, which knows the processes' labels,
- * index_row.c, which knows their form, index_query.c, which reads, and index_usage.c, which counts;
- * by nobody else.
+ * The inside of struct index. Included only by index*.c: index_sqlite.c opens and adds,
+ * index_delete.c deletes, index_series.c knows the labels of processes, index_row.c knows the form
+ * of rows, index_query.c reads, index_usage.c counts, index_damage.c verifies, index_heal.c
+ * replaces a damaged file.
  *
  * Integers in the database are signed: times and sizes above INT64_MAX are kept as INT64_MAX, agent
- * ids by their bits. A key is one blob, process, epoch and sequence big-endian, so that it sorts as
- * its parts do.
+ * ids by their bits. A key is one blob: process, epoch and sequence, big-endian, so that blobs sort
+ * as keys do.
  */
 #ifndef INDEX_INT_H
 #define INDEX_INT_H
@@ -19,17 +19,17 @@
 #include "ids.h"
 #include "index.h"
 
-/* A row is in the bucket of 2 hours that it ends in: long enough that a day's window of many
- * processes is few range scans, short enough that new rows go to few pages. */
+/* A row belongs to the bucket of 2 hours in which it ends. That is long enough that a day's window
+ * of many processes is few range scans, and short enough that new rows go to few pages. */
 #define INDEX_BUCKET_NS (INT64_C(7200) * 1000000000)
-/* Partitions longer than this have an index of their own, so that an overlap query is a range scan
- * over the others. */
+/* Longer partitions have an index of their own. So all others that overlap a window end at most
+ * this far behind it: one range scan. */
 #define INDEX_LONG_NS   (INT64_C(3600) * 1000000000)
 #define INDEX_KEY_BYTES 32
 /* A label's value is compared up to here. */
 #define INDEX_VALUE_MAX 1023
-/* Labels that more series of a bucket have than this narrow nothing: rows are found by time; also
- * where there are not many more rows than series. */
+/* A label that more series of a bucket have narrows nothing: rows are then found by time, as
+ * also where there are not many more rows than series. */
 #define INDEX_SERIES_MAX 1024
 
 #define INDEX_COLUMNS_OF(table)                                                                    \
@@ -45,12 +45,12 @@ struct index {
     struct db *read;  /* queries, so that they never hold up a commit */
     struct store *store;
     char *folder;
-    _Atomic bool broken;     /* damage was met: index_heal */
+    _Atomic bool broken;     /* damage was met: index_heal has to act */
     index_damage_fn *damage; /* constant once others use the index */
     void *damage_context;
 };
 
-/* On disk, of a record without its partition: the record, and the record again in the tail. */
+/* What a record takes on disk besides its partition: itself, and its entry in the tail. */
 #define INDEX_RECORD_BYTES 208
 
 static inline int64_t index_i64(uint64_t v)
@@ -71,47 +71,48 @@ void index_key_get(const uint8_t bytes[INDEX_KEY_BYTES], struct partition_key *k
 void index_range_put(const struct partition_range *range, uint8_t low[INDEX_KEY_BYTES],
                      uint8_t high[INDEX_KEY_BYTES]);
 
-/* The row under INDEX_COLUMNS; texts are the database's. */
+/* Reads the row from INDEX_COLUMNS; its texts are the database's, valid for this step. */
 void index_row_get(struct db_row *from, struct partition_row *row);
 
-/* The status for the caller; where the database is damaged, notes that the next open rebuilds it.
- */
+/* Turns a result into the caller's status; any result may be passed, also success. Where the
+ * database is damaged, notes that it must be made anew (index_heal, or the next open). */
 int index_fail(struct index *index, int64_t status);
 
-/* index_sqlite.c: both connections of an index with a store, brought up to its end; the files of a
- * database. */
+/* index_sqlite.c: opens both connections of an index that has a store, and brings it up to the
+ * store's end; removes the files of a database. */
 int index_connect(struct index *index, const char *path, char *error, size_t error_bytes);
 void index_disconnect(struct index *index);
 int index_configure(struct db *db); /* a connection's settings */
 void index_files_remove(const char *path);
 
-/* Counts what was appended to a segment: rows, bytes of theirs, records. Within a transaction. */
+/* Counts what was appended to a segment: rows, their bytes, records. Within a transaction. */
 int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t bytes,
                       int64_t records);
 
-/* What a tombstone's record says, a capture's or a partition's. Within a transaction. */
+/* Applies one tombstone, of a capture or a partition. Within a transaction. */
 int index_tombstone_apply(struct db *db, const struct store_record *record, uint64_t segment);
 
-/* Whether l's series has one label more in its bucket, or the label's name is empty. */
+/* SQL: the series of l has a second label in its bucket; an empty name asks for none. */
 #define INDEX_SECOND_LABEL(name, value)                                                            \
     " AND (" name " = x'' OR EXISTS (SELECT 1 FROM label o WHERE o.bucket = l.bucket"              \
     " AND o.name = " name " AND o.value = " value " AND o.series = l.series))"
 
 /* ---- index_series.c: a series is what one process says of itself ---- */
 
-/* Its number: of process, pid, host, service, labels and exe; a service's lie together. Two that
- * share one by chance share postings too, and rows are matched again: nothing is lost but time. */
+/* The number of a row's series: a hash of process, pid, host, service, labels and exe. Series of
+ * one service lie together. Two series may share a number by chance: they share postings, and rows
+ * are matched again, so that costs only time. */
 int64_t index_series_of(const struct partition_row *row);
-/* Counts a new row of the series and of its bucket. In a transaction. SKEIN_OK or a status. */
+/* Counts a new row for its series and its bucket. Within a transaction. SKEIN_OK or a status. */
 int index_series_add(struct db *db, const struct partition_row *row, int64_t series);
 
-#define INDEX_TERMS_MAX 8 /* that are looked at */
+#define INDEX_TERMS_MAX 8 /* further terms are not used to narrow */
 
-/* A label that what a query asks for must have. name NULL: none. */
+/* A label that every row of the answer must have. name NULL: none. */
 struct series_term {
     const char *name, *value;
 };
-/* Those of a query; their order is that in which they are looked up. Not to be copied. */
+/* The terms of a query, in the order in which they are looked up. Not to be copied. */
 struct series_terms {
     struct series_term terms[INDEX_TERMS_MAX]; /* the query's, or `process` below */
     size_t count;
@@ -119,20 +120,21 @@ struct series_terms {
 };
 void index_series_terms(const struct partition_query *query, struct series_terms *terms);
 
-/* What to look at in a bucket. */
+/* Where to look in one bucket. */
 struct series_lead {
     int64_t bucket;
     int64_t low, high;           /* first and last to_ns */
-    bool narrow;                 /* by the series that have `terms`, which are few, else by time */
-    struct series_term terms[2]; /* that the fewest series of the bucket have, the rarer first */
-    int64_t series, rows;        /* narrow: how many have them, and rows of theirs in the bucket */
+    bool narrow;                 /* true: by the few series that have `terms`; false: by time */
+    struct series_term terms[2]; /* the two that the fewest series have, rarest first */
+    int64_t series, rows;        /* narrow: how many series have both terms; their rows */
 };
-/* The next bucket that has rows, of each of the terms, which end at `low` or later and may begin by
- * `to`, but for those longer than INDEX_LONG_NS. 1, 0: none; or a status. */
+/* Finds the next bucket that can answer: it has each of the terms, and rows that end at `low` or
+ * later and may begin by `to`. Rows that end later than `to` + INDEX_LONG_NS are left to
+ * BY_LONG. 1; 0: none; or a status. */
 int index_series_next(struct db *db, struct series_terms *terms, int64_t low, int64_t to,
                       struct series_lead *lead);
 
-/* Forgets a segment that is gone; with_rows: and the rows of what lay in it. In a transaction. */
+/* Forgets a segment that is gone; with_rows: also the rows in it. Within a transaction. */
 int index_segment_forget(struct db *db, uint64_t segment, bool with_rows);
 
 #endif

@@ -3,15 +3,21 @@
  * Queries over the footer index. Any thread, on the reading connection; rows are copied in pages
  * and given to the caller outside all locks. Owns nothing between calls; never writes.
  *
- * A query is a row of steps, each a scan of a range of to_ns in the order of the answer. In each
- * bucket that has all its labels, up to `to` + INDEX_LONG_NS, where every shorter partition that
- * overlaps ends, it goes by the series that have its two rarest labels, in slices, because rows are
- * sorted; or, where many series have them and a page is soon full, or where the range has few rows,
- * by time alone. Then, behind that, by those longer than INDEX_LONG_NS.
+ * A query is a series of steps. Each step scans one range of to_ns, in the order of the answer:
  *
- * Of ranges (what a capture has) a page is found the same way, between the times that they say, and
- * each row is looked up in them. Where they name few partitions, or all are asked for, the rows are
- * found by their keys instead, and sorted:
+ *   from_ns             to_ns              to_ns + INDEX_LONG_NS
+ *   ├─ bucket ─┼─ bucket ─┼─ bucket ─┼─ bucket ┤├── BY_LONG ──▶
+ *
+ *   In the buckets  All that ends up to there; a partition that overlaps and ends later is longer
+ *                   than INDEX_LONG_NS. A bucket that lacks one of the labels is skipped. BY_SERIES
+ *                   goes by the series that have the two rarest labels, a slice of time at a step,
+ *                   because rows are sorted. BY_TIME goes by time alone: where many series have
+ *                   those labels, so that a page is soon full, or where the range has few rows.
+ *   Behind them     BY_LONG: only partitions longer than INDEX_LONG_NS.
+ *
+ * A query of ranges (what a capture has) takes the same steps between low_ns and high_ns, and looks
+ * each row up in the ranges. If the ranges name few partitions, or the query asks for all rows, it
+ * finds rows by their keys instead and sorts them:
  *
  *   named          limit   way
  *   up to 1,024    any     BY_RANGE: all of them, sorted, then page by page
@@ -25,9 +31,9 @@
 #include "index_int.h"
 #include "process_labels.h"
 
-#define PAGE_ROWS  128 /* looked at before the connection is given up for others */
+#define PAGE_ROWS  128 /* rows in one turn on the connection; then others may use it */
 #define PAGE_LIMIT " LIMIT 128"
-#define NAMED_FEW  1024 /* partitions that are looked up one by one for a page */
+#define NAMED_FEW  1024 /* up to so many partitions are looked up one by one */
 
 enum query_way { BY_RANGE, BY_SERIES, BY_TIME, BY_LONG };
 
@@ -47,15 +53,15 @@ struct found {
 struct run {
     struct index *index;
     const struct partition_query *query;
-    struct found *found; /* BY_RANGE: all, in the order of the answer */
+    struct found *found; /* BY_RANGE: all rows, in the order of the answer */
     size_t found_count, found_cap, found_next;
     struct series_terms terms;
-    struct series_lead lead; /* of the bucket; not BY_RANGE */
-    enum query_way way;      /* of this step, and its range of to_ns: */
+    struct series_lead lead; /* where to look in the bucket; not BY_RANGE */
+    enum query_way way;      /* of this step; its range of to_ns is low to high */
     int64_t low, high;
-    bool empty;   /* it has given no row so far */
-    int64_t to;   /* latest from_ns that overlaps */
-    int64_t last; /* latest to_ns of what is asked for */
+    bool empty;   /* this step has given no row so far */
+    int64_t to;   /* the latest from_ns that overlaps the window */
+    int64_t last; /* the latest to_ns that can be in the answer */
     int64_t after_time;
     uint8_t after_key[INDEX_KEY_BYTES];
     struct page page;
@@ -123,13 +129,13 @@ static const char *const by_time =
     SELECT_P "partitions p INDEXED BY by_time WHERE" OVERLAPPING("p.") IN_ORDER("p.");
 static const char *const by_long =
     SELECT_P "partitions p INDEXED BY by_long WHERE long AND" OVERLAPPING("p.") IN_ORDER("p.");
-/* The same of a bucket and the series that have two labels in it. */
+/* The same within one bucket, for the series that have two labels in it. */
 static const char *const by_series =
     SELECT_P "label l CROSS JOIN partitions p INDEXED BY by_series"
              " ON p.bucket = l.bucket AND p.series = l.series"
              " WHERE l.bucket = ?6 AND l.name = ?7 AND l.value = ?8" INDEX_SECOND_LABEL(
                  "?9", "?10") " AND" OVERLAPPING("p.") IN_ORDER("p.");
-/* Of a range of keys those that overlap and lie behind the cursor, in no order. */
+/* The rows in a range of keys that overlap the window and lie behind the cursor, in no order. */
 static const char *const by_range =
     "SELECT id, to_ns, key FROM partitions INDEXED BY by_key WHERE key >= ?1 AND key <= ?2"
     " AND to_ns >= ?3 AND from_ns <= ?4 AND (to_ns, key) > (?5, ?6)";
@@ -141,7 +147,7 @@ static const char *run_sql(const struct run *run)
     return ways[run->way];
 }
 
-/* A label as it is bound. */
+/* A label in the form in which it is bound. */
 struct label_bytes {
     const void *name, *value;
     size_t name_bytes, value_bytes;
@@ -183,7 +189,7 @@ static int found_order(const void *left, const void *right)
     return memcmp(a->key, b->key, sizeof a->key);
 }
 
-/* Looks the rows of the ranges up. 1; 0: there is none; a status. */
+/* Finds all rows of the ranges, and sorts them. 1; 0: there is none; a status. */
 static int ranges_look_up(struct run *run, const struct partition_range *ranges, size_t count)
 {
     uint8_t low[INDEX_KEY_BYTES], high[INDEX_KEY_BYTES];
@@ -202,7 +208,7 @@ static int ranges_look_up(struct run *run, const struct partition_range *ranges,
     return run->found_count > 0;
 }
 
-/* Fills the page with the next of what was found; what has been deleted since is left out. */
+/* Fills the page with the next of the found rows. A row that was deleted meanwhile is left out. */
 static int page_fetch(struct run *run)
 {
     size_t end = run->found_next + PAGE_ROWS;
@@ -223,8 +229,8 @@ static int page_fetch(struct run *run)
 
 /* ---- by series and time ---- */
 
-/* Fills the page with what lies behind the cursor. 1: there may be more; 0: this step is at its
- * end; a status. */
+/* Fills the page with rows behind the cursor. 1: there may be more; 0: this step is done; a
+ * status. */
 static int page_fill(struct run *run)
 {
     struct db *db = run->index->read;
@@ -264,8 +270,8 @@ static void page_clear(struct page *page)
 
 /* ---- from step to step ---- */
 
-/* Says where the step ends that begins at run->low. Each slice is a search for every series: it has
- * a page of rows, and as many as there are series. */
+/* Sets the end of the step that begins at run->low. A slice costs one search for each series, so it
+ * is made as long as a page of rows and one row for each series. */
 static void step_end(struct run *run)
 {
     const struct series_lead *lead = &run->lead;
@@ -283,7 +289,7 @@ static int number_get(void *context, struct db_row *row)
     return 1;
 }
 
-/* The first step in the next bucket that has rows from run->low on. 1, 0: none has; a status. */
+/* Begins the first step in the next bucket with rows from run->low on. 1; 0: none has; a status. */
 static int bucket_first(struct run *run)
 {
     int more = index_series_next(run->index->read, &run->terms, run->low, run->to, &run->lead);
@@ -295,7 +301,7 @@ static int bucket_first(struct run *run)
     return 1;
 }
 
-/* The same, in the buckets or behind them. */
+/* Begins the next step, in a bucket or behind all of them. 1; 0: there is none; a status. */
 static int step_first(struct run *run)
 {
     int64_t behind = index_sum(run->to, INDEX_LONG_NS);
@@ -312,8 +318,8 @@ static int step_first(struct run *run)
     return 1;
 }
 
-/* Moves run->low to where the lead's series have more in the bucket, or behind it. SKEIN_OK or a
- * status. */
+/* Moves run->low to the next row that the lead's series have in the bucket, or behind the bucket.
+ * SKEIN_OK or a status. */
 static int series_seek(struct run *run)
 {
     const struct label_bytes l = label_bytes_of(&run->lead.terms[0]),
@@ -331,7 +337,7 @@ static int series_seek(struct run *run)
     return n < 0 ? index_fail(run->index, n) : SKEIN_OK;
 }
 
-/* After a step came to its end. 1: go on; 0: the query is done; a status. */
+/* Goes on after the end of a step. 1: there is a next one; 0: the query is done; a status. */
 static int step_next(struct run *run)
 {
     if (run->way == BY_RANGE || run->high >= run->last)
@@ -350,7 +356,7 @@ static int step_next(struct run *run)
     return 1;
 }
 
-/* Of ranges: by their keys, or to the times between which what they name lies. As run_init. */
+/* Begins a query of ranges: by keys, or by the steps between low_ns and high_ns. As run_init. */
 static int ranges_first(struct run *run)
 {
     const struct partition_query *q = run->query;
@@ -380,11 +386,11 @@ static int ranges_first(struct run *run)
     if (run->low < index_i64(ranges->low_ns))
         run->low = index_i64(ranges->low_ns);
     if (run->to > run->last)
-        run->to = run->last; /* what ends by then has begun by then */
+        run->to = run->last; /* a row that ends by then begins by then */
     return run->low <= run->last ? step_first(run) : 0;
 }
 
-/* The first step. 1; 0: there is none; a status. */
+/* Begins the first step. 1; 0: there is none; a status. */
 static int run_init(struct run *run, struct index *index, const struct partition_query *query)
 {
     memset(run, 0, sizeof *run);

@@ -38,7 +38,7 @@ void partition_ranges_ready(struct partition_ranges *ranges)
     ranges->partitions = 0;
     while (at < ranges->count && range_order(&ranges->items[at - 1], &ranges->items[at]) <= 0)
         at++;
-    if (at < ranges->count) /* a capture's come sorted */
+    if (at < ranges->count) /* those of a capture come sorted */
         qsort(ranges->items, ranges->count, sizeof *ranges->items, range_order);
     for (size_t i = 0; i < ranges->count; i++) {
         const struct partition_range *next = &ranges->items[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A list of ranges of partitions, in memory. Its owner's alone.
+ * A list of ranges of partitions, in memory. Belongs to one owner.
  */
 #ifndef INDEX_RANGES_H
 #define INDEX_RANGES_H
@@ -10,13 +10,13 @@
 
 #include "ids.h"
 
-/* What somebody has: ranges of partitions, and between which times those of them end that are
- * stored (low_ns above high_ns: none is). Filled range by range, then made ready, and from then on
- * only read. */
+/* The partitions that somebody has, as ranges. low_ns to high_ns: when the stored ones among them
+ * end; low_ns above high_ns: none is stored. Fill it range by range, make it ready, then only
+ * read. */
 struct partition_ranges {
     struct partition_range *items; /* ready: sorted, apart from each other */
     size_t count, cap;
-    uint64_t partitions; /* that they name, stored or not */
+    uint64_t partitions; /* how many the ranges name, stored or not */
     uint64_t low_ns, high_ns;
 };
 /* SKEIN_OK, SKEIN_NO_MEMORY. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The form of a row: how a partition's key is kept, how a row is read out of the database and made
- * of a footer. Pure over what it is given; any thread.
+ * The form of a row: how a key is kept, how a row is read from the database, and how it is made
+ * from a footer. Pure functions; any thread.
  */
 #include <string.h>
 
@@ -57,7 +57,8 @@ void index_row_get(struct db_row *from, struct partition_row *row)
     row->clock_offset_ns = db_i64(from, 19);
 }
 
-/* A liar's footer still has one place in time. */
+/* Bounds in the wrong order (a lying footer) become one moment; then all go to the collector's
+ * clock. */
 static void align(struct partition_row *row)
 {
     if (row->from_ns > row->to_ns)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the index knows of processes: a series is what one process says of itself, and each of its
- * labels has a posting in each bucket that has rows of it, so that a selector finds its processes
- * before their partitions, and among those of its window alone. Any thread; within the caller's
- * transaction. Rows that go take their series along by triggers (index_sqlite.c). Never decides
+ * What the index knows of processes. A series is what one process says of itself. Each label of a
+ * series has a posting in each bucket where the series has rows. So a selector finds its processes
+ * before their partitions, and only those with rows in its window. Any thread; within the caller's
+ * transaction. When rows are deleted, triggers delete their series (index_sqlite.c). Never decides
  * whether a row matches: postings only narrow.
  */
 #include <stdio.h>
@@ -11,11 +11,11 @@
 #include "checksum.h"
 #include "index_int.h"
 
-/* More postings of a label and bucket than this are not counted: two such labels narrow nothing. */
+/* The postings of a label in a bucket are counted up to here: two such labels narrow nothing. */
 #define POSTINGS_MAX 4096
-/* A row by time costs less than a series by its place by about this. */
+/* Finding a series costs as much as looking at about this many rows by time. */
 #define ROWS_A_SERIES 4
-/* The low bits of a series' number are the process's, those above are the service's. */
+/* The low bits of a series' number come from the process, the bits above from the service. */
 #define PROCESS_BITS 38
 
 /* ---- adding ---- */
@@ -31,7 +31,7 @@ int64_t index_series_of(const struct partition_row *row)
     return (int64_t)(parts[4] >> (PROCESS_BITS + 1) << PROCESS_BITS | process);
 }
 
-/* A series in a bucket: what its postings are keyed by. */
+/* A series in a bucket: the key of its postings. */
 struct place {
     int64_t bucket, series;
 };
@@ -47,7 +47,8 @@ static int posting_add(struct db *db, const struct place *place, const char *nam
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-/* What a selector can ask for; process_labels.c answers the same names. */
+/* Adds a posting for each label that a selector can ask for; process_labels.c has the same
+ * names. */
 static int postings_add(struct db *db, const struct partition_row *row, const struct place *place)
 {
     char pid[16], process[ID_TEXT_BYTES];
@@ -116,7 +117,8 @@ void index_series_terms(const struct partition_query *query, struct series_terms
             terms->terms[terms->count++] = term;
 }
 
-/* Where partitions of the lead's bucket end that may overlap, none of them longer. */
+/* Sets the lead's low and high: between them ends what overlaps, if no row is longer than
+ * `longest`. */
 static void lead_bound(struct series_lead *lead, int64_t low, int64_t to, int64_t longest)
 {
     int64_t begin = lead->bucket * INDEX_BUCKET_NS, last = index_sum(to, longest);
@@ -139,8 +141,8 @@ static int64_t postings_count(struct db *db, int64_t bucket, const struct series
     return n < 0 ? n : count;
 }
 
-/* Puts the two rarest terms of the lead's bucket into it, and the rarest before the others. How
- * many series have that one; 0: a term is not there; or a status. */
+/* Puts the two rarest terms of the bucket into the lead, and the rarest first in `terms`. Returns
+ * how many series have that one; 0: the bucket lacks a term; or a status. */
 static int64_t terms_choose(struct db *db, struct series_terms *terms, struct series_lead *lead)
 {
     int64_t counts[2] = {INT64_MAX, INT64_MAX};
@@ -166,7 +168,7 @@ static int64_t terms_choose(struct db *db, struct series_terms *terms, struct se
     return counts[0];
 }
 
-/* How many rows end in what the lead says, up to a limit, or a status. */
+/* How many rows end between the lead's low and high, up to a limit; or a status. */
 static int64_t rows_count(struct db *db, const struct series_lead *lead, int64_t limit)
 {
     int64_t count = 0;
@@ -187,7 +189,7 @@ static int sums_get(void *context, struct db_row *row)
     return 1;
 }
 
-/* What is known of the series that have the lead's terms. SKEIN_OK or a status. */
+/* Sums over the series that have the lead's terms. SKEIN_OK or a status. */
 static int sums_look_up(struct db *db, const struct series_lead *lead, struct sums *sums)
 {
     const struct series_term *t = lead->terms;
@@ -206,7 +208,7 @@ static int sums_look_up(struct db *db, const struct series_lead *lead, struct su
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-/* Whether, and how, to look at the lead's bucket. 1, 0 or a status. */
+/* Decides whether to look at the lead's bucket, and how. 1, 0 or a status. */
 static int lead_choose(struct db *db, struct series_terms *terms, int64_t low, int64_t to,
                        struct series_lead *lead)
 {

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The footer index in SQLite: opening, adding, rebuilding; index_delete.c deletes,
- * index_series.c knows the processes' labels, index_query.c has the queries, index_usage.c says
- * what takes how much room. Owns folder/index.db, two connections, no thread; any thread may call.
- * Holds nothing that the store does not hold: a lost or damaged file is made again from the
- * segments, and a file that is behind is brought up to the store's end at open.
+ * The footer index in SQLite: opens, adds and rebuilds. Owns folder/index.db and two connections,
+ * no thread; any thread may call. Holds nothing that the store does not hold: a lost or damaged
+ * file is made again from the segments, and a file that is behind is brought up to the store's end
+ * at open.
  *
- * Tables: partitions (one row each) · bucket (2 hours) · series (one for each process's description
- * and bucket: how many rows) · label (which series of a bucket have it) · segment (what is alive in
- * each) · deleted (captures) · tombstone (deleted partitions) · copy (records of partitions on disk
- * that are not the row's: deleted ones and doubles) · service (what each has, kept by triggers) ·
- * meta (how far the store is indexed).
+ * Tables:
+ *   partitions  one row each
+ *   bucket      2 hours of rows
+ *   series      a process's description in a bucket, and how many rows it has there
+ *   label       which series of a bucket have a label
+ *   segment     what is alive in each segment
+ *   deleted     deleted captures
+ *   tombstone   deleted partitions
+ *   copy        records on disk that no row points to: deleted partitions, and doubles
+ *   service     what each service has; triggers keep it
+ *   meta        how far the store is indexed
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,9 +79,10 @@ static const char *const schema =
     " UPDATE service SET bytes = bytes - old.bytes + new.bytes WHERE name = new.service; END;"
     "PRAGMA user_version=7;";
 
-/* From the version before, without reading the store again: which captures have a partition is no
- * longer the index's. What the capture that it was sent for has no more goes on as sent for one that
- * has it: that may be deleted, without ranges that say so, and not be purged yet. */
+/* From schema 6: drops which captures have a partition, which the index no longer says. Does not
+ * read the store again. If the capture that a partition was sent for no longer has it, the partition
+ * counts as sent for one that has it: that one may be deleted and not purged yet, and no ranges say
+ * what it had. */
 static const char *const schema_step =
     "BEGIN; UPDATE partitions SET capture=(SELECT m.capture FROM member m"
     " WHERE m.key=partitions.key) WHERE NOT EXISTS (SELECT 1 FROM member m"
@@ -123,7 +129,7 @@ int index_segment_add(struct db *db, uint64_t segment, int64_t rows, int64_t byt
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-/* 1; 0 where the key has a row already; or a status. */
+/* 1: inserted; 0: the key has a row already; or a status. */
 static int row_insert(struct db *db, const struct partition_row *row)
 {
     uint8_t key[INDEX_KEY_BYTES];
@@ -154,7 +160,7 @@ static int row_insert(struct db *db, const struct partition_row *row)
     return status < 0 ? status : 1;
 }
 
-/* A later record of a key that has a row: it is the row's from now on (S-15). */
+/* Points the row of a key to a later record of it (S-15). */
 static int row_move(struct db *db, const struct partition_row *row,
                     const uint8_t key[INDEX_KEY_BYTES])
 {
@@ -175,13 +181,13 @@ static int row_move(struct db *db, const struct partition_row *row,
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-/* Where the record of a partition at `place` ends: the next one begins there. */
+/* Where the record of a partition at `place` ends, and the next one begins. */
 static uint64_t place_end(const struct store_place *place)
 {
     return place->offset + segment_pad(place->bytes);
 }
 
-/* 1 where the record is the row's now; 0 where it was before; or a status. */
+/* 1: the row now points to this record; 0: it did before; or a status. */
 static int row_add(struct db *db, const struct partition_row *row)
 {
     uint8_t key[INDEX_KEY_BYTES];
@@ -269,8 +275,7 @@ static int find_row(void *context, struct db_row *from)
     struct partition_row *row = context;
     if (row) {
         index_row_get(from, row);
-        row->host = row->service = row->labels = row->exe =
-            ""; /* the database's end with this call */
+        row->host = row->service = row->labels = row->exe = ""; /* the texts end with this call */
     }
     return 1;
 }
@@ -328,7 +333,7 @@ int index_read(struct index *index, const struct partition_key *key, struct stor
         int found = index_find(index, key, &row);
         if (found < 0)
             return found;
-        if (found == 0 || row.place.bytes != place->bytes) /* a double that the caller began with */
+        if (found == 0 || row.place.bytes != place->bytes) /* bytes differ: another record */
             return SKEIN_NOT_FOUND;
         *place = row.place;
         status = store_read(index->store, place, from, out, n);
@@ -367,7 +372,7 @@ static int scan_partition(void *context, const struct store_record *record,
     int status = partition_clock_offset(&source, &offset_ns);
     if (status != SKEIN_OK && status != SKEIN_CORRUPT)
         return status;
-    /* as at ingest: the reader of what is corrupt says so */
+    /* As at ingest: 0 for a corrupt one; its reader will say so. */
     partition_row_make(&row, record, place, footer, status == SKEIN_OK ? offset_ns : 0);
     return rows_insert(index->write, &row, 1);
 }
@@ -401,8 +406,8 @@ static int rows_clear(struct db *db)
             "DELETE FROM service; DELETE FROM meta;");
 }
 
-/* Brings the rows up to the store's end, from where they end or, where that is not in the store,
- * from its beginning. */
+/* Brings the rows up to the store's end. Goes on where they end; where that place is not in the
+ * store, or from_nothing, clears them and begins anew. */
 static int store_follow(struct index *index, bool from_nothing)
 {
     struct db *db = index->write;
@@ -451,8 +456,8 @@ static int numbers_collect(void *context, struct db_row *row)
     return 0;
 }
 
-/* Drops rows of segments that are gone: removed just before a power failure took the index's last
- * commits. */
+/* Deletes rows of segments that are gone. The index may still have some if a power failure took its
+ * last commits just after a segment was removed. */
 static int missing_forget(struct index *index)
 {
     struct number_list list = {0};
@@ -467,8 +472,8 @@ static int missing_forget(struct index *index)
 
 /* ---- opening ---- */
 
-/* The pages that rows of many processes go to stay in memory, and are written back for many commits
- * at once: each checkpoint is two syncs. */
+/* Rows of many processes go to many pages: keep those in memory, and write them back for many
+ * commits at once, because each checkpoint is two syncs. */
 static const char *const settings = "PRAGMA cache_size=-32768; PRAGMA wal_autocheckpoint=8192;";
 
 int index_configure(struct db *db)

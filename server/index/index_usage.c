@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What takes how much room. Any thread. Sums of services and segments are kept with the rows
- * (index_sqlite.c), so that nothing here walks partitions. Never changes rows.
+ * Says what takes how much room. Any thread. Sums of services and segments are kept up to date with
+ * the rows (index_sqlite.c), so that nothing here walks partitions. Never changes rows.
  */
 #include "index_usage.h"
 #include "index_int.h"
@@ -23,8 +23,8 @@ static uint64_t not_negative(int64_t v)
     return v > 0 ? (uint64_t)v : 0;
 }
 
-/* A deleted capture's tombstone is needed for good (S-10); a partition's only until its bytes are
- * gone, so it counts as dead. */
+/* The tombstone of a deleted capture is always needed (S-10). That of a partition is needed only
+ * until its bytes are gone, so it counts as dead. */
 int index_usage(struct index *index, uint64_t *live_bytes, uint64_t *dead_bytes)
 {
     struct sums sums = {0, 0};

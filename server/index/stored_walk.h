@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A walk over stored partitions in the order of a trace: which there are, of which processes, and
- * each in memory with its reader. One owner; any thread. Keeps no lock between reads.
+ * A walk over stored partitions in the order of a trace: lists them, notes their processes, and
+ * reads each into memory. One owner; any thread. Keeps no lock between reads.
  */
 #ifndef STORED_WALK_H
 #define STORED_WALK_H
@@ -13,7 +13,7 @@ struct partition_reader;
 
 /* ---- which ---- */
 
-/* What a row of the index says of a partition without its texts. */
+/* A row of the index without its texts. */
 struct stored_piece {
     struct partition_key key;
     struct store_place place;
@@ -29,38 +29,40 @@ struct stored_process {
 struct stored_list {
     struct stored_piece *pieces;
     size_t count, cap;
-    size_t most;             /* more are not taken; 0: no bound */
-    bool more;               /* there are more than that */
-    struct idmap *processes; /* stored_process_note notes theirs here; NULL: nobody asks */
+    size_t most;             /* takes no more than this; 0: no bound */
+    bool more;               /* there are more than `most` */
+    struct idmap *processes; /* stored_process_note notes each process here; NULL: nobody asks */
     int status;              /* why a row could not be taken */
 };
 
-/* Takes what the query finds, and sorts all. SKEIN_OK, SKEIN_NO_MEMORY, or the index's status. */
+/* Takes the rows that the query finds, and sorts the list. SKEIN_OK, SKEIN_NO_MEMORY, or the
+ * index's status. */
 int stored_list_query(struct stored_list *list, struct index *index,
                       const struct partition_query *query);
-/* One more, behind the others. SKEIN_OK, SKEIN_NO_MEMORY. */
+/* Adds one row at the end. SKEIN_OK, SKEIN_NO_MEMORY. */
 int stored_list_add(struct stored_list *list, const struct partition_row *row);
 void stored_list_fini(struct stored_list *list); /* the processes are the caller's */
 
-/* SKEIN_OK, also for one that is known; SKEIN_NO_MEMORY. Texts are copied. */
+/* Notes a process; one that is known stays as it is. SKEIN_OK, SKEIN_NO_MEMORY. Texts are
+ * copied. */
 int stored_process_note(struct idmap *processes, const struct process_uid *uid,
                         const struct stored_process *process);
 void stored_processes_fini(struct idmap *processes);
 
 /* ---- in memory ---- */
 
-/* The partition that is read and the one before it: of one process, ranges that are open at the end
- * of that go on in this. All-zero: none yet. */
+/* The partition that is being read, and the one before it. Where both are of one process, ranges
+ * open at the end of the first go on in the second. All-zero: none yet. */
 struct stored_pair {
     struct partition_reader *reader, *before;
     uint8_t *bytes, *before_bytes; /* of each */
     struct process_uid process;
 };
 
-/* Lets go of the one before, and gives room for the bytes of the next. SKEIN_OK, SKEIN_CORRUPT
- * (more than a partition has), SKEIN_NO_MEMORY. */
+/* Frees the one before, and gives room for the bytes of the next. SKEIN_OK, SKEIN_CORRUPT (larger
+ * than a partition can be), SKEIN_NO_MEMORY. */
 int stored_pair_room(struct stored_pair *pair, uint64_t bytes, uint8_t **room);
-/* Begins to read them once they are there. SKEIN_OK or a status of partition_reader_new. */
+/* Opens the reader, once the bytes are there. SKEIN_OK or a status of partition_reader_new. */
 int stored_pair_open(struct stored_pair *pair, const struct partition_key *key, uint64_t bytes);
 void stored_pair_fini(struct stored_pair *pair);
 

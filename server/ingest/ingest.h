@@ -72,9 +72,9 @@ bool ingest_is_full(struct ingest *ingest);
 
 /* Deletes the partitions that the capture has, or that were sent for it, and that no other capture
  * has (steps: ingest_reclaim.c). Partitions of it that arrive later are acknowledged and not
- * stored, except those that another capture lists. Any thread; waits for the ingest thread. SKEIN_OK;
- * SKEIN_INVALID (the zero id); SKEIN_CLOSED (stopping); SKEIN_BUSY (the index takes no rows now);
- * SKEIN_IO; SKEIN_FULL; SKEIN_NO_MEMORY. */
+ * stored, except those that another capture lists. Any thread; waits for the ingest thread.
+ * SKEIN_OK; SKEIN_INVALID (the zero id); SKEIN_CLOSED (stopping); SKEIN_BUSY (the index takes no
+ * rows now); SKEIN_IO; SKEIN_FULL; SKEIN_NO_MEMORY. */
 int ingest_delete_capture(struct ingest *ingest, const struct capture_id *capture);
 
 /* Deletes some of the partitions that no capture has and that were received before before_ns, the
