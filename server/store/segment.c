@@ -13,17 +13,15 @@
 #include "checksum.h"
 
 /*  header, S-2
- *   0          8         12      16       24           32          40              48         56
- *   +----------+---------+-------+--------+------------+-----------+---------------+----------+----------+
- *   | SKNSEG01 | version | flags | number | created_ns | abandoned | abandoned_end | reserved |
- * checksum |
- *   +----------+---------+-------+--------+------------+-----------+---------------+----------+----------+
+ *   0        8       12    16     24         32        40            48       56       64
+ *   +--------+-------+-----+------+----------+---------+-------------+--------+--------+
+ *   |SKNSEG01|version|flags|number|created_ns|abandoned|abandoned_end|reserved|checksum|
+ *   +--------+-------+-----+------+----------+---------+-------------+--------+--------+
  *  record, S-3
- *   0      4    5     8         24      32         40        56      64            72       80 88
- *   +------+----+-----+---------+-------+----------+---------+-------+-------------+--------+----------+----------+
- *   | SKR1 |kind| 000 | process | epoch | sequence | capture | agent | received_ns | length |
- * checksum | checksum |
- *   +------+----+-----+---------+-------+----------+---------+-------+-------------+--------+-payload--+-header---+
+ *   0    4    5   8       24    32       40      56    64          72     80       88       96
+ *   +----+----+---+-------+-----+--------+-------+-----+-----------+------+--------+--------+
+ *   |SKR1|kind|000|process|epoch|sequence|capture|agent|received_ns|length|checksum|checksum|
+ *   +----+----+---+-------+-----+--------+-------+-----+-----------+------+-payload+-header-+
  *  trailer, S-4
  *   0             8         16         24
  *   +-------------+---------+----------+----------+
@@ -60,8 +58,8 @@ static uint64_t get_u64(const uint8_t *at)
     return cursor_u64(&c);
 }
 
-/* The checksum of n <= 96 bytes bound to the place where they lie, so that bytes of another
- * segment, or a record inside a partition's payload, never pass for a record here. */
+/* The checksum of n <= 96 bytes, bound to the place where they lie. So bytes of another segment, or
+ * a record inside a partition's payload, never pass for a record here. */
 static uint64_t checksum_bound(const uint8_t *bytes, size_t n, uint64_t number, uint64_t offset)
 {
     uint8_t image[SEGMENT_RECORD_BYTES + 16];

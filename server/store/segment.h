@@ -20,10 +20,8 @@
 #define SEGMENT_TRAILER_BYTES 32
 #define SEGMENT_NAME_BYTES    32
 #define SEGMENT_TAIL_MAX      (UINT64_C(1) << 30) /* S-9 */
-#define SEGMENT_RESYNC_MAX                                                                         \
-    (UINT64_C(256)                                                                                 \
-     << 20) /* S-8: how far a walk looks for the next record                         \
-                           */
+/* S-8: a walk looks no farther for the next record behind damage. */
+#define SEGMENT_RESYNC_MAX (UINT64_C(256) << 20)
 
 static inline uint64_t segment_pad(uint64_t n)
 {
@@ -36,8 +34,7 @@ enum segment_kind { SEGMENT_PARTITION = 1, SEGMENT_TOMBSTONE = 2, SEGMENT_TAIL =
 
 struct segment_header {
     uint64_t number, created_ns;
-    uint64_t abandoned,
-        abandoned_end; /* S-6: a failed segment and where its durable bytes end; or 0 */
+    uint64_t abandoned, abandoned_end; /* S-6: a failed segment, and its durable end; or 0 */
 };
 
 struct segment_record {
@@ -50,12 +47,12 @@ struct segment_trailer {
     uint64_t tail_offset, entries;
 };
 
-/* The file's name, and back: SKEIN_OK or SKEIN_INVALID (no segment's name). */
+/* A segment's file name, and back: SKEIN_OK or SKEIN_INVALID (it is not a segment's name). */
 void segment_name(uint64_t number, char out[SEGMENT_NAME_BYTES]);
 int segment_name_parse(const char *name, uint64_t *number);
 
-/* Gets return SKEIN_OK, SKEIN_CORRUPT or SKEIN_VERSION and change nothing on failure. A record is
- * bound to its segment's number and its offset. */
+/* The gets return SKEIN_OK, SKEIN_CORRUPT or SKEIN_VERSION and change nothing on failure. A
+ * record's checksum covers its segment's number and its offset. */
 void segment_header_put(uint8_t out[SEGMENT_HEADER_BYTES], const struct segment_header *header);
 int segment_header_get(const uint8_t bytes[SEGMENT_HEADER_BYTES], struct segment_header *header);
 void segment_record_put(uint8_t out[SEGMENT_RECORD_BYTES], const struct segment_record *record,
@@ -67,8 +64,8 @@ void segment_trailer_put(uint8_t out[SEGMENT_TRAILER_BYTES], const struct segmen
 int segment_trailer_get(const uint8_t bytes[SEGMENT_TRAILER_BYTES], uint64_t number,
                         struct segment_trailer *trailer);
 
-/* One record as a tail keeps it; footer is NULL and 0 for a tombstone. Get returns 1, 0 at the end,
- * SKEIN_CORRUPT. */
+/* One record's entry in the tail. A tombstone has no footer: NULL and 0. Get returns 1; 0 at the
+ * end; SKEIN_CORRUPT. */
 void segment_entry_put(struct buf *tail, const struct segment_record *record, uint64_t number,
                        uint64_t offset, const uint8_t *footer, size_t footer_bytes);
 int segment_entry_get(struct cursor *tail, uint64_t number, struct segment_record *record,
@@ -87,18 +84,18 @@ struct segment_writer {
 };
 
 void segment_writer_init(struct segment_writer *w);
-/* Creates the file with its header, durably. SKEIN_OK, or a status of segment_io; then no segment
- * is open. */
+/* Creates the file with its header, durably. SKEIN_OK, or a status of segment_io: no segment is
+ * open then. */
 int segment_create(struct segment_writer *w, int folder, const struct segment_header *header);
-/* Writes one record behind the end. SKEIN_OK; SKEIN_FULL (nothing was written); SKEIN_NO_MEMORY
- * (the same); SKEIN_CORRUPT (no partition; the same); SKEIN_IO (the end is unknown: abandon it). */
+/* Writes one record at the end. SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_CORRUPT (not a partition):
+ * nothing was written. SKEIN_IO: the end is unknown, so abandon the segment. */
 int segment_append(struct segment_writer *w, const struct segment_record *record,
                    const void *payload, uint64_t *offset);
 int segment_sync(struct segment_writer *w);
-/* Writes tail and trailer, syncs and closes the file. On failure the file is still open: abandon
- * it. */
+/* Writes tail and trailer, syncs and closes the file. After a failure the file is still open:
+ * abandon it. */
 int segment_finish(struct segment_writer *w);
-/* Cuts the file to its durable end as well as that works, and closes it. */
+/* Closes the file, cut to its durable end if that works. */
 void segment_abandon(struct segment_writer *w);
 void segment_writer_fini(struct segment_writer *w);
 
@@ -107,17 +104,17 @@ void segment_writer_fini(struct segment_writer *w);
 struct segment_walk {
     int fd;
     uint64_t number;
-    uint64_t at, limit; /* next offset; nothing at or behind limit is read */
-    bool check;         /* read every payload and verify it; it is then in `payload` */
+    uint64_t at, limit; /* next offset; bytes from `limit` on are not read */
+    bool check;         /* read each payload into `payload` and verify it */
     struct buf payload;
-    uint64_t end;     /* behind the last good record */
+    uint64_t end;     /* where the last good record ends */
     uint64_t damaged; /* bytes between good records that belong to none */
     uint64_t bad_payloads;
 };
 
 void segment_walk_init(struct segment_walk *w, int fd, uint64_t number, uint64_t limit, bool check);
 void segment_walk_fini(struct segment_walk *w);
-/* The next whole record, over damaged bytes. 1; 0 at the end; SKEIN_IO; SKEIN_NO_MEMORY. */
+/* Finds the next whole record; skips damaged bytes. 1; 0 at the end; SKEIN_IO; SKEIN_NO_MEMORY. */
 int segment_walk_next(struct segment_walk *w, struct segment_record *record, uint64_t *offset);
 
 /* Reads the trailer. SKEIN_OK (closed), SKEIN_NOT_FOUND (not closed), SKEIN_IO. */
@@ -135,9 +132,9 @@ struct segment_recovery {
     uint64_t torn_bytes, damaged_bytes, bad_payloads;
 };
 
-/* Takes over an unclosed segment file: verifies every record up to `limit`, cuts what is behind the
- * last good one, syncs, and leaves it in w as the open segment (S-5). SKEIN_OK; SKEIN_IO,
- * SKEIN_FULL, SKEIN_NO_MEMORY (no segment is open). */
+/* Takes over a segment file that was not closed (S-5): verifies every record up to `limit`, cuts
+ * off what follows the last good one, syncs, and leaves it in w as the open segment. SKEIN_OK;
+ * SKEIN_IO, SKEIN_FULL, SKEIN_NO_MEMORY (no segment is open). */
 int segment_recover(struct segment_writer *w, int folder, uint64_t number, uint64_t limit,
                     struct segment_recovery *found);
 

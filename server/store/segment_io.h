@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The operating system below the segment store: every call that touches a segment file or its
- * folder, and nothing else. The contract that the store's durability rests on:
+ * folder, and nothing else. The store's durability rests on this contract:
  *
  *  - segment_io_write returns SKEIN_OK only when all bytes were taken; after a failure any part of
  *    them may be in the file.
@@ -23,12 +23,12 @@
 
 #include "skein/status.h"
 
-/* Opens the folder, made (durably, one level) where absent, and locks it against every other
- * opener. Also SKEIN_BUSY where somebody has the lock. segment_io_close gives it up. */
+/* Opens the folder and locks it against every other opener; creates it (durably, one level) where
+ * it is absent. Also SKEIN_BUSY: somebody has the lock. segment_io_close gives the lock up. */
 int segment_io_open_folder(const char *path, int *folder);
 
-/* Calls fn with each name in the folder, in no order; stops at its first not-0 value and returns
- * it. */
+/* Calls fn with each name in the folder, in no order, until fn returns not 0; returns that
+ * value. */
 typedef int segment_io_name_fn(void *context, const char *name);
 int segment_io_list(const char *path, segment_io_name_fn *fn, void *context);
 

@@ -2,8 +2,8 @@
  *
  * Reads segment files, sound or not: walks their records, loads their tails, and takes over what a
  * crash left (docs/store.md, S-5 to S-8). Every byte is hostile. One caller at a time for each
- * struct; keeps no other state. Changes files in segment_recover only, and there only by cutting
- * bytes that belong to no whole record.
+ * struct; keeps no other state. Only segment_recover changes files, and only by cutting off bytes
+ * that belong to no whole record.
  */
 #include "segment.h"
 
@@ -30,7 +30,7 @@ void segment_walk_fini(struct segment_walk *w)
     buf_fini(&w->payload);
 }
 
-/* The record header at w->at. 1; 0 (none, or it reaches over the limit); SKEIN_IO. */
+/* Reads the record header at `at`. 1; 0: there is none, or it reaches over the limit; SKEIN_IO. */
 static int record_at(struct segment_walk *w, uint64_t at, struct segment_record *record)
 {
     uint8_t bytes[SEGMENT_RECORD_BYTES];
@@ -47,8 +47,8 @@ static int record_at(struct segment_walk *w, uint64_t at, struct segment_record 
     return 1;
 }
 
-/* Looks for the next record header behind a damaged place: at 8-byte steps, not farther than
- * SEGMENT_RESYNC_MAX (S-8). */
+/* Looks for the next record header behind a damaged place, in steps of 8 bytes, up to
+ * SEGMENT_RESYNC_MAX (S-8). 1, 0 or a status. */
 static int resync(struct segment_walk *w, uint64_t *found)
 {
     uint8_t window[RESYNC_BYTES];
@@ -76,7 +76,7 @@ static int resync(struct segment_walk *w, uint64_t *found)
     return 0;
 }
 
-/* 1: payload is read and right; 0: it is not; a status. */
+/* 1: the payload is read and right; 0: it is not; a status. */
 static int payload_check(struct segment_walk *w, const struct segment_record *record)
 {
     buf_clear(&w->payload);
@@ -117,7 +117,7 @@ int segment_walk_next(struct segment_walk *w, struct segment_record *record, uin
         uint64_t at = w->at;
         w->at += SEGMENT_RECORD_BYTES + segment_pad(got.length);
         if (status == 0) {
-            w->bad_payloads++; /* its header is sound, so the next record is where it says */
+            w->bad_payloads++; /* the header is sound and says where the next record is */
             continue;
         }
         w->end = w->at;
@@ -185,7 +185,7 @@ int segment_footer_load(int fd, uint64_t offset, uint64_t bytes, struct buf *scr
     }
 }
 
-/* Walks all records and enters them in the tail that a close of w will write. */
+/* Walks all records, and enters them in the tail that segment_finish will write. */
 static int tail_collect(struct segment_writer *w, struct segment_walk *walk,
                         struct segment_recovery *found)
 {
@@ -199,7 +199,7 @@ static int tail_collect(struct segment_writer *w, struct segment_walk *walk,
             if (status == SKEIN_NO_MEMORY)
                 return status;
             if (status < 0) {
-                found->bad_payloads++; /* right checksum, no partition: never written by a store */
+                found->bad_payloads++; /* checksum right, not a partition: no store wrote it */
                 continue;
             }
         }
@@ -241,8 +241,8 @@ int segment_recover(struct segment_writer *w, int folder, uint64_t number, uint6
         found->torn_bytes = size - w->end;
         status = segment_io_truncate(w->fd, w->end);
     }
-    /* What a killed collector wrote but did not sync is readable now and may still be lost: make it
-     * durable before anybody is told that it is stored (S-5). */
+    /* What a killed collector wrote but did not sync can be read now, and a power failure could
+     * still take it. It must be durable before anybody is told that it is stored (S-5). */
     if (!status)
         status = segment_io_sync(w->fd);
     if (status < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The open segment. Owns its descriptor and the tail that its close will write. Entered by the
- * store's one writer; never reads what it wrote, never reuses a file whose sync failed.
+ * The open segment. Owns its descriptor and the tail that its close will write. Only the store's
+ * one writer enters; never reads what it wrote, never reuses a file whose sync failed.
  */
 #include "segment.h"
 
@@ -13,7 +13,7 @@
 
 static const uint8_t zeros[8];
 
-/* iov_base is not const though writing reads it only. */
+/* iov_base is not const, though writing only reads it. */
 static struct iovec part(const void *bytes, size_t n)
 {
     union {
@@ -23,8 +23,8 @@ static struct iovec part(const void *bytes, size_t n)
     return (struct iovec){u.out, n};
 }
 
-/* Closed, or open with its header durable and its end behind whole records; store_files.c draws
- * what happens to it. */
+/* Closed; or open, its header durable and its end behind whole records. store_files.c draws the
+ * states. */
 static void writer_assert(const struct segment_writer *w)
 {
     if (w->fd < 0)
@@ -81,7 +81,7 @@ int segment_create(struct segment_writer *w, int folder, const struct segment_he
     return SKEIN_OK;
 }
 
-/* Undoes a write that found no space. Where even that fails the end is unknown. */
+/* Undoes a write that found no space. If that fails too, the end is unknown. */
 static int undo_append(struct segment_writer *w, int status)
 {
     if (status != SKEIN_FULL)
@@ -101,9 +101,9 @@ int segment_append(struct segment_writer *w, const struct segment_record *record
         if (status < 0)
             return status;
     }
-    /* Room for the tail entry first: after the write nothing may fail any more. */
+    /* Take room for the tail entry first: after the write nothing may fail. */
     if (!buf_reserve(&w->tail, SEGMENT_ENTRY_BYTES + footer_bytes + 8)) {
-        w->tail.status = SKEIN_OK; /* what it held is whole */
+        w->tail.status = SKEIN_OK; /* the entries it has are whole */
         return SKEIN_NO_MEMORY;
     }
     uint8_t header[SEGMENT_RECORD_BYTES];

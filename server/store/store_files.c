@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The store on files: a folder of segments (docs/store.md); store_scan.c has its reading half. Owns
+ * The store on files: a folder of segments (docs/store.md); store_scan.c is the reading half. Owns
  * the folder's lock, the list of segments and the open one. One writer appends and syncs; any
  * thread scans, reads and removes; `lock` guards the list and the durable end. Never overwrites a
- * byte that was synced, and never acknowledges: durable is what lies before the durable end.
+ * byte that was synced, and never acknowledges: only what lies before the durable end is durable.
  *
  *                 store_append: writer_begin          store_append
  *   store_open ──▶ NONE ──────────────────▶ CLEAN ───────────────────▶ DIRTY ──┐ store_append
@@ -13,15 +13,15 @@
  *        │          └── writer_abandon: a write or a sync failed ─────────┘
  *        └── segment_take_over: the last segment was not closed ─▶ CLEAN
  *
- *   A close or an append that fails abandons a CLEAN one, too; store_copy and tombstones append as
- *   store_append does.
+ *   CLEAN goes to NONE through writer_abandon, too, where a close or an append fails. store_copy
+ *   and store_append_tombstones append as store_append does.
  *
  * Invariants, checked by store_assert at each change, in every build:
  *   I-1  NONE: no descriptor is open for writing.
  *   I-2  CLEAN: end == durable_end. DIRTY: end > durable_end.
- *   I-3  The open segment is the last of the list, and not closed; numbers rise strictly and are
- *        never used again for a segment that held a record.
- *   I-4  Only the open segment changes; a failed one is abandoned at its durable end, and the next
+ *   I-3  The open segment is the last of the list, and not closed. Numbers rise strictly; a number
+ *        whose segment held a record is never used again.
+ *   I-4  Only the open segment changes. A failed one is abandoned at its durable end, and the next
  *        one's header says where that is (S-6).
  */
 #include <stdio.h>
@@ -129,7 +129,7 @@ static int info_order(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Applies what a header says about the segment that failed before its own (S-6). */
+/* Applies what a header says about the segment that failed before it (S-6). */
 static void abandoned_apply(struct store *store, const struct segment_header *header,
                             uint64_t *limits)
 {
@@ -172,8 +172,9 @@ static int segments_inspect(struct store *store, uint64_t *limits)
     return SKEIN_OK;
 }
 
-/* Recovers one unclosed segment: the last one becomes the open one if nothing in it is damaged,
- * others are closed, so that their tails list what is good; empty ones are removed (S-7). */
+/* Recovers one segment that was not closed. An empty one is removed (S-7). The last one becomes the
+ * open one if nothing in it is damaged. Others are closed, so that their tails list what is
+ * good. */
 static int segment_take_over(struct store *store, struct segment_info *info, uint64_t limit,
                              bool last)
 {
@@ -184,7 +185,7 @@ static int segment_take_over(struct store *store, struct segment_info *info, uin
     metrics_add(store_damaged_total, found.bad_payloads + (found.damaged_bytes > 0));
     if (status == SKEIN_NO_MEMORY)
         return status;
-    if (status < 0) { /* unreadable, or the disk is full: kept as it is, read as far as it can be */
+    if (status < 0) { /* unreadable, or the disk is full: keep it, read it as far as possible */
         metrics_add(store_errors_total, 1);
         return SKEIN_OK;
     }
@@ -287,7 +288,7 @@ void store_close(struct store **store)
     if (!s)
         return;
     *store = NULL;
-    segment_writer_fini(&s->writer); /* not closed: the next start goes on with it */
+    segment_writer_fini(&s->writer); /* it stays unclosed: the next start goes on with it */
     segment_io_close(&s->folder);
     pthread_mutex_destroy(&s->lock);
     free(s->segments);
@@ -320,7 +321,7 @@ static bool writer_full(const struct store *store)
 }
 
 /* Closes the open segment. A failure loses nothing: all of it is durable, and the next start closes
- * it. */
+ * the file. */
 static void writer_close(struct store *store)
 {
     uint64_t number = store->writer.number;
@@ -360,14 +361,14 @@ static int writer_begin(struct store *store)
     return SKEIN_OK;
 }
 
-/* keep: bytes of the disk that are left free. */
+/* Appends one record if `keep` bytes of the disk are free after it. */
 static int record_append(struct store *store, const struct segment_record *record,
                          const void *payload, uint64_t keep, uint64_t *offset)
 {
     uint64_t free_bytes = 0;
     int status = segment_io_free_bytes(store->folder, &free_bytes);
     if (status < 0)
-        return SKEIN_FULL; /* unknown is treated as none: the caller tries again later */
+        return SKEIN_FULL; /* unknown counts as none: the caller tries again later */
     uint64_t need = record->length + SEGMENT_RECORD_BYTES + 8;
     if (free_bytes < keep || need > free_bytes - keep)
         return SKEIN_FULL;
@@ -403,7 +404,7 @@ int store_append(struct store *store, const struct store_record *record, const v
     return SKEIN_OK;
 }
 
-/* Reads the record at `place`, verified; the payload into `bytes`. */
+/* Reads and verifies the record at `place`; its payload goes into `bytes`. */
 static int record_read(struct store *store, const struct store_place *place,
                        struct segment_record *record, struct buf *bytes)
 {
@@ -418,7 +419,7 @@ static int record_read(struct store *store, const struct store_place *place,
     int status = store_read(store, &before, 0, header, sizeof header);
     if (!status)
         status = store_read(store, place, 0, at, (size_t)place->bytes);
-    if (status < 0) /* nothing is known about the writing side: no SKEIN_IO */
+    if (status < 0) /* not SKEIN_IO: that would say that the writing side failed */
         return status == SKEIN_NOT_FOUND ? status : SKEIN_CORRUPT;
     if (segment_record_get(header, place->segment, before.offset, record) < 0 ||
         record->kind != SEGMENT_PARTITION || record->length != place->bytes ||
@@ -478,9 +479,9 @@ static int tombstones_write(struct store *store, const struct store_record *reco
         status = record_append(store, &r, NULL, 0, &offset);
         n += status == SKEIN_OK;
     }
-    if (status == SKEIN_IO) /* abandoned, with what was appended before */
+    if (status == SKEIN_IO) /* the segment is abandoned, with the tombstones before this one */
         return status;
-    int synced = store_sync(store); /* where one found no room, those before it are noted */
+    int synced = store_sync(store); /* if one found no room, those before it are still noted */
     if (synced < 0)
         return synced;
     *done = n;
@@ -492,7 +493,7 @@ int store_append_tombstones(struct store *store, const struct store_record *reco
 {
     bool alone = store->state != STORE_DIRTY;
     int status = tombstones_write(store, records, count, done);
-    if (status == SKEIN_IO && alone) /* else the caller's partitions went down with it */
+    if (status == SKEIN_IO && alone) /* else the caller's partitions were lost with the segment */
         status = tombstones_write(store, records, count, done);
     return status;
 }
@@ -505,7 +506,7 @@ int store_remove_segment(struct store *store, uint64_t segment)
     if (!info)
         status = SKEIN_NOT_FOUND;
     else if (info ==
-             &store->segments[store->count - 1]) /* open, or its number would be used again (I-3) */
+             &store->segments[store->count - 1]) /* open, or I-3: its number must not return */
         status = SKEIN_BUSY;
     pthread_mutex_unlock(&store->lock);
     if (status < 0)

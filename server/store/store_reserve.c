@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Room that is set aside for deletions: the file `reserve` in the data folder, of which no byte is
- * ever used. Others may fill the disk to the last byte, also below min_free_bytes; a deletion must
- * still write tombstones and what the databases log, so it gives the file up first. It is half of
- * what is free, as the databases need room at other times, and at most 16 MiB. Any thread.
+ * Room set aside for deletions: the file `reserve` in the data folder. Its bytes are never used.
+ * Other programs may fill the disk to the last byte, also below min_free_bytes; a deletion must
+ * still write tombstones and the databases' logs, so it deletes this file first. The file takes
+ * half of what is free, because the databases need room at other times, and at most 16 MiB. Any
+ * thread.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 
 #define RESERVE_NAME      "reserve"
 #define RESERVE_BYTES_MAX (UINT64_C(16) << 20)
-#define RESERVE_STEP      (UINT64_C(256) << 10) /* it is a multiple of this */
+#define RESERVE_STEP      (UINT64_C(256) << 10) /* its size is a multiple of this */
 
 static uint64_t bytes_wanted(const struct store *store)
 {
@@ -56,6 +57,6 @@ void store_find_reserve(struct store *store)
     struct stat st;
     if (fstatat(store->folder, RESERVE_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
         atomic_store(&store->reserved, (uint64_t)st.st_blocks * 512);
-    if (!store_make_room(store)) /* what opens next must be able to write */
+    if (!store_make_room(store)) /* the databases open next and must be able to write */
         store_set_aside(store);
 }

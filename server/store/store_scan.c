@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The reading half of the store: walks records and reads partitions. Any thread, beside the writer:
- * only what lay before the durable end when a call began is looked at. Changes nothing but
- * counters.
+ * a call reads only what lay before the durable end when it began. Changes nothing but counters.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,14 +28,14 @@ static int record_give(struct scan *s, uint64_t number, const struct segment_rec
     return s->fn(s->context, &record->about, &place, footer);
 }
 
-/* Whether a decoded footer is that of the record. */
+/* Whether a decoded footer belongs to the record. */
 static bool footer_fits(const struct partition_footer *footer, const struct segment_record *record)
 {
     return footer->partition_bytes == record->length &&
            memcmp(&footer->key, &record->about.key, sizeof footer->key) == 0;
 }
 
-/* All records of a closed segment from its tail alone. */
+/* Gives all records of a closed segment, from its tail alone. */
 static int tail_scan(struct scan *s, uint64_t number, const struct buf *tail)
 {
     struct cursor c;
@@ -71,7 +70,7 @@ static int tail_scan(struct scan *s, uint64_t number, const struct buf *tail)
     return status == SKEIN_CORRUPT ? SKEIN_OK : status;
 }
 
-/* All records up to `limit` by walking them; check: the file is not known to be sound. */
+/* Gives all records up to `limit` by walking the file. check: it may be damaged, so verify it. */
 static int walk_scan(struct scan *s, int fd, uint64_t number, uint64_t limit, bool check)
 {
     struct segment_walk w;
@@ -106,8 +105,8 @@ static int walk_scan(struct scan *s, int fd, uint64_t number, uint64_t limit, bo
     return status;
 }
 
-/* open: this store wrote or verified all of it; another unclosed one is what recovery could not
- * close. */
+/* open: it is the last segment, which this store has written or verified. Another unclosed one is
+ * what recovery could not close. */
 static int segment_scan(struct scan *s, const struct segment_info *info, bool open)
 {
     char name[SEGMENT_NAME_BYTES];

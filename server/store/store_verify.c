@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads a stored partition once through, by pieces, and holds it against its record's checksum.
- * Any thread; keeps nothing.
+ * Reads a stored partition once, piece by piece, and compares it with its record's checksum. Any
+ * thread; keeps nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ int store_verify(struct store *store, const struct partition_key *key,
     int status = store_read(store, &before, 0, header, sizeof header);
     if (status == SKEIN_OK)
         status = payload_sum(store, place, &sum);
-    /* Bytes that the file ends before, or that the disk does not give, are gone as well. */
+    /* Bytes beyond the file's end, or that the disk does not give, are lost as well. */
     if (status == SKEIN_TRUNCATED || status == SKEIN_INVALID || status == SKEIN_IO)
         return SKEIN_CORRUPT;
     if (status != SKEIN_OK)
