@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The engine's verbs for people: get and stop; and the deadlines. Owns the captures in memory.
- * Under the control lock but for the inbox and where a function takes it.
+ * The engine's verbs for people: get and stop; and the deadlines. Owns the captures in memory. Runs
+ * under the control lock, except the inbox, and functions that take the lock themselves.
  */
 #include "capture.h"
 
@@ -22,7 +22,7 @@
 #include "metrics.h"
 
 #define KEEP_FINISHED_NS (UINT64_C(60) * 1000000000u)
-#define LISTING_NS       UINT64_C(1000000000) /* how long a listing may lack changes of targets */
+#define LISTING_NS       UINT64_C(1000000000) /* a listing may be so old while targets change */
 
 /* ---- life ---- */
 
@@ -136,7 +136,7 @@ int capture_allowed(const struct capture *c, const struct selector *within)
 
 /* ---- stop ---- */
 
-/* Each agent is told once, for all its targets. */
+/* Tells each agent once to stop all its targets. */
 static void stop_agent(struct capture_engine *e, struct capture *c,
                        struct capture_target *first) CONTROL_LOCKED
 {
@@ -151,7 +151,7 @@ static void stop_agent(struct capture_engine *e, struct capture *c,
         capture_tell_stop(e, first->agent, &c->id, c->deadline_ns);
 }
 
-/* What would have come after now is not asked for any more, nor waited for. */
+/* Lets the window end now: what would have come later is neither asked for nor waited for. */
 static void end_window(struct capture *c)
 {
     uint64_t now_ns = clock_realtime_ns(), end_ns = c->at_ns + c->post_ms * 1000000u;
@@ -236,8 +236,8 @@ static void forget_finished(struct capture_engine *e)
         capture_discard(e, old[i]);
 }
 
-/* Nobody has waited longer because somebody set the clock; what agents were told is told anew in
- * the clock's new times. */
+/* When somebody has set the clock: moves deadlines, so that nobody waits longer, and tells agents
+ * again in the clock's new times. */
 static void follow_clock(struct capture_engine *e) CONTROL_LOCKED
 {
     uint64_t clock = clock_setting(NULL);

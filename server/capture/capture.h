@@ -2,11 +2,11 @@
  *
  * The capture engine: captures, their targets' states, ledger, verdict, deadlines.
  *
- * Everything is guarded by the control lock (control.h). The functions here take it themselves and
- * are for any thread; those for who holds it are in capture_control.h. Captures that run are in
- * memory, others are loaded when something late arrives for them. What is stored is asked of the
- * index, so whatever order reports and partitions come in, and whoever was killed in between, the
- * targets' states come out the same.
+ * The control lock (control.h) guards everything. The functions here take it themselves; any thread
+ * may call them. capture_control.h has those whose caller holds it. Captures that run are in
+ * memory; others are loaded when something late arrives for them. What is stored is always asked of
+ * the index. So the targets' states come out the same, whatever the order of reports and
+ * partitions, and whoever was killed in between.
  */
 #ifndef CAPTURE_H
 #define CAPTURE_H
@@ -20,30 +20,30 @@
 struct capture_engine;
 
 struct capture_settings {
-    uint64_t deadline_ms;             /* of captures that agents begin */
-    uint64_t ttl_ms;                  /* of captures that say nothing themselves; 0: no bound */
+    uint64_t deadline_ms;             /* for captures that agents begin */
+    uint64_t ttl_ms;                  /* for captures that say nothing themselves; 0: no bound */
     uint64_t agent_captures_per_hour; /* that one agent may begin by itself; 0: no bound */
-    /* Deletes a capture's partitions for good; waits. Called without the lock. */
+    /* Deletes a capture's partitions, durably; waits. Called without the lock. */
     int (*purge)(void *context, const struct capture_id *capture);
-    /* Before a deletion, without the lock: lets it write where the disk is all but full. NULL: it
-     * can. */
+    /* Called before a deletion, without the lock: gives up the reserve where the disk is all but
+     * full. NULL: not needed. */
     void (*make_room)(void *context);
     /* Whether the disk is too short for a new capture; NULL: never. */
     bool (*is_full)(void *context);
     void *context;
     struct events *events; /* told of captures; NULL: nobody is */
-    struct audit *audit;   /* told of those that nobody has asked for by HTTP; NULL: none */
-    /* A capture of a rule has ended, or an ended one's verdict has changed. Takes listing, the
-     * capture without targets; NULL where it is not its incident's first. Locked; NULL: nobody
-     * asks. */
+    struct audit *audit;   /* told of captures that HTTP has not asked for; NULL: none */
+    /* Called when a rule's capture ends, or the verdict of an ended one changes. Takes `listing`:
+     * the capture without targets; NULL where the capture is not its incident's first. Locked.
+     * NULL: nobody asks. */
     void (*ended)(void *context, const struct capture_id *incident, const char *rule,
                   cJSON *listing);
-    /* A partition of a policy's sample is stored. Locked; NULL: nobody asks. */
+    /* Called when a partition of a policy's sample is stored. Locked. NULL: nobody asks. */
     void (*sampled)(void *context, const char *policy, uint64_t bytes);
 };
 
-/* Loads the captures that run and looks at what of them has arrived meanwhile. SKEIN_OK,
- * SKEIN_NO_MEMORY, SKEIN_IO. */
+/* Loads the captures that run, and takes in what was stored meanwhile. SKEIN_OK, SKEIN_NO_MEMORY,
+ * SKEIN_IO. */
 int capture_engine_new(const struct capture_settings *settings, struct fleet *fleet,
                        struct catalog *catalog, struct index *index, struct capture_engine **out);
 void capture_engine_free(struct capture_engine **engine);
@@ -51,51 +51,51 @@ void capture_engine_free(struct capture_engine **engine);
 /* ---- for HTTP; any thread; JSON handed out is the caller's ---- */
 
 enum capture_kind {
-    CAPTURE_SNAPSHOT, /* a window of the past, and what follows it up to its end */
-    CAPTURE_RECORD,   /* what comes from now on: pre_ms is 0 */
-    CAPTURE_STREAM,   /* the same, cut and uploaded every stream_ms until it is stopped or over */
-    CAPTURE_SAMPLE, /* by a policy: agents begin it, each process has its own part of the window */
-    CAPTURE_KINDS,  /* how many there are */
+    CAPTURE_SNAPSHOT, /* a window of the past, up to its end, which may be later than now */
+    CAPTURE_RECORD,   /* only what comes from now on: pre_ms is 0 */
+    CAPTURE_STREAM,   /* a record, cut and uploaded every stream_ms until it is stopped or over */
+    CAPTURE_SAMPLE,   /* a policy's: agents begin it, each process has its own part of the window */
+    CAPTURE_KINDS,    /* how many there are */
 };
 
-/* A request that may come again within a day: it begins one capture all the same. */
+/* Names a request, so that a repeat within a day finds its capture and begins no second one. */
 struct capture_once {
     const char *principal, *key;
     uint64_t checksum; /* of the request */
 };
 
 struct capture_request {
-    const struct capture_once *once; /* NULL: it will not */
+    const struct capture_once *once; /* NULL: the request is never repeated */
     enum capture_kind kind;
     const char *selector_text;
     const struct selector *selector;
     const struct selector *within; /* what the answer may show; NULL: everything */
-    /* at_ns 0: now; the deadline counts from the window's end */
+    /* at_ns 0: now; deadline_ms counts from the window's end */
     uint64_t at_ns, pre_ms, post_ms, deadline_ms;
     uint64_t stream_ms; /* 0 but for a stream */
     const char *reason;
     const char *trigger, *rule; /* NULL: "request", none */
-    /* Fewer matches than min_targets (0: 1) and there is no capture; of more than max_targets (0:
-     * no bound) those with the lowest ids are taken. */
+    /* With fewer matches than min_targets (0: 1) there is no capture. With more than max_targets
+     * (0: no bound) it takes those with the lowest ids. */
     uint64_t min_targets, max_targets;
-    uint64_t ttl_ms; /* how long it is kept after its end; 0: the settings' */
+    uint64_t ttl_ms; /* how long it is kept after its end; 0: as the settings say */
     bool pin;
     bool unsaved; /* the caller saves it (control_save), together with what else belongs to it */
     uint64_t *matched; /* out: how many processes match; may be NULL */
 };
-/* Begins a capture on every matching process that is not gone; it is durable when this returns
- * (but where `unsaved`), and its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (the selector
- * matches nobody, or fewer than min_targets); SKEIN_IO (could not be saved);
- * SKEIN_FULL (no room for what it would bring). Nothing is left of one that failed.
+/* Begins a capture on every matching process that is not gone. When it returns, the capture is
+ * durable (unless `unsaved`), and its commands are on their way. SKEIN_OK; SKEIN_NOT_FOUND (too few
+ * processes match); SKEIN_IO (could not be saved); SKEIN_FULL (the disk has no room for what it
+ * would bring). A failure leaves nothing behind.
  *
- * With `once`, a repeat gives the capture that the first one has begun, as it is now; the key is
- * durable with the capture. SKEIN_EXISTS: the key came with another request; SKEIN_CLOSED: its
- * capture has been deleted. */
+ * With `once`, a repeat returns the capture that the first request began, as it is now; the key is
+ * durable with the capture. SKEIN_EXISTS: the key came with another request before; SKEIN_CLOSED:
+ * its capture has been deleted. */
 int capture_create(struct capture_engine *e, const struct capture_request *request,
                    struct capture_id *id, cJSON **out);
 
-/* `within`: what the asker is confined to; NULL: nothing. Captures without a target that matches it
- * are not found; of others, what is handed out shows nothing of targets that do not. */
+/* `within` confines the asker; NULL: it does not. A capture without a target that matches it is not
+ * found. Of other captures, the answer shows nothing of targets that do not match. */
 
 /* SKEIN_OK, SKEIN_NOT_FOUND */
 int capture_get(struct capture_engine *e, const struct capture_id *id,
@@ -103,14 +103,14 @@ int capture_get(struct capture_engine *e, const struct capture_id *id,
 bool capture_exists(struct capture_engine *e, const struct capture_id *id,
                     const struct selector *within);
 
-/* Changes are for those who see all targets: where some do not match, SKEIN_DENIED. */
+/* Only who sees all targets may change a capture: else SKEIN_DENIED. */
 
-/* The same, SKEIN_IO. The window ends now, and the deadline comes that much earlier. 1: it was
- * stopped; 0: it had ended or been stopped before. */
+/* Ends the window now; the deadline comes that much earlier. 1: it was stopped; 0: it had ended or
+ * been stopped before; SKEIN_NOT_FOUND, SKEIN_IO. */
 int capture_stop(struct capture_engine *e, const struct capture_id *id,
                  const struct selector *within, cJSON **out);
 
-/* NULL: stays as it is. ttl_ms 0: no bound. A pinned capture does not expire. */
+/* NULL: leaves it as it is. ttl_ms 0: no bound. A pinned capture does not expire. */
 struct capture_change {
     const uint64_t *ttl_ms;
     const bool *pin;
@@ -120,35 +120,37 @@ struct capture_change {
 int capture_change(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within, const struct capture_change *change, cJSON **out);
 
-/* Deletes capture and partitions, and remembers the id: what comes late for it is acknowledged and
- * deleted as well. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_IO (where the rows are gone but partitions are
- * not, it is tried again by itself). */
+/* Deletes the capture and its partitions, and remembers its id: a partition that comes late for it
+ * is acknowledged and deleted, too. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_IO (if the rows are gone but
+ * partitions are not, the engine tries those again by itself). */
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within);
 
 /* ---- what captures have; any thread ---- (capture_has.c) */
 
-/* What the captures have, in ranges, which are all-zero before and ready then; each partition once.
- * SKEIN_OK; SKEIN_NOT_FOUND (none of them is there), SKEIN_NO_MEMORY: they are empty. */
+/* Fills `ranges` with what the captures have, each partition once. `ranges` is all-zero before, and
+ * ready after. SKEIN_OK; SKEIN_NOT_FOUND (none of the captures is there), SKEIN_NO_MEMORY:
+ * empty. */
 int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_t count,
                    struct partition_ranges *ranges);
-/* Keeps of entries, in their order, those that no capture has, and that were sent for none that
- * runs. Their number, or a status; SKEIN_IO also while state.db is damaged. May wait for the
- * control lock. Whoever lists them from now on does not have them, until the caller has deleted
- * them and calls capture_deleted, or asks of others. */
+/* Removes from `entries` those that a capture has, and those that were sent for a capture that
+ * runs; the rest keep their order. Returns how many are left, or a status; SKEIN_IO also while
+ * state.db is damaged. May wait for the control lock. A report that lists one of the rest from now
+ * on does not have it stored, until the caller has deleted them and calls capture_deleted, or asks
+ * about other entries. */
 int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, size_t count);
 void capture_deleted(struct capture_engine *e);
 
 /* ---- for retention; any thread ---- */
 
-/* What deleting the capture frees, of one service or (NULL) of all: `now`, of partitions that no
- * other capture has; `later`, also of those that other captures have but none that is pinned or
- * runs. SKEIN_OK or a status. */
+/* How many bytes of one service, or of all (NULL), deleting the capture frees. *now: partitions
+ * that no other capture has. *later: these, and those that other captures have, too, but none that
+ * is pinned or runs. SKEIN_OK or a status. */
 int capture_frees(struct capture_engine *e, const struct capture_id *id, const char *service,
                   uint64_t *now, uint64_t *later);
 
-/* As capture_delete, of a capture that has ended and is not pinned, with the event
- * retention.deleted that says why; with due_ns only where its time to be kept is over by then. Also
+/* As capture_delete, for a capture that has ended and is not pinned; publishes the event
+ * retention.deleted with `why`. due_ns not 0: only if its time to be kept ends by then. Also
  * SKEIN_REFUSED: it is not so, or no longer. */
 int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
                    const char *why);

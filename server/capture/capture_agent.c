@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What agents say about captures: joined, lost, refused a command, begun one of their own, reports
- * of targets. Control thread, under the control lock.
+ * What agents say about captures: an agent joined, is lost, refused a command, began a capture, or
+ * reports of a target. Control thread, under the control lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 #include "metrics.h"
 #include "sampling.h"
 
-#define REFUSED_SAY_NS (UINT64_C(60) * 1000000000) /* of one agent, at most so often */
-#define AHEAD_NS       (UINT64_C(60) * 1000000000) /* of our clock; an agent's is known to less */
+#define REFUSED_SAY_NS (UINT64_C(60) * 1000000000) /* logged for one agent at most so often */
+#define AHEAD_NS       (UINT64_C(60) * 1000000000) /* more than an agent's clock may be ahead */
 
 void capture_agent_joined(struct capture_engine *e, struct fleet_agent *agent)
 {
@@ -58,7 +58,7 @@ void capture_command_done(struct capture_engine *e, struct fleet_agent *agent,
     capture_settle(e, c);
 }
 
-/* An adopted capture, of which only a target's report has come so far. */
+/* Whether only a target's report has come so far of a capture that its agent began. */
 static bool waits_for_fired(const struct capture *c)
 {
     return c->own && strcmp(c->trigger, "request") == 0;
@@ -71,7 +71,7 @@ bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
     return c != NULL ? waits_for_fired(c) : !catalog_is_deleted(e->catalog, id);
 }
 
-/* What the report would add, in units; 0: nothing that is not known. */
+/* How many units (CAPTURE_OWN_UNITS) the report would add; 0: it names nothing new. */
 static uint32_t units_of(struct capture_engine *e, const struct capture_id *id,
                          const struct process_uid *process) CONTROL_LOCKED
 {
@@ -100,7 +100,7 @@ bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
     return false;
 }
 
-/* A capture that an agent has begun, with its one target. NULL: no memory. */
+/* Makes a capture that an agent has begun, with its one target. NULL: no memory. */
 static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent,
                              const struct capture_id *id,
                              const struct process_uid *process) CONTROL_LOCKED
@@ -123,7 +123,7 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
     }
     t->own = true;
     snprintf(c->selector, bytes, "process=%s", text);
-    /* What fired says; a report that overtakes it is kept under these until it comes. */
+    /* `fired` says both. A report that overtakes it is kept under these words until it comes. */
     snprintf(c->trigger, sizeof c->trigger, "request");
     snprintf(c->reason, sizeof c->reason, "reported by its agent; no request is known");
     capture_begin_target(e, c, t, TARGET_CAPTURING, "");
@@ -131,7 +131,7 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
     return c;
 }
 
-/* One more target of a capture that an agent has begun. NULL: no memory. */
+/* Adds a target to a capture that an agent has begun. NULL: no memory. */
 static struct capture_target *join(struct capture_engine *e, struct capture *c,
                                    struct fleet_agent *agent,
                                    const struct process_uid *process) CONTROL_LOCKED
@@ -146,7 +146,7 @@ static struct capture_target *join(struct capture_engine *e, struct capture *c,
     return t;
 }
 
-/* Who it was, where the process came and went between two lists of its agent. */
+/* Describes a process that came and went between two lists of its agent. */
 static void describe_fired(struct capture_engine *e, struct capture *c, struct capture_target *t,
                            const struct report_fired *fired) CONTROL_LOCKED
 {
@@ -174,7 +174,7 @@ static void keep_as(struct capture_engine *e, struct capture *c, const struct ca
     capture_set_expiry(c);
 }
 
-/* Whether the agent has begun the capture, so that it says who else is in it. */
+/* Whether this agent has begun the capture, so that it may say who else is in it. */
 static bool began(struct capture *c, const struct fleet_agent *agent)
 {
     const struct capture_target *t = capture_targets_at(c, agent->id);
@@ -183,8 +183,8 @@ static bool began(struct capture *c, const struct fleet_agent *agent)
     return c->own && t != NULL;
 }
 
-/* All targets of a firing are there from its first word on, so that it is not complete before all
- * are. One that cannot be taken comes with its own report. */
+/* Adds all targets of a firing at its first word, so that the capture is not complete before all of
+ * them are. One that cannot be added now comes with its own report. */
 static void join_with(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
                       const struct report_fired *fired) CONTROL_LOCKED
 {
@@ -210,12 +210,12 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     struct capture_target *t = capture_target_find(c, &fired->process);
     if (t == NULL && began(c, agent) && (t = join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
-    if (!waits_for_fired(c)) { /* a repeat, or another of the firing */
+    if (!waits_for_fired(c)) { /* a repeat, or another target of the firing */
         describe_fired(e, c, t, fired);
         return SKEIN_OK;
     }
     if (t == NULL || t->agent != agent->id)
-        return SKEIN_DENIED; /* its target's agent has begun it, and nobody else */
+        return SKEIN_DENIED; /* only the agent of its first target may have begun it */
     snprintf(c->trigger, sizeof c->trigger, "%s", trigger_text(fired->trigger));
     snprintf(c->rule, sizeof c->rule, "%s", fired->rule);
     snprintf(c->reason, sizeof c->reason, "%s", fired->reason);
@@ -239,8 +239,8 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
 
 /* ---- samples: captures that many agents begin, each for its processes ---- */
 
-/* The id says when its span begins, and an agent has made it: one whose clock is far ahead must not
- * keep a capture running until then. */
+/* When the sample's span begins. An agent has put this into the id: one whose clock is far ahead
+ * must not keep a capture running until then. */
 static uint64_t sample_begin_ns(const struct capture_id *id)
 {
     uint64_t begin_ns = sampling_span_begin_ns(id), now_ns = clock_realtime_ns();
@@ -301,7 +301,7 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
 
 /* ---- reports of targets ---- */
 
-/* The fleet may have learnt of the process after the capture began. */
+/* Describes a process that the fleet learnt of only after the capture began. */
 static void describe(struct capture_engine *e, struct capture_target *t) CONTROL_LOCKED
 {
     const struct fleet_process *p = fleet_process_find(e->fleet, &t->process);
@@ -309,8 +309,8 @@ static void describe(struct capture_engine *e, struct capture_target *t) CONTROL
         capture_target_describe(t, p);
 }
 
-/* Begun, or what there is of a stream so far. Later reports have overtaken it where the target has
- * gone on. */
+/* Takes a report that the target has begun, or what there is of a stream so far. Ignored where a
+ * later report has come first. */
 static int on_capturing(struct capture_engine *e, struct capture *c, struct capture_target *t,
                         const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {
@@ -325,7 +325,8 @@ static int on_capturing(struct capture_engine *e, struct capture *c, struct capt
     return SKEIN_OK;
 }
 
-/* Of a window without a record, or a failure, too, what is missing and how the process died. */
+/* Takes a report of a window without a record, or of a failure; also what is missing, and how the
+ * process died. */
 static void on_nothing(struct capture_engine *e, struct capture *c, struct capture_target *t,
                        const struct report_target *report, const cJSON *json) CONTROL_LOCKED
 {

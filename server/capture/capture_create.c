@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How captures begin and grow: who is chosen, and the commands that tell the agents. Under the
- * control lock but for capture_create. Work is linear in the targets: each agent's are a chain.
+ * How captures begin and grow: chooses the processes, and tells their agents. Under the control
+ * lock, except capture_create, which takes it. Work is linear in the targets: each agent's targets
+ * are a chain.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@
 
 /* ---- commands ---- */
 
-/* Each connection holds a message in our memory before anybody reads it. */
+/* Spreads uploads: each connection holds a message in our memory before anybody reads it. */
 uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent)
 {
     size_t agents = c->by_agent.count;
@@ -39,7 +40,7 @@ uint64_t capture_upload_after_ms(const struct capture *c, uint64_t agent)
     return agent % ((spread_ms < most_ms ? spread_ms : most_ms) + 1);
 }
 
-/* Tells the agent of these targets. */
+/* Tells the agent to capture these targets. */
 static int command_capture(struct capture_engine *e, const struct capture *c, uint64_t agent,
                            struct process_uid *processes, size_t count) CONTROL_LOCKED
 {
@@ -74,7 +75,7 @@ static bool waits_for_command(const struct capture_target *t)
     return !t->own && !target_is_final(t->status) && t->status != TARGET_UPLOADING;
 }
 
-/* Up to PROCESSES_PER_COMMAND targets from *at on; *at is then the next. */
+/* Sends up to PROCESSES_PER_COMMAND targets from *at on; *at is the next one afterwards. */
 static int send_some(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
                      struct capture_target **at, size_t *count) CONTROL_LOCKED
 {
@@ -88,7 +89,7 @@ static int send_some(struct capture_engine *e, struct capture *c, struct fleet_a
     return *count > 0 ? command_capture(e, c, agent->id, processes, *count) : SKEIN_OK;
 }
 
-/* Sends the capture's commands to one agent for its targets that wait; the agent is online. */
+/* Sends the capture's commands to one agent, which is online, for its targets that wait. */
 void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent)
 {
     control_assert_locked(e->control);
@@ -112,7 +113,7 @@ void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agen
         capture_tell_stop(e, agent->id, &c->id, c->deadline_ns);
 }
 
-/* Sends to every agent that has targets waiting: the first of an agent's sends for all of them. */
+/* Sends to every agent with targets that wait. The first of an agent's targets sends for all. */
 static void send_to_all(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     for (size_t i = 0; i < c->target_count; i++) {
@@ -137,8 +138,8 @@ static int compare_processes(const void *a, const void *b)
     return memcmp((*x)->uid.bytes, (*y)->uid.bytes, sizeof(*x)->uid.bytes);
 }
 
-/* Whether the process lived in the capture's window. One that lives is taken also where its clock
- * says that it began behind that: its agent knows better. */
+/* Whether the process lived in the capture's window. A live process is taken even if its begin lies
+ * behind the window by our clock: its agent knows better. */
 static bool lived_in(const struct capture *c, const struct fleet_process *p)
 {
     uint64_t pre_ns = c->pre_ms * 1000000u;
@@ -147,9 +148,9 @@ static bool lived_in(const struct capture *c, const struct fleet_process *p)
     return p->live || (last_ns >= from_ns && p->start_ns <= c->at_ns + c->post_ms * 1000000u);
 }
 
-/* Processes that match and lived in the capture's window, by id: of too many the same ones are
- * taken each time. beside: on hosts of its targets alone. SKEIN_OK, SKEIN_NO_MEMORY; items are the
- * caller's. */
+/* Chooses processes that match and lived in the capture's window, in the order of their ids, so
+ * that of too many always the same are taken. beside: only those on hosts of its targets. SKEIN_OK,
+ * SKEIN_NO_MEMORY; the caller frees the items. */
 static int choose(struct capture_engine *e, const struct selector *selector, struct capture *c,
                   bool beside, struct choice *out) CONTROL_LOCKED
 {
@@ -270,7 +271,7 @@ int capture_find_once(struct capture_engine *e, const struct capture_once *reque
     return SKEIN_OK;
 }
 
-/* The line that ties a request's id to its capture's. */
+/* Logs the capture's id; the log line has the request's id, too. */
 static void log_begin(const struct capture *c)
 {
     char id[ID_TEXT_BYTES];
@@ -355,8 +356,8 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
     return status == SKEIN_OK ? added : status;
 }
 
-/* Whether processes that its agents name only now may be of it: one that begins in the window is
- * attached, and named, a moment later, when the capture may have ended. */
+/* Whether processes that agents name only now may become targets. A process that begins in the
+ * window is attached and named a moment later; the capture may have ended by then. */
 static bool takes_more(const struct capture *c)
 {
     bool lately = c->status == CAPTURE_RUNNING || clock_realtime_ns() < c->finished_ns + LATE_NS;
@@ -368,7 +369,7 @@ static size_t add_listed(struct capture_engine *e, struct capture *c,
 {
     char error[128];
     size_t added = 0;
-    /* Of one that has ended, who began behind its window is none. */
+    /* If the capture has ended, a process that began behind its window is none of its targets. */
     uint64_t began_by_ns =
         c->status == CAPTURE_RUNNING ? UINT64_MAX : c->at_ns + c->post_ms * 1000000u;
     struct selector *selector = NULL;
@@ -388,7 +389,7 @@ static size_t add_listed(struct capture_engine *e, struct capture *c,
     return added;
 }
 
-/* Tells the agent of its targets that no command has named yet. */
+/* Sends the agent commands for targets that no command has named yet. */
 static void send_new(struct capture_engine *e, struct capture *c,
                      const struct fleet_agent *agent) CONTROL_LOCKED
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What of captures the disk has not kept: found by whoever reads (index_verify), noted by the
- * control thread, which changes the verdict of each capture that has it. The inbox has the lock of
- * the other inbox; the rest runs under the control lock.
+ * What the disk has not kept of captures. Whoever reads finds damage (index_verify); the control
+ * thread notes it and changes the verdict of each capture that has the partition. The inbox shares
+ * the lock of the other inbox; the rest runs under the control lock.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "catalog_damage.h"
 #include "log.h"
 
-#define DAMAGES_MAX 65536 /* beyond, verdicts are not changed any more, but nothing is served */
+#define DAMAGES_MAX 65536 /* beyond, verdicts no longer change; damage is still not served */
 
 static bool key_equal(const struct partition_key *a, const struct partition_key *b)
 {
@@ -60,7 +60,7 @@ static int load_one(void *context, const struct partition_key *key, uint64_t fro
     return damage_add(&e->damages, &damage) == SKEIN_NO_MEMORY;
 }
 
-/* What has been deleted since is forgotten. */
+/* Damage of partitions that were deleted meanwhile is forgotten. */
 int capture_load_damages(struct capture_engine *e)
 {
     control_assert_locked(e->control);
@@ -77,7 +77,7 @@ int capture_load_damages(struct capture_engine *e)
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
-/* Counted again, without what is damaged; an ended capture's verdict may change. */
+/* Counts the target again, without what is damaged; an ended capture's verdict may change. */
 static void change_verdict(struct capture_engine *e, const struct capture_id *id,
                            const struct process_uid *process) CONTROL_LOCKED
 {

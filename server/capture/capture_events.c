@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What watchers (events.h) and the audit log hear of captures. Under the control lock.
+ * What events.h's watchers and the audit log hear of captures. Under the control lock.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What captures have: the ranges that reports have listed. In memory they are a target's facts, in
- * state.db the table of ranges, saved with the report. Asked in both directions:
+ * What captures have: the ranges that reports have listed. In memory they are part of a target's
+ * facts; in state.db they are the table of ranges, saved with the report. Two questions:
  *
  *   capture ──▶ its partitions     capture_ranges     trace, manifest, listing
  *   partition ──▶ its captures     capture_owners     what came late, what is damaged
@@ -45,7 +45,7 @@ static int ranges_gather(struct capture_engine *e, const struct capture_id *id,
     return status;
 }
 
-/* The lock is let go between captures: to load one takes a while. */
+/* Lets go of the lock between captures: loading one takes a while. */
 int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_t count,
                    struct partition_ranges *ranges)
 {
@@ -83,7 +83,8 @@ static int owner_add(void *context, const struct catalog_owner *owner)
     return 0;
 }
 
-/* A report that has just come lists in memory what its row does not yet. */
+/* Finds, in memory, the next target that lists the partition: the row of a new report comes
+ * later. */
 static const struct capture_target *
 owner_in_memory(struct capture_engine *e, const struct partition_key *key,
                 const struct capture_target *after) CONTROL_LOCKED
@@ -112,7 +113,8 @@ static int owner_met(void *context, const struct catalog_owner *owner)
     return 1;
 }
 
-/* Whether it was sent for a capture that runs and has its process: its report is still to come. */
+/* Whether the partition was sent for a running capture that has its process: the report that lists
+ * it may still come. */
 static bool is_of_running(struct capture_engine *e, const struct index_entry *entry) CONTROL_LOCKED
 {
     if (capture_id_is_zero(&entry->sent_for))
@@ -154,9 +156,9 @@ void capture_deleted(struct capture_engine *e)
     control_unlock(e->control);
 }
 
-/* The rows are asked first, without the lock; what has been reported since is in memory. Where rows
- * may be missing, nobody can say what is free. What is noted as stored is counted before: a note
- * behind that is of a partition that was stored anew. */
+/* Asks the rows first, without the lock; reports since then are in memory. Where rows may be
+ * missing (damage), nobody can say that a partition is free to go. Partitions noted as stored are
+ * counted before that: a later note is of a partition that was stored anew. */
 int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, size_t count)
 {
     size_t kept = 0, left = 0;
@@ -182,7 +184,7 @@ int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, 
 
 /* ---- what a deletion frees ---- */
 
-/* The others that have some of a range of the capture. */
+/* Other captures that have something of a range of the capture. */
 struct others {
     const struct capture_id *capture;
     const char *service; /* NULL: any */

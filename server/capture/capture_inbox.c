@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What ingest has stored, from its thread to the control thread. The inbox has a lock of its own,
- * so that ingest waits for a save only where it asks who else wants what was sent for a deleted
- * capture; the rest runs under the control lock.
+ * Hands notes of stored partitions from the ingest thread to the control thread. The inbox has its
+ * own lock, so that ingest waits for a save only when it asks whether another capture lists a
+ * deleted one's partition. The rest runs under the control lock.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "log.h"
 #include "metrics.h"
 
-#define INBOX_MAX 65536 /* notes; beyond, the index is asked about everything that runs */
+#define INBOX_MAX 65536 /* notes; beyond, the index is asked about every target that waits */
 
 void capture_on_stored(struct capture_engine *e, const struct partition_row *rows, size_t count)
 {
@@ -36,7 +36,7 @@ void capture_on_stored(struct capture_engine *e, const struct partition_row *row
     fleet_wake(e->fleet);
 }
 
-/* In the next round the index is asked about every target that waits. */
+/* Makes the next round ask the index about every target that waits. */
 static void look_again(struct capture_engine *e, const char *why)
 {
     log_warn("captures", "a stored partition is counted later", "error", why, NULL);
@@ -58,7 +58,8 @@ static void note_target(struct capture_engine *e, struct capture *c, struct capt
     target_check_stored(e, c, t);
 }
 
-/* Captures that list the partition and have ended without it. Loading one takes what is stored. */
+/* Loads captures that list the partition and have ended without it; loading counts what is
+ * stored. */
 static void load_late(struct capture_engine *e, const struct partition_key *key) CONTROL_LOCKED
 {
     struct buf ids = {0};
@@ -79,7 +80,7 @@ bool capture_wants(struct capture_engine *e, const struct partition_key *key,
 {
     struct buf ids = {0};
     control_lock(e->control);
-    (void)capture_owners(e, key, &ids); /* without memory: as far as it came */
+    (void)capture_owners(e, key, &ids); /* if memory ends, those found so far are loaded */
     control_unlock(e->control);
     bool wanted = ids.len >= sizeof *capture;
     if (wanted)
@@ -88,8 +89,8 @@ bool capture_wants(struct capture_engine *e, const struct partition_key *key,
     return wanted;
 }
 
-/* The capture that a partition says it was sent for, where that one has its process; NULL. Anybody
- * may name any: that gives the capture nothing. */
+/* The capture that the partition says it was sent for, if that has its process; else NULL. Anybody
+ * may name any capture: that gives the capture nothing. */
 static const struct capture *sender_of(struct capture_engine *e,
                                        const struct stored_note *note) CONTROL_LOCKED
 {
@@ -112,7 +113,7 @@ static void take_note(struct capture_engine *e, const struct stored_note *note) 
     const struct capture *sender = sender_of(e, note);
     if (sender != NULL && sender->kind == CAPTURE_SAMPLE && e->settings.sampled != NULL)
         e->settings.sampled(e->settings.context, sender->rule, note->bytes);
-    /* What one capture has had sent, others may have listed as well. */
+    /* A partition that was sent for one capture may be listed by others, too. */
     load_late(e, &note->key);
     for (struct capture_target *t = idmap_get(&e->by_process, note->key.process.bytes); t != NULL;
          t = t->next_anywhere)

@@ -81,7 +81,7 @@ static bool finding_begin(struct verdict *v)
     return true;
 }
 
-/* A process that nobody has described has its id. */
+/* Names a process; one that nobody has described by its id. */
 static void say_who(struct verdict *v, const struct capture_target *t)
 {
     char id[ID_TEXT_BYTES];
@@ -93,7 +93,7 @@ static void say_who(struct verdict *v, const struct capture_target *t)
                    t->pid, t->host);
 }
 
-/* Whether it is what the ring no longer held at the begin of the window. */
+/* Whether the gap is what the ring no longer held at the begin of the window. */
 static bool is_reach(const struct capture *c, const struct loss_gap *gap)
 {
     uint64_t pre_ns = c->pre_ms * 1000000u, end_ns = c->at_ns + c->post_ms * 1000000u;
@@ -102,7 +102,7 @@ static bool is_reach(const struct capture *c, const struct loss_gap *gap)
            gap->to_ns >= from_ns && gap->to_ns < end_ns;
 }
 
-/* The counts of its ledger: also what its agent does not know, such as damage on this disk. */
+/* Writes the counts of the target's ledger, also those its agent cannot know (damage on disk). */
 static void say_losses(struct verdict *v, const struct capture *c, const struct capture_target *t)
 {
     struct ledger ledger = {.stored = 0};
@@ -144,7 +144,7 @@ static void say_target(struct verdict *v, const struct capture *c, const struct 
     say_losses(v, c, t);
 }
 
-/* Who is no target, because nobody knows of it. */
+/* Says which processes may be missing as targets because nobody knows of them. */
 static void say_unknown(struct verdict *v, const struct capture *c)
 {
     char from[CLOCK_TEXT_BYTES];
@@ -176,7 +176,7 @@ static cJSON *verdict_json(const struct capture *c)
         buf_printf(&v.text, "; and %u more", v.findings - v.named);
     buf_put_u8(&v.text, 0);
     cJSON *json = cJSON_CreateObject();
-    /* A stopped capture is complete too where every target is and nothing is missing. */
+    /* A stopped capture is complete, too, if every target is and nothing is missing. */
     bool whole =
         c->status == CAPTURE_COMPLETE ||
         (c->status == CAPTURE_STOPPED && v.findings == 0 && complete + idle == c->target_count);
@@ -256,7 +256,7 @@ static void add_targets(cJSON *json, const struct capture *c, const struct selec
             cJSON_AddItemToArray(targets, target_json(c, c->targets[i]));
 }
 
-/* What somebody asked for and the verdict tell of all targets, and so are for who sees all. */
+/* The request's words and the verdict speak of all targets, so only who sees all gets them. */
 cJSON *capture_json(const struct capture *c, const struct selector *within, bool with_targets)
 {
     cJSON *json = cJSON_CreateObject();

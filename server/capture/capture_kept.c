@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is kept and what goes, of one capture or of all of an incident: pins and bounds, deletion,
- * and the partitions of what was deleted. Under the control lock but where a function takes it; no
- * partition is waited for under it.
+ * What is kept and what goes, of one capture or a whole incident: pins, times, deletion, and the
+ * partitions of deleted captures. Under the control lock, or takes it; never waits for the deletion
+ * of partitions under it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,9 +71,9 @@ static int id_take(void *context, const struct capture_id *id)
     return walk->status != SKEIN_OK;
 }
 
-/* Brings the incident's captures into memory, where those are that are not saved yet: all, or who
- * asks would change a part. They are loaded one after the other: a row must not be looked at while
- * another one is. */
+/* Brings all captures of the incident into memory, else the asker would change only a part; those
+ * that are not saved yet are there. Loads them one after the other, because a row must not be read
+ * while another one is. */
 static int incident_load(struct capture_engine *e, const struct capture_id *incident) CONTROL_LOCKED
 {
     struct id_walk walk = {.status = SKEIN_OK};
@@ -97,7 +97,7 @@ static int set_of_incident(struct capture_engine *e, const struct capture_id *in
     return status == SKEIN_OK && set->count == 0 ? SKEIN_NOT_FOUND : status;
 }
 
-/* Whether who sees `within` may change all: as of one capture that has the targets of each. */
+/* Whether who is confined to `within` may change all; judged as one capture with all targets. */
 static int set_allowed(const struct capture_set *set, const struct selector *within)
 {
     size_t hidden = 0;
@@ -114,7 +114,7 @@ bool capture_incident_exists(struct capture_engine *e, const struct capture_id *
 {
     control_assert_locked(e->control);
     struct capture_set set = {0};
-    bool exists = capture_find(e, incident) != NULL; /* the first firing's: most often */
+    bool exists = capture_find(e, incident) != NULL; /* mostly the first firing's is there */
     if (!exists)
         exists = set_of_incident(e, incident, &set) == SKEIN_OK;
     set_fini(&set);
@@ -249,7 +249,7 @@ static void make_room(struct capture_engine *e)
         e->settings.make_room(e->settings.context);
 }
 
-/* Deletes the partitions and notes that it is done. Not locked: it waits for the ingest thread. */
+/* Deletes the partitions and notes that they are gone. Not locked: waits for the ingest thread. */
 static int purge(struct capture_engine *e, const struct capture_id *id)
 {
     make_room(e);
@@ -269,12 +269,12 @@ static int purge(struct capture_engine *e, const struct capture_id *id)
     return status;
 }
 
-/* What is asked of a deletion; all zero: somebody wants it. */
+/* What a deletion is for; all zero: somebody asks for it. */
 struct deletion {
-    const struct selector *within; /* NULL, or what the asker is confined to */
-    const char *why;               /* NULL, or the retention's */
+    const struct selector *within; /* what the asker is confined to; NULL: nothing */
+    const char *why;               /* retention's reason; NULL: it is not retention's */
     uint64_t due_ns;
-    bool incident; /* of all of the incident with this id */
+    bool incident; /* the id is an incident's: delete all of it */
 };
 
 static bool may_go(const struct capture *c, const struct deletion *d)
@@ -286,13 +286,13 @@ static bool may_go(const struct capture *c, const struct deletion *d)
     return c->status != CAPTURE_RUNNING && !c->pin;
 }
 
-/* Agents may hold cuts up to then of which the collector keeps nothing. */
+/* Notes up to when agents may hold cuts that the collector no longer has (deleted_to_ns). */
 static void note_deleted(struct capture_engine *e, uint64_t to_ns)
 {
     e->deleted_to_ns = to_ns > e->deleted_to_ns ? to_ns : e->deleted_to_ns;
 }
 
-/* Tells agents and watchers of one that is marked deleted, and forgets it. */
+/* Tells agents and watchers of a capture that is marked deleted, and removes it from memory. */
 static void forget_deleted(struct capture_engine *e, struct capture *c,
                            const struct deletion *d) CONTROL_LOCKED
 {
@@ -309,7 +309,7 @@ static void forget_deleted(struct capture_engine *e, struct capture *c,
     metrics_add(captures_deleted_total, 1);
 }
 
-/* Marks all deleted, tells of it, and forgets them; appends their ids. */
+/* Marks all deleted, tells of it, removes them from memory, and appends their ids. */
 static int delete_set(struct capture_engine *e, const struct capture_set *set,
                       const struct deletion *d, struct capture_ids *ids) CONTROL_LOCKED
 {
@@ -333,7 +333,7 @@ static int delete_set(struct capture_engine *e, const struct capture_set *set,
     return status;
 }
 
-/* `ids` becomes those of what is marked deleted, also where their partitions are not gone yet. */
+/* `ids` gets all captures that are marked deleted, also if their partitions are not gone yet. */
 static int delete_them(struct capture_engine *e, const struct capture_id *id,
                        const struct deletion *d, struct capture_ids *ids)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The ledgers of targets and captures, made anew from what is known each time one is asked for:
- * what the agent said it lost, what it listed, what the index says is stored. So late truth changes
- * them without anything to undo. Reads only; under the control lock.
+ * The ledgers of targets and captures. A ledger is made anew each time it is asked for, from what
+ * the agent said it lost, what it listed, and what the index says is stored. So a late report
+ * changes it without anything to undo. Reads only; under the control lock.
  */
 #include "capture_ledger.h"
 #include "capture_int.h"
@@ -17,7 +17,7 @@ static void window_of(const struct capture *c, const struct capture_target *t, s
     gap->to_ns = c->at_ns + c->post_ms * 1000000u;
     if (!t->facts.has_window)
         return;
-    /* An agent that did not finish has said how far it had come, not how far it would. */
+    /* An agent that did not finish has said how far it came, not how far it would have come. */
     bool finished = t->status != TARGET_EXPIRED;
     if (finished || t->facts.from_ns < gap->from_ns)
         gap->from_ns = t->facts.from_ns;
@@ -25,8 +25,8 @@ static void window_of(const struct capture *c, const struct capture_target *t, s
         gap->to_ns = t->facts.to_ns;
 }
 
-/* What a target that has ended lacks without its agent having said so: listed and never stored, or
- * no word at all. */
+/* Adds what is missing of an ended target though its agent has not said so: partitions that it
+ * listed and never sent, or everything where it said nothing. */
 static void add_missing(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
     struct loss_gap gap;
@@ -46,7 +46,7 @@ static void add_missing(const struct capture *c, const struct capture_target *t,
     }
 }
 
-/* What is stored and cannot be read any more. */
+/* Adds what is stored and can no longer be read. */
 static void add_damaged(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
     ledger_lose(out, LOSS_DAMAGED, t->damaged_events);
@@ -58,9 +58,9 @@ static void add_damaged(const struct capture *c, const struct capture_target *t,
     }
 }
 
-/* An agent that was restarted ends the target there and then, and says so: what the window still
- * had before it is missing too, and where the agent had told of nothing yet, it does not know where
- * the window began. Of a sample each process has a part of its own. */
+/* A restarted agent ends the target at once, and says so. Then the rest of the window is missing,
+ * too. If the agent had told nothing before, it does not know where the window began. In a sample
+ * each process has its own part of the window. */
 static void restart_span(const struct capture *c, const struct capture_target *t,
                          struct loss_gap *gap)
 {

@@ -8,19 +8,19 @@
 #include "capture_int.h"
 #include "catalog_loss.h"
 
-/* A gap that an agent has told, with the bounds that it left open, within what was asked for.
- * False: nothing of it is. */
+/* A gap as its agent told it: bounds that it left open are filled in, and the gap is cut to the
+ * window. False: nothing of it lies in the window. */
 bool target_gap(const struct capture *c, const struct capture_target *t,
                 const struct report_gap *told, struct loss_gap *gap);
 /* Adds to *out; the JSON is the caller's. */
 void target_ledger(const struct capture *c, const struct capture_target *t, struct ledger *out);
 cJSON *target_ledger_json(const struct capture *c, const struct capture_target *t);
-/* Of the targets within, NULL: of all. */
+/* The sum over the targets that `within` shows; NULL: all. */
 cJSON *capture_ledger_json(const struct capture *c, const struct selector *within);
-/* As target_ledger, and counts what is lost beyond the last time. */
+/* As target_ledger; and counts in the metrics what is lost since the last call. */
 void target_count_losses(const struct capture *c, struct capture_target *t, struct ledger *out);
-/* After a restart, for each reason: what was counted is not counted again, and what was refused
- * stays so. */
+/* After a restart, once for each reason: what was counted before is not counted again, and a target
+ * that once found the disk full keeps that reason. */
 void target_counted(struct capture_target *t, const struct catalog_lost *lost);
 
 #endif

@@ -80,7 +80,7 @@ static int load_row(void *context, const struct catalog_capture *row)
     c->status = capture_status_parse(row->status);
     if (c->status == CAPTURE_RUNNING)
         c->finished_ns = 0;
-    else if (c->finished_ns == 0) /* no row of ours says so */
+    else if (c->finished_ns == 0) /* this program never writes such a row */
         c->finished_ns = clock_realtime_ns();
     c->selector = strdup(row->selector);
     snprintf(c->trigger, sizeof c->trigger, "%s", row->trigger);
@@ -104,8 +104,8 @@ static void load_times(struct capture_target *t, const char *text)
     cJSON_Delete(times);
 }
 
-/* The report stays text until all rows are read: looking into the index from within a row of the
- * catalog would hold two databases at once. */
+/* The report stays text until all rows are read: to look into the index from within a row of the
+ * catalog would lock two databases at once. */
 static int load_target(void *context, const struct catalog_target *row)
 {
     struct load *load = context;
@@ -145,7 +145,7 @@ static void load_lost(void *context, const struct catalog_lost *lost)
         target_counted(t, lost);
 }
 
-/* Rows are a file's bytes: a target that goes on in a capture that has ended is none of ours. */
+/* Rows come from a file, and may be wrong: an ended capture has no target that is still open. */
 static void mend(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     for (size_t i = 0; c->status != CAPTURE_RUNNING && i < c->target_count; i++) {
@@ -158,8 +158,8 @@ static void mend(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
     }
 }
 
-/* Brings targets up to what the index knows: partitions may have been stored, and acknowledged,
- * just before the collector died. */
+/* Brings targets up to what the index knows: partitions may have been stored and acknowledged just
+ * before the collector died. */
 static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     mend(e, c);
@@ -172,7 +172,7 @@ static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
         if (taken != SKEIN_OK)
             log_warn("captures", "a stored report cannot be counted", "host", t->host, "error",
                      skein_status_text(taken), NULL);
-        /* A completed target stays so, also where its partitions have been lost since. */
+        /* A complete target stays so, even if its partitions have been lost since. */
         if (taken == SKEIN_OK && t->status == TARGET_COMPLETE &&
             t->stored_count < t->facts.listed) {
             log_warn("captures", "partitions of a complete target are gone", "host", t->host, NULL);

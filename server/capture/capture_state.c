@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A target's state machine and what follows from it for its capture. Under the control lock.
+ * A target's states, and what follows from them for its capture. Under the control lock.
  *
  *     pending ──▶ sent ──▶ capturing ──▶ uploading ──▶ complete
  *        │  ▲       │          │             │
@@ -21,12 +21,12 @@
  *                         on_uploading           what had failed comes late; the capture has ended
  *     expired, failed     catch_up               a start finds less than the rows say
  *
- * All but the first go through target_set and the table `allowed`, catch_up apart. target_assert
- * says what holds in each state, capture_assert what holds of all targets of a capture.
+ * Each change except the first and catch_up's goes through target_set and the table `allowed`.
+ * target_assert says what holds in each state, capture_assert what holds for all targets together.
  *
- * A report may overtake any earlier one, so each non-final state may be skipped. An agent's report
- * after `failed` or `expired` is late truth: a capture that runs goes on with it; one that has
- * ended keeps the target `expired` until every listed partition is stored.
+ * A report may overtake earlier ones, so every state that is not final may be skipped. A report
+ * after `failed` or `expired` is late truth. A running capture goes on with it; an ended one keeps
+ * the target `expired` until every listed partition is stored.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +85,8 @@ bool target_may(enum target_status from, enum target_status to)
     return (allowed[from] >> to & 1u) != 0;
 }
 
-/* What holds of a target at each change. It compares what this process has counted; what agents
- * report only bounds it. */
+/* What holds for a target at each change. It compares only what this process has counted, and what
+ * agents report only as bounds: no report can abort the collector. */
 static void target_assert(const struct capture *c, const struct capture_target *t)
 {
     skein_check(t->stored_count <= t->facts.listed && t->damaged_count <= t->stored_count);
@@ -138,7 +138,7 @@ void target_touch(struct capture_engine *e, struct capture *c, struct capture_ta
     touch(e, c);
 }
 
-/* Whether events are known to be missing from what a target holds. A lost name leaves its event. */
+/* Whether the target is known to lack events. A lost name does not count: its event is there. */
 static bool target_has_loss(const struct capture_target *t)
 {
     for (size_t i = 0; i < t->facts.loss_count; i++)
@@ -147,7 +147,7 @@ static bool target_has_loss(const struct capture_target *t)
     return t->facts.gap_count > 0;
 }
 
-/* A process that was idle in the window has nothing to give, and nothing is missing (V-4). */
+/* A process that was idle in the window has nothing to give, so nothing is missing (V-4). */
 void target_weigh(struct capture *c, struct capture_target *t)
 {
     bool ended = t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING;
@@ -199,8 +199,8 @@ void capture_know_from(struct capture *c, uint64_t ns)
         c->known_from_ns = ns;
 }
 
-/* What agents have said since it began. What one of them has begun is of those that its rule fired
- * for. */
+/* Takes in what the agents' lists since the capture's begin say about unknown processes. A capture
+ * that an agent began by itself only has the processes that its rule fired for. */
 static void know_from_lists(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     char error[256];
@@ -230,7 +230,7 @@ void capture_set_expiry(struct capture *c)
     c->expires_ns = ends ? c->finished_ns + c->ttl_ms * 1000000u : 0;
 }
 
-/* The trigger of a capture that an agent began was before we heard of it. */
+/* A capture that an agent began was triggered before we heard of it. */
 static void count_end(const struct capture *c, enum capture_status status)
 {
     uint64_t trigger_ns = c->own ? c->at_ns : c->created_ns;
@@ -240,8 +240,8 @@ static void count_end(const struct capture *c, enum capture_status status)
         metrics_observe(capture_durable_seconds, c->finished_ns - trigger_ns);
 }
 
-/* What begins in its window is of it, also where all that it has so far have ended: a service that
- * is started anew. What an agent has begun is of those that its rule fired for. */
+/* Whether the capture still takes processes that begin in its window, even if all its targets have
+ * ended: a service may be restarted. One that an agent began has only those its rule fired for. */
 static bool may_grow(const struct capture *c)
 {
     uint64_t now_ns = clock_realtime_ns();
@@ -357,7 +357,7 @@ static bool lists_same(const struct report_target *a, const struct report_target
     return same;
 }
 
-/* Whether each range of the one lies in a range of the other. */
+/* Whether each range of `from` lies in a range of `to`. */
 static bool facts_grow(const struct report_target *from, const struct report_target *to)
 {
     for (size_t i = 0; i < from->partition_count; i++) {
@@ -393,8 +393,8 @@ static int count_row(void *context, const struct partition_row *row)
     return lookup->status != SKEIN_OK;
 }
 
-/* Asks the index for what is listed and not known to be stored. What is stored meanwhile is counted
- * when it is noted. */
+/* Asks the index for the partitions that are listed and not known to be stored. One that is stored
+ * meanwhile is counted when its note comes. */
 static int look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     struct lookup lookup = {e, c, t, SKEIN_OK};
@@ -406,7 +406,7 @@ static int look_up(struct capture_engine *e, struct capture *c, struct capture_t
             const struct partition_range range = {{t->process, p->epoch, first}, last};
             int64_t found = index_range(e->index, &range, count_row, &lookup);
             if (found < 0) {
-                uncount_stored(t); /* asked for again */
+                uncount_stored(t); /* the next look-up asks for all again */
                 return (int)found;
             }
             if (last == p->last)
@@ -426,8 +426,8 @@ int target_count_anew(struct capture_engine *e, struct capture *c, struct captur
     return look_up(e, c, t);
 }
 
-/* The report's times are of one setting of our clock (P-28), the capture's of another where it was
- * set in between. */
+/* The report's times follow one setting of our clock (P-28), the capture's another one if the clock
+ * was set in between: moves the report's. */
 static void align_clock(const struct capture *c, cJSON *json)
 {
     struct json_reader r = {.error = ""};
@@ -453,7 +453,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
         return status;
     }
     report_target_align(&facts);
-    /* A stream's list grows with every report: what is counted already stays so. */
+    /* A stream's list grows with each report: what was counted of it stays counted. */
     if (!facts_grow(&t->facts, &facts))
         uncount_stored(t);
     t->list_changed |= !lists_same(&t->facts, &facts);
@@ -476,8 +476,8 @@ static int take_description(void *context, const struct partition_row *row)
     return 1;
 }
 
-/* A process that ended before its agent could list it, or while nobody listened: the fleet never
- * heard of it, but its partitions say who it was. */
+/* Describes a process that ended before its agent could list it, or while nobody listened. The
+ * fleet never heard of it, but its partitions say who it was. */
 static void describe_unlisted(struct capture_engine *e, struct capture_target *t)
 {
     struct partition_query query = {.process = &t->process, .to_ns = UINT64_MAX, .limit = 1};
@@ -488,7 +488,7 @@ static void describe_unlisted(struct capture_engine *e, struct capture_target *t
 void target_check_stored(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     control_assert_locked(e->control);
-    /* A stream's list so far may be stored whole; it is no end. */
+    /* A stream's list so far may be stored completely; that is not its end. */
     if ((t->status != TARGET_UPLOADING && t->status != TARGET_EXPIRED) || t->report == NULL ||
         t->facts.state != REPORT_UPLOADING || t->facts.listed == 0 ||
         t->stored_count < t->facts.listed)

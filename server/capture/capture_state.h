@@ -14,7 +14,7 @@ bool target_is_final(enum target_status status);
 bool target_may(enum target_status from, enum target_status to);
 /* Notes the state and when it was entered. */
 void target_enter(struct capture *c, struct capture_target *t, enum target_status to);
-/* After its state or facts have changed: counts it among the whole ones, or not. */
+/* Call it after its state or facts change: counts it among the whole ones, or no longer. */
 void target_weigh(struct capture *c, struct capture_target *t);
 /* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one.
  */
@@ -22,26 +22,27 @@ bool target_set(struct capture_engine *e, struct capture *c, struct capture_targ
                 enum target_status to, const char *reason) CONTROL_LOCKED;
 /* Ends the capture once all its targets have, and renews the verdict of an ended one. */
 void capture_settle(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
-/* Some of its window that ended before may not be known. */
+/* Notes that processes of its window that ended before ns may be unknown. */
 void capture_know_from(struct capture *c, uint64_t ns);
-/* Anew from ttl_ms, pin and when it ended. */
+/* Computes expires_ns anew from ttl_ms, pin and the capture's end. */
 void capture_set_expiry(struct capture *c);
-/* Before a target is added that is not final: an ended capture runs again. Its deadline is then not
- * before `deadline_ns`. */
+/* Lets an ended capture run again; call it before adding a target whose state is not final. The
+ * deadline is then at least `deadline_ns`. */
 void capture_reopen(struct capture_engine *e, struct capture *c,
                     uint64_t deadline_ns) CONTROL_LOCKED;
-/* What holds of the capture and of each target; linear in them. */
+/* Checks what holds for the capture and each target; linear in the targets. */
 void capture_assert(const struct capture *c);
-/* Takes a report with facts: replaces those before, asks the index what is stored. Takes json. */
+/* Takes a report with facts: it replaces the last one, and the index is asked what is stored. Owns
+ * json from here on. */
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json) CONTROL_LOCKED;
 bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
 /* SKEIN_OK, SKEIN_NO_MEMORY. */
 int target_add_ranges(const struct capture_target *t, struct partition_ranges *ranges);
-/* Counts a stored partition once, if the facts list it. 1: it was news; 0; SKEIN_NO_MEMORY. */
+/* Counts a stored partition once, if the facts list it. 1: it was new; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture *c, struct capture_target *t,
                         const struct stored_note *note);
-/* Asks the index again what is stored of it, and damaged. SKEIN_OK or a status. */
+/* Asks the index again what of the target is stored, and what is damaged. SKEIN_OK or a status. */
 int target_count_anew(struct capture_engine *e, struct capture *c,
                       struct capture_target *t) CONTROL_LOCKED;
 void target_check_stored(struct capture_engine *e, struct capture *c,

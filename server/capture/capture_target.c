@@ -37,7 +37,7 @@ static int compare_targets(const struct capture_target *a, const struct capture_
     return memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
 }
 
-/* As many inserts as `extra` then succeed. */
+/* Makes room: so many inserts then succeed. */
 static int reserve(struct capture *c, size_t extra)
 {
     if (!array_grow(c->targets, c->target_count + extra, &c->target_cap))
@@ -48,7 +48,7 @@ static int reserve(struct capture *c, size_t extra)
     return status == SKEIN_OK && c->anywhere != NULL ? idmap_reserve(c->anywhere, extra) : status;
 }
 
-/* Among all of its process in memory; there is room for it. */
+/* Enters the target in the chain of its process (next_anywhere); room for it was made. */
 static void join_all(struct capture *c, struct capture_target *t)
 {
     if (c->anywhere != NULL) {

@@ -10,23 +10,23 @@
 #include "process_labels.h"
 
 struct capture_target *capture_target_find(struct capture *c, const struct process_uid *process);
-/* The head of a chain: next_of_agent. */
+/* The first target of the agent; the others follow by next_of_agent. */
 struct capture_target *capture_targets_at(struct capture *c, uint64_t agent);
-/* A new target; process may be NULL where the fleet does not know it. NULL: no memory. */
+/* Makes a target; p may be NULL: the fleet does not know the process. NULL: no memory. */
 struct capture_target *capture_target_add(struct capture *c, const struct process_uid *uid,
                                           const struct fleet_process *p,
                                           const struct fleet_agent *agent);
-/* Takes t, to its place by process, where it returns SKEIN_OK; SKEIN_EXISTS: the process has one;
- * SKEIN_NO_MEMORY. */
+/* Puts t in its place by process. SKEIN_OK: the capture owns it; SKEIN_EXISTS: the process has a
+ * target already; SKEIN_NO_MEMORY. */
 int capture_target_insert(struct capture *c, struct capture_target *t);
 void capture_target_describe(struct capture_target *t, const struct fleet_process *p);
 struct process_labels capture_target_labels(const struct capture_target *t);
-/* Whether who sees `within`, NULL for everything, sees the target. */
+/* Whether `within` (NULL: everything) shows the target. */
 bool capture_target_seen(const struct capture_target *t, const struct selector *within);
 void capture_target_free(struct capture_target *t);
 struct capture *capture_new(struct capture_engine *e, const struct capture_id *id); /* in memory */
 void capture_free(struct capture *c);
-/* out of memory; the rows stay */
+/* Removes it from memory and frees it; its rows stay. */
 void capture_discard(struct capture_engine *e, struct capture *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which partitions of one process are stored: a set of (epoch, sequence), kept as ranges, so that
- * its size follows from what is there and never from what a report claims. Not locked; the owner's.
+ * Which partitions of one process are stored: a set of (epoch, sequence), kept as ranges. Its size
+ * follows from what is stored, never from what a report claims. Not locked; belongs to its owner.
  */
 #ifndef STORED_SET_H
 #define STORED_SET_H
@@ -20,7 +20,7 @@ struct stored_set {
 
 /* 1: it is new; 0: it was there; SKEIN_NO_MEMORY: nothing changed. */
 int stored_set_add(struct stored_set *set, uint64_t epoch, uint64_t sequence);
-/* The first range within [*first, *last] of the epoch that the set lacks whole; false: none. */
+/* Moves *first and *last to the first range between them that the set lacks; false: none. */
 bool stored_set_missing(const struct stored_set *set, uint64_t epoch, uint64_t *first,
                         uint64_t *last);
 void stored_set_fini(struct stored_set *set); /* empty again */
