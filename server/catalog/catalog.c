@@ -15,8 +15,7 @@
 static const char meta_schema[] =
     "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;";
 
-/* Version 1. A new database gets it and every step below, so that there is one way to each version.
- */
+/* Version 1. A new database gets it and then every step below: there is one way to each version. */
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS captures(id TEXT PRIMARY KEY, created_ns INTEGER NOT NULL,"
     " at_ns INTEGER NOT NULL, pre_ms INTEGER NOT NULL, post_ms INTEGER NOT NULL,"
@@ -85,10 +84,11 @@ static const char *const migrations[] = {
     /* 7: stored partitions whose bytes are damaged */
     "CREATE TABLE damaged(partition TEXT PRIMARY KEY, from_ns INTEGER NOT NULL,"
     " to_ns INTEGER NOT NULL) WITHOUT ROWID;",
-    /* 8: captures of whose window not all processes are known */
+    /* 8: from when on all processes of a capture's window are known */
     "ALTER TABLE captures ADD COLUMN known_from_ns INTEGER NOT NULL DEFAULT 0;",
-    /* 9: incidents. What was merged into a capture becomes one of its own again, of the incident of
-     * that: `source` says whose each target is. Who opens it makes the listings of both anew. */
+    /* 9: incidents. Each firing that was merged into a capture becomes a capture again, of that
+     * one's incident; `source` says which targets are its own. The listings of both are made anew
+     * when the database is opened. */
     "ALTER TABLE captures ADD COLUMN incident TEXT NOT NULL DEFAULT '';"
     "UPDATE captures SET incident=id;"
     "INSERT OR IGNORE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
@@ -130,7 +130,7 @@ static const char *const migrations[] = {
     "UPDATE rule_history SET incident=capture WHERE what IN ('fired', 'merged');"
     "UPDATE rule_history SET what='joined', capture='00000000000000000000000000000000'"
     " WHERE what='merged';",
-    /* 10: what is missing as rows (catalog_loss.h); it was JSON, and in that are times in ms */
+    /* 10: what is missing, as rows (catalog_loss.h); it was JSON before, with times in ms */
     "CREATE TABLE account(capture TEXT NOT NULL, process TEXT NOT NULL,"
     " rule TEXT NOT NULL, agent INTEGER NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL,"
     " service TEXT NOT NULL, labels TEXT NOT NULL, exe TEXT NOT NULL, stored INTEGER NOT NULL,"
@@ -212,7 +212,7 @@ static int meta_put(struct catalog *c, const char *key, uint64_t value)
                                  NULL, DB(DB_TEXT(key), DB_I64(I(value)))));
 }
 
-/* One step with its number, or nothing of it. */
+/* Takes one step and notes its number: both or neither. */
 static int migrate(struct catalog *c, uint64_t to_version, const char *sql)
 {
     int status = db_begin(c->db);
@@ -283,7 +283,7 @@ int catalog_open(const char *folder, struct catalog **out, char *error, size_t e
                      ? SKEIN_TOO_LARGE
                      : db_open_private(folder, "state.db", &c->db, error, error_bytes);
     if (status == SKEIN_OK && db_check(c->db) == SKEIN_CORRUPT)
-        atomic_store(&c->damaged, true); /* what can be read of it is better than nothing */
+        atomic_store(&c->damaged, true); /* go on: what can still be read is better than nothing */
     if (status == SKEIN_OK)
         status = prepare(c, error, error_bytes);
     if (status == SKEIN_CORRUPT)

@@ -25,7 +25,7 @@ struct catalog;
 int catalog_open(const char *folder, struct catalog **out, char *error, size_t error_bytes);
 void catalog_close(struct catalog **catalog);
 
-/* Whether damage was met in state.db, at open or since; somebody else has found some. */
+/* Whether damage was met in state.db, at open or since; notes damage that somebody else found. */
 bool catalog_is_damaged(const struct catalog *c);
 void catalog_note_damage(struct catalog *c);
 bool catalog_is_new(const struct catalog *c); /* there was none before */
@@ -47,7 +47,7 @@ uint64_t catalog_generation(struct catalog *c, const char *set);
 /* ---- notices (catalog_notices.c) ---- */
 
 struct catalog_notice {
-    uint64_t turn; /* grows */
+    uint64_t turn; /* rises from notice to notice */
     uint64_t created_ns;
     const char *id, *rule, *body;
 };
@@ -62,7 +62,7 @@ int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context)
 struct catalog_policy {
     const char *name, *json; /* the policy without state */
     uint64_t generation;
-    uint64_t day, bytes; /* stored on that day, in days since 1970 */
+    uint64_t day, bytes; /* stored on that day; days since 1970 */
     uint64_t captures;
     struct capture_id last_capture;
 };
@@ -73,14 +73,14 @@ int64_t catalog_policies(struct catalog *c, catalog_policy_fn *fn, void *context
 
 /* ---- hosts (catalog_hosts.c) ---- */
 
-/* Whose processes are those of a host: see claims.h. agent 0: nobody's. */
+/* Which agent has the processes of a host: see claims.h. agent 0: none any more. */
 int catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent);
 typedef int catalog_host_fn(void *context, const uint8_t host[8], uint64_t agent);
 int64_t catalog_hosts(struct catalog *c, catalog_host_fn *fn, void *context); /* oldest first */
 
 /* ---- room ---- */
 
-int catalog_usage(struct catalog *c, uint64_t *bytes); /* of the pages that hold something */
+int catalog_usage(struct catalog *c, uint64_t *bytes); /* size of the pages in use */
 
 /* ---- agents ---- */
 

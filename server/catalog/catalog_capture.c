@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's statements for captures, their targets and what was deleted. Owns no state; any
- * thread, see catalog.h.
+ * The catalog's statements for captures, their targets and deletions. Owns no state; any thread,
+ * see catalog.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -200,7 +200,7 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
 
 /* ---- deletion ---- */
 
-/* What was evicted keeps its accounts. */
+/* Deletes the capture's rows. The accounts of an evicted capture stay. */
 static int drop_rows(struct catalog *c, const char *id)
 {
     int status = catalog_status(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's captures: their rows, their targets' and what was deleted. Threads and transactions
- * as catalog.h says.
+ * The catalog's captures: their rows, their targets' rows, and deletions. Threads and transactions
+ * as in catalog.h.
  */
 #ifndef CATALOG_CAPTURE_H
 #define CATALOG_CAPTURE_H
@@ -9,11 +9,11 @@
 #include "catalog.h"
 
 struct catalog_capture {
-    struct capture_id id, incident; /* incident zero: its own */
+    struct capture_id id, incident; /* incident zero: as id */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
-    bool stopped, own; /* own: begun by an agent */
+    bool stopped, own; /* own: an agent began it */
     const char *status, *kind, *selector, *trigger, *rule, *process, *reason;
-    const char *listing; /* the capture as JSON, without targets; "": it is to be made */
+    const char *listing; /* the capture as JSON, without targets; "": still to be made */
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms, known_from_ns;
     bool pin;
 };
@@ -24,15 +24,15 @@ struct catalog_target {
     uint64_t agent, updated_ns;
     uint32_t pid;
     const char *host, *service, *labels, *exe, *status, *reason;
-    const char *report; /* the agent's last report as JSON; "" where none */
-    const char *times;  /* when it entered its states, as JSON; "" where nobody noted it */
+    const char *report; /* the agent's last report as JSON; "": none */
+    const char *times;  /* when it entered each state, as JSON; "": not noted */
 };
 struct catalog_capture_query {
     const char *status;                /* NULL: any */
     const struct capture_id *incident; /* NULL: any */
-    const char *id_begins;             /* with these digits, lower case; NULL: any */
-    uint64_t from_ns, to_ns;           /* windows that overlap; 0 and UINT64_MAX for all */
-    bool before;                       /* cursor: captures older than these two */
+    const char *id_begins;             /* hex digits, lower case, with which ids begin; NULL: any */
+    uint64_t from_ns, to_ns;           /* windows that overlap this; 0 and UINT64_MAX for all */
+    bool before;                       /* cursor: only captures older than these two */
     uint64_t before_created_ns;
     struct capture_id before_id;
     size_t limit;
@@ -43,7 +43,7 @@ typedef int catalog_target_fn(void *context, const struct catalog_target *target
 int catalog_put_capture(struct catalog *c, const struct catalog_capture *capture);
 int catalog_put_target(struct catalog *c, const struct catalog_target *target);
 
-/* Newest first. Each returns rows given, or a status. */
+/* Newest first. Each returns how many rows fn got, or a status. */
 int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *query,
                          catalog_capture_fn *fn, void *context);
 int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_capture_fn *fn,
@@ -51,9 +51,9 @@ int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_
 int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_target_fn *fn,
                         void *context);
 
-/* For retention; none of them runs. Those that are to be deleted by now, the first due first. */
+/* For retention; running captures are left out. Those due to be deleted by now, first due first. */
 int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *fn, void *context);
-/* Those that are not pinned, behind the cursor (all-zero: from the oldest), at most `limit`. */
+/* Those that are not pinned: at most `limit` behind the cursor (all-zero: from the oldest on). */
 struct catalog_cursor {
     uint64_t created_ns;
     struct capture_id id;
@@ -62,7 +62,7 @@ int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, si
                        catalog_capture_fn *fn, void *context);
 typedef int catalog_id_fn(void *context, const struct capture_id *id);
 
-/* A request that its sender may repeat, and what it began. Putting one drops those before
+/* A request that its sender may repeat, and the capture it began. Putting one drops all from before
  * `drop_before_ns`. */
 struct catalog_once {
     const char *principal, *key;
@@ -70,19 +70,19 @@ struct catalog_once {
     struct capture_id capture;
 };
 int catalog_put_once(struct catalog *c, const struct catalog_once *once, uint64_t drop_before_ns);
-/* Looks principal and key up and fills the rest. 1, 0 where there is none, or a status. */
+/* Looks up principal and key, and fills in the rest. 1; 0: there is none; or a status. */
 int catalog_find_once(struct catalog *c, struct catalog_once *once);
 
 int64_t catalog_incident(struct catalog *c, const struct capture_id *incident, catalog_id_fn *fn,
                          void *context);
 int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context); /* no listing yet */
 
-/* Deletion: the rows go, but for the ranges, and the id is remembered for good, so that nothing
- * late brings the capture back. `purged` is set, and the ranges go, when its partitions are gone
- * too. */
+/* Deletion. First the rows go, except the ranges, and the id is remembered for good, so that
+ * nothing late brings the capture back. When its partitions are gone too, `purged` is set and the
+ * ranges go. */
 int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint64_t now_ns);
 int catalog_set_purged(struct catalog *c, const struct capture_id *id);
-uint64_t catalog_last_deleted_ns(struct catalog *c); /* 0: none was */
+uint64_t catalog_last_deleted_ns(struct catalog *c); /* 0: none was ever deleted */
 bool catalog_is_deleted(struct catalog *c, const struct capture_id *id);
 int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context);
 

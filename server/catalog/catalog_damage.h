@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stored partitions that were found damaged, in state.db: a new index does not know of them.
+ * Stored partitions that were found damaged, kept in state.db: a rebuilt index does not know them.
  */
 #ifndef CATALOG_DAMAGE_H
 #define CATALOG_DAMAGE_H
@@ -8,7 +8,7 @@
 #include "catalog.h"
 #include "partition.h"
 
-/* fn for each until it returns not 0; the number, or a status. */
+/* Calls fn for each until it returns not 0. Returns how many, or a status. */
 typedef int catalog_damage_fn(void *context, const struct partition_key *key, uint64_t from_ns,
                               uint64_t to_ns);
 int64_t catalog_damages(struct catalog *c, catalog_damage_fn *fn, void *context);

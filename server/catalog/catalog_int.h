@@ -14,7 +14,7 @@ struct catalog {
     char path[4096];
     uint64_t collector;
     atomic_bool damaged;
-    bool made; /* by this process */
+    bool made; /* this process made the file */
 };
 
 /* Row values are signed in SQLite; ids and times of the next 200 years fit as they are. */
@@ -25,8 +25,8 @@ static inline int catalog_status(int64_t rows)
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
-/* catalog_loss.c: the function that its statements call, and the statements, for a look at their
- * plans: a sum, and the ids of a page. */
+/* catalog_loss.c: defines the SQL function that its statements call. The other two give statements,
+ * a sum and the ids of a page, for a look at their plans. */
 int catalog_loss_define(struct db *db);
 void catalog_loss_sql(enum catalog_loss_by by, char *sql, size_t bytes);
 void catalog_loss_page_sql(enum catalog_loss_by by, char *sql, size_t bytes);

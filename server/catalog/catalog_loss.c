@@ -2,7 +2,8 @@
  *
  * The catalog's statements for what is missing; see catalog_loss.h. Any thread.
  *
- * A sum is one grouped query of two halves: what the accounts have, and what they lack.
+ * A sum is one grouped query of two halves: HAVE (what the accounts have) and LACK (what they
+ * lack).
  */
 #include "catalog_loss.h"
 
@@ -12,9 +13,10 @@
 #include "catalog_int.h"
 #include "process_labels.h"
 
-#define NO_TIME INT64_C(-1) /* of a count, in the place of a gap's times */
+#define NO_TIME INT64_C(-1) /* in a count's row, where a gap's row has times */
 
-/* That began the capture c; a sample's is a policy. What is kept has the capture's no more. */
+/* The rule that began capture c. A sample has a policy there, which is no rule. An account that is
+ * kept has no capture any more: its own row says the rule. */
 #define RULE "CASE c.kind WHEN 'sample' THEN '' ELSE c.rule END"
 
 /* ---- accounts ---- */
@@ -32,7 +34,7 @@ static int loss_put(struct catalog *c, const char *capture, const char *process,
                   DB_I64(I(events)))));
 }
 
-/* With the row before its losses go, too. */
+/* Deletes the account's losses with the row that it replaces. */
 int catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
                        const struct catalog_account *p, const struct ledger *ledger)
 {
@@ -160,17 +162,18 @@ static const char *const group_columns[CATALOG_LOSS_BYS] = {
     [CATALOG_LOSS_BY_CAPTURE] = "a.capture",
 };
 
-/* The accounts between two ids that are asked for; %s: of what the ids are. */
+/* The accounts between two ids; %s: the column of these ids. */
 #define ACCOUNTS                                                                                   \
     " WHERE a.%s BETWEEN ?1 AND ?2"                                                                \
     " AND CASE WHEN a.kept_ns>0 THEN ?3 ELSE c.to_ns>=?4 AND c.from_ns<=?5 END"                    \
     " AND process_matches(?6, a.service, a.host, a.exe, a.labels, a.pid, a.process)"
-/* What the accounts of a group have, and who it is: beside max() stands what is of the same row,
- * and who has a pid is described. total() is exact up to 2^53, and never overflows. */
+/* What the accounts of a group have, and who the group is. SQLite takes columns beside max() from
+ * the row with the maximum: the greatest pid, because a row with a pid describes its process.
+ * total() is exact up to 2^53 and never overflows. */
 #define HAVE                                                                                          \
     "SELECT %s, '', count(DISTINCT a.process), total(a.stored), total(a.implausible), total(a.open)," \
     " max(a.pid), %s FROM account a LEFT JOIN captures c ON c.id=a.capture" ACCOUNTS " GROUP BY 1"
-/* What they lack, reason by reason and gap by gap. */
+/* What the accounts lack, by reason and gap. */
 #define LACK                                                                                       \
     "SELECT %s, l.reason, l.from_ns, l.to_ns,"                                                     \
     " total(CASE WHEN l.capture<>'' THEN l.events ELSE max(0, l.events-(SELECT total(r.events)"    \
@@ -198,15 +201,15 @@ void catalog_loss_page_sql(enum catalog_loss_by by, char *sql, size_t bytes)
                    key, key);
 }
 
-/* What all statements of a query are asked with; ids are hex digits, and "g" is behind them. */
+/* The binds of all statements of a query. Ids are hex digits; "g" sorts behind all of them. */
 struct sum {
     const struct catalog_loss_query *query;
     char low[ID_TEXT_BYTES + 1], high[ID_TEXT_BYTES];
     int64_t kept, from_ns, to_ns;
     catalog_loss_fn *fn;
     void *context;
-    struct ledger *to; /* the group's that is under way */
-    size_t keys;       /* of the page, so far */
+    struct ledger *to; /* the current group's */
+    size_t keys;       /* on the page so far */
 };
 
 static void sum_bounds(struct sum *sum, const struct catalog_loss_query *q)
@@ -222,7 +225,7 @@ static void sum_bounds(struct sum *sum, const struct catalog_loss_query *q)
                         .to_ns = q->to_ns > INT64_MAX ? INT64_MAX : I(q->to_ns)};
     if (q->by == CATALOG_LOSS_BY_CAPTURE)
         sum->low[0] = '0';
-    if (q->after != NULL && q->after[0] != '\0') /* with a blank: behind it, before all others */
+    if (q->after != NULL && q->after[0] != '\0') /* + blank: behind this id, before others */
         (void)snprintf(sum->low, sizeof sum->low, "%s ", q->after);
     if (one != NULL) {
         id_text(one, sum->low);
@@ -238,7 +241,7 @@ static int take_key(void *context, struct db_row *row)
     return 0;
 }
 
-/* Ends the page at its last key; there may be none. */
+/* Sets the page's end to its last key; a page may be empty. */
 static int page_find(struct db *db, struct sum *sum, char next[ID_TEXT_BYTES])
 {
     char sql[1024], high[ID_TEXT_BYTES];
@@ -272,7 +275,7 @@ static struct ledger *group_begin(const struct sum *sum, struct db_row *row)
     return to;
 }
 
-/* A group's row without a reason comes before those with one. */
+/* The row without a reason comes first in each group. */
 static int take_sum(void *context, struct db_row *row)
 {
     struct sum *sum = context;
@@ -318,7 +321,7 @@ int catalog_loss(struct catalog *c, const struct catalog_loss_query *q, catalog_
     if (status == SKEIN_OK)
         status = catalog_loss_define(db);
     if (status == SKEIN_OK)
-        status = db_exec(db, "BEGIN"); /* page and sums are of one state */
+        status = db_exec(db, "BEGIN"); /* page and sums must see one state */
     if (status == SKEIN_OK)
         status = sum_run(db, &sum, next);
     if (status == SKEIN_CORRUPT || (db != NULL && db_is_damaged(db)))

@@ -6,11 +6,11 @@
  *     capture, process            capture, process, reason, from, to, events
  *     host, service, rule …         c1  p1  ring_full      –   –   5   a count
  *     stored, implausible, open     c1  p1  overwritten  9:40 9:41 0   a gap: nobody counted
- *                                   –   p1  ring_full      –   –  12   what p1's ring says of all
+ *                                   –   p1  ring_full      –   –  12   p1's ring, since it was made
  *
- * An account is a target's and goes with it; or it is kept, for 30 days: what was evicted with its
- * capture, and what a ring says that it lost since it was made. Of a ring's word a sum takes what
- * the process's captures do not tell.
+ * An account belongs to a target and is deleted with it. Two kinds are kept for 30 days: those of a
+ * capture that was evicted, and what a process's ring says it lost since it was made. A sum counts
+ * of the ring's number only what exceeds the losses in that process's captures.
  */
 #ifndef CATALOG_LOSS_H
 #define CATALOG_LOSS_H
@@ -21,7 +21,7 @@
 
 #define CATALOG_LOSS_KEPT_NS (UINT64_C(30) * 24 * 3600 * 1000000000u)
 
-/* Whose it is. */
+/* Who a process is. */
 struct catalog_account {
     struct process_uid process;
     uint64_t agent;
@@ -29,20 +29,20 @@ struct catalog_account {
     const char *host, *service, *labels, *exe;
 };
 
-/* A target's, in the place of the one before. */
+/* A target's account; replaces the one before. */
 int catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
                        const struct catalog_account *account, const struct ledger *ledger);
-/* What the process's ring says that it lost since it was made. What was
- * kept longer than CATALOG_LOSS_KEPT_NS goes. */
+/* What the process's ring says it lost since it was made. Drops what was kept longer than
+ * CATALOG_LOSS_KEPT_NS. */
 int catalog_put_ring_lost(struct catalog *c, const struct catalog_account *account, uint64_t events,
                           uint64_t now_ns);
-/* Before a capture is deleted to make room: keeps its accounts, as evicted. */
+/* Keeps the accounts of a capture, as evicted; call it before the capture is deleted to make
+ * room. */
 int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns);
-/* Forgets the oldest that are kept, at most so many. How many rows went, or a status. */
+/* Drops the oldest kept accounts, at most so many. Returns how many rows went, or a status. */
 int64_t catalog_trim_losses(struct catalog *c, uint64_t accounts);
 
-/* The accounts of a capture's targets, reason by reason; `reason` is NULL where nothing is missing.
- */
+/* The accounts of a capture's targets, by reason; `reason` is NULL where nothing is missing. */
 struct catalog_lost {
     struct process_uid process;
     uint64_t implausible, events;
@@ -60,15 +60,15 @@ enum catalog_loss_by {
     CATALOG_LOSS_BY_SERVICE,
     CATALOG_LOSS_BY_HOST,
     CATALOG_LOSS_BY_RULE,
-    CATALOG_LOSS_BY_CAPTURE, /* what rings lost outside of captures is in none */
+    CATALOG_LOSS_BY_CAPTURE, /* leaves out what rings lost outside of captures */
     CATALOG_LOSS_BYS
 };
 struct catalog_loss_query {
     enum catalog_loss_by by;
-    const struct selector *selector; /* NULL: of all processes */
-    uint64_t from_ns, to_ns;         /* of captures whose windows overlap; 0 and UINT64_MAX: of all,
-                                      * and what is kept */
-    /* Of one process (BY_PROCESS alone) or one capture (not BY_PROCESS); NULL: of all. */
+    const struct selector *selector; /* NULL: all processes */
+    uint64_t from_ns, to_ns;         /* captures whose windows overlap this; 0 and UINT64_MAX: all,
+                                      * and the kept accounts */
+    /* Only one process (BY_PROCESS alone), or only one capture (not BY_PROCESS); NULL: all. */
     const struct process_uid *process;
     const struct capture_id *capture;
     /* A page, BY_PROCESS or BY_CAPTURE: the first so many ids behind `after`. 0: all. */
@@ -76,15 +76,15 @@ struct catalog_loss_query {
     size_t limit;
 };
 struct catalog_loss_group {
-    const char *name;               /* of the service, host or rule, or an id; "" for none */
-    uint64_t processes;             /* with accounts in it */
+    const char *name;               /* of the service, host or rule, or an id; "": none */
+    uint64_t processes;             /* that have accounts in the group */
     struct catalog_account account; /* BY_PROCESS: the process; else empty */
 };
-/* Called where a group begins, by name. What it returns is the caller's, and the group's losses are
- * added to it until the next call or the end. */
+/* Called where a group begins; groups come by name. The group's losses are added to the ledger that
+ * it returns, which stays the caller's, until the next call or the end. */
 typedef struct ledger *catalog_loss_fn(void *context, const struct catalog_loss_group *group);
-/* On a connection of its own, but for one capture's: nobody waits for it. SKEIN_OK or a status.
- * `next` (may be NULL): the id that the next page is behind, "" where there is none. */
+/* Uses a connection of its own, so that nobody waits for it; not for one capture's. SKEIN_OK or a
+ * status. `next` (may be NULL): `after` for the next page; "": this was the last one. */
 int catalog_loss(struct catalog *c, const struct catalog_loss_query *query, catalog_loss_fn *fn,
                  void *context, char next[ID_TEXT_BYTES]);
 

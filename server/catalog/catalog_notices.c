@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's queue of notices that are to be delivered. Any thread, see catalog.h.
+ * The catalog's queue of notices that are still to be delivered. Any thread, see catalog.h.
  */
 #include "catalog_int.h"
 

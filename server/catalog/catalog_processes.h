@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's table of processes: those that agents have told of. Rows only; threads and rules as
+ * The catalog's table of the processes that agents have reported. Rows only; threads and rules as
  * in catalog.h.
  */
 #ifndef CATALOG_PROCESSES_H

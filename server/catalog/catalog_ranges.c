@@ -2,15 +2,15 @@
  *
  * The table of ranges; see catalog_ranges.h. No state; any thread.
  *
- * Who has a partition is asked by (process, epoch, first): of ranges of up to 1,024 partitions
- * those that begin not further before it than that; longer ones, of which a process has few
- * (streams), have an index of their own.
+ * Who has a partition is found by (process, epoch, first). A range of up to 1,024 partitions that
+ * has it begins at most 1,023 before it: those are one scan. Longer ranges are few (streams), and
+ * have an index of their own.
  */
 #include "catalog_ranges.h"
 
 #include "catalog_int.h"
 
-/* Epochs are compared for being equal alone, and are kept by their bits; sequences are ordered. */
+/* Epochs are only compared for equality, so their bits are kept. Sequences must sort. */
 static int64_t sequence_of(uint64_t v)
 {
     return v > INT64_MAX ? INT64_MAX : (int64_t)v;

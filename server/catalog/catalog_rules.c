@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's rules: themselves, the firings that were granted, and the history of what each did.
- * Any thread, see catalog.h.
+ * The catalog's rules: the rules, the firings that they were granted, and the history of what they
+ * did. Any thread, see catalog.h.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The catalog's rules: what they are, whom they were granted a firing for, what they did. Threads
- * and transactions as catalog.h says.
+ * The catalog's rules: what they are, for which processes they were granted a firing, and what they
+ * did. Threads and transactions as in catalog.h.
  */
 #ifndef CATALOG_RULES_H
 #define CATALOG_RULES_H
@@ -13,7 +13,7 @@ struct catalog_rule {
     uint64_t fired, suppressed, last_fired_ns;
     struct capture_id last_capture;
 };
-struct catalog_firing { /* the last firing that a rule was granted for a process: its cooldown */
+struct catalog_firing { /* a rule's last firing for a process, which begins its cooldown */
     const char *rule;
     struct process_uid process;
     uint64_t at_ns;
@@ -28,12 +28,12 @@ int catalog_put_firing(struct catalog *c, const struct catalog_firing *firing);
 int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context);
 int catalog_drop_firings(struct catalog *c, uint64_t before_ns);
 
-/* What rules did (catalog_rules.c). A deleted rule's rows stay until they are too old. */
+/* What rules did (catalog_rules.c). The rows of a deleted rule stay until they are too old. */
 struct catalog_history {
-    uint64_t id; /* grows; not set when added */
+    uint64_t id; /* rises; not set when added */
     const char *rule;
     uint64_t at_ns;
-    struct process_uid process; /* zero: no single one */
+    struct process_uid process; /* zero: no one process */
     const char *what, *why;     /* "fired", "joined", "suppressed", or a condition's new state */
     struct capture_id capture, incident; /* zero: none */
 };
@@ -44,7 +44,7 @@ struct catalog_history_query {
 };
 typedef int catalog_history_fn(void *context, const struct catalog_history *row);
 int catalog_add_history(struct catalog *c, const struct catalog_history *row);
-/* Newest first; rows given, or a status. */
+/* Newest first. Returns how many rows fn got, or a status. */
 int64_t catalog_history(struct catalog *c, const struct catalog_history_query *query,
                         catalog_history_fn *fn, void *context);
 /* Of all rules, oldest first. */

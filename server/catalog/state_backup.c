@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See state_backup.h. A backup's name has its time, so that names sort by age: the newest are those
- * to keep and to restore.
+ * See state_backup.h. A backup's name is its time, so names sort by age: the newest are kept, and
+ * the newest is restored.
  */
 #include "state_backup.h"
 
@@ -22,7 +22,7 @@
 
 #define S            UINT64_C(1000000000)
 #define LOOK_S       2
-#define AGAIN_NS     (600 * S) /* after one that failed */
+#define AGAIN_NS     (600 * S) /* the pause after a backup that failed */
 #define NAME_MAX_LEN 64
 #define PATH_BYTES   4352
 #define FILES_MAX    1024
@@ -32,7 +32,7 @@ struct state_backup {
     uint64_t every_ns, keep, not_before_ns; /* monotonic */
     struct catalog *catalog;
     bool kept_damaged;
-    bool seen; /* state.db was sound at the first look, and was this file */
+    bool seen; /* state.db was sound when first looked at, and was the file that is open */
     dev_t device;
     ino_t inode;
     pthread_mutex_t lock; /* guards stopping */
@@ -84,7 +84,7 @@ bool state_backup_newest(const char *folder, char *path, size_t path_bytes)
     return any;
 }
 
-/* "state-20261122T093000Z.db": by the clock, for people; its digits are the time. */
+/* The time in the name "state-20261122T093000Z.db": its digits, of the wall clock, for people. */
 static uint64_t time_of(const char *name)
 {
     char text[32];
@@ -182,8 +182,8 @@ bool state_backup_is_lost(const char *folder)
 
 /* ---- damage ---- */
 
-/* Whether folder/state.db is there, the file that it was, and SQLite's. What SQLite has in memory
- * serves for long after somebody has changed the file. */
+/* Whether folder/state.db is there, is the file that was opened, and is SQLite's. SQLite itself may
+ * serve from memory for long after somebody has changed the file. */
 static bool file_is_sound(struct state_backup *b)
 {
     static const char magic[16] = "SQLite format 3";
@@ -222,7 +222,7 @@ static int file_copy(const char *from, const char *to)
     return n == 0 ? SKEIN_OK : SKEIN_IO;
 }
 
-/* Once, and with its log: what it was like when it was found. */
+/* Copies the damaged file once, with its log, as it was when the damage was found. */
 static void keep_damaged(struct state_backup *b)
 {
     char from[PATH_BYTES], to[PATH_BYTES], newest[PATH_BYTES] = "none";
