@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Owns the retention thread: a round about every second, first what has expired, then each
- * service's quota, then that of all. Other threads enter through start, stop and is_met. Holds no
- * lock while it deletes; who pins a capture at that moment is heard, as the engine looks again.
+ * Owns the retention thread. About every second it runs a round: first what has expired, then each
+ * service's quota, then that of the catalog, then that of all. Other threads enter through start,
+ * stop and is_met. Holds no lock while it deletes: the engine looks again, so a pin that is set at
+ * that moment counts.
  *
- * Order: by when a capture was created, then by id. A capture whose every byte is also in one that
- * is pinned or running is passed over: its deletion would free nothing. One whose bytes are shared
- * with other captures is not, though they are freed with the last of them.
+ * Order: the oldest capture first, then by id. Passed over is a capture whose every byte is also in
+ * one that is pinned or runs: its deletion would free nothing. A capture that shares its bytes only
+ * with others that may go is not: they are freed with the last of them.
  */
 #include "retention.h"
 
@@ -26,12 +27,12 @@
 #include "metrics.h"
 
 #define ROUND_NS     UINT64_C(1000000000)
-#define PAUSE_FACTOR 20 /* what was in vain is not repeated before so many times what it took */
+#define PAUSE_FACTOR 20 /* what was in vain and took t is not repeated before 20 t */
 #define PAGE         64
-#define STRAY_STEPS  64 /* a quota and round */
-#define CATALOG_PART 8  /* of max_bytes, one in so many is for what is known of captures, */
-#define CATALOG_MIN  (UINT64_C(4) << 20) /* but never less than this, which counts for nothing */
-#define TRIM_ROWS    64                  /* accounts of captures that are gone, at a time */
+#define STRAY_STEPS  64                  /* for one quota in one round */
+#define CATALOG_PART 8                   /* rows about captures may take 1/8 of max_bytes */
+#define CATALOG_MIN  (UINT64_C(4) << 20) /* and always this much, which does not count */
+#define TRIM_ROWS    64                  /* kept accounts that are dropped at a time */
 
 struct retention {
     struct retention_settings settings;
@@ -41,15 +42,15 @@ struct retention {
     struct capture_engine *captures;
     struct audit *audit;
 
-    /* The walk over what nobody may have listed: how far it is, what it has found and taken so far,
-     * and when (monotonic) the next one may begin. */
+    /* The walk for partitions that no capture lists: where it goes on (ingest_delete_strays), what
+     * it has found and how long it took so far, and when (monotonic) the next one may begin. */
     uint64_t stray_after, strays_found, strays_ns, strays_due_ns;
 
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t wake;
     bool stopping;
-    char words[RETENTION_WORDS]; /* why a quota is not met; "" where all are */
+    char words[RETENTION_WORDS]; /* why a quota is not met; "": all are */
 };
 
 struct candidate {
@@ -93,7 +94,7 @@ static void note(struct retention *r, const struct capture_id *id, const char *w
     log_info("retention", "deleted", "capture", text, "why", why, "result", result, NULL);
 }
 
-/* SKEIN_OK; SKEIN_REFUSED: it may not go, or is gone; else a status: no more of them now. */
+/* Deletes one capture. SKEIN_OK; SKEIN_REFUSED: it may not go, or is gone; else stop for now. */
 static int retire(struct retention *r, const struct capture_id *id, uint64_t due_ns,
                   const char *why)
 {
@@ -142,11 +143,11 @@ static void expire(struct retention *r)
 /* ---- quotas ---- */
 
 struct quota {
-    const char *service; /* NULL: of all */
-    bool catalog;        /* of state.db alone */
+    const char *service; /* NULL: all */
+    bool catalog;        /* only state.db */
     uint64_t max_bytes;
-    uint64_t bytes;  /* what counts */
-    uint64_t target; /* what it is brought down to */
+    uint64_t bytes;  /* what counts now */
+    uint64_t target; /* captures go until it is no more than this */
 };
 
 static int service_add(void *context, const char *service, uint64_t bytes)
@@ -158,7 +159,7 @@ static int service_add(void *context, const char *service, uint64_t bytes)
     return 1;
 }
 
-/* 1: captures must go; 0; or a status. */
+/* 1: above the quota, captures must go; 0: not above; or a status. */
 static int quota_measure(struct retention *r, struct quota *quota)
 {
     uint64_t segments, disk, end_segment, end_offset, live, dead, rows;
@@ -207,13 +208,14 @@ static void quota_why(const struct quota *quota, uint64_t frees, char why[RETENT
                  quota->max_bytes, quota->bytes, frees);
 }
 
-/* Deletes of a page what must go. 1: it is enough; 0; or a status. */
+/* Deletes captures of a page until the quota is met. 1: it is; 0: the page is at its end; or a
+ * status. */
 static int page_retire(struct retention *r, struct quota *quota, const struct page *page)
 {
     for (size_t i = 0; i < page->count && !is_stopping(r); i++) {
         const struct capture_id *id = &page->items[i].id;
         char why[RETENTION_WORDS];
-        uint64_t now = 0, later = 1; /* its rows go in any case */
+        uint64_t now = 0, later = 1; /* for state.db: its rows are freed in any case */
         int status = quota->catalog ? SKEIN_OK
                                     : capture_frees(r->captures, id, quota->service, &now, &later);
         if (status < 0)
@@ -252,7 +254,8 @@ static void strays_note(struct retention *r, uint64_t count, uint64_t bytes)
     log_info("retention", "deleted", "why", why, NULL);
 }
 
-/* A walk looks at every partition, on the thread that stores: one that has found nothing rests. */
+/* A walk looks at every partition, on the thread that stores: after one that has found nothing, the
+ * next one waits. */
 static void strays_walked(struct retention *r, uint64_t count, uint64_t began_ns)
 {
     uint64_t now_ns = clock_monotonic_ns();
@@ -265,8 +268,8 @@ static void strays_walked(struct retention *r, uint64_t count, uint64_t began_ns
     r->strays_found = r->strays_ns = 0;
 }
 
-/* What nobody can ask for by a capture goes before any capture, the oldest first. As quota_measure.
- */
+/* Deletes partitions that no capture lists, the oldest first: they go before any capture. Returns
+ * as quota_measure. */
 static int strays_retire(struct retention *r, struct quota *quota)
 {
     uint64_t now_ns = clock_realtime_ns(), age_ns = r->settings.stray_ms * 1000000u;
@@ -289,7 +292,7 @@ static int strays_retire(struct retention *r, struct quota *quota)
     return status;
 }
 
-/* The accounts of captures that are gone, the oldest first. As quota_measure. */
+/* Drops the kept accounts of deleted captures, the oldest first. Returns as quota_measure. */
 static int accounts_retire(struct retention *r, struct quota *quota)
 {
     int status = 1;
@@ -301,7 +304,7 @@ static int accounts_retire(struct retention *r, struct quota *quota)
     return status;
 }
 
-/* SKEIN_OK; SKEIN_NOT_FOUND: nothing more may be deleted; or a status. */
+/* SKEIN_OK; SKEIN_NOT_FOUND: above the quota, but nothing more may be deleted; or a status. */
 static int quota_enforce(struct retention *r, struct quota *quota)
 {
     struct catalog_cursor after = {0};
@@ -309,7 +312,7 @@ static int quota_enforce(struct retention *r, struct quota *quota)
     int status = quota_measure(r, quota);
     if (status > 0 && quota->catalog)
         status = accounts_retire(r, quota);
-    else if (status > 0 && quota->service == NULL) /* it may be anybody's */
+    else if (status > 0 && quota->service == NULL) /* a stray may be of any service */
         status = strays_retire(r, quota);
     if (status <= 0)
         return status;
@@ -358,7 +361,7 @@ static void quotas_enforce(struct retention *r)
 {
     const struct config_map *services = r->settings.services;
     char words[RETENTION_WORDS] = "";
-    /* Behind the services comes what is known of captures, then all. */
+    /* After the services: what is known of captures, then all together. */
     for (size_t i = 0; i <= services->count + 1 && !is_stopping(r); i++) {
         struct quota quota = {.max_bytes = r->settings.max_bytes};
         if (i == services->count)
@@ -381,7 +384,7 @@ static void quotas_enforce(struct retention *r)
 
 /* ---- the thread ---- */
 
-/* False: the end. */
+/* Waits until then. False: the thread has to end. */
 static bool wait_until(struct retention *r, uint64_t due_ns)
 {
     struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
@@ -402,7 +405,7 @@ static void *thread_run(void *argument)
         uint64_t begin_ns = clock_monotonic_ns();
         due_ns = begin_ns + ROUND_NS;
         expire(r);
-        /* Bytes that wait to be deleted would count, and others would go in their place. */
+        /* Bytes that still wait to be deleted would count, and other captures would go for them. */
         if (begin_ns < quotas_ns || capture_is_purging(r->captures))
             continue;
         quotas_enforce(r);
