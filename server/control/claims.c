@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See claims.h. A host is in the map, in its agent's list (oldest first), and in the list of
- * changes until it is saved. Of an agent that is forgotten they stay: what is stored of its hosts
- * is still theirs, and no other agent may add to it.
+ * See claims.h. A host is in the map, in its agent's list (oldest first), and, until it is saved,
+ * in the list of changes. When an agent is forgotten its hosts stay, without an agent: what is
+ * stored of them is still theirs, and no other agent may add to it.
  */
 #include "claims.h"
 
@@ -15,7 +15,7 @@
 struct host {
     uint8_t id[8];
     uint64_t agent;
-    bool kept;            /* on disk */
+    bool kept;            /* it is on disk */
     struct host *younger; /* of the same agent */
 };
 struct holder {
@@ -74,7 +74,7 @@ static void drop_oldest(struct claims *c, struct holder *holder)
     struct host *host = holder->oldest;
     uint8_t key[16];
     if (note(c, host->id, 0) != SKEIN_OK)
-        return; /* the next one makes up for it */
+        return; /* no memory: the next call makes up for it */
     holder->oldest = host->younger;
     holder->count--;
     key_of(host->id, key);
@@ -82,7 +82,7 @@ static void drop_oldest(struct claims *c, struct holder *holder)
     free(host);
 }
 
-/* A host that nobody has. */
+/* Adds a host that nobody has. */
 static int add(struct claims *c, const uint8_t id[8], uint64_t agent)
 {
     uint8_t key[16];

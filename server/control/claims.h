@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which agent a host's processes belong to. Ids of processes begin with 8 bytes that stand for
- * agent and boot (ids.h): the first agent that has proven itself (seal.h) and names one with new
- * bytes has all of these, for good. The catalog keeps it, so that neither a restart nor a spool
- * that comes months later opens the way to another agent. Any thread, with a mutex of its own;
- * never waits for the control lock.
+ * Which agent a host's processes belong to. A process id begins with 8 bytes that stand for agent
+ * and boot (ids.h). The first agent that has proven itself (seal.h) and names a process with new
+ * bytes gets all processes with these bytes, for good. The catalog keeps that, so that another
+ * agent cannot take them after a restart, nor while a spool comes months later. Any thread, with a
+ * mutex of its own; never waits for the control lock.
  */
 #ifndef CLAIMS_H
 #define CLAIMS_H
@@ -13,16 +13,16 @@
 
 struct claims;
 
-#define CLAIMS_PER_AGENT 4096 /* boots; beyond, the agent's oldest is forgotten */
+#define CLAIMS_PER_AGENT 4096 /* boots; one more, and the agent's oldest is forgotten */
 
-/* With what the catalog has; NULL: nothing is kept. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
+/* Loads what the catalog has; NULL: nothing is kept. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
 int claims_new(struct catalog *catalog, struct claims **out);
 void claims_free(struct claims **claims);
 
-/* SKEIN_OK: the process is this agent's, maybe from now on; SKEIN_DENIED: it is another's;
+/* SKEIN_OK: the process belongs to this agent, maybe from now on; SKEIN_DENIED: to another;
  * SKEIN_NO_MEMORY. */
 int claims_take(struct claims *c, const struct process_uid *process, uint64_t agent);
-/* Whether the claim on a process is on disk, so that what depends on it may be acknowledged. */
+/* Whether the claim on a process is on disk: then what depends on it may be acknowledged. */
 bool claims_are_kept(struct claims *c, const struct process_uid *process);
 
 /* Under the control lock: whether there is something to save; writes it, inside the catalog's

@@ -120,7 +120,7 @@ void fleet_handle(struct fleet *f, const uint8_t *bytes, size_t n,
     fleet_handle_frame(f, &frame, peer);
 }
 
-/* Whether the peer has proven to be who the message says it is from; in plain all is believed. */
+/* Whether the peer has proven to be the agent that the message names; a plain peer is believed. */
 static bool is_from(const cJSON *json, const struct transport_peer *peer)
 {
     char id[AGENT_TEXT_BYTES];
@@ -189,7 +189,7 @@ static void send_messages(struct fleet *f, struct fleet_out *list)
                 continue;
             transport_alloc_free(message);
         }
-        metrics_add(control_unsent_total, 1); /* the peer repeats, or we do */
+        metrics_add(control_unsent_total, 1); /* lost: the peer or we will repeat it */
     }
     free_messages(list);
 }
@@ -201,7 +201,7 @@ static void wait_for_work(struct fleet *f, int wait_ms)
     if (poll(fds, 2, wait_ms) > 0 && (fds[1].revents & POLLIN) != 0) {
         uint64_t count;
         ssize_t got = read(f->wake_fd, &count, sizeof count);
-        (void)got; /* it is only a wake-up: there is nothing in it that could be missed */
+        (void)got; /* only a wake-up: whatever was read, nothing is missed */
     }
 }
 
@@ -249,7 +249,7 @@ static struct fleet_out **take_answers(struct fleet *f, bool saved, struct fleet
     return tail;
 }
 
-/* Through the gate, before the control lock is taken. False: dealt with. */
+/* Hands a message to the gate, before the control lock is taken. False: the gate dealt with it. */
 static bool pass_gate(struct fleet *f, struct transport_message *m, struct wire_frame *frame)
 {
     struct buf answer = {0};
@@ -281,7 +281,7 @@ static void run_round(struct fleet *f)
     wait_for_work(f, wait_ms(f));
     while (count < ROUND_MESSAGES &&
            transport_receive(f->transport, 0, &messages[count]) == SKEIN_OK) {
-        /* Without a gate fleet_handle reads the frame, and answers one of another version. */
+        /* Without a gate fleet_handle reads the frame, and answers another version. */
         if (!sealed || pass_gate(f, &messages[count], &frames[count]))
             count++;
         else
@@ -328,7 +328,8 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
     f->settings.address = f->address;
     f->catalog = catalog;
     f->answers_tail = &f->answers;
-    /* Numbers of an earlier run must not come again while its acknowledgements may be under way. */
+    /* An acknowledgement of an earlier run may still be on its way: its numbers must not come
+     * again. */
     f->next_number = clock_realtime_ns();
     pthread_mutex_init(&f->owners_lock, NULL);
     f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

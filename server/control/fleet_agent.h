@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the collector knows of an agent and of a process, as fleet.h's tables hold them. Guarded by
- * the control lock; who is not of fleet*.c only reads.
+ * What the collector knows of an agent and of a process: the entries of fleet.h's tables. Guarded
+ * by the control lock; files other than fleet*.c only read.
  */
 #ifndef FLEET_AGENT_H
 #define FLEET_AGENT_H
@@ -14,35 +14,36 @@
 
 #define FLEET_OFFSET_SAMPLES 16
 
-/* What every agent is pushed whole, by generation (pushed_set.h). */
+/* The sets that every agent is pushed whole, each with a generation (pushed_set.h). */
 enum fleet_set { FLEET_RULES, FLEET_POLICIES, FLEET_SETS };
 struct fleet_set_state {
-    uint64_t generation; /* that the agent has */
-    char *refused;       /* its words on what it left out of the last one; or NULL */
+    uint64_t generation; /* which one the agent has */
+    char *refused;       /* what it says it left out of the last one; NULL: nothing */
 };
 const char *fleet_set_text(enum fleet_set set); /* "rules": the command's kind */
 
 struct fleet_agent {
     uint64_t id, epoch;
     char host[CONTROL_NAME_MAX + 1], version[64], labels[CONTROL_LABELS_MAX + 1];
-    bool session; /* has said HELLO since this collector started */
+    bool session; /* it has said HELLO since this collector started */
     bool online;
     uint64_t last_seen_ns; /* realtime */
-    /* collector's clock minus the agent's, by the least delayed of the last heartbeats */
+    /* collector's clock minus the agent's, from the least delayed of the last heartbeats */
     int64_t clock_offset_ns;
-    uint64_t instance, instance_before; /* of its heartbeats: that of the last, and the other */
-    uint64_t cloned_ns;                 /* monotonic: two took turns then; 0: never */
+    uint64_t instance, instance_before; /* numbers in its heartbeats: the last, and the other one */
+    uint64_t cloned_ns;                 /* monotonic: when two took turns; 0: never */
     struct fleet_set_state sets[FLEET_SETS];
-    uint64_t anew_ns; /* monotonic; when another run of it said HELLO; 0: none has */
-    /* All that ended since are known; before, some that have ended may not be: as it says, which
-     * is of those that were never in a list, and with those that we have forgotten. Realtime */
+    uint64_t anew_ns; /* monotonic: when a later run of it said HELLO; 0: never */
+    /* Realtime. Processes that ended before these times may be unknown. listed_from_ns: as the
+     * agent says, those that were never in a list. known_from_ns: also those that we have
+     * forgotten. */
     uint64_t listed_from_ns, known_from_ns;
     uint64_t processes_live;
     uint64_t processes_known; /* in the table, live or gone */
     uint64_t spool_bytes, spool_partitions, lost_partitions, lost_events, cpu_ms;
-    struct agent_counters counters; /* of its last heartbeat */
-    bool counted;                   /* there was one */
-    /* capture_admits' own: what it has begun by itself, in units of a process that joins */
+    struct agent_counters counters; /* from its last heartbeat */
+    bool counted;                   /* there was a heartbeat */
+    /* capture_admits' own: what the agent began by itself, in CAPTURE_OWN_UNITS */
     struct hourly own;
     uint64_t own_refused, own_said_ns;
     /* fleet.c's own */
@@ -55,7 +56,7 @@ struct fleet_agent {
     uint64_t list_version, list_pages, list_seen; /* the process list being received */
     uint64_t list_done;                           /* the version received whole */
     uint8_t *list_have;                           /* one byte a page */
-    uint64_t list_ns, list_asked_ns; /* monotonic; came whole; 0: not asked, or in vain */
+    uint64_t list_ns, list_asked_ns; /* monotonic: when it came whole; 0: not asked, or in vain */
     struct fleet_command *commands;
     struct fleet_process *processes; /* live and gone, by next_of_agent */
 };
@@ -66,16 +67,16 @@ struct fleet_process {
     uint32_t pid;
     bool live;
     char service[128], labels[CONTROL_LABELS_MAX + 1], exe[CONTROL_NAME_MAX + 1], mode[16];
-    char title[128];    /* what it calls itself; "": nobody says */
-    uint64_t listed_ns; /* monotonic; when its agent last told of it */
+    char title[128];    /* what the program calls itself; "": unknown */
+    uint64_t listed_ns; /* monotonic: when its agent last reported it */
     char host[CONTROL_NAME_MAX + 1];
     uint64_t start_ns, attached_ns, ring_bytes, used_bytes, events_lost, wrapped;
     uint64_t bytes_per_s, reach_ms;
-    uint64_t lost_implausible; /* said in place of events_lost, and more than can be; 0: nothing */
-    uint64_t gone_ns;          /* monotonic; when we learnt of it */
-    uint64_t ended_ns;   /* realtime; 0 while it is live. Where its agent does not say, gone_ns's */
-    uint64_t perhaps_ns; /* realtime; it may run up to this, as it may come back; 0: it is known */
-    char not_recorded[32]; /* why its agent has no ring of it (loss.h); "": it has, or had */
+    uint64_t lost_implausible; /* a claim that cannot be, kept apart from events_lost; 0: none */
+    uint64_t gone_ns;          /* monotonic: when we heard that it is gone */
+    uint64_t ended_ns;   /* realtime; 0: it lives. gone_ns as a time where its agent does not say */
+    uint64_t perhaps_ns; /* realtime: it may have run up to then, and may come back; 0: no doubt */
+    char not_recorded[32]; /* why its agent has no ring for it (loss.h); "": it has, or had */
     bool loss_dirty;       /* events_lost must be saved */
     bool row_dirty;        /* who it is, and whether it lives, must be saved */
     uint64_t list_version;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Commands to agents, each repeated until it is acknowledged (P-7): a list for each agent, and one
- * heap of all by when they are due. Everything here runs under the control lock.
+ * Commands to agents. Each is repeated until it is acknowledged (P-7). Each agent has a list of
+ * them; one heap has all, by when they are due. Everything here runs under the control lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define FIRST_WAIT_MS 1000u
 #define MAX_WAIT_MS   10000u
-/* A list that somebody asks for: one that is younger will do, and nobody waits longer. */
+/* Who asks for a list is content with one so fresh, and waits no longer than this. */
 #define LIST_FRESH_NS UINT64_C(1000000000)
 #define LIST_WAIT_NS  UINT64_C(1000000000)
 #define LIST_LOOK_NS  5000000
@@ -76,7 +76,7 @@ static void command_free(struct fleet_command *c)
     free(c);
 }
 
-/* What is said goes under a text that its acknowledgement repeats. */
+/* Adds a command; its message has a text that the acknowledgement repeats. */
 static int add_command(struct fleet *f, const struct fleet_command *command,
                        const struct command *says)
 {
@@ -103,7 +103,7 @@ static int add_command(struct fleet *f, const struct fleet_command *command,
     struct fleet_command **end = &c->agent->commands;
     while (*end != NULL)
         end = &(*end)->next;
-    *end = c; /* in the order of their making: a stop behind what it stops */
+    *end = c; /* in the order in which they are made: a stop comes behind what it stops */
     fleet_wake(f);
     return SKEIN_OK;
 }
@@ -251,7 +251,7 @@ void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *
         remove_command(f, at);
         if (asks) {
             agent->list_asked_ns =
-                ack.ok ? agent->list_asked_ns : 0; /* an older one knows it not */
+                ack.ok ? agent->list_asked_ns : 0; /* refused: an older agent has no lists */
             return;
         }
         const char *words = ack.ok ? "" : ack.error[0] != '\0' ? ack.error : "the agent refused";
@@ -271,7 +271,7 @@ uint64_t fleet_next_due_ns(const struct fleet *f)
 
 static void send_command(struct fleet_command *c, struct fleet_out ***tail)
 {
-    /* An agent that is away gets it when it says HELLO: that makes the command anew. */
+    /* An agent that is away gets it when it says HELLO, which makes the command anew. */
     if (!c->agent->online || !c->agent->session)
         return;
     c->wait_ms = c->wait_ms * 2 < MAX_WAIT_MS ? c->wait_ms * 2 : MAX_WAIT_MS;

@@ -13,13 +13,13 @@
 #include "wire.h"
 
 struct fleet_command {
-    struct fleet_command *next; /* of the same agent */
+    struct fleet_command *next; /* next one to the same agent */
     struct fleet_agent *agent;
     size_t due_at; /* its place in the heap */
     uint64_t number, deadline_ns, due_ns /* monotonic */, wait_ms;
     struct capture_id capture;
-    enum fleet_set set; /* FLEET_SETS: of the capture */
-    bool asks;          /* for a list, of no capture */
+    enum fleet_set set; /* FLEET_SETS: it is about a capture */
+    bool asks;          /* it asks for a list, and is about no capture */
     struct buf body;
 };
 
@@ -53,7 +53,7 @@ struct fleet {
     bool losses_dirty;             /* what a ring has lost must be saved */
     bool claims_saving;            /* the save that is under way has claims */
     bool rows_dirty;               /* processes, or that some are forgotten, must be saved soon */
-    struct process_uid *forgotten; /* whose rows must go */
+    struct process_uid *forgotten; /* processes whose rows must go */
     size_t forgotten_count;
     struct fleet_agent *dirty_agents; /* to be saved, by next_dirty */
     /* guards `owners` alone: ingest asks while the control lock waits for a disk */
@@ -76,14 +76,14 @@ void fleet_saved_agents(struct fleet *f) CONTROL_LOCKED;
 void fleet_free_tables(struct fleet *f) CONTROL_LOCKED;
 
 /* fleet_processes.c */
-/* What a peer that has proven who it is says of a process; in plain all is believed. SKEIN_OK;
- * SKEIN_DENIED: the process is another agent's. */
+/* Whether a peer may report this process: one that has proven who it is, only its own; a plain one,
+ * any. SKEIN_OK; SKEIN_DENIED: the process is another agent's. */
 int fleet_claim_from(struct fleet *f, const struct transport_peer *peer,
                      const struct process_uid *process);
 int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
                        const struct transport_peer *peer, const struct report_processes *list,
                        char *error, size_t error_bytes) CONTROL_LOCKED;
-/* Takes some processes out of the table that are gone for this long; agent 0: of any. */
+/* Forgets some processes that have been gone for this long; agent 0: of any agent. */
 size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_ns) CONTROL_LOCKED;
 void fleet_forget_processes(struct fleet *f,
                             struct fleet_agent *agent) CONTROL_LOCKED; /* all of its */
@@ -91,7 +91,7 @@ void fleet_forget_processes(struct fleet *f,
 int fleet_save_losses(struct fleet *f) CONTROL_LOCKED;
 void fleet_saved_losses(struct fleet *f) CONTROL_LOCKED;
 
-/* A new one of the agent, in all tables, with nothing but its id. NULL: no memory. */
+/* Adds a process of the agent to all tables, with nothing but its id. NULL: no memory. */
 struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *agent,
                                         const struct process_uid *uid) CONTROL_LOCKED;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The processes that agents report: their table, whose they are, lists of them page by page, and
- * what their rings have lost. Everything runs under the control lock but fleet_agent_of and
+ * The processes that agents report: their table, their owners, lists of them page by page, and what
+ * their rings have lost. Everything runs under the control lock, except fleet_agent_of and
  * fleet_claim, which any thread may call.
  */
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "ledger.h"
 #include "metrics.h"
 
-#define BACK_NS       (UINT64_C(5) * 1000000000u)  /* as long as agents wait for those (P-7) */
-#define SPAN_SLACK_NS (UINT64_C(10) * 1000000000u) /* an agent's clock is known to less */
+#define BACK_NS       (UINT64_C(5) * 1000000000u)  /* how long agents wait for processes (P-7) */
+#define SPAN_SLACK_NS (UINT64_C(10) * 1000000000u) /* agents' clocks are known better than this */
 
 /* ---- the table ---- */
 
@@ -132,7 +132,7 @@ static void known_from(struct fleet_agent *agent, uint64_t ns)
     agent->known_from_ns = ns > agent->known_from_ns ? ns : agent->known_from_ns;
 }
 
-/* Whether processes of the agent may match: of those that nobody knows its host is known. */
+/* Whether the agent's processes may match. Of a process that nobody knows, the host is known. */
 static bool may_match(const struct selector *selector, const struct fleet_agent *agent)
 {
     const char *key, *value;
@@ -183,9 +183,9 @@ size_t fleet_forget_gone(struct fleet *f, uint64_t agent, uint64_t longer_than_n
     return count;
 }
 
-/* Whether the agent may have one process more. The newest of many short-lived ones are worth more
- * than those that are gone; one that names ever new ones in lists that never end has no more room.
- */
+/* Whether the agent may have one process more. If need be, gone processes are forgotten: of many
+ * short-lived ones the newest are worth most. An agent that names ever new ones in lists that never
+ * end gets no more room. */
 static bool process_room(struct fleet *f, const struct fleet_agent *agent) CONTROL_LOCKED
 {
     uint64_t most = 2 * f->settings.max_processes_per_agent;
@@ -200,7 +200,7 @@ static bool name_valid(const char *text)
     return true;
 }
 
-/* Counters of a ring are its program's word. What it cannot have written is kept apart. */
+/* A ring's counters are its program's word. A number that it cannot have written is kept apart. */
 static void take_lost(struct fleet *f, struct fleet_process *p,
                       const struct report_process *in) CONTROL_LOCKED
 {
@@ -220,7 +220,7 @@ static void take_lost(struct fleet *f, struct fleet_process *p,
     p->lost_implausible = 0;
 }
 
-/* ended_ns 0: nobody knows, but it is gone by now. */
+/* ended_ns 0: nobody knows when, but it is gone now. */
 static void process_end(struct fleet_process *p, uint64_t ended_ns)
 {
     if (p->live || p->gone_ns == 0)
@@ -247,8 +247,7 @@ struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *age
     return p;
 }
 
-/* Whether its row says what the agent says now. Times of lists differ by what is known of clocks.
- */
+/* Whether the row says what the agent says now. Times in lists differ by the error of its clock. */
 static bool row_holds(const struct fleet_process *p, const struct report_process *in)
 {
     return p->live == in->live && p->pid == in->pid && p->perhaps_ns == 0 &&
@@ -271,7 +270,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
             return SKEIN_NO_MEMORY;
         fleet_process_changed(f, p);
     } else if (p->agent != agent->id) {
-        return SKEIN_DENIED; /* an id holds its agent's hash: only a forger has another's */
+        return SKEIN_DENIED; /* an id holds its agent's hash: another agent's is forged */
     }
     if (!row_holds(p, in))
         fleet_process_changed(f, p);
@@ -288,7 +287,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     p->used_bytes = in->used_bytes;
     p->bytes_per_s = in->bytes_per_s;
     p->reach_ms = in->reach_ms;
-    if (in->live || in->events_lost > p->events_lost) /* of one that is gone, notes say 0 */
+    if (in->live || in->events_lost > p->events_lost) /* for a gone process, notes may say 0 */
         take_lost(f, p, in);
     p->wrapped = in->wrapped;
     snprintf(p->not_recorded, sizeof p->not_recorded, "%s", in->not_recorded);
@@ -298,14 +297,14 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     snprintf(p->exe, sizeof p->exe, "%s", in->exe);
     snprintf(p->mode, sizeof p->mode, "%s", in->mode);
     snprintf(p->host, sizeof p->host, "%s", agent->host);
-    if (in->title[0] != '\0') /* who is gone keeps it */
+    if (in->title[0] != '\0') /* a gone process keeps its title */
         snprintf(p->title, sizeof p->title, "%s", in->title);
     p->listed_ns = clock_monotonic_ns();
     return SKEIN_OK;
 }
 
-/* The list has come whole: what it does not name is gone. An agent that was started anew names
- * processes as they come back to it, and until then nobody knows. */
+/* The list has come whole, so what it does not name is gone. But an agent that was started anew
+ * names processes as they come back to it: until BACK_NS is over, nobody knows. */
 static void list_finish(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
     bool anew = agent->anew_ns != 0 && clock_monotonic_ns() - agent->anew_ns < BACK_NS;
@@ -323,7 +322,7 @@ static void list_finish(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCK
     }
 }
 
-/* A page of a newer list begins that list; of an older one it is old news. */
+/* A page of a newer list begins that list; a page of an older one is ignored. */
 static int list_begin(struct fleet_agent *agent, const struct report_processes *list)
 {
     if (list->version == agent->list_version && list->pages == agent->list_pages)
@@ -339,7 +338,7 @@ static int list_begin(struct fleet_agent *agent, const struct report_processes *
     return SKEIN_OK;
 }
 
-/* Of those that were new, some may have had to go for others. */
+/* Tells of those that were new. Some may have been forgotten already to make room for others. */
 static void news_tell(struct fleet *f, struct fleet_agent *agent,
                       const struct report_processes *list, const size_t *fresh,
                       size_t count) CONTROL_LOCKED

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Agents: HELLO, heartbeats, reports, leases, the estimate of each agent's clock. Everything here
- * runs under the control lock.
+ * Agents: HELLO, heartbeats, reports, leases, and the estimate of each agent's clock. Everything
+ * here runs under the control lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static void save_soon(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
     control_mark_dirty(f->control);
 }
 
-/* Every message of an agent renews its lease and its return path. */
+/* Every message of an agent renews its lease and says where to answer. */
 static void agent_seen(struct fleet *f, struct fleet_agent *agent,
                        const struct transport_peer *peer) CONTROL_LOCKED
 {
@@ -194,7 +194,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     snprintf(agent->version, sizeof agent->version, "%s", hello.version);
     snprintf(agent->labels, sizeof agent->labels, "%s", hello.labels);
     agent->session = true;
-    agent->list_version = agent->list_done = agent->list_pages = 0; /* it counts anew */
+    agent->list_version = agent->list_done = agent->list_pages = 0; /* the new run counts anew */
     agent_seen(f, agent, peer);
     save_soon(f, agent);
     agent_text(agent->id, id);
@@ -216,8 +216,8 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
         f->hooks.agent_joined(f->hooks.context, agent);
 }
 
-/* received - sent is the clocks' difference plus the way's delay, which is never negative: the
- * least of the last heartbeats is the nearest to the difference. */
+/* received - sent is the difference of the clocks plus the delay on the way, which is never
+ * negative. So the least value of the last heartbeats is nearest to the difference. */
 static void estimate_offset(struct fleet_agent *agent, uint64_t sent_ns, uint64_t received_ns)
 {
     if (sent_ns == 0)
@@ -233,8 +233,8 @@ static void estimate_offset(struct fleet_agent *agent, uint64_t sent_ns, uint64_
     agent->clock_offset_ns = least;
 }
 
-/* The first heartbeat that we hear tells of a time before us; an agent that has started anew counts
- * from zero. */
+/* Adds what the counters have gained. The first heartbeat that we hear also counts a time before
+ * us, so it only sets them; an agent that has started anew counts from zero. */
 static void count_up(struct fleet_agent *agent, const struct agent_counters *now)
 {
 #define X(name, help)                                                                              \
@@ -255,8 +255,8 @@ bool fleet_agent_is_cloned(const struct fleet_agent *agent)
     return agent->cloned_ns != 0 && clock_monotonic_ns() - agent->cloned_ns < CLONED_NS;
 }
 
-/* Each start of an agent has a number of its own: one that comes back after another has not ended.
- * Two that take turns have one identity, as where a state folder was copied with its host. */
+/* Each start of an agent has a number. If an old number comes back after another, its process has
+ * not ended: two run with one identity, as when a state folder was copied with its host. */
 static void watch_for_clones(struct fleet_agent *agent, uint64_t instance)
 {
     if (instance == 0 || instance == agent->instance)
@@ -291,7 +291,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
         return;
     }
     struct fleet_agent *agent = fleet_agent_find(f, beat.agent);
-    /* An agent that was taken for lost comes back by HELLO too: its commands were not repeated. */
+    /* An agent that was taken for lost must say HELLO, too: its commands were not repeated. */
     bool hello = agent == NULL || !agent->session || !agent->online;
     if (agent != NULL)
         watch_for_clones(agent, beat.instance);
@@ -324,7 +324,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
         f->hooks.agent_heard(f->hooks.context, agent);
 }
 
-/* The process that it is about; NULL: none. */
+/* The process that a report is about; NULL: none. */
 static const struct process_uid *process_of_report(const struct report *report)
 {
     switch (report->kind) {
@@ -341,7 +341,7 @@ static const struct process_uid *process_of_report(const struct report *report)
     }
 }
 
-/* What is no list of processes. */
+/* Takes a report that is not a list of processes. */
 static int on_other(struct fleet *f, struct fleet_agent *agent, const struct transport_peer *peer,
                     const struct report *report, const cJSON *json, char *error, size_t error_bytes)
 {
@@ -356,7 +356,7 @@ static int on_other(struct fleet *f, struct fleet_agent *agent, const struct tra
                : f->hooks.report(f->hooks.context, agent, report, json, error, error_bytes);
 }
 
-/* Whoever hears of it compares it with our clock as it is set now. */
+/* Moves the firing's time to our clock as it is set now: others compare the two. */
 static void align_fired(struct report_fired *fired)
 {
     fired->at_ns =
@@ -379,7 +379,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
     if (report.kind == REPORT_FIRED)
         align_fired(&report.fired);
     struct fleet_agent *agent = fleet_agent_find(f, report.agent);
-    /* Not answered where the agent is a stranger: it says HELLO first and then reports again. */
+    /* No answer to a stranger: it says HELLO first, and then reports again. */
     status = SKEIN_AGAIN;
     if (agent != NULL && agent->session) {
         agent_seen(f, agent, peer);
