@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of things with names; see named_set.h. A replacement is a fresh thing that inherits, so
- * that it is taken back where it cannot be saved.
+ * The life of things with names; see named_set.h. A replacement is a new thing that inherits from
+ * the old one; so the old one can be put back if the new one cannot be saved.
  */
 #include "named_set.h"
 
@@ -179,7 +179,7 @@ static void tell(struct named_set *set, const char *name, const struct named_ite
     named_set_publish(set, name, change);
 }
 
-/* Puts it in place, saves it, and takes it back where that fails. Takes fresh. */
+/* Puts it in place and saves it; puts the old one back if that fails. Owns fresh from here on. */
 static int put_locked(struct named_set *set, struct named_item *fresh, bool *created) CONTROL_LOCKED
 {
     struct named_item *old = named_set_find(set, fresh->name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A set of things that people put under names and agents are pushed whole: rules, and policies.
- * Put, get, delete, list, load and save, with the generation that tells agents of a change. A
- * change is committed before it is answered and before any agent hears of it. Guarded by the
- * control lock; "not locked": takes it.
+ * A set of things that people put under names and that agents are pushed whole: rules, and
+ * policies. Put, get, delete, list, load and save, with a generation that tells agents of a change.
+ * A change is committed before it is answered, and before any agent hears of it. Guarded by the
+ * control lock; "not locked": the function takes it.
  */
 #ifndef NAMED_SET_H
 #define NAMED_SET_H
@@ -13,26 +13,27 @@
 #include "named.h"
 #include "pushed_set.h"
 
-/* The first member of what is in a set. */
+/* The first member of each thing in a set. */
 struct named_item {
     struct named_item *next; /* by name */
     char name[64];
     cJSON *json;          /* checked, without state */
     const char *selector; /* in json */
-    uint64_t generation;  /* of the set, when it was put; 0: before this collector began */
+    uint64_t generation;  /* the set's, when this was put; 0: before this collector began */
     bool dirty;           /* the counters beside the text must be saved */
 };
 
-/* What the sets differ in. `context` is the set's. */
+/* Where the sets differ. `context` is the set's. */
 struct named_kind {
     const char *noun, *folder; /* "rule", "rules": of the API, of log lines */
     enum fleet_set set;
-    /* A checked copy in its full form; NULL with "path: what is wrong" in error. */
+    /* Gives a checked copy in its full form; NULL, and "path: what is wrong" in error. */
     cJSON *(*check)(const char *name, const cJSON *json, char *error, size_t error_bytes);
-    /* What the checked text says; `item` is the set's. NULL: no memory. */
+    /* Makes a thing of the checked text; `item` is the set's. NULL: no memory. */
     struct named_item *(*make)(const cJSON *json);
     void (*free)(struct named_item *item);
-    /* The counters of one that `fresh` is to replace; and once it has, what cannot be copied. */
+    /* inherit copies the counters of the old one; take, once it is replaced, what cannot be
+     * copied. */
     void (*inherit)(struct named_item *fresh, const struct named_item *old);
     void (*take)(struct named_item *fresh,
                  struct named_item *old); /* NULL: there is no such thing */
@@ -57,13 +58,13 @@ void named_set_init(struct named_set *set, const struct named_kind *kind, void *
                     struct fleet *fleet, struct catalog *catalog, struct events *events);
 void named_set_fini(struct named_set *set);
 struct named_item *named_set_find(const struct named_set *set, const char *name);
-/* One that is in no set yet. Takes json. NULL: no memory. */
+/* Makes a thing that is in no set yet. Owns json from here on. NULL: no memory. */
 struct named_item *named_item_make(const struct named_kind *kind, const char *name, cJSON *json);
 void named_item_free(const struct named_kind *kind, struct named_item *item); /* NULL: nothing */
 void named_set_insert(struct named_set *set, struct named_item *item);
-/* A member of a part of checked text; 0 where it or the part is absent. */
+/* A number in checked text; 0 where it, or the object, is absent. */
 uint64_t named_number(const cJSON *object, const char *key);
-/* Inserts what the catalog has. NULL: it is unusable, which is logged. */
+/* Inserts a thing from the catalog. NULL: it is unusable, and that is logged. */
 struct named_item *named_set_load(struct named_set *set, const char *name, const char *json);
 void named_set_mark(struct named_set *set, struct named_item *item) CONTROL_LOCKED; /* dirty */
 int named_set_save(struct named_set *set) CONTROL_LOCKED; /* those that are dirty */
@@ -71,10 +72,10 @@ void named_set_publish(struct named_set *set, const char *name, const char *chan
 
 /* ---- for HTTP; any thread; JSON handed out is the caller's ---- */
 
-/* Creates or replaces or, with change->patch, changes members of what is there. SKEIN_OK with the
- * thing and its state in *out; SKEIN_INVALID with "path: what is wrong" in error; SKEIN_NOT_FOUND
- * (a patch of nothing); SKEIN_EXISTS (change->when does not hold); SKEIN_TOO_LARGE (the set does
- * not fit a message); SKEIN_IO and others when it could not be saved. */
+/* Creates or replaces a thing; with change->patch, changes members of one. SKEIN_OK, with the thing
+ * and its state in *out; SKEIN_INVALID, with "path: what is wrong" in error; SKEIN_NOT_FOUND (there
+ * is nothing to patch); SKEIN_EXISTS (change->when does not hold); SKEIN_TOO_LARGE (the set no
+ * longer fits a message); SKEIN_IO and others when it could not be saved. */
 int named_set_put(struct named_set *set, const char *name, const struct named_change *change,
                   bool *created, cJSON **out, char *error, size_t error_bytes);
 int named_set_get(struct named_set *set, const char *name, cJSON **out); /* or SKEIN_NOT_FOUND */

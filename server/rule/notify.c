@@ -2,9 +2,9 @@
  *
  * The queue of notices and the thread that delivers them; see notify.h.
  *
- * One lock guards the lists. It is never held while the database or a receiver is waited for, so
- * the control thread may take it at any time. Rows go after a delivery and with the thread alone:
- * what is dropped elsewhere is put on `gone` for it.
+ * One lock guards the lists. No thread holds it while it waits for the database or a receiver, so
+ * the control thread may take it at any time. Only the delivering thread deletes rows: after a
+ * delivery, or when somebody else has put a dropped notice on `gone`.
  */
 #include "notify.h"
 
@@ -20,7 +20,7 @@
 #include "metrics.h"
 
 #define TIMEOUT_MS    5000u
-#define BACKOFF_NS    UINT64_C(1000000000) /* after the first failure, doubled by each further */
+#define BACKOFF_NS    UINT64_C(1000000000) /* after a failure; each further one doubles it */
 #define BACKOFF_TIMES 8u                   /* up to 256 s */
 #define ANSWER_MAX    (64u << 10)
 #define HEADERS_MAX   24u
@@ -33,7 +33,7 @@ struct notice {
     bool saved;
 };
 
-/* Of one rule. */
+/* One rule's receiver. */
 struct receiver {
     struct receiver *next;
     char rule[64];
@@ -54,7 +54,7 @@ struct notify {
     bool started;
     int stopping; /* atomic: http_client looks at it */
     struct receiver *receivers;
-    struct notice *gone; /* their rows are to be deleted */
+    struct notice *gone; /* notices whose rows are still to be deleted */
     uint64_t turn;
 };
 
@@ -105,7 +105,7 @@ static struct notice *take_first(struct receiver *r)
     return notice;
 }
 
-/* Gives the oldest up. */
+/* Drops the oldest notice. */
 static void drop_first(struct notify *n, struct receiver *r)
 {
     struct notice *notice = take_first(r);
@@ -252,22 +252,22 @@ static int load_row(void *context, const struct catalog_notice *row)
 
 /* ---- delivery: the thread ---- */
 
-/* Deletes the rows of what is gone. Locked; not in between. */
+/* Deletes the rows of dropped notices. Called locked; lets go of the lock for each row. */
 static void sweep(struct notify *n)
 {
     while (n->gone != NULL) {
         struct notice *notice = n->gone;
         n->gone = notice->next;
         pthread_mutex_unlock(&n->lock);
-        /* A row that stays comes again after a restart: at least once. */
+        /* If the row stays, the notice comes again after a restart: at least once. */
         (void)catalog_drop_notice(n->catalog, notice->turn);
         free_notice(notice);
         pthread_mutex_lock(&n->lock);
     }
 }
 
-/* The receiver that has waited longest among those that are due; else until when to wait. Locked.
- */
+/* The due receiver that has waited longest; NULL: none, and *wait_ns says how long to wait.
+ * Locked. */
 static struct receiver *pick(struct notify *n, uint64_t *wait_ns)
 {
     struct receiver *first = NULL;
@@ -287,7 +287,7 @@ static struct receiver *pick(struct notify *n, uint64_t *wait_ns)
     return first;
 }
 
-/* One request. The lock is not held; all that is passed is the thread's own. */
+/* Sends one request. Not locked: everything passed belongs to the thread. */
 static int post(struct notify *n, const cJSON *webhook, const struct notice *notice, char *error,
                 size_t error_bytes)
 {
@@ -357,7 +357,7 @@ static void take_delivery(struct notify *n, struct receiver *r, uint64_t turn)
     n->gone = notice;
 }
 
-/* Locked; not while the receiver is waited for. */
+/* Called locked; lets go of the lock while it waits for the receiver. */
 static void deliver(struct notify *n, struct receiver *r)
 {
     char error[256] = "out of memory";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What rule_replay.c and replay_scan.c share. For these alone.
+ * What rule_replay.c and replay_scan.c share. Included by these two alone.
  */
 #ifndef REPLAY_INT_H
 #define REPLAY_INT_H
@@ -16,36 +16,36 @@
 #define REPLAY_BYTES_MAX      (UINT64_C(512) << 20)
 #define REPLAY_TIME_NS        (UINT64_C(15) * 1000000000u)
 
-/* The condition was met. */
+/* A time at which the condition was met. */
 struct replay_instant {
     uint64_t at_ns;
-    struct process_uid process; /* zero: no single one */
+    struct process_uid process; /* zero: no one process */
     char reason[256];
-    uint64_t incident; /* that it begins or joins, from 1 on; 0: it is held back */
+    uint64_t incident; /* the one that it begins or joins, from 1 on; 0: a limit holds it back */
     char why[RULE_WHY_BYTES];
 };
 
 struct replay {
     const struct replay_request *request;
     struct index *index;
-    struct rule_spec *spec;          /* NULL: the collector's own condition */
-    uint64_t cooldown_ns, until_ns;  /* monotonic: no longer than this */
-    uint64_t bytes_per_hour;         /* the limit that is not applied; 0: the rule has none */
+    struct rule_spec *spec;          /* NULL: the collector itself checks the condition */
+    uint64_t cooldown_ns, until_ns;  /* until_ns: monotonic, when to stop */
+    uint64_t bytes_per_hour;         /* the one limit that is not applied; 0: the rule has none */
     struct idmap processes;          /* struct stored_process */
     struct replay_instant *instants; /* by time, once all are there */
     size_t count, cap;
-    uint64_t met, held; /* how often the condition was met; held back by cooldowns at once */
+    uint64_t met, held; /* how often the condition was met; how often a cooldown held it back */
     uint64_t partitions, partitions_read, bytes_read;
-    const char *cut_short; /* why not everything was looked at; NULL: it was */
+    const char *cut_short; /* why not all was looked at; NULL: all was */
 };
 
-/* An instant, unless there are too many. SKEIN_OK, SKEIN_NO_MEMORY. */
+/* Adds an instant, unless there are too many. SKEIN_OK, SKEIN_NO_MEMORY. */
 int replay_add(struct replay *p, uint64_t at_ns, const struct process_uid *process,
                const char *reason);
-/* Whether it has taken too long; noted then. */
+/* Whether it has taken too long; if so, notes it in cut_short. */
 bool replay_is_late(struct replay *p);
 
-/* replay_scan.c: instants of conditions that show in stored records. */
+/* replay_scan.c: finds instants of conditions that show in stored records. */
 bool replay_scans(const struct rule_spec *spec);
 int replay_scan(struct replay *p);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Reads what is stored of the processes that a rule matches, and notes when its condition was met:
- * with the agents' own matching (rules/rule_match.h), process by process, in the order of a trace.
+ * Reads what is stored of the processes that a rule matches, and notes when its condition was met.
+ * Uses the agents' own matching (rules/rule_match.h), process by process, in the order of a trace.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,30 +12,30 @@
 #include "replay_int.h"
 #include "trace_file.h"
 
-#define HITS_MAX     65536 /* that are compared: 15 MB */
+#define HITS_MAX     65536 /* events compared at once: 15 MB */
 #define EVENTS_CHECK 4096  /* events between two looks at the clock */
 
-/* An event that matches, and what tells its record apart. */
+/* An event that matches, and what identifies its record. */
 struct found {
     struct scan_hit hit;
     uint64_t ticks, incarnation;
     uint32_t tid;
-    size_t piece; /* in which it was found */
+    size_t piece; /* the one in which it was found */
 };
 
 struct scan {
     struct replay *replay;
     struct stored_list list;
     struct stored_pair pair;
-    /* of the process that is read now, NULL before the first */
+    /* the process that is read now; NULL: none yet */
     const struct process_uid *process;
     struct scan_window window;
     uint64_t last_ns;
     bool dead;
-    uint8_t clock; /* whose ticks are compared */
+    uint8_t clock; /* whose ticks can be compared */
     struct found *found;
     size_t found_count;
-    bool judged; /* some were, up to these ticks */
+    bool judged; /* some events were, up to these ticks */
     uint64_t judged_ticks;
 };
 
@@ -47,7 +47,7 @@ bool replay_scans(const struct rule_spec *spec)
 
 /* ---- what is met ---- */
 
-/* The cooldown as an agent holds it, so that a condition that is met all the time is no list. */
+/* Applies the cooldown as an agent does; so a condition that is always met gives no long list. */
 static int meet(struct scan *s, uint64_t at_ns, const char *reason)
 {
     struct replay *p = s->replay;
@@ -81,9 +81,9 @@ static int found_order(const void *left, const void *right)
     return order != 0 ? order : number_order(a->piece, b->piece);
 }
 
-/* Judges the earliest, at least `least` of them and all of the last one's time. A record that
- * captures have in common lies in several partitions and counts once, as the first of them has it;
- * two of the same ticks in one partition are two. */
+/* Judges the earliest events: at least `least` of them, and all with the time of the last one. A
+ * record that captures have in common lies in several partitions; it counts once, as the first of
+ * them has it. Two events with the same ticks in one partition are two. */
 static int judge_found(struct scan *s, size_t least)
 {
     const struct rule_spec *spec = s->replay->spec;
@@ -111,8 +111,8 @@ static int judge_found(struct scan *s, size_t least)
     return status;
 }
 
-/* Takes the event if it matches. Where there are more than can be compared, the earlier half is
- * judged, and what comes later from before that has been judged or comes too late. */
+/* Takes the event if it matches. If there are too many to compare, judges the earlier half; an
+ * event found later that is older than these has been judged with them, or is left out. */
 static int take_event(struct scan *s, size_t piece, const struct trace_event *event)
 {
     struct found *f = &s->found[s->found_count];
@@ -142,7 +142,7 @@ static int take_death(struct scan *s, const struct partition_reader *reader)
     return meet(s, partition_reader_time_ns(reader, info->window_to_ticks), reason);
 }
 
-/* Judges all that is left, before what cannot be compared with it. */
+/* Judges all that is left, before events that cannot be compared with it. */
 static int judge_rest(struct scan *s)
 {
     int status = judge_found(s, s->found_count);
@@ -181,7 +181,7 @@ static int load(struct scan *s, struct stored_piece *piece)
                               : status;
 }
 
-/* Ends the process before. */
+/* Ends the process before, and begins this one. */
 static int begin_process(struct scan *s, const struct process_uid *process)
 {
     int status = judge_rest(s);
@@ -195,7 +195,7 @@ static int begin_process(struct scan *s, const struct process_uid *process)
     return scan_window_init(&s->window, count > 0 ? count : 1);
 }
 
-/* One that cannot be read, or was deleted meanwhile, is left out, and that is said. */
+/* Leaves out a partition that cannot be read, or was deleted meanwhile, and notes it. */
 static int read_piece(struct scan *s, size_t i)
 {
     struct replay *p = s->replay;

@@ -129,7 +129,7 @@ static bool is_receiver(const char *url)
     return scheme > 0 && host > 0 && memchr(url + scheme, '@', host) == NULL;
 }
 
-/* Names that frame the request, or are ours. */
+/* Names that frame the request, or that we set. */
 static bool is_reserved_header(const char *name)
 {
     static const char *const reserved[] = {"host",           "connection",        "content-type",

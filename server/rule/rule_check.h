@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How what rules and policies have in common is checked. Pure; any thread.
+ * Checks of what rules and policies have in common. Pure; any thread.
  */
 #ifndef RULE_CHECK_H
 #define RULE_CHECK_H

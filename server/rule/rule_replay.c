@@ -74,7 +74,7 @@ static const char *text_of(const cJSON *json, const char *key)
     return text != NULL ? text : "";
 }
 
-/* One row of a rule's history, if it is a time at which the condition was met. */
+/* Takes a row of the rule's history, if it says that the condition was met. */
 static int add_row(struct replay *p, const cJSON *row)
 {
     const char *what = text_of(row, "what");
@@ -92,7 +92,7 @@ static int add_row(struct replay *p, const cJSON *row)
     return replay_add(p, at_ns, &process, text_of(row, "why"));
 }
 
-/* SKEIN_NOT_FOUND: there is no history of a rule with this condition. */
+/* SKEIN_NOT_FOUND: there is no history for this condition. */
 static int add_history(struct replay *p, struct rules *r, const struct rule *rule)
 {
     struct rules_history_query q = {.selector = p->request->confined,
@@ -123,7 +123,7 @@ static int add_history(struct replay *p, struct rules *r, const struct rule *rul
 
 /* ---- limits ---- */
 
-/* Whose cooldown it is: a crash's is its program's, run for the service on the host. */
+/* Whose cooldown applies: for a crash, that of its program, run for the service on the host. */
 static struct process_uid cooldown_of(const struct replay *p, const struct replay_instant *instant)
 {
     char group[1024];
@@ -138,8 +138,8 @@ struct outcome {
     uint64_t fired, incidents, held;
 };
 
-/* What becomes of the instant. An agent's cooldown begins with each firing, the collector's with
- * those that it grants. */
+/* Decides what becomes of the instant. An agent's cooldown begins with each firing; the collector's
+ * begins with a firing that it grants. */
 static int judge(const struct replay *p, struct rules *set, struct replay_instant *instant,
                  struct outcome *o)
 {
@@ -225,7 +225,7 @@ static void add_outcome(const struct replay *p, const struct outcome *o, const c
     json_add_u64(covered, "bytes_read", p->bytes_read);
 }
 
-/* Why nothing stored shows it. */
+/* Why nothing that is stored can show the condition. */
 static const char *unseen_why(const struct rule_spec *spec)
 {
     if (spec == NULL)
@@ -287,7 +287,7 @@ int rule_replay(struct rules *r, struct index *index, const struct replay_reques
     *out = NULL;
     p.until_ns = clock_monotonic_ns() + REPLAY_TIME_NS;
     int status = rule_spec_new(request->rule, &p.spec, error, sizeof error);
-    if (status == SKEIN_OK || status == SKEIN_UNSUPPORTED) /* the collector's own: no spec */
+    if (status == SKEIN_OK || status == SKEIN_UNSUPPORTED) /* the collector checks it: no spec */
         status = rules_alone(request->rule, &set);
     if (status == SKEIN_OK) {
         p.cooldown_ns = rules_first(set)->cooldown_ms * MS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tries a rule on the past: when its condition would have been met by what is stored, and how often
- * it would have captured under its limits. Changes nothing. Any thread, not locked; takes seconds,
+ * Tries a rule on the past: when stored records would have met its condition, and how often it
+ * would have captured under its limits. Changes nothing. Any thread, not locked; takes seconds,
  * bounded in time and memory, and says what it did not look at.
  */
 #ifndef RULE_REPLAY_H
@@ -14,13 +14,13 @@
 
 struct replay_request {
     const cJSON *rule;               /* as rule_check gives it */
-    const struct selector *selector; /* the rule's, and what else bounds who is looked at */
-    const struct selector *confined; /* whose history may be shown; NULL: all */
+    const struct selector *selector; /* the rule's, and what else bounds the processes */
+    const struct selector *confined; /* whose history may be shown; NULL: everybody's */
     uint64_t from_ns, to_ns;         /* both included */
     size_t shown;                    /* instants that the answer lists */
 };
 
-/* The answer (docs/api.md) is the caller's. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
+/* The caller frees the answer (docs/api.md). SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
 int rule_replay(struct rules *r, struct index *index, const struct replay_request *request,
                 cJSON **out);
 

@@ -40,7 +40,7 @@ static void copy_word(struct json_reader *r, const cJSON *from, const char *path
     rule_fail(r, full, must);
 }
 
-/* A name of the traced program's own: not empty. */
+/* A name that the traced program has given: not empty. */
 static void copy_name(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                       cJSON *to)
 {
@@ -148,7 +148,7 @@ static void check_heartbeat(struct json_reader *r, const cJSON *from, const char
     rule_copy_number(r, from, path, "silent_ms", 10000, 10, DAY_MS, to);
 }
 
-/* A heartbeat is a process's own word: there is none of a service. */
+/* A heartbeat is one process's own word: a service has none. */
 static void check_per(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const service_first[] = {"service", "process", NULL};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a rule is in the set of rules (named_set.h): its text, its push, what is loaded and saved
- * with it. Guarded by the control lock.
+ * What a rule is in the set of rules (named_set.h): its text, its push, and what is loaded and
+ * saved with it. Guarded by the control lock.
  */
 #include "rules.h"
 
@@ -96,7 +96,7 @@ static void rule_take(struct named_item *item, struct named_item *before)
     old->grants = NULL;
 }
 
-/* Whom the rule's notices go to from now on. */
+/* Sets who gets the rule's notices from now on. */
 static void set_receiver(void *context, const char *name, const struct named_item *item)
 {
     const struct rules *r = context;
@@ -135,7 +135,7 @@ static cJSON *rules_list(void *context)
     cJSON *set = cJSON_CreateArray();
     for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule)) {
         if (rule->every_ms != 0 || rule->webhook != NULL)
-            continue; /* those are ours alone, as is who is notified */
+            continue; /* conditions that we check ourselves; agents need not know who is notified */
         cJSON *copy = cJSON_Duplicate(rule->item.json, true);
         cJSON_DeleteItemFromObjectCaseSensitive(copy, "notify");
         cJSON_AddItemToArray(set, copy);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rules: their text, their push to every agent by generation, their state. Checks run in the
- * agents; here are the counters and the history that outlive agents and collector, and the limits,
- * which hold across restarts of either. Guarded by the control lock (control.h).
+ * Rules: their text, their push to every agent by generation, their state. Agents do the checks.
+ * Here are the counters and the history, which outlive agents and collector, and the limits, which
+ * hold across restarts of both. Guarded by the control lock (control.h).
  */
 #ifndef RULES_H
 #define RULES_H
@@ -19,10 +19,10 @@ struct rules;
 
 /* Loads the rules from the catalog. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO. */
 struct rules_settings {
-    uint64_t captures_per_hour; /* that all rules together may begin; 0: no bound */
-    uint64_t bytes_per_hour;    /* stored of them, from which on they begin none; 0: no bound */
-    struct events *events;      /* are told of firings; may be NULL */
-    struct notify *notify;      /* what rules' receivers are told; may be NULL */
+    uint64_t captures_per_hour; /* bound for what all rules together begin; 0: none */
+    uint64_t bytes_per_hour;    /* bound for what is stored of these; 0: none */
+    struct events *events;      /* told of firings; may be NULL */
+    struct notify *notify;      /* tells the rules' receivers; may be NULL */
 };
 int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct catalog *catalog,
               struct rules **out);
@@ -32,9 +32,9 @@ void rules_free(struct rules **rules);
 
 /* ---- for HTTP; any thread, not locked; JSON handed out is the caller's ---- */
 
-/* Newest first, rows below *before (UINT64_MAX: all), which becomes the cursor for further ones; 0
- * where there are none. With a selector those of matching processes only. SKEIN_OK, or a status.
- * Also of a deleted rule: SKEIN_NOT_FOUND where nothing is known of the name. */
+/* Newest first: rows below *before (UINT64_MAX: all), which becomes the cursor for the next ones;
+ * 0: there are no more. With a selector, only rows of matching processes. Also for a deleted rule.
+ * SKEIN_OK; SKEIN_NOT_FOUND (nothing is known of the name); or a status. */
 struct rules_history_query {
     const struct selector *selector; /* NULL: all */
     uint64_t from_ns, to_ns, before;
@@ -45,17 +45,17 @@ int rules_history(struct rules *r, const char *name, struct rules_history_query 
 enum rules_trigger_result { RULES_FIRED, RULES_REPEATED, RULES_HELD };
 struct rules_trigger {
     const cJSON *alerts;             /* Alertmanager's array; NULL: a plain trigger */
-    const char *group;               /* what the cooldown is for; "" for a plain trigger */
+    const char *group;               /* its cooldown is its own; "": a plain trigger */
     const char *reason;              /* for the capture */
     const char *selector;            /* narrows the rule's; "" */
-    uint64_t at_ns;                  /* of the window; 0: now */
-    const struct capture_once *once; /* NULL: it does not come again */
+    uint64_t at_ns;                  /* the window's; 0: now */
+    const struct capture_once *once; /* NULL: it is not repeated */
 };
-/* SKEIN_OK with *result: fired (*capture is new), repeated within the cooldown (*capture is the one
- * it belongs to) or held back with words in why. SKEIN_NOT_FOUND: no such rule with when.webhook;
- * SKEIN_INVALID: the selectors do not go together, words in why; SKEIN_EXISTS, SKEIN_CLOSED as
- * capture_create; others: could not be saved. With `once`, a repeat is answered as the request that
- * fired; one that fired nothing leaves no key. */
+/* SKEIN_OK with *result: fired (*capture is new), repeated within the cooldown (*capture is the
+ * earlier one), or held back (words in why). SKEIN_NOT_FOUND: no such rule with when.webhook;
+ * SKEIN_INVALID: the selectors contradict each other (words in why); SKEIN_EXISTS, SKEIN_CLOSED as
+ * capture_create; others: could not be saved. With `once`, a repeat gets the answer of the request
+ * that fired; a request that fired nothing leaves no key. */
 int rules_trigger(struct rules *r, const char *name, const struct rules_trigger *trigger,
                   enum rules_trigger_result *result, struct capture_id *capture, char *why,
                   size_t why_bytes);
@@ -67,16 +67,15 @@ const struct pushed_set *rules_pushed(struct rules *r) CONTROL_LOCKED; /* what a
 void rules_on_report(struct rules *r, struct fleet_agent *agent,
                      const struct report_rule *report) CONTROL_LOCKED;
 
-/* An agent has begun a capture for a rule: limits, and the capture, which joins the rule's last
- * incident where it overlaps that, else begins one, with its neighbours. SKEIN_OK; SKEIN_REFUSED
- * with words in error:
- * held back, counted; SKEIN_AGAIN. Of a rule that has been deleted meanwhile it is granted: the
- * agent acted on what it was told. */
+/* An agent has begun a capture for a rule. If the limits allow it, the capture joins the rule's
+ * last incident where it overlaps that; else it begins one, with its neighbours. SKEIN_OK;
+ * SKEIN_REFUSED: held back, counted, words in error; SKEIN_AGAIN. If the rule was deleted meanwhile
+ * the firing is granted: the agent acted on what it was told. */
 int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct report_fired *fired,
                    char *error, size_t error_bytes) CONTROL_LOCKED;
 
-/* A capture of the rule has ended, or its verdict has changed since. Takes listing, the capture
- * without targets; NULL where it is not its incident's first. Also before rules_set_captures. */
+/* A capture of the rule has ended, or its verdict has changed since. Takes `listing`, the capture
+ * without targets; NULL: it is not its incident's first. May come before rules_set_captures. */
 void rules_on_ended(struct rules *r, const struct capture_id *incident, const char *rule,
                     cJSON *listing) CONTROL_LOCKED;
 
@@ -86,8 +85,8 @@ void rules_tick(struct rules *r, uint64_t now_ns) CONTROL_LOCKED;
 
 /* ---- rule_check.c: pure ---- */
 
-/* A checked copy of a rule in its full form, defaults filled in, `state` left out. NULL with "path:
- * what is wrong" in error. */
+/* A checked copy of a rule in its full form, with defaults, without `state`. NULL, and "path: what
+ * is wrong" in error. */
 cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error_bytes);
 bool rule_name_valid(const char *name);
 

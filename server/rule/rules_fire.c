@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Firings: those of agents, of the schedule and of triggers from outside, and what each becomes: a
- * capture that begins an incident, with its neighbours; one that joins the rule's last incident; or
- * nothing for a reason. Under the control lock but for rules_trigger, which takes it.
+ * Firings of agents, of the schedule, and of triggers from outside. Each becomes a capture that
+ * begins an incident, with its neighbours; or one that joins the rule's last incident; or nothing,
+ * for a reason. Under the control lock, except rules_trigger, which takes it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "log.h"
 #include "ruleset_int.h"
 
-#define SELECTORS_MAX 100 /* of one firing: each is a look at the whole fleet under the lock */
+#define SELECTORS_MAX 100 /* in one firing: each looks at the whole fleet under the lock */
 #define SELECTOR_MAX  4096
 #define VALUE_BYTES   256
 
@@ -46,7 +46,7 @@ static void extend(struct rules *r, const struct rule *rule, const struct captur
                   skein_status_text((int)added), NULL);
 }
 
-/* Adds the neighbours of what fired, which are its targets so far. */
+/* Adds the neighbours of what fired; so far the capture's targets are what fired. */
 static void add_neighbours(struct rules *r, const struct rule *rule,
                            const struct capture_id *capture) CONTROL_LOCKED
 {
@@ -56,7 +56,7 @@ static void add_neighbours(struct rules *r, const struct rule *rule,
         return;
     if (selector_new(rule->include != NULL ? rule->include : "", &selector, error, sizeof error) !=
         SKEIN_OK)
-        return; /* no memory: rule_check has read it */
+        return; /* no memory: rule_check has read it before */
     extend(r, rule, capture, selector, rule->same_host);
     selector_free(&selector);
 }
@@ -70,7 +70,7 @@ bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns)
     return rule->last_fired_ns != 0 && apart / 1000000u < rule->pre_ms + rule->post_ms;
 }
 
-/* The first firing of an incident has neighbours, and is told to the rule's receiver. */
+/* Only the first firing of an incident has neighbours, and is told to the rule's receiver. */
 static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
                  const struct report_fired *fired, struct rule_process *p,
                  bool joins) CONTROL_LOCKED
@@ -113,14 +113,14 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
 struct firing {
     const char *trigger, *reason;
     uint64_t at_ns;
-    char **selectors; /* the first that matches begins the capture, the others add to it */
+    char **selectors; /* the first that matches begins the capture; the others add to it */
     size_t count;
-    bool more;                    /* there are more selectors than are looked at */
-    char without[RULE_WHY_BYTES]; /* why an alert, the last such one, gave no selector */
+    bool more;                    /* there were more than SELECTORS_MAX */
+    char without[RULE_WHY_BYTES]; /* why the last alert without a selector has none */
 };
 
-/* Begins the capture, in memory: it is saved with its neighbours, the cooldown and the notice, so
- * that a crash leaves all of it or nothing. SKEIN_NOT_FOUND: nobody matches. */
+/* Begins the capture, in memory only. It is saved together with its neighbours, the cooldown and
+ * the notice, so that a crash leaves all of it or nothing. SKEIN_NOT_FOUND: nobody matches. */
 static int begin(struct rules *r, const struct rule *rule, const struct firing *f,
                  struct capture_id *id) CONTROL_LOCKED
 {
@@ -156,7 +156,7 @@ static int begin(struct rules *r, const struct rule *rule, const struct firing *
     return status;
 }
 
-/* Limits, capture, notes; why is filled where it is held back (SKEIN_REFUSED). */
+/* Applies limits, begins the capture, notes both. SKEIN_REFUSED: held back, why says it. */
 static int fire(struct rules *r, struct rule *rule, const struct firing *f,
                 const struct process_uid *group, struct capture_id *id,
                 char why[RULE_WHY_BYTES]) CONTROL_LOCKED
@@ -185,7 +185,7 @@ static int fire(struct rules *r, struct rule *rule, const struct firing *f,
         return rule_note_fired(r, rule, p, now_ns, &(struct rule_capture){*id, *id}, f->reason);
     if (status == SKEIN_REFUSED) {
         rule->suppressed++;
-        /* A schedule that nobody matches would fill the history with the same words. */
+        /* A schedule that matches nobody would fill the history with the same words. */
         if (strcmp(f->trigger, "schedule") != 0 || strcmp(why, rule->last_held_why) != 0)
             rule_note_held(r, rule, group, now_ns, why);
     }
@@ -231,8 +231,8 @@ static bool append(char *text, const char *more)
     return true;
 }
 
-/* What a selector can say of an alert's label. "web-1:9100" counts as "web-1": an instance is a
- * host to us. False where no process can have it. */
+/* What a selector can compare with an alert's label: "web-1:9100" counts as "web-1", because an
+ * instance is a host to us. False: no process can have this value. */
 static bool label_value(const char *full, char value[VALUE_BYTES])
 {
     if (strlen(full) >= VALUE_BYTES)
@@ -244,8 +244,8 @@ static bool label_value(const char *full, char value[VALUE_BYTES])
     return value[0] != '\0' && strspn(value, value_bytes) == strlen(value);
 }
 
-/* Narrows text by what the alert says. False where the alert lacks a label, or has a value that no
- * process can have: why says which. */
+/* Narrows the selector by what the alert says. False, and why says it: the alert lacks a label, or
+ * has a value that no process can have. */
 static bool narrow(char *text, const cJSON *labels, const cJSON *alert, char why[RULE_WHY_BYTES])
 {
     const cJSON *map, *of = cJSON_GetObjectItemCaseSensitive(alert, "labels");
@@ -275,7 +275,7 @@ static bool alert_is_firing(const cJSON *alert)
     return status == NULL || strcmp(status, "firing") == 0;
 }
 
-/* The selectors of a trigger: one, or one for each alert that fires, each text once, up to
+/* Makes the selectors of a trigger: one, or one for each firing alert; each text once, at most
  * SELECTORS_MAX. */
 static int selectors_of(const struct rule *rule, const struct rules_trigger *t, struct firing *f)
 {
@@ -349,7 +349,7 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
     return status == SKEIN_REFUSED ? SKEIN_OK : status;
 }
 
-/* With what it leaves saved, and its key where it has fired. */
+/* Also saves what it leaves behind; with its key, if it has fired. */
 static int trigger_once(struct rules *r, struct rule *rule, const struct rules_trigger *t,
                         enum rules_trigger_result *result, struct capture_id *capture,
                         char why[RULE_WHY_BYTES]) CONTROL_LOCKED

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What each rule did, when and why: rows that wait for the next save, and what is read back from
- * the catalog. Under the control lock, but for the query.
+ * What each rule did, when and why: rows that wait for the next save, and rows read back from the
+ * catalog. Under the control lock, except the query.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define HISTORY_KEEP_NS  (UINT64_C(7) * 24 * HOUR_NS)
 #define HISTORY_ROWS     100000
 
-/* Tells watchers of what limits and captures made of a firing. */
+/* Tells watchers what limits and captures made of a firing. */
 static void publish(struct rules *r, const char *type, const char *rule, const char *why,
                     const struct process_uid *uid,
                     const struct rule_capture *capture) CONTROL_LOCKED

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What agents report of rules, and whether a firing may begin a capture: counters, cooldowns,
- * windows.
- * Control thread, under the control lock.
+ * windows. Control thread, under the control lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,13 +121,13 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
     return count;
 }
 
-/* Stored bytes of an incident; one that is gone keeps what was counted. */
+/* Stored bytes of an incident. If it was deleted, the last count stays. */
 static uint64_t grant_bytes(struct rules *r, struct rule_grant *grant)
 {
     uint64_t bytes;
     if (grant->counted)
         return grant->bytes;
-    control_assert_locked(r->control); /* all that a set of one rule has are counted */
+    control_assert_locked(r->control); /* in rules_alone's set all grants are counted */
     if (capture_incident_stored(r->captures, &grant->incident, &bytes, &grant->counted))
         grant->bytes = bytes;
     return grant->bytes;
@@ -140,7 +139,7 @@ static int compare_grants(const void *left, const void *right)
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
-/* Those of the last hour with their bytes, after `count` others. */
+/* Appends the rule's grants of the last hour with their bytes, from out[count] on. */
 static size_t gather(struct rules *r, struct rule *rule, uint64_t now_ns, struct rule_grant *out,
                      size_t count)
 {
@@ -163,7 +162,7 @@ uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, u
     struct rule_grant *all = calloc(room, sizeof *all);
     *left_ns = 0;
     if (all == NULL)
-        return 0; /* better one capture too many than none for lack of a list */
+        return 0; /* no memory for the list: better one capture too many than none */
     for (struct rule *one = rules_first(r); one != NULL; one = rule_next(one))
         if (rule == NULL || rule == one)
             count = gather(r, one, now_ns, all, count);
@@ -179,7 +178,7 @@ uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, u
     return sum;
 }
 
-/* Whether as many bytes as the limit allows are stored. */
+/* Whether the limit of stored bytes is reached. */
 static bool bytes_held(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
                        char why[RULE_WHY_BYTES])
 {
@@ -232,8 +231,8 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
            bytes_held(r, NULL, at_ns, r->bytes_per_hour, why);
 }
 
-/* A capture of which the agent's reports came first has ended before its rule was known. It is the
- * only one of its incident so far. */
+/* Tells of a capture that ended before its rule was known, because its agent's reports came first.
+ * It is still the only one of its incident. */
 static void tell_begun(struct rules *r, const struct rule *rule,
                        const struct capture_id *capture) CONTROL_LOCKED
 {

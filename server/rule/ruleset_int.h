@@ -13,13 +13,13 @@
 #define HOUR_NS         (UINT64_C(3600) * 1000000000u)
 #define RULE_WHY_BYTES  256
 
-/* What is known of a rule on one process. */
+/* What is known of a rule for one process. */
 struct rule_process {
     struct process_uid process;
     uint64_t agent, since_ns, checks, failures, fired, suppressed;
     char health[16], last_error[CONTROL_WORDS_MAX + 1];
     uint64_t granted_ns;       /* the last firing that began a capture; 0: none */
-    struct capture_id capture; /* that it began */
+    struct capture_id capture; /* the one that it began */
     bool reported;             /* the agent has told its health since this collector started */
     bool dirty;                /* granted_ns must be saved */
 };
@@ -29,12 +29,12 @@ struct rule_grant {
     uint64_t at_ns;
     struct capture_id incident;
     uint64_t bytes; /* stored of its captures */
-    bool counted;   /* bytes will not change */
+    bool counted;   /* `bytes` will not change any more */
 };
 
 /* The capture of a firing. */
 struct rule_capture {
-    struct capture_id id, incident; /* the same where it began one */
+    struct capture_id id, incident; /* equal: it began the incident */
 };
 
 struct rule {
@@ -46,12 +46,12 @@ struct rule {
     bool same_host, pin;
     uint64_t pre_ms, post_ms, deadline_ms, max_targets, ttl_ms;
     uint64_t every_ms, offset_ms; /* a schedule; 0: none */
-    uint64_t slot;                /* of the schedule, the last one that is over */
+    uint64_t slot;                /* the last slot of the schedule that is over */
     const cJSON *webhook;         /* in json; NULL: it cannot be triggered */
     const cJSON *receiver;        /* notify.webhook, in json; NULL: nobody */
     uint64_t fired, suppressed, last_fired_ns, last_held_ns;
     char last_why[RULE_WHY_BYTES], last_held_why[RULE_WHY_BYTES];
-    struct capture_id last_capture; /* that began an incident; and it, at last_fired_ns */
+    struct capture_id last_capture; /* the last that began an incident, at last_fired_ns */
     struct idmap processes;
     struct rule_grant *grants; /* of the last FIRINGS_KEEP_NS */
     size_t grant_count, grant_cap;
@@ -77,11 +77,12 @@ struct rules {
     uint64_t captures_per_hour, bytes_per_hour; /* of all rules together; 0: no bound */
     struct history_row *rows;
     size_t row_count, row_cap;
-    bool sweep; /* firings older than the longest cooldown are to be deleted with the next save */
+    bool sweep; /* the next save deletes firings older than the longest cooldown */
 };
 
-/* A set of this one rule, which rule_check has made, without fleet, captures or catalog, on which
- * rule_held and rule_grant say what limits would do. SKEIN_OK, SKEIN_NO_MEMORY; rules_free. */
+/* Makes a set with this one rule (from rule_check), without fleet, captures or catalog. rule_held
+ * and rule_grant then say what limits would do. SKEIN_OK, SKEIN_NO_MEMORY; free it with
+ * rules_free. */
 int rules_alone(const cJSON *json, struct rules **out);
 static inline struct rule *rules_first(const struct rules *r)
 {
@@ -92,20 +93,20 @@ static inline struct rule *rule_next(const struct rule *rule)
     return (struct rule *)rule->item.next;
 }
 struct rule *rules_find(struct rules *r, const char *name);
-/* Made where it is new; NULL when out of memory. */
+/* The process's entry, made if it is new; NULL: no memory. */
 struct rule_process *rule_process_of(struct rule *rule, const struct process_uid *uid);
 
-/* rules_history.c: notes what a rule did; written with the next save. Never fails: without memory,
- * or with too many that cannot be saved, the row is missing. process and capture may be NULL. */
+/* rules_history.c: notes what a rule did, for the next save. Never fails: without memory, or with
+ * too many unsaved rows, the row is missing. process and capture may be NULL. */
 void rules_note(struct rules *r, const char *rule, const char *what, const char *why,
                 uint64_t at_ns, const struct process_uid *process,
                 const struct rule_capture *capture) CONTROL_LOCKED;
-int rules_history_load(struct rules *r) CONTROL_LOCKED; /* what limits and state need of it */
+int rules_history_load(struct rules *r) CONTROL_LOCKED; /* the rows that limits and state need */
 int rules_history_save(struct rules *r) CONTROL_LOCKED;
 
 /* rules_limits.c */
-/* Which limit holds a firing back, in words; false where none does. p may be NULL. joins: an
- * incident that is there already. */
+/* Whether a limit holds a firing back; why says which. p may be NULL. joins: the firing would join
+ * an incident that is there. */
 bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p, uint64_t at_ns,
                bool joins, char why[RULE_WHY_BYTES]);
 /* Notes a firing that a limit held back, or one that began a capture. */
@@ -115,31 +116,31 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
                     const struct rule_capture *capture, const char *why) CONTROL_LOCKED;
 /* false: no memory */
 bool rule_grant(struct rule *rule, uint64_t at_ns, const struct capture_id *incident);
-/* What is stored of the incident has changed, or may: it is counted anew. */
+/* What is stored of the incident may have changed: counts it again when next asked. */
 void rule_recount(struct rule *rule, const struct capture_id *incident);
-/* How many incidents lie within the window that ends at now_ns; *left_ns: until one leaves it. */
+/* How many incidents began within the window that ends at now_ns; *left_ns: until one leaves it. */
 size_t rule_grants_within(const struct rule *rule, uint64_t now_ns, uint64_t window_ns,
                           uint64_t *left_ns);
 size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns); /* of all rules */
 /* Bytes stored of incidents that the rule (NULL: all rules) began within the last hour; *left_ns:
- * until it is less than limit. */
+ * until they are less than limit. */
 uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, uint64_t limit,
                           uint64_t *left_ns);
 
 /* rules_fire.c */
-/* Whether a window around at_ns overlaps that of the first firing of the rule's last incident. */
+/* Whether a window around at_ns overlaps that of the first firing in the rule's last incident. */
 bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns);
 /* The schedule. */
 void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns) CONTROL_LOCKED;
 uint64_t rule_slot(const struct rule *rule, uint64_t now_ns);
 
-/* What stands for the process of a trigger that no process is behind: an alert's group, or (empty)
- * the rule itself. No process has such an id. */
+/* Stands for the process where a trigger has none: an id for an alert's group, or (empty) for the
+ * rule itself. No process has such an id. */
 struct process_uid rule_group_uid(const char *group);
 bool rule_uid_is_group(const struct process_uid *uid);
 
 /* rules_history.c */
-/* Tells the rule's receiver of a capture, with the next save. Takes listing. */
+/* Tells the rule's receiver of a capture, with the next save. Owns listing from here on. */
 void rules_tell(struct rules *r, const struct rule *rule, const char *event,
                 cJSON *listing) CONTROL_LOCKED;
 
