@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sampling policies: their text, their push to every agent by generation, their budgets and state.
- * Agents take the samples by themselves; here is what only somebody who sees the whole fleet can
- * do: count its bytes. Guarded by the control lock (control.h).
+ * Agents take the samples by themselves. The collector, which sees the whole fleet, counts the
+ * bytes. Guarded by the control lock (control.h).
  */
 #ifndef POLICIES_H
 #define POLICIES_H
@@ -14,8 +14,8 @@
 
 struct policies;
 
-/* Loads the policies from the catalog. `events` may be NULL. SKEIN_OK, SKEIN_NO_MEMORY, SKEIN_IO.
- */
+/* Loads the policies from the catalog. `events` may be NULL. SKEIN_OK, SKEIN_NO_MEMORY,
+ * SKEIN_IO. */
 int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *events,
                  struct policies **out);
 void policies_set_captures(struct policies *p, struct capture_engine *captures); /* before use */
@@ -26,15 +26,15 @@ struct named_set *policies_set(struct policies *p); /* to put, get, list and del
 /* ---- for the control thread ---- */
 
 const struct pushed_set *policies_pushed(struct policies *p) CONTROL_LOCKED;
-/* It came, or its lease is over: whether it pauses, it says anew. */
+/* The agent came, or its lease is over: it will say anew whether it pauses. */
 void policies_agent_changed(struct policies *p, struct fleet_agent *agent) CONTROL_LOCKED;
-/* An agent has begun a sample. Of a policy that is gone it is taken all the same: the agent acted
- * on what it was told. SKEIN_OK, SKEIN_AGAIN. */
+/* An agent has begun a sample. If its policy is gone, the sample is taken all the same: the agent
+ * acted on what it was told. SKEIN_OK, SKEIN_AGAIN. */
 int policies_on_fired(struct policies *p, struct fleet_agent *agent,
                       const struct report_fired *fired) CONTROL_LOCKED;
 void policies_on_report(struct policies *p, struct fleet_agent *agent,
                         const struct report_policy *report) CONTROL_LOCKED;
-/* So much of a sample has been stored. */
+/* Counts bytes stored of a sample. */
 void policies_on_stored(struct policies *p, const char *name, uint64_t bytes) CONTROL_LOCKED;
 void policies_tick(struct policies *p, uint64_t now_ns) CONTROL_LOCKED;
 int policies_save(struct policies *p) CONTROL_LOCKED;
@@ -42,8 +42,8 @@ void policies_saved(struct policies *p) CONTROL_LOCKED;
 
 /* ---- policy_check.c: pure ---- */
 
-/* A checked copy of a policy in its full form, defaults filled in, `state` left out. NULL with
- * "path: what is wrong" in error. */
+/* A checked copy of a policy in its full form, with defaults, without `state`. NULL, and "path:
+ * what is wrong" in error. */
 cJSON *policy_check(const char *name, const cJSON *json, char *error, size_t error_bytes);
 
 #endif
