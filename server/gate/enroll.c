@@ -24,7 +24,7 @@
 
 #define TOKEN_HEAD "skj_"
 
-struct stamp { /* what of a file changes when it is replaced */
+struct stamp { /* what changes when a file is replaced */
     ino_t inode;
     struct timespec time;
 };
@@ -64,7 +64,7 @@ static bool stamps_read(const char *folder, struct stamp stamps[ENROLL_KEYS])
     return true;
 }
 
-/* Reads what is there. A file in the way of a reading one leaves the keys as they were. */
+/* Reads the keys. If their files cannot be read, the keys stay as they were. */
 static int keys_load(struct enroll *e, char *error, size_t error_bytes)
 {
     struct seal_pair fresh[ENROLL_KEYS];
@@ -108,7 +108,7 @@ size_t enroll_keys(struct enroll *e, struct seal_pair keys[ENROLL_KEYS])
     return count;
 }
 
-/* Whether both are names of one file: what a rotation that was killed left. */
+/* Whether both names are one file: a rotation that was killed leaves that. */
 static bool is_same_file(const char *one, const char *other)
 {
     struct stat a, b;
@@ -133,12 +133,12 @@ static int rotate(const char *folder, const struct seal_pair *pair, char *error,
                  previous);
         return SKEIN_EXISTS;
     }
-    unlink(next); /* of a rotation that was killed */
+    unlink(next); /* a rotation that was killed may have left it */
     int status = seal_file_write(next, pair, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
-    /* The previous place holds the current key before the current one is replaced: a reader at any
-     * moment finds the key that agents have pinned. */
+    /* First the previous name gets the current key, then the current one is replaced. So a reader
+     * at any moment finds the key that agents have pinned. */
     unlink(previous);
     if (link(current, previous) == 0 && rename(next, current) == 0)
         return SKEIN_OK;
@@ -163,8 +163,8 @@ static int change_keys(const char *folder, enum enroll_key_change change,
     return status;
 }
 
-/* What root makes must be readable by the collector's user, whose folder it is. `keys` is that
- * folder's own one, open. Never follows a link, nor gives away what has another name elsewhere. */
+/* Gives what root makes to the collector's user, the owner of the folder. `keys` is the open folder
+ * of the keys. Never follows a link, nor gives away a file that has another name elsewhere. */
 static bool keys_give(const char *folder, int keys)
 {
     struct stat owner, st;
@@ -194,7 +194,7 @@ int enroll_change_keys(const char *folder, enum enroll_key_change change, char *
         snprintf(error, error_bytes, "no randomness, or too long a path");
         return SKEIN_IO;
     }
-    /* One at a time: two rotations at once would put the key that agents have pinned out of both
+    /* One at a time: two rotations at once could lose the key that agents have pinned from both
      * places. */
     bool there = mkdir(path, 0700) == 0 || errno == EEXIST;
     path[strlen(path) - 1] = '\0'; /* its slash would follow a link */
@@ -401,7 +401,7 @@ int enroll_token_create(struct enroll *e, uint64_t now_ns, uint64_t expires_ns, 
     token_id(hash, id);
     seal_wipe(secret, sizeof secret);
     seal_wipe(letters, sizeof letters);
-    /* Nothing depends on these being gone: who lists passes them over. */
+    /* Nothing depends on these being gone: listings skip them. */
     (void)db_run(e->db, "DELETE FROM token WHERE expires<=?", NULL, NULL,
                  DB(DB_I64(forgotten_before(now_ns))));
     return one_row(db_run(e->db,
@@ -469,7 +469,7 @@ static int open_database(struct enroll *e, char *error, size_t error_bytes)
     if (status == SKEIN_OK && (status = db_exec(e->db, schema)) != SKEIN_OK)
         snprintf(error, error_bytes, "%s/enroll.db: %s", e->folder, db_error(e->db));
     if (status == SKEIN_OK)
-        status = db_check(e->db); /* a page that is read only when an agent comes */
+        status = db_check(e->db); /* now, not when an agent comes and reads the damaged page */
     if (status == SKEIN_CORRUPT)
         snprintf(error, error_bytes,
                  "%s/enroll.db is damaged: put a backup's in its place, or remove it: then every "

@@ -2,7 +2,7 @@
  *
  * Who may talk to the collector sealed: its own keys (folder/keys), the public keys of agents, and
  * join tokens (folder/enroll.db, synchronous=FULL; tokens hashed). `skeind keygen`, `join-token`
- * and `agent` change them from another process while skeind runs: keys and rows are looked at anew
+ * and `agent` change them from another process while skeind runs, so keys and rows are read anew
  * when they are needed. Any thread.
  */
 #ifndef ENROLL_H
@@ -20,12 +20,12 @@ bool enroll_is_new(const struct enroll *e); /* there was no enroll.db before */
 
 /* ---- the collector's keys ---- */
 #define ENROLL_KEYS 2 /* current, previous */
-/* How many there are, the current one first; the caller wipes them. */
+/* Returns how many there are, the current one first; the caller wipes them. */
 size_t enroll_keys(struct enroll *e, struct seal_pair keys[ENROLL_KEYS]);
 
-/* make: the first key; SKEIN_EXISTS where there is one. rotate: a new one, the current one becomes
- * the previous one; SKEIN_EXISTS where there is a previous one already. retire: the previous one
- * goes; SKEIN_NOT_FOUND where there is none. Run by root, the keys become the folder's owner's. */
+/* make: makes the first key; SKEIN_EXISTS: there is one. rotate: makes a new one, the current one
+ * becomes the previous one; SKEIN_EXISTS: there is a previous one. retire: removes the previous
+ * one; SKEIN_NOT_FOUND: there is none. Run by root, the keys get the folder's owner. */
 enum enroll_key_change { ENROLL_MAKE, ENROLL_ROTATE, ENROLL_RETIRE };
 int enroll_change_keys(const char *folder, enum enroll_key_change change, char *error,
                        size_t error_bytes);
@@ -39,20 +39,21 @@ typedef int enroll_agent_fn(void *context, const struct enroll_agent *agent);
 
 #define ENROLL_ID_BYTES 17 /* a token's id, 16 hex digits of its hash, and NUL */
 
-/* Lets the agent in: its key is enrolled, or the token is good, which takes one use of it; its id
- * is then in by ("" where the agent was enrolled before). SKEIN_OK; SKEIN_REFUSED with a sentence
- * for the agent's log in reason; SKEIN_IO, SKEIN_FULL, SKEIN_BUSY: not now. */
+/* Decides whether to let the agent in: yes, if its key is enrolled, or the token is good. A token
+ * loses one use then, and `by` gets its id ("": the agent was enrolled before). SKEIN_OK;
+ * SKEIN_REFUSED, with a sentence for the agent's log in reason; SKEIN_IO, SKEIN_FULL, SKEIN_BUSY:
+ * not now. */
 int enroll_admit(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
                  uint64_t now_ns, char by[ENROLL_ID_BYTES], char *reason, size_t reason_bytes);
 bool enroll_is_good(struct enroll *e, uint64_t agent); /* enrolled and not revoked */
 /* SKEIN_OK, SKEIN_NOT_FOUND, or the database's status. */
 int enroll_agent_find(struct enroll *e, uint64_t agent, struct enroll_agent *out);
 int64_t enroll_agents(struct enroll *e, enroll_agent_fn *fn, void *context);
-/* Revoked: refused from now on, token or not. Forgotten: may join anew with a token and another
- * key. SKEIN_OK, SKEIN_NOT_FOUND, or the database's status. */
+/* revoke: the agent is refused from now on, with a token or not. forget: it may join again with a
+ * token, also with another key. SKEIN_OK, SKEIN_NOT_FOUND, or the database's status. */
 int enroll_revoke(struct enroll *e, uint64_t agent, uint64_t now_ns);
 int enroll_forget(struct enroll *e, uint64_t agent);
-/* Differs after each revocation; a status below 0 where it cannot be read. */
+/* A number that differs after each revocation; a status below 0: it cannot be read. */
 int64_t enroll_changes(struct enroll *e);
 
 /* ---- join tokens ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * See gate.h. Sessions are found by their number and belong to an agent's slots. What a stranger
- * can make the gate do is bounded: X25519 so many times a second, and fewer for one connection,
- * which must wait after an OPEN that proves nothing; one database look-up for each agent that has
- * proven a key, and slots only for agents that are enrolled.
+ * can make the gate do is bounded. X25519 runs so many times a second, and less often for one
+ * connection, which must wait after an OPEN that proves nothing. The database is asked once for
+ * each agent that has proven a key. Only enrolled agents have slots.
  */
 #include "gate.h"
 
@@ -23,11 +23,11 @@
 #define RENEW_MS       3600000u
 #define OPENS_A_SECOND 500u
 #define PEERS          4096u
-#define WAIT_NS        (SECOND / 2) /* of a connection after an OPEN; an agent repeats its after 1 s */
-#define WAIT_BAD_NS    (10 * SECOND) /* after one that proves nothing */
+#define WAIT_NS        (SECOND / 2)  /* between a connection's OPENs; agents repeat after 1 s */
+#define WAIT_BAD_NS    (10 * SECOND) /* after an OPEN that proves nothing */
 
-/* Fresh: the newest OPEN by the agent's own clock. Doubtful: one that is older than that, be it
- * played again or of an agent whose clock was set back; it never takes a fresh one's place. */
+/* FRESH: the newest OPEN by the agent's own clock. DOUBTFUL: an older one, which somebody replays,
+ * or an agent sends whose clock was set back. It never takes a fresh one's place. */
 enum slot { LIVE, OLD, FRESH, DOUBTFUL, SLOTS };
 
 struct holder;
@@ -42,16 +42,16 @@ struct holder { /* an enrolled agent */
     struct holder *next_bad;
 };
 
-struct visitor { /* the newest of the connections that share this place */
+struct visitor { /* a place: the newest of the connections that share it */
     uint32_t connection;
-    uint64_t wait_ns; /* until then its OPENs are dropped; monotonic */
+    uint64_t wait_ns; /* monotonic: its OPENs are dropped until then */
 };
 
 struct gate {
     struct gate_settings settings;
     pthread_mutex_t mutex;
     struct idmap holders, sessions;
-    uint64_t opens, opens_since_ns; /* handshakes of this second, of all connections */
+    uint64_t opens, opens_since_ns; /* handshakes within this second, of all connections */
     struct visitor visitors[PEERS];
     uint64_t looked_ns;
     int64_t changes;
@@ -120,8 +120,8 @@ static bool may_open(struct gate *g, uint64_t now_ns)
     return g->opens++ < g->settings.opens_a_second;
 }
 
-/* nanomsg numbers connections in a row, and the number comes first in the return path, so that
- * neighbours have places of their own. */
+/* nanomsg numbers connections in a row, and the number comes first in the return path. So
+ * neighbours have different places. */
 static struct visitor *visitor_of(struct gate *g, const struct transport_peer *peer)
 {
     uint32_t number = (uint32_t)peer->bytes[0] << 24 | (uint32_t)peer->bytes[1] << 16 |
@@ -132,7 +132,7 @@ static struct visitor *visitor_of(struct gate *g, const struct transport_peer *p
     return v;
 }
 
-/* Puts a new session into its slot; takes it. */
+/* Puts a new session into its slot, and owns it from here on. */
 static int session_keep(struct gate *g, const struct seal_hello *hello, struct seal_session *seal)
 {
     struct holder *h = holder_get(g, hello->agent);
@@ -178,9 +178,9 @@ static void say(struct buf *answer, uint64_t id, const char *error)
 
 static void look(struct gate *g, uint64_t now_ns);
 
-/* What the OPEN asks for, if the budgets allow to find out. SKEIN_OK; SKEIN_AGAIN: it is dropped
- * unread; or seal_open_read's, where an agent would have proven something. One connection, or many
- * that stay and send noise, cannot take what others need; who connects anew for each can. */
+/* Reads an OPEN, if the budgets allow it. SKEIN_OK; SKEIN_AGAIN: it is dropped unread; or
+ * seal_open_read's status. The budgets keep one connection, or many that stay and send noise, from
+ * taking what others need; who connects anew for each OPEN still can. */
 static int read_open(struct gate *g, struct visitor *v, const struct wire_frame *frame,
                      const struct seal_pair keys[ENROLL_KEYS], size_t count,
                      struct seal_request *request)
@@ -200,8 +200,8 @@ static int read_open(struct gate *g, struct visitor *v, const struct wire_frame 
     return status;
 }
 
-/* Lets in who may come in. SKEIN_OK with the body of ACCEPT; SKEIN_REFUSED with that of REFUSE, or
- * none where it cannot be made; else the agent shall try again. */
+/* Lets in who may come in. SKEIN_OK, with the body of ACCEPT; SKEIN_REFUSED, with the body of
+ * REFUSE (none: it cannot be made); else the agent should try again. */
 static int admit(struct gate *g, const struct seal_request *request, const struct seal_pair *keys,
                  struct buf *body)
 {
@@ -209,7 +209,7 @@ static int admit(struct gate *g, const struct seal_request *request, const struc
     uint64_t agent = request->hello.agent;
     int status = SKEIN_REFUSED;
     look(g, clock_monotonic_ns()); /* an agent that was forgotten may come back with another key */
-    if (!has_room(g, agent))       /* asked first: a join token is good for so many agents */
+    if (!has_room(g, agent))       /* before a use of a join token is spent */
         snprintf(reason, sizeof reason, "the collector knows as many agents as agents.max allows");
     else
         status = enroll_admit(g->settings.enroll, agent, &request->agent, request->hello.token,
@@ -230,7 +230,7 @@ static int admit(struct gate *g, const struct seal_request *request, const struc
     return status;
 }
 
-/* Answers an OPEN, or not. */
+/* Answers an OPEN, or drops it. */
 static void on_open(struct gate *g, const struct transport_peer *peer,
                     const struct wire_frame *frame, struct buf *answer)
 {
@@ -258,7 +258,7 @@ static void on_open(struct gate *g, const struct transport_peer *peer,
 
 /* ---- messages ---- */
 
-/* The first frame that verifies makes a pending session the live one. */
+/* Makes a pending session the live one, at the first frame that verifies. */
 static void go_live(struct gate *g, struct session *s)
 {
     struct holder *h = s->holder;
@@ -285,7 +285,7 @@ static int take_sealed(struct gate *g, enum seal_channel channel, uint64_t id,
     struct session *s = find(g, id);
     if (is_over(s)) {
         metrics_add(seal_broken_total, 1);
-        if (channel == SEAL_CONTROL) /* it opens anew; a hint, as anybody could say it */
+        if (channel == SEAL_CONTROL) /* a hint to open anew; not sealed, anybody could send it */
             say(answer, 0, "no such session");
         return SKEIN_AGAIN;
     }
