@@ -53,7 +53,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* Edits (insert, delete, replace) from a to b; paths of PATH_MAX_BYTES at most. */
+/* Edits (insert, delete, replace) from a to b. Paths have at most PATH_MAX_BYTES. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[PATH_MAX_BYTES + 1];
@@ -72,7 +72,7 @@ static size_t edit_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* The parameter whose path is nearest, or whose last part is what was written; NULL if none is
+/* The parameter with the nearest path, or whose last part is what was written; NULL: none is
  * near. */
 static const struct config_param *find_near(const struct config_param *params, const char *path)
 {
@@ -111,7 +111,7 @@ static const struct config_param *find_param(const struct config_param *params, 
     return NULL;
 }
 
-/* Whether some parameter lives below `path`, which then must be an object. */
+/* Whether a parameter lies below `path`, so that it must be an object. */
 static bool is_section(const struct config_param *params, const char *path)
 {
     size_t n = strlen(path);
@@ -170,11 +170,11 @@ const char *config_leaf(const struct config_param *p)
 {
     const char *dot = strrchr(p->path, '.');
     if (p->type == CONFIG_TYPE_MAP)
-        return "bytes"; /* the keys are the operator's */
+        return "bytes"; /* the operator chooses the keys, so they name no unit */
     return dot ? dot + 1 : p->path;
 }
 
-/* `path` is the item's in the file. */
+/* Reads a number; `path` is where the item stands in the file. */
 static int read_number(struct load *l, const struct config_param *p, const char *path,
                        const cJSON *item, uint64_t *number)
 {
@@ -276,7 +276,7 @@ static int read_object(struct load *l, const cJSON *object, const char *prefix)
         if (n < 0 || (size_t)n >= sizeof path)
             return fail(l, SKEIN_INVALID, "%.40s...: unknown key", item->string);
         if (strcmp(path, "$schema") == 0)
-            continue; /* for the editor */
+            continue; /* only the editor needs it */
         const struct config_param *param =
             strchr(item->string, '.') ? NULL : find_param(l->params, path);
         int status;
@@ -367,7 +367,7 @@ static cJSON *list_of_text(const char *text)
     return list;
 }
 
-/* What the text would be in a file: a number without quotes, for one. */
+/* What the text would be in a file, for example a number without quotes. */
 static cJSON *value_of_text(const struct config_param *p, const char *text)
 {
     char why[160];
@@ -395,7 +395,8 @@ static int set_from_text(struct load *l, const struct config_param *p, const cha
     return status;
 }
 
-/* A slip of one or two letters is told; others may have variables that begin alike. */
+/* Refuses a variable with a slip of one or two letters. Other programs' variables may begin
+ * alike. */
 static int refuse_near(struct load *l, const char *daemon, const char *variable)
 {
     char name[CONFIG_VARIABLE_BYTES], near[CONFIG_VARIABLE_BYTES] = "";

@@ -4,9 +4,11 @@
  * checks, `--help` and docs/configuration.md. A parameter is one row.
  *
  *   static const struct config_param params[] = {
- *       CONFIG_STR(struct agent_config, socket, "socket", "/run/skein/agent.sock", "Unix socket
- * ..."), CONFIG_U64(struct agent_config, spool_bytes, "spool.max_bytes", 1 << 30, 1 << 20,
- * UINT64_MAX, "..."), {0}};
+ *       CONFIG_STR(struct agent_config, socket, "socket", "/run/skein/agent.sock",
+ *                  "Unix socket ..."),
+ *       CONFIG_U64(struct agent_config, spool_bytes, "spool.max_bytes",
+ *                  1 << 30, 1 << 20, UINT64_MAX, "..."),
+ *       {0}};
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -33,7 +35,7 @@ struct config_strs {
     size_t count;
 };
 
-/* Names and sizes: an object of the file whose keys are the operator's. */
+/* Names with sizes: an object in the file whose keys the operator chooses. */
 struct config_map {
     struct config_entry {
         char *name;
@@ -45,10 +47,10 @@ struct config_map {
 struct config_param {
     enum config_type type;
     size_t offset;         /* of char *, uint64_t, bool, struct config_strs or _map in the config */
-    const char *path;      /* "spool.max_bytes": objects in the file, dots here */
+    const char *path;      /* "spool.max_bytes": a dot for each object in the file */
     const char *otherwise; /* default of a STR */
     uint64_t number, min, max; /* U64: default and bounds; BOOL: default; MAP: bounds of each */
-    bool live; /* takes effect on SIGHUP; others are kept until a restart, and said so */
+    bool live; /* takes effect on SIGHUP; other changes are reported, and wait for a restart */
     const char *help;
 };
 
@@ -73,39 +75,39 @@ struct config_param {
         CONFIG_TYPE_MAP, offsetof(s, field), path, NULL, 0, min, max, false, help                  \
     }
 
-/* Where values come from, each over those before it: the table, `defaults`, the file, variables of
- * the environment (spool.max_bytes of skein-agent: SKEIN_AGENT_SPOOL_MAX_BYTES), `sets`. In the
- * last two a list of texts has commas, and objects are JSON. */
+/* Where values come from; each source overrides those before it: the table, `defaults`, the file,
+ * environment variables (spool.max_bytes of skein-agent: SKEIN_AGENT_SPOOL_MAX_BYTES), `sets`. In
+ * the last two a list of texts is separated by commas, and objects are JSON. */
 struct config_default {
-    const char *path, *value; /* of a STR; value NULL: the table's */
+    const char *path, *value; /* of a STR; value NULL: the table's default */
 };
 #define CONFIG_SETS_MAX 64
 struct config_sources {
     const char *daemon;                    /* "skein-agent"; NULL: no environment */
-    const struct config_default *defaults; /* to a path of NULL; NULL: none */
+    const struct config_default *defaults; /* the last one has path NULL; NULL: none */
     const char *file;                      /* NULL: none */
     const char *sets[CONFIG_SETS_MAX];     /* "spool.max_bytes=1GiB" */
     size_t set_count;
 };
 
-/* Fills a zeroed config struct. Unknown keys, wrong types and bounds fail, and a variable of the
- * environment that is nearly one of a parameter's. Returns SKEIN_OK, or SKEIN_IO, SKEIN_INVALID,
- * SKEIN_NO_MEMORY with "FILE: spool.max_bytes: must be ..." in error (or the name of the variable,
- * or --set); the struct is then freed and zero. */
+/* Fills a zeroed config struct. Unknown keys, wrong types and values out of bounds fail; so does an
+ * environment variable that is nearly a parameter's. SKEIN_OK; SKEIN_IO, SKEIN_INVALID,
+ * SKEIN_NO_MEMORY, with "FILE: spool.max_bytes: must be ..." in error (or the variable's name, or
+ * --set, in place of FILE): the struct is then freed and zero. */
 int config_load_from(const struct config_param *params, void *config,
                      const struct config_sources *sources, char *error, size_t error_bytes);
-/* From the table and, where it is not NULL, the file. */
+/* The same from the table and the file (NULL: the table alone). */
 int config_load(const struct config_param *params, void *config, const char *file, char *error,
                 size_t error_bytes);
 void config_free(const struct config_param *params, void *config);
 
-/* Whether the parameter's value is another one in the second config. */
+/* Whether the parameter's value differs between the two configs. */
 bool config_differs(const struct config_param *param, const void *a, const void *b);
 
-/* "number, default 5, 1 to 10", without an end of the line. */
+/* Prints "number, default 5, 1 to 10", without a newline. */
 void config_print_facts(const struct config_param *param, FILE *out);
 
-/* The variable of the environment for a parameter. */
+/* The name of the environment variable for a parameter. */
 #define CONFIG_VARIABLE_BYTES 128
 void config_variable(const char *daemon, const struct config_param *param,
                      char out[CONFIG_VARIABLE_BYTES]);
@@ -113,7 +115,7 @@ void config_variable(const char *daemon, const struct config_param *param,
 /* The parameter's last name, which says the unit of a number (common/units.h). */
 const char *config_leaf(const struct config_param *param);
 
-/* Whence a daemon's values come, and which of them counts; lines of plain text. */
+/* Prints where a daemon's values come from, and which source wins; lines of plain text. */
 void config_print_sources(const char *daemon, FILE *out);
 
 /* The parameters as a table for --help, and as Markdown for the docs. */

@@ -36,7 +36,7 @@ bool config_is_address(const char *text, const char *scheme)
            strtoul(colon + 1, NULL, 10) <= UINT16_MAX;
 }
 
-/* Whether `folder` could be made where `there`, above it, is: by making the first part of it. */
+/* Whether `folder` can be made below `there`, which exists: makes and removes its first part. */
 static int try_make(const char *folder, const char *there)
 {
     char first[CONFIG_PLACE_BYTES];
@@ -49,7 +49,7 @@ static int try_make(const char *folder, const char *there)
     return 0;
 }
 
-/* The folder itself, or the nearest above it that is there. */
+/* Checks the folder itself, or the nearest one above it that exists. */
 int config_check_folder(const char *key, const char *folder, char *error, size_t error_bytes)
 {
     char there[CONFIG_PLACE_BYTES];

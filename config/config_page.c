@@ -10,7 +10,7 @@
 
 /* ---- --help ---- */
 
-/* Each line of `lines` behind `indent`. */
+/* Writes each line of `lines` behind `indent`. */
 static void put_lines(const char *lines, const char *indent, FILE *out)
 {
     while (*lines != '\0') {
@@ -45,7 +45,7 @@ void config_page_help(const struct config_page *page, FILE *out)
 
 /* ---- the man page ---- */
 
-/* Text for roff: no line of it is taken for a request, and no '-' for a hyphen. */
+/* Writes text for roff: no line becomes a request, and no '-' a hyphen. */
 static void put_roff(const char *text, FILE *out)
 {
     bool begins = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a daemon says of itself, as one table: --help and its man page are made from it and from the
- * table of its parameters. Pure over the tables; writes to the stream it is given.
+ * A daemon's own words as one table. --help and the man page are made from it and from the table of
+ * parameters. Pure over the tables; writes to the stream it is given.
  */
 #ifndef CONFIG_PAGE_H
 #define CONFIG_PAGE_H

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What systemd has made for a unit. A daemon that some other unit starts (a build's, for one)
- * inherits that one's folder: it is ours where its name says so. */
+/* The folder that systemd has made for a unit. A daemon that another unit starts (a build's, for
+ * example) inherits that unit's folder: it is ours only if its name says so. */
 static bool unit_folder(const char *variable, char out[CONFIG_PLACE_BYTES])
 {
     const char *folders = getenv(variable);
@@ -24,7 +24,7 @@ static bool unit_folder(const char *variable, char out[CONFIG_PLACE_BYTES])
     return strncmp(strrchr(out, '/') + 1, "skein", 5) == 0;
 }
 
-/* False where the variable is no absolute path (XDG says to ignore it then). */
+/* False: the variable is not an absolute path (XDG says to ignore it then). */
 static bool below(const char *variable, const char *under, const char *name,
                   char out[CONFIG_PLACE_BYTES])
 {

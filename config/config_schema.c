@@ -14,14 +14,14 @@
 
 enum { SECTION_BYTES = 64 };
 
-/* The member of that name, made if need be; NULL when out of memory. */
+/* The member of that name, made if it is missing; NULL: no memory. */
 static cJSON *child_object(cJSON *object, const char *name)
 {
     cJSON *child = cJSON_GetObjectItemCaseSensitive(object, name);
     return child ? child : cJSON_AddObjectToObject(object, name);
 }
 
-/* Makes `schema` that of an object and returns its properties. */
+/* Makes `schema` an object's, and returns its properties. */
 static cJSON *object_properties(cJSON *schema)
 {
     if (!cJSON_HasObjectItem(schema, "type") &&
@@ -31,8 +31,8 @@ static cJSON *object_properties(cJSON *schema)
     return child_object(schema, "properties");
 }
 
-/* A number may be text: with a unit where its name has one, and as digits, which those above 2^53
- * must be. */
+/* A number may also be text: with a unit where its name says one; or as digits, which numbers above
+ * 2^53 must be. */
 static bool add_number(cJSON *schema, const struct config_param *p)
 {
     static const char *const patterns[] = {
