@@ -80,17 +80,16 @@ struct partition_value {
     };
 };
 
-/* Why records are missing. One row: name in JSON and docs. */
+/* Why records are missing. One row: name in JSON and docs. OVERWRITTEN: a circular ring had lost
+ * them before the cut, inside the asked window; events is 0, because nobody knows how many records
+ * those chunks held. */
 #define PARTITION_LOSS_LIST(X)                                                                     \
-    X(RING_FULL, 1,                                                                                \
-      "ring_full") /* no chunk was free (all being written, pinned, or oneshot full) */            \
-    X(OVERWRITTEN, 2,                                                                              \
-      "overwritten")         /* circular: gone before the cut inside the asked window;     \
-                                        count in chunks' records unknown -> events 0 */       \
-    X(CORRUPT, 3, "corrupt") /* committed bytes that do not decode */                              \
-    X(SIGNAL, 4, "signal")   /* a handler interrupted a handler inside the tracer */               \
-    X(SIZE, 5, "size")       /* cut by the partition size limit */                                 \
-    X(NAME, 6, "name")       /* the event survived, a string or descriptor of it did not */
+    X(RING_FULL, 1, "ring_full")     /* no chunk free: being written, pinned, or oneshot full */   \
+    X(OVERWRITTEN, 2, "overwritten") /* gone before the cut; events 0 */                           \
+    X(CORRUPT, 3, "corrupt")         /* committed bytes that do not decode */                      \
+    X(SIGNAL, 4, "signal")           /* a handler interrupted a handler inside the tracer */       \
+    X(SIZE, 5, "size")               /* cut by the partition size limit */                         \
+    X(NAME, 6, "name")               /* only a string or descriptor of the event is missing */
 enum partition_loss_reason {
 #define X(name, value, text) PARTITION_LOSS_##name = value,
     PARTITION_LOSS_LIST(X)
@@ -105,7 +104,7 @@ struct partition_loss {
     uint64_t from_ticks, to_ticks;
 };
 
-/* An operation that a thread was inside of when the cut was made (skein_op_enter). */
+/* An operation that was still running on a thread when the cut was made (skein_op_enter). */
 struct partition_open {
     uint32_t thread, type;
     uint64_t since_ticks;
@@ -119,8 +118,8 @@ struct partition_block {
     uint32_t stored_bytes, raw_bytes;
     uint32_t threads; /* batches in it */
     uint64_t events, from_ticks, to_ticks;
-    uint32_t left_out; /* in a slice: blocks of the whole partition missing in front of it */
-    /* F-42: from the begin to the end of all that it tells of; UINT64_MAX: open at the cut */
+    uint32_t left_out; /* in a slice: how many blocks are missing in front of this one */
+    /* F-42: begin to end of all that the block tells of; UINT64_MAX: open at the cut */
     uint64_t since_ticks, until_ticks;
 };
 struct partition_type_count {
@@ -144,12 +143,12 @@ struct partition_footer {
     size_t loss_count;
     uint64_t *trace_id_filter; /* Bloom filter of OpenTelemetry trace ids, or NULL */
     size_t trace_id_filter_words;
-    /* F-38: some blocks of the partition were left out: behind the last one here, and the records
-     * of all that are missing */
+    /* F-38: some blocks of the partition were left out: how many behind the last one here, and the
+     * records in all that are missing */
     bool slice;
     uint64_t left_out_behind, left_out_events;
-    /* F-42: the writer noted how far blocks reach, and the ranges that it left open (type + 1; 0:
-     * unknown), outermost first for each thread */
+    /* F-42: the writer noted how far each block reaches, and the ranges left open at the end (type
+     * + 1; 0: unknown), outermost first for each thread */
     bool reaches;
     struct partition_open *open_ranges;
     size_t open_range_count;

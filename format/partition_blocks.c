@@ -39,8 +39,8 @@ static void batch_type_check(const struct partition_reader *r, struct cursor *c,
     }
 }
 
-/* F-24: the fixed fields of a header, and that its lists can be walked; *columns gets their bytes.
- */
+/* F-24: reads the fixed fields of a header, and checks that its lists can be walked; *columns gets
+ * their bytes. */
 static int batch_header_get(const struct partition_reader *r, struct cursor *c,
                             struct reader_batch *batch, uint64_t *columns)
 {
@@ -159,8 +159,8 @@ int blocks_open(struct partition_reader *r)
 
 /* ---- one lane ---- */
 
-/* A type that a batch only names costs 29 bytes there and many times that here: F-4 bounds the sum.
- */
+/* A type that a batch only names costs 29 bytes there and many times that here: F-4 bounds the
+ * sum. */
 static bool lane_may_grow(struct partition_reader *r, const struct lane *lane, size_t types,
                           size_t columns)
 {

@@ -2,7 +2,7 @@
  *
  * Takes the ranges that are open at the end of one partition over to the next one of its process.
  * Entered through partition_reader_continue, between two partitions; one thread. However many
- * ranges are open, each type and each text that they name is looked up and copied once, so that a
+ * ranges are open, each type and each text that they name is looked up and copied once. So a
  * partition of hostile bytes costs no more than its own size again.
  */
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct text_place {
     uint64_t at, len;
 };
 
-/* Where what stands for this key is kept, NULL there until it is made. NULL: no memory. */
+/* Where the copy for this key is kept; NULL stands there until it is made. NULL: no memory. */
 static const void **made_for(struct carrier *c, const void *key, size_t n)
 {
     bool fresh;
@@ -62,7 +62,7 @@ static int type_order(const struct partition_event_type *a, const struct partiti
     return order;
 }
 
-/* Equal ones in the order of the partition, whose first is taken. */
+/* Equal types keep the order of the partition; the first of them is taken. */
 static int listed_order(const void *left, const void *right)
 {
     const struct partition_event_type *const *a = left, *const *b = right;
@@ -110,8 +110,8 @@ static const struct partition_event_type *type_copy(struct partition_reader *to,
     return whole ? copy : NULL;
 }
 
-/* The same type in the next partition, or a copy of it there; NULL for an unknown one or when out
- * of memory. */
+/* The same type in the next partition, or a copy made there; NULL: the type is unknown, or no
+ * memory. */
 static const struct partition_event_type *type_carry(struct carrier *c,
                                                      const struct partition_event_type *type)
 {
@@ -151,8 +151,8 @@ static void frame_carry(struct carrier *c, struct lane *lane, const struct reade
     frame_push(c->to, lane, &frame);
 }
 
-/* A thread of the partition before, and which it is there. Who names a thread twice gets its
- * ranges once. */
+/* A thread of the partition before, and its lane there. A partition that names a thread twice gets
+ * its ranges once. */
 struct known_thread {
     struct partition_thread thread;
     size_t lane;

@@ -363,8 +363,7 @@ int partition_footer_get(const uint8_t *bytes, size_t n, struct partition_footer
         section.kind != SECTION_FOOTER || section.packing != PACKING_RAW ||
         !section_sound(&section, last))
         return SKEIN_CORRUPT;
-    /* the tail's bytes alone do not tell a newer major version: the head does, where it is at hand
-     */
+    /* the tail alone does not tell a newer major version: the head does, if it is at hand */
     cursor_init(&c, section.payload, (size_t)section.length);
     footer->partition_bytes = tail.length;
     footer_payload_get(&c, footer);

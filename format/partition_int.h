@@ -74,8 +74,8 @@ struct section {
 
 void head_put(struct buf *b, uint8_t kind, uint64_t length);
 
-/* A section around a payload that is in place: fills the 24 bytes at b->data + at for everything
- * behind them. */
+/* A section around a payload that is in place: fills in the 24 bytes at b->data + at for all that
+ * follows them. */
 size_t section_begin(struct buf *b, uint16_t kind);
 void section_end(struct buf *b, size_t at);
 void section_put(struct buf *b, uint16_t kind, const struct buf *payload);
@@ -101,8 +101,8 @@ struct tail {
     uint8_t kind;
 };
 
-/* The tail that ends at bytes + n, with the last section in front of it. SKEIN_OK; SKEIN_TRUNCATED
- * with *need; SKEIN_CORRUPT. *last points at the last section's head. */
+/* Finds the tail that ends at bytes + n, and the last section in front of it: *last points at its
+ * head. SKEIN_OK; SKEIN_TRUNCATED with *need; SKEIN_CORRUPT. */
 int tail_get(const uint8_t *bytes, size_t n, struct tail *tail, const uint8_t **last, size_t *need);
 
 /* ---- partition_time.c ---- */

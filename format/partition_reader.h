@@ -10,8 +10,8 @@
 
 struct partition_reader;
 
-/* What happened, with ranges already paired: a begin is given when it opens, a REGION when it ends.
- */
+/* What happened, with ranges already paired: a begin is given when the range opens, a REGION when
+ * it ends. */
 enum trace_kind {
     TRACE_BEGIN = 1,  /* a range opens; its end may lie beyond this partition */
     TRACE_REGION = 2, /* finished range or span: time_ns is its begin, dur_ns its length */

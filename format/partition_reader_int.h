@@ -37,8 +37,8 @@ struct reader_type {
 struct reader_block {
     struct section section;
     uint8_t *raw;          /* NULL until the first event is asked for */
-    uint32_t hole;         /* F-41: places in front of it where blocks are left out */
-    uint64_t since, until; /* F-42: what its records, when read, tell beyond it */
+    uint32_t hole;         /* F-41: blocks are left out at so many places in front of it */
+    uint64_t since, until; /* F-42: how far what its records tell reaches beyond it */
 };
 
 /* A batch: its header, checked, and where its columns lie. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A time slice of one partition (docs/format.md, section 7): the blocks that tell of something in a
- * window, or of what lasts into it, and the tables they need, as a smaller partition. Blocks and
- * tables are copied as they are stored; head, LOSS, FOOTER and tail are made. A plan says where
- * each byte comes from, so that any range of the slice can be given without making the rest.
+ * A time slice of one partition (docs/format.md, section 7), as a smaller partition: the blocks
+ * that tell of something in a window, or of something that lasts into it, and the tables they need.
+ * Blocks and tables are copied as they are stored; head, LOSS, FOOTER and tail are made. A plan
+ * says where each byte comes from, so that any range of the slice can be given without making the
+ * rest.
  *
  * Pure functions over bytes that a callback reads; every byte is hostile. The same partition and
  * window give the same slice, always.
@@ -49,7 +50,7 @@ void partition_slice_fini(struct partition_slice *slice);
 int partition_slice_read(const struct partition_slice *slice, const struct partition_source *source,
                          uint64_t offset, void *out, size_t n);
 
-/* What is added to the host's time for the collector's (F-17), from head and INFO alone. SKEIN_OK;
+/* What to add to the host's time to get the collector's (F-17), from head and INFO alone. SKEIN_OK;
  * SKEIN_CORRUPT; SKEIN_NO_MEMORY; what `read` gives. */
 int partition_clock_offset(const struct partition_source *source, int64_t *offset_ns);
 

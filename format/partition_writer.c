@@ -270,8 +270,8 @@ static bool rows_grow(struct writer_type *t)
     return true;
 }
 
-/* The cold half of an event: makes room in the batch, in its list of types, and in the type's rows.
- */
+/* The cold half of an event: makes room in the batch, in its list of types, and in the type's
+ * rows. */
 static bool event_room(struct partition_writer *w, struct writer_type *t, uint32_t type)
 {
     struct writer_batch *b = &w->batch;

@@ -122,7 +122,7 @@ struct writer_thread *writer_thread_at(struct partition_writer *w, uint32_t thre
 size_t ranges_to_list(const struct partition_writer *w, const struct writer_thread *t);
 /* Follows the records of the batch, which has gone into the current block. */
 void ranges_follow(struct partition_writer *w, struct writer_thread *t);
-/* What is open now stays so: notes it, and gives the first OPENS_MAX of it, malloc'ed. */
+/* Call it at the end: notes the ranges that stay open, and gives the first OPENS_MAX, malloc'ed. */
 struct partition_open *ranges_finish(struct partition_writer *w, size_t *count);
 void ranges_free(struct partition_writer *w);
 

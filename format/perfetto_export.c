@@ -201,8 +201,8 @@ static void event_name(struct perfetto_export *x, const struct trace_event *even
         annotation_put(x, type, i, &event->args[i]);
 }
 
-/* One packet with a track event of this kind at this time; names and arguments where it is no end.
- */
+/* One packet with a track event of this kind at this time; with names and arguments, unless it is
+ * an end. */
 static void event_put(struct perfetto_export *x, const struct trace_event *event, unsigned kind,
                       uint64_t time_ns)
 {

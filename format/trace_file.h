@@ -17,8 +17,8 @@ int partition_trace_order(const struct partition_key *a, uint64_t a_from_ns,
 /* One partition's place. */
 struct trace_entry {
     uint64_t offset, bytes;
-    /* of its first and last record by the collector's clock (the host's, as in the footer, where
-     * its offset cannot be read); of its window where it has none */
+    /* first and last record by the collector's clock; by the host's, as in the footer, if its
+     * offset cannot be read; the window's bounds if it has no record */
     uint64_t from_ns, to_ns;
     struct partition_footer footer;
 };

@@ -3,14 +3,14 @@
  * A trace event as one line of JSON. Written by hand because integers keep all 64 bits and because
  * millions of lines are printed. Pure; one owner of the buf.
  *
- *   {"ts_ns":1795254000123456789,"dur_ns":1500000,"process":"<32
- * hex>","service":"checkout","pid":7,
- *    "thread":"main","tid":7,"type":"region","name":"query","args":{"sql":"…","rows":3}}
+ *   {"ts_ns":1795254000123456789,"dur_ns":1500000,
+ *    "process":"<32 hex>","service":"checkout","pid":7,"thread":"main","tid":7,
+ *    "type":"region","name":"query","args":{"sql":"…","rows":3}}
  *
- * "error", the name of an error number, where an argument of unit "errno" is below 0.
- * `dur_ns` only of a finished region; `open_ns`, the time so far, of an open one; `depth` where
- * ranges are open around it; "fixed_up", "begin_clipped", "end_clipped", "cut" (a string was
- * longer) only where true.
+ * Members that are there only sometimes: `dur_ns` for a finished region; `open_ns`, the time so
+ * far, for an open one; `depth` if ranges are open around it; "error", the name of an error number,
+ * if an argument of unit "errno" is below 0; "fixed_up", "begin_clipped", "end_clipped", "cut" (a
+ * string was longer) if true.
  */
 #ifndef TRACE_JSON_H
 #define TRACE_JSON_H

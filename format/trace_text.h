@@ -15,8 +15,8 @@
 void trace_text_put(struct buf *b, const struct partition_info *info,
                     const struct trace_event *event);
 
-/* The event's arguments and its place, as that line has them: ` sql="select 1" rows=3  (db.c:17)`.
- */
+/* The event's arguments and its place, in the form of that line:
+ * ` sql="select 1" rows=3  (db.c:17)`. */
 void trace_text_put_args(struct buf *b, const struct trace_event *event);
 
 /* The name of the error that a result below 0 is, "ECONNREFUSED": of an i64 with the unit "errno".
