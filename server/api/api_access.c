@@ -15,8 +15,8 @@
 
 #define CHALLENGE "Bearer realm=\"skein\""
 
-/* A page of the web can make a browser on this machine send requests here, under a name that it has
- * pointed at us, or from its own place: neither is ours. */
+/* Whether the request names this server. A page in a browser on this machine can send requests
+ * here, under a name that it has pointed at us, or from its own place: neither is ours. */
 static bool is_ours(const struct api_services *api, const char *host)
 {
     const char *address = api->config.http_address;
@@ -67,9 +67,9 @@ static void challenge(struct api_services *api, struct http_exchange *x, enum pr
     http_problem_of(x, kind, "Authorization", "%s", detail);
 }
 
-/* An address that has sent many wrong ones gets a short answer: no line in the audit log for each.
- * It guards against work, not against guessing: of 2^256 tokens none is found by trying. So a right
- * one goes on, whoever else is behind the same address. */
+/* After many wrong tokens an address gets a short answer, and no line in the audit log for each.
+ * This saves work; it is not against guessing: among 2^256 tokens nobody finds one by trying. So a
+ * right token still gets in, whoever else is behind the same address. */
 static void refuse_token(struct api_services *api, struct http_exchange *x)
 {
     char seconds[24];
@@ -116,7 +116,7 @@ const char *api_holder(const struct http_exchange *x)
     return who->token[0] != '\0' ? who->name : "";
 }
 
-/* Where nobody can say, what was allowed goes on. */
+/* While it cannot be found out, an answer that was allowed goes on. */
 bool api_still(void *context, const struct principal *who)
 {
     struct api_services *api = context;
@@ -134,8 +134,9 @@ static bool is_public(const struct api_services *api, const struct http_route *r
     return route->scope == HTTP_PUBLIC;
 }
 
-/* Handlers that show a confined principal nothing of others, and change nothing of theirs. Every
- * other route refuses one, so that a new endpoint is closed until somebody has thought of that. */
+/* Handlers that show a confined principal nothing of others, and change nothing of others. Every
+ * other route refuses one, so that a new endpoint is closed until somebody has thought about
+ * that. */
 static bool is_confinable(const struct http_route *route)
 {
     static http_handler *const handlers[] = {api_processes_list,

@@ -94,14 +94,14 @@ static int take_listed(void *context, const struct catalog_capture *row)
     return 0;
 }
 
-/* What a listing asks of a capture's targets. Rows alone are looked at: a listing loads no capture,
- * and waits for nobody. */
+/* What a listing asks about a capture's targets. It reads rows only: it loads no capture, and waits
+ * for nobody. */
 struct look {
     const struct selector *selector; /* the listing's */
     const struct selector *within;   /* what the asker is confined to; NULL: nothing */
     bool matched;
-    cJSON *counts;        /* of targets within; where the asker is confined */
-    struct ledger ledger; /* theirs */
+    cJSON *counts;        /* of the targets within; only for a confined asker */
+    struct ledger ledger; /* of the same targets */
 };
 
 static int look_at(void *context, const struct catalog_target *t)
@@ -128,8 +128,8 @@ static struct ledger *look_ledger(void *context, const struct catalog_loss_group
     return &((struct look *)context)->ledger;
 }
 
-/* Of a listing what capture_json shows who is confined; the rest tells of all targets. Takes all.
- */
+/* Keeps of a listing what capture_json shows a confined asker; the rest tells of all targets. Owns
+ * all three from here on. */
 static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
 {
     static const char *const shown[] = {"capture", "incident", "kind",     "status",
@@ -147,8 +147,8 @@ static cJSON *within_json(cJSON *listing, cJSON *counts, cJSON *ledger)
     return json;
 }
 
-/* The capture as its listing has it, or what a confined asker may see of it; NULL where no target
- * matches the selector, NULL for all. */
+/* The capture as its listing has it, or what a confined asker may see of it. NULL: no target
+ * matches the selector (NULL: all match). */
 static cJSON *listing_json(struct api_services *api, const struct http_exchange *x,
                            const struct selector *selector, const struct listed *l)
 {
@@ -161,7 +161,7 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
     cJSON *json = NULL;
     if (selector == NULL || look.matched)
         json = json_parse(l->listing, strlen(l->listing), error, sizeof error);
-    /* Rows of before there were incidents have it beside the listing alone. */
+    /* Older rows, from before incidents, lack it in the listing. */
     if (json != NULL && !cJSON_HasObjectItem(json, "incident"))
         api_add_id(json, "incident", l->incident.bytes);
     if (json != NULL && look.within != NULL) {
@@ -176,8 +176,8 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
     return json;
 }
 
-/* Fills items with at most `limit` captures. Returns SKEIN_OK; *more tells whether older ones are
- * left, behind q's cursor. */
+/* Fills items with at most `limit` captures. *more: there are older ones, behind q's cursor.
+ * Returns SKEIN_OK. */
 static int list_captures(struct api_services *api, struct http_exchange *x,
                          struct catalog_capture_query *q, const struct selector *selector,
                          size_t limit, cJSON *items, bool *more)
@@ -351,7 +351,7 @@ static int take_id(void *context, const struct capture_id *id)
     return walk->status != SKEIN_OK;
 }
 
-/* Of the incident's captures those with a target that `within` shows, as a listing has them. */
+/* The captures of the incident that have a target within, found as a listing finds them. */
 static int incident_ids(struct api_services *api, const struct capture_id *incident,
                         const struct selector *within, struct capture_ids *out)
 {
@@ -403,7 +403,7 @@ struct download {
     struct api_services *api;
     struct trace_stream *stream;
     bool export;
-    char who[PRINCIPAL_NAME_BYTES]; /* whose place the export has */
+    char who[PRINCIPAL_NAME_BYTES]; /* holds the export's place */
 };
 
 static int64_t read_download(void *context, uint64_t offset, void *out, size_t n)
@@ -492,7 +492,7 @@ static void reply_trace(struct api_services *api, struct http_exchange *x,
     }
 }
 
-/* Of the capture in the path, or of `incident`. */
+/* The trace of the capture in the path, or of `incident`. */
 void api_captures_trace(void *context, struct http_exchange *x)
 {
     static const char *const known[] = {"process", "from", "to", "format", "damaged", NULL};

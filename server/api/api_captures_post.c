@@ -23,7 +23,7 @@ static void fail(struct json_reader *r, const char *text)
 
 /* ---- POST ---- */
 
-/* false where the member is absent or wrong. */
+/* False: the member is absent or wrong. */
 static bool read_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
 {
     const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
@@ -44,7 +44,7 @@ static void absolute_window(struct json_reader *r, uint64_t from_ns, uint64_t to
     else if (to_ns - from_ns > 24 * HOUR_MS * 1000000u)
         fail(r, "from: must not lie more than a day before `to`");
     q->at_ns = to_ns;
-    q->pre_ms = (to_ns - from_ns + 999999u) / 1000000u; /* what is asked for lies within */
+    q->pre_ms = (to_ns - from_ns + 999999u) / 1000000u; /* rounded up, so that nothing is missing */
     q->post_ms = 0;
 }
 
@@ -69,7 +69,7 @@ static void check_snapshot(struct json_reader *r, const cJSON *body, struct capt
         fail(r, "pre_ms: the window is empty; pre_ms or post_ms must be above 0");
 }
 
-/* What says how long a capture is belongs to one kind each. */
+/* Members that say how long a capture is belong to one kind each. */
 static void check_members(struct json_reader *r, const cJSON *body, const char *kind)
 {
     static const struct {
@@ -199,7 +199,7 @@ struct patch {
     bool pin;
 };
 
-/* false after an answer was given. */
+/* False: an answer was given. */
 static bool patch_read(struct http_exchange *x, const cJSON *body, struct patch *p)
 {
     static const char *const known[] = {"ttl_ms", "pin", "reason", NULL};

@@ -18,7 +18,7 @@ static void close_events(void *context)
     events_watch_free(context);
 }
 
-/* The id behind which the watcher goes on, from the header that browsers send or the parameter. */
+/* The id after which the watcher goes on: from the header that browsers send, or the parameter. */
 static bool last_id(struct http_exchange *x, struct events_query *query)
 {
     const char *header = http_header(x, "Last-Event-ID"), *name = "Last-Event-ID";

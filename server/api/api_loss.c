@@ -16,7 +16,7 @@ struct one_process {
     struct ledger ledger;
 };
 
-/* A process that the fleet has forgotten, or of which only partitions came. */
+/* A process that the fleet has forgotten, or that only partitions speak of. */
 static cJSON *gone_json(const struct catalog_account *account)
 {
     char agent[AGENT_TEXT_BYTES];
@@ -74,7 +74,7 @@ void api_processes_get(void *context, struct http_exchange *x)
 
 /* ---- many ---- */
 
-/* What an item is of, and how it is summed up: reasons and places are parts of the total. */
+/* How items are grouped; reasons and places are parts of the total. */
 static const struct loss_by {
     const char *text;
     enum catalog_loss_by by;
@@ -88,7 +88,7 @@ static const struct loss_by {
 
 struct loss_list {
     const struct loss_by *by;
-    struct ledger total, ledger; /* of all, and of the item that is under way */
+    struct ledger total, ledger; /* of all; of the current item */
     uint64_t processes;          /* in the total */
     cJSON *items, *item;
     char next[ID_TEXT_BYTES];
@@ -126,7 +126,7 @@ static struct ledger *item_begin(void *context, const struct catalog_loss_group 
     return &list->ledger;
 }
 
-/* What nobody could count is a gap without events: it is listed all the same. */
+/* Adds a part. A gap that nobody could count has no events: it is listed all the same. */
 static void part_add(struct loss_list *list, const char *reason, enum loss_place place,
                      uint64_t events, uint64_t gaps)
 {
@@ -141,7 +141,7 @@ static void part_add(struct loss_list *list, const char *reason, enum loss_place
     cJSON_AddItemToArray(list->items, item);
 }
 
-/* The total's gaps have been merged. */
+/* Lists the parts of the total, whose gaps have been merged. */
 static void list_parts(struct loss_list *list, bool by_place)
 {
     uint64_t gaps[LOSS_REASONS] = {0}, place_gaps[LOSS_PLACES] = {0}, events[LOSS_PLACES] = {0};
@@ -178,7 +178,8 @@ static const struct loss_by *read_by(struct http_exchange *x)
     return NULL;
 }
 
-/* With the total, but for a page that follows. Takes the items. */
+/* Answers with the total, unless this is a page that follows another. Owns the items from here
+ * on. */
 static void loss_reply(struct http_exchange *x, struct loss_list *list, bool follows)
 {
     cJSON *json = cJSON_CreateObject();

@@ -28,7 +28,7 @@ static cJSON *partition_json(const struct stored_piece *row)
     return json;
 }
 
-/* The target whose partitions begin at *i, which moves behind them. */
+/* The target whose partitions begin at *i; *i moves behind them. */
 static cJSON *target_json(const struct stored_list *list, const char *trace, size_t *i)
 {
     const struct process_uid *uid = &list->pieces[*i].key.process;

@@ -109,7 +109,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
         rows = index_query(api->index, &q, take_row, &page);
     partition_ranges_fini(&ranges);
     selector_free(&selector);
-    if (rows == SKEIN_NOT_FOUND) /* nothing is of a capture that is not there */
+    if (rows == SKEIN_NOT_FOUND) /* the capture is not there, so it has nothing */
         rows = 0;
     if (rows < 0) {
         cJSON_Delete(page.items);
@@ -119,7 +119,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
     api_reply_items(x, page.items, page.more ? page.next : NULL);
 }
 
-/* The footer from as much of the partition's tail as it takes. */
+/* Reads the footer from the partition's tail, as much of it as need be. */
 static int read_footer(struct api_services *api, const struct partition_row *row,
                        struct partition_footer *footer)
 {

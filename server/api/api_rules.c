@@ -10,7 +10,7 @@
 #include "api_handlers.h"
 #include "json.h"
 
-/* Leaves of an address the server's: with many receivers the path is the password. */
+/* Shows only the server of an address: for many receivers the path is the password. */
 static void hide_path(cJSON *url)
 {
     char shown[1200];

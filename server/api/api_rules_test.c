@@ -45,7 +45,7 @@ static void read_window(struct json_reader *r, const cJSON *body, struct replay_
     q->shown = (size_t)json_u64(r, body, "", "limit", JSON_OPTIONAL, SHOWN, 0, REPLAY_SHOWN_MAX);
 }
 
-/* The rule of the body, else the one of that name; false after an answer was given. */
+/* The rule in the body, else the one of that name; false: an answer was given. */
 static bool take_rule(struct test *t, const cJSON *body, const char *name)
 {
     char error[512] = "", field[600], own[NAME_BYTES];
@@ -60,7 +60,7 @@ static bool take_rule(struct test *t, const cJSON *body, const char *name)
         http_problem(t->x, 404, NULL, "no rule %.64s; GET /api/v1/rules lists them", name);
         return false;
     }
-    /* One that has no name yet cannot be that of another rule: no rule is called so. */
+    /* A rule without a name is called so; no real rule can be. */
     const char *inside = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(given, "name"));
     snprintf(own, sizeof own, "%s", name != NULL ? name : inside != NULL ? inside : "untitled");
     t->rule = rule_check(own, given, error, sizeof error);
@@ -71,7 +71,7 @@ static bool take_rule(struct test *t, const cJSON *body, const char *name)
     return false;
 }
 
-/* Whom both the rule and what the token is confined to match. */
+/* Processes must match both the rule and what the token is confined to. */
 static int take_selector(struct test *t)
 {
     char all[API_SELECTOR_BYTES], error[160];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The HTTP API (docs/api.md): its routes, and what its handlers may use of the collector, whose
- * they are. Made by the collector once all of it runs; handlers are called until http_stop().
+ * The HTTP API (docs/api.md): its routes, and what its handlers may use of the collector, which
+ * owns it. Made by the collector once all of it runs; handlers are called until http_stop().
  */
 #ifndef API_SERVICES_H
 #define API_SERVICES_H

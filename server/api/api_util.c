@@ -72,7 +72,7 @@ int api_confine(const struct http_exchange *x, const char *text, struct selector
         snprintf(error, error_bytes, "selector: is too long");
         return SKEIN_INVALID;
     }
-    /* First alone: what is no selector by itself must not become one by what is appended. */
+    /* Checked alone first: what is no selector must not become one by what is appended. */
     if (text != NULL && selector_new(text, selector, error, error_bytes) != SKEIN_OK)
         return SKEIN_INVALID;
     selector_free(selector);

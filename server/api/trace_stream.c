@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Concatenates stored partitions, or slices of them. Owns the list of places, the plan of the slice
- * that was read last and, for Perfetto, the exporter and the partition being exported. Reads the
- * store by pieces; keeps no lock between reads.
+ * Joins stored partitions, or slices of them, to one download. Owns the list of places, the plan of
+ * the slice read last and, for Perfetto, the exporter and the partition being exported. Reads the
+ * store piece by piece; keeps no lock between reads.
  */
 #include "trace_stream.h"
 
@@ -17,28 +17,28 @@
 #include "stored_walk.h"
 #include "trace_file.h"
 
-/* What the download has of a partition. */
+/* What part of a partition is in the download. */
 struct part {
     uint64_t bytes, offset; /* in the download */
-    bool cut;               /* not all of it, but a slice */
+    bool cut;               /* a slice, not the whole partition */
 };
 
 struct trace_stream {
     struct index *index;
     struct stored_list list;
-    struct part *parts; /* of each of the list */
+    struct part *parts; /* one for each piece of the list */
     struct buf table;
     uint64_t bytes;
     char etag[24];
     uint64_t from_ns, to_ns;      /* the window; 0 and UINT64_MAX: none */
-    struct partition_slice slice; /* of the piece `sliced` */
-    size_t sliced;                /* SIZE_MAX: of none */
+    struct partition_slice slice; /* the plan for piece `sliced` */
+    size_t sliced;                /* SIZE_MAX: there is no plan */
     size_t entered;               /* the piece that is being read; SIZE_MAX: none */
     /* Perfetto */
     struct perfetto_export *exporter;
     struct stored_pair pair;
     size_t next;
-    bool exporting; /* more will come of the pair's reader */
+    bool exporting; /* the pair's reader has more */
     struct buf out;
     size_t out_read;
     bool finished;
@@ -46,7 +46,7 @@ struct trace_stream {
 
 /* ---- which ---- */
 
-/* What partition_slice_plan would say without a byte of the slice, known without a read. */
+/* Whether partition_slice_plan would give any byte; known without a read. */
 static bool concerns(const struct trace_stream *s, const struct stored_piece *p)
 {
     return p->spans_from_ns <= s->to_ns && p->spans_to_ns >= s->from_ns;
@@ -75,7 +75,7 @@ static int verify_piece(struct trace_stream *s, struct stored_piece *p)
     return index_verify(s->index, &p->key, &p->place);
 }
 
-/* Once each time that the download comes to it: a slow one may last longer than its bytes. */
+/* Verifies a piece each time the download comes to it: a slow download may outlive its bytes. */
 static int enter_piece(struct trace_stream *s, size_t i)
 {
     if (s->entered == i)
@@ -85,8 +85,8 @@ static int enter_piece(struct trace_stream *s, size_t i)
     return status;
 }
 
-/* The first bytes, so that what is small is refused before anything is sent; with skip_damaged
- * all, and what is damaged goes. */
+/* Verifies the first bytes, so that a small download is refused before anything is sent. With
+ * skip_damaged verifies all, and removes what is damaged. */
 static int verify_first(struct trace_stream *s, const struct trace_stream_query *q)
 {
     uint64_t bytes = 0;
@@ -147,7 +147,7 @@ static void drop_unconcerned(struct trace_stream *s)
     s->list.count = kept;
 }
 
-/* All of each. */
+/* Makes the parts: all of each piece. */
 static int parts_make(struct trace_stream *s)
 {
     s->parts = calloc(s->list.count, sizeof *s->parts);
@@ -156,8 +156,8 @@ static int parts_make(struct trace_stream *s)
     return s->parts != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-/* Leaves what the window does not need. A partition that cannot be sliced is sent whole: its reader
- * says what is wrong with it. */
+/* Removes what the window does not need. A partition that cannot be sliced is sent whole: its
+ * reader says what is wrong with it. */
 static int keep_window(struct trace_stream *s)
 {
     size_t kept = 0;
@@ -175,7 +175,7 @@ static int keep_window(struct trace_stream *s)
             s->parts[kept++] = part;
         }
     }
-    s->sliced = SIZE_MAX; /* numbers have changed */
+    s->sliced = SIZE_MAX; /* the pieces have other numbers now */
     s->list.count = kept;
     return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
@@ -197,7 +197,7 @@ static int read_piece(struct trace_stream *s, size_t i, uint64_t from, void *out
 
 /* ---- the download ---- */
 
-/* Offsets, closing table, entity tag. */
+/* Computes the offsets, the closing table and the entity tag. */
 static int lay_out(struct trace_stream *s, bool with_table, enum trace_format format)
 {
     struct buf names = {0};
@@ -288,7 +288,7 @@ const char *trace_stream_etag(const struct trace_stream *s)
 
 /* ---- skein ---- */
 
-/* The piece that holds the offset; the caller knows that one does. */
+/* The piece that holds the offset; the caller knows that there is one. */
 static size_t piece_at(const struct trace_stream *s, uint64_t offset)
 {
     size_t at;
@@ -316,7 +316,7 @@ static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, s
 
 /* ---- perfetto ---- */
 
-/* Packets made ahead of what is sent: a partition's may be a thousand times its own bytes. */
+/* Packets are made ahead by so much: a partition's may be a thousand times its own bytes. */
 #define EXPORT_STEP_BYTES (256u << 10)
 
 /* Loads the next partition. */
@@ -333,7 +333,7 @@ static int export_load(struct trace_stream *s)
     return status;
 }
 
-/* Makes some packets, or none where a step gives none. */
+/* Makes some packets; a step may give none. */
 static int export_step(struct trace_stream *s)
 {
     if (!s->exporting && s->next == s->list.count) {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A capture's partitions as one download, or the part of them that a window needs. `skein`: the
- * partitions in a row, by process, start, epoch and sequence, and a closing table; of known length,
- * readable from any offset, so Range costs nothing. Of a partition that reaches out of the window
- * only the blocks inside are read and sent (format/partition_slice.h).
- * `perfetto`: made while it is read, one partition in memory at a time (two of one process, so that
- * ranges over a cut stay whole). One owner; several streams at once.
+ * A capture's partitions as one download, or the part of them that a window needs.
+ *
+ *   skein      the partitions in a row, by process, start, epoch and sequence, and a closing table.
+ *              Its length is known, and it can be read from any offset, so Range costs nothing. Of
+ *              a partition that reaches out of the window only the blocks inside are read and sent
+ *              (format/partition_slice.h).
+ *   perfetto   made while it is read, with one partition in memory at a time (two of one process,
+ *              so that ranges over a cut stay whole).
+ *
+ * One owner; several streams at once.
  */
 #ifndef TRACE_STREAM_H
 #define TRACE_STREAM_H
@@ -15,19 +19,17 @@
 
 struct trace_stream;
 
-#define TRACE_VERIFY_FIRST                                                                         \
-    (UINT64_C(64)                                                                                  \
-     << 20) /* what an answer's first byte waits for at most                          \
-                          */
+/* So much is verified before an answer's first byte, at most. */
+#define TRACE_VERIFY_FIRST (UINT64_C(64) << 20)
 
 enum trace_format { TRACE_SKEIN, TRACE_PERFETTO };
 
 struct trace_stream_query {
-    const struct partition_ranges *ranges; /* what captures have; NULL: then `partition` */
+    const struct partition_ranges *ranges; /* what captures have; NULL: only `partition` */
     const struct process_uid *process;     /* NULL: all */
     const struct selector *selector;       /* NULL: all */
-    const struct partition_key *partition; /* NULL: all; the one alone, without a closing table */
-    /* in the collector's time, both included; false: all of each partition */
+    const struct partition_key *partition; /* this one alone, without a closing table; NULL: all */
+    /* In the collector's time, both included. window false: all of each partition. */
     bool window;
     uint64_t from_ns, to_ns;
     enum trace_format format;
