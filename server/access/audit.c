@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The audit log. Owns its database, the queue of entries that are not yet written, and the thread
- * that writes them; any thread adds and lists. Nothing waits for the disk but that thread and
- * audit_list.
+ * The audit log. Owns its database, the queue of entries not yet written, and the thread that
+ * writes them; any thread adds and lists. Only that thread and audit_list wait for the disk.
  */
 #include "audit.h"
 
@@ -19,7 +18,7 @@
 #include "metrics.h"
 
 #define QUEUE_MAX      4096u /* entries that wait while the disk does not take them */
-#define PRUNE_ROWS     256u  /* the bounds are kept to so many rows */
+#define PRUNE_ROWS     256u  /* the bounds may be exceeded by so many rows */
 #define PRUNE_NS       (UINT64_C(600) * 1000000000u)
 #define RETRY_NS       (UINT64_C(1) * 1000000000u)
 #define REFUSALS_BURST 60u
@@ -50,9 +49,9 @@ struct audit {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     struct pending *head, **tail;            /* not yet written, in order */
-    uint64_t queued;                         /* how many those are, with those being written */
-    uint64_t added, done;                    /* ever queued; of those, tried */
-    uint64_t lost;                           /* for want of room, since the last entry about it */
+    uint64_t queued;                         /* how many wait or are being written */
+    uint64_t added, done;                    /* ever queued; tried to write, among these */
+    uint64_t lost;                           /* had no room since the last entry about that */
     uint64_t refusals, refused_ns, unlisted; /* the bound of refusals */
     bool stopping;
 };
@@ -75,7 +74,7 @@ static struct pending *pending_new(const struct audit_entry *e)
     return p;
 }
 
-/* Locked. Takes p, which may be NULL. */
+/* Locked. Owns p, which may be NULL, from here on. */
 static void enqueue(struct audit *a, struct pending *p)
 {
     if (p == NULL || a->queued >= QUEUE_MAX) {
@@ -167,7 +166,7 @@ static int write_all(struct audit *a, const struct pending *head, uint64_t lost)
     return status == SKEIN_OK ? ended : status;
 }
 
-/* What those may bring about who can change nothing: a quarter of the rows each. */
+/* Actions of people who can change nothing: each may fill a quarter of the rows. */
 static const char *const frequent[] = {"auth.refused", "capture.download", "partition.download"};
 
 static void prune(struct audit *a)
@@ -211,7 +210,7 @@ static void wait_for(struct audit *a, uint64_t ns)
     pthread_cond_timedwait(&a->changed, &a->lock, &at);
 }
 
-/* Longer than until the next entry: a full disk is not asked for each of them. */
+/* Waits longer than until the next entry: a full disk is not tried for each of them. */
 static void wait_again(struct audit *a)
 {
     uint64_t until = clock_monotonic_ns() + RETRY_NS;
@@ -220,7 +219,7 @@ static void wait_again(struct audit *a)
         wait_for(a, until - now);
 }
 
-/* Locked; without the lock while it writes. Whether all that was queued is written. */
+/* Called locked; lets go of the lock while it writes. Whether all that was queued is written. */
 static bool write_queue(struct audit *a)
 {
     struct pending *head = a->head;
@@ -325,7 +324,7 @@ static int open_checked(struct audit *a, const char *folder, char *error, size_t
     return status == SKEIN_OK ? db_check(a->db) : status;
 }
 
-/* Who did what until now stays readable for who can read a damaged file; the collector goes on. */
+/* A damaged file stays readable for experts, under another name; the collector goes on. */
 static bool set_aside(const char *folder)
 {
     char to[4096];
@@ -357,7 +356,7 @@ int audit_open(const struct audit_settings *settings, struct audit **out, char *
     if (status == SKEIN_CORRUPT && set_aside(settings->folder)) {
         db_close(&a->db);
         status = open_checked(a, settings->folder, error, error_bytes);
-        a->is_new = false; /* that has been said */
+        a->is_new = false; /* not new: the damage has been told */
     }
     if (status == SKEIN_OK && pthread_create(&a->thread, NULL, run, a) != 0) {
         snprintf(error, error_bytes, "no thread for the audit log");

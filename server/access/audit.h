@@ -2,9 +2,9 @@
  *
  * Who changed or downloaded what, and who was refused: folder/audit.db, bounded by age and rows.
  *
- * An entry is queued and written by a thread of its own, at once: a kill loses what was added
- * within the commit that runs, some milliseconds. Entries that cannot be written wait in a bounded
- * queue; what does not fit is counted, and the count becomes an entry (audit.lost). Any thread.
+ * An entry is queued, and a thread writes it at once. A kill loses what was added during the commit
+ * that runs, some milliseconds. Entries that cannot be written wait in a bounded queue. What does
+ * not fit is counted, and the count becomes an entry (audit.lost). Any thread.
  */
 #ifndef AUDIT_H
 #define AUDIT_H
@@ -28,8 +28,8 @@ struct audit_entry {
     const char *detail;  /* further words */
 };
 
-/* Entries older than keep_ms go (0: none), and the oldest where there are more than max_rows;
- * refusals (auth.refused) and downloads of each kind may fill a quarter of them. */
+/* Entries older than keep_ms (0: no bound) are deleted, and the oldest of more than max_rows.
+ * Refusals (auth.refused) and downloads of each kind may fill a quarter of the rows each. */
 struct audit_settings {
     const char *folder;
     uint64_t keep_ms, max_rows;
@@ -43,21 +43,22 @@ void audit_close(struct audit **audit);
 
 /* Copies; never fails its caller and never waits for the disk. `audit` may be NULL. */
 void audit_add(struct audit *audit, const struct audit_entry *entry);
-/* The same for auth.refused: at most one a second is written, after a burst of 60, whoever asks;
- * the next entry tells how many were not. */
+/* The same for auth.refused. After a burst of 60 at most one a second is written, whoever asks; the
+ * next entry says how many were not. */
 void audit_add_refusal(struct audit *audit, const struct audit_entry *entry);
 
 struct audit_query {
-    const char *actor, *action, *object; /* NULL: all; an action "rule.*" is all of a resource */
+    const char *actor, *action, *object; /* NULL: all; "rule.*": all actions on a resource */
     uint64_t from_ns, to_ns;             /* both inclusive */
-    uint64_t before;                     /* entries with a lower id; UINT64_MAX: from the newest */
+    uint64_t before;                     /* only lower ids; UINT64_MAX: from the newest on */
     size_t limit;
 };
 struct audit_row {
     uint64_t id, time_ns;
     struct audit_entry entry;
 };
-/* Newest first, with what was added before the call. Returns rows given, or a status. */
+/* Newest first, with all that was added before the call. Returns how many rows fn got, or a
+ * status. */
 typedef int audit_row_fn(void *context, const struct audit_row *row);
 int64_t audit_list(struct audit *audit, const struct audit_query *query, audit_row_fn *fn,
                    void *context);

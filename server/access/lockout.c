@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of bad addresses. Owns it and its mutex; any thread, nobody waits for anything else
- * under it.
+ * The table of bad addresses. Owns it and its mutex; any thread. Nobody waits for anything else
+ * while holding the mutex.
  */
 #include "lockout.h"
 
@@ -65,7 +65,7 @@ static struct address *find(struct lockout *l, const uint8_t key[8])
     return NULL;
 }
 
-/* Whether a is rather to be forgotten than b. */
+/* Whether a should be forgotten before b. */
 static bool is_staler(const struct address *a, const struct address *b, uint64_t now)
 {
     bool a_locked = a->until_ns > now, b_locked = b->until_ns > now;

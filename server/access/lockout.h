@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Addresses that sent wrong tokens lately. From an address that sends too many within a minute
- * further wrong ones are answered shortly for a while; right ones are not asked about. A bounded
- * table: when it is full, the address that was bad longest ago is forgotten, one that is not locked
- * out first. Any thread.
+ * Addresses that sent wrong tokens lately. After too many within a minute, further wrong tokens
+ * from that address get a short answer for a while; right ones get in. A bounded table: when it is
+ * full it forgets the address that was bad longest ago, and one that is not locked out first. Any
+ * thread.
  */
 #ifndef LOCKOUT_H
 #define LOCKOUT_H
@@ -16,8 +16,8 @@ struct lockout;
 struct lockout *lockout_new(uint64_t bad_in_a_minute, uint64_t locked_ms);
 void lockout_free(struct lockout **lockout);
 
-/* `address` as text, IPv6 by its /64. Seconds, at least 1, for which it is locked out; 0: it is
- * not. */
+/* How many seconds, at least 1, the address is still locked out; 0: it is not. `address` as text;
+ * IPv6 counts by its /64. */
 uint64_t lockout_left(struct lockout *l, const char *address, uint64_t now_monotonic_ns);
 void lockout_bad(struct lockout *l, const char *address, uint64_t now_monotonic_ns);
 

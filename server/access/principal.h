@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Who makes a request: a name for the logs, what it may do, which processes it may see. A value;
- * the selector belongs to the exchange (http.h) and lives until its answer is sent.
+ * the exchange (http.h) owns the selector until its answer is sent.
  */
 #ifndef PRINCIPAL_H
 #define PRINCIPAL_H
 
 #include "selector.h"
 
-/* What a route needs and a principal has; each includes those before it. A route without one (0) is
- * never served. */
+/* What a route needs and a principal has; each includes those before it. A route with 0 is never
+ * served. */
 enum http_scope { HTTP_PUBLIC = 1, HTTP_VIEWER, HTTP_OPERATOR, HTTP_ADMIN };
 
 #define PRINCIPAL_NAME_BYTES     64

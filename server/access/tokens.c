@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tokens in a database of their own, so that the command line may write while the collector runs
+ * Tokens have a database of their own, so that the command line may write while the collector runs,
  * and neither waits for the other's commits. Owns the connection; any thread.
  *
- * The empty file tokens.needed says that there has been a token. Who empties or loses tokens.db
- * must not open the collector to everybody.
+ * The empty file tokens.needed says that there has been a token. It keeps the collector closed if
+ * somebody empties or loses tokens.db.
  */
 #include "tokens.h"
 
@@ -20,7 +20,7 @@
 
 #define PREFIX_BYTES  6 /* "skn_v_" */
 #define ID_LETTERS    (PRINCIPAL_TOKEN_BYTES - 1)
-#define USED_STEP_NS  (UINT64_C(60) * 1000000000u) /* how fine "last used" is */
+#define USED_STEP_NS  (UINT64_C(60) * 1000000000u) /* resolution of "last used" */
 #define SCHEMA_NUMBER 1
 
 static const char schema[] =
@@ -70,7 +70,7 @@ static void needed_path(const char *folder, char path[4096])
     (void)snprintf(path, 4096, "%s/tokens.needed", folder);
 }
 
-/* Before the first token, and on disk before it. */
+/* Makes tokens.needed, on disk before the first token is. */
 static int needed_mark(const char *folder)
 {
     char path[4096];
@@ -136,7 +136,7 @@ int tokens_open(const char *folder, struct tokens **out, char *error, size_t err
     if (status == SKEIN_OK)
         status = check_version(t, error, error_bytes);
     if (status == SKEIN_OK && rows_any(t) > 0)
-        status = needed_mark(folder); /* an older collector has made them */
+        status = needed_mark(folder); /* an older collector made tokens without it */
     if (status == SKEIN_CORRUPT)
         (void)snprintf(error, error_bytes,
                        "tokens.db is damaged; a start of skeind begins a new one");
@@ -186,7 +186,7 @@ static bool name_valid(const char *name)
     return n > 0 && n < PRINCIPAL_NAME_BYTES && strspn(name, letters) > 0 && strspn(name, all) == n;
 }
 
-/* Names by which the audit log calls who has no token. */
+/* Names that the audit log gives to those without a token. */
 static bool name_reserved(const char *name)
 {
     static const char *const names[] = {"local", "public", "retention", "skeind"};
@@ -222,7 +222,7 @@ static int token_valid(const struct token *token, uint64_t now_ns, char *error, 
     return SKEIN_INVALID;
 }
 
-/* Within a transaction. From the first one on every request needs a token: it must be one that can
+/* Within a transaction. Once there is a token every request needs one, so the first must be able to
  * make others. */
 static int insert(struct tokens *t, const struct token *token, uint64_t now_ns, const char *id,
                   const uint8_t hash[SECRET_HASH_BYTES])
@@ -315,7 +315,7 @@ static int take_token(void *context, struct db_row *row)
     memset(walk->hash, 0, sizeof walk->hash);
     if (n == sizeof walk->hash)
         memcpy(walk->hash, hash, n);
-    /* A selector that is cut would show more than it should. */
+    /* A selector that was cut off would show more than it should. */
     walk->found = n == sizeof walk->hash && strlen(db_text(row, 3)) < sizeof out->selector;
     snprintf(out->name, sizeof out->name, "%s", db_text(row, 1));
     out->scope = (enum http_scope)db_i64(row, 2);
@@ -360,7 +360,7 @@ int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct tok
     const struct token *k = &walk.token;
     if (!is_good(&walk, now_ns) || !same)
         return SKEIN_NOT_FOUND;
-    /* Only to be shown: if it cannot be written, the token is as good. */
+    /* Only to be shown: the token is good even if this cannot be written. */
     if (now_ns > k->used_ns && now_ns - k->used_ns >= USED_STEP_NS)
         (void)db_run(t->db, "UPDATE tokens SET used_ns=? WHERE id=?", NULL, NULL,
                      DB(DB_I64((int64_t)now_ns), DB_TEXT(id)));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Bearer tokens of the HTTP API: "skn_<v|o|a>_<43 letters>", of which folder/tokens.db holds a hash
- * alone. The first 12 letters find the row; the whole text is compared in constant time. What one
- * process changes (skeind token) another one sees with its next check. Any thread.
+ * Bearer tokens of the HTTP API: "skn_<v|o|a>_<43 letters>". folder/tokens.db has only a hash of
+ * each. The first 12 letters find the row; the whole text is compared in constant time. A change by
+ * one process (skeind token) counts at the next check of another. Any thread.
  */
 #ifndef TOKENS_H
 #define TOKENS_H
@@ -17,7 +17,7 @@ struct tokens;
 #define TOKEN_TEXT_BYTES     64 /* a token's text and NUL */
 
 struct token {
-    char id[PRINCIPAL_TOKEN_BYTES];  /* of tokens_check: its first letters, which are no secret */
+    char id[PRINCIPAL_TOKEN_BYTES];  /* from tokens_check: the first letters, which are no secret */
     char name[PRINCIPAL_NAME_BYTES]; /* [A-Za-z0-9][A-Za-z0-9._-]* */
     enum http_scope scope;
     char selector[TOKEN_SELECTOR_BYTES]; /* what it is confined to; "": nothing */
@@ -30,14 +30,14 @@ struct token {
 int tokens_open(const char *folder, struct tokens **out, char *error, size_t error_bytes);
 void tokens_close(struct tokens **tokens);
 
-/* For a damaged one that nobody has open: renames it to `to`, so that a new one can be made. Tokens
- * are needed then, of which there are none. */
+/* Renames a damaged tokens.db, which nobody has open, to `to`, so that a new one can be made.
+ * Tokens are still needed then, though there is none. */
 int tokens_set_aside(const char *folder, char *to, size_t to_bytes);
 
-/* 1 once there has been a token, also if it is revoked, or tokens.db is not what it was; 0; or a
+/* 1: there has been a token (maybe a revoked one), or tokens.db is not what it was; 0; or a
  * status. */
 int tokens_any(struct tokens *t);
-/* Whether there has been a token, and tokens.db knows of none. */
+/* Whether there has been a token, but tokens.db has none. */
 bool tokens_lost(struct tokens *t);
 
 /* Of name, scope, selector, creator and expires_ns. `text` is the token, never to be had again.
