@@ -13,7 +13,7 @@
 #include "log.h"
 #include "metrics.h"
 
-/* What two readings of both clocks may differ by without anybody having set one. */
+/* Two readings of both clocks may differ by this though nobody has set one. */
 #define STEP_NS INT64_C(1000000)
 
 static uint64_t newest(const struct clock_steps *steps)
@@ -30,7 +30,8 @@ uint64_t clock_steps_take(struct clock_steps *steps, uint64_t realtime_ns, uint6
         if (llabs(ahead_ns - before_ns) <= STEP_NS + (int64_t)error_ns)
             return newest(steps);
     }
-    /* Above that of an earlier run, as long as the clock is not set back by more than it ran. */
+    /* Greater than any number of an earlier run, unless the clock was set back by more than it
+     * ran. */
     uint64_t number = realtime_ns / 1000;
     if (steps->count > 0 && number <= newest(steps))
         number = newest(steps) + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * SQLite behind db.h. Owns the connection, its recursive mutex and the kept statements; any thread;
- * never prints. A callback may run other statements on the same connection: a statement that is
- * running already is prepared once more.
+ * never prints. A callback may run other statements on the same connection: if the same one is
+ * running already, it is prepared once more.
  */
 #include "array.h"
 #include "db.h"
@@ -37,15 +37,15 @@ struct db {
 };
 
 struct db_row {
-    sqlite3_stmt *stmt;     /* a query's */
-    sqlite3_value **values; /* a function's; NULL: it is a query's */
+    sqlite3_stmt *stmt;     /* a query's row */
+    sqlite3_value **values; /* a function's arguments; NULL: it is a query's row */
 };
 
 static int status_of(int code)
 {
     if (code == SQLITE_IOERR_SHORT_READ || code == SQLITE_IOERR_CORRUPTFS)
         return SKEIN_CORRUPT;
-    if (code == SQLITE_IOERR_SHMSIZE) /* the index of the log does not grow */
+    if (code == SQLITE_IOERR_SHMSIZE) /* no room to make the log's index larger */
         return SKEIN_FULL;
     switch (code & 0xff) {
     case SQLITE_OK:
@@ -96,9 +96,9 @@ static int handle_setup(sqlite3 *handle, bool full)
     return code;
 }
 
-/* The index of the log is a file that other processes share (skeind token …). A disk that is full
- * has no room for it, and the collector starts all the same: then it is in memory, and the database
- * this process's alone. */
+/* The log's index is a file that other processes share (skeind token …). A full disk has no room
+ * for it, and the collector must start all the same: then the index is in memory, and no other
+ * process can use the database. */
 static int handle_open(struct db *db, const char *path, bool full)
 {
     static const char *const systems[] = {NULL, "unix-excl"};
@@ -137,8 +137,8 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
     return SKEIN_OK;
 }
 
-/* Before SQLite writes into it. The collector's user must be able to write it, though root may be
- * the one who makes it. */
+/* Makes the file before SQLite writes into it. The collector's user must be able to write it, even
+ * if root makes it. */
 static int make_private(const char *folder, const char *path)
 {
     struct stat owner;
@@ -246,7 +246,7 @@ void db_trim(struct db *db)
         pthread_mutex_unlock(&db->lock);
         return;
     }
-    sqlite3_busy_timeout(db->handle, 0); /* readers are not waited for */
+    sqlite3_busy_timeout(db->handle, 0); /* do not wait for readers */
     (void)sqlite3_exec(db->handle, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
     sqlite3_busy_timeout(db->handle, BUSY_MS);
     pthread_mutex_unlock(&db->lock);
@@ -260,8 +260,8 @@ int db_exec(struct db *db, const char *sql)
     return note(db, code);
 }
 
-/* Keeps a new statement; where there is no memory to keep it, it is finalised after its run like a
- * second copy. */
+/* Keeps a new statement. Without memory for that it is finalised after its run, like a second
+ * copy. */
 static struct statement *statement_keep(struct db *db, const char *sql, sqlite3_stmt *stmt)
 {
     if (!array_grow(db->statements, db->count + 1, &db->room))
@@ -280,7 +280,7 @@ static int statement_get(struct db *db, const char *sql, sqlite3_stmt **stmt, si
     for (size_t i = 0; i < db->count; i++) {
         if (strcmp(db->statements[i].sql, sql) != 0)
             continue;
-        if (db->statements[i].busy) /* this run is inside one of the same statement */
+        if (db->statements[i].busy) /* the same statement runs around this call */
             return sqlite3_prepare_v2(db->handle, sql, -1, stmt, NULL);
         db->statements[i].busy = true;
         *kept = i;
@@ -308,7 +308,7 @@ static int bind_one(sqlite3_stmt *stmt, int place, const struct db_bind *bind)
                           : sqlite3_bind_null(stmt, place);
     case DB_KIND_BLOB:
         return sqlite3_bind_blob64(stmt, place, bind->n ? bind->bytes : "", bind->n, SQLITE_STATIC);
-    case DB_KIND_POINTER: /* SQLite's is not const, and goes to our functions alone */
+    case DB_KIND_POINTER: /* SQLite's prototype lacks const; only our functions get the pointer */
         return sqlite3_bind_pointer(stmt, place, (void *)(uintptr_t)bind->bytes, "db", NULL);
     case DB_KIND_END:
     default:

@@ -24,12 +24,11 @@ void idmap_fini(struct idmap *map);
 void *idmap_get(const struct idmap *map, const uint8_t id[16]); /* NULL where absent */
 /* replaces; SKEIN_OK or SKEIN_NO_MEMORY */
 int idmap_put(struct idmap *map, const uint8_t id[16], void *value);
-/* Room for `extra` more ids: as many puts then succeed. SKEIN_OK or SKEIN_NO_MEMORY */
+/* Makes room for `extra` more ids: so many puts then succeed. SKEIN_OK or SKEIN_NO_MEMORY */
 int idmap_reserve(struct idmap *map, size_t extra);
 void *idmap_remove(struct idmap *map, const uint8_t id[16]); /* what was there, or NULL */
 
-/* Walks: start with *at 0; NULL at the end. The current entry may be removed only after the walk.
- */
+/* Walks: start with *at 0; NULL: the end. The current entry may be removed only after the walk. */
 void *idmap_next(const struct idmap *map, size_t *at);
 
 #endif

@@ -92,7 +92,7 @@ void ledger_merge_gaps(struct ledger *ledger)
     ledger->gap_count = n + 1;
 }
 
-/* Those that come in order meet at once. */
+/* Gaps that come in order are merged at once. */
 void ledger_gap(struct ledger *ledger, const struct loss_gap *gap)
 {
     struct loss_gap *last = ledger->gap_count > 0 ? &ledger->gaps[ledger->gap_count - 1] : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The account of events: produced = stored + lost, by reason and place (common/loss.h), and the
- * times of which something is missing. Adds up, and goes to JSON (docs/api.md); the catalog has it
- * as rows (catalog_loss.h). Owns no state; any thread, one at a time for one ledger.
+ * times in which something is missing. Adds up, and goes to JSON (docs/api.md); in the catalog it
+ * is rows (catalog_loss.h). Owns no state; any thread, one at a time for one ledger.
  */
 #ifndef LEDGER_H
 #define LEDGER_H
@@ -15,18 +15,18 @@
 
 struct ledger { /* all-zero is an empty one */
     uint64_t stored, events[LOSS_REASONS];
-    uint64_t implausible; /* said to be lost, and more than could be written: in no sum */
-    bool open;            /* something of it is still under way */
+    uint64_t implausible; /* claimed losses that cannot be; they are in no sum */
+    bool open;            /* part of it is not finished yet */
     struct loss_gap *gaps;
     size_t gap_count, gap_cap;
     int status; /* SKEIN_OK, or SKEIN_NO_MEMORY: gaps are missing */
 };
 void ledger_fini(struct ledger *ledger);
 
-/* Counts above 2^48 for one call count as that: no sum of what agents say overflows. */
+/* Counts at most 2^48 for one call, so that no sum of what agents say overflows. */
 void ledger_lose(struct ledger *ledger, enum loss_reason reason, uint64_t events);
-/* The same of what a program has counted in memory that it can write: more than a program can have
- * written within span_ns is kept apart. */
+/* The same for a count in memory that the program itself can write. A number that no program can
+ * have written within span_ns is kept apart (implausible). */
 void ledger_claim(struct ledger *ledger, enum loss_reason reason, uint64_t events,
                   uint64_t span_ns);
 /* Whether a program can have written so many. */
@@ -35,7 +35,7 @@ void ledger_gap(struct ledger *ledger, const struct loss_gap *gap);
 void ledger_merge_gaps(struct ledger *ledger); /* overlapping ones of one reason become one */
 
 uint64_t ledger_lost(const struct ledger *ledger);
-/* Whether nothing is missing, and nothing under way. */
+/* Whether nothing is missing and all is finished. */
 bool ledger_complete(const struct ledger *ledger);
 
 /* {"produced","stored","lost":{place:n},"reasons":{reason:n},"unnamed"?,"implausible"?,"complete","gaps":[…]};

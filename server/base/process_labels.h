@@ -22,7 +22,7 @@ struct process_labels {
 /* NULL matches all. */
 bool process_labels_match(const struct selector *selector, const struct process_labels *labels);
 
-/* Appends a copy to a list, for who keeps it. */
+/* Appends a copy to a list, for somebody who keeps it. */
 void process_labels_put(struct buf *list, const struct process_labels *labels);
 /* Whether the selector matches one of the list, which holds nothing else. */
 bool process_labels_match_any(const struct selector *selector, const struct buf *list);
