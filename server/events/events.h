@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What has just happened in the collector, for whoever watches (GET /api/v1/events): the last
- * events in memory, and the watchers that wait for the next. Any thread publishes; nobody ever
- * waits for a watcher: one that is too slow is told that it has missed some.
+ * What has just happened in the collector, for watchers (GET /api/v1/events): the last events in
+ * memory, and the watchers that wait for the next. Any thread publishes. Nobody ever waits for a
+ * watcher: one that is too slow is told that it has missed some.
  *
  * Ids grow also over restarts (they begin with the time), so a watcher that comes back with its
  * last id gets what followed, or learns that there is a gap.
@@ -27,33 +27,33 @@ struct event_note {
     const char *type;  /* "capture.finished" */
     const char *about; /* member that says what it is about, "capture", and its value */
     const char *name;
-    /* Whom it concerns, as process_labels_put lists them; NULL or empty: nobody in particular,
-     * shown to those alone who may see everything. Not taken. */
+    /* The processes it concerns, as process_labels_put lists them. NULL or empty: none, so only
+     * those who may see everything see it. Stays the caller's. */
     const struct buf *processes;
-    cJSON *data; /* further members, taken; NULL: none */
+    cJSON *data; /* further members, owned by the event; NULL: none */
 };
-/* Any thread; never blocks for long; never fails its caller: an event for which there is no memory
- * is missing, and watchers see that as a gap. `events` may be NULL. */
+/* Never blocks for long; never fails its caller: without memory the event is missing, and watchers
+ * see a gap. `events` may be NULL. Any thread. */
 void events_publish(struct events *events, const struct event_note *note);
 
-/* Watchers that wait get a sign of life when it is time for one. Any thread, about every second. */
+/* Sends waiting watchers a sign of life when it is time. Any thread, about every second. */
 void events_tick(struct events *events, uint64_t now_monotonic_ns);
 
 struct events_query {
     const char *types; /* "capture.finished,rule.*"; NULL: all */
-    /* NULL: everything. Else events of matching processes only, and of those no more than what they
-     * are about. Not taken; copied by text. */
+    /* NULL: everything. Else only events of matching processes, and of these only what they are
+     * about. Copied. */
     const char *selector_text;
-    const char *who; /* whose place it takes (places.h); NULL: nobody's in particular. Copied */
+    const char *who; /* whose place it takes (places.h); NULL: nobody's. Copied */
     bool resume;
     uint64_t after; /* with resume: the last id that the watcher has seen */
 };
 /* SKEIN_OK; SKEIN_FULL (max_watches watch); SKEIN_INVALID (selector); SKEIN_NO_MEMORY. */
 int events_watch_new(struct events *events, const struct events_query *query,
                      struct events_watch **out);
-/* What it has to send: at most n bytes, HTTP_LATER, or a status. One thread at a time. */
+/* Gives what there is to send: at most n bytes, HTTP_LATER, or a status. One thread at a time. */
 int64_t events_watch_read(struct events_watch *w, void *out, size_t n);
-/* Whom to wake when there is something; the HTTP server's. Before the first read. */
+/* Sets whom to wake when there is something (the HTTP server's). Call it before the first read. */
 void events_watch_live(struct events_watch *w, struct http_live *live);
 void events_watch_free(struct events_watch *w);
 
