@@ -19,7 +19,7 @@
 
 /* ---- hooks: the control thread, locked ---- */
 
-/* Of agents: they are nobody's tenant, so only those who see everything hear of them. */
+/* Agents belong to no tenant, so only those who see everything hear of them. */
 static void publish_agent(struct collector *c, const struct fleet_agent *agent, const char *type)
 {
     char id[AGENT_TEXT_BYTES];
@@ -87,7 +87,7 @@ static void push_done(void *context, struct fleet_agent *agent, enum fleet_set s
     pushed_set_done(pushed(c, set), agent, error);
 }
 
-/* The capture and process that a report is about; false: it is of none. */
+/* The capture and process that a report is about; false: it is about none. */
 static bool about_capture(const struct report *report, const struct capture_id **capture,
                           const struct process_uid **process)
 {
@@ -253,7 +253,7 @@ static int purge(void *context, const struct capture_id *capture)
 static int64_t delete_strays(void *context, uint64_t *after, uint64_t before_ns, uint64_t *bytes)
 {
     struct collector *c = context;
-    if (state_backup_is_lost(c->config.folder)) { /* with it what captures have */
+    if (state_backup_is_lost(c->config.folder)) { /* what captures have is lost with state.db */
         *after = 0;
         return 0;
     }
@@ -277,7 +277,7 @@ static bool is_full(void *context)
 
 /* ---- start and stop ---- */
 
-/* Whether this is not a collector's first start: what it has only now, it had before. */
+/* Whether this is not a first start: then a file that is new now was lost. */
 static bool is_used(const struct collector *c)
 {
     uint64_t segments, bytes, end_segment, end_offset;
@@ -285,7 +285,7 @@ static bool is_used(const struct collector *c)
     return end_segment != 0;
 }
 
-/* Somebody has emptied or removed it: nobody is to think that nothing was ever captured. */
+/* Says that a file was emptied or removed: nobody should think that nothing was ever captured. */
 static void say_if_lost(const struct collector *c)
 {
     char backup[4352] = "none";
@@ -302,7 +302,7 @@ static void say_if_lost(const struct collector *c)
               "backup", backup, NULL);
 }
 
-/* Without tokens.db nobody gets in, but agents go on. */
+/* Opens tokens. Without tokens.db nobody gets in by HTTP, but agents go on. */
 static int open_tokens(struct collector *c, char *error, size_t error_bytes)
 {
     char to[4096];
@@ -352,7 +352,7 @@ static int open_all(struct collector *c, char *error, size_t error_bytes)
     return status;
 }
 
-/* Control thread, by the gate. */
+/* The gate's hook; control thread. */
 static void agent_enrolled(void *context, uint64_t agent, const char *token_id)
 {
     struct collector *c = context;
@@ -390,8 +390,8 @@ int collector_key_missing(const struct collector_config *g, char *error, size_t 
     return SKEIN_INVALID;
 }
 
-/* Who may speak in plain: anybody on loopback unless that is forbidden; on a network nobody, but by
- * a flag that says what it does. */
+/* Who may speak plain: on loopback anybody, unless that is forbidden; on a network nobody, unless a
+ * flag that says what it does allows it. */
 static int make_gate(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
@@ -424,7 +424,7 @@ static int make_gate(struct collector *c, char *error, size_t error_bytes)
     return gate_new(&settings, &c->gate);
 }
 
-/* Tokens and traces cross a network sealed, or by a flag that says what it does. */
+/* Tokens and traces cross a network only sealed, unless a flag that says what it does allows it. */
 int collector_http_allowed(const struct collector_config *g, char *error, size_t error_bytes)
 {
     if (http_is_loopback(g->http_address) || g->http_tls_certificate[0] != '\0' ||
@@ -600,8 +600,8 @@ void collector_stop(struct collector *c)
     __atomic_store_n(&c->api.draining, true, __ATOMIC_RELAXED);
     http_stop(&c->http);
     retention_stop(&c->retention); /* it deletes through ingest */
-    /* The control thread may be deleting through ingest: it ends first. Partitions that ingest
-     * stores after that are found in the index at the next start. */
+    /* Fleet before ingest: the control thread may be deleting through ingest. The next start finds
+     * partitions that ingest stores after that in the index. */
     if (c->fleet != NULL)
         fleet_stop(c->fleet);
     if (c->ingest != NULL)

@@ -69,16 +69,16 @@ struct collector {
     struct http_server *http;
 };
 
-/* What a start refuses, for looks before it. Words in error where it is not SKEIN_OK. */
+/* What a start would refuse, to be asked before it. Other than SKEIN_OK: words in error. */
 int collector_http_allowed(const struct collector_config *config, char *error, size_t error_bytes);
 bool collector_needs_key(const struct collector_config *config);
 int collector_key_missing(const struct collector_config *config, char *error, size_t error_bytes);
 
-/* Starts everything with the config that is in place. SKEIN_OK, or a status with "what: why" in
- * error; what had started is stopped again. */
+/* Starts everything, with the config that is in place. SKEIN_OK; or a status, "what: why" in error,
+ * and what had started is stopped again. */
 int collector_start(struct collector *c, char *error, size_t error_bytes);
-/* Drains: no new requests, running downloads and uploads finish within bounds, everything
- * acknowledged is on disk. */
+/* Takes no new requests, lets running downloads and uploads finish within bounds, and puts
+ * everything acknowledged on disk. */
 void collector_stop(struct collector *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of skeind's settings, of which the loader, --help, the schema and the docs are made.
+ * The table of skeind's settings. The loader, --help, the schema and the docs are made from it.
  * Owns no state; read by any thread.
  */
 #include "collector.h"

@@ -24,8 +24,8 @@ void admin_print_help(void);
 /* The exit status. */
 int admin_run(const struct admin *a, const struct collector_config *config);
 
-/* Tells the audit log in the folder, which a running collector writes as well, what was done, by
- * the user who runs this. It stays done where the log cannot be opened; that is printed. */
+/* Tells the audit log in the folder, which a running collector also writes, what this user has
+ * done. If the log cannot be opened that is printed, and what was done stays. */
 void admin_note(const struct collector_config *config, const char *folder, const char *action,
                 const char *object, bool ok);
 
