@@ -33,22 +33,23 @@ struct http_route {
     enum http_scope scope;
 };
 
-/* Who asks, before the body is read. True with `who` filled in (and *selector, if it is confined:
- * the exchange takes and frees it); false after an answer was given. */
+/* Decides who asks, before the body is read. True: `who` is filled in, and *selector if it is
+ * confined, which the exchange owns from here on. False: an answer was given. */
 typedef bool http_authorize(void *context, struct http_exchange *x, const struct http_route *route,
                             struct principal *who, struct selector **selector);
 
-/* Whether who listens to an answer that goes on (http_reply_live) may still do so; asked four times
- * a second. */
+/* Whether the receiver of an answer that goes on (http_reply_live) may still get it; asked four
+ * times a second. */
 typedef bool http_still(void *context, const struct principal *who);
 
 struct http_settings {
     const char *address; /* "127.0.0.1:7462", "[::1]:7462", "*:7462" (all) */
     uint64_t max_body_bytes, max_connections, max_connections_per_ip, threads;
-    /* a request, from its connection's opening or its first byte, is whole by then or dropped */
+    /* a request must be whole so long after its connection's opening or its first byte, or is
+     * cut */
     uint64_t receive_ms;
     uint64_t idle_ms;  /* a connection without traffic is closed after this */
-    uint64_t drain_ms; /* at the stop, running answers have this long to finish */
+    uint64_t drain_ms; /* when the server stops, running answers have so long to finish */
     const char *tls_certificate, *tls_key; /* PEM files, for HTTPS alone; both NULL: plain HTTP */
     /* asked for each request with the server's context; NULL: everybody is "local", an admin */
     http_authorize *authorize;
@@ -60,12 +61,12 @@ struct http_settings {
  * outlive the server. */
 int http_start(const struct http_settings *settings, const struct http_route *routes, void *context,
                struct http_server **out, char *error, size_t error_bytes);
-/* Reads certificate and key again: new connections get what the files hold, open ones go on. On
- * failure (as above) all stays as it was. SKEIN_OK also for plain HTTP. Any thread. */
+/* Reads certificate and key again: new connections get the new ones, open connections go on. On
+ * failure (as above) everything stays as it was. SKEIN_OK also for plain HTTP. Any thread. */
 int http_reload(struct http_server *server, char *error, size_t error_bytes);
 /* Stops accepting, lets answers finish for at most drain_ms, closes everything. */
 void http_stop(struct http_server **server);
-/* Whether nobody but this machine reaches it. False too for what is no address. */
+/* Whether only this machine can reach the address. False also if it is no address. */
 bool http_is_loopback(const char *address);
 unsigned http_port(const struct http_server *server); /* the port bound, where 0 was asked for */
 
@@ -81,10 +82,10 @@ const char *http_request_id(const struct http_exchange *x); /* also in the answe
 const char *http_path(const struct http_exchange *x);
 void *http_context(const struct http_exchange *x); /* the server's, of http_start */
 
-/* False, and a 400 is given, when the query has a parameter outside the NULL-terminated list. */
+/* False: the query has a parameter outside the NULL-terminated list, and a 400 was given. */
 bool http_query_known(struct http_exchange *x, const char *const *names);
 
-/* The body as a JSON object, the caller's to free; NULL after a 415 (Content-Type) or 400 (no JSON
+/* The body as a JSON object, for the caller to free; NULL: a 415 (Content-Type) or 400 (no JSON
  * object) was given. */
 cJSON *http_body_json(struct http_exchange *x);
 
@@ -98,31 +99,31 @@ void http_reply_json(struct http_exchange *x, unsigned status, cJSON *json);
 /* field: NULL or the path of the wrong member or parameter */
 void http_problem(struct http_exchange *x, unsigned status, const char *field, const char *format,
                   ...) __attribute__((format(printf, 4, 5)));
-/* The same where the status alone does not tell what is wrong. */
+/* The same if the status alone does not say what is wrong. */
 void http_problem_of(struct http_exchange *x, enum problem kind, const char *field,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* A body that is produced while it is sent. `read` fills at most n bytes and returns how many, 0 at
- * the end, or a status below 0 (the connection is cut, so that the client sees that the body is not
- * whole). */
+/* A body that is made while it is sent. `read` fills at most n bytes and returns how many; 0: the
+ * end; below 0: a failure. The connection is then cut, so that the client sees that the body is not
+ * whole. */
 struct http_source {
     void *context;
     int64_t (*read)(void *context, uint64_t offset, void *out, size_t n);
     /* frees context; called once, also when the answer could not be given */
     void (*done)(void *context);
-    /* of a live answer: bytes that mean nothing, to find out whether the client is there; or NULL
-     */
+    /* for a live answer: bytes that mean nothing, to find out whether the client is there; or
+     * NULL */
     const char *sign;
 };
 #define HTTP_SIZE_UNKNOWN UINT64_MAX
-/* Whether bytes of it are sent: none are for HEAD. */
+/* Returns whether its bytes are sent: not for HEAD. */
 bool http_reply_source(struct http_exchange *x, unsigned status, const char *type, uint64_t size,
                        const struct http_source *source);
 
-/* An answer that goes on until the client leaves or the server stops (server-sent events). Where
- * `read` has nothing to send it returns HTTP_LATER, and the connection is set aside, at no cost to
- * others, until http_live_wake. Returns what to wake, valid until `done` is called, or NULL:
- * nothing is ever sent, because the answer could not be given or is to HEAD. */
+/* An answer that goes on until the client leaves or the server stops (server-sent events). `read`
+ * returns HTTP_LATER when it has nothing to send. The connection is then set aside, at no cost to
+ * others, until http_live_wake. Returns what to wake, valid until `done` is called; NULL: nothing
+ * is ever sent, because the answer could not be given or is to HEAD. */
 #define HTTP_LATER INT64_MIN
 struct http_live;
 struct http_live *http_reply_live(struct http_exchange *x, const char *type,
@@ -131,7 +132,7 @@ struct http_live *http_reply_live(struct http_exchange *x, const char *type,
 void http_live_wake(struct http_live *live);
 
 /* Answers a GET of `size` bytes with `etag` (with its quotes): 200, 206, 304 or 416 as Range,
- * If-Range and If-None-Match say. Whether bytes of it are sent, as above. */
+ * If-Range and If-None-Match say. Returns whether bytes are sent. */
 bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size, const char *etag,
                        const struct http_source *source);
 

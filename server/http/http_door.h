@@ -16,21 +16,21 @@ struct http_door {
     struct http_framing framing;
 };
 
-/* From here on what is read of door->fd is filtered, by the thread that serves the connection.
- * False: there are too many descriptors. */
+/* From here on everything read from door->fd is filtered; call it on the thread that serves the
+ * connection. False: there are too many descriptors. */
 bool http_door_open(struct http_door *door);
 void http_door_close(struct http_door *door); /* before its descriptor is closed */
 struct http_door *http_door_of(int fd);       /* NULL: none */
 
-/* How to read of the connection: as recv; and whether there is more that poll() does not tell of.
- */
+/* How to read from the connection, like recv; and whether there is more that poll() does not
+ * see. */
 struct http_door_source {
     ssize_t (*read)(void *context, void *out, size_t n);
     bool (*more)(void *context);
     void *context;
 };
-/* Fills at most n bytes with what the filter lets through. What `read` returned where that is 0 or
- * less; `again` where nothing got through. */
+/* Fills at most n bytes with what the filter lets through. Returns how many; what `read` returned
+ * if that is 0 or less; `again` if nothing got through. */
 ssize_t http_door_read(struct http_door *door, const struct http_door_source *source, void *out,
                        size_t n, ssize_t again);
 

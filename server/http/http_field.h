@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes of "name", "name:port" or "[v6]:port", each maybe with a /path behind it, are the
- * name (with its brackets). 0 where it is none of these. */
+/* How many bytes of `host` are the name, with its brackets. It is "name", "name:port" or
+ * "[v6]:port", maybe with a /path behind it; 0: it is none of these. */
 size_t http_host_bytes(const char *host);
 /* Whether `host` (n bytes) is one of the names with commas; case does not count. */
 bool http_host_in(const char *names, const char *host, size_t n);

@@ -101,7 +101,7 @@ static bool is_framing(const struct http_framing *f)
     return named(f, "Content-Length") || named(f, "Transfer-Encoding");
 }
 
-/* What ends the line of which a part has been passed on. */
+/* Ends the line that has been passed on in part. */
 static const char *line_end(const struct http_framing *f)
 {
     switch (f->state) {
@@ -133,7 +133,7 @@ static const char *line_end(const struct http_framing *f)
     }
 }
 
-/* Another request. What has not been taken yet of those before it stays. */
+/* Begins another request. Output of earlier ones that was not taken yet stays. */
 static void begin(struct http_framing *f)
 {
     struct http_framing next = {.request = f->request + 1, .pending_len = f->pending_len};

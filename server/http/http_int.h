@@ -18,14 +18,14 @@ struct http_lives;
 
 struct http_lives *http_lives_new(void); /* NULL: no memory */
 void http_lives_free(struct http_lives **lives);
-/* From here on every read of a live answer ends it. */
+/* From here on every read of a live answer ends that answer. */
 void http_lives_stop(struct http_lives *lives);
 
-/* To `who`, whose selector is not looked at, by fd. */
+/* A live answer to `who` (its selector is not looked at) on fd. */
 struct http_live *http_live_new(struct http_lives *lives, struct MHD_Connection *connection, int fd,
                                 const struct principal *who);
-/* Ends the answers to who may no longer listen (still may be NULL), and finds out who is no longer
- * there. */
+/* Ends the answers to those who may no longer listen (still may be NULL: all may), and finds out
+ * who is no longer there. */
 void http_lives_look(struct http_lives *lives, http_still *still, void *context);
 void http_live_free(struct http_live *live);
 /* Reads from the source; 0: the connection is set aside; HTTP_LIVE_END: the server stops. */
@@ -57,7 +57,7 @@ struct MHD_Response;
 struct http_watch;
 struct http_link;
 
-#define HTTP_BLOCK_BYTES  (128u << 10) /* of a body that is made while it is sent */
+#define HTTP_BLOCK_BYTES  (128u << 10) /* in one step of a body that is made while it is sent */
 #define ANSWER_STEP_BYTES (1u << 20)
 #define ANSWER_STEP_NS                                                                             \
     (UINT64_C(120) * 1000000000u) /* for a small answer, or 1 MiB of a large one */

@@ -9,9 +9,9 @@
  *      |  wake: noted, so that the next HTTP_LATER reads again
  *
  * libmicrohttpd does not look at a connection that is set aside. The watchdog does: it asks whether
- * who listens may still do so, and whether anybody is there. A client that has closed its half of
- * the connection may still read; a few bytes that mean nothing tell, for they are answered with a
- * reset where nobody is.
+ * the receiver may still listen, and whether anybody is there. A client that has closed its half of
+ * the connection may still read. A few bytes that mean nothing show it: if nobody is there, the
+ * answer to them is a reset.
  */
 #include <poll.h>
 #include <pthread.h>

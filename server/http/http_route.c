@@ -8,8 +8,7 @@
 
 #include "http.h"
 
-/* Takes the characters of one "{}": up to the text that follows it in the pattern, and never a '/'.
- */
+/* Takes the characters of one "{}": up to the text that follows it in the pattern, never a '/'. */
 static bool take_part(const char **path, const char *rest, char out[HTTP_PART_BYTES])
 {
     size_t n = strcspn(*path, "/");

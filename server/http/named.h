@@ -21,16 +21,16 @@ struct named_change {
     struct named_if when;
 };
 
-/* The tag, with its quotes, of what was put: without `state`. Equal for equal content. */
+/* The tag, with its quotes, of the content without `state`. Equal content has equal tags. */
 #define NAMED_ETAG_BYTES 24
 void named_etag(const cJSON *json, char out[NAMED_ETAG_BYTES]);
 
 /* Whether the change of `json`, NULL where nothing has the name, is allowed. */
 bool named_allows(const struct named_if *when, const cJSON *json);
 
-/* What is to be there after the change of `json` (NULL: nothing has the name), unchecked; the
- * caller's. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_EXISTS: change->when does not hold; SKEIN_NO_MEMORY.
- */
+/* What would be there after the change of `json` (NULL: nothing has the name), unchecked, for the
+ * caller to free. SKEIN_OK; SKEIN_NOT_FOUND; SKEIN_EXISTS (change->when does not hold);
+ * SKEIN_NO_MEMORY. */
 int named_changed(const struct named_change *change, const cJSON *json, cJSON **out);
 
 /* A copy of json with the patch merged into it; the caller's. NULL: no memory. */
