@@ -28,7 +28,7 @@ struct trace_file {
     struct trace_entry *entries;
     size_t count, cap;
     struct buf scratch;
-    int first_failure; /* of what looked like a partition and was none */
+    int first_failure; /* why bytes that look like a partition are none */
     uint64_t failed_at;
 };
 

@@ -100,8 +100,8 @@ typedef bool db_test_fn(struct db_row *arguments);
 int db_define(struct db *db, const char *name, int arguments, db_test_fn *fn);
 const void *db_pointer(struct db_row *arguments, int at); /* what was bound, or NULL */
 
-/* A transaction holds the connection's mutex: begin and end on one thread. commit false rolls back.
- */
+/* A transaction holds the connection's mutex: begin and end on one thread. commit false rolls
+ * back. */
 int db_begin(struct db *db);
 int db_end(struct db *db, bool commit);
 

@@ -72,7 +72,7 @@ struct capture_request {
     const struct selector *within; /* what the answer may show; NULL: everything */
     /* at_ns 0: now; deadline_ms counts from the window's end */
     uint64_t at_ns, pre_ms, post_ms, deadline_ms;
-    uint64_t stream_ms; /* 0 but for a stream */
+    uint64_t stream_ms; /* 0 unless it is a stream */
     const char *reason;
     const char *trigger, *rule; /* NULL: "request", none */
     /* With fewer matches than min_targets (0: 1) there is no capture. With more than max_targets

@@ -16,8 +16,8 @@ bool target_may(enum target_status from, enum target_status to);
 void target_enter(struct capture *c, struct capture_target *t, enum target_status to);
 /* Call it after its state or facts change: counts it among the whole ones, or no longer. */
 void target_weigh(struct capture *c, struct capture_target *t);
-/* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old one.
- */
+/* Moves a target; refuses (false) what the table does not allow. `reason` NULL keeps the old
+ * one. */
 bool target_set(struct capture_engine *e, struct capture *c, struct capture_target *t,
                 enum target_status to, const char *reason) CONTROL_LOCKED;
 /* Ends the capture once all its targets have, and renews the verdict of an ended one. */

@@ -88,7 +88,7 @@ static bool is_text(uint8_t c)
     return c == '\t' || (c >= 0x20 && c != 0x7f);
 }
 
-/* ---- the end of what is doubtful ---- */
+/* ---- ending a doubtful request ---- */
 
 static bool named(const struct http_framing *f, const char *name)
 {

@@ -46,7 +46,7 @@ static void extend(struct rules *r, const struct rule *rule, const struct captur
                   skein_status_text((int)added), NULL);
 }
 
-/* Adds the neighbours of what fired; so far the capture's targets are what fired. */
+/* Adds the neighbours of the capture's targets, which so far are the processes that fired. */
 static void add_neighbours(struct rules *r, const struct rule *rule,
                            const struct capture_id *capture) CONTROL_LOCKED
 {

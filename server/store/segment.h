@@ -122,8 +122,8 @@ int segment_trailer_load(int fd, uint64_t number, uint64_t size, struct segment_
 /* Reads and verifies the tail of a closed segment. SKEIN_OK, SKEIN_CORRUPT, SKEIN_IO,
  * SKEIN_NO_MEMORY. */
 int segment_tail_load(int fd, uint64_t number, uint64_t size, struct buf *payload);
-/* Reads the footer at the end of a partition. SKEIN_OK, SKEIN_CORRUPT, SKEIN_IO, SKEIN_NO_MEMORY.
- */
+/* Reads the footer at the end of a partition. SKEIN_OK, SKEIN_CORRUPT, SKEIN_IO,
+ * SKEIN_NO_MEMORY. */
 int segment_footer_load(int fd, uint64_t offset, uint64_t bytes, struct buf *scratch,
                         struct partition_footer *footer);
 

@@ -66,8 +66,8 @@ int store_copy(struct store *store, const struct partition_key *key, struct stor
 int store_append_tombstones(struct store *store, const struct store_record *records, size_t count,
                             size_t *done);
 
-/* Removes a closed segment. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_BUSY (it is the open one), SKEIN_IO.
- */
+/* Removes a closed segment. SKEIN_OK, SKEIN_NOT_FOUND, SKEIN_BUSY (it is the open one),
+ * SKEIN_IO. */
 int store_remove_segment(struct store *store, uint64_t segment);
 
 /* Walks records from (segment, offset) on; both 0: all. Returns SKEIN_OK, the callback's first
