@@ -85,8 +85,8 @@ bool target_may(enum target_status from, enum target_status to)
     return (allowed[from] >> to & 1u) != 0;
 }
 
-/* What holds for a target at each change. It compares only what this process has counted, and what
- * agents report only as bounds: no report can abort the collector. */
+/* What holds for a target at each change. It compares what this process has counted; what agents
+ * report is only a bound for that. */
 static void target_assert(const struct capture *c, const struct capture_target *t)
 {
     skein_check(t->stored_count <= t->facts.listed && t->damaged_count <= t->stored_count);

@@ -152,8 +152,8 @@ static void group_clear(struct group *g)
     g->state = GROUP_COLLECTING;
 }
 
-/* Sends members[first…] back: they are not durable. A repeat of an earlier member stays: its
- * partition is. The others keep their order. */
+/* Sends members from `first` on back: they are not durable. A repeat of a member before `first`
+ * stays, because its partition is durable. What stays keeps its order. */
 static void group_cut(struct ingest *in, struct group *g, size_t first)
 {
     size_t count = g->count;

@@ -87,8 +87,8 @@ void segment_writer_init(struct segment_writer *w);
 /* Creates the file with its header, durably. SKEIN_OK, or a status of segment_io: no segment is
  * open then. */
 int segment_create(struct segment_writer *w, int folder, const struct segment_header *header);
-/* Writes one record at the end. SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_CORRUPT (not a partition):
- * nothing was written. SKEIN_IO: the end is unknown, so abandon the segment. */
+/* Writes one record at the end. SKEIN_OK; SKEIN_FULL, SKEIN_NO_MEMORY, SKEIN_CORRUPT (not a
+ * partition): nothing was written. SKEIN_IO: the end is unknown, so abandon the segment. */
 int segment_append(struct segment_writer *w, const struct segment_record *record,
                    const void *payload, uint64_t *offset);
 int segment_sync(struct segment_writer *w);
