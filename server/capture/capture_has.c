@@ -235,7 +235,7 @@ static int range_weigh(struct capture_engine *e, const struct partition_range *r
     return n < 0 ? (int)n : SKEIN_OK;
 }
 
-/* What is listed of the capture, which goes to `own`. */
+/* Weighs what reports list for the capture, and collects those ranges in `own`. */
 static int listed_weigh(struct capture_engine *e, struct partition_ranges *own,
                         struct others *others)
 {
@@ -255,7 +255,7 @@ static int listed_weigh(struct capture_engine *e, struct partition_ranges *own,
     return status;
 }
 
-/* What was sent for it besides: it goes with it, too. */
+/* Weighs what was sent for the capture and is not in `own`: it is deleted with it, too. */
 static int sent_weigh(struct capture_engine *e, const struct partition_ranges *own,
                       struct others *others)
 {
