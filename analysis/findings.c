@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-int findings_new(uint64_t at_ns, bool end, struct findings **out)
+int findings_new(uint64_t groups, uint64_t at_ns, bool end, struct findings **out)
 {
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
         return SKEIN_NO_MEMORY;
+    (*out)->groups = groups;
     (*out)->at_ns = at_ns;
     (*out)->end = end;
     return SKEIN_OK;
@@ -89,7 +90,8 @@ static int label_of(struct findings *f, const struct partition_event_type *type,
         free(text);
         return SKEIN_NO_MEMORY;
     }
-    f->labels[f->label_count] = (struct label){.text = text, .group = type->group};
+    f->labels[f->label_count] = (struct label){
+        .text = text, .group = type->group, .hidden = !event_type_shown(type, f->groups)};
     label_judge(&f->labels[f->label_count++]);
     return SKEIN_OK;
 }

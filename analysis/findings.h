@@ -83,9 +83,10 @@ struct findings_list {
     uint64_t at_ns;          /* the moment */
 };
 
-/* at_ns: the moment; with `end` it is the end of the record, which is later where something is
+/* groups: what is listed is of these event groups alone (0: all); what it is judged by is all.
+ * at_ns: the moment; with `end` it is the end of the record, which is later where something is
  * still open behind the last event. SKEIN_OK, SKEIN_NO_MEMORY. */
-int findings_new(uint64_t at_ns, bool end, struct findings **out);
+int findings_new(uint64_t groups, uint64_t at_ns, bool end, struct findings **out);
 void findings_free(struct findings **findings);
 
 /* An event of a partition. Processes come one after the other, partitions of each in their order;

@@ -21,6 +21,7 @@
 struct label {
     char *text;
     uint8_t group;
+    bool hidden; /* of a group that is not asked for: judged by, not listed */
     bool wait, for_anything, for_lock;
     bool own_time; /* the thread waits for its turn, or for time: no reply is awaited */
     bool rhythmic;
@@ -54,6 +55,7 @@ struct thread {
 };
 
 struct findings {
+    uint64_t groups;            /* that are listed; 0: all */
     uint64_t at_ns, open_to_ns; /* open_to: until when something is open */
     bool end;                   /* the moment is the record's end */
     struct intern_table label_keys, thread_keys, process_keys;

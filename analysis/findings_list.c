@@ -80,6 +80,16 @@ static int idle_order(const void *a, const void *b)
     return (x->threads < y->threads) - (x->threads > y->threads);
 }
 
+static void inside_add(struct findings *f, const struct thread *t)
+{
+    struct finding_inside inside = {.thread = who(f, t)};
+    for (size_t i = 0; i < t->inside_count; i++)
+        if (!f->labels[t->inside_label[i]].hidden)
+            inside.spans[inside.count++] = t->inside[i];
+    if (inside.count > 0)
+        f->list.inside[f->list.inside_count++] = inside;
+}
+
 static int inside_list(struct findings *f)
 {
     struct findings_list *list = &f->list;
@@ -95,14 +105,11 @@ static int inside_list(struct findings *f)
         if (t->inside_count == 0)
             continue;
         t->inside[last].at_work |= t->inside_count > 1;
-        if (is_idle(f, t, &f->labels[t->inside_label[last]], &t->inside[last])) {
-            list->idle[t->inside_label[last]].threads++;
-            continue;
-        }
-        struct finding_inside *inside = &list->inside[list->inside_count++];
-        inside->thread = who(f, t);
-        inside->count = t->inside_count;
-        memcpy(inside->spans, t->inside, sizeof inside->spans);
+        const struct label *label = &f->labels[t->inside_label[last]];
+        if (!is_idle(f, t, label, &t->inside[last]))
+            inside_add(f, t);
+        else
+            list->idle[t->inside_label[last]].threads += !label->hidden;
     }
     qsort(list->inside, list->inside_count, sizeof *list->inside, inside_order);
     qsort(list->idle, f->label_count, sizeof *list->idle, idle_order);
@@ -220,6 +227,8 @@ static int spans_judge(struct findings *f, size_t most, struct intern_table *key
             const struct stat *s = &t->stats[k];
             const struct label *label = &f->labels[s->label];
             struct group *g;
+            if (label->hidden)
+                continue;
             if (group_of(f, keys, groups, cap, t, s->label, &g) != SKEIN_OK)
                 return SKEIN_NO_MEMORY;
             unusual_take(f, g, t, s);

@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "cli_out.h"
 #include "clock.h"
+#include "event_groups.h"
 
 /* One partition in memory. */
 struct loaded {
@@ -95,6 +96,14 @@ int trace_time_parse(const char *text, const struct trace_bounds *bounds, uint64
     else
         *ns = by < UINT64_MAX - bounds->from_ns ? bounds->from_ns + by : UINT64_MAX;
     return SKEIN_OK;
+}
+
+int trace_groups_parse(const char *text, uint64_t *groups)
+{
+    if (!text || event_groups_parse(text, groups))
+        return CLI_OK;
+    say_error("--groups %s: must be all, or some of " EVENT_GROUPS ", with commas between", text);
+    return CLI_USAGE;
 }
 
 int trace_walk_new(const char *path, struct trace_walk **out)

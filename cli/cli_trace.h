@@ -26,6 +26,14 @@ struct trace_bounds trace_bounds_of(const struct trace_file *file);
     "a time such as 2026-11-21T09:40:00Z, -5s before the end of the trace, or +2s after its start"
 int trace_time_parse(const char *text, const struct trace_bounds *bounds, uint64_t *ns);
 
+/* --groups: "net,io", or all. NULL leaves *groups as it is. CLI_OK, or CLI_USAGE after telling what
+ * is wrong. */
+#define TRACE_GROUPS(s, otherwise)                                                                 \
+    CLI_OPTION(CLI_TEXT, 0, "groups", "LIST", s, groups,                                           \
+               "events of these groups, such as net,io: app, net, io, lock, thread, sleep, log, "  \
+               "16 to 63 (a service's own), or all (default: " otherwise ")")
+int trace_groups_parse(const char *text, uint64_t *groups);
+
 struct trace_step {
     const struct trace_entry *entry;
     struct partition_reader *reader; /* the walk's; until the next step */

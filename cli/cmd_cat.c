@@ -24,7 +24,7 @@
 #define LONGEST_MAX 100000
 
 struct options {
-    const char *from, *to, *thread, *name, *type, *process;
+    const char *from, *to, *thread, *name, *type, *process, *groups;
     struct cli_number min_dur, longest, limit;
     bool json, begins;
 };
@@ -43,6 +43,7 @@ static const struct cli_option options[] = {
                "events of that name; may have * and ?"),
     CLI_CHOICE(0, "type", "TYPE", struct options, type, types,
                "region, instant, counter, log, open, loss, begin or end"),
+    TRACE_GROUPS(struct options, "all"),
     CLI_OPTION(CLI_TEXT, 'p', "process", "ID|PID", struct options, process,
                "of that process alone"),
     CLI_OPTION(CLI_DURATION, 'd', "min-dur", "TIME", struct options, min_dur,
@@ -60,7 +61,7 @@ static const struct cli_option options[] = {
 /* What the options mean for one file. */
 struct filter {
     const struct options *options;
-    uint64_t from_ns, to_ns;
+    uint64_t from_ns, to_ns, groups;
     long tid, pid;              /* -1: none */
     char process[CLI_ID_BYTES]; /* whole id; "": none */
 };
@@ -118,10 +119,12 @@ static int filter_init(struct filter *filter, const struct options *o,
         bad = o->from;
     if (o->to && trace_time_parse(o->to, &bounds, &filter->to_ns) != SKEIN_OK)
         bad = o->to;
-    if (!bad)
-        return o->process ? process_find(filter, file) : CLI_OK;
-    say_error("cat: %s: must be " TRACE_TIME_WANTED, bad);
-    return CLI_USAGE;
+    if (bad) {
+        say_error("cat: %s: must be " TRACE_TIME_WANTED, bad);
+        return CLI_USAGE;
+    }
+    int status = trace_groups_parse(o->groups, &filter->groups);
+    return status == CLI_OK && o->process ? process_find(filter, file) : status;
 }
 
 static bool process_passes(const void *filter, const struct partition_footer *footer)
@@ -148,7 +151,8 @@ static bool event_passes(const struct filter *f, const struct trace_event *event
     const struct options *o = f->options;
     bool timed = event->kind == TRACE_REGION || event->kind == TRACE_OPEN;
     uint64_t end_ns = event->time_ns + event->dur_ns;
-    if (end_ns < f->from_ns || event->time_ns > f->to_ns)
+    if (end_ns < f->from_ns || event->time_ns > f->to_ns ||
+        !event_type_shown(event->type, f->groups))
         return false;
     if (event->kind == TRACE_BEGIN && !o->begins)
         return false;

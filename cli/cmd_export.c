@@ -17,7 +17,7 @@
 #define EXPORT_STEP_BYTES (1u << 20) /* of packets, which may be far more than the partition */
 
 struct options {
-    const char *to;
+    const char *to, *groups;
     struct cli_result result;
 };
 
@@ -26,6 +26,7 @@ static const char *const forms[] = {"perfetto", NULL};
 static const struct cli_option options[] = {
     CLI_CHOICE('t', "to", "FORM", struct options, to, forms,
                "perfetto (the only one yet, and the default)"),
+    TRACE_GROUPS(struct options, "all"),
     CLI_OUTPUT_FILE(struct options,
                     "where to (default: the trace's name with .pftrace; - is standard output)"),
     CLI_OPTIONS_END};
@@ -54,7 +55,7 @@ static bool flush(struct buf *bytes, FILE *file)
 
 /* Returns CLI_OK, or CLI_FAILED after telling why; also where a part of the trace was unreadable,
  * but then all the rest is in the file. */
-static int convert(const char *trace, FILE *file, const char *name)
+static int convert(const char *trace, uint64_t groups, FILE *file, const char *name)
 {
     struct trace_walk *walk = NULL;
     struct perfetto_export *exporter = NULL;
@@ -62,7 +63,7 @@ static int convert(const char *trace, FILE *file, const char *name)
     struct buf bytes = {0};
     if (trace_walk_new(trace, &walk) != CLI_OK)
         return CLI_FAILED;
-    int status = perfetto_export_new(&exporter);
+    int status = perfetto_export_new(groups, &exporter);
     bool written = true;
     bool sound = true;
     while (status == SKEIN_OK && written && trace_walk_next(walk, &step)) {
@@ -107,7 +108,7 @@ static int said(const char *name, bool json)
     return status;
 }
 
-static int convert_to_file(const char *trace, const char *name)
+static int convert_to_file(const char *trace, uint64_t groups, const char *name)
 {
     size_t n = strlen(name);
     char *part = malloc(n + sizeof(".part"));
@@ -121,7 +122,7 @@ static int convert_to_file(const char *trace, const char *name)
     if (!file) {
         say_error("%s: %s", name, strerror(errno));
     } else {
-        status = convert(trace, file, name);
+        status = convert(trace, groups, file, name);
         bool closed = fclose(file) == 0;
         if (status == CLI_OK && (!closed || rename(part, name) < 0)) {
             say_error("%s: %s", name, strerror(errno));
@@ -137,15 +138,18 @@ static int convert_to_file(const char *trace, const char *name)
 static int run(const void *values, int count, char **arguments)
 {
     const struct options *o = values;
+    uint64_t groups = 0;
     (void)count;
+    if (trace_groups_parse(o->groups, &groups) != CLI_OK)
+        return CLI_USAGE;
     if (o->result.file && strcmp(o->result.file, "-") == 0)
-        return convert(arguments[0], stdout, "standard output");
+        return convert(arguments[0], groups, stdout, "standard output");
     char *name = o->result.file ? strdup(o->result.file) : name_for(arguments[0]);
     if (!name) {
         say_error("out of memory");
         return CLI_FAILED;
     }
-    int status = convert_to_file(arguments[0], name);
+    int status = convert_to_file(arguments[0], groups, name);
     if (status == CLI_OK)
         status = said(name, o->result.json);
     free(name);

@@ -17,6 +17,7 @@
 #include "cli_trace.h"
 #include "clock.h"
 #include "cmd.h"
+#include "event_groups.h"
 #include "findings.h"
 #include "json.h"
 
@@ -25,14 +26,15 @@
 
 struct options {
     struct cli_collector collector;
-    const char *at;
+    const char *at, *groups;
     bool json;
 };
 
 static const struct cli_option options[] = {
     CLI_OPTION(CLI_TEXT, 0, "at", "TIME", struct options, at,
                "around then: 2026-11-21T09:40:00Z, -5s (before the end), +2s (after the start)"),
-    CLI_OUTPUT(struct options), CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
+    TRACE_GROUPS(struct options, "those that the capture names"), CLI_OUTPUT(struct options),
+    CLI_COLLECTOR(struct options), CLI_OPTIONS_END};
 
 /* What is asked about. */
 struct subject {
@@ -41,7 +43,8 @@ struct subject {
     char folder[64];  /* that it was fetched into; "": none */
     char fetched[96];
     uint64_t at_ns;
-    bool at_end; /* nobody said when: the end of the trace */
+    bool at_end;     /* nobody said when: the end of the trace */
+    uint64_t groups; /* that are shown; 0: all */
 };
 
 /* ---- the trace ---- */
@@ -113,6 +116,14 @@ static int moment_find(struct subject *s, const struct options *o, const struct 
     if (s->capture && clock_parse(json_text_at(s->capture, "at"), &s->at_ns) == SKEIN_OK)
         s->at_end = false;
     return CLI_OK;
+}
+
+/* Those asked for, else those that the capture names. */
+static int groups_find(struct subject *s, const struct options *o)
+{
+    struct json_reader r = {{0}};
+    s->groups = event_groups_get(&r, s->capture, "groups");
+    return trace_groups_parse(o->groups, &s->groups);
 }
 
 static int trace_read(struct trace_walk *walk, struct findings *findings)
@@ -212,6 +223,8 @@ static cJSON *what_json(const struct subject *s, const struct findings_list *lis
     const char *reason = json_text_at(s->capture, "trigger.reason");
     if (*reason)
         cJSON_AddStringToObject(what, "trigger", reason);
+    if (s->groups)
+        cJSON_AddItemToObject(what, "groups", event_groups_json(s->groups));
     json_add_time(what, "at", s->at_ns);
     json_add_time(what, "from", list->from_ns);
     json_add_time(what, "to", list->to_ns);
@@ -278,6 +291,14 @@ static void put_head(struct buf *out, const struct subject *s, const cJSON *what
         else
             put_when(out, to_ns, s->at_ns);
         buf_printf(out, ", %" PRIu64 " threads\n", json_u64_at(what, "threads"));
+    }
+    const cJSON *item;
+    if (s->groups) {
+        buf_printf(out, "events of the groups");
+        cJSON_ArrayForEach(item, json_at(what, "groups")) {
+            buf_printf(out, " %s", item->valuestring);
+        }
+        buf_printf(out, "; --groups all shows the others, too\n");
     }
     const cJSON *death;
     cJSON_ArrayForEach(death, json_at(what, "ended")) {
@@ -424,7 +445,8 @@ static int what(struct subject *s, const struct options *o)
     if (trace_walk_new(s->file, &walk) != CLI_OK)
         return CLI_FAILED;
     int status = moment_find(s, o, trace_walk_file(walk));
-    int read = status == CLI_OK ? findings_new(s->at_ns, s->at_end, &findings) : SKEIN_OK;
+    int read =
+        status == CLI_OK ? findings_new(s->groups, s->at_ns, s->at_end, &findings) : SKEIN_OK;
     if (status == CLI_OK && read == SKEIN_OK)
         read = trace_read(walk, findings);
     if (status == CLI_OK && read == SKEIN_OK)
@@ -453,6 +475,8 @@ static int run(const void *values, int count, char **arguments)
     (void)count;
     bool is_file = access(arguments[0], F_OK) == 0 || !id_begins(arguments[0], CLI_ID_BYTES - 1);
     int status = is_file ? CLI_OK : capture_fetch(&s, o, arguments[0]);
+    if (status == CLI_OK)
+        status = groups_find(&s, o);
     if (status == CLI_OK)
         status = what(&s, o);
     subject_fini(&s);

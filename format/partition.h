@@ -57,6 +57,14 @@ struct partition_event_type {
     struct partition_arg args[SKEIN_ARGS_MAX];
 };
 
+/* A capture holds all event groups; who reads it may ask for some (bit n: group n; 0: all). Always
+ * shown is what has no group: losses, which are of the whole process (type NULL), the end of an
+ * unknown range, and groups from the future. */
+static inline bool event_type_shown(const struct partition_event_type *type, uint64_t groups)
+{
+    return groups == 0 || type == NULL || type->group > 63 || (groups >> type->group & 1) != 0;
+}
+
 struct partition_thread {
     uint32_t tid;
     const char *name;

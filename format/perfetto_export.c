@@ -13,10 +13,13 @@
 #include "perfetto_fields.h"
 #include "protobuf_put.h"
 
-int perfetto_export_new(struct perfetto_export **out)
+int perfetto_export_new(uint64_t groups, struct perfetto_export **out)
 {
     *out = calloc(1, sizeof **out);
-    return *out == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
+    if (*out == NULL)
+        return SKEIN_NO_MEMORY;
+    (*out)->groups = groups;
+    return SKEIN_OK;
 }
 
 void perfetto_export_free(struct perfetto_export **exporter)
@@ -374,7 +377,7 @@ int perfetto_export_some(struct perfetto_export *x, struct partition_reader *rea
     while (x->status == SKEIN_OK && got > 0 && out->len - before < bytes) {
         struct trace_event event;
         got = partition_reader_next(reader, &event);
-        if (got > 0)
+        if (got > 0 && event_type_shown(event.type, x->groups))
             event_export(x, &event);
         x->status = export_status(x);
     }

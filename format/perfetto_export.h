@@ -11,7 +11,8 @@
 
 struct perfetto_export;
 
-int perfetto_export_new(struct perfetto_export **out);
+/* Events of these groups alone; 0: all (event_type_shown). SKEIN_OK, SKEIN_NO_MEMORY. */
+int perfetto_export_new(uint64_t groups, struct perfetto_export **out);
 void perfetto_export_free(struct perfetto_export **exporter);
 
 /* Appends the packets of one partition; partitions of one process in their order. SKEIN_OK,

@@ -30,6 +30,7 @@ struct export_open {
 };
 
 struct perfetto_export {
+    uint64_t groups;            /* events of these alone; 0: all */
     struct intern_table tracks; /* what a track is of -> its number: that makes uuid and sequence */
     struct export_sequence *sequences; /* by track number */
     size_t sequence_cap;

@@ -94,7 +94,7 @@ static int export_all(void)
     struct perfetto_export *exporter;
     struct buf out = {0};
     char error[256];
-    int status = perfetto_export_new(&exporter);
+    int status = perfetto_export_new(0, &exporter);
     if (status == SKEIN_OK)
         status = partition_reader_new(sample.data, sample.len, &reader, error, sizeof error);
     if (status == SKEIN_OK)

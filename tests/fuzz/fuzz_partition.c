@@ -56,7 +56,7 @@ static void partition_try(const uint8_t *bytes, size_t n)
     events_print(reader);
     struct perfetto_export *exporter;
     struct buf packets = {0};
-    require(perfetto_export_new(&exporter) == SKEIN_OK);
+    require(perfetto_export_new(0, &exporter) == SKEIN_OK);
     require(partition_reader_new(bytes, n, &after, error, sizeof error) == SKEIN_OK);
     partition_reader_continue(after, reader);
     partition_reader_free(&reader);

@@ -45,7 +45,7 @@ static void open_wait(uint32_t tid, const char *name, uint8_t group, uint64_t fr
 
 static void set_up(void)
 {
-    ck_assert_int_eq(findings_new(T0 + 5000 * MS, false, &findings), SKEIN_OK);
+    ck_assert_int_eq(findings_new(0, T0 + 5000 * MS, false, &findings), SKEIN_OK);
     wait(77, "write", SKEIN_GROUP_IO, 1, 2); /* the record begins here */
 }
 
@@ -145,11 +145,44 @@ START_TEST(ends_of_processes_and_the_bounds_of_the_record_are_told)
 }
 END_TEST
 
+/* The query makes the wait one at work, and the sleeper is no less idle: only what is listed is of
+ * the groups that are asked for. */
+START_TEST(other_groups_are_judged_by_and_not_listed)
+{
+    findings_free(&findings);
+    ck_assert_int_eq(findings_new(1u << SKEIN_GROUP_NET, T0 + 5000 * MS, false, &findings),
+                     SKEIN_OK);
+    wait(77, "epoll_wait", SKEIN_GROUP_NET, 4000, 6000);
+    wait(77, "fsync", SKEIN_GROUP_IO, 3000, 3900);
+    wait(77, "query", SKEIN_GROUP_APP, 500, 7000);
+    wait(80, "recv", SKEIN_GROUP_NET, 4900, 5100);
+    wait(80, "request", SKEIN_GROUP_APP, 4800, 5200);
+    open_wait(82, "cond_wait", SKEIN_GROUP_LOCK, 0, 8000);
+    info.death.known = true;
+    info.key.process.bytes[0] = 1;
+    wait(90, "read", SKEIN_GROUP_IO, 100, 200);
+    info.death.known = false;
+    info.key.process.bytes[0] = 0;
+    judge();
+    ck_assert_uint_eq(list->wait_count, 2);
+    ck_assert_str_eq(list->waits[0].span.name, "epoll_wait");
+    ck_assert_str_eq(list->waits[1].span.name, "recv");
+    ck_assert_uint_eq(list->inside_count, 2);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_uint_eq(list->inside[i].count, 1);
+    ck_assert_uint_eq(list->idle_count, 0);
+    ck_assert_uint_eq(list->unusual_count, 2); /* these two */
+    ck_assert_uint_eq(list->death_count, 1);
+    ck_assert_uint_eq(list->threads, 4);
+    ck_assert_uint_eq(list->to_ns, T0 + 8000 * MS);
+}
+END_TEST
+
 /* A process that hangs since before the capture's window writes no event. */
 START_TEST(of_a_process_that_hangs_the_record_begins_with_what_is_open)
 {
     findings_free(&findings);
-    ck_assert_int_eq(findings_new(T0 + 5000 * MS, false, &findings), SKEIN_OK);
+    ck_assert_int_eq(findings_new(0, T0 + 5000 * MS, false, &findings), SKEIN_OK);
     open_wait(83, "mutex_lock", SKEIN_GROUP_LOCK, 1000, 8000);
     open_wait(84, "mutex_lock", SKEIN_GROUP_LOCK, 2000, 8000);
     judge();
@@ -163,7 +196,7 @@ END_TEST
 START_TEST(the_end_of_the_record_is_where_what_is_open_was_cut)
 {
     findings_free(&findings);
-    ck_assert_int_eq(findings_new(T0 + 5000 * MS, true, &findings), SKEIN_OK);
+    ck_assert_int_eq(findings_new(0, T0 + 5000 * MS, true, &findings), SKEIN_OK);
     wait(77, "connect", SKEIN_GROUP_NET, 3000, 5000);
     open_wait(83, "mutex_lock", SKEIN_GROUP_LOCK, 4000, 8000);
     open_wait(84, "mutex_lock", SKEIN_GROUP_LOCK, 5001, 8000);
@@ -198,6 +231,7 @@ int main(void)
     tcase_add_test(all, the_longest_waits_leave_out_idle_ones_and_work);
     tcase_add_test(all, unusual_is_what_took_far_longer_than_the_others_of_its_name);
     tcase_add_test(all, ends_of_processes_and_the_bounds_of_the_record_are_told);
+    tcase_add_test(all, other_groups_are_judged_by_and_not_listed);
     tcase_add_test(all, of_a_process_that_hangs_the_record_begins_with_what_is_open);
     tcase_add_test(all, the_end_of_the_record_is_where_what_is_open_was_cut);
     tcase_add_test(all, of_many_regions_around_the_moment_the_innermost_are_kept);

@@ -39,6 +39,7 @@ static const struct partition_event_type work = {.name = "work",
                                                  .text = "",
                                                  .file = "",
                                                  .klass = SKEIN_CLASS_RANGE_BEGIN,
+                                                 .group = 16,
                                                  .nargs = 1,
                                                  .args = {{SKEIN_T_U64, "n", ""}}};
 static const struct partition_event_type nap = {
@@ -52,6 +53,7 @@ static const struct partition_event_type note = {.name = "note",
                                                  .text = "",
                                                  .file = "",
                                                  .klass = SKEIN_CLASS_INSTANT,
+                                                 .group = 63,
                                                  .nargs = 1,
                                                  .args = {{SKEIN_T_STR, "text", ""}}};
 
@@ -324,6 +326,51 @@ START_TEST(cat_filters_by_thread_time_and_count)
 }
 END_TEST
 
+static bool holds(const char *bytes, size_t n, const char *text)
+{
+    return memmem(bytes, n, text, strlen(text)) != NULL;
+}
+
+/* work is of group 16, note of 63, sleep of app; a loss is of the process. */
+START_TEST(groups_that_are_not_asked_for_are_not_shown_and_losses_are)
+{
+    char *text, *whole, *name = path_join(folder, "a.pftrace");
+    size_t n = 0;
+    trace_write();
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--groups", "63,app", trace), 0);
+    ck_assert_uint_eq(lines_of(text), 5); /* three naps, the note and the loss */
+    ck_assert_ptr_null(strstr(text, "\"work\""));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--groups", "16", trace), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"work\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"records lost\""));
+    ck_assert_ptr_null(strstr(text, "\"sleep\""));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "cat", "--json", "--groups", "all", trace), 0);
+    ck_assert_int_eq(SKEIN(&whole, "cat", "--json", trace), 0);
+    ck_assert_str_eq(text, whole);
+    free(text);
+    free(whole);
+    ck_assert_int_eq(SKEIN(&text, "what", trace, "--at", "+1s", "--groups", "16"), 0);
+    ck_assert_ptr_nonnull(strstr(text, "events of the groups 16;"));
+    ck_assert_ptr_null(strstr(text, "sleep"));
+    free(text);
+    ck_assert_int_eq(SKEIN(&text, "export", "--groups", "16", trace), 0);
+    free(text);
+    char *bytes = file_read(name, &n);
+    ck_assert(holds(bytes, n, "work") && holds(bytes, n, "records lost"));
+    ck_assert(!holds(bytes, n, "sleep") && !holds(bytes, n, "note"));
+    free(bytes);
+    static const char *const commands[] = {"cat", "what", "export"};
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(SKEIN(&text, commands[i], "--groups", "sleepy", trace), 2);
+        ck_assert_ptr_nonnull(strstr(text, "sleepy"));
+        free(text);
+    }
+    free(name);
+}
+END_TEST
+
 START_TEST(what_tells_of_the_moment_and_of_the_longest_waits)
 {
     char *text;
@@ -519,6 +566,7 @@ static void add(TCase *all)
     tcase_add_test(all, spans_are_by_the_collectors_clock);
     tcase_add_test(all, a_region_over_a_cut_comes_out_whole);
     tcase_add_test(all, cat_filters_by_thread_time_and_count);
+    tcase_add_test(all, groups_that_are_not_asked_for_are_not_shown_and_losses_are);
     tcase_add_test(all, what_tells_of_the_moment_and_of_the_longest_waits);
     tcase_add_test(all, the_beginning_of_a_process_id_is_enough);
     tcase_add_test(all, longest_lists_each_region_once_longest_first);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Event groups by name. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "event_groups.h"
@@ -39,8 +40,29 @@ START_TEST(what_is_no_group_is_refused)
 }
 END_TEST
 
+START_TEST(a_list_as_people_type_it_is_the_same_as_an_array)
+{
+    static const char *const wrong[] = {"",  ",",  "net,",   ",net", "net,all",
+                                        "1", "64", "net io", "netio"};
+    uint64_t groups = 7;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        ck_assert_msg(!event_groups_parse(wrong[i], &groups), "%s", wrong[i]);
+    ck_assert_uint_eq(groups, 7);
+    ck_assert(event_groups_parse("all", &groups));
+    ck_assert_uint_eq(groups, 0);
+    ck_assert(event_groups_parse("63,net,16,log", &groups));
+    ck_assert_uint_eq(groups, 1u << 1 | 1u << 6 | 1u << 16 | UINT64_C(1) << 63);
+    cJSON *array = event_groups_json(groups);
+    char *text = cJSON_PrintUnformatted(array);
+    ck_assert_str_eq(text, "[\"net\",\"log\",\"16\",\"63\"]");
+    free(text);
+    cJSON_Delete(array);
+}
+END_TEST
+
 int main(void)
 {
-    return suite_run(
-        suite_of("event_groups", names_and_numbers_become_bits, what_is_no_group_is_refused, NULL));
+    return suite_run(suite_of("event_groups", names_and_numbers_become_bits,
+                              what_is_no_group_is_refused,
+                              a_list_as_people_type_it_is_the_same_as_an_array, NULL));
 }

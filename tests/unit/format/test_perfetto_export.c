@@ -280,12 +280,12 @@ static void export_one(struct perfetto_export *x, const struct buf *bytes, struc
     partition_reader_free(&reader);
 }
 
-static struct import *sample_export(unsigned times)
+static struct import *groups_export(uint64_t groups, unsigned times)
 {
     struct buf bytes = {0}, trace = {0};
     struct perfetto_export *x;
     ck_assert_int_eq(sample_partition(&bytes), SKEIN_OK);
-    ck_assert_int_eq(perfetto_export_new(&x), SKEIN_OK);
+    ck_assert_int_eq(perfetto_export_new(groups, &x), SKEIN_OK);
     for (unsigned i = 0; i < times; i++)
         export_one(x, &bytes, &trace);
     ck_assert_int_eq(perfetto_export_finish(x, &trace), SKEIN_OK);
@@ -296,6 +296,11 @@ static struct import *sample_export(unsigned times)
     return im;
 }
 
+static struct import *sample_export(unsigned times)
+{
+    return groups_export(0, times);
+}
+
 /* Longest piece in *longest. */
 static void export_in_pieces(const struct buf *bytes, struct buf *trace, size_t *longest)
 {
@@ -304,7 +309,7 @@ static void export_in_pieces(const struct buf *bytes, struct buf *trace, size_t 
     struct perfetto_export *x;
     int more = 1;
     *longest = 0;
-    ck_assert_int_eq(perfetto_export_new(&x), SKEIN_OK);
+    ck_assert_int_eq(perfetto_export_new(0, &x), SKEIN_OK);
     ck_assert_int_eq(partition_reader_new(bytes->data, bytes->len, &reader, error, sizeof error),
                      SKEIN_OK);
     while (more > 0) {
@@ -343,7 +348,7 @@ START_TEST(a_partition_in_pieces_gives_the_same_packets_and_no_piece_is_long)
     ck_assert_int_eq(partition_writer_finish(w, &bytes, &footer), SKEIN_OK);
     partition_footer_free(&footer);
     partition_writer_free(&w);
-    ck_assert_int_eq(perfetto_export_new(&x), SKEIN_OK);
+    ck_assert_int_eq(perfetto_export_new(0, &x), SKEIN_OK);
     export_one(x, &bytes, &whole);
     ck_assert_int_eq(perfetto_export_finish(x, &whole), SKEIN_OK);
     perfetto_export_free(&x);
@@ -450,6 +455,30 @@ START_TEST(begins_and_ends_match_on_every_track)
 }
 END_TEST
 
+/* What is shown of a group is what is shown of all groups less the rest, and losses stay. */
+START_TEST(groups_that_are_not_asked_for_are_left_out_and_losses_are_not)
+{
+    struct import *all = sample_export(1), *some = groups_export(1u << SKEIN_GROUP_IO, 1);
+    size_t at = 0;
+    for (size_t i = 0; i < some->event_count; i++) {
+        const struct imported *event = &some->events[i];
+        if (event->type == EVENT_END)
+            continue;
+        ck_assert(strcmp(event->name, "read") == 0 || strcmp(event->name, "records lost") == 0);
+        while (at < all->event_count &&
+               (all->events[at].type != event->type || all->events[at].ts != event->ts ||
+                strcmp(all->events[at].name, event->name) != 0))
+            at++;
+        ck_assert_uint_lt(at++, all->event_count);
+    }
+    ck_assert_uint_eq(some->event_count, 2 * 20 + 2 + 1); /* and the read that goes on */
+    ck_assert_uint_eq(some->drops, all->drops);
+    ck_assert_uint_eq(some->track_count + 1, all->track_count); /* a counter */
+    free(all);
+    free(some);
+}
+END_TEST
+
 START_TEST(losses_restart_the_sequence_and_are_seen)
 {
     struct import *im = sample_export(1);
@@ -481,7 +510,7 @@ START_TEST(equal_pids_of_two_hosts_stay_apart)
 {
     struct buf trace = {0};
     struct perfetto_export *x;
-    ck_assert_int_eq(perfetto_export_new(&x), SKEIN_OK);
+    ck_assert_int_eq(perfetto_export_new(0, &x), SKEIN_OK);
     for (unsigned host = 0; host < 2; host++) {
         struct partition_info info = sample_info();
         struct partition_writer *w;
@@ -514,7 +543,7 @@ START_TEST(hosts_whose_clocks_differ_share_one_timeline)
     struct buf trace = {0};
     struct perfetto_export *x;
     unsigned seen = 0;
-    ck_assert_int_eq(perfetto_export_new(&x), SKEIN_OK);
+    ck_assert_int_eq(perfetto_export_new(0, &x), SKEIN_OK);
     for (unsigned host = 0; host < 2; host++) {
         struct partition_info info = sample_info();
         struct partition_writer *w;
@@ -548,6 +577,7 @@ int main(void)
     return suite_run(
         suite_of("perfetto_export", process_threads_and_counters_have_tracks,
                  events_lie_on_their_track_at_their_time, begins_and_ends_match_on_every_track,
+                 groups_that_are_not_asked_for_are_left_out_and_losses_are_not,
                  losses_restart_the_sequence_and_are_seen, an_operation_in_progress_is_written_once,
                  equal_pids_of_two_hosts_stay_apart, hosts_whose_clocks_differ_share_one_timeline,
                  a_partition_in_pieces_gives_the_same_packets_and_no_piece_is_long, NULL));
