@@ -149,6 +149,7 @@ static int part_open(struct part *p)
         buf_printf(&path, "/captures/%s/trace", d->capture);
     api_query(&path, "incident", d->incident ? d->capture : NULL);
     api_query(&path, "format", d->format);
+    api_query(&path, "groups", d->groups);
     api_query(&path, "process", d->process);
     time_query(&path, "from", d->from);
     time_query(&path, "to", d->to);

@@ -16,7 +16,7 @@
 
 struct options {
     struct cli_collector collector;
-    const char *process, *format;
+    const char *process, *format, *groups;
     struct cli_number from, to;
     struct cli_result result;
     bool split, skip_damaged, incident;
@@ -29,6 +29,10 @@ static const struct cli_option options[] = {
                "of all captures of the incident that it is of; what they share is there once"),
     CLI_CHOICE('f', "format", "FORM", struct options, format, formats,
                "skein or perfetto (default: skein)"),
+    CLI_OPTION(
+        CLI_TEXT, 0, "groups", "LIST", struct options, groups,
+        "of -f perfetto: events of these groups, such as net,io, or all (default: those that "
+        "the capture names)"),
     CLI_OPTION(CLI_TEXT, 'p', "process", "ID", struct options, process, "of that process alone"),
     CLI_OPTION(CLI_FLAG, 's', "split", NULL, struct options, split,
                "a file for each process; -o is their folder (default: here)"),
@@ -60,6 +64,7 @@ static int fetch(const struct api *api, const struct options *o, const char *id,
                                 .incident = o->incident,
                                 .process = process,
                                 .format = format_of(o),
+                                .groups = o->groups,
                                 .file = file,
                                 .from = &o->from,
                                 .to = &o->to,
@@ -157,6 +162,12 @@ static int run(const void *values, int count, char **arguments)
     (void)count;
     if (o->from.given && o->to.given && o->from.value > o->to.value) {
         say_error("fetch: --to is before --from");
+        return CLI_USAGE;
+    }
+    if (o->groups && strcmp(format_of(o), "skein") == 0) {
+        say_error(
+            "fetch: --groups is of -f perfetto: a .skein has all, and `skein cat`, `what` and "
+            "`export` show those that their --groups names");
         return CLI_USAGE;
     }
     int status = api_init(&api, o->collector);

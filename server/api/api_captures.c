@@ -12,6 +12,7 @@
 #include "api_handlers.h"
 #include "catalog_capture.h"
 #include "catalog_loss.h"
+#include "event_groups.h"
 #include "json.h"
 #include "process_labels.h"
 #include "trace_stream.h"
@@ -492,12 +493,37 @@ static void reply_trace(struct api_services *api, struct http_exchange *x,
     }
 }
 
+static int take_groups(void *context, const struct catalog_capture *row)
+{
+    *(uint64_t *)context = row->groups;
+    return 0;
+}
+
+/* What an export shows: the groups that are asked for, else those that the capture names. */
+static bool query_groups(struct api_services *api, struct http_exchange *x,
+                         const struct api_captures *of, struct trace_stream_query *query)
+{
+    const char *text = http_query(x, "groups");
+    if (text == NULL && !of->incident)
+        catalog_capture(api->catalog, &of->id, take_groups, &query->groups);
+    if (text == NULL ||
+        (query->format == TRACE_PERFETTO && event_groups_parse(text, &query->groups)))
+        return true;
+    http_problem(
+        x, 400, "groups",
+        query->format == TRACE_PERFETTO
+            ? "must be all, or some of " EVENT_GROUPS ", with commas between"
+            : "is for format=perfetto: the skein format has all, for its readers to choose");
+    return false;
+}
+
 /* The trace of the capture in the path, or of `incident`. */
 void api_captures_trace(void *context, struct http_exchange *x)
 {
-    static const char *const known[] = {"process", "from", "to", "format", "damaged", NULL};
-    static const char *const known_of_all[] = {"process", "from",     "to", "format",
-                                               "damaged", "incident", NULL};
+    static const char *const known[] = {"process", "from",   "to", "format",
+                                        "damaged", "groups", NULL};
+    static const char *const known_of_all[] = {"process", "from",     "to",     "format",
+                                               "damaged", "incident", "groups", NULL};
     struct api_services *api = context;
     struct partition_key damaged;
     struct trace_stream_query query = {.selector = http_principal(x)->selector,
@@ -526,6 +552,7 @@ void api_captures_trace(void *context, struct http_exchange *x)
     if (!api_captures_of(api, x, &of))
         return;
     query.process = one_process ? &process : NULL;
-    reply_trace(api, x, &of, &query);
+    if (query_groups(api, x, &of, &query))
+        reply_trace(api, x, &of, &query);
     api_captures_fini(&of);
 }

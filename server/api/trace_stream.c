@@ -253,7 +253,7 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     if (status == SKEIN_OK)
         status = lay_out(s, query->partition == NULL, query->format);
     if (status == SKEIN_OK && query->format == TRACE_PERFETTO)
-        status = perfetto_export_new(0, &s->exporter);
+        status = perfetto_export_new(query->groups, &s->exporter);
     if (status != SKEIN_OK)
         trace_stream_free(out);
     return status;

@@ -33,6 +33,7 @@ struct trace_stream_query {
     bool window;
     uint64_t from_ns, to_ns;
     enum trace_format format;
+    uint64_t groups;               /* TRACE_PERFETTO: events of these alone; 0: all */
     bool skip_damaged;             /* what is damaged is left out; else nothing is given */
     struct partition_key *damaged; /* the first that is; NULL: not asked */
 };

@@ -258,6 +258,7 @@ static void become_sample(struct capture_engine *e, struct capture *c,
     c->post_ms = sample->span_ms + sample->post_ms;
     if (sample->ttl_ms > 0)
         c->ttl_ms = sample->ttl_ms;
+    c->groups = sample->groups;
     c->pin = sample->pin;
     snprintf(c->trigger, sizeof c->trigger, "%s", trigger_text(fired->trigger));
     snprintf(c->rule, sizeof c->rule, "%s", fired->policy);

@@ -73,6 +73,7 @@ struct capture_sample {
     uint64_t span_ms;     /* the span in which parts of it begin */
     uint64_t post_ms;     /* how long a part is at most */
     uint64_t ttl_ms;
+    uint64_t groups; /* that it is read for; 0: all */
     bool pin;
 };
 int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,

@@ -69,6 +69,7 @@ struct capture {
     uint64_t clock; /* which setting of our clock its times follow, except the deadline */
     uint64_t created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns;
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms;
+    uint64_t groups;        /* event groups that it is read for; 0: all. All are stored */
     uint64_t known_from_ns; /* processes that ended before may be unknown, so no targets; 0: none */
     bool stopped, pin, own; /* own: an agent began it */
     enum capture_kind kind;

@@ -11,6 +11,7 @@
 #include "capture_state.h"
 #include "capture_target.h"
 #include "clock.h"
+#include "event_groups.h"
 #include "json.h"
 
 #define REACH_NS 1000000 /* clocks differ by less */
@@ -264,6 +265,8 @@ cJSON *capture_json(const struct capture *c, const struct selector *within, bool
     add_id(json, "incident", c->incident.bytes);
     cJSON_AddStringToObject(json, "kind", capture_kind_text(c->kind));
     cJSON_AddStringToObject(json, "status", capture_status_text(c->status));
+    if (c->groups != 0) /* for all: what they read is of these */
+        cJSON_AddItemToObject(json, "groups", event_groups_json(c->groups));
     if (within == NULL)
         add_asked(json, c);
     add_times(json, c);

@@ -75,6 +75,7 @@ static int load_row(void *context, const struct catalog_capture *row)
     c->max_targets = row->max_targets;
     c->stream_ms = row->stream_ms;
     c->known_from_ns = row->known_from_ns;
+    c->groups = row->groups;
     c->pin = row->pin;
     c->kind = capture_kind_parse(row->kind);
     c->status = capture_status_parse(row->status);
@@ -397,6 +398,7 @@ static int save_row(struct capture_engine *e, const struct capture *c)
                                   .max_targets = c->max_targets,
                                   .stream_ms = c->stream_ms,
                                   .known_from_ns = c->known_from_ns,
+                                  .groups = c->groups,
                                   .pin = c->pin};
     int status =
         listing.status == SKEIN_OK ? catalog_put_capture(e->catalog, &row) : listing.status;

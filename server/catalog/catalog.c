@@ -188,6 +188,8 @@ static const char *const migrations[] = {
     " json_each(CASE WHEN json_valid(t.report) THEN t.report ELSE '{}' END, '$.partitions') p"
     " WHERE p.type = 'object' AND json_extract(p.value, '$.first') IS NOT NULL"
     " AND json_extract(p.value, '$.last') IS NOT NULL;",
+    /* 12: the event groups that a sample's policy names */
+    "ALTER TABLE captures ADD COLUMN event_groups INTEGER NOT NULL DEFAULT 0;",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

@@ -30,8 +30,8 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
         "INSERT OR REPLACE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
         " finished_ns, stopped, own, from_ns, to_ns, status, kind, selector, trigger_type, rule,"
         " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms,"
-        " known_from_ns, incident)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        " known_from_ns, incident, event_groups)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         NULL, NULL,
         DB(DB_TEXT(id), DB_I64(I(p->created_ns)), DB_I64(I(p->at_ns)), DB_I64(I(p->pre_ms)),
            DB_I64(I(p->post_ms)), DB_I64(I(p->deadline_ns)), DB_I64(I(p->finished_ns)),
@@ -40,7 +40,7 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
            DB_TEXT(p->rule), DB_TEXT(p->process), DB_TEXT(p->reason), DB_TEXT(p->listing),
            DB_I64(I(p->ttl_ms)), DB_I64(I(p->pin)), DB_I64(I(p->expires_ns)),
            DB_I64(I(p->min_targets)), DB_I64(I(p->max_targets)), DB_I64(I(p->stream_ms)),
-           DB_I64(I(p->known_from_ns)), DB_TEXT(incident))));
+           DB_I64(I(p->known_from_ns)), DB_TEXT(incident), DB_I64((int64_t)p->groups))));
 }
 
 int catalog_put_target(struct catalog *c, const struct catalog_target *p)
@@ -63,7 +63,8 @@ int catalog_put_target(struct catalog *c, const struct catalog_target *p)
 #define CAPTURE_COLUMNS                                                                            \
     "SELECT id, created_ns, at_ns, pre_ms, post_ms, deadline_ns, finished_ns, stopped, own,"       \
     " status, kind, selector, trigger_type, rule, process, reason, listing, ttl_ms, pin,"          \
-    " expires_ns, min_targets, max_targets, stream_ms, known_from_ns, incident FROM captures "
+    " expires_ns, min_targets, max_targets, stream_ms, known_from_ns, incident, event_groups"      \
+    " FROM captures "
 
 struct capture_walk {
     catalog_capture_fn *fn;
@@ -97,6 +98,7 @@ static int take_capture(void *context, struct db_row *row)
         .max_targets = (uint64_t)db_i64(row, 21),
         .stream_ms = (uint64_t)db_i64(row, 22),
         .known_from_ns = (uint64_t)db_i64(row, 23),
+        .groups = (uint64_t)db_i64(row, 25),
     };
     if (id_parse(db_text(row, 0), p.id.bytes) != SKEIN_OK)
         return 0;

@@ -15,6 +15,7 @@ struct catalog_capture {
     const char *status, *kind, *selector, *trigger, *rule, *process, *reason;
     const char *listing; /* the capture as JSON, without targets; "": still to be made */
     uint64_t ttl_ms, expires_ns, min_targets, max_targets, stream_ms, known_from_ns;
+    uint64_t groups; /* that it is read for: bit n, group n; 0: all */
     bool pin;
 };
 struct catalog_target {

@@ -11,6 +11,7 @@
 
 #include "capture_control.h"
 #include "clock.h"
+#include "event_groups.h"
 #include "json.h"
 #include "log.h"
 #include "policyset_int.h"
@@ -58,6 +59,7 @@ static struct named_item *policy_make(const cJSON *json)
     policy->bytes_per_day = named_number(limits, "bytes_per_day");
     policy->ttl_ms = named_number(retain, "ttl_ms");
     policy->pin = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(retain, "pin"));
+    policy->groups = event_groups_get(&(struct json_reader){{0}}, json, "groups");
     return &policy->item;
 }
 
@@ -216,6 +218,7 @@ int policies_on_fired(struct policies *p, struct fleet_agent *agent,
                                     .span_ms = policy != NULL ? sampling_span_ms(&policy->plan) : 0,
                                     .post_ms = fired->post_ms,
                                     .ttl_ms = policy != NULL ? policy->ttl_ms : 0,
+                                    .groups = policy != NULL ? policy->groups : 0,
                                     .pin = policy != NULL && policy->pin};
     uint64_t longest_ms = policy != NULL ? policy->plan.record_ms : UNKNOWN_RECORD_MS;
     if (sample.post_ms > longest_ms)

@@ -19,6 +19,7 @@ struct policy {
     bool enabled, pin;
     struct sampling_plan plan;
     uint64_t bytes_per_day, ttl_ms; /* 0: none */
+    uint64_t groups;                /* that its samples are read for; 0: all */
     struct paused_agent *paused;
     size_t paused_count;
     uint64_t day, bytes_today; /* days since 1970, UTC */

@@ -116,6 +116,7 @@ START_TEST(first_version_is_brought_up_with_all_it_holds)
         ck_assert(capture.own && !capture.pin);
         ck_assert_uint_eq(capture.at_ns, 90);
         ck_assert_uint_eq(capture.ttl_ms + capture.expires_ns + capture.min_targets, 0);
+        ck_assert_uint_eq(capture.groups, 0);
         ck_assert_int_eq(catalog_targets(c, &id, take_target, &target), 4);
         ck_assert(capture_id_equal(&capture.incident, &id));
         ck_assert(target.own);
@@ -299,7 +300,8 @@ static void put_capture(struct catalog *c, unsigned n)
                                   .expires_ns = 2000 + n,
                                   .min_targets = 3,
                                   .max_targets = 4,
-                                  .stream_ms = 5};
+                                  .stream_ms = 5,
+                                  .groups = UINT64_C(1) << 63 | 2};
     ck_assert_int_eq(catalog_put_capture(c, &row), SKEIN_OK);
 }
 
@@ -318,6 +320,7 @@ START_TEST(bounds_and_retention_of_a_capture_are_kept)
     ck_assert_uint_eq(got.min_targets, 3);
     ck_assert_uint_eq(got.max_targets, 4);
     ck_assert_uint_eq(got.stream_ms, 5);
+    ck_assert_uint_eq(got.groups, UINT64_C(1) << 63 | 2);
     ck_assert(got.pin);
     catalog_close(&c);
     temp_dir_free(&folder);
@@ -341,7 +344,7 @@ static const char merged_by_8[] =
     "INSERT INTO aliases VALUES"
     " ('01a10000000000000000000000000004', '01a10000000000000000000000000001');"
     "DROP INDEX captures_by_incident; DROP INDEX captures_unlisted;"
-    "ALTER TABLE captures DROP COLUMN incident;"
+    "ALTER TABLE captures DROP COLUMN incident; ALTER TABLE captures DROP COLUMN event_groups;"
     "ALTER TABLE rule_history DROP COLUMN incident;"
     "CREATE TABLE t(capture TEXT NOT NULL, process TEXT NOT NULL, source TEXT NOT NULL,"
     " own INTEGER NOT NULL, agent INTEGER NOT NULL, updated_ns INTEGER NOT NULL,"

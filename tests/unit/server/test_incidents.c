@@ -489,6 +489,7 @@ static const char merged_state[] =
     "INSERT INTO aliases VALUES('" JOINED "', '" FIRST "');"
     "DROP INDEX captures_by_incident; DROP INDEX captures_unlisted;"
     "DELETE FROM captures WHERE id='" JOINED "';"
+    "ALTER TABLE captures DROP COLUMN event_groups;"
     "ALTER TABLE captures DROP COLUMN incident;"
     "ALTER TABLE rule_history DROP COLUMN incident;"
     "CREATE TABLE t(capture TEXT NOT NULL, process TEXT NOT NULL, source TEXT NOT NULL,"

@@ -207,6 +207,38 @@ START_TEST(sample_named_by_a_far_time_ends_now_all_the_same)
 }
 END_TEST
 
+static size_t export_bytes(const struct fixture *f, const char *capture, const char *query,
+                           int status)
+{
+    struct http_response response;
+    char url[200];
+    (void)snprintf(url, sizeof url, "%s/trace?%s", capture, query);
+    call(f, "GET", url, NULL, NULL, &response);
+    ck_assert_int_eq(response.status, status);
+    size_t bytes = response.body.len;
+    http_response_fini(&response);
+    return bytes;
+}
+
+/* The policy's groups are the capture's, whatever becomes of the policy; and of its exports, where
+ * nobody asks for others. What is stored is all. */
+static void check_groups(struct fixture *f, const char *capture)
+{
+    cJSON_Delete(call_json(f, "PUT", PATH, POLICY, 200));
+    cJSON *json = call_json(f, "GET", capture, NULL, 200);
+    ck_assert_int_eq(cJSON_GetArraySize(at_path(json, "groups")), 2);
+    ck_assert_str_eq(text_at(json, "groups.0"), "net");
+    ck_assert_str_eq(text_at(json, "groups.1"), "63");
+    cJSON_Delete(json);
+    size_t own = export_bytes(f, capture, "format=perfetto", 200);
+    size_t all = export_bytes(f, capture, "format=perfetto&groups=all", 200);
+    ck_assert_uint_lt(own, all);
+    ck_assert_uint_eq(export_bytes(f, capture, "format=perfetto&groups=63,net", 200), own);
+    ck_assert_uint_gt(export_bytes(f, capture, "format=perfetto&groups=app,io", 200), own);
+    (void)export_bytes(f, capture, "format=perfetto&groups=nets", 400);
+    (void)export_bytes(f, capture, "groups=net", 400);
+}
+
 START_TEST(a_restart_keeps_policies_budgets_and_running_samples)
 {
     struct fixture f;
@@ -215,7 +247,7 @@ START_TEST(a_restart_keeps_policies_budgets_and_running_samples)
     wire_agent_processes(&f.agent, 1, 1, "shop");
     cJSON_Delete(call_json(&f, "PUT", PATH,
                            "{\"selector\":\"service=shop\",\"record_ms\":500,\"every_ms\":1000,"
-                           "\"limits\":{\"bytes_per_day\":1}}",
+                           "\"groups\":[\"net\",\"63\"],\"limits\":{\"bytes_per_day\":1}}",
                            201));
     fire(&f, 1, clock_realtime_ns(), id);
     report(&f, wire_target(&f.agent, id, 1, "uploading", 2, 1));
@@ -239,6 +271,7 @@ START_TEST(a_restart_keeps_policies_budgets_and_running_samples)
     wire_agent_upload(&f.agent, 1, 1, id, 0);
     (void)snprintf(path, sizeof path, "/api/v1/captures/%s", id);
     wait_for_text(&f, path, "status", "complete");
+    check_groups(&f, path);
     fixture_stop(&f);
 }
 END_TEST
