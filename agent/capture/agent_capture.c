@@ -247,7 +247,6 @@ static int new_target(struct captures *captures, const struct capture_order *ord
     target->post_ms = order->post_ms;
     target->end_ns = order->at_ns + order->post_ms * MS;
     target->stream_ms = order->stream_ms;
-    target->groups = order->groups;
     target->unshared = order->unshared;
     if (order->stream_ms != 0 && order->deadline_ns != 0 && order->deadline_ns < target->end_ns)
         target->end_ns = order->deadline_ns;

@@ -64,7 +64,6 @@ struct capture_order {
     uint64_t pre_ms, post_ms;
     uint64_t stream_ms;    /* 0: a window */
     uint64_t deadline_ns;  /* of a stream, 0: none but the window's end */
-    uint64_t groups;       /* bit n: events of group n are taken; 0: all are */
     bool unshared;         /* shares no partitions of earlier captures */
     struct clock_map map;  /* that its times were placed by; not known: the newest is taken */
     struct process **with; /* others that the same firing captures, each by a call of its own */

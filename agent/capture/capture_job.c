@@ -30,7 +30,7 @@ static void target_assert(const struct target *target)
         skein_check(turn != NULL && waiting != turn && waiting->target == target && waiting->last);
     /* Its cuts are told to it, and to no other. */
     if (target->member.chain != NULL)
-        skein_check(target->member.take == take_entry && target->member.groups == target->groups);
+        skein_check(target->member.take == take_entry);
 }
 
 void target_place(struct target *target)
@@ -231,7 +231,6 @@ static int join_chain(struct target *target)
         return SKEIN_OK;
     member->from_ns = target->result.from_ns;
     member->to_ns = target->end_ns;
-    member->groups = target->groups;
     member->unshared = target->unshared;
     member->is_lost = is_lost;
     member->take = take_entry;

@@ -41,7 +41,6 @@ struct target {
     size_t with_count;
     uint64_t at_ns, pre_ms, post_ms, end_ns;
     uint64_t stream_ms; /* 0: a window */
-    uint64_t groups;    /* 0: all */
     bool unshared;      /* shares nothing that was cut before it */
     /* loop thread */
     struct loop_timer *timer, *follow_timer;

@@ -28,11 +28,11 @@ struct cut_chain {
  *                   cut_chain_join, _cut, _add, _leave
  *                            ┌──────┐
  *                            │      ▼
- *   chain_put ───────▶ the process's chain ──── process_chain_free ────▶ freed
+ *   chain_new ───────▶ the process's chain ──── process_chain_free ────▶ freed
  *                            │
- *                            │ chain_put: another one takes its place
+ *                            │ chain_new: another one takes its place
  *                            ▼
- *   chain_new ───────▶  nobody joins it ──── the last cut_chain_leave ────▶ freed
+ *                       left behind ──── the last cut_chain_leave ────▶ freed
  *                            │      ▲
  *                            └──────┘
  *                   cut_chain_cut, _add, _leave
@@ -44,9 +44,6 @@ static void chain_assert(const struct cut_chain *chain)
     skein_check(chain->from_ns <= chain->to_ns);
     TAILQ_FOREACH(member, &chain->members, link) {
         skein_check(member->chain == chain && member->from_ns >= chain->from_ns);
-        if (member->groups != 0) /* it is not all that there is: nobody else's */
-            skein_check(chain != chain->process->chain && TAILQ_FIRST(&chain->members) == member &&
-                        TAILQ_NEXT(member, link) == NULL);
     }
 }
 
@@ -70,8 +67,8 @@ static void process_chain_free(struct process *process)
     process->chain = NULL;
 }
 
-static int chain_new(struct process *process, const struct cut_member *first,
-                     struct cut_chain **out)
+/* It takes the place of the process's chain, which its members keep. */
+static int chain_new(struct process *process, const struct cut_member *first)
 {
     struct cut_chain *chain = calloc(1, sizeof(*chain));
     if (chain == NULL || cut_marks_new(process, &chain->marks) != SKEIN_OK) {
@@ -81,19 +78,12 @@ static int chain_new(struct process *process, const struct cut_member *first,
     chain->process = process;
     chain->from_ns = chain->to_ns = first->from_ns;
     TAILQ_INIT(&chain->members);
-    *out = chain;
-    return SKEIN_OK;
-}
-
-/* Makes it the process's chain. The members of the old one keep that. */
-static void chain_put(struct cut_chain *chain)
-{
-    struct process *process = chain->process;
     struct cut_chain *old = process->chain;
     process->chain = chain;
     process->chain_free = process_chain_free;
     if (old != NULL && TAILQ_EMPTY(&old->members))
         chain_free(old);
+    return SKEIN_OK;
 }
 
 /* ---- joining ---- */
@@ -150,13 +140,12 @@ static bool may_join(const struct cut_chain *chain, struct cut_member *member)
 
 int cut_chain_join(struct cut_member *member, struct process *process)
 {
-    struct cut_chain *chain = process->chain;
-    bool joins = member->groups == 0 && chain != NULL && may_join(chain, member);
-    int status = joins ? SKEIN_OK : chain_new(process, member, &chain);
+    int status = SKEIN_OK;
+    if (process->chain == NULL || !may_join(process->chain, member))
+        status = chain_new(process, member);
     if (status != SKEIN_OK)
         return status;
-    if (!joins && member->groups == 0)
-        chain_put(chain);
+    struct cut_chain *chain = process->chain;
     TAILQ_INSERT_TAIL(&chain->members, member, link);
     member->chain = chain;
     member->stated = false;
@@ -204,7 +193,6 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
 {
     struct cut_chain *chain = member->chain;
     request->process = chain->process;
-    request->groups = member->groups;
     request->marks = chain->marks;
     request->restate = !member->stated;
     request->from_ns = chain->from_ns; /* also where a member that begins later cuts first */

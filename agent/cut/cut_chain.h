@@ -16,8 +16,7 @@
  * C begins a chain of its own, which takes the place of the old one. What both chains cover is
  * stored twice. The old chain lives until its last capture ends.
  *
- * A sample of some event groups alone has a chain of its own too, which nobody joins and which
- * takes nobody's place: what it leaves out would be missing in others.
+ * A cut takes all event groups, also for a sample of a policy that names some: readers choose.
  *
  * The process owns its chain; the thread that cuts enters it.
  */
@@ -48,7 +47,6 @@ struct cut_member {
     struct cut_chain *chain;
     /* set before cut_chain_join */
     uint64_t from_ns, to_ns; /* its window */
-    uint64_t groups;         /* 0: all, else it is alone */
     bool unshared;           /* it begins a chain: it is given nothing that was cut earlier */
     bool stated; /* the chain's: it was told the ranges that threads were in when it joined */
     /* Whether the partition of an earlier cut has been lost since; NULL: none ever is. */
@@ -66,9 +64,9 @@ void cut_chain_others(struct cut_member *member, void (*fn)(struct cut_member *)
 
 /* Whether cuts up to to_ns have yet to be made. */
 bool cut_chain_wants(const struct cut_member *member, uint64_t to_ns);
-/* Cuts once, from where the chain ends up to request->to_ns. Sets the request's process, groups,
- * marks and from_ns; the rest is the caller's. As partition_cut; after OK and NOT_FOUND the caller
- * calls cut_chain_add. */
+/* Cuts once, from where the chain ends up to request->to_ns. Sets the request's process, marks and
+ * from_ns; the rest is the caller's. As partition_cut; after OK and NOT_FOUND the caller calls
+ * cut_chain_add. */
 int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
                   struct cut_request *request, struct cut_result *result);
 

@@ -161,7 +161,6 @@ static int writer_open(struct cut_work *work, struct host_page_owner *host)
     struct clock_snapshot now;
     host_page_snapshot(host, &now);
     work->decoder.sink.writer = work->writer;
-    work->decoder.groups = request->groups;
     work->decoder.newest_generation = work->generation;
     work->decoder.late_generation = work->marks != NULL ? work->marks->generation : 0;
     /* Cores' counters may differ a little; a second is far beyond that. */
@@ -314,24 +313,11 @@ static void pieces_decode(struct cut_work *work)
 
 /* ---- operations in progress ---- */
 
-static const struct ring_type *operation_named(struct cut_work *work,
-                                               const struct ring_slot_copy *slot)
-{
-    return ring_names_type(ring_decoder_names(&work->decoder, slot->op_epoch), &work->decoder.sink,
-                           slot->op_type);
-}
-
-static bool operation_wanted(struct cut_work *work, const struct ring_slot_copy *slot)
-{
-    const struct ring_type *type = operation_named(work, slot);
-    return work->request->groups == 0 || type == NULL ||
-           (work->request->groups >> (type->group & 63) & 1) != 0;
-}
-
 static uint32_t operation_type(struct cut_work *work, const struct ring_slot_copy *slot,
                                uint32_t thread)
 {
-    const struct ring_type *type = operation_named(work, slot);
+    const struct ring_type *type = ring_names_type(
+        ring_decoder_names(&work->decoder, slot->op_epoch), &work->decoder.sink, slot->op_type);
     if (type != NULL)
         return type->index;
     cut_loss_add(work, thread, PARTITION_LOSS_NAME, 1, work->end.ticks, work->end.ticks);
@@ -343,7 +329,7 @@ static void operations_add(struct cut_work *work)
     for (uint32_t i = 0; i < work->process->geometry.slots; i++) {
         const struct ring_slot_copy *slot = &work->copy.slots[i];
         if (slot->op_start == 0 || slot->op_start > work->end.ticks || slot->state != 1 ||
-            slot->op_start > work->to_ticks || !operation_wanted(work, slot))
+            slot->op_start > work->to_ticks)
             continue;
         const struct stream_key key = {i, slot->incarnation, slot->tid, false};
         int64_t thread = cut_thread(work, &key);

@@ -37,7 +37,6 @@ struct cut_request {
     /* Repeats the ranges that idle threads are in, although an earlier cut by the marks took their
      * records: for a capture that does not list that cut. */
     bool restate;
-    uint64_t groups; /* bit n: events of group n are taken; 0: all are */
 };
 
 struct cut_gap {

@@ -19,7 +19,6 @@
 struct open_range {
     uint64_t id, since; /* id 0: unknown */
     struct ring_names *names;
-    bool hidden; /* of a group that is not wanted: its end is left out too */
 };
 
 /* The loop's state beside position and time. */
@@ -104,51 +103,24 @@ static void batch_begin(struct row_state *s)
         return;
     rows->restate = false;
     for (uint32_t i = 0; i < s->depth; i++)
-        if (!s->open[i].hidden)
-            partition_writer_open_range(writer, range_type(s, &s->open[i]), s->open[i].since);
+        partition_writer_open_range(writer, range_type(s, &s->open[i]), s->open[i].since);
 }
 
-static inline bool is_wanted(const struct row_state *s, const struct ring_type *type)
+/* Ranges are followed up to the first record that is written: the first batch tells of them. */
+static void range_push(struct row_state *s, uint64_t id, uint64_t since)
 {
-    uint64_t groups = s->decoder->groups;
-    return LIKELY(groups == 0) || type == NULL || (groups >> (type->group & 63) & 1) != 0;
-}
-
-static bool stack_is_full(const struct row_state *s)
-{
-    return s->depth == OPEN_DEPTH_MAX || s->deeper > 0;
-}
-
-/* Ranges are followed only where somebody may have to be told of them, or of their end. */
-static bool ranges_followed(const struct row_state *s)
-{
-    return !s->writing || s->decoder->groups != 0;
-}
-
-static void range_push(struct row_state *s, uint64_t id, uint64_t since, bool hidden)
-{
-    if (stack_is_full(s))
+    if (s->depth == OPEN_DEPTH_MAX || s->deeper > 0)
         s->deeper++;
     else
-        s->open[s->depth++] = (struct open_range){id, since, s->names, hidden};
+        s->open[s->depth++] = (struct open_range){id, since, s->names};
 }
 
-/* Whether the range that ends was hidden. */
-static bool range_pop(struct row_state *s)
+static void range_pop(struct row_state *s)
 {
     if (s->deeper > 0)
         s->deeper--;
     else if (s->depth > 0)
-        return s->open[--s->depth].hidden;
-    return false;
-}
-
-static uint32_t ranges_shown(const struct row_state *s)
-{
-    uint32_t shown = s->deeper;
-    for (uint32_t i = 0; i < s->depth; i++)
-        shown += !s->open[i].hidden;
-    return shown;
+        s->depth--;
 }
 
 static inline void record_written(struct row_state *s, uint64_t ticks)
@@ -227,23 +199,6 @@ static inline bool args_get(struct row_state *s, const uint8_t **at, const struc
 
 /* ---- records ---- */
 
-/* An event of the window, and what it opens. A range deeper than the stack is shown whatever its
- * group: nothing would know its end. */
-static void event_write(struct row_state *s, uint64_t id, const struct ring_type *type,
-                        uint64_t ticks, uint64_t duration, const struct partition_value *values)
-{
-    bool begins = type->klass == SKEIN_CLASS_RANGE_BEGIN && ranges_followed(s);
-    bool hidden = !is_wanted(s, type) && !(begins && stack_is_full(s));
-    if (!hidden && UNLIKELY(!s->batch))
-        batch_begin(s);
-    if (begins)
-        range_push(s, id, ticks, hidden);
-    if (hidden)
-        return;
-    record_written(s, ticks);
-    partition_writer_event(s->decoder->sink.writer, type->index, ticks, duration, values);
-}
-
 static inline bool event_get(struct row_state *s, const uint8_t **pos, uint64_t id,
                              const struct ring_type *type, uint64_t ticks)
 {
@@ -255,24 +210,26 @@ static inline bool event_get(struct row_state *s, const uint8_t **pos, uint64_t 
         return false;
     if (UNLIKELY(!s->writing)) {
         if (type->klass == SKEIN_CLASS_RANGE_BEGIN)
-            range_push(s, id, ticks, !is_wanted(s, type));
+            range_push(s, id, ticks);
         return true;
     }
     if (UNLIKELY(type->index == RING_TYPE_UNPLACED)) {
         s->rows->unplaced++;
-        if (type->klass == SKEIN_CLASS_RANGE_BEGIN && ranges_followed(s))
-            range_push(s, id, ticks, true);
         return true;
     }
-    event_write(s, id, type, ticks, duration, values);
+    if (UNLIKELY(!s->batch))
+        batch_begin(s);
+    record_written(s, ticks);
+    partition_writer_event(s->decoder->sink.writer, type->index, ticks, duration, values);
     return true;
 }
 
 static void end_get(struct row_state *s, uint64_t ticks)
 {
-    bool hidden = ranges_followed(s) && range_pop(s);
-    if (!s->writing || hidden)
+    if (!s->writing) {
+        range_pop(s);
         return;
+    }
     if (!s->batch)
         batch_begin(s);
     record_written(s, ticks);
@@ -325,9 +282,7 @@ static bool control_get(struct row_state *s, const uint8_t **pos, uint64_t kind,
     case RING_RECORD_OPEN:
         if (s->began)
             return false;
-        range_push(s, v, delta < s->rows->base_ticks ? s->rows->base_ticks - delta : 0,
-                   s->decoder->groups != 0 &&
-                       !is_wanted(s, ring_names_type(s->names, &s->decoder->sink, v)));
+        range_push(s, v, delta < s->rows->base_ticks ? s->rows->base_ticks - delta : 0);
         return true;
     default:
         return false;
@@ -378,7 +333,7 @@ enum ring_decode ring_decode(struct ring_decoder *decoder, struct ring_rows *row
     }
     rows->taken = rows->n;
     if (rows->events == 0)
-        rows->open = ranges_shown(&s);
+        rows->open = s.depth + s.deeper;
     if (rows->restate && rows->restate_bare && rows->open > 0)
         batch_begin(&s);
     return RING_DECODE_END;

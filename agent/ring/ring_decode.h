@@ -28,7 +28,6 @@ struct ring_decoder {
     uint64_t newest_generation; /* of the cut */
     uint64_t late_generation;   /* records up to this one come late; 0: none does */
     uint64_t ticks_max;         /* a time beyond is no honest one */
-    uint64_t groups;            /* bit n: events of group n are written; 0: all are */
     /* The writer's index of a row's thread, or a status below 0, with which the writer has failed.
      * Asked for when there is something to write: a name costs more than a segment of nothing. */
     int64_t (*thread_of)(void *context, const void *stream);

@@ -87,8 +87,7 @@ static void sample_take(const struct sample *sample)
         .rule = spec->name,
         .reason = "a sample",
         .at_ns = agent_clock_ns(),
-        .post_ms = spec->plan.record_ms,
-        .groups = spec->groups};
+        .post_ms = spec->plan.record_ms};
     (void)captures_begin(sample->policies->settings.captures, &order, sample->process);
 }
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "event_groups.h"
 #include "json.h"
 
 static void fail(struct json_reader *r, const char *why)
@@ -35,7 +34,6 @@ static int read_spec(struct json_reader *r, const cJSON *json, struct policy_spe
     spec->generation = json_u64(r, json, "", "generation", JSON_REQUIRED, 0, 0, INT64_MAX);
     spec->plan.record_ms = json_u64(r, json, "", "record_ms", JSON_REQUIRED, 0, 1, UINT32_MAX);
     spec->plan.every_ms = json_u64(r, json, "", "every_ms", JSON_REQUIRED, 0, 1, UINT32_MAX);
-    spec->groups = event_groups_get(r, json, "groups");
     spec->agent_cpu_percent =
         json_u64(r, json, "", "agent_cpu_percent", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     spec->paused = json_bool(r, json, "", "paused", false);

@@ -18,7 +18,6 @@ struct policy_spec {
     struct selector *selector;
     struct sampling_plan plan;
     uint64_t generation;        /* that the policy has had since its last change */
-    uint64_t groups;            /* bit n: event group n; 0: all */
     uint64_t agent_cpu_percent; /* of one core; 0: no limit */
     bool paused;                /* by the collector, which says why */
 };

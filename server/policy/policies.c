@@ -99,7 +99,6 @@ static cJSON *policies_list(void *context)
         cJSON_AddStringToObject(item, "selector", policy->item.selector);
         json_add_u64(item, "record_ms", policy->plan.record_ms);
         json_add_u64(item, "every_ms", policy->plan.every_ms);
-        copy_member(policy->item.json, "groups", item);
         copy_member(cJSON_GetObjectItemCaseSensitive(policy->item.json, "limits"),
                     "agent_cpu_percent", item);
         cJSON_AddBoolToObject(item, "paused", policy->suspended);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sampling policies through both daemons: samples arrive by themselves, a change of one field is
- * pushed and acknowledged, a budget stops them, and restarts of either daemon change nothing.
+ * pushed and acknowledged, a budget stops them, event groups are for who reads, and restarts of
+ * either daemon change nothing.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -177,7 +178,44 @@ START_TEST(samples_come_and_a_change_of_one_field_reaches_every_agent)
 }
 END_TEST
 
-START_TEST(groups_that_are_not_asked_for_stay_out)
+/* What skein prints, freed by the caller. */
+static char *skein(const struct setup *s, const char *const *words)
+{
+    const char *argv[12] = {SKEIN_PROGRAM};
+    char collector[64], *out = whole_path(&s->w, "out");
+    for (size_t n = 0; words[n] != NULL; n++)
+        argv[n + 1] = words[n];
+    (void)snprintf(collector, sizeof collector, "SKEIN_COLLECTOR=http://127.0.0.1:%u", s->w.http);
+    (void)remove(out); /* spawn() appends */
+    struct spawn_options options = {
+        .env = (const char *const[]){collector, NULL}, .folder = s->w.folder, .out_file = out};
+    int status = spawn_wait(spawn(argv, &options), 0);
+    char *text = file_read(out, NULL);
+    ck_assert_msg(status == 0 && text != NULL, "skein %s: %d %s", words[0], status, text);
+    free(out);
+    return text;
+}
+#define SKEIN(s, ...) skein(s, (const char *const[]){__VA_ARGS__, NULL})
+
+static void expect_ticks(char *text, bool wanted)
+{
+    ck_assert_msg((strstr(text, "tick") != NULL) == wanted, "%s", text);
+    free(text);
+}
+
+static void expect_ticks_exported(const struct setup *s, const char *file, bool wanted)
+{
+    size_t n = 0;
+    char *path = whole_path(&s->w, file), *bytes = file_read(path, &n);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert(memmem(bytes, n, "load", 4) != NULL); /* the process */
+    ck_assert((memmem(bytes, n, "tick", 4) != NULL) == wanted);
+    free(bytes);
+    free(path);
+}
+
+/* The ticks of the load are of the group app. */
+START_TEST(a_sample_has_all_groups_and_those_of_its_policy_are_shown)
 {
     struct setup s;
     setup_start(&s);
@@ -185,8 +223,23 @@ START_TEST(groups_that_are_not_asked_for_stay_out)
         "{\"selector\":\"service=load\",\"record_ms\":100,\"every_ms\":2000,\"groups\":[\"log\"]}",
         201);
     struct wanted_sample sample = {
-        .policy = "logs", .count = "nothing", .least = 2, .post_ms = 2100};
+        .policy = "logs", .count = "complete", .least = 2, .post_ms = 2100};
     wait_sample(&s, &sample);
+    expect_events(&s, sample.capture);
+    const char *id = sample.capture;
+    free(SKEIN(&s, "fetch", id, "-o", "a.skein"));
+    expect_ticks(SKEIN(&s, "cat", "-j", "a.skein"), true);
+    expect_ticks(SKEIN(&s, "cat", "-j", "--groups", "log", "a.skein"), false);
+    free(SKEIN(&s, "fetch", id, "-f", "perfetto", "-o", "own.pftrace"));
+    expect_ticks_exported(&s, "own.pftrace", false);
+    free(SKEIN(&s, "fetch", id, "-f", "perfetto", "--groups", "all", "-o", "all.pftrace"));
+    expect_ticks_exported(&s, "all.pftrace", true);
+    char *what = SKEIN(&s, "what", id);
+    ck_assert_msg(strstr(what, "events of the groups log;") != NULL, "%s", what);
+    free(what);
+    what = SKEIN(&s, "what", id, "--groups", "all");
+    ck_assert_msg(strstr(what, "events of the groups") == NULL, "%s", what);
+    free(what);
     setup_end(&s);
 }
 END_TEST
@@ -341,7 +394,7 @@ int main(void)
 {
     return suite_run(
         suite_of("whole_policies", samples_come_and_a_change_of_one_field_reaches_every_agent,
-                 groups_that_are_not_asked_for_stay_out,
+                 a_sample_has_all_groups_and_those_of_its_policy_are_shown,
                  samples_go_on_without_the_collector_and_over_restarts,
                  a_budget_that_is_used_up_stops_the_agents, an_agent_that_works_hard_pauses, NULL));
 }

@@ -2,8 +2,8 @@
  *
  * A ring as hostile bytes. The input is laid over a ring of 64 KiB: byte 0 chooses the mode and
  * whether the chunks' epochs are made to agree, so that the bytes get past the first checks; then
- * come pieces {offset u16 in units of 8 bytes, length u8, bytes}. The ring is cut twice with marks,
- * once whole and once by groups, and what comes out must satisfy the format's own check.
+ * come pieces {offset u16 in units of 8 bytes, length u8, bytes}. The ring is cut twice with marks
+ * and twice whole, and what comes out must satisfy the format's own check.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +75,7 @@ static void chunks_agree(uint8_t *ring, const struct ring_geometry *g, uint64_t 
     }
 }
 
-static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_ns, bool restate,
-                      uint64_t groups)
+static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_ns, bool restate)
 {
     char error[256];
     struct cut_result result;
@@ -85,8 +84,7 @@ static void cut_check(struct process *p, struct cut_marks *marks, uint64_t from_
                                         .to_ns = UINT64_MAX / 2,
                                         .marks = marks,
                                         .max_bytes = 20000,
-                                        .restate = restate,
-                                        .groups = groups};
+                                        .restate = restate};
     int status = partition_cut(host, &request, &result);
     require(status == SKEIN_OK || status == SKEIN_NOT_FOUND);
     if (status == SKEIN_OK)
@@ -113,10 +111,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         chunks_agree(p->ring, &p->geometry, p->attached_clock.ticks);
     struct cut_marks *marks = NULL;
     require(cut_marks_new(p, &marks) == SKEIN_OK);
-    cut_check(p, marks, p->attached_clock.realtime_ns - bytes[0] * UINT64_C(1000), true, 0);
-    cut_check(p, marks, p->attached_clock.realtime_ns, true, 0);
-    cut_check(p, NULL, 0, false, 0);
-    cut_check(p, NULL, 0, true, bytes[0]); /* all, or some groups */
+    cut_check(p, marks, p->attached_clock.realtime_ns - bytes[0] * UINT64_C(1000), true);
+    cut_check(p, marks, p->attached_clock.realtime_ns, true);
+    cut_check(p, NULL, 0, false);
+    cut_check(p, NULL, 0, true);
     cut_marks_free(&marks);
     process_unref(&p);
     return 0;

@@ -6,14 +6,13 @@
 #include "cut_chain.h"
 #include "ring_memory.h"
 
-#define RING_BYTES    (UINT64_C(256) << 10)
-#define GRID_NS       UINT64_C(20000000)
-#define RECORDS       300
-#define THREADS       4
-#define CAPTURES      6
-#define PARTITIONS    2000
-#define GAPS          100
-#define EVENT_GROUP_1 (RING_EVENT_FIRST + 1)
+#define RING_BYTES (UINT64_C(256) << 10)
+#define GRID_NS    UINT64_C(20000000)
+#define RECORDS    300
+#define THREADS    4
+#define CAPTURES   6
+#define PARTITIONS 2000
+#define GAPS       100
 
 static struct host_page_owner *host;
 static struct process *process;
@@ -28,7 +27,6 @@ static unsigned dice(unsigned n)
 
 struct record {
     uint32_t thread;
-    bool grouped;     /* of group 1 */
     uint32_t overrun; /* the number of records there were when its chunk was used again; 0: not */
 };
 static struct record records[RECORDS + 1];
@@ -169,10 +167,9 @@ static void record_put(void)
         chunk_claim(thread, number);
     uint32_t index = chunk_of[thread];
     struct ring_chunk *chunk = chunk_at(index);
-    records[number].grouped = dice(3) == 0;
     records[number].thread = thread;
     struct buf row = {0};
-    buf_put_uleb(&row, records[number].grouped ? EVENT_GROUP_1 : RING_EVENT_FIRST);
+    buf_put_uleb(&row, RING_EVENT_FIRST);
     buf_put_uleb(&row, ticks_at(number) - held[index].ticks);
     buf_put_uleb(&row, number);
     memcpy((uint8_t *)chunk + RING_CHUNK_HEADER_BYTES + (uint32_t)chunk->committed, row.data,
@@ -306,10 +303,8 @@ static void capture_begin(struct capture *capture)
         capture->to = capture->from / 2;
         capture->from = dice(capture->to + 1);
     }
-    capture->member = (struct cut_member){.from_ns = ns_at(capture->from),
-                                          .to_ns = ns_at(capture->to),
-                                          .groups = dice(3) == 0 ? 2 : 0,
-                                          .take = capture_take};
+    capture->member = (struct cut_member){
+        .from_ns = ns_at(capture->from), .to_ns = ns_at(capture->to), .take = capture_take};
     ck_assert_int_eq(cut_chain_join(&capture->member, process), SKEIN_OK);
     if (dice(3) > 0) /* else others go first */
         capture_cut(capture);
@@ -352,8 +347,7 @@ static void thread_check(const struct capture *capture, uint32_t thread)
             last = number;
         }
     for (uint32_t number = first; number > 0 && number <= last; number++)
-        if (records[number].thread == thread && records[number].overrun == 0 &&
-            (capture->member.groups == 0 || records[number].grouped))
+        if (records[number].thread == thread && records[number].overrun == 0)
             ck_assert_msg(lists(capture, number), "%u is missing between %u and %u", number, first,
                           last);
 }
@@ -368,8 +362,7 @@ static void record_check(const struct capture *capture, uint32_t number)
     }
     ck_assert_uint_le(times, 1);
     const struct record *record = &records[number];
-    bool wanted = number > capture->from && number <= capture->to &&
-                  (capture->member.groups == 0 || record->grouped);
+    bool wanted = number > capture->from && number <= capture->to;
     /* What was overrun before anybody could cut it is not there to be found. */
     bool excused = record->overrun != 0;
     if (wanted && !excused)
@@ -390,13 +383,11 @@ static bool gap_holds(const struct cut_gap *gap, uint32_t number)
 
 static bool is_missing(const struct capture *capture, uint32_t number)
 {
-    return number > capture->from && number <= capture->to && !lists(capture, number) &&
-           (capture->member.groups == 0 || records[number].grouped);
+    return number > capture->from && number <= capture->to && !lists(capture, number);
 }
 
 /* What is missing of the window lies in a gap, and a gap that ends within the window holds
- * something that is missing; of other groups too, as nobody knows what group was overwritten. Of a
- * window that lies before the horizon nobody can say that. */
+ * something that is missing. Of a window that lies before the horizon nobody can say that. */
 static void gaps_check(const struct capture *capture)
 {
     for (uint32_t number = 1; number <= RECORDS; number++) {
@@ -475,20 +466,17 @@ static void captures_clear(void)
     memset(captures, 0, sizeof captures);
 }
 
-static void join_window(struct capture *capture, uint32_t from, uint32_t to, uint64_t groups)
+static void join_window(struct capture *capture, uint32_t from, uint32_t to)
 {
     *capture = (struct capture){.begun = true, .from = from, .to = to};
-    capture->member = (struct cut_member){.from_ns = ns_at(from),
-                                          .to_ns = ns_at(to),
-                                          .groups = groups,
-                                          .is_lost = is_lost,
-                                          .take = capture_take};
+    capture->member = (struct cut_member){
+        .from_ns = ns_at(from), .to_ns = ns_at(to), .is_lost = is_lost, .take = capture_take};
     ck_assert_int_eq(cut_chain_join(&capture->member, process), SKEIN_OK);
 }
 
-static void begin_window(struct capture *capture, uint32_t from, uint32_t to, uint64_t groups)
+static void begin_window(struct capture *capture, uint32_t from, uint32_t to)
 {
-    join_window(capture, from, to, groups);
+    join_window(capture, from, to);
     capture_cut(capture);
 }
 
@@ -516,9 +504,9 @@ START_TEST(windows_that_overlap_list_the_same_partition)
     captures_clear();
     while (record_count < 40)
         record_put();
-    begin_window(&captures[0], 20, 40, 0);
+    begin_window(&captures[0], 20, 40);
     capture_end(&captures[0]);
-    begin_window(&captures[1], 30, 40, 0);
+    begin_window(&captures[1], 30, 40);
     capture_end(&captures[1]);
     ck_assert_uint_ne(listed(&captures[0], 35), 0);
     ck_assert_uint_eq(listed(&captures[0], 35), listed(&captures[1], 35));
@@ -534,9 +522,9 @@ START_TEST(a_window_that_reaches_back_further_is_cut_anew)
     captures_clear();
     while (record_count < 100)
         record_put();
-    begin_window(&captures[0], 80, 120, 0);
-    begin_window(&captures[1], 20, 100, 0);
-    begin_window(&captures[2], 40, 100, 0);
+    begin_window(&captures[0], 80, 120);
+    begin_window(&captures[1], 20, 100);
+    begin_window(&captures[2], 40, 100);
     ck_assert_ptr_ne(captures[0].member.chain, captures[1].member.chain);
     ck_assert_ptr_eq(captures[1].member.chain, captures[2].member.chain);
     while (record_count < 130)
@@ -554,32 +542,21 @@ START_TEST(a_window_that_reaches_back_further_is_cut_anew)
 }
 END_TEST
 
-START_TEST(other_groups_and_windows_apart_share_nothing)
+START_TEST(windows_apart_share_nothing)
 {
     seed = 3;
     ring_begin();
     captures_clear();
     while (record_count < 40)
         record_put();
-    begin_window(&captures[0], 20, 40, 0);
+    begin_window(&captures[0], 20, 40);
     capture_end(&captures[0]);
-    begin_window(&captures[1], 20, 40, 2);
-    capture_end(&captures[1]);
     while (record_count < 80)
         record_put();
-    begin_window(&captures[2], 60, 80, 0);
-    capture_end(&captures[2]);
+    begin_window(&captures[1], 60, 80);
+    capture_end(&captures[1]);
     for (unsigned i = 0; i < PARTITIONS; i++)
-        ck_assert_int_le(captures[0].lists[i] + captures[1].lists[i] + captures[2].lists[i], 1);
-    /* The sample took nobody's place. */
-    begin_window(&captures[3], 70, 80, 0);
-    ck_assert_ptr_eq(captures[3].member.chain, process->chain);
-    begin_window(&captures[4], 70, 80, 2);
-    ck_assert_ptr_eq(captures[3].member.chain, process->chain);
-    ck_assert_ptr_ne(captures[4].member.chain, process->chain);
-    ck_assert_uint_eq(listed(&captures[3], 75), listed(&captures[2], 75));
-    capture_end(&captures[3]);
-    capture_end(&captures[4]);
+        ck_assert_int_le(captures[0].lists[i] + captures[1].lists[i], 1);
     parts_end();
 }
 END_TEST
@@ -591,10 +568,10 @@ START_TEST(what_was_lost_since_is_cut_again)
     captures_clear();
     while (record_count < 40)
         record_put();
-    begin_window(&captures[0], 20, 40, 0);
+    begin_window(&captures[0], 20, 40);
     capture_end(&captures[0]);
     any_lost = true;
-    begin_window(&captures[1], 30, 40, 0);
+    begin_window(&captures[1], 30, 40);
     capture_end(&captures[1]);
     any_lost = false;
     ck_assert_uint_ne(listed(&captures[1], 35), 0);
@@ -608,6 +585,5 @@ int main(void)
     return suite_run(suite_of("cut_chain", every_capture_holds_each_record_of_its_window_once,
                               windows_that_overlap_list_the_same_partition,
                               a_window_that_reaches_back_further_is_cut_anew,
-                              other_groups_and_windows_apart_share_nothing,
-                              what_was_lost_since_is_cut_again, NULL));
+                              windows_apart_share_nothing, what_was_lost_since_is_cut_again, NULL));
 }

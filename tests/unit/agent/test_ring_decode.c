@@ -784,20 +784,8 @@ static void row_inline(unsigned klass, unsigned group)
     buf_put_text(&rows, "x", 1);
 }
 
-static struct partition_sum cut_groups(uint64_t groups)
-{
-    struct cut_result result;
-    const struct cut_request request = {
-        .process = process, .to_ns = UINT64_MAX / 2, .epoch = 1, .host = "test", .groups = groups};
-    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
-    struct partition_sum sum = partition_sum_get(&result.bytes);
-    ck_assert_uint_eq(result.gap_count, 0);
-    cut_result_fini(&result);
-    return sum;
-}
-
 /* net{ io{ log app } net-instant io{ OPEN … */
-START_TEST(events_of_other_groups_are_left_out_with_the_ends_of_their_ranges)
+START_TEST(events_of_all_groups_are_taken)
 {
     ring_begin();
     table_put(2);
@@ -813,40 +801,16 @@ START_TEST(events_of_other_groups_are_left_out_with_the_ends_of_their_ranges)
     row_later(RING_RECORD_END, 1, 0); /* io */
     row_later(RING_RECORD_END, 1, 0); /* the one that was open */
     chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING});
-    struct partition_sum all = cut_groups(0), net = cut_groups(1u << SKEIN_GROUP_NET),
-                         io = cut_groups(1u << SKEIN_GROUP_IO), own = cut_groups(UINT64_C(1) << 63);
+    struct cut_result result;
+    const struct cut_request request = {
+        .process = process, .to_ns = UINT64_MAX / 2, .epoch = 1, .host = "test"};
+    ck_assert_int_eq(partition_cut(host, &request, &result), SKEIN_OK);
+    struct partition_sum all = partition_sum_get(&result.bytes);
+    ck_assert_uint_eq(result.gap_count, 0);
+    cut_result_fini(&result);
     ck_assert_uint_eq(all.instants, 3);
     ck_assert_uint_eq(all.regions, 4);
     ck_assert_uint_eq(all.end_onlys, 0);
-    ck_assert_uint_eq(net.instants, 1);
-    ck_assert_uint_eq(net.regions, 1);
-    ck_assert_uint_eq(net.begins, 1);
-    ck_assert_uint_eq(net.end_onlys + net.opens, 0);
-    ck_assert_uint_eq(io.instants, 0);
-    ck_assert_uint_eq(io.regions, 2);
-    ck_assert_uint_eq(io.begins, 2);
-    ck_assert_uint_eq(io.end_onlys + io.opens, 0);
-    ck_assert_uint_eq(own.instants, 1);
-    ck_assert_uint_eq(own.events, 1);
-    ring_end();
-}
-END_TEST
-
-START_TEST(ranges_too_deep_to_follow_are_shown_whole)
-{
-    ring_begin();
-    table_put(2);
-    for (unsigned i = 0; i < 70; i++)
-        row_inline(SKEIN_CLASS_RANGE_BEGIN, SKEIN_GROUP_IO);
-    for (unsigned i = 0; i < 70; i++)
-        row_later(RING_RECORD_END, 1, 0);
-    row_inline(SKEIN_CLASS_INSTANT, SKEIN_GROUP_NET);
-    chunk_put((struct chunk_spec){.state = RING_CHUNK_WRITING});
-    struct partition_sum net = cut_groups(1u << SKEIN_GROUP_NET);
-    ck_assert_uint_eq(net.instants, 1);
-    ck_assert_uint_eq(net.regions, 6); /* of 70; 64 are followed */
-    ck_assert_uint_eq(net.begins, 6);
-    ck_assert_uint_eq(net.end_onlys, 0);
     ring_end();
 }
 END_TEST
@@ -902,9 +866,7 @@ int main(void)
         an_idle_thread_brings_the_ranges_that_it_is_still_in_and_no_more,
         who_joins_is_told_the_ranges_of_threads_that_were_idle_since,
         losses_are_those_of_the_window, losses_whose_time_is_forgotten_are_a_gap_without_a_count,
-        events_of_other_groups_are_left_out_with_the_ends_of_their_ranges,
-        ranges_too_deep_to_follow_are_shown_whole,
-        a_chunk_of_several_threads_is_taken_where_it_was_left,
+        events_of_all_groups_are_taken, a_chunk_of_several_threads_is_taken_where_it_was_left,
         segments_of_one_number_come_in_their_order, parts_of_shared_chunks_bring_every_record_once,
         what_came_to_a_shared_chunk_after_a_cut_and_is_gone_is_a_gap,
         what_a_cut_left_of_a_full_chunk_and_is_gone_is_a_gap,
