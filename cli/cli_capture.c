@@ -14,6 +14,7 @@
 #include "cli_out.h"
 #include "cli_progress.h"
 #include "clock.h"
+#include "event_groups.h"
 #include "ids.h"
 
 #define ASK_FIRST_NS UINT64_C(20000000)
@@ -62,6 +63,16 @@ static void put_losses(struct buf *out, const cJSON *reasons)
     }
 }
 
+static void put_groups(struct buf *out, const cJSON *capture)
+{
+    uint64_t groups = event_groups_get(&(struct json_reader){{0}}, capture, "groups");
+    if (groups == 0)
+        return;
+    buf_printf(out, "%-10s ", "groups");
+    event_groups_put(out, groups);
+    buf_printf(out, " are shown; all are stored\n");
+}
+
 static void put_summary(struct buf *out, const cJSON *capture, bool all_gaps)
 {
     put_field(out, "capture", json_text_at(capture, "capture"));
@@ -72,6 +83,7 @@ static void put_summary(struct buf *out, const cJSON *capture, bool all_gaps)
     put_field(out, "rule", json_text_at(capture, "trigger.rule"));
     put_field(out, "reason", json_text_at(capture, "trigger.reason"));
     put_field(out, "selector", json_text_at(capture, "selector"));
+    put_groups(out, capture);
     put_field(out, "at", json_text_at(capture, "at"));
     buf_printf(out, "%-10s %s to %s\n", "window", json_text_at(capture, "window.from"),
                json_text_at(capture, "window.to"));

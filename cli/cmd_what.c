@@ -292,12 +292,9 @@ static void put_head(struct buf *out, const struct subject *s, const cJSON *what
             put_when(out, to_ns, s->at_ns);
         buf_printf(out, ", %" PRIu64 " threads\n", json_u64_at(what, "threads"));
     }
-    const cJSON *item;
     if (s->groups) {
-        buf_printf(out, "events of the groups");
-        cJSON_ArrayForEach(item, json_at(what, "groups")) {
-            buf_printf(out, " %s", item->valuestring);
-        }
+        buf_printf(out, "events of the groups ");
+        event_groups_put(out, s->groups);
         buf_printf(out, "; --groups all shows the others, too\n");
     }
     const cJSON *death;

@@ -43,6 +43,20 @@ bool event_groups_parse(const char *text, uint64_t *groups)
     return true;
 }
 
+void event_groups_put(struct buf *b, uint64_t groups)
+{
+    const char *comma = "";
+    for (unsigned i = 0; i <= LAST_OWN; i++) {
+        if ((groups >> i & 1) == 0)
+            continue;
+        if (i < NAMED)
+            buf_printf(b, "%s%s", comma, names[i]);
+        else
+            buf_printf(b, "%s%u", comma, i);
+        comma = ",";
+    }
+}
+
 cJSON *event_groups_json(uint64_t groups)
 {
     cJSON *array = cJSON_CreateArray();

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "event_groups.h"
 #include "perfetto_export_int.h"
 #include "perfetto_fields.h"
 #include "protobuf_put.h"
@@ -142,6 +143,15 @@ static void pid_claim(struct perfetto_export *x)
     x->plain = x->pid_owner[at] != x->process;
 }
 
+/* Nobody is to take what is shown for all that there is. */
+static void groups_put(const struct perfetto_export *x, struct buf *to, const char *before)
+{
+    if (x->groups == 0)
+        return;
+    buf_printf(to, "%sgroups=", before);
+    event_groups_put(to, x->groups);
+}
+
 void export_process(struct perfetto_export *x)
 {
     const struct partition_info *info = x->info;
@@ -152,6 +162,7 @@ void export_process(struct perfetto_export *x)
     pb_varint(&x->part, TRACK_UUID, export_uuid(x->process));
     if (x->plain) {
         buf_printf(&x->item, "%s on %s [%u]", info->service, info->host, info->pid);
+        groups_put(x, &x->item, ", ");
         pb_message(&x->part, TRACK_NAME, &x->item);
     } else {
         pb_varint(&x->item, PROCESS_PID, info->pid);
@@ -162,6 +173,10 @@ void export_process(struct perfetto_export *x)
             pb_text(&x->item, PROCESS_LABELS, info->labels);
         if (info->host[0] != 0) {
             buf_printf(&x->interned, "host=%s", info->host);
+            pb_message(&x->item, PROCESS_LABELS, &x->interned);
+        }
+        if (x->groups != 0) {
+            groups_put(x, &x->interned, "");
             pb_message(&x->item, PROCESS_LABELS, &x->interned);
         }
         pb_message(&x->part, TRACK_PROCESS, &x->item);

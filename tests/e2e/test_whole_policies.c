@@ -240,6 +240,9 @@ START_TEST(a_sample_has_all_groups_and_those_of_its_policy_are_shown)
     what = SKEIN(&s, "what", id, "--groups", "all");
     ck_assert_msg(strstr(what, "events of the groups") == NULL, "%s", what);
     free(what);
+    char *capture = SKEIN(&s, "capture", "show", id);
+    ck_assert_msg(strstr(capture, "log are shown; all are stored") != NULL, "%s", capture);
+    free(capture);
     setup_end(&s);
 }
 END_TEST

@@ -359,6 +359,7 @@ START_TEST(groups_that_are_not_asked_for_are_not_shown_and_losses_are)
     free(text);
     char *bytes = file_read(name, &n);
     ck_assert(holds(bytes, n, "work") && holds(bytes, n, "records lost"));
+    ck_assert(holds(bytes, n, "groups=16"));
     ck_assert(!holds(bytes, n, "sleep") && !holds(bytes, n, "note"));
     free(bytes);
     static const char *const commands[] = {"cat", "what", "export"};

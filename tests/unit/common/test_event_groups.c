@@ -57,6 +57,11 @@ START_TEST(a_list_as_people_type_it_is_the_same_as_an_array)
     ck_assert_str_eq(text, "[\"net\",\"log\",\"16\",\"63\"]");
     free(text);
     cJSON_Delete(array);
+    struct buf list = {0};
+    event_groups_put(&list, groups);
+    buf_put_u8(&list, 0);
+    ck_assert_str_eq((const char *)list.data, "net,log,16,63");
+    buf_fini(&list);
 }
 END_TEST
 
