@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What captures have: the ranges that reports have listed. In memory they are part of a target's
- * facts; in state.db they are the table of ranges, saved with the report. Two questions:
+ * What captures have: the ranges that reports have listed. A target that is not complete has also
+ * what was sent for it and no report lists: its host may die before it reports. In memory the two
+ * are the target's facts and `sent`; in state.db they are the table of ranges, saved with the
+ * target. Two questions:
  *
  *   capture ──▶ its partitions     capture_ranges     trace, manifest, listing
  *   partition ──▶ its captures     capture_owners     what came late, what is damaged
@@ -19,11 +21,18 @@
 #include "capture_int.h"
 #include "capture_state.h"
 #include "capture_target.h"
+#include "catalog_capture.h"
 #include "catalog_ranges.h"
 
 #define RANGES_PAGE 64
 
 /* ---- of a capture ---- */
+
+static void ranges_reach(struct partition_ranges *ranges, uint64_t low_ns, uint64_t high_ns)
+{
+    ranges->low_ns = low_ns < ranges->low_ns ? low_ns : ranges->low_ns;
+    ranges->high_ns = high_ns > ranges->high_ns ? high_ns : ranges->high_ns;
+}
 
 static int ranges_gather(struct capture_engine *e, const struct capture_id *id,
                          struct partition_ranges *ranges) CONTROL_LOCKED
@@ -37,10 +46,10 @@ static int ranges_gather(struct capture_engine *e, const struct capture_id *id,
     for (size_t i = 0; c != NULL && i < c->target_count && status == SKEIN_OK; i++) {
         const struct capture_target *t = c->targets[i];
         status = target_add_ranges(t, ranges);
-        if (t->stored_count == 0)
-            continue;
-        ranges->low_ns = t->low_ns < ranges->low_ns ? t->low_ns : ranges->low_ns;
-        ranges->high_ns = t->high_ns > ranges->high_ns ? t->high_ns : ranges->high_ns;
+        if (t->stored_count > 0)
+            ranges_reach(ranges, t->low_ns, t->high_ns);
+        if (t->sent.count > 0)
+            ranges_reach(ranges, t->sent_low_ns, t->sent_high_ns);
     }
     return status;
 }
@@ -64,6 +73,59 @@ int capture_ranges(struct capture_engine *e, const struct capture_id *ids, size_
         partition_ranges_ready(ranges);
     else
         partition_ranges_fini(ranges);
+    return status;
+}
+
+/* Those of its rows. */
+static int ranges_saved(struct capture_engine *e, const struct capture_id *id,
+                        struct partition_ranges *saved)
+{
+    struct partition_range page[RANGES_PAGE], after = {.last = 0};
+    int64_t n;
+    int status = SKEIN_OK;
+    do {
+        n = catalog_ranges(e->catalog, id, &after, page, RANGES_PAGE);
+        status = n < 0 ? (int)n : status;
+        for (int64_t i = 0; i < n && status == SKEIN_OK; i++)
+            status = partition_ranges_add(saved, &page[i]);
+    } while (n == RANGES_PAGE && status == SKEIN_OK);
+    partition_ranges_ready(saved);
+    return status;
+}
+
+static int sent_take(struct capture_engine *e, struct capture *c, const struct index_entry *entry,
+                     const struct partition_ranges *saved) CONTROL_LOCKED
+{
+    struct capture_target *t = capture_target_find(c, &entry->key.process);
+    bool takes = t != NULL && !capture_is_leaving(e, &entry->key);
+    int added = takes ? target_take_sent(t, &entry->key, entry->to_ns) : 0;
+    if (added == 1 && !partition_ranges_have(saved, &entry->key)) {
+        t->list_changed = true;
+        target_touch(e, c, t);
+    }
+    return added < 0 ? added : SKEIN_OK;
+}
+
+int capture_take_sent(struct capture_engine *e, struct capture *c)
+{
+    control_assert_locked(e->control);
+    struct partition_ranges saved = {0};
+    struct index_entry entries[RANGES_PAGE];
+    uint64_t after = 0;
+    int64_t n;
+    size_t whole = 0;
+    while (whole < c->target_count && c->targets[whole]->status == TARGET_COMPLETE)
+        whole++;
+    if (e->index == NULL || whole == c->target_count)
+        return SKEIN_OK;
+    int status = ranges_saved(e, &c->id, &saved);
+    do {
+        n = index_sent_for(e->index, &c->id, &after, entries, RANGES_PAGE);
+        status = n < 0 ? (int)n : status;
+        for (int64_t i = 0; i < n && status == SKEIN_OK; i++)
+            status = sent_take(e, c, &entries[i], &saved);
+    } while (n == RANGES_PAGE && status == SKEIN_OK);
+    partition_ranges_fini(&saved);
     return status;
 }
 
@@ -91,7 +153,7 @@ owner_in_memory(struct capture_engine *e, const struct partition_key *key,
 {
     const struct capture_target *t =
         after != NULL ? after->next_anywhere : idmap_get(&e->by_process, key->process.bytes);
-    while (t != NULL && !target_lists(t, key->epoch, key->sequence))
+    while (t != NULL && !target_has(t, key->epoch, key->sequence))
         t = t->next_anywhere;
     return t;
 }
@@ -113,15 +175,26 @@ static int owner_met(void *context, const struct catalog_owner *owner)
     return 1;
 }
 
-/* Whether the partition was sent for a running capture that has its process: the report that lists
- * it may still come. */
-static bool is_of_running(struct capture_engine *e, const struct index_entry *entry) CONTROL_LOCKED
+static int row_met(void *context, const struct catalog_capture *row)
+{
+    (void)context;
+    (void)row;
+    return 1;
+}
+
+/* Whether the capture that it was sent for has it. A running one does: the report that lists it may
+ * still come. One that has ended is loaded first: it then takes what an older version did not give
+ * it. */
+static bool sender_has(struct capture_engine *e, const struct index_entry *entry) CONTROL_LOCKED
 {
     if (capture_id_is_zero(&entry->sent_for))
         return false;
-    struct capture *c = idmap_get(&e->loaded, entry->sent_for.bytes); /* what runs is in memory */
-    return c != NULL && c->status == CAPTURE_RUNNING &&
-           capture_target_find(c, &entry->key.process) != NULL;
+    struct capture *c = capture_find(e, &entry->sent_for);
+    if (c == NULL) /* it is not there, or cannot be loaded now */
+        return catalog_capture(e->catalog, &entry->sent_for, row_met, NULL) != 0;
+    const struct capture_target *t = capture_target_find(c, &entry->key.process);
+    return t != NULL &&
+           (c->status == CAPTURE_RUNNING || target_has(t, entry->key.epoch, entry->key.sequence));
 }
 
 static int key_order(const void *left, const void *right)
@@ -175,7 +248,7 @@ int64_t capture_unlisted(struct capture_engine *e, struct index_entry *entries, 
     control_lock(e->control);
     capture_take_inbox(e);
     for (size_t i = 0; i < kept; i++)
-        if (owner_in_memory(e, &entries[i].key, NULL) == NULL && !is_of_running(e, &entries[i]))
+        if (owner_in_memory(e, &entries[i].key, NULL) == NULL && !sender_has(e, &entries[i]))
             entries[left++] = entries[i];
     int status = leaving_put(e, entries, left);
     control_unlock(e->control);
@@ -239,19 +312,9 @@ static int range_weigh(struct capture_engine *e, const struct partition_range *r
 static int listed_weigh(struct capture_engine *e, struct partition_ranges *own,
                         struct others *others)
 {
-    struct partition_range ranges[RANGES_PAGE], after = {.last = 0};
-    int64_t n;
-    int status = SKEIN_OK;
-    do {
-        n = catalog_ranges(e->catalog, others->capture, &after, ranges, RANGES_PAGE);
-        status = n < 0 ? (int)n : status;
-        for (int64_t i = 0; i < n && status == SKEIN_OK; i++) {
-            status = partition_ranges_add(own, &ranges[i]);
-            if (status == SKEIN_OK)
-                status = range_weigh(e, &ranges[i], others);
-        }
-    } while (n == RANGES_PAGE && status == SKEIN_OK);
-    partition_ranges_ready(own);
+    int status = ranges_saved(e, others->capture, own);
+    for (size_t i = 0; i < own->count && status == SKEIN_OK; i++)
+        status = range_weigh(e, &own->items[i], others);
     return status;
 }
 

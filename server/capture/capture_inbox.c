@@ -89,6 +89,19 @@ bool capture_wants(struct capture_engine *e, const struct partition_key *key,
     return wanted;
 }
 
+/* The partition was sent for this target, which has it until a report says what the target has. */
+static void note_sent(struct capture_engine *e, struct capture *c, struct capture_target *t,
+                      const struct stored_note *note) CONTROL_LOCKED
+{
+    int added = target_take_sent(t, &note->key, note->to_ns);
+    if (added < 0)
+        look_again(e, "out of memory");
+    if (added != 1)
+        return;
+    t->list_changed = true;
+    target_touch(e, c, t);
+}
+
 /* The capture that the partition says it was sent for, if that has its process; else NULL. Anybody
  * may name any capture: that gives the capture nothing. */
 static const struct capture *sender_of(struct capture_engine *e,
@@ -97,8 +110,11 @@ static const struct capture *sender_of(struct capture_engine *e,
     if (capture_id_is_zero(&note->capture))
         return NULL;
     struct capture *c = capture_find(e, &note->capture);
-    if (c != NULL && capture_target_find(c, &note->key.process) != NULL)
+    struct capture_target *t = c != NULL ? capture_target_find(c, &note->key.process) : NULL;
+    if (t != NULL) {
+        note_sent(e, c, t, note);
         return c;
+    }
     if (c == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
         capture_purge_soon(e, &note->capture);
         e->next_purge_ns = 0;
@@ -125,6 +141,7 @@ static void look_up_all(struct capture_engine *e) CONTROL_LOCKED
 {
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
+        (void)capture_take_sent(e, c);
         for (size_t i = 0; i < c->target_count; i++) {
             struct capture_target *t = c->targets[i];
             cJSON *copy = t->report != NULL && t->status != TARGET_COMPLETE

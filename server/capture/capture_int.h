@@ -51,7 +51,9 @@ struct capture_target {
     struct report_target facts; /* the ranges in it are what the capture has of the process */
     bool list_changed;          /* since the ranges were saved */
     struct stored_set stored;   /* of the partitions that facts list */
-    uint64_t low_ns, high_ns;   /* between these the stored ones end; low above high: none is */
+    struct stored_set sent; /* stored, sent for the capture, and listed by no facts when they came */
+    uint64_t sent_low_ns, sent_high_ns; /* between these the sent ones end */
+    uint64_t low_ns, high_ns; /* between these the stored ones end; low above high: none is */
     uint64_t stored_count, stored_events, stored_bytes;
     uint64_t damaged_count, damaged_events; /* damaged_count is part of stored_count; events not */
     uint64_t lost_counted[LOSS_REASONS];    /* what the metric has counted */
@@ -176,8 +178,11 @@ int capture_load_running(struct capture_engine *e) CONTROL_LOCKED;
 int capture_load_unlisted(struct capture_engine *e) CONTROL_LOCKED;
 
 /* capture_has.c */
-/* Appends the ids of all captures that list the partition, each once; they need not be in memory.
- * SKEIN_OK or a status. */
+/* Asks the index what was sent for the capture and is in no report (target_take_sent), and marks
+ * what no row of ranges has yet as to be saved. SKEIN_OK or a status. */
+int capture_take_sent(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
+/* Appends the ids of the captures, in memory or not, that list the partition, each once. SKEIN_OK
+ * or a status. */
 int capture_owners(struct capture_engine *e, const struct partition_key *key,
                    struct buf *ids) CONTROL_LOCKED;
 bool capture_is_leaving(const struct capture_engine *e,

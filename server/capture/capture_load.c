@@ -188,6 +188,8 @@ static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
     }
     for (size_t i = 0; i < c->target_count; i++)
         target_check_stored(e, c, c->targets[i]);
+    if (capture_take_sent(e, c) != SKEIN_OK)
+        log_warn("captures", "what was sent for a capture and not listed is not known", NULL);
     capture_settle(e, c);
     capture_assert(c);
 }
@@ -326,6 +328,7 @@ static int save_ranges(struct capture_engine *e, const struct capture *c,
 {
     struct partition_ranges ranges = {0};
     int status = target_add_ranges(t, &ranges);
+    partition_ranges_ready(&ranges);
     if (status == SKEIN_OK)
         status = catalog_put_ranges(e->catalog, &c->id, &t->process, ranges.items, ranges.count);
     partition_ranges_fini(&ranges);

@@ -308,12 +308,35 @@ bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t seque
     return false;
 }
 
+int target_take_sent(struct capture_target *t, const struct partition_key *key, uint64_t to_ns)
+{
+    bool takes = t->status != TARGET_COMPLETE && !target_lists(t, key->epoch, key->sequence);
+    int added = takes ? stored_set_add(&t->sent, key->epoch, key->sequence) : 0;
+    if (added == 1) {
+        bool first = t->sent_high_ns == 0;
+        t->sent_low_ns = first || to_ns < t->sent_low_ns ? to_ns : t->sent_low_ns;
+        t->sent_high_ns = to_ns > t->sent_high_ns ? to_ns : t->sent_high_ns;
+    }
+    return added;
+}
+
+bool target_has(const struct capture_target *t, uint64_t epoch, uint64_t sequence)
+{
+    uint64_t first = sequence, last = sequence;
+    return target_lists(t, epoch, sequence) || !stored_set_missing(&t->sent, epoch, &first, &last);
+}
+
 int target_add_ranges(const struct capture_target *t, struct partition_ranges *ranges)
 {
     int status = SKEIN_OK;
     for (size_t i = 0; i < t->facts.partition_count && status == SKEIN_OK; i++) {
         const struct report_range *p = &t->facts.partitions[i];
         const struct partition_range range = {{t->process, p->epoch, p->first}, p->last};
+        status = partition_ranges_add(ranges, &range);
+    }
+    for (size_t i = 0; i < t->sent.count && status == SKEIN_OK; i++) {
+        const struct stored_range *s = &t->sent.ranges[i];
+        const struct partition_range range = {{t->process, s->epoch, s->first}, s->last};
         status = partition_ranges_add(ranges, &range);
     }
     return status;
@@ -494,6 +517,8 @@ void target_check_stored(struct capture_engine *e, struct capture *c, struct cap
         t->stored_count < t->facts.listed)
         return;
     describe_unlisted(e, t);
+    t->list_changed |= t->sent.count > 0; /* its agent has said what it has */
+    stored_set_fini(&t->sent);
     target_set(e, c, t, TARGET_COMPLETE, "");
     capture_settle(e, c);
 }

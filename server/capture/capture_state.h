@@ -37,7 +37,12 @@ void capture_assert(const struct capture *c);
 int target_take_facts(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       cJSON *json) CONTROL_LOCKED;
 bool target_lists(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
-/* SKEIN_OK, SKEIN_NO_MEMORY. */
+/* A stored partition that was sent for the capture: what no report lists is the capture's all the
+ * same, and counts for nothing, until one is complete. 1: it was news; 0; SKEIN_NO_MEMORY. */
+int target_take_sent(struct capture_target *t, const struct partition_key *key, uint64_t to_ns);
+/* Whether the capture has the partition: listed, or sent. */
+bool target_has(const struct capture_target *t, uint64_t epoch, uint64_t sequence);
+/* All that it has. SKEIN_OK, SKEIN_NO_MEMORY. */
 int target_add_ranges(const struct capture_target *t, struct partition_ranges *ranges);
 /* Counts a stored partition once, if the facts list it. 1: it was new; 0; SKEIN_NO_MEMORY. */
 int target_count_stored(struct capture *c, struct capture_target *t,

@@ -167,6 +167,7 @@ void capture_target_free(struct capture_target *t)
     report_target_fini(&t->facts);
     cJSON_Delete(t->report);
     stored_set_fini(&t->stored);
+    stored_set_fini(&t->sent);
     free(t);
 }
 

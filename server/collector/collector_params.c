@@ -64,7 +64,7 @@ const struct config_param collector_params[] = {
                "counts a sixteenth; 0: no bound"),
     CONFIG_U64(
         struct collector_config, keep_gone_ms, "agents.keep_gone_ms", 3600000, 0, 7 * DAY_MS,
-        "how long a process that is gone stays listed, and a partition that no capture lists is kept"),
+        "how long a process that is gone stays listed, and a partition that no capture has is kept"),
     CONFIG_U64(struct collector_config, deadline_ms, "captures.deadline_ms", 30000, 1000, DAY_MS,
                "time for captures that agents begin without a rule"),
     CONFIG_U64(struct collector_config, rule_captures_per_hour, "rules.captures_per_hour", 3600, 0,

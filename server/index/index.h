@@ -103,7 +103,7 @@ int index_capture_deleted(struct index *index, const struct capture_id *capture)
 struct index_entry {
     struct partition_key key;
     struct capture_id sent_for; /* zero: none */
-    uint64_t bytes;
+    uint64_t bytes, to_ns;
 };
 /* Partitions that were sent for the capture: at most `room` behind *after (0: from the first),
  * which moves along. Returns how many, or a status. */

@@ -39,7 +39,8 @@ struct entry_list {
     bool young;               /* a row received at before_ns or later ended the list */
 };
 
-/* id, key, capture, bytes, received_ns */
+#define ENTRY_COLUMNS "id, key, capture, bytes, received_ns, to_ns"
+
 static int entry_add(void *context, struct db_row *row)
 {
     struct entry_list *list = context;
@@ -48,7 +49,8 @@ static int entry_add(void *context, struct db_row *row)
         return 1;
     size_t n;
     struct index_entry *entry = &list->entries[list->count++];
-    *entry = (struct index_entry){.bytes = (uint64_t)db_i64(row, 3)};
+    *entry =
+        (struct index_entry){.bytes = (uint64_t)db_i64(row, 3), .to_ns = (uint64_t)db_i64(row, 5)};
     const void *key = db_blob(row, 1, &n);
     if (n == INDEX_KEY_BYTES)
         index_key_get(key, &entry->key);
@@ -65,7 +67,7 @@ int64_t index_sent_for(struct index *index, const struct capture_id *capture, ui
     struct entry_list list = {entries, 0, room, UINT64_MAX, *after, false};
     int64_t n =
         db_run(index->write,
-               "SELECT id, key, capture, bytes, received_ns FROM partitions"
+               "SELECT " ENTRY_COLUMNS " FROM partitions"
                " INDEXED BY by_capture WHERE capture = ?1 AND id > ?2 ORDER BY id",
                entry_add, &list,
                DB(DB_BLOB(capture->bytes, sizeof capture->bytes), DB_I64(index_i64(*after))));
@@ -78,7 +80,7 @@ int64_t index_oldest(struct index *index, uint64_t before_ns, uint64_t *after,
 {
     struct entry_list list = {entries, 0, room, before_ns, *after, false};
     int64_t n = db_run(index->write,
-                       "SELECT id, key, capture, bytes, received_ns FROM partitions"
+                       "SELECT " ENTRY_COLUMNS " FROM partitions"
                        " WHERE id > ?1 ORDER BY id",
                        entry_add, &list, DB(DB_I64(index_i64(*after))));
     *after = list.count == room ? list.last : 0;

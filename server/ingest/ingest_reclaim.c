@@ -248,7 +248,7 @@ static int batch_add(void *context, const struct partition_row *row)
 {
     struct batch *batch = context;
     batch->entries[batch->count++] =
-        (struct index_entry){row->record.key, row->record.capture, row->place.bytes};
+        (struct index_entry){row->record.key, row->record.capture, row->place.bytes, row->to_ns};
     return batch->count == batch->room;
 }
 

@@ -432,6 +432,102 @@ START_TEST(a_deletion_frees_what_was_sent_for_it_and_nobody_listed)
 }
 END_TEST
 
+/* Its deadline comes. */
+static void expire(uint32_t n)
+{
+    control_lock(control);
+    loaded(n)->deadline_ns = 1;
+    capture_tick(engine, clock_realtime_ns());
+    ck_assert(loaded(n)->status == CAPTURE_INCOMPLETE);
+    ck_assert(loaded(n)->targets[0]->status == TARGET_EXPIRED);
+    ck_assert_uint_eq(loaded(n)->targets[0]->stored_events, 0);
+    ck_assert_int_eq(control_save(control), SKEIN_OK);
+    control_unlock(control);
+}
+
+static uint64_t saved_of(uint32_t n)
+{
+    struct partition_range ranges[8], after = {.last = 0};
+    struct capture_id id = capture_of(n);
+    int64_t count = catalog_ranges(catalog, &id, &after, ranges, 8);
+    uint64_t named = 0;
+    ck_assert_int_ge(count, 0);
+    for (int64_t i = 0; i < count; i++)
+        named += ranges[i].last - ranges[i].key.sequence + 1;
+    return named;
+}
+
+/* Its host dies before it reports. */
+START_TEST(what_was_sent_for_a_target_that_never_reported_is_its_captures)
+{
+    uint64_t low, high;
+    begin(1);
+    begin_of(2, 2);
+    store_one(1, "shop", 1);
+    store_one(2, "shop", 1);
+    store_one(3, "shop", 0);
+    store_one(4, "shop", 2); /* which does not have its process */
+    ck_assert_uint_eq(rows_of(1, &low, &high), 2);
+    expire(1);
+    expire(2);
+    for (unsigned round = 0; round < 2; round++) { /* in memory, and loaded again */
+        ck_assert_uint_eq(rows_of(1, &low, &high), 2);
+        ck_assert_uint_eq(low, 1 * SECOND + 1);
+        ck_assert_uint_eq(high, 2 * SECOND + 1);
+        ck_assert_uint_eq(rows_of(2, &low, &high), 0);
+        ck_assert_uint_eq(owners_of(2), 1);
+        ck_assert_uint_eq(owners_of(4), 0);
+        ck_assert_uint_eq(unlisted(1), 0x3f9);
+        ck_assert_uint_eq(unlisted(0), 0x3f9);
+        ck_assert_uint_eq(saved_of(1), 2);
+        forget(1);
+    }
+    check_frees(1, NULL, 200, 200);
+    store_one(7, "shop", 1); /* late, from its spool */
+    flush();
+    ck_assert_uint_eq(rows_of(1, &low, &high), 3);
+    ck_assert_uint_eq(high, 7 * SECOND + 1);
+    ck_assert_uint_eq(saved_of(1), 3);
+    control_lock(control);
+    ck_assert(loaded(1)->status == CAPTURE_INCOMPLETE);
+    ck_assert_uint_eq(loaded(1)->targets[0]->stored_count, 0);
+    control_unlock(control);
+    list(1, "uploading", 1, 2); /* late, too: what it lists is what there is */
+    flush();
+    ck_assert(is_complete(1));
+    ck_assert_uint_eq(rows_of(1, &low, &high), 2);
+    ck_assert_uint_eq(saved_of(1), 2);
+    ck_assert_uint_eq(unlisted(1), 0x3f9);
+}
+END_TEST
+
+/* Until version 11 state.db did not say it; the index always has. */
+START_TEST(what_was_sent_for_an_older_versions_capture_is_taken_when_it_is_asked_for)
+{
+    uint64_t low, high;
+    struct capture_id id = capture_of(1);
+    struct process_uid process = process_of(1);
+    begin(1);
+    store_one(1, "shop", 1);
+    expire(1);
+    for (unsigned round = 0; round < 2; round++) {
+        forget(1);
+        ck_assert_int_eq(catalog_put_ranges(catalog, &id, &process, NULL, 0), SKEIN_OK);
+        if (round == 0)
+            ck_assert_uint_eq(unlisted(1), 0x3fd);
+        else
+            ck_assert_uint_eq(rows_of(1, &low, &high), 1);
+        flush();
+        ck_assert_uint_eq(saved_of(1), 1);
+    }
+    forget(1);
+    (void)rows_of(1, &low, &high);
+    control_lock(control);
+    ck_assert(!loaded(1)->dirty); /* once */
+    control_unlock(control);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture_has");
@@ -446,6 +542,8 @@ int main(void)
     tcase_add_test(c, owners_are_found_once_in_memory_and_out_of_it);
     tcase_add_test(c, a_deletion_frees_now_what_is_alone_and_later_what_nobody_protected_has);
     tcase_add_test(c, a_deletion_frees_what_was_sent_for_it_and_nobody_listed);
+    tcase_add_test(c, what_was_sent_for_a_target_that_never_reported_is_its_captures);
+    tcase_add_test(c, what_was_sent_for_an_older_versions_capture_is_taken_when_it_is_asked_for);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }
