@@ -114,7 +114,7 @@ struct series_term {
 };
 /* The terms of a query, in the order in which they are looked up. Not to be copied. */
 struct series_terms {
-    struct series_term terms[INDEX_TERMS_MAX]; /* the query's, or `process` below */
+    struct series_term terms[INDEX_TERMS_MAX]; /* the query's, or `process`: its, or its ranges' */
     size_t count;
     char process[ID_TEXT_BYTES];
 };

@@ -19,10 +19,12 @@
  * each row up in the ranges. If the ranges name few partitions, or the query asks for all rows, it
  * finds rows by their keys instead and sorts them:
  *
- *   named          limit   way
- *   up to 1,024    any     BY_RANGE: all of them, sorted, then page by page
- *   more           none    BY_RANGE
- *   more           some    BY_SERIES, BY_TIME, BY_LONG, from low_ns to high_ns
+ *   named                             limit   way
+ *   up to 1,024                       any     BY_RANGE: all of them, sorted, then page by page
+ *   more, all of one process          some    BY_SERIES, BY_LONG: the process is a label
+ *   up to 65,536, by up to 64 ranges  any     BY_RANGE
+ *   more                              none    BY_RANGE
+ *   more                              some    BY_SERIES, BY_TIME, BY_LONG, from low_ns to high_ns
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,9 @@
 
 #define PAGE_ROWS  128 /* rows in one turn on the connection; then others may use it */
 #define PAGE_LIMIT " LIMIT 128"
-#define NAMED_FEW  1024 /* up to so many partitions are looked up one by one */
+#define NAMED_FEW  1024  /* up to so many partitions are looked up one by one for a page */
+#define NAMED_MANY 65536 /* the same where at most RANGES_FEW ranges name them */
+#define RANGES_FEW 64
 
 enum query_way { BY_RANGE, BY_SERIES, BY_TIME, BY_LONG };
 
@@ -356,13 +360,26 @@ static int step_next(struct run *run)
     return 1;
 }
 
+/* Whether a page looks the named partitions up by their keys. Those of one process need that less:
+ * a series leads to them. */
+static bool ranges_are_few(const struct partition_range *ranges, size_t count)
+{
+    bool one = process_uid_equal(&ranges->key.process, &ranges[count - 1].key.process);
+    const uint64_t most = !one && count <= RANGES_FEW ? NAMED_MANY : NAMED_FEW;
+    uint64_t named = 0;
+    for (size_t i = 0; i < count && named <= most; i++) {
+        uint64_t more = ranges[i].last - ranges[i].key.sequence;
+        named += more < most ? more + 1 : most + 1;
+    }
+    return named <= most;
+}
+
 /* Begins a query of ranges: by keys, or by the steps between low_ns and high_ns. As run_init. */
 static int ranges_first(struct run *run)
 {
     const struct partition_query *q = run->query;
     const struct partition_ranges *ranges = q->ranges;
     size_t first = 0, end = ranges->count;
-    uint64_t named = ranges->partitions;
     if (q->process) {
         const size_t n = sizeof q->process->bytes;
         const struct partition_range *items = ranges->items;
@@ -370,15 +387,10 @@ static int ranges_first(struct run *run)
                    memcmp(items[first].key.process.bytes, q->process->bytes, n) < 0);
         array_find(end, first, ranges->count,
                    memcmp(items[end].key.process.bytes, q->process->bytes, n) <= 0);
-        named = 0;
-        for (size_t i = first; i < end && named <= NAMED_FEW; i++) {
-            uint64_t more = items[i].last - items[i].key.sequence;
-            named += more < NAMED_FEW ? more + 1 : NAMED_FEW + 1;
-        }
     }
     if (first == end)
         return 0;
-    if (!q->limit || named <= NAMED_FEW) {
+    if (!q->limit || ranges_are_few(ranges->items + first, end - first)) {
         run->way = BY_RANGE;
         return ranges_look_up(run, ranges->items + first, end - first);
     }

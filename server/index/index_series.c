@@ -104,9 +104,15 @@ int index_series_add(struct db *db, const struct partition_row *row, int64_t ser
 
 void index_series_terms(const struct partition_query *query, struct series_terms *terms)
 {
+    const struct partition_ranges *ranges = query->ranges;
+    const struct process_uid *process = query->process;
     terms->count = 0;
-    if (query->process) {
-        id_text(query->process->bytes, terms->process);
+    if (!process && ranges && ranges->count > 0 && /* sorted: all are of one process */
+        process_uid_equal(&ranges->items[0].key.process,
+                          &ranges->items[ranges->count - 1].key.process))
+        process = &ranges->items[0].key.process;
+    if (process) {
+        id_text(process->bytes, terms->process);
         terms->terms[terms->count++] = (struct series_term){"process", terms->process};
     }
     struct series_term term;

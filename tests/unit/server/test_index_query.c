@@ -232,6 +232,45 @@ START_TEST(few_series_lead_to_rows_and_many_are_met_in_time)
 }
 END_TEST
 
+static int count_one(void *context, const struct partition_row *row)
+{
+    (void)row;
+    ++*(unsigned *)context;
+    return 0;
+}
+
+/* A page of what one process, or few ranges, have does not walk the fleet's rows. */
+START_TEST(few_ranges_lead_to_rows_and_so_does_one_process)
+{
+    struct partition_ranges one = {.high_ns = UINT64_MAX}, few = {.high_ns = UINT64_MAX};
+    const struct partition_range all = {key_of(5, 1, 0), ROWS};
+    struct process_uid process = process_of(5);
+    struct partition_query query = {.process = &process, .to_ns = UINT64_MAX, .limit = ROWS};
+    unsigned want = 0, got = 0;
+    rows_put();
+    ck_assert_int_eq(partition_ranges_add(&one, &all), SKEIN_OK);
+    partition_ranges_ready(&one);
+    ck_assert_ptr_nonnull(strstr(plan_of("", &one), "by_series (bucket=? AND series=?"));
+    ck_assert_int_ge(index_query(index_, &query, count_one, &want), 5);
+    query.process = NULL;
+    query.ranges = &one;
+    ck_assert_int_ge(index_query(index_, &query, count_one, &got), 5);
+    ck_assert_uint_eq(got, want);
+    for (uint32_t i = 0; i < 65; i++) { /* of 65,000 partitions */
+        const struct partition_range range = {key_of(i, 1, 0), 999};
+        if (i == 64) {
+            partition_ranges_ready(&few);
+            ck_assert_ptr_nonnull(strstr(plan_of("", &few), "by_key (key>? AND key<?"));
+        }
+        ck_assert_int_eq(partition_ranges_add(&few, &range), SKEIN_OK);
+    }
+    partition_ranges_ready(&few);
+    ck_assert_ptr_nonnull(strstr(plan_of("", &few), "by_time (to_ns>"));
+    partition_ranges_fini(&one);
+    partition_ranges_fini(&few);
+}
+END_TEST
+
 START_TEST(ranges_are_sorted_joined_and_asked_at_their_ends)
 {
     static const struct {
@@ -284,6 +323,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, every_way_gives_what_a_plain_loop_finds);
     tcase_add_test(c, few_series_lead_to_rows_and_many_are_met_in_time);
+    tcase_add_test(c, few_ranges_lead_to_rows_and_so_does_one_process);
     tcase_add_test(c, ranges_are_sorted_joined_and_asked_at_their_ends);
     tcase_add_test(c, labels_go_with_the_last_partition_of_their_bucket);
     suite_add_tcase(suite, c);
