@@ -190,6 +190,8 @@ static const char *const migrations[] = {
     " AND json_extract(p.value, '$.last') IS NOT NULL;",
     /* 12: the event groups that a sample's policy names */
     "ALTER TABLE captures ADD COLUMN event_groups INTEGER NOT NULL DEFAULT 0;",
+    /* 13: ranges that are neither short nor long */
+    "CREATE INDEX ranges_some ON ranges(process, epoch, first) WHERE last - first >= 64;",
 };
 #define SCHEMA_VERSION (sizeof migrations / sizeof migrations[0] + 1)
 

@@ -2,9 +2,13 @@
  *
  * The table of ranges; see catalog_ranges.h. No state; any thread.
  *
- * Who has a partition is found by (process, epoch, first). A range of up to 1,024 partitions that
- * has it begins at most 1,023 before it: those are one scan. Longer ranges are few (streams), and
- * have an index of their own.
+ * Who has a partition is asked for each that is stored, by (process, epoch, first). Many short
+ * ranges of a process that is captured all the time begin near it; long ones (streams) are few:
+ *
+ *   range begins at         looked at
+ *   ..n-1,024               ranges_long: those of 1,025 partitions and more
+ *     n-1,023..n-64         ranges_some: those of 65 and more
+ *              n-63..n      all
  */
 #include "catalog_ranges.h"
 
@@ -96,8 +100,11 @@ int64_t catalog_owners(struct catalog *c, const struct partition_range *range, c
         "SELECT r.capture, r.first, r.last, c.status = 'running' OR EXISTS (SELECT 1"
         "  FROM captures p INDEXED BY captures_pinned WHERE p.id = c.id AND p.pin = 1) FROM"
         " (SELECT capture, first, last FROM ranges INDEXED BY ranges_by_partition"
-        "  WHERE process = ?1 AND epoch = ?2 AND first > ?3 - 1024 AND first <= ?4"
+        "  WHERE process = ?1 AND epoch = ?2 AND first > ?3 - 64 AND first <= ?4"
         "  AND last >= ?3 UNION ALL"
+        "  SELECT capture, first, last FROM ranges INDEXED BY ranges_some"
+        "  WHERE process = ?1 AND epoch = ?2 AND last - first >= 64"
+        "  AND first > ?3 - 1024 AND first <= ?3 - 64 AND last >= ?3 UNION ALL"
         "  SELECT capture, first, last FROM ranges INDEXED BY ranges_long"
         "  WHERE process = ?1 AND epoch = ?2 AND last - first >= 1024"
         "  AND first <= ?3 - 1024 AND last >= ?3) r"

@@ -139,12 +139,12 @@ static struct partition_range listed[CAPTURES][2][2]; /* of two processes, two e
 /* Some are longer than those that are found by where they begin, some just as long. */
 static void list_random(uint32_t capture)
 {
-    static const uint64_t lengths[] = {0, 1, 50, 1022, 1023, 1024, 1025, 9000};
+    static const uint64_t lengths[] = {0, 1, 62, 63, 64, 65, 1022, 1023, 1024, 1025, 9000};
     for (uint32_t process = 0; process < 2; process++) {
         for (unsigned i = 0; i < 2; i++) {
             uint64_t first = random_below(12000);
             listed[capture][process][i] =
-                range_of(process, 1 + i, first, first + lengths[random_below(8)]);
+                range_of(process, 1 + i, first, first + lengths[random_below(11)]);
         }
         put(capture, process, listed[capture][process], 2);
     }
