@@ -39,7 +39,8 @@ struct capture_target {
     bool own; /* its agent began it: no command is sent for it */
     struct capture *capture;
     struct capture_target *next_of_agent; /* next target of the capture with the same agent */
-    struct capture_target *next_anywhere; /* next target of the process, in any capture in memory */
+    /* targets of the process, in any capture in memory */
+    struct capture_target *next_anywhere, *before_anywhere;
     uint64_t agent, updated_ns;
     uint32_t pid;
     char host[CONTROL_NAME_MAX + 1], service[128], labels[CONTROL_LABELS_MAX + 1],

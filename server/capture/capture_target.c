@@ -53,6 +53,8 @@ static void join_all(struct capture *c, struct capture_target *t)
 {
     if (c->anywhere != NULL) {
         t->next_anywhere = idmap_get(c->anywhere, t->process.bytes);
+        if (t->next_anywhere != NULL)
+            t->next_anywhere->before_anywhere = t;
         idmap_put(c->anywhere, t->process.bytes, t);
     }
     t->capture = c;
@@ -60,17 +62,16 @@ static void join_all(struct capture *c, struct capture_target *t)
 
 static void leave_all(struct idmap *anywhere, struct capture_target *t)
 {
-    struct capture_target *at = idmap_get(anywhere, t->process.bytes);
-    if (at == t) { /* what is removed leaves room for the next one */
-        idmap_remove(anywhere, t->process.bytes);
-        if (t->next_anywhere != NULL)
-            idmap_put(anywhere, t->process.bytes, t->next_anywhere);
+    struct capture_target *before = t->before_anywhere, *next = t->next_anywhere;
+    if (next != NULL)
+        next->before_anywhere = before;
+    if (before != NULL) {
+        before->next_anywhere = next;
         return;
     }
-    while (at != NULL && at->next_anywhere != t)
-        at = at->next_anywhere;
-    if (at != NULL)
-        at->next_anywhere = t->next_anywhere;
+    idmap_remove(anywhere, t->process.bytes);
+    if (next != NULL) /* what is removed leaves room for it */
+        idmap_put(anywhere, t->process.bytes, next);
 }
 
 /* As the catalog gives them back. */
