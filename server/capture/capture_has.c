@@ -187,11 +187,12 @@ static int row_met(void *context, const struct catalog_capture *row)
  * it. */
 static bool sender_has(struct capture_engine *e, const struct index_entry *entry) CONTROL_LOCKED
 {
-    if (capture_id_is_zero(&entry->sent_for))
+    const struct capture_id *id = &entry->sent_for;
+    if (capture_id_is_zero(id) || idmap_get(&e->purge, id->bytes) != NULL) /* none; it goes */
         return false;
-    struct capture *c = capture_find(e, &entry->sent_for);
+    struct capture *c = capture_find(e, id);
     if (c == NULL) /* it is not there, or cannot be loaded now */
-        return catalog_capture(e->catalog, &entry->sent_for, row_met, NULL) != 0;
+        return catalog_capture(e->catalog, id, row_met, NULL) != 0;
     const struct capture_target *t = capture_target_find(c, &entry->key.process);
     return t != NULL &&
            (c->status == CAPTURE_RUNNING || target_has(t, entry->key.epoch, entry->key.sequence));
