@@ -52,7 +52,8 @@ struct capture_target {
     struct report_target facts; /* the ranges in it are what the capture has of the process */
     bool list_changed;          /* since the ranges were saved */
     struct stored_set stored;   /* of the partitions that facts list */
-    struct stored_set sent; /* stored, sent for the capture, and listed by no facts when they came */
+    struct stored_set
+        sent; /* stored, sent for the capture, and listed by no facts when they came */
     uint64_t sent_low_ns, sent_high_ns; /* between these the sent ones end */
     uint64_t low_ns, high_ns; /* between these the stored ones end; low above high: none is */
     uint64_t stored_count, stored_events, stored_bytes;

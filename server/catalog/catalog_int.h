@@ -31,6 +31,8 @@ int catalog_loss_define(struct db *db);
 void catalog_loss_sql(enum catalog_loss_by by, char *sql, size_t bytes);
 void catalog_loss_page_sql(enum catalog_loss_by by, char *sql, size_t bytes);
 
+extern const char catalog_owners_sql[]; /* catalog_ranges.c, for a look at its plan */
+
 int catalog_policies_prepare(struct catalog *c);  /* catalog_policies.c: its table */
 int catalog_rules_prepare(struct catalog *c);     /* catalog_rules.c: its table */
 int catalog_notices_prepare(struct catalog *c);   /* catalog_notices.c: its table */

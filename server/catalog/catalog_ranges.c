@@ -89,27 +89,27 @@ static int take_owner(void *context, struct db_row *row)
     return walk->fn(walk->context, &owner);
 }
 
+const char catalog_owners_sql[] =
+    "SELECT r.capture, r.first, r.last, c.status = 'running' OR EXISTS (SELECT 1"
+    "  FROM captures p INDEXED BY captures_pinned WHERE p.id = c.id AND p.pin = 1) FROM"
+    " (SELECT capture, first, last FROM ranges INDEXED BY ranges_by_partition"
+    "  WHERE process = ?1 AND epoch = ?2 AND first > ?3 - 64 AND first <= ?4"
+    "  AND last >= ?3 UNION ALL"
+    "  SELECT capture, first, last FROM ranges INDEXED BY ranges_some"
+    "  WHERE process = ?1 AND epoch = ?2 AND last - first >= 64"
+    "  AND first > ?3 - 1024 AND first <= ?3 - 64 AND last >= ?3 UNION ALL"
+    "  SELECT capture, first, last FROM ranges INDEXED BY ranges_long"
+    "  WHERE process = ?1 AND epoch = ?2 AND last - first >= 1024"
+    "  AND first <= ?3 - 1024 AND last >= ?3) r"
+    " CROSS JOIN captures c ON c.id = r.capture";
+
 int64_t catalog_owners(struct catalog *c, const struct partition_range *range, catalog_owner_fn *fn,
                        void *context)
 {
     struct owner_walk walk = {fn, context};
     char process[ID_TEXT_BYTES];
     id_text(range->key.process.bytes, process);
-    return db_run(
-        c->db,
-        "SELECT r.capture, r.first, r.last, c.status = 'running' OR EXISTS (SELECT 1"
-        "  FROM captures p INDEXED BY captures_pinned WHERE p.id = c.id AND p.pin = 1) FROM"
-        " (SELECT capture, first, last FROM ranges INDEXED BY ranges_by_partition"
-        "  WHERE process = ?1 AND epoch = ?2 AND first > ?3 - 64 AND first <= ?4"
-        "  AND last >= ?3 UNION ALL"
-        "  SELECT capture, first, last FROM ranges INDEXED BY ranges_some"
-        "  WHERE process = ?1 AND epoch = ?2 AND last - first >= 64"
-        "  AND first > ?3 - 1024 AND first <= ?3 - 64 AND last >= ?3 UNION ALL"
-        "  SELECT capture, first, last FROM ranges INDEXED BY ranges_long"
-        "  WHERE process = ?1 AND epoch = ?2 AND last - first >= 1024"
-        "  AND first <= ?3 - 1024 AND last >= ?3) r"
-        " CROSS JOIN captures c ON c.id = r.capture",
-        take_owner, &walk,
-        DB(DB_TEXT(process), DB_I64(I(range->key.epoch)), DB_I64(sequence_of(range->key.sequence)),
-           DB_I64(sequence_of(range->last))));
+    return db_run(c->db, catalog_owners_sql, take_owner, &walk,
+                  DB(DB_TEXT(process), DB_I64(I(range->key.epoch)),
+                     DB_I64(sequence_of(range->key.sequence)), DB_I64(sequence_of(range->last))));
 }

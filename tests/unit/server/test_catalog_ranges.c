@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "catalog_capture.h"
+#include "catalog_int.h"
 #include "catalog_ranges.h"
 #include "partition_make.h"
 #include "support.h"
@@ -183,6 +184,29 @@ START_TEST(owners_are_those_that_a_plain_loop_finds)
 }
 END_TEST
 
+static int plan_line(void *context, struct db_row *row)
+{
+    const char *line = db_text(row, 3);
+    unsigned *found = context;
+    *found |= strstr(line, "ranges_by_partition (process=? AND epoch=? AND first>? AND first<?)")
+                  ? 1u
+                  : 0;
+    *found |= strstr(line, "ranges_some (process=? AND epoch=? AND first>? AND first<?)") ? 2u : 0;
+    *found |= strstr(line, "ranges_long (process=? AND epoch=? AND first<?)") ? 4u : 0;
+    ck_assert_msg(strstr(line, "SCAN") == NULL, "%s", line);
+    return 0;
+}
+
+START_TEST(owners_are_looked_for_by_how_long_their_ranges_are)
+{
+    char sql[2048];
+    unsigned found = 0;
+    (void)snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", catalog_owners_sql);
+    ck_assert_int_gt(db_run(catalog->db, sql, plan_line, &found, NULL), 0);
+    ck_assert_uint_eq(found, 7);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("catalog_ranges");
@@ -191,6 +215,7 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_test(c, a_report_replaces_what_was_listed_of_its_process);
     tcase_add_test(c, a_deleted_captures_ranges_own_nothing_and_stay_until_it_is_purged);
+    tcase_add_test(c, owners_are_looked_for_by_how_long_their_ranges_are);
     tcase_add_test(c, owners_are_those_that_a_plain_loop_finds);
     suite_add_tcase(suite, c);
     return suite_run(suite);
