@@ -3,19 +3,15 @@
  * Start and stop of the collector, and the hooks between its modules: agents' messages to captures
  * and rules, stored partitions to captures, deletions to ingest.
  */
-#include "collector.h"
+#include "collector_int.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "capture_control.h"
 #include "catalog_ranges.h"
 #include "clock.h"
-#include "config_place.h"
 #include "log.h"
-#include "metrics.h"
 
 /* ---- hooks: the control thread, locked ---- */
 
@@ -277,81 +273,6 @@ static bool is_full(void *context)
 
 /* ---- start and stop ---- */
 
-/* Whether this is not a first start: then a file that is new now was lost. */
-static bool is_used(const struct collector *c)
-{
-    uint64_t segments, bytes, end_segment, end_offset;
-    store_totals(c->store, &segments, &bytes, &end_segment, &end_offset);
-    return end_segment != 0;
-}
-
-/* Says that a file was emptied or removed: nobody should think that nothing was ever captured. */
-static void say_if_lost(const struct collector *c)
-{
-    char backup[4352] = "none";
-    if (catalog_is_new(c->catalog) && is_used(c))
-        state_backup_note_loss(c->config.folder);
-    if (!state_backup_is_lost(c->config.folder))
-        return;
-    (void)state_backup_newest(c->config.folder, backup, sizeof backup);
-    metrics_set(state_damaged, 1);
-    log_error("state",
-              "state.db was empty or gone although partitions are stored: captures, rules and "
-              "policies of before are not known; skeind --restore-state brings a backup's back, or "
-              "remove state.db.lost to go on without; no backups are made until then",
-              "backup", backup, NULL);
-}
-
-/* Opens tokens. Without tokens.db nobody gets in by HTTP, but agents go on. */
-static int open_tokens(struct collector *c, char *error, size_t error_bytes)
-{
-    char to[4096];
-    int status = tokens_open(c->config.folder, &c->tokens, error, error_bytes);
-    if (status == SKEIN_CORRUPT && tokens_set_aside(c->config.folder, to, sizeof to) == SKEIN_OK) {
-        log_error("skeind", "tokens.db is damaged: it is set aside, and a new one begun", "file",
-                  to, NULL);
-        status = tokens_open(c->config.folder, &c->tokens, error, error_bytes);
-    }
-    if (status == SKEIN_OK && tokens_lost(c->tokens))
-        log_error("skeind",
-                  "tokens.db knows no token although there have been some: HTTP refuses everybody "
-                  "until skeind token create makes an admin's",
-                  NULL);
-    return status;
-}
-
-/* Opens what is on disk. */
-static int open_all(struct collector *c, char *error, size_t error_bytes)
-{
-    const struct collector_config *g = &c->config;
-    struct store_settings store = {g->folder, g->segment_bytes, g->min_free_bytes};
-    if (folder_make(g->folder, 0750) != 0) {
-        snprintf(error, error_bytes, "data_dir %s: %s", g->folder, strerror(errno));
-        return SKEIN_IO;
-    }
-    int status = store_open(&store, &c->store, error, error_bytes);
-    if (status == SKEIN_OK)
-        status = index_open(g->folder, c->store, &c->index, error, error_bytes);
-    if (status == SKEIN_OK)
-        status = catalog_open(g->folder, &c->catalog, error, error_bytes);
-    if (status == SKEIN_OK)
-        status = open_tokens(c, error, error_bytes);
-    if (status == SKEIN_OK)
-        say_if_lost(c);
-    if (status == SKEIN_OK)
-        status =
-            state_backup_start(g->folder, g->backup_every_ms, g->backups, c->catalog, &c->backup);
-    struct audit_settings audit = {g->folder, g->audit_keep_ms, g->audit_max_rows};
-    if (status == SKEIN_OK)
-        status = audit_open(&audit, &c->audit, error, error_bytes);
-    if (status == SKEIN_OK && audit_is_new(c->audit) && is_used(c))
-        log_error("audit",
-                  "audit.db was empty or gone although partitions are stored: who did what before "
-                  "is not known; a backup's may be put in its place while the collector is stopped",
-                  NULL);
-    return status;
-}
-
 /* The gate's hook; control thread. */
 static void agent_enrolled(void *context, uint64_t agent, const char *token_id)
 {
@@ -398,7 +319,7 @@ static int make_gate(struct collector *c, char *error, size_t error_bytes)
     int status = enroll_open(g->folder, &c->enroll, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
-    if (enroll_is_new(c->enroll) && is_used(c))
+    if (enroll_is_new(c->enroll) && collector_is_used(c))
         log_error("skeind",
                   "enroll.db was empty or gone although partitions are stored: every agent that "
                   "speaks sealed needs a join token again, or stop the collector and put a "
@@ -581,7 +502,7 @@ static int start_ports(struct collector *c, char *error, size_t error_bytes)
 
 int collector_start(struct collector *c, char *error, size_t error_bytes)
 {
-    int status = open_all(c, error, error_bytes);
+    int status = collector_open(c, error, error_bytes);
     if (status == SKEIN_OK)
         status = check_http(c, error, error_bytes);
     if (status == SKEIN_OK)
