@@ -187,6 +187,7 @@ static int list_captures(struct api_services *api, struct http_exchange *x,
     size_t found = 0, looked_at = 0;
     int64_t rows = SKEIN_NO_MEMORY;
     *more = scan != NULL;
+    control_catch_up(api->control);
     while (scan != NULL && found < limit && looked_at < SCAN_MAX && *more) {
         scan->count = 0;
         q->limit = SCAN_PAGE;
@@ -357,6 +358,7 @@ static int incident_ids(struct api_services *api, const struct capture_id *incid
                         const struct selector *within, struct capture_ids *out)
 {
     struct ids_walk walk = {.status = SKEIN_OK};
+    control_catch_up(api->control);
     int64_t rows = catalog_incident(api->catalog, incident, take_id, &walk);
     size_t kept = 0;
     for (size_t i = 0; i < walk.all.count; i++) {

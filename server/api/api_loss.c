@@ -58,6 +58,7 @@ void api_processes_get(void *context, struct http_exchange *x)
     if (p != NULL && fleet_process_match(query.selector, p))
         one.json = api_process_json(api->fleet, p);
     control_unlock(api->control);
+    control_catch_up(api->control);
     int status = catalog_loss(api->catalog, &query, process_begin, &one, NULL);
     if (status != SKEIN_OK) {
         cJSON_Delete(one.json);
@@ -217,6 +218,7 @@ void api_loss(void *context, struct http_exchange *x)
     follows = follows && list.by->paged;
     if (follows)
         id_text(after, cursor);
+    control_catch_up(api->control);
     int status = follows ? SKEIN_OK : catalog_loss(api->catalog, &query, total_begin, &list, NULL);
     if (status == SKEIN_OK && list.by->by != CATALOG_LOSS_ALL) {
         query.by = list.by->by;

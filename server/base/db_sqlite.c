@@ -7,6 +7,7 @@
 #include "array.h"
 #include "db.h"
 #include "errno_status.h"
+#include "no_sync.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -242,6 +243,7 @@ const char *db_error(const struct db *db)
 void db_trim(struct db *db)
 {
     pthread_mutex_lock(&db->lock);
+    no_sync_check();
     if (!db->handle) {
         pthread_mutex_unlock(&db->lock);
         return;
@@ -329,6 +331,8 @@ static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, v
 {
     struct db_row row = {stmt, NULL};
     int64_t rows = 0;
+    if (!sqlite3_stmt_readonly(stmt) && sqlite3_get_autocommit(db->handle))
+        no_sync_check(); /* it commits by itself */
     int before = sqlite3_total_changes(db->handle);
     int code;
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -416,6 +420,7 @@ const void *db_pointer(struct db_row *arguments, int at)
 
 int db_begin(struct db *db)
 {
+    no_sync_check(); /* also who only waits for another's commit */
     pthread_mutex_lock(&db->lock);
     int code = db->handle ? sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL)
                           : SQLITE_CANTOPEN;

@@ -73,14 +73,12 @@ void capture_engine_free(struct capture_engine **engine)
         capture_free(c);
     idmap_fini(&e->loaded);
     idmap_fini(&e->by_process);
-    at = 0;
-    for (void *id; (id = idmap_next(&e->purge, &at)) != NULL;)
-        free(id);
-    idmap_fini(&e->purge);
+    capture_free_deletions(e);
     free(e->inbox);
     free(e->damage_inbox.items);
     free(e->damages.items);
     free(e->leaving);
+    free(e->mended.items);
     pthread_mutex_destroy(&e->inbox_lock);
     free(e);
     *engine = NULL;
@@ -191,6 +189,8 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
         capture_stop_targets(e, c);
         capture_settle(e, c);
         status = control_save(e->control);
+        c = status == SKEIN_OK ? capture_find(e, id) : NULL; /* others may have deleted it */
+        status = status == SKEIN_OK && c == NULL ? SKEIN_NOT_FOUND : status;
     }
     if (status == SKEIN_OK)
         *out = capture_json(c, within, true);
@@ -229,8 +229,8 @@ static void forget_finished(struct capture_engine *e)
     size_t count = 0, at = 0;
     uint64_t now = clock_monotonic_ns();
     for (struct capture *c; count < 64 && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (c->status != CAPTURE_RUNNING && !c->dirty && c->behind == 0 &&
-            now - c->touched_ns > KEEP_FINISHED_NS)
+        if (c->status != CAPTURE_RUNNING && c->save == SAVE_NOTHING && c->behind == 0 &&
+            !capture_is_going(e, &c->id, false) && now - c->touched_ns > KEEP_FINISHED_NS)
             old[count++] = c;
     for (size_t i = 0; i < count; i++)
         capture_discard(e, old[i]);

@@ -68,7 +68,7 @@ bool capture_is_news(struct capture_engine *e, const struct capture_id *id)
 {
     control_assert_locked(e->control);
     const struct capture *c = capture_find(e, id);
-    return c != NULL ? waits_for_fired(c) : !catalog_is_deleted(e->catalog, id);
+    return c != NULL ? waits_for_fired(c) : !capture_is_deleted(e, id);
 }
 
 /* How many units (CAPTURE_OWN_UNITS) the report would add; 0: it names nothing new. */
@@ -77,7 +77,7 @@ static uint32_t units_of(struct capture_engine *e, const struct capture_id *id,
 {
     struct capture *c = capture_find(e, id);
     if (c == NULL)
-        return catalog_is_deleted(e->catalog, id) ? 0 : CAPTURE_OWN_UNITS;
+        return capture_is_deleted(e, id) ? 0 : CAPTURE_OWN_UNITS;
     return c->kind == CAPTURE_SAMPLE && capture_target_find(c, process) == NULL ? 1 : 0;
 }
 
@@ -201,7 +201,7 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
 {
     control_assert_locked(e->control);
     struct capture *c = capture_find(e, &fired->capture);
-    if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
+    if (c == NULL && capture_is_deleted(e, &fired->capture))
         return SKEIN_OK;
     if (c == NULL)
         c = adopt(e, agent, &fired->capture, &fired->process);
@@ -277,7 +277,7 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
 {
     control_assert_locked(e->control);
     struct capture *c = capture_find(e, &fired->capture);
-    if (c == NULL && catalog_is_deleted(e->catalog, &fired->capture))
+    if (c == NULL && capture_is_deleted(e, &fired->capture))
         return SKEIN_OK;
     if (c == NULL)
         c = adopt(e, agent, &fired->capture, &fired->process);
@@ -369,7 +369,7 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
 {
     control_assert_locked(e->control);
     struct capture *c = capture_find(e, &report->capture);
-    bool deleted = c == NULL && catalog_is_deleted(e->catalog, &report->capture);
+    bool deleted = c == NULL && capture_is_deleted(e, &report->capture);
     if (report->state == REPORT_CAPTURING &&
         (deleted || (c != NULL && c->status != CAPTURE_RUNNING)))
         capture_tell_stop(e, agent->id, &report->capture,

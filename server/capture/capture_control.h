@@ -14,8 +14,7 @@
  * SKEIN_EXISTS, SKEIN_CLOSED as capture_create; SKEIN_IO. */
 int capture_find_once(struct capture_engine *e, const struct capture_once *once,
                       struct capture_id *id) CONTROL_LOCKED;
-/* control_save, with the key of the request that began the capture (NULL: none), both or neither.
- */
+/* control_save, with the key of the request that began the capture (NULL: none), both or neither. */
 int capture_save_once(struct capture_engine *e, const struct capture_once *once,
                       const struct capture_id *id) CONTROL_LOCKED;
 
@@ -88,7 +87,7 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
                       const struct report_target *target, const cJSON *json) CONTROL_LOCKED;
 void capture_tick(struct capture_engine *e, uint64_t now_ns) CONTROL_LOCKED;
 int capture_save(struct capture_engine *e) CONTROL_LOCKED;
-void capture_saved(struct capture_engine *e) CONTROL_LOCKED;
+void capture_saved(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 /* Not locked. Deletes partitions that came late for deleted captures. */
 void capture_unlocked(struct capture_engine *e);
 

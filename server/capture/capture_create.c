@@ -240,16 +240,30 @@ int capture_save_once(struct capture_engine *e, const struct capture_once *reque
                       const struct capture_id *id)
 {
     control_assert_locked(e->control);
-    struct catalog_once once = {.at_ns = clock_realtime_ns(), .capture = *id};
-    if (request != NULL) {
-        once.principal = request->principal;
-        once.key = request->key;
-        once.checksum = request->checksum;
-        e->once = &once;
-    }
+    struct catalog_once row = {.at_ns = clock_realtime_ns(), .capture = *id};
+    struct once once = {.next = e->onces, .row = &row}, **at = &e->onces;
+    if (request == NULL)
+        return control_save(e->control);
+    row.principal = request->principal;
+    row.key = request->key;
+    row.checksum = request->checksum;
+    e->onces = &once;
+    control_mark_dirty(e->control);
     int status = control_save(e->control);
-    e->once = NULL;
+    while (*at != &once)
+        at = &(*at)->next;
+    *at = once.next;
     return status;
+}
+
+/* Whether the first of its requests is being saved. */
+static bool once_is_awaited(const struct capture_engine *e, const struct catalog_once *row)
+{
+    const struct once *once = e->onces;
+    while (once != NULL && (strcmp(once->row->principal, row->principal) != 0 ||
+                            strcmp(once->row->key, row->key) != 0))
+        once = once->next;
+    return once != NULL;
 }
 
 int capture_find_once(struct capture_engine *e, const struct capture_once *request,
@@ -257,6 +271,9 @@ int capture_find_once(struct capture_engine *e, const struct capture_once *reque
 {
     control_assert_locked(e->control);
     struct catalog_once once = {.principal = request->principal, .key = request->key};
+    int saved = once_is_awaited(e, &once) ? control_save(e->control) : SKEIN_OK;
+    if (saved != SKEIN_OK)
+        return saved;
     int found = catalog_find_once(e->catalog, &once);
     if (found < 0)
         return found;
@@ -305,9 +322,12 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     if (status == SKEIN_OK && !request->unsaved)
         status = capture_save_once(e, request->once, id);
     if (status != SKEIN_OK) {
-        capture_discard(e, c);
+        if ((c = capture_find(e, id)) != NULL)
+            capture_discard(e, c);
         return status;
     }
+    if ((c = capture_find(e, id)) == NULL)
+        return SKEIN_CLOSED; /* somebody who has seen it in a list has deleted it */
     metrics_add(captures_total, 1);
     log_begin(c);
     send_to_all(e, c);

@@ -44,7 +44,8 @@ static int damage_add(struct damages *to, const struct damage *damage)
 
 void capture_on_damaged(struct capture_engine *e, const struct partition_row *row)
 {
-    const struct damage damage = {row->record.key, row->from_ns, row->to_ns, row->place};
+    const struct damage damage = {
+        .key = row->record.key, .from_ns = row->from_ns, .to_ns = row->to_ns, .place = row->place};
     pthread_mutex_lock(&e->inbox_lock);
     int status = damage_add(&e->damage_inbox, &damage);
     pthread_mutex_unlock(&e->inbox_lock);
@@ -71,7 +72,8 @@ int capture_load_damages(struct capture_engine *e)
             i++;
             continue;
         }
-        (void)catalog_drop_damage(e->catalog, &damage->key);
+        (void)damage_add(&e->mended, damage); /* without memory, at the next start */
+        control_mark_dirty(e->control);
         *damage = e->damages.items[--e->damages.count];
     }
     return rows < 0 ? (int)rows : SKEIN_OK;
@@ -102,8 +104,8 @@ static void take_damage(struct capture_engine *e, const struct damage *damage) C
     log_error("store", "a stored partition is damaged and is not served", "partition", key,
               "segment", log_fmt("%" PRIu64, damage->place.segment), "offset",
               log_fmt("%" PRIu64, damage->place.offset), NULL);
-    if (catalog_add_damage(e->catalog, &damage->key, damage->from_ns, damage->to_ns) != SKEIN_OK)
-        log_warn("store", "the damage is forgotten with this process", "partition", key, NULL);
+    save_mark(&e->damages.items[e->damages.count - 1].save);
+    control_mark_dirty(e->control);
     if (capture_owners(e, &damage->key, &captures) != SKEIN_OK)
         log_warn("store", "captures that have a damaged partition are not known", NULL);
     for (size_t at = 0; at + sizeof(struct capture_id) <= captures.len;
@@ -125,4 +127,27 @@ void capture_take_damages(struct capture_engine *e)
     for (size_t i = 0; i < found.count; i++)
         take_damage(e, &found.items[i]);
     free(found.items);
+}
+
+int capture_save_damages(struct capture_engine *e)
+{
+    control_assert_locked(e->control);
+    int status = SKEIN_OK;
+    for (size_t i = 0; status == SKEIN_OK && i < e->mended.count; i++)
+        status = catalog_drop_damage(e->catalog, &e->mended.items[i].key);
+    for (size_t i = 0; status == SKEIN_OK && i < e->damages.count; i++) {
+        struct damage *damage = &e->damages.items[i];
+        if (save_take(&damage->save))
+            status = catalog_add_damage(e->catalog, &damage->key, damage->from_ns, damage->to_ns);
+    }
+    return status;
+}
+
+void capture_saved_damages(struct capture_engine *e, bool ok)
+{
+    control_assert_locked(e->control);
+    for (size_t i = 0; i < e->damages.count; i++)
+        save_end(&e->damages.items[i].save, ok);
+    if (ok)
+        e->mended.count = 0; /* nothing is added after the start */
 }

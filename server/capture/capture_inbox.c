@@ -98,7 +98,7 @@ static void note_sent(struct capture_engine *e, struct capture *c, struct captur
         look_again(e, "out of memory");
     if (added != 1)
         return;
-    t->list_changed = true;
+    save_mark(&t->list_save);
     target_touch(e, c, t);
 }
 
@@ -115,7 +115,7 @@ static const struct capture *sender_of(struct capture_engine *e,
         note_sent(e, c, t, note);
         return c;
     }
-    if (c == NULL && catalog_is_deleted(e->catalog, &note->capture)) {
+    if (c == NULL && capture_is_deleted(e, &note->capture)) {
         capture_purge_soon(e, &note->capture);
         e->next_purge_ns = 0;
         return NULL;

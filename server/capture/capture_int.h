@@ -50,7 +50,7 @@ struct capture_target {
     char reason[CAPTURE_REASON_MAX];
     cJSON *report; /* the agent's last report with facts, or NULL; owns the text of `facts` */
     struct report_target facts; /* the ranges in it are what the capture has of the process */
-    bool list_changed;          /* since the ranges were saved */
+    enum save_state list_save;  /* the ranges */
     struct stored_set stored;   /* of the partitions that facts list */
     struct stored_set
         sent; /* stored, sent for the capture, and listed by no facts when they came */
@@ -61,8 +61,9 @@ struct capture_target {
     uint64_t lost_counted[LOSS_REASONS];    /* what the metric has counted */
     bool implausible;                       /* it told of impossible losses; counted once */
     uint64_t rows_put, rows_saved; /* checksums of its ledger: last written; last committed */
-    bool refused;      /* its deadline came while the collector had no room for its partitions */
-    bool dirty, whole; /* whole: everything that it had in the window is stored */
+    bool refused; /* its deadline came while the collector had no room for its partitions */
+    enum save_state save;
+    bool whole; /* everything that it had in the window is stored */
     struct capture_target *next_dirty;
 };
 
@@ -87,9 +88,10 @@ struct capture {
     struct idmap by_process, by_agent; /* by_agent: the first target of each agent's chain */
     /* To be saved: itself, or targets of the list. Its listing sums up all targets: made anew with
      * its own row, or once enough have changed. */
-    bool dirty, row_dirty;
+    enum save_state save, row_save;
     struct capture_target *dirty_targets;
     uint64_t behind, listed_ns; /* target changes that the listing lacks; when it was made */
+    uint64_t behind_taken;      /* those that the listing which is being saved has */
     uint64_t touched_ns;        /* monotonic; an ended capture leaves memory some time after */
 };
 
@@ -104,10 +106,17 @@ struct damage {
     struct partition_key key;
     uint64_t from_ns, to_ns;
     struct store_place place;
+    enum save_state save;
 };
 struct damages {
     struct damage *items;
     size_t count, cap;
+};
+
+/* The key of a request whose capture is being begun: its thread's, until control_save is over. */
+struct once {
+    struct once *next;
+    const struct catalog_once *row;
 };
 
 struct capture_engine {
@@ -118,7 +127,7 @@ struct capture_engine {
     struct index *index;
     struct idmap loaded;
     struct idmap by_process; /* first target in memory of each process (next_anywhere) */
-    struct idmap purge; /* ids (as values) of deleted captures that may still have partitions */
+    struct idmap purge;      /* struct purge: deleted captures whose partitions must go (again) */
     /* Sorted. Partitions that no capture has, and whose tombstones are being written: a report that
      * lists one now does not have it stored. */
     struct partition_key *leaving;
@@ -128,12 +137,14 @@ struct capture_engine {
     /* Partitions of deleted captures may reach up to this time. Agents do not list those partitions
      * for captures that begin before it. */
     uint64_t deleted_to_ns;
-    const struct catalog_once *once; /* to be saved with the capture that is being begun */
+    struct once *onces;         /* to be saved with the captures that are being begun */
+    struct deletion *deletions; /* that are to be saved, or have been and are to be told */
 
     pthread_mutex_t inbox_lock;
     struct stored_note *inbox;
     size_t inbox_count, inbox_cap;
     struct damages damage_inbox, damages; /* found, still to be looked at; known */
+    struct damages mended;                /* their rows must go: the start found them whole */
     bool inbox_overflow; /* a note was lost: ask the index about every target that waits */
 };
 
@@ -156,8 +167,17 @@ bool capture_seen(const struct capture *c, const struct selector *within);
 int capture_allowed(const struct capture *c, const struct selector *within);
 void capture_stop_targets(struct capture_engine *e, struct capture *c) CONTROL_LOCKED;
 
-/* Deletes the partitions of a deleted capture in the next rounds (capture_kept.c). */
+/* capture_kept.c */
+/* Deletes the partitions of a deleted capture in the next rounds. */
 int capture_purge_soon(void *engine, const struct capture_id *id) CONTROL_LOCKED;
+/* Whether it is in e->deletions; done: and its rows are gone. */
+bool capture_is_going(const struct capture_engine *e, const struct capture_id *id, bool done);
+/* Whether what comes for one that is not there comes too late. */
+bool capture_is_deleted(struct capture_engine *e, const struct capture_id *id) CONTROL_LOCKED;
+void capture_free_deletions(struct capture_engine *e);
+int capture_save_deletions(struct capture_engine *e) CONTROL_LOCKED;
+void capture_saved_deletions(struct capture_engine *e, bool ok) CONTROL_LOCKED;
+
 /* capture_events.c: "capture.created", "capture.finished", "capture.deleted", "retention.deleted";
  * why may be NULL */
 void capture_publish(struct capture_engine *e, const struct capture *c, const char *type,
@@ -170,6 +190,8 @@ void capture_take_inbox(struct capture_engine *e) CONTROL_LOCKED; /* capture_inb
 /* capture_damage.c */
 int capture_load_damages(struct capture_engine *e) CONTROL_LOCKED; /* before any capture */
 void capture_take_damages(struct capture_engine *e) CONTROL_LOCKED;
+int capture_save_damages(struct capture_engine *e) CONTROL_LOCKED;
+void capture_saved_damages(struct capture_engine *e, bool ok) CONTROL_LOCKED;
 const struct damage *damage_find(const struct damages *damages, const struct partition_key *key);
 
 /* capture_load.c */

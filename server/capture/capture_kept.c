@@ -92,7 +92,7 @@ static int set_of_incident(struct capture_engine *e, const struct capture_id *in
     int status = incident_load(e, incident);
     size_t at = 0;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (capture_id_equal(&c->incident, incident))
+        if (capture_id_equal(&c->incident, incident) && !capture_is_going(e, &c->id, true))
             status = set_add(set, c);
     return status == SKEIN_OK && set->count == 0 ? SKEIN_NOT_FOUND : status;
 }
@@ -154,15 +154,24 @@ static void change_one(struct capture_engine *e, struct capture *c,
     capture_touch(e, c);
 }
 
-/* All or none: they are saved together. */
-static int change_all(struct capture_engine *e, const struct capture_set *set,
+/* All or none: they are saved together. The set is looked up anew: others may have deleted some. */
+static int change_all(struct capture_engine *e, struct capture_set *set,
                       const struct selector *within,
                       const struct capture_change *change) CONTROL_LOCKED
 {
+    struct capture_ids ids = {0};
     int status = set_allowed(set, within);
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
+        status = capture_ids_add(&ids, &set->items[i]->id);
+    for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
         change_one(e, set->items[i], change);
-    return status == SKEIN_OK ? control_save(e->control) : status;
+    if (status == SKEIN_OK)
+        status = control_save(e->control);
+    for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
+        if ((set->items[i] = capture_find(e, &ids.items[i])) == NULL)
+            status = SKEIN_NOT_FOUND;
+    free(ids.items);
+    return status;
 }
 
 int capture_change(struct capture_engine *e, const struct capture_id *id,
@@ -206,41 +215,135 @@ int capture_incident_change(struct capture_engine *e, const struct capture_id *i
 
 /* ---- delete ---- */
 
+/* A capture that is to be deleted. */
+struct deletion {
+    struct deletion *next;
+    struct capture_id id;
+    uint64_t at_ns;
+    bool evicted; /* what it held stays in its processes' ledgers, as lost */
+    bool awaited; /* by a thread, which takes it back where it cannot be saved, and frees it */
+    bool done;    /* committed: no row of it is written any more */
+    enum save_state save;
+};
+
+struct purge {
+    struct capture_id id;
+    enum save_state save; /* its partitions are gone: this is to be saved */
+    bool again;           /* and have come late since */
+};
+
 int capture_purge_soon(void *context, const struct capture_id *id)
 {
     struct capture_engine *e = context;
     control_assert_locked(e->control);
-    if (idmap_get(&e->purge, id->bytes) != NULL)
+    struct purge *p = idmap_get(&e->purge, id->bytes);
+    if (p != NULL) {
+        p->again = true;
         return 0;
-    struct capture_id *copy = malloc(sizeof *copy);
-    if (copy == NULL || idmap_put(&e->purge, id->bytes, copy) != SKEIN_OK) {
-        free(copy);
+    }
+    p = calloc(1, sizeof *p);
+    if (p == NULL || idmap_put(&e->purge, id->bytes, p) != SKEIN_OK) {
+        free(p);
         return 1;
     }
-    *copy = *id;
+    p->id = *id;
     return 0;
 }
 
-/* All of them or none. evicted: what they held stays in their processes' ledgers, as lost. */
-static int mark_deleted(struct capture_engine *e, const struct capture_ids *ids,
-                        bool evicted) CONTROL_LOCKED
+bool capture_is_going(const struct capture_engine *e, const struct capture_id *id, bool done)
 {
-    uint64_t now_ns = clock_realtime_ns();
-    int status = catalog_begin(e->catalog);
-    if (status != SKEIN_OK)
-        return status;
-    for (size_t i = 0; i < ids->count && status == SKEIN_OK; i++) {
-        if (evicted)
-            status = catalog_keep_ledgers(e->catalog, &ids->items[i], now_ns);
-        if (status == SKEIN_OK)
-            status = catalog_delete_capture(e->catalog, &ids->items[i], now_ns);
+    const struct deletion *d = e->deletions;
+    while (d != NULL && !(capture_id_equal(&d->id, id) && (d->done || !done)))
+        d = d->next;
+    return d != NULL;
+}
+
+bool capture_is_deleted(struct capture_engine *e, const struct capture_id *id)
+{
+    control_assert_locked(e->control);
+    return capture_is_going(e, id, false) || catalog_is_deleted(e->catalog, id);
+}
+
+void capture_free_deletions(struct capture_engine *e)
+{
+    size_t at = 0;
+    for (void *p; (p = idmap_next(&e->purge, &at)) != NULL;)
+        free(p);
+    idmap_fini(&e->purge);
+    for (struct deletion *d; (d = e->deletions) != NULL;) {
+        e->deletions = d->next;
+        free(d); /* nobody awaits one any more */
     }
-    int ended = catalog_end(e->catalog, status == SKEIN_OK);
-    if (status == SKEIN_OK)
-        status = ended;
-    for (size_t i = 0; i < ids->count && status == SKEIN_OK; i++)
-        capture_purge_soon(e, &ids->items[i]);
+}
+
+/* ---- what of it is saved ---- */
+
+int capture_save_deletions(struct capture_engine *e)
+{
+    control_assert_locked(e->control);
+    int status = SKEIN_OK;
+    size_t at = 0;
+    for (struct deletion *d = e->deletions; d != NULL && status == SKEIN_OK; d = d->next) {
+        if (!save_take(&d->save))
+            continue;
+        if (d->evicted)
+            status = catalog_keep_ledgers(e->catalog, &d->id, d->at_ns);
+        if (status == SKEIN_OK)
+            status = catalog_delete_capture(e->catalog, &d->id, d->at_ns);
+    }
+    for (struct purge *p; status == SKEIN_OK && (p = idmap_next(&e->purge, &at)) != NULL;)
+        if (save_take(&p->save))
+            status = catalog_set_purged(e->catalog, &p->id);
     return status;
+}
+
+/* Whose partitions are gone, and this is saved. */
+static struct purge *next_purged(struct capture_engine *e)
+{
+    size_t at = 0;
+    struct purge *p;
+    while ((p = idmap_next(&e->purge, &at)) != NULL && (p->save & SAVE_TAKEN) == 0) {
+    }
+    return p;
+}
+
+void capture_saved_deletions(struct capture_engine *e, bool ok)
+{
+    control_assert_locked(e->control);
+    for (struct purge *p; (p = next_purged(e)) != NULL;) {
+        save_end(&p->save, ok);
+        if (ok && !p->again)
+            free(idmap_remove(&e->purge, p->id.bytes));
+    }
+    for (struct deletion **at = &e->deletions, *d; (d = *at) != NULL;) {
+        if (ok && (d->save & SAVE_TAKEN) != 0) {
+            d->done = true;
+            capture_purge_soon(e, &d->id);
+        }
+        save_end(&d->save, ok);
+        if (d->done && !d->awaited) {
+            *at = d->next;
+            free(d);
+        } else {
+            at = &d->next;
+        }
+    }
+}
+
+static void deletion_begin(struct capture_engine *e, struct deletion *d) CONTROL_LOCKED
+{
+    d->next = e->deletions;
+    e->deletions = d;
+    save_mark(&d->save);
+    control_mark_dirty(e->control);
+}
+
+static void deletion_end(struct capture_engine *e, const struct deletion *d)
+{
+    struct deletion **at = &e->deletions;
+    while (*at != d)
+        at = &(*at)->next;
+    *at = d->next;
 }
 
 static void make_room(struct capture_engine *e)
@@ -249,35 +352,44 @@ static void make_room(struct capture_engine *e)
         e->settings.make_room(e->settings.context);
 }
 
+/* What comes from here on is late, and is purged again. */
+static bool purge_begin(struct capture_engine *e, const struct capture_id *id)
+{
+    control_lock(e->control);
+    bool noted = capture_purge_soon(e, id) == 0;
+    if (noted)
+        ((struct purge *)idmap_get(&e->purge, id->bytes))->again = false;
+    control_unlock(e->control);
+    return noted;
+}
+
 /* Deletes the partitions and notes that they are gone. Not locked: waits for the ingest thread. */
 static int purge(struct capture_engine *e, const struct capture_id *id)
 {
     make_room(e);
-    int status = e->settings.purge(e->settings.context, id);
+    int status = purge_begin(e, id) ? e->settings.purge(e->settings.context, id) : SKEIN_NO_MEMORY;
     if (status != SKEIN_OK)
         return status;
     control_lock(e->control);
-    status = catalog_begin(e->catalog);
-    if (status == SKEIN_OK) {
-        status = catalog_set_purged(e->catalog, id);
-        int ended = catalog_end(e->catalog, status == SKEIN_OK);
-        status = status == SKEIN_OK ? ended : status;
+    struct purge *p = idmap_get(&e->purge, id->bytes);
+    if (p != NULL) { /* or another thread has done it */
+        save_mark(&p->save);
+        control_mark_dirty(e->control);
+        status = control_save(e->control);
     }
-    if (status == SKEIN_OK)
-        free(idmap_remove(&e->purge, id->bytes));
     control_unlock(e->control);
     return status;
 }
 
 /* What a deletion is for; all zero: somebody asks for it. */
-struct deletion {
+struct wish {
     const struct selector *within; /* what the asker is confined to; NULL: nothing */
     const char *why;               /* retention's reason; NULL: it is not retention's */
     uint64_t due_ns;
     bool incident; /* the id is an incident's: delete all of it */
 };
 
-static bool may_go(const struct capture *c, const struct deletion *d)
+static bool may_go(const struct capture *c, const struct wish *d)
 {
     if (d->why == NULL)
         return true;
@@ -294,7 +406,7 @@ static void note_deleted(struct capture_engine *e, uint64_t to_ns)
 
 /* Tells agents and watchers of a capture that is marked deleted, and removes it from memory. */
 static void forget_deleted(struct capture_engine *e, struct capture *c,
-                           const struct deletion *d) CONTROL_LOCKED
+                           const struct wish *d) CONTROL_LOCKED
 {
     bool evicted = d->why != NULL && d->due_ns == 0;
     for (size_t i = 0; evicted && i < c->target_count; i++)
@@ -309,33 +421,50 @@ static void forget_deleted(struct capture_engine *e, struct capture *c,
     metrics_add(captures_deleted_total, 1);
 }
 
+/* All of them or none. */
+static int mark_deleted(struct capture_engine *e, const struct capture_ids *ids,
+                        bool evicted) CONTROL_LOCKED
+{
+    struct deletion *all = calloc(ids->count, sizeof *all);
+    if (all == NULL)
+        return SKEIN_NO_MEMORY;
+    for (size_t i = 0; i < ids->count; i++) {
+        all[i] = (struct deletion){
+            .id = ids->items[i], .at_ns = clock_realtime_ns(), .evicted = evicted, .awaited = true};
+        deletion_begin(e, &all[i]);
+    }
+    int status = control_save(e->control);
+    for (size_t i = 0; i < ids->count; i++)
+        deletion_end(e, &all[i]);
+    free(all);
+    return status;
+}
+
 /* Marks all deleted, tells of it, removes them from memory, and appends their ids. */
-static int delete_set(struct capture_engine *e, const struct capture_set *set,
-                      const struct deletion *d, struct capture_ids *ids) CONTROL_LOCKED
+static int delete_set(struct capture_engine *e, const struct capture_set *set, const struct wish *d,
+                      struct capture_ids *ids) CONTROL_LOCKED
 {
     int status = set_allowed(set, d->within);
     for (size_t i = 0; i < set->count && status == SKEIN_OK; i++) {
         status =
             may_go(set->items[i], d) ? capture_ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
     }
-    bool evicted = d->why != NULL && d->due_ns == 0, unsaved = false;
-    for (size_t i = 0; i < set->count; i++)
-        unsaved |= set->items[i]->dirty;
-    /* Ledgers that are kept must be of now. What goes is what the saved ranges name; where they
-     * cannot be saved the rest is a stray, and a full disk gets its room all the same. */
-    if (status == SKEIN_OK && (evicted || unsaved) && control_save(e->control) != SKEIN_OK &&
-        evicted)
-        status = SKEIN_IO;
     if (status == SKEIN_OK)
-        status = mark_deleted(e, ids, evicted);
-    for (size_t i = 0; i < set->count && status == SKEIN_OK; i++)
-        forget_deleted(e, set->items[i], d);
-    return status;
+        status = mark_deleted(e, ids, d->why != NULL && d->due_ns == 0);
+    size_t told = 0;
+    for (size_t i = 0; i < ids->count && status == SKEIN_OK; i++) {
+        struct capture *c = idmap_get(&e->loaded, ids->items[i].bytes);
+        if (c == NULL)
+            continue; /* another thread deleted it as well, and has told of it */
+        forget_deleted(e, c, d);
+        told++;
+    }
+    return status == SKEIN_OK && told == 0 ? SKEIN_NOT_FOUND : status;
 }
 
 /* `ids` gets all captures that are marked deleted, also if their partitions are not gone yet. */
-static int delete_them(struct capture_engine *e, const struct capture_id *id,
-                       const struct deletion *d, struct capture_ids *ids)
+static int delete_them(struct capture_engine *e, const struct capture_id *id, const struct wish *d,
+                       struct capture_ids *ids)
 {
     struct capture_set set = {0};
     make_room(e);
@@ -354,8 +483,7 @@ static int delete_them(struct capture_engine *e, const struct capture_id *id,
     return status;
 }
 
-static int delete_one(struct capture_engine *e, const struct capture_id *id,
-                      const struct deletion *d)
+static int delete_one(struct capture_engine *e, const struct capture_id *id, const struct wish *d)
 {
     struct capture_ids ids = {0};
     int status = delete_them(e, id, d, &ids);
@@ -366,19 +494,19 @@ static int delete_one(struct capture_engine *e, const struct capture_id *id,
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within)
 {
-    return delete_one(e, id, &(struct deletion){.within = within});
+    return delete_one(e, id, &(struct wish){.within = within});
 }
 
 int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,
                             const struct selector *within, struct capture_ids *ids)
 {
-    return delete_them(e, incident, &(struct deletion){.within = within, .incident = true}, ids);
+    return delete_them(e, incident, &(struct wish){.within = within, .incident = true}, ids);
 }
 
 int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
                    const char *why)
 {
-    return delete_one(e, id, &(struct deletion){.why = why, .due_ns = due_ns});
+    return delete_one(e, id, &(struct wish){.why = why, .due_ns = due_ns});
 }
 
 bool capture_is_purging(struct capture_engine *e)
@@ -389,16 +517,21 @@ bool capture_is_purging(struct capture_engine *e)
     return purging;
 }
 
+/* Nobody waits: who reports it is answered once it is saved. */
 void capture_refuse(struct capture_engine *e, const struct capture_id *id)
 {
     control_assert_locked(e->control);
     struct capture *c = capture_find(e, id);
-    struct capture_id only = *id;
+    struct deletion *d = calloc(1, sizeof *d);
     note_deleted(e, clock_realtime_ns());
-    if (mark_deleted(e, &(struct capture_ids){&only, 1, 1}, false) == SKEIN_OK && c != NULL)
-        capture_discard(e, c);
-    else if (!catalog_is_deleted(e->catalog, id))
+    if (d == NULL) {
         log_warn("captures", "a refused capture cannot be noted; what comes of it is kept", NULL);
+        return;
+    }
+    *d = (struct deletion){.id = *id, .at_ns = clock_realtime_ns()};
+    deletion_begin(e, d);
+    if (c != NULL)
+        capture_discard(e, c);
 }
 
 void capture_unlocked(struct capture_engine *e)
@@ -408,8 +541,8 @@ void capture_unlocked(struct capture_engine *e)
     uint64_t now = clock_monotonic_ns();
     control_lock(e->control);
     if (now >= e->next_purge_ns) {
-        for (struct capture_id *id; count < 16 && (id = idmap_next(&e->purge, &at)) != NULL;)
-            ids[count++] = *id;
+        for (struct purge *p; count < 16 && (p = idmap_next(&e->purge, &at)) != NULL;)
+            ids[count++] = p->id;
         e->next_purge_ns = count == 16 ? now : now + PURGE_AGAIN_NS;
     }
     control_unlock(e->control);

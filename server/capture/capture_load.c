@@ -169,7 +169,7 @@ static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
         cJSON *report = t->report;
         t->report = NULL;
         int taken = report != NULL ? target_take_facts(e, c, t, report) : SKEIN_OK;
-        t->list_changed = false; /* its ranges stand beside the report */
+        t->list_save = SAVE_NOTHING; /* its ranges stand beside the report */
         if (taken != SKEIN_OK)
             log_warn("captures", "a stored report cannot be counted", "host", t->host, "error",
                      skein_status_text(taken), NULL);
@@ -215,6 +215,8 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
 {
     control_assert_locked(e->control);
     struct capture *c = idmap_get(&e->loaded, id->bytes);
+    if (capture_is_going(e, id, c != NULL))
+        return NULL; /* its rows may be there still */
     if (c != NULL)
         return c;
     struct load load = {.e = e};
@@ -362,7 +364,7 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
         status = catalog_put_target(e->catalog, &row);
     if (status == SKEIN_OK)
         status = save_ledger(e, c, t);
-    if (status == SKEIN_OK && t->list_changed)
+    if (status == SKEIN_OK && save_take(&t->list_save))
         status = save_ranges(e, c, t);
     buf_fini(&report);
     buf_fini(&times);
@@ -415,15 +417,22 @@ static int save_row(struct capture_engine *e, const struct capture *c)
  * that has ended without the last ones; those that run are listed anew at the start. */
 static bool row_is_due(const struct capture *c)
 {
-    return c->row_dirty || c->behind * 64 >= c->target_count;
+    return c->row_save != SAVE_NOTHING || c->behind * 64 >= c->target_count;
 }
 
 static int save_capture(struct capture_engine *e, struct capture *c)
 {
-    int status = row_is_due(c) ? save_row(e, c) : SKEIN_OK;
+    int status = SKEIN_OK;
+    if (row_is_due(c)) {
+        c->row_save = SAVE_TAKEN;
+        c->behind_taken = c->behind;
+        status = save_row(e, c);
+    }
     for (struct capture_target *t = c->dirty_targets; t != NULL && status == SKEIN_OK;
-         t = t->next_dirty)
+         t = t->next_dirty) {
+        (void)save_take(&t->save);
         status = save_target(e, c, t);
+    }
     return status;
 }
 
@@ -433,30 +442,43 @@ int capture_save(struct capture_engine *e)
     size_t at = 0;
     int status = SKEIN_OK;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (c->dirty)
+        if (!capture_is_going(e, &c->id, true) && save_take(&c->save))
             status = save_capture(e, c);
-    if (status == SKEIN_OK && e->once != NULL)
-        status = catalog_put_once(e->catalog, e->once, e->once->at_ns - CAPTURE_ONCE_NS);
-    return status;
+    for (const struct once *once = e->onces; status == SKEIN_OK && once != NULL; once = once->next)
+        status = catalog_put_once(e->catalog, once->row, once->row->at_ns - CAPTURE_ONCE_NS);
+    if (status == SKEIN_OK)
+        status = capture_save_damages(e);
+    /* What is deleted goes last: a ledger that is kept of it is of now. */
+    return status == SKEIN_OK ? capture_save_deletions(e) : status;
 }
 
-void capture_saved(struct capture_engine *e)
+static void capture_save_end(struct capture *c, bool ok)
+{
+    if (ok && (c->row_save & SAVE_TAKEN) != 0) {
+        c->behind -= c->behind_taken;
+        c->listed_ns = clock_monotonic_ns();
+    }
+    save_end(&c->row_save, ok);
+    save_end(&c->save, ok);
+    for (struct capture_target **at = &c->dirty_targets, *t; (t = *at) != NULL;) {
+        if (ok && (t->save & SAVE_TAKEN) != 0)
+            t->rows_saved = t->rows_put;
+        save_end(&t->list_save, ok);
+        save_end(&t->save, ok);
+        if (t->save == SAVE_NOTHING)
+            *at = t->next_dirty;
+        else
+            at = &t->next_dirty;
+    }
+}
+
+void capture_saved(struct capture_engine *e, bool ok)
 {
     control_assert_locked(e->control);
     size_t at = 0;
-    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
-        if (!c->dirty)
-            continue;
-        if (row_is_due(c)) {
-            c->row_dirty = false;
-            c->behind = 0;
-            c->listed_ns = clock_monotonic_ns();
-        }
-        c->dirty = false;
-        for (struct capture_target *t = c->dirty_targets; t != NULL; t = t->next_dirty) {
-            t->dirty = t->list_changed = false;
-            t->rows_saved = t->rows_put;
-        }
-        c->dirty_targets = NULL;
-    }
+    for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
+        if (c->save != SAVE_NOTHING)
+            capture_save_end(c, ok);
+    capture_saved_damages(e, ok);
+    capture_saved_deletions(e, ok);
 }

@@ -114,7 +114,7 @@ void capture_assert(const struct capture *c)
 
 static void touch(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
-    c->dirty = true;
+    save_mark(&c->save);
     c->touched_ns = clock_monotonic_ns();
     control_mark_dirty(e->control);
 }
@@ -122,19 +122,19 @@ static void touch(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 void capture_touch(struct capture_engine *e, struct capture *c)
 {
     control_assert_locked(e->control);
-    c->row_dirty = true;
+    save_mark(&c->row_save);
     touch(e, c);
 }
 
 void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     control_assert_locked(e->control);
-    if (!t->dirty) {
-        t->dirty = true;
+    if (t->save == SAVE_NOTHING) {
         t->next_dirty = c->dirty_targets;
         c->dirty_targets = t;
-        c->behind++;
     }
+    c->behind += (t->save & SAVE_CHANGED) == 0;
+    save_mark(&t->save);
     touch(e, c);
 }
 
@@ -479,7 +479,8 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     /* A stream's list grows with each report: what was counted of it stays counted. */
     if (!facts_grow(&t->facts, &facts))
         uncount_stored(t);
-    t->list_changed |= !lists_same(&t->facts, &facts);
+    if (!lists_same(&t->facts, &facts))
+        save_mark(&t->list_save);
     cJSON_Delete(t->report);
     report_target_fini(&t->facts);
     t->report = json;
@@ -517,7 +518,8 @@ void target_check_stored(struct capture_engine *e, struct capture *c, struct cap
         t->stored_count < t->facts.listed)
         return;
     describe_unlisted(e, t);
-    t->list_changed |= t->sent.count > 0; /* its agent has said what it has */
+    if (t->sent.count > 0)
+        save_mark(&t->list_save); /* its agent has said what it has */
     stored_set_fini(&t->sent);
     target_set(e, c, t, TARGET_COMPLETE, "");
     capture_settle(e, c);

@@ -11,6 +11,7 @@
 
 #include "catalog_int.h"
 #include "metrics.h"
+#include "skein_check.h"
 
 static const char meta_schema[] =
     "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;";
@@ -206,14 +207,16 @@ static int take_number(void *context, struct db_row *row)
 static uint64_t meta_get(struct catalog *c, const char *key, uint64_t otherwise)
 {
     uint64_t value = otherwise;
-    db_run(c->db, "SELECT value FROM meta WHERE key=?", take_number, &value, DB(DB_TEXT(key)));
+    db_run(c->read, "SELECT value FROM meta WHERE key=?", take_number, &value, DB(DB_TEXT(key)));
     return value;
 }
 
+#define META_PUT "INSERT OR REPLACE INTO meta(key, value) VALUES(?,?)"
+
+/* At once; of a start. */
 static int meta_put(struct catalog *c, const char *key, uint64_t value)
 {
-    return catalog_status(db_run(c->db, "INSERT OR REPLACE INTO meta(key, value) VALUES(?,?)", NULL,
-                                 NULL, DB(DB_TEXT(key), DB_I64(I(value)))));
+    return catalog_status(db_run(c->db, META_PUT, NULL, NULL, DB(DB_TEXT(key), DB_I64(I(value)))));
 }
 
 /* Takes one step and notes its number: both or neither. */
@@ -261,7 +264,7 @@ static int prepare(struct catalog *c, char *error, size_t error_bytes)
         if (status == SKEIN_OK)
             status = catalog_processes_prepare(c);
         if (status == SKEIN_OK)
-            status = catalog_loss_define(c->db);
+            status = catalog_loss_define(c->read);
     }
     if (status == SKEIN_OK && c->collector == 0) {
         if (getrandom(&c->collector, sizeof c->collector, 0) != sizeof c->collector)
@@ -281,11 +284,14 @@ int catalog_open(const char *folder, struct catalog **out, char *error, size_t e
     struct catalog *c = calloc(1, sizeof *c);
     if (c == NULL)
         return SKEIN_NO_MEMORY;
+    pthread_mutex_init(&c->collecting, NULL);
     /* Private: it holds what rules send to receivers, passwords among it. */
     int n = snprintf(c->path, sizeof c->path, "%s/state.db", folder);
     int status = n < 0 || (size_t)n >= sizeof c->path
                      ? SKEIN_TOO_LARGE
                      : db_open_private(folder, "state.db", &c->db, error, error_bytes);
+    if (status == SKEIN_OK)
+        status = db_open(c->path, true, &c->read, error, error_bytes);
     if (status == SKEIN_OK && db_check(c->db) == SKEIN_CORRUPT)
         atomic_store(&c->damaged, true); /* go on: what can still be read is better than nothing */
     if (status == SKEIN_OK)
@@ -302,7 +308,7 @@ int catalog_open(const char *folder, struct catalog **out, char *error, size_t e
 
 bool catalog_is_damaged(const struct catalog *c)
 {
-    return atomic_load(&c->damaged) || db_is_damaged(c->db);
+    return atomic_load(&c->damaged) || db_is_damaged(c->db) || db_is_damaged(c->read);
 }
 
 void catalog_note_damage(struct catalog *c)
@@ -320,8 +326,11 @@ void catalog_close(struct catalog **catalog)
     struct catalog *c = *catalog;
     if (c == NULL)
         return;
+    if (c->read != NULL)
+        db_close(&c->read);
     if (c->db != NULL)
         db_close(&c->db);
+    pthread_mutex_destroy(&c->collecting);
     free(c);
     *catalog = NULL;
 }
@@ -333,14 +342,41 @@ void catalog_trim(struct catalog *c)
 
 int catalog_begin(struct catalog *c)
 {
-    return db_begin(c->db);
+    pthread_mutex_lock(&c->collecting);
+    c->batch = db_batch_new();
+    if (c->batch != NULL)
+        return SKEIN_OK;
+    pthread_mutex_unlock(&c->collecting);
+    return SKEIN_NO_MEMORY;
+}
+
+int catalog_write(struct catalog *c, const char *sql, const struct db_bind *binds)
+{
+    skein_check(c->batch != NULL);
+    return db_batch_add(c->batch, sql, binds);
+}
+
+struct db_batch *catalog_collected(struct catalog *c)
+{
+    struct db_batch *batch = c->batch;
+    c->batch = NULL;
+    pthread_mutex_unlock(&c->collecting);
+    return batch;
+}
+
+int catalog_commit(struct catalog *c, struct db_batch *batch)
+{
+    int status = db_batch_run(c->db, batch);
+    if (status != SKEIN_OK)
+        metrics_add(catalog_errors_total, 1);
+    return status;
 }
 
 int catalog_end(struct catalog *c, bool commit)
 {
-    int status = db_end(c->db, commit);
-    if (status != SKEIN_OK)
-        metrics_add(catalog_errors_total, 1);
+    struct db_batch *batch = catalog_collected(c);
+    int status = commit ? catalog_commit(c, batch) : SKEIN_OK;
+    db_batch_free(&batch);
     return status;
 }
 
@@ -360,7 +396,7 @@ static const char *generation_key(const char *set, char key[32])
 int catalog_put_generation(struct catalog *c, const char *set, uint64_t generation)
 {
     char key[32];
-    return meta_put(c, generation_key(set, key), generation);
+    return catalog_write(c, META_PUT, DB(DB_TEXT(generation_key(set, key)), DB_I64(I(generation))));
 }
 
 uint64_t catalog_generation(struct catalog *c, const char *set)
@@ -373,19 +409,17 @@ uint64_t catalog_generation(struct catalog *c, const char *set)
 
 int catalog_put_agent(struct catalog *c, const struct catalog_agent *p)
 {
-    return catalog_status(db_run(c->db,
-                                 "INSERT OR REPLACE INTO agents(agent, epoch, last_seen_ns,"
-                                 " clock_offset_ns, host, version, labels) VALUES(?,?,?,?,?,?,?)",
-                                 NULL, NULL,
-                                 DB(DB_I64(I(p->agent)), DB_I64(I(p->epoch)),
-                                    DB_I64(I(p->last_seen_ns)), DB_I64(p->clock_offset_ns),
-                                    DB_TEXT(p->host), DB_TEXT(p->version), DB_TEXT(p->labels))));
+    return catalog_write(c,
+                         "INSERT OR REPLACE INTO agents(agent, epoch, last_seen_ns,"
+                         " clock_offset_ns, host, version, labels) VALUES(?,?,?,?,?,?,?)",
+                         DB(DB_I64(I(p->agent)), DB_I64(I(p->epoch)), DB_I64(I(p->last_seen_ns)),
+                            DB_I64(p->clock_offset_ns), DB_TEXT(p->host), DB_TEXT(p->version),
+                            DB_TEXT(p->labels)));
 }
 
 int catalog_delete_agent(struct catalog *c, uint64_t agent)
 {
-    return catalog_status(
-        db_run(c->db, "DELETE FROM agents WHERE agent=?", NULL, NULL, DB(DB_I64(I(agent)))));
+    return catalog_write(c, "DELETE FROM agents WHERE agent=?", DB(DB_I64(I(agent))));
 }
 
 struct agent_walk {
@@ -409,7 +443,7 @@ static int take_agent(void *context, struct db_row *row)
 int64_t catalog_agents(struct catalog *c, catalog_agent_fn *fn, void *context)
 {
     struct agent_walk walk = {fn, context};
-    return db_run(c->db,
+    return db_run(c->read,
                   "SELECT agent, epoch, last_seen_ns, clock_offset_ns, host, version, labels"
                   " FROM agents ORDER BY agent",
                   take_agent, &walk, NULL);
@@ -427,7 +461,7 @@ int catalog_usage(struct catalog *c, uint64_t *bytes)
 {
     *bytes = 0;
     return catalog_status(
-        db_run(c->db,
+        db_run(c->read,
                "SELECT (pages.page_count - unused.freelist_count) * page.page_size"
                " FROM pragma_page_count() AS pages,"
                " pragma_freelist_count() AS unused, pragma_page_size() AS page",

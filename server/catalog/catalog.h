@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the collector must not forget and cannot find in the segments: captures, their targets,
- * deletions, rules, agents. folder/state.db, synchronous=FULL: what catalog_end has committed
+ * deletions, rules, agents. folder/state.db, synchronous=FULL: what catalog_commit has written
  * survives a power cut. Rows only; the meaning is capture.c's, rules.c's and fleet.c's. Its largest
  * parts have headers of their own: catalog_capture.h, catalog_rules.h, catalog_loss.h.
  *
- * Any thread reads. Writers hold the control lock (control.h), so that memory and rows agree; who
- * does not is named below.
+ * Any thread reads what is committed, and waits for no commit. What is to be written is collected
+ * under the control lock (control.h), so that memory and rows agree, and committed without; who
+ * writes at once is named below.
  * Text in a row that is handed out is valid during the callback; callbacks must not call the
  * catalog.
  */
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "db_batch.h"
 #include "ids.h"
 
 struct catalog;
@@ -30,11 +32,15 @@ bool catalog_is_damaged(const struct catalog *c);
 void catalog_note_damage(struct catalog *c);
 bool catalog_is_new(const struct catalog *c); /* there was none before */
 
-/* All writes lie between these two, on one thread. catalog_end: SKEIN_OK when committed, else
- * nothing of it happened. */
+/* All writes lie between catalog_begin and catalog_collected, on one thread: they are kept in
+ * memory, and given to the caller. catalog_commit writes them, in one transaction, and waits for
+ * the disk; SKEIN_OK, else nothing of it happened. SKEIN_NO_MEMORY: nothing has begun. */
 int catalog_begin(struct catalog *c);
-void catalog_trim(struct catalog *c); /* db_trim */
+struct db_batch *catalog_collected(struct catalog *c);
+int catalog_commit(struct catalog *c, struct db_batch *batch);
+/* Both, for who holds no lock; commit false: all is forgotten. */
 int catalog_end(struct catalog *c, bool commit);
+void catalog_trim(struct catalog *c); /* db_trim */
 
 uint64_t catalog_collector(const struct catalog *c); /* random, made with the database */
 
@@ -53,7 +59,7 @@ struct catalog_notice {
 };
 typedef int catalog_notice_fn(void *context, const struct catalog_notice *notice);
 int catalog_put_notice(struct catalog *c, const struct catalog_notice *notice);
-/* Outside of transactions: the thread that delivers. */
+/* At once: the thread that delivers. */
 int catalog_drop_notice(struct catalog *c, uint64_t turn);
 int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context); /* by turn */
 

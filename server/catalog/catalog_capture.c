@@ -25,14 +25,13 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
     id_text(p->id.bytes, id);
     id_text(capture_id_is_zero(&p->incident) ? p->id.bytes : p->incident.bytes, incident);
     window_of(p, &from, &to);
-    return catalog_status(db_run(
-        c->db,
+    return catalog_write(
+        c,
         "INSERT OR REPLACE INTO captures(id, created_ns, at_ns, pre_ms, post_ms, deadline_ns,"
         " finished_ns, stopped, own, from_ns, to_ns, status, kind, selector, trigger_type, rule,"
         " process, reason, listing, ttl_ms, pin, expires_ns, min_targets, max_targets, stream_ms,"
         " known_from_ns, incident, event_groups)"
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        NULL, NULL,
         DB(DB_TEXT(id), DB_I64(I(p->created_ns)), DB_I64(I(p->at_ns)), DB_I64(I(p->pre_ms)),
            DB_I64(I(p->post_ms)), DB_I64(I(p->deadline_ns)), DB_I64(I(p->finished_ns)),
            DB_I64(I(p->stopped)), DB_I64(I(p->own)), DB_I64(I(from)), DB_I64(I(to)),
@@ -40,7 +39,7 @@ int catalog_put_capture(struct catalog *c, const struct catalog_capture *p)
            DB_TEXT(p->rule), DB_TEXT(p->process), DB_TEXT(p->reason), DB_TEXT(p->listing),
            DB_I64(I(p->ttl_ms)), DB_I64(I(p->pin)), DB_I64(I(p->expires_ns)),
            DB_I64(I(p->min_targets)), DB_I64(I(p->max_targets)), DB_I64(I(p->stream_ms)),
-           DB_I64(I(p->known_from_ns)), DB_TEXT(incident), DB_I64((int64_t)p->groups))));
+           DB_I64(I(p->known_from_ns)), DB_TEXT(incident), DB_I64((int64_t)p->groups)));
 }
 
 int catalog_put_target(struct catalog *c, const struct catalog_target *p)
@@ -48,16 +47,15 @@ int catalog_put_target(struct catalog *c, const struct catalog_target *p)
     char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
     id_text(p->capture.bytes, id);
     id_text(p->process.bytes, process);
-    return catalog_status(
-        db_run(c->db,
-               "INSERT OR REPLACE INTO targets(capture, process, own, agent, updated_ns, pid,"
-               " host, service, labels, exe, status, reason, report, times)"
-               " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-               NULL, NULL,
-               DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(p->own)), DB_I64(I(p->agent)),
-                  DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)), DB_TEXT(p->host),
-                  DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_TEXT(p->status),
-                  DB_TEXT(p->reason), DB_TEXT(p->report), DB_TEXT(p->times))));
+    return catalog_write(
+        c,
+        "INSERT OR REPLACE INTO targets(capture, process, own, agent, updated_ns, pid,"
+        " host, service, labels, exe, status, reason, report, times)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(p->own)), DB_I64(I(p->agent)),
+           DB_I64(I(p->updated_ns)), DB_I64(I(p->pid)), DB_TEXT(p->host), DB_TEXT(p->service),
+           DB_TEXT(p->labels), DB_TEXT(p->exe), DB_TEXT(p->status), DB_TEXT(p->reason),
+           DB_TEXT(p->report), DB_TEXT(p->times)));
 }
 
 #define CAPTURE_COLUMNS                                                                            \
@@ -121,7 +119,7 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
     int64_t limit = q->limit > 0 ? I(q->limit) : -1;
     if (q->incident != NULL) {
         id_text(q->incident->bytes, incident);
-        return db_run(c->db,
+        return db_run(c->read,
                       CAPTURE_COLUMNS
                       "WHERE incident=? AND (? IS NULL OR status=?) AND (created_ns, id) < (?, ?)"
                       " AND id>=? AND id<? AND to_ns>=? AND from_ns<=?"
@@ -132,7 +130,7 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
                          DB_I64(from), DB_I64(to), DB_I64(limit)));
     }
     if (q->status != NULL)
-        return db_run(c->db,
+        return db_run(c->read,
                       CAPTURE_COLUMNS
                       "WHERE status=? AND (created_ns, id) < (?, ?) AND id>=? AND id<?"
                       " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
@@ -140,7 +138,7 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
                       DB(DB_TEXT(q->status), DB_I64(created), DB_TEXT(q->before ? before : "g"),
                          DB_TEXT(id_from), DB_TEXT(id_until), DB_I64(from), DB_I64(to),
                          DB_I64(limit)));
-    return db_run(c->db,
+    return db_run(c->read,
                   CAPTURE_COLUMNS
                   "WHERE (created_ns, id) < (?, ?) AND id>=? AND id<?"
                   " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
@@ -155,7 +153,7 @@ int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_
     struct capture_walk walk = {fn, context};
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
-    return db_run(c->db, CAPTURE_COLUMNS "WHERE id=?", take_capture, &walk, DB(DB_TEXT(text)));
+    return db_run(c->read, CAPTURE_COLUMNS "WHERE id=?", take_capture, &walk, DB(DB_TEXT(text)));
 }
 
 struct target_walk {
@@ -193,7 +191,7 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
     struct target_walk walk = {*id, fn, context};
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
-    return db_run(c->db,
+    return db_run(c->read,
                   "SELECT process, agent, updated_ns, pid, host, service, labels, exe, status,"
                   " reason, report, own, times FROM targets WHERE capture=?"
                   " ORDER BY process",
@@ -205,14 +203,12 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
 /* Deletes the capture's rows. The accounts of an evicted capture stay. */
 static int drop_rows(struct catalog *c, const char *id)
 {
-    int status = catalog_status(
-        db_run(c->db, "DELETE FROM targets WHERE capture=?", NULL, NULL, DB(DB_TEXT(id))));
+    int status = catalog_write(c, "DELETE FROM targets WHERE capture=?", DB(DB_TEXT(id)));
     if (status == SKEIN_OK)
-        status = catalog_status(db_run(c->db, "DELETE FROM account WHERE capture=? AND kept_ns=0",
-                                       NULL, NULL, DB(DB_TEXT(id))));
+        status =
+            catalog_write(c, "DELETE FROM account WHERE capture=? AND kept_ns=0", DB(DB_TEXT(id)));
     if (status == SKEIN_OK)
-        status = catalog_status(
-            db_run(c->db, "DELETE FROM captures WHERE id=?", NULL, NULL, DB(DB_TEXT(id))));
+        status = catalog_write(c, "DELETE FROM captures WHERE id=?", DB(DB_TEXT(id)));
     return status;
 }
 
@@ -220,9 +216,8 @@ int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint6
 {
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
-    int status = catalog_status(
-        db_run(c->db, "INSERT OR IGNORE INTO deleted(id, at_ns, purged) VALUES(?,?,0)", NULL, NULL,
-               DB(DB_TEXT(text), DB_I64(I(now_ns)))));
+    int status = catalog_write(c, "INSERT OR IGNORE INTO deleted(id, at_ns, purged) VALUES(?,?,0)",
+                               DB(DB_TEXT(text), DB_I64(I(now_ns))));
     return status == SKEIN_OK ? drop_rows(c, text) : status;
 }
 
@@ -230,11 +225,9 @@ int catalog_set_purged(struct catalog *c, const struct capture_id *id)
 {
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
-    int status = catalog_status(
-        db_run(c->db, "DELETE FROM ranges WHERE capture=?", NULL, NULL, DB(DB_TEXT(text))));
+    int status = catalog_write(c, "DELETE FROM ranges WHERE capture=?", DB(DB_TEXT(text)));
     if (status == SKEIN_OK)
-        status = catalog_status(
-            db_run(c->db, "UPDATE deleted SET purged=1 WHERE id=?", NULL, NULL, DB(DB_TEXT(text))));
+        status = catalog_write(c, "UPDATE deleted SET purged=1 WHERE id=?", DB(DB_TEXT(text)));
     return status;
 }
 
@@ -254,7 +247,7 @@ static int take_last(void *context, struct db_row *row)
 uint64_t catalog_last_deleted_ns(struct catalog *c)
 {
     uint64_t at_ns = 0;
-    db_run(c->db, "SELECT max(at_ns) FROM deleted", take_last, &at_ns, NULL);
+    db_run(c->read, "SELECT max(at_ns) FROM deleted", take_last, &at_ns, NULL);
     return at_ns;
 }
 
@@ -263,7 +256,7 @@ bool catalog_is_deleted(struct catalog *c, const struct capture_id *id)
     char text[ID_TEXT_BYTES];
     bool found = false;
     id_text(id->bytes, text);
-    db_run(c->db, "SELECT 1 FROM deleted WHERE id=?", take_found, &found, DB(DB_TEXT(text)));
+    db_run(c->read, "SELECT 1 FROM deleted WHERE id=?", take_found, &found, DB(DB_TEXT(text)));
     return found;
 }
 
@@ -282,7 +275,7 @@ static int take_id(void *context, struct db_row *row)
 int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context)
 {
     struct id_walk walk = {fn, context};
-    return db_run(c->db, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, NULL);
+    return db_run(c->read, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, NULL);
 }
 
 /* ---- incidents ---- */
@@ -293,14 +286,14 @@ int64_t catalog_incident(struct catalog *c, const struct capture_id *incident, c
     struct id_walk walk = {fn, context};
     char text[ID_TEXT_BYTES];
     id_text(incident->bytes, text);
-    return db_run(c->db, "SELECT id FROM captures WHERE incident=?", take_id, &walk,
+    return db_run(c->read, "SELECT id FROM captures WHERE incident=?", take_id, &walk,
                   DB(DB_TEXT(text)));
 }
 
 int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context)
 {
     struct id_walk walk = {fn, context};
-    return db_run(c->db, "SELECT id FROM captures WHERE listing=''", take_id, &walk, NULL);
+    return db_run(c->read, "SELECT id FROM captures WHERE listing=''", take_id, &walk, NULL);
 }
 
 /* ---- retention ---- */
@@ -308,7 +301,7 @@ int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context)
 int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *fn, void *context)
 {
     struct capture_walk walk = {fn, context};
-    return db_run(c->db,
+    return db_run(c->read,
                   CAPTURE_COLUMNS "WHERE expires_ns>0 AND expires_ns<=? AND status<>'running'"
                                   " ORDER BY expires_ns",
                   take_capture, &walk, DB(DB_I64(I(now_ns))));
@@ -320,7 +313,7 @@ int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, si
     struct capture_walk walk = {fn, context};
     char id[ID_TEXT_BYTES];
     id_text(after->id.bytes, id);
-    return db_run(c->db,
+    return db_run(c->read,
                   CAPTURE_COLUMNS "WHERE (created_ns, id) > (?, ?) AND pin=0 AND status<>'running'"
                                   " ORDER BY created_ns, id LIMIT ?",
                   take_capture, &walk,
@@ -333,16 +326,14 @@ int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t d
 {
     char id[ID_TEXT_BYTES];
     id_text(p->capture.bytes, id);
-    int status = catalog_status(
-        db_run(c->db, "DELETE FROM once WHERE at_ns<?", NULL, NULL, DB(DB_I64(I(drop_before_ns)))));
+    int status = catalog_write(c, "DELETE FROM once WHERE at_ns<?", DB(DB_I64(I(drop_before_ns))));
     if (status != SKEIN_OK)
         return status;
-    return catalog_status(db_run(c->db,
-                                 "INSERT OR REPLACE INTO once(principal, key, checksum, at_ns,"
-                                 " capture) VALUES(?,?,?,?,?)",
-                                 NULL, NULL,
-                                 DB(DB_TEXT(p->principal), DB_TEXT(p->key), DB_I64(I(p->checksum)),
-                                    DB_I64(I(p->at_ns)), DB_TEXT(id))));
+    return catalog_write(c,
+                         "INSERT OR REPLACE INTO once(principal, key, checksum, at_ns,"
+                         " capture) VALUES(?,?,?,?,?)",
+                         DB(DB_TEXT(p->principal), DB_TEXT(p->key), DB_I64(I(p->checksum)),
+                            DB_I64(I(p->at_ns)), DB_TEXT(id)));
 }
 
 static int take_once(void *context, struct db_row *row)
@@ -358,7 +349,7 @@ static int take_once(void *context, struct db_row *row)
 int catalog_find_once(struct catalog *c, struct catalog_once *p)
 {
     int64_t rows =
-        db_run(c->db, "SELECT checksum, at_ns, capture FROM once WHERE principal=? AND key=?",
+        db_run(c->read, "SELECT checksum, at_ns, capture FROM once WHERE principal=? AND key=?",
                take_once, p, DB(DB_TEXT(p->principal), DB_TEXT(p->key)));
     return rows < 0 ? (int)rows : rows > 0;
 }

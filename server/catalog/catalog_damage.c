@@ -23,7 +23,7 @@ static int take_row(void *context, struct db_row *row)
 int64_t catalog_damages(struct catalog *c, catalog_damage_fn *fn, void *context)
 {
     struct each each = {fn, context};
-    return db_run(c->db, "SELECT partition, from_ns, to_ns FROM damaged", take_row, &each, NULL);
+    return db_run(c->read, "SELECT partition, from_ns, to_ns FROM damaged", take_row, &each, NULL);
 }
 
 int catalog_add_damage(struct catalog *c, const struct partition_key *key, uint64_t from_ns,
@@ -31,14 +31,13 @@ int catalog_add_damage(struct catalog *c, const struct partition_key *key, uint6
 {
     char text[PARTITION_KEY_TEXT_BYTES];
     partition_key_text(key, text);
-    return catalog_status(db_run(c->db, "INSERT OR REPLACE INTO damaged VALUES(?,?,?)", NULL, NULL,
-                                 DB(DB_TEXT(text), DB_I64(I(from_ns)), DB_I64(I(to_ns)))));
+    return catalog_write(c, "INSERT OR REPLACE INTO damaged VALUES(?,?,?)",
+                         DB(DB_TEXT(text), DB_I64(I(from_ns)), DB_I64(I(to_ns))));
 }
 
 int catalog_drop_damage(struct catalog *c, const struct partition_key *key)
 {
     char text[PARTITION_KEY_TEXT_BYTES];
     partition_key_text(key, text);
-    return catalog_status(
-        db_run(c->db, "DELETE FROM damaged WHERE partition=?", NULL, NULL, DB(DB_TEXT(text))));
+    return catalog_write(c, "DELETE FROM damaged WHERE partition=?", DB(DB_TEXT(text)));
 }

@@ -15,10 +15,9 @@ int catalog_hosts_prepare(struct catalog *c)
 int catalog_put_host(struct catalog *c, const uint8_t host[8], uint64_t agent)
 {
     if (agent == 0)
-        return catalog_status(
-            db_run(c->db, "DELETE FROM hosts WHERE host=?", NULL, NULL, DB(DB_BLOB(host, 8))));
-    return catalog_status(db_run(c->db, "INSERT OR IGNORE INTO hosts(host, agent) VALUES(?,?)",
-                                 NULL, NULL, DB(DB_BLOB(host, 8), DB_I64(I(agent)))));
+        return catalog_write(c, "DELETE FROM hosts WHERE host=?", DB(DB_BLOB(host, 8)));
+    return catalog_write(c, "INSERT OR IGNORE INTO hosts(host, agent) VALUES(?,?)",
+                         DB(DB_BLOB(host, 8), DB_I64(I(agent))));
 }
 
 struct host_walk {
@@ -40,5 +39,5 @@ static int take_host(void *context, struct db_row *row)
 int64_t catalog_hosts(struct catalog *c, catalog_host_fn *fn, void *context)
 {
     struct host_walk walk = {fn, context};
-    return db_run(c->db, "SELECT host, agent FROM hosts ORDER BY turn", take_host, &walk, NULL);
+    return db_run(c->read, "SELECT host, agent FROM hosts ORDER BY turn", take_host, &walk, NULL);
 }

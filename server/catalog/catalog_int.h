@@ -3,6 +3,7 @@
 #ifndef CATALOG_INT_H
 #define CATALOG_INT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "catalog.h"
@@ -10,7 +11,10 @@
 #include "db.h"
 
 struct catalog {
-    struct db *db;
+    struct db *db;   /* that writes: who asks nothing of `read` waits for nobody's commit */
+    struct db *read; /* sees what is committed */
+    pthread_mutex_t collecting; /* held from catalog_begin on; guards `batch` */
+    struct db_batch *batch;
     char path[4096];
     uint64_t collector;
     atomic_bool damaged;
@@ -24,6 +28,9 @@ static inline int catalog_status(int64_t rows)
 {
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
+
+/* Adds a statement to the batch that catalog_begin has begun. */
+int catalog_write(struct catalog *c, const char *sql, const struct db_bind *binds);
 
 /* catalog_loss.c: defines the SQL function that its statements call. The other two give statements,
  * a sum and the ids of a page, for a look at their plans. */

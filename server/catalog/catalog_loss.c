@@ -27,11 +27,10 @@ static int loss_put(struct catalog *c, const char *capture, const char *process,
     bool counted = events > 0;
     uint64_t from = gap->from_ns < INT64_MAX ? gap->from_ns : INT64_MAX;
     uint64_t to = gap->to_ns < INT64_MAX ? gap->to_ns : INT64_MAX;
-    return catalog_status(
-        db_run(c->db, "INSERT OR REPLACE INTO loss VALUES(?,?,?,?,?,?)", NULL, NULL,
-               DB(DB_TEXT(capture), DB_TEXT(process), DB_TEXT(loss_text(gap->reason)),
-                  DB_I64(counted ? NO_TIME : I(from)), DB_I64(counted ? NO_TIME : I(to)),
-                  DB_I64(I(events)))));
+    return catalog_write(c, "INSERT OR REPLACE INTO loss VALUES(?,?,?,?,?,?)",
+                         DB(DB_TEXT(capture), DB_TEXT(process), DB_TEXT(loss_text(gap->reason)),
+                            DB_I64(counted ? NO_TIME : I(from)), DB_I64(counted ? NO_TIME : I(to)),
+                            DB_I64(I(events))));
 }
 
 /* Deletes the account's losses with the row that it replaces. */
@@ -41,11 +40,11 @@ int catalog_put_ledger(struct catalog *c, const struct capture_id *capture,
     char id[ID_TEXT_BYTES], process[ID_TEXT_BYTES];
     id_text(capture->bytes, id);
     id_text(p->process.bytes, process);
-    int status = catalog_status(db_run(
-        c->db, "INSERT OR REPLACE INTO account VALUES(?,?,'',?,?,?,?,?,?,?,?,?,0)", NULL, NULL,
+    int status = catalog_write(
+        c, "INSERT OR REPLACE INTO account VALUES(?,?,'',?,?,?,?,?,?,?,?,?,0)",
         DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_TEXT(p->host),
            DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe), DB_I64(I(ledger->stored)),
-           DB_I64(I(ledger->implausible)), DB_I64(I(ledger->open)))));
+           DB_I64(I(ledger->implausible)), DB_I64(I(ledger->open))));
     for (size_t i = 0; i < LOSS_REASONS && status == SKEIN_OK; i++) {
         const struct loss_gap count = {.reason = (enum loss_reason)i};
         if (ledger->events[i] > 0)
@@ -61,23 +60,21 @@ int catalog_put_ring_lost(struct catalog *c, const struct catalog_account *p, ui
 {
     char process[ID_TEXT_BYTES];
     id_text(p->process.bytes, process);
-    int status = catalog_status(
-        db_run(c->db, "DELETE FROM account WHERE kept_ns>0 AND kept_ns<?", NULL, NULL,
-               DB(DB_I64(I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0)))));
+    int status = catalog_write(
+        c, "DELETE FROM account WHERE kept_ns>0 AND kept_ns<?",
+        DB(DB_I64(I(now_ns > CATALOG_LOSS_KEPT_NS ? now_ns - CATALOG_LOSS_KEPT_NS : 0))));
     if (status == SKEIN_OK)
-        status = catalog_status(db_run(c->db,
-                                       "INSERT INTO account VALUES('',?,'',?,?,?,?,?,?,0,0,0,?)"
-                                       " ON CONFLICT DO UPDATE SET kept_ns=excluded.kept_ns",
-                                       NULL, NULL,
-                                       DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
-                                          DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels),
-                                          DB_TEXT(p->exe), DB_I64(I(now_ns)))));
+        status = catalog_write(c,
+                               "INSERT INTO account VALUES('',?,'',?,?,?,?,?,?,0,0,0,?)"
+                               " ON CONFLICT DO UPDATE SET kept_ns=excluded.kept_ns",
+                               DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
+                                  DB_TEXT(p->host), DB_TEXT(p->service), DB_TEXT(p->labels),
+                                  DB_TEXT(p->exe), DB_I64(I(now_ns))));
     if (status == SKEIN_OK)
-        status =
-            catalog_status(db_run(c->db,
-                                  "INSERT INTO loss VALUES('',?,'ring_full',-1,-1,?)"
-                                  " ON CONFLICT DO UPDATE SET events=max(events, excluded.events)",
-                                  NULL, NULL, DB(DB_TEXT(process), DB_I64(I(events)))));
+        status = catalog_write(c,
+                               "INSERT INTO loss VALUES('',?,'ring_full',-1,-1,?)"
+                               " ON CONFLICT DO UPDATE SET events=max(events, excluded.events)",
+                               DB(DB_TEXT(process), DB_I64(I(events))));
     return status;
 }
 
@@ -85,18 +82,17 @@ int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, ui
 {
     char id[ID_TEXT_BYTES];
     id_text(capture->bytes, id);
-    int status = catalog_status(
-        db_run(c->db,
-               "INSERT INTO loss SELECT capture, process, ?2, -1, -1, stored FROM account"
-               " WHERE capture=?1 AND stored>0"
-               " ON CONFLICT DO UPDATE SET events=events+excluded.events", /* an agent's word */
-               NULL, NULL, DB(DB_TEXT(id), DB_TEXT(loss_text(LOSS_EVICTED)))));
+    int status = catalog_write(
+        c,
+        "INSERT INTO loss SELECT capture, process, ?2, -1, -1, stored FROM account"
+        " WHERE capture=?1 AND stored>0"
+        " ON CONFLICT DO UPDATE SET events=events+excluded.events", /* an agent's word */
+        DB(DB_TEXT(id), DB_TEXT(loss_text(LOSS_EVICTED))));
     if (status == SKEIN_OK)
-        status = catalog_status(
-            db_run(c->db,
-                   "UPDATE account SET stored=0, kept_ns=?2, rule=ifnull((SELECT " RULE
-                   " FROM captures c WHERE c.id=?1), '') WHERE capture=?1",
-                   NULL, NULL, DB(DB_TEXT(id), DB_I64(I(now_ns)))));
+        status = catalog_write(c,
+                               "UPDATE account SET stored=0, kept_ns=?2, rule=ifnull((SELECT " RULE
+                               " FROM captures c WHERE c.id=?1), '') WHERE capture=?1",
+                               DB(DB_TEXT(id), DB_I64(I(now_ns))));
     return status;
 }
 
@@ -130,7 +126,7 @@ int64_t catalog_losses_of(struct catalog *c, const struct capture_id *capture, c
     struct lost_walk walk = {fn, context};
     char id[ID_TEXT_BYTES];
     id_text(capture->bytes, id);
-    return db_run(c->db,
+    return db_run(c->read,
                   "SELECT process, implausible, reason, events FROM account"
                   " LEFT JOIN loss USING(capture, process) WHERE capture=?",
                   take_lost, &walk, DB(DB_TEXT(id)));
@@ -316,7 +312,7 @@ int catalog_loss(struct catalog *c, const struct catalog_loss_query *q, catalog_
     if (next != NULL)
         next[0] = '\0';
     if (q->capture != NULL)
-        return sum_run(c->db, &sum, next);
+        return sum_run(c->read, &sum, next);
     int status = db_open(c->path, true, &db, error, sizeof error);
     if (status == SKEIN_OK)
         status = catalog_loss_define(db);

@@ -39,7 +39,8 @@ int catalog_put_ring_lost(struct catalog *c, const struct catalog_account *accou
 /* Keeps the accounts of a capture, as evicted; call it before the capture is deleted to make
  * room. */
 int catalog_keep_ledgers(struct catalog *c, const struct capture_id *capture, uint64_t now_ns);
-/* Drops the oldest kept accounts, at most so many. Returns how many rows went, or a status. */
+/* Drops the oldest kept accounts, at most so many, at once. Returns how many rows went, or a
+ * status. */
 int64_t catalog_trim_losses(struct catalog *c, uint64_t accounts);
 
 /* The accounts of a capture's targets, by reason; `reason` is NULL where nothing is missing. */

@@ -13,11 +13,10 @@ int catalog_notices_prepare(struct catalog *c)
 
 int catalog_put_notice(struct catalog *c, const struct catalog_notice *p)
 {
-    return catalog_status(
-        db_run(c->db, "INSERT INTO notices(turn, id, rule, created_ns, body) VALUES(?,?,?,?,?)",
-               NULL, NULL,
-               DB(DB_I64(I(p->turn)), DB_TEXT(p->id), DB_TEXT(p->rule), DB_I64(I(p->created_ns)),
-                  DB_TEXT(p->body))));
+    return catalog_write(c,
+                         "INSERT INTO notices(turn, id, rule, created_ns, body) VALUES(?,?,?,?,?)",
+                         DB(DB_I64(I(p->turn)), DB_TEXT(p->id), DB_TEXT(p->rule),
+                            DB_I64(I(p->created_ns)), DB_TEXT(p->body)));
 }
 
 int catalog_drop_notice(struct catalog *c, uint64_t turn)
@@ -45,6 +44,6 @@ static int take_notice(void *context, struct db_row *row)
 int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context)
 {
     struct notice_walk walk = {fn, context};
-    return db_run(c->db, "SELECT turn, id, rule, created_ns, body FROM notices ORDER BY turn",
+    return db_run(c->read, "SELECT turn, id, rule, created_ns, body FROM notices ORDER BY turn",
                   take_notice, &walk, NULL);
 }

@@ -18,19 +18,17 @@ int catalog_put_policy(struct catalog *c, const struct catalog_policy *p)
 {
     char capture[ID_TEXT_BYTES];
     id_text(p->last_capture.bytes, capture);
-    return catalog_status(
-        db_run(c->db,
-               "INSERT OR REPLACE INTO policies(name, json, generation, day,"
-               " bytes, captures, last_capture) VALUES(?,?,?,?,?,?,?)",
-               NULL, NULL,
-               DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->generation)), DB_I64(I(p->day)),
-                  DB_I64(I(p->bytes)), DB_I64(I(p->captures)), DB_TEXT(capture))));
+    return catalog_write(c,
+                         "INSERT OR REPLACE INTO policies(name, json, generation, day,"
+                         " bytes, captures, last_capture) VALUES(?,?,?,?,?,?,?)",
+                         DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->generation)),
+                            DB_I64(I(p->day)), DB_I64(I(p->bytes)), DB_I64(I(p->captures)),
+                            DB_TEXT(capture)));
 }
 
 int catalog_delete_policy(struct catalog *c, const char *name)
 {
-    return catalog_status(
-        db_run(c->db, "DELETE FROM policies WHERE name=?", NULL, NULL, DB(DB_TEXT(name))));
+    return catalog_write(c, "DELETE FROM policies WHERE name=?", DB(DB_TEXT(name)));
 }
 
 struct policy_walk {
@@ -55,7 +53,7 @@ static int take_policy(void *context, struct db_row *row)
 int64_t catalog_policies(struct catalog *c, catalog_policy_fn *fn, void *context)
 {
     struct policy_walk walk = {fn, context};
-    return db_run(c->db,
+    return db_run(c->read,
                   "SELECT name, json, generation, day, bytes, captures, last_capture FROM policies"
                   " ORDER BY name",
                   take_policy, &walk, NULL);

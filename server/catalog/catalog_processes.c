@@ -19,29 +19,26 @@ int catalog_put_process(struct catalog *c, const struct catalog_process *p)
 {
     char process[ID_TEXT_BYTES];
     id_text(p->process.bytes, process);
-    return catalog_status(
-        db_run(c->db,
-               "INSERT OR REPLACE INTO processes(process, agent, pid, start_ns,"
-               " attached_ns, ended_ns, host, service, labels, exe)"
-               " VALUES(?,?,?,?,?,?,?,?,?,?)",
-               NULL, NULL,
-               DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)), DB_I64(I(p->start_ns)),
-                  DB_I64(I(p->attached_ns)), DB_I64(I(p->ended_ns)), DB_TEXT(p->host),
-                  DB_TEXT(p->service), DB_TEXT(p->labels), DB_TEXT(p->exe))));
+    return catalog_write(c,
+                         "INSERT OR REPLACE INTO processes(process, agent, pid, start_ns,"
+                         " attached_ns, ended_ns, host, service, labels, exe)"
+                         " VALUES(?,?,?,?,?,?,?,?,?,?)",
+                         DB(DB_TEXT(process), DB_I64(I(p->agent)), DB_I64(I(p->pid)),
+                            DB_I64(I(p->start_ns)), DB_I64(I(p->attached_ns)),
+                            DB_I64(I(p->ended_ns)), DB_TEXT(p->host), DB_TEXT(p->service),
+                            DB_TEXT(p->labels), DB_TEXT(p->exe)));
 }
 
 int catalog_delete_process(struct catalog *c, const struct process_uid *process)
 {
     char id[ID_TEXT_BYTES];
     id_text(process->bytes, id);
-    return catalog_status(
-        db_run(c->db, "DELETE FROM processes WHERE process=?", NULL, NULL, DB(DB_TEXT(id))));
+    return catalog_write(c, "DELETE FROM processes WHERE process=?", DB(DB_TEXT(id)));
 }
 
 int catalog_delete_processes_of(struct catalog *c, uint64_t agent)
 {
-    return catalog_status(
-        db_run(c->db, "DELETE FROM processes WHERE agent=?", NULL, NULL, DB(DB_I64(I(agent)))));
+    return catalog_write(c, "DELETE FROM processes WHERE agent=?", DB(DB_I64(I(agent))));
 }
 
 struct process_walk {
@@ -67,7 +64,7 @@ static int take_process(void *context, struct db_row *row)
 int64_t catalog_processes(struct catalog *c, catalog_process_fn *fn, void *context)
 {
     struct process_walk walk = {fn, context};
-    return db_run(c->db,
+    return db_run(c->read,
                   "SELECT process, agent, pid, start_ns, attached_ns, ended_ns, host, service,"
                   " labels, exe FROM processes",
                   take_process, &walk, NULL);

@@ -27,14 +27,14 @@ int catalog_put_ranges(struct catalog *c, const struct capture_id *capture,
     char id[ID_TEXT_BYTES], of[ID_TEXT_BYTES];
     id_text(capture->bytes, id);
     id_text(process->bytes, of);
-    int64_t n = db_run(c->db, "DELETE FROM ranges WHERE capture=? AND process=?", NULL, NULL,
-                       DB(DB_TEXT(id), DB_TEXT(of)));
-    for (size_t i = 0; n >= 0 && i < count; i++)
-        n = db_run(c->db, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)", NULL, NULL,
-                   DB(DB_TEXT(id), DB_TEXT(of), DB_I64(I(ranges[i].key.epoch)),
-                      DB_I64(sequence_of(ranges[i].key.sequence)),
-                      DB_I64(sequence_of(ranges[i].last))));
-    return catalog_status(n);
+    int status = catalog_write(c, "DELETE FROM ranges WHERE capture=? AND process=?",
+                               DB(DB_TEXT(id), DB_TEXT(of)));
+    for (size_t i = 0; status == SKEIN_OK && i < count; i++)
+        status = catalog_write(c, "INSERT OR IGNORE INTO ranges VALUES(?,?,?,?,?)",
+                               DB(DB_TEXT(id), DB_TEXT(of), DB_I64(I(ranges[i].key.epoch)),
+                                  DB_I64(sequence_of(ranges[i].key.sequence)),
+                                  DB_I64(sequence_of(ranges[i].last))));
+    return status;
 }
 
 struct range_page {
@@ -61,7 +61,7 @@ int64_t catalog_ranges(struct catalog *c, const struct capture_id *capture,
     id_text(capture->bytes, id);
     id_text(after->key.process.bytes, process);
     int64_t n =
-        db_run(c->db,
+        db_run(c->read,
                "SELECT process, epoch, first, last FROM ranges WHERE capture=?"
                " AND (process, epoch, first, last) > (?, ?, ?, ?)"
                " ORDER BY process, epoch, first, last",
@@ -109,7 +109,7 @@ int64_t catalog_owners(struct catalog *c, const struct partition_range *range, c
     struct owner_walk walk = {fn, context};
     char process[ID_TEXT_BYTES];
     id_text(range->key.process.bytes, process);
-    return db_run(c->db, catalog_owners_sql, take_owner, &walk,
+    return db_run(c->read, catalog_owners_sql, take_owner, &walk,
                   DB(DB_TEXT(process), DB_I64(I(range->key.epoch)),
                      DB_I64(sequence_of(range->key.sequence)), DB_I64(sequence_of(range->last))));
 }

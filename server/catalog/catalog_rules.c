@@ -22,22 +22,19 @@ int catalog_put_rule(struct catalog *c, const struct catalog_rule *p)
 {
     char capture[ID_TEXT_BYTES];
     id_text(p->last_capture.bytes, capture);
-    return catalog_status(
-        db_run(c->db,
-               "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
-               " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
-               NULL, NULL,
-               DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->fired)), DB_I64(I(p->suppressed)),
-                  DB_I64(I(p->last_fired_ns)), DB_TEXT(capture))));
+    return catalog_write(c,
+                         "INSERT OR REPLACE INTO rules(name, json, fired, suppressed,"
+                         " last_fired_ns, last_capture) VALUES(?,?,?,?,?,?)",
+                         DB(DB_TEXT(p->name), DB_TEXT(p->json), DB_I64(I(p->fired)),
+                            DB_I64(I(p->suppressed)), DB_I64(I(p->last_fired_ns)),
+                            DB_TEXT(capture)));
 }
 
 int catalog_delete_rule(struct catalog *c, const char *name)
 {
-    int status = catalog_status(
-        db_run(c->db, "DELETE FROM firings WHERE rule=?", NULL, NULL, DB(DB_TEXT(name))));
+    int status = catalog_write(c, "DELETE FROM firings WHERE rule=?", DB(DB_TEXT(name)));
     if (status == SKEIN_OK)
-        status = catalog_status(
-            db_run(c->db, "DELETE FROM rules WHERE name=?", NULL, NULL, DB(DB_TEXT(name))));
+        status = catalog_write(c, "DELETE FROM rules WHERE name=?", DB(DB_TEXT(name)));
     return status;
 }
 
@@ -63,7 +60,7 @@ static int take_rule(void *context, struct db_row *row)
 int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context)
 {
     struct rule_walk walk = {.rule = fn, .context = context};
-    return db_run(c->db,
+    return db_run(c->read,
                   "SELECT name, json, fired, suppressed, last_fired_ns, last_capture FROM rules"
                   " ORDER BY name",
                   take_rule, &walk, NULL);
@@ -73,9 +70,8 @@ int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
 {
     char process[ID_TEXT_BYTES];
     id_text(p->process.bytes, process);
-    return catalog_status(
-        db_run(c->db, "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)", NULL,
-               NULL, DB(DB_TEXT(p->rule), DB_TEXT(process), DB_I64(I(p->at_ns)))));
+    return catalog_write(c, "INSERT OR REPLACE INTO firings(rule, process, at_ns) VALUES(?,?,?)",
+                         DB(DB_TEXT(p->rule), DB_TEXT(process), DB_I64(I(p->at_ns))));
 }
 
 static int take_firing(void *context, struct db_row *row)
@@ -89,13 +85,12 @@ static int take_firing(void *context, struct db_row *row)
 int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context)
 {
     struct rule_walk walk = {.firing = fn, .context = context};
-    return db_run(c->db, "SELECT rule, process, at_ns FROM firings", take_firing, &walk, NULL);
+    return db_run(c->read, "SELECT rule, process, at_ns FROM firings", take_firing, &walk, NULL);
 }
 
 int catalog_drop_firings(struct catalog *c, uint64_t before_ns)
 {
-    return catalog_status(
-        db_run(c->db, "DELETE FROM firings WHERE at_ns<?", NULL, NULL, DB(DB_I64(I(before_ns)))));
+    return catalog_write(c, "DELETE FROM firings WHERE at_ns<?", DB(DB_I64(I(before_ns))));
 }
 
 /* ---- history ---- */
@@ -106,13 +101,12 @@ int catalog_add_history(struct catalog *c, const struct catalog_history *p)
     id_text(p->process.bytes, process);
     id_text(p->capture.bytes, capture);
     id_text(p->incident.bytes, incident);
-    return catalog_status(
-        db_run(c->db,
-               "INSERT INTO rule_history(rule, at_ns, process, what, why, capture, incident)"
-               " VALUES(?,?,?,?,?,?,?)",
-               NULL, NULL,
-               DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_TEXT(process), DB_TEXT(p->what),
-                  DB_TEXT(p->why), DB_TEXT(capture), DB_TEXT(incident))));
+    return catalog_write(
+        c,
+        "INSERT INTO rule_history(rule, at_ns, process, what, why, capture, incident)"
+        " VALUES(?,?,?,?,?,?,?)",
+        DB(DB_TEXT(p->rule), DB_I64(I(p->at_ns)), DB_TEXT(process), DB_TEXT(p->what),
+           DB_TEXT(p->why), DB_TEXT(capture), DB_TEXT(incident)));
 }
 
 struct history_walk {
@@ -144,7 +138,7 @@ int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q
                         catalog_history_fn *fn, void *context)
 {
     struct history_walk walk = {fn, context};
-    return db_run(c->db,
+    return db_run(c->read,
                   "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
                   " WHERE rule=? AND id<? AND at_ns>=? AND at_ns<=? ORDER BY id DESC LIMIT ?",
                   take_history, &walk,
@@ -157,7 +151,7 @@ int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from
                               catalog_history_fn *fn, void *context)
 {
     struct history_walk walk = {fn, context};
-    return db_run(c->db,
+    return db_run(c->read,
                   "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
                   " WHERE what=? AND at_ns>=? ORDER BY id",
                   take_history, &walk, DB(DB_TEXT(what), DB_I64(I(from_ns))));
@@ -165,12 +159,12 @@ int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from
 
 int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows)
 {
-    int status = catalog_status(db_run(c->db, "DELETE FROM rule_history WHERE at_ns<?", NULL, NULL,
-                                       DB(DB_I64(I(before_ns)))));
+    int status =
+        catalog_write(c, "DELETE FROM rule_history WHERE at_ns<?", DB(DB_I64(I(before_ns))));
     if (status == SKEIN_OK)
-        status = catalog_status(db_run(c->db,
-                                       "DELETE FROM rule_history WHERE id<="
-                                       "(SELECT max(id) FROM rule_history)-?",
-                                       NULL, NULL, DB(DB_I64(I(keep_rows)))));
+        status = catalog_write(c,
+                               "DELETE FROM rule_history WHERE id<="
+                               "(SELECT max(id) FROM rule_history)-?",
+                               DB(DB_I64(I(keep_rows))));
     return status;
 }

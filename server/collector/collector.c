@@ -157,13 +157,13 @@ static int save(void *context)
     return status == SKEIN_OK ? policies_save(c->policies) : status;
 }
 
-static void saved(void *context)
+static void saved(void *context, bool ok)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
-    capture_saved(c->captures);
-    rules_saved(c->rules);
-    policies_saved(c->policies);
+    capture_saved(c->captures, ok);
+    rules_saved(c->rules, ok);
+    policies_saved(c->policies, ok);
 }
 
 static void unlocked(void *context)

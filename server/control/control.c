@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "log.h"
+#include "no_sync.h"
 #include "skein_check.h"
 
 struct control_role control_role;
@@ -21,7 +22,13 @@ struct control {
     const char *_Atomic owner;
     struct catalog *catalog;
     struct control_hooks hooks;
+    pthread_cond_t saved;       /* a save has ended */
+    pthread_mutex_t committing; /* held during a commit, not while the other is waited for */
     bool dirty CONTROL_ATTRIBUTE(guarded_by(control_role));
+    bool saving CONTROL_ATTRIBUTE(guarded_by(control_role)); /* a commit is under way */
+    /* The last save that has begun, and the last that is committed: with all before it. */
+    uint64_t begun CONTROL_ATTRIBUTE(guarded_by(control_role));
+    uint64_t committed CONTROL_ATTRIBUTE(guarded_by(control_role));
     _Atomic int last_save; /* relaxed: it stands alone */
 };
 
@@ -36,6 +43,8 @@ int control_new(struct catalog *catalog, const struct control_hooks *hooks, stru
     c->catalog = catalog;
     c->hooks = *hooks;
     pthread_mutex_init(&c->mutex, NULL);
+    pthread_cond_init(&c->saved, NULL);
+    pthread_mutex_init(&c->committing, NULL);
     return SKEIN_OK;
 }
 
@@ -44,6 +53,8 @@ void control_free(struct control **control)
     struct control *c = *control;
     if (c == NULL)
         return;
+    pthread_cond_destroy(&c->saved);
+    pthread_mutex_destroy(&c->committing);
     pthread_mutex_destroy(&c->mutex);
     free(c);
     *control = NULL;
@@ -54,18 +65,24 @@ static bool is_mine(const struct control *c)
     return atomic_load_explicit(&c->owner, memory_order_relaxed) == &self;
 }
 
+static void note_held(struct control *c, bool held)
+{
+    atomic_store_explicit(&c->owner, held ? &self : NULL, memory_order_relaxed);
+    no_sync(held);
+}
+
 /* The next three are what the compiler is to believe. */
 void control_lock(struct control *c) CONTROL_ATTRIBUTE(no_thread_safety_analysis)
 {
     skein_check(!is_mine(c));
     pthread_mutex_lock(&c->mutex);
-    atomic_store_explicit(&c->owner, &self, memory_order_relaxed);
+    note_held(c, true);
 }
 
 void control_unlock(struct control *c) CONTROL_ATTRIBUTE(no_thread_safety_analysis)
 {
     control_assert_locked(c);
-    atomic_store_explicit(&c->owner, NULL, memory_order_relaxed);
+    note_held(c, false);
     pthread_mutex_unlock(&c->mutex);
 }
 
@@ -82,25 +99,87 @@ void control_mark_dirty(struct control *c)
     c->dirty = true;
 }
 
+uint64_t control_next_save(const struct control *c)
+{
+    control_assert_locked(c);
+    return c->begun + 1;
+}
+
+bool control_has_saved(const struct control *c, uint64_t number)
+{
+    control_assert_locked(c);
+    return number <= c->committed;
+}
+
+static void wait_for_save(struct control *c) CONTROL_LOCKED
+{
+    while (c->saving) {
+        note_held(c, false);
+        pthread_cond_wait(&c->saved, &c->mutex);
+        note_held(c, true);
+    }
+}
+
+void control_catch_up(struct control *c)
+{
+    pthread_mutex_lock(&c->committing);
+    pthread_mutex_unlock(&c->committing);
+}
+
+/* What is dirty, by the hooks. NULL and a status where it cannot be collected. */
+static struct db_batch *collect(struct control *c, int *status) CONTROL_LOCKED
+{
+    *status = catalog_begin(c->catalog);
+    if (*status != SKEIN_OK)
+        return NULL;
+    *status = c->hooks.save(c->hooks.context);
+    struct db_batch *batch = catalog_collected(c->catalog);
+    if (*status != SKEIN_OK)
+        db_batch_free(&batch);
+    return batch;
+}
+
+/* Without the lock, which the caller has before and after. */
+static int commit(struct control *c, struct db_batch *batch) CONTROL_LOCKED
+{
+    c->saving = true;
+    pthread_mutex_lock(&c->committing);
+    control_unlock(c);
+    int status = catalog_commit(c->catalog, batch);
+    pthread_mutex_unlock(&c->committing);
+    control_lock(c);
+    c->saving = false;
+    pthread_cond_broadcast(&c->saved);
+    return status;
+}
+
 int control_save(struct control *c)
 {
     control_assert_locked(c);
-    if (!c->dirty && (c->hooks.is_dirty == NULL || !c->hooks.is_dirty(c->hooks.context)))
+    const uint64_t mine = control_next_save(c);
+    wait_for_save(c);
+    if (control_has_saved(c, mine))
         return SKEIN_OK;
-    int status = catalog_begin(c->catalog);
-    if (status == SKEIN_OK) {
-        status = c->hooks.save(c->hooks.context);
-        int ended = catalog_end(c->catalog, status == SKEIN_OK);
-        status = status == SKEIN_OK ? ended : status;
+    const uint64_t number = ++c->begun;
+    if (!c->dirty && (c->hooks.is_dirty == NULL || !c->hooks.is_dirty(c->hooks.context))) {
+        c->committed = number;
+        return SKEIN_OK;
     }
+    int status;
+    c->dirty = false;
+    struct db_batch *batch = collect(c, &status);
+    if (batch != NULL)
+        status = commit(c, batch);
+    db_batch_free(&batch);
     atomic_store_explicit(&c->last_save, status, memory_order_relaxed);
+    c->hooks.saved(c->hooks.context, status == SKEIN_OK);
     if (status != SKEIN_OK) {
+        c->dirty = true;
         log_error("catalog", "cannot save; nothing is acknowledged until it works", "error",
                   skein_status_text(status), NULL);
         return status;
     }
-    c->dirty = false;
-    c->hooks.saved(c->hooks.context);
+    c->committed = number;
     return SKEIN_OK;
 }
 

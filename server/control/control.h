@@ -2,7 +2,20 @@
  *
  * The control lock: who holds it may look at agents, processes, captures, rules and policies, and
  * change them. One for a collector; any thread takes it. Owns also what is to be saved of them: it
- * is written in one transaction, before anything that depends on it is acknowledged.
+ * is written in one transaction, before anything that depends on it is acknowledged. Nobody waits
+ * for the disk with the lock (no_sync.h):
+ *
+ *     control_lock   change   control_save                               answer   control_unlock
+ *     ───────────────────────▶ collect ┐                       ┌ saved ───────────▶
+ *           locked             locked  └ commit, without lock ─┘        locked
+ *     others:                            lock, look, change, unlock; control_save: waits, and
+ *                                        collects what has changed since for one more commit
+ *
+ * Others may have changed all that the lock guards when control_save returns: a pointer from before
+ * is looked up again. One commit is under way at a time; whoever waits for it finds its own change
+ * in the next one, which the first of them makes for all. What was collected and could not be
+ * committed is forgotten, and collected anew from what memory says then; so who could not save may
+ * take its change back before it gives the lock up, and none of it is ever written.
  *
  * CONTROL_LOCKED at a prototype: the caller holds it. A function that others see says so and
  * asserts it first, a hook that is called through a pointer asserts it; of static ones clang proves
@@ -14,6 +27,7 @@
 #define CONTROL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "catalog.h"
 
@@ -36,9 +50,30 @@ struct control;
 struct control_hooks {
     void *context;
     bool (*is_dirty)(void *context); /* besides what control_mark_dirty said; NULL: nothing is */
-    int (*save)(void *context);      /* inside the catalog's transaction: writes what is dirty */
-    void (*saved)(void *context);    /* it is committed */
+    int (*save)(void *context);      /* locked: gives the catalog what is dirty */
+    void (*saved)(void *context, bool ok); /* locked: that is committed, or it stays dirty */
 };
+
+/* What is to be saved of a thing. It may change again while a commit has it; and what a commit has
+ * is memory's alone until then: no row of it is looked at, and it is not dropped. */
+enum save_state { SAVE_NOTHING = 0, SAVE_CHANGED = 1, SAVE_TAKEN = 2, SAVE_CHANGED_AGAIN = 3 };
+static inline void save_mark(enum save_state *state)
+{
+    *state = (enum save_state)(*state | SAVE_CHANGED);
+}
+/* For `save`: whether it is to be written. */
+static inline bool save_take(enum save_state *state)
+{
+    *state = *state != SAVE_NOTHING ? SAVE_TAKEN : SAVE_NOTHING;
+    return *state == SAVE_TAKEN;
+}
+/* For `saved`. */
+static inline void save_end(enum save_state *state, bool ok)
+{
+    if (!ok && *state != SAVE_NOTHING)
+        *state = SAVE_CHANGED;
+    *state = (enum save_state)(*state & SAVE_CHANGED);
+}
 
 /* SKEIN_OK, SKEIN_NO_MEMORY. The catalog may be NULL where nothing is ever saved. */
 int control_new(struct catalog *catalog, const struct control_hooks *hooks, struct control **out);
@@ -54,8 +89,15 @@ void control_assert_locked_at(const struct control *c, const char *file, int lin
 
 /* Something must be saved before the next answer goes out. */
 void control_mark_dirty(struct control *c) CONTROL_LOCKED;
-/* Saves now what is dirty. SKEIN_OK, or a status: nothing was saved, and it will be tried again. */
+/* Saves what is dirty; gives the lock up while it waits. SKEIN_OK: what the caller has changed is
+ * committed. Else nothing of it is, and it will be tried again. */
 int control_save(struct control *c) CONTROL_LOCKED;
+/* For who reads rows next: waits for the commit that is under way, so that they say what memory has
+ * shown. Not locked, and waits for no lock. */
+void control_catch_up(struct control *c);
+/* The number of the save that will have what is changed now; whether that is committed. */
+uint64_t control_next_save(const struct control *c) CONTROL_LOCKED;
+bool control_has_saved(const struct control *c, uint64_t number) CONTROL_LOCKED;
 /* What the last control_save came to; SKEIN_OK before the first. Any thread, never waits. */
 int control_last_save(const struct control *c);
 

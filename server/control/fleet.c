@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The control thread. A round takes the messages that have come, lets them change agents, captures
- * and rules under the control lock, saves all changes in one transaction, and only then sends the
+ * and rules under the control lock, saves all changes (control.h), and only then sends the
  * answers: what an agent has seen acknowledged survives a power cut. When saving fails no report is
  * acknowledged; agents repeat, and the next round saves again.
  */
@@ -58,15 +58,15 @@ static int save(void *context)
     return status;
 }
 
-static void saved(void *context)
+static void saved(void *context, bool ok)
 {
     struct fleet *f = context;
     control_assert_locked(f->control);
-    fleet_saved_agents(f);
-    if (f->claims_saving)
+    fleet_saved_agents(f, ok);
+    if (f->claims_saving && ok)
         claims_saved(f->claims);
     if (f->hooks.saved != NULL)
-        f->hooks.saved(f->hooks.context);
+        f->hooks.saved(f->hooks.context, ok);
 }
 
 /* ---- messages ---- */

@@ -45,9 +45,9 @@ struct fleet_hooks {
                   const cJSON *json, char *error, size_t error_bytes);
     void (*tick)(void *context, uint64_t now_ns); /* each round; realtime */
     uint64_t (*rules_generation)(void *context);
-    /* inside the catalog's transaction: write what is dirty; any thread that flushes */
+    /* as control.h has them; any thread that saves */
     int (*save)(void *context);
-    void (*saved)(void *context); /* it is committed */
+    void (*saved)(void *context, bool ok);
     /* end of a round, not locked: work that waits for other threads */
     void (*unlocked)(void *context);
 };
@@ -82,7 +82,7 @@ struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at) CONTROL_LOCKED
 /* Ends its lease now. */
 void fleet_agent_end(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED;
 /* Removes it from tables and catalog, with its processes and the commands that wait for it. If it
- * says HELLO again, it is a new one. SKEIN_OK, or the catalog's status. */
+ * says HELLO again, it is a new one. Saves (control_save). SKEIN_OK, or the catalog's status. */
 int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED;
 struct fleet_process *fleet_process_find(struct fleet *f,
                                          const struct process_uid *uid) CONTROL_LOCKED;

@@ -8,6 +8,7 @@
 
 #include "agent_counters.h"
 #include "catalog.h"
+#include "control.h"
 #include "control_body.h"
 #include "hourly.h"
 #include "transport.h"
@@ -48,7 +49,8 @@ struct fleet_agent {
     uint64_t own_refused, own_said_ns;
     /* fleet.c's own */
     uint64_t heard_ns, saved_ns; /* monotonic */
-    bool dirty;                  /* in the fleet's list of those to save */
+    enum save_state save;        /* in the fleet's list of those to save */
+    bool forgetting;             /* its rows go with the next save */
     struct fleet_agent *next_dirty;
     struct transport_peer peer;
     int64_t offsets[FLEET_OFFSET_SAMPLES];
@@ -76,9 +78,9 @@ struct fleet_process {
     uint64_t gone_ns;          /* monotonic: when we heard that it is gone */
     uint64_t ended_ns;   /* realtime; 0: it lives. gone_ns as a time where its agent does not say */
     uint64_t perhaps_ns; /* realtime: it may have run up to then, and may come back; 0: no doubt */
-    char not_recorded[32]; /* why its agent has no ring for it (loss.h); "": it has, or had */
-    bool loss_dirty;       /* events_lost must be saved */
-    bool row_dirty;        /* who it is, and whether it lives, must be saved */
+    char not_recorded[32];     /* why its agent has no ring for it (loss.h); "": it has, or had */
+    enum save_state loss_save; /* events_lost */
+    enum save_state row_save;  /* who it is, and whether it lives */
     uint64_t list_version;
     struct fleet_process *next_of_agent;
 };

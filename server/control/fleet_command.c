@@ -78,7 +78,7 @@ static void command_free(struct fleet_command *c)
 
 /* Adds a command; its message has a text that the acknowledgement repeats. */
 static int add_command(struct fleet *f, const struct fleet_command *command,
-                       const struct command *says)
+                       const struct command *says) CONTROL_LOCKED
 {
     char number[17];
     struct command numbered = *says;
@@ -88,6 +88,7 @@ static int add_command(struct fleet *f, const struct fleet_command *command,
     *c = *command;
     c->number = f->next_number++;
     c->wait_ms = FIRST_WAIT_MS;
+    c->rests_on = control_next_save(f->control);
     snprintf(number, sizeof number, "%016llx", (unsigned long long)c->number);
     numbered.command = number;
     command_put(&numbered, &c->body);
@@ -125,7 +126,7 @@ static bool list_awaited(const struct fleet_agent *a, uint64_t now_ns)
     return a->online && a->list_asked_ns > a->list_ns && now_ns - a->list_asked_ns < LIST_WAIT_NS;
 }
 
-static void ask_for_list(struct fleet *f, struct fleet_agent *a, uint64_t now_ns)
+static void ask_for_list(struct fleet *f, struct fleet_agent *a, uint64_t now_ns) CONTROL_LOCKED
 {
     const struct command says = {.kind = COMMAND_PROCESSES};
     const struct fleet_command command = {.agent = a,
@@ -302,8 +303,12 @@ void fleet_due_commands(struct fleet *f, struct fleet_out ***tail)
             remove_command(f, at);
             continue;
         }
-        c->due_ns = now + c->wait_ms * 1000000u;
-        send_command(c, tail);
+        if (control_has_saved(f->control, c->rests_on)) {
+            c->due_ns = now + c->wait_ms * 1000000u;
+            send_command(c, tail);
+        } else {
+            c->due_ns = now + 1; /* made since this round's save: the next one's */
+        }
         heap_down(f, c);
     }
 }

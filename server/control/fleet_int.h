@@ -20,6 +20,7 @@ struct fleet_command {
     struct capture_id capture;
     enum fleet_set set; /* FLEET_SETS: it is about a capture */
     bool asks;          /* it asks for a list, and is about no capture */
+    uint64_t rests_on;  /* the save (control_next_save) without which it must not go out */
     struct buf body;
 };
 
@@ -50,11 +51,11 @@ struct fleet {
     size_t due_count, due_cap;
     uint64_t next_number;
     struct fleet_out *answers, **answers_tail;
-    bool losses_dirty;             /* what a ring has lost must be saved */
+    enum save_state losses_save;   /* what a ring has lost */
     bool claims_saving;            /* the save that is under way has claims */
-    bool rows_dirty;               /* processes, or that some are forgotten, must be saved soon */
-    struct process_uid *forgotten; /* processes whose rows must go */
-    size_t forgotten_count;
+    enum save_state rows_save;     /* processes, or that some are forgotten; soon */
+    struct process_uid *forgotten; /* their rows must go; the first so many are being saved */
+    size_t forgotten_count, forgotten_taken;
     struct fleet_agent *dirty_agents; /* to be saved, by next_dirty */
     /* guards `owners` alone: ingest asks while the control lock waits for a disk */
     pthread_mutex_t owners_lock;
@@ -72,7 +73,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
 void fleet_check_leases(struct fleet *f) CONTROL_LOCKED;
 int fleet_load_agents(struct fleet *f) CONTROL_LOCKED;
 int fleet_save_agents(struct fleet *f) CONTROL_LOCKED;
-void fleet_saved_agents(struct fleet *f) CONTROL_LOCKED;
+void fleet_saved_agents(struct fleet *f, bool ok) CONTROL_LOCKED;
 void fleet_free_tables(struct fleet *f) CONTROL_LOCKED;
 
 /* fleet_processes.c */
@@ -89,7 +90,7 @@ void fleet_forget_processes(struct fleet *f,
                             struct fleet_agent *agent) CONTROL_LOCKED; /* all of its */
 /* What rings have lost outlives their processes and this collector. */
 int fleet_save_losses(struct fleet *f) CONTROL_LOCKED;
-void fleet_saved_losses(struct fleet *f) CONTROL_LOCKED;
+void fleet_saved_losses(struct fleet *f, bool ok) CONTROL_LOCKED;
 
 /* Adds a process of the agent to all tables, with nothing but its id. NULL: no memory. */
 struct fleet_process *fleet_process_add(struct fleet *f, struct fleet_agent *agent,
@@ -101,7 +102,7 @@ void fleet_process_changed(struct fleet *f, struct fleet_process *p) CONTROL_LOC
 void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p) CONTROL_LOCKED;
 int fleet_load_processes(struct fleet *f) CONTROL_LOCKED; /* after the agents */
 int fleet_save_processes(struct fleet *f) CONTROL_LOCKED;
-void fleet_saved_processes(struct fleet *f) CONTROL_LOCKED;
+void fleet_saved_processes(struct fleet *f, bool ok) CONTROL_LOCKED;
 
 /* fleet_command.c */
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,

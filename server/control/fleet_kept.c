@@ -15,7 +15,8 @@
 void fleet_process_changed(struct fleet *f, struct fleet_process *p)
 {
     control_assert_locked(f->control);
-    p->row_dirty = f->rows_dirty = true;
+    save_mark(&p->row_save);
+    save_mark(&f->rows_save);
 }
 
 /* Out of memory, the row stays, and is forgotten by a later run. */
@@ -28,7 +29,7 @@ void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p)
         return;
     f->forgotten = more;
     f->forgotten[f->forgotten_count++] = p->uid;
-    f->rows_dirty = true;
+    save_mark(&f->rows_save);
 }
 
 static int save(struct fleet *f, const struct fleet_process *p)
@@ -51,25 +52,31 @@ int fleet_save_processes(struct fleet *f)
     control_assert_locked(f->control);
     int status = SKEIN_OK;
     size_t at = 0;
-    if (!f->rows_dirty)
+    if (!save_take(&f->rows_save))
         return SKEIN_OK;
+    f->forgotten_taken = f->forgotten_count;
     for (size_t i = 0; i < f->forgotten_count && status == SKEIN_OK; i++)
         status = catalog_delete_process(f->catalog, &f->forgotten[i]);
     for (struct fleet_process *p; status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;)
-        status = p->row_dirty ? save(f, p) : SKEIN_OK;
+        status = save_take(&p->row_save) ? save(f, p) : SKEIN_OK;
     return status;
 }
 
-void fleet_saved_processes(struct fleet *f)
+void fleet_saved_processes(struct fleet *f, bool ok)
 {
     control_assert_locked(f->control);
     size_t at = 0;
-    for (struct fleet_process *p; f->rows_dirty && (p = fleet_process_next(f, &at)) != NULL;)
-        p->row_dirty = false;
-    free(f->forgotten);
-    f->forgotten = NULL;
-    f->forgotten_count = 0;
-    f->rows_dirty = false;
+    if (f->rows_save == SAVE_NOTHING)
+        return;
+    for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
+        save_end(&p->row_save, ok);
+    save_end(&f->rows_save, ok);
+    if (ok && f->forgotten_taken > 0) {
+        f->forgotten_count -= f->forgotten_taken;
+        memmove(f->forgotten, f->forgotten + f->forgotten_taken,
+                f->forgotten_count * sizeof *f->forgotten);
+    }
+    f->forgotten_taken = 0;
 }
 
 static int load(void *context, const struct catalog_process *row) CONTROL_LOCKED

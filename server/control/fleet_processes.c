@@ -98,8 +98,8 @@ int fleet_save_losses(struct fleet *f)
     control_assert_locked(f->control);
     size_t at = 0;
     int status = SKEIN_OK;
-    for (struct fleet_process *p;
-         f->losses_dirty && status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;) {
+    for (struct fleet_process *p; f->losses_save != SAVE_NOTHING && status == SKEIN_OK &&
+                                  (p = fleet_process_next(f, &at)) != NULL;) {
         struct catalog_account account = {.process = p->uid,
                                           .agent = p->agent,
                                           .pid = p->pid,
@@ -107,20 +107,23 @@ int fleet_save_losses(struct fleet *f)
                                           .service = p->service,
                                           .labels = p->labels,
                                           .exe = p->exe};
-        if (p->loss_dirty)
+        if (save_take(&p->loss_save))
             status =
                 catalog_put_ring_lost(f->catalog, &account, p->events_lost, clock_realtime_ns());
     }
+    (void)save_take(&f->losses_save);
     return status;
 }
 
-void fleet_saved_losses(struct fleet *f)
+void fleet_saved_losses(struct fleet *f, bool ok)
 {
     control_assert_locked(f->control);
     size_t at = 0;
-    for (struct fleet_process *p; f->losses_dirty && (p = fleet_process_next(f, &at)) != NULL;)
-        p->loss_dirty = false;
-    f->losses_dirty = false;
+    if (f->losses_save == SAVE_NOTHING)
+        return;
+    for (struct fleet_process *p; (p = fleet_process_next(f, &at)) != NULL;)
+        save_end(&p->loss_save, ok);
+    save_end(&f->losses_save, ok);
 }
 
 /* ---- lists ---- */
@@ -213,7 +216,8 @@ static void take_lost(struct fleet *f, struct fleet_process *p,
         return;
     }
     if (in->events_lost > p->events_lost) {
-        p->loss_dirty = f->losses_dirty = true;
+        save_mark(&p->loss_save);
+        save_mark(&f->losses_save);
         control_mark_dirty(f->control);
     }
     p->events_lost = in->events_lost;

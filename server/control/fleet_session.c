@@ -91,25 +91,38 @@ int fleet_save_agents(struct fleet *f)
         saved = fleet_save_processes(f);
     if (saved != SKEIN_OK)
         return saved;
-    for (const struct fleet_agent *a = f->dirty_agents; a != NULL; a = a->next_dirty) {
+    for (struct fleet_agent *a = f->dirty_agents; a != NULL; a = a->next_dirty) {
+        (void)save_take(&a->save);
         struct catalog_agent row = {a->id,   a->epoch,   a->last_seen_ns, a->clock_offset_ns,
                                     a->host, a->version, a->labels};
         int status = catalog_put_agent(f->catalog, &row);
         if (status != SKEIN_OK)
             return status;
     }
+    size_t at = 0;
+    for (const struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
+        saved = a->forgetting ? catalog_delete_agent(f->catalog, a->id) : SKEIN_OK;
+        if (a->forgetting && saved == SKEIN_OK)
+            saved = catalog_delete_processes_of(f->catalog, a->id);
+        if (saved != SKEIN_OK)
+            return saved;
+    }
     return SKEIN_OK;
 }
 
-void fleet_saved_agents(struct fleet *f)
+void fleet_saved_agents(struct fleet *f, bool ok)
 {
     control_assert_locked(f->control);
-    fleet_saved_losses(f);
-    fleet_saved_processes(f);
-    for (struct fleet_agent *a; (a = f->dirty_agents) != NULL;) {
-        f->dirty_agents = a->next_dirty;
-        a->saved_ns = clock_monotonic_ns();
-        a->dirty = false;
+    fleet_saved_losses(f, ok);
+    fleet_saved_processes(f, ok);
+    for (struct fleet_agent **at = &f->dirty_agents, *a; (a = *at) != NULL;) {
+        if (ok && (a->save & SAVE_TAKEN) != 0)
+            a->saved_ns = clock_monotonic_ns();
+        save_end(&a->save, ok);
+        if (a->save == SAVE_NOTHING)
+            *at = a->next_dirty;
+        else
+            at = &a->next_dirty;
     }
 }
 
@@ -140,11 +153,11 @@ void fleet_free_tables(struct fleet *f)
 
 static void save_soon(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
-    if (!agent->dirty) {
-        agent->dirty = true;
+    if (agent->save == SAVE_NOTHING) {
         agent->next_dirty = f->dirty_agents;
         f->dirty_agents = agent;
     }
+    save_mark(&agent->save);
     control_mark_dirty(f->control);
 }
 
@@ -413,14 +426,14 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
 {
     control_assert_locked(f->control);
     uint8_t key[16];
-    int status = catalog_begin(f->catalog);
-    if (status == SKEIN_OK) {
-        status = catalog_delete_agent(f->catalog, agent->id);
-        if (status == SKEIN_OK)
-            status = catalog_delete_processes_of(f->catalog, agent->id);
-        int ended = catalog_end(f->catalog, status == SKEIN_OK);
-        status = status == SKEIN_OK ? ended : status;
-    }
+    const uint64_t id = agent->id;
+    agent->forgetting = true;
+    control_mark_dirty(f->control);
+    int status = control_save(f->control);
+    agent = fleet_agent_find(f, id);
+    if (agent == NULL || !agent->forgetting)
+        return SKEIN_OK; /* somebody else was faster */
+    agent->forgetting = false;
     if (status != SKEIN_OK)
         return status;
     fleet_agent_end(f, agent);
@@ -465,6 +478,6 @@ void fleet_check_leases(struct fleet *f)
     metrics_set(processes_live, live);
     metrics_set(agent_connections_refused_total, transport_refused());
     fleet_forget_gone(f, 0, f->settings.keep_gone_ms * 1000000u);
-    if (f->rows_dirty)
+    if (f->rows_save != SAVE_NOTHING)
         control_mark_dirty(f->control);
 }

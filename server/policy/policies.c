@@ -192,11 +192,10 @@ int policies_save(struct policies *p)
     return named_set_save(&p->set);
 }
 
-void policies_saved(struct policies *p)
+void policies_saved(struct policies *p, bool ok)
 {
     control_assert_locked(p->control);
-    for (struct policy *policy = policies_first(p); policy != NULL; policy = policy_next(policy))
-        policy->item.dirty = false;
+    named_set_saved(&p->set, ok);
 }
 
 const struct pushed_set *policies_pushed(struct policies *p)

@@ -38,7 +38,7 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
 void policies_on_stored(struct policies *p, const char *name, uint64_t bytes) CONTROL_LOCKED;
 void policies_tick(struct policies *p, uint64_t now_ns) CONTROL_LOCKED;
 int policies_save(struct policies *p) CONTROL_LOCKED;
-void policies_saved(struct policies *p) CONTROL_LOCKED;
+void policies_saved(struct policies *p, bool ok) CONTROL_LOCKED;
 
 /* ---- policy_check.c: pure ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The life of things with names; see named_set.h. A replacement is a new thing that inherits from
- * the old one; so the old one can be put back if the new one cannot be saved.
+ * the old one, and takes its place once it is saved.
  */
 #include "named_set.h"
 
@@ -95,6 +95,7 @@ void named_set_init(struct named_set *set, const struct named_kind *kind, void *
                                          .generation = generation,
                                          .list = kind->list,
                                          .context = context}};
+    pthread_mutex_init(&set->changing, NULL);
 }
 
 void named_set_fini(struct named_set *set)
@@ -104,6 +105,7 @@ void named_set_fini(struct named_set *set)
         set->list = item->next;
         named_item_free(set->kind, item);
     }
+    pthread_mutex_destroy(&set->changing);
 }
 
 struct named_item *named_set_load(struct named_set *set, const char *name, const char *json)
@@ -124,7 +126,7 @@ struct named_item *named_set_load(struct named_set *set, const char *name, const
 void named_set_mark(struct named_set *set, struct named_item *item)
 {
     control_assert_locked(set->control);
-    item->dirty = true;
+    save_mark(&item->save);
     control_mark_dirty(set->control);
 }
 
@@ -140,29 +142,41 @@ static int item_save(struct named_set *set, struct named_item *item)
     return status;
 }
 
+/* The change comes last: it replaces what is saved of the thing as it was. */
 int named_set_save(struct named_set *set)
 {
     control_assert_locked(set->control);
     int status = SKEIN_OK;
     for (struct named_item *item = set->list; status == SKEIN_OK && item != NULL; item = item->next)
-        if (item->dirty)
+        if (save_take(&item->save))
             status = item_save(set, item);
-    return status;
-}
-
-/* Saves the change and its generation in one transaction. */
-static int commit(struct named_set *set, struct named_item *item, const char *deleted)
-{
-    int status = catalog_begin(set->catalog);
-    if (status != SKEIN_OK)
+    if (set->put == NULL && set->deleted == NULL)
         return status;
-    status = item != NULL ? item_save(set, item) : set->kind->drop(set->catalog, deleted);
+    if (status == SKEIN_OK)
+        status = set->put != NULL ? item_save(set, set->put)
+                                  : set->kind->drop(set->catalog, set->deleted);
     if (status == SKEIN_OK)
         status = catalog_put_generation(set->catalog, fleet_set_text(set->kind->set),
                                         set->pushed.generation + 1);
-    int ended = catalog_end(set->catalog, status == SKEIN_OK);
-    if (status == SKEIN_OK)
-        status = ended;
+    return status;
+}
+
+void named_set_saved(struct named_set *set, bool ok)
+{
+    control_assert_locked(set->control);
+    for (struct named_item *item = set->list; item != NULL; item = item->next)
+        save_end(&item->save, ok);
+}
+
+/* Saves the change with its generation; the set is still as it was. */
+static int commit(struct named_set *set, struct named_item *put, const char *deleted) CONTROL_LOCKED
+{
+    set->put = put;
+    set->deleted = deleted;
+    control_mark_dirty(set->control);
+    int status = control_save(set->control);
+    set->put = NULL;
+    set->deleted = NULL;
     if (status == SKEIN_OK)
         set->pushed.generation++;
     return status;
@@ -179,30 +193,45 @@ static void tell(struct named_set *set, const char *name, const struct named_ite
     named_set_publish(set, name, change);
 }
 
-/* Puts it in place and saves it; puts the old one back if that fails. Owns fresh from here on. */
-static int put_locked(struct named_set *set, struct named_item *fresh, bool *created) CONTROL_LOCKED
+/* Puts it in the place of the old one, which is given back; NULL: there was none. */
+static struct named_item *replace(struct named_set *set, struct named_item *fresh) CONTROL_LOCKED
 {
     struct named_item *old = named_set_find(set, fresh->name);
-    *created = old == NULL;
     if (old != NULL) {
         set->kind->inherit(fresh, old);
         item_remove(set, old->name);
     }
-    fresh->generation = set->pushed.generation + 1;
     named_set_insert(set, fresh);
+    return old;
+}
+
+static int fits(struct named_set *set, struct named_item *fresh) CONTROL_LOCKED
+{
+    struct named_item *old = replace(set, fresh);
     int status = pushed_set_fits(&set->pushed);
+    item_remove(set, fresh->name);
+    if (old != NULL)
+        named_set_insert(set, old);
+    return status;
+}
+
+/* Saves it and puts it in place. Takes fresh. */
+static int put_locked(struct named_set *set, struct named_item *fresh, bool *created) CONTROL_LOCKED
+{
+    fresh->generation = set->pushed.generation + 1;
+    int status = fits(set, fresh);
     if (status == SKEIN_OK)
         status = commit(set, fresh, NULL);
     if (status != SKEIN_OK) {
-        named_item_free(set->kind, item_remove(set, fresh->name));
-        if (old != NULL)
-            named_set_insert(set, old);
+        named_item_free(set->kind, fresh);
         return status;
     }
-    if (old != NULL && set->kind->take != NULL) {
+    struct named_item *old = replace(set, fresh); /* with what it has counted meanwhile */
+    *created = old == NULL;
+    if (old != NULL && set->kind->take != NULL)
         set->kind->take(fresh, old);
-        fresh->dirty = old->dirty;
-    }
+    if (old != NULL && old->save != SAVE_NOTHING)
+        named_set_mark(set, fresh);
     named_item_free(set->kind, old);
     tell(set, fresh->name, fresh, *created ? "created" : "replaced");
     return SKEIN_OK;
@@ -228,11 +257,13 @@ int named_set_put(struct named_set *set, const char *name, const struct named_ch
                   bool *created, cJSON **out, char *error, size_t error_bytes)
 {
     *out = NULL;
+    pthread_mutex_lock(&set->changing);
     control_lock(set->control);
     int status = change_locked(set, name, change, created, error, error_bytes);
     if (status == SKEIN_OK)
         *out = set->kind->state(set->context, named_set_find(set, name));
     control_unlock(set->control);
+    pthread_mutex_unlock(&set->changing);
     if (status == SKEIN_OK)
         log_info(set->kind->folder, *created ? "created" : "replaced", set->kind->noun, name, NULL);
     return status;
@@ -259,6 +290,7 @@ cJSON *named_set_list(struct named_set *set)
 
 int named_set_delete(struct named_set *set, const char *name, const struct named_if *when)
 {
+    pthread_mutex_lock(&set->changing);
     control_lock(set->control);
     const struct named_item *item = named_set_find(set, name);
     int status = item == NULL                      ? SKEIN_NOT_FOUND
@@ -269,6 +301,7 @@ int named_set_delete(struct named_set *set, const char *name, const struct named
         tell(set, name, NULL, "deleted");
     }
     control_unlock(set->control);
+    pthread_mutex_unlock(&set->changing);
     if (status == SKEIN_OK)
         log_info(set->kind->folder, "deleted", set->kind->noun, name, NULL);
     return status;

@@ -2,11 +2,13 @@
  *
  * A set of things that people put under names and that agents are pushed whole: rules, and
  * policies. Put, get, delete, list, load and save, with a generation that tells agents of a change.
- * A change is committed before it is answered, and before any agent hears of it. Guarded by the
- * control lock; "not locked": the function takes it.
+ * A change is committed before it is answered, before any agent hears of it, and before it is in
+ * the set. Guarded by the control lock; "not locked": the function takes it.
  */
 #ifndef NAMED_SET_H
 #define NAMED_SET_H
+
+#include <pthread.h>
 
 #include "catalog.h"
 #include "events.h"
@@ -20,7 +22,7 @@ struct named_item {
     cJSON *json;          /* checked, without state */
     const char *selector; /* in json */
     uint64_t generation;  /* the set's, when this was put; 0: before this collector began */
-    bool dirty;           /* the counters beside the text must be saved */
+    enum save_state save; /* the counters beside the text */
 };
 
 /* Where the sets differ. `context` is the set's. */
@@ -52,6 +54,11 @@ struct named_set {
     struct events *events;
     struct named_item *list;
     struct pushed_set pushed;
+    /* People change one thing at a time; taken before the control lock. Of the change that is being
+     * saved: what is put, or the name of what is deleted. */
+    pthread_mutex_t changing;
+    struct named_item *put;
+    const char *deleted;
 };
 
 void named_set_init(struct named_set *set, const struct named_kind *kind, void *context,
@@ -66,8 +73,9 @@ void named_set_insert(struct named_set *set, struct named_item *item);
 uint64_t named_number(const cJSON *object, const char *key);
 /* Inserts a thing from the catalog. NULL: it is unusable, and that is logged. */
 struct named_item *named_set_load(struct named_set *set, const char *name, const char *json);
-void named_set_mark(struct named_set *set, struct named_item *item) CONTROL_LOCKED; /* dirty */
-int named_set_save(struct named_set *set) CONTROL_LOCKED; /* those that are dirty */
+void named_set_mark(struct named_set *set, struct named_item *item) CONTROL_LOCKED;
+int named_set_save(struct named_set *set) CONTROL_LOCKED; /* as control.h's hooks */
+void named_set_saved(struct named_set *set, bool ok) CONTROL_LOCKED;
 void named_set_publish(struct named_set *set, const char *name, const char *change) CONTROL_LOCKED;
 
 /* ---- for HTTP; any thread; JSON handed out is the caller's ---- */

@@ -30,7 +30,7 @@ struct notice {
     uint64_t turn, created_ns;
     char id[ID_TEXT_BYTES];
     char *body;
-    bool saved;
+    enum save_state save;
 };
 
 /* One rule's receiver. */
@@ -111,7 +111,7 @@ static void drop_first(struct notify *n, struct receiver *r)
     struct notice *notice = take_first(r);
     r->dropped++;
     metrics_add(notices_dropped_total, 1);
-    if (!notice->saved) {
+    if (notice->save == SAVE_CHANGED) {
         free_notice(notice);
         return;
     }
@@ -198,6 +198,7 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
         if (r->pending == NOTIFY_PENDING_MAX)
             drop_first(n, r);
         notice->turn = n->turn++;
+        save_mark(&notice->save);
         append(r, notice);
     }
     pthread_mutex_unlock(&n->lock);
@@ -213,19 +214,19 @@ int notify_save(struct notify *n)
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         for (struct notice *p = r->first; status == SKEIN_OK && p != NULL; p = p->next) {
             struct catalog_notice row = {p->turn, p->created_ns, p->id, r->rule, p->body};
-            if (!p->saved)
+            if (save_take(&p->save))
                 status = catalog_put_notice(n->catalog, &row);
         }
     pthread_mutex_unlock(&n->lock);
     return status;
 }
 
-void notify_saved(struct notify *n)
+void notify_saved(struct notify *n, bool ok)
 {
     pthread_mutex_lock(&n->lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         for (struct notice *p = r->first; p != NULL; p = p->next)
-            p->saved = true;
+            save_end(&p->save, ok);
     pthread_cond_signal(&n->changed);
     pthread_mutex_unlock(&n->lock);
 }
@@ -244,7 +245,6 @@ static int load_row(void *context, const struct catalog_notice *row)
     notice->created_ns = row->created_ns;
     snprintf(notice->id, sizeof notice->id, "%s", row->id);
     notice->body = body;
-    notice->saved = true;
     append(r, notice);
     n->turn = row->turn + 1;
     return 0;
@@ -274,10 +274,10 @@ static struct receiver *pick(struct notify *n, uint64_t *wait_ns)
     uint64_t now_ns = clock_monotonic_ns(), wall_ns = clock_realtime_ns();
     *wait_ns = UINT64_MAX;
     for (struct receiver *r = n->receivers; r != NULL; r = r->next) {
-        while (r->first != NULL && r->first->saved &&
+        while (r->first != NULL && r->first->save == SAVE_NOTHING &&
                r->first->created_ns + NOTIFY_KEEP_NS < wall_ns)
             drop_first(n, r);
-        if (r->webhook == NULL || r->first == NULL || !r->first->saved)
+        if (r->webhook == NULL || r->first == NULL || r->first->save != SAVE_NOTHING)
             continue;
         if (r->due_ns > now_ns)
             *wait_ns = r->due_ns < *wait_ns ? r->due_ns : *wait_ns;

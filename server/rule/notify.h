@@ -13,7 +13,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "catalog.h"
+#include "control.h"
 
 #define NOTIFY_PENDING_MAX 1000 /* for a rule; the oldest are dropped */
 #define NOTIFY_KEEP_NS     (UINT64_C(24) * 3600 * 1000000000u) /* then a notice is dropped */
@@ -38,8 +38,8 @@ int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook);
  * Without a receiver, drops it. Returns whether a save is due. */
 bool notify_add(struct notify *n, const char *rule, const char *event, const char *key,
                 cJSON *member);
-int notify_save(struct notify *n);   /* inside the catalog's transaction */
-void notify_saved(struct notify *n); /* it is committed: they may be sent */
+int notify_save(struct notify *n);            /* as control.h's hooks */
+void notify_saved(struct notify *n, bool ok); /* ok: they may be sent */
 
 /* {"pending","delivered","dropped","last_delivery"?,"last_failure"?,"last_error"?}, counted since
  * the start; NULL where the rule has no receiver. The caller's. */

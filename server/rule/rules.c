@@ -163,7 +163,7 @@ static int rule_save(void *context, struct named_item *item, const char *json)
     for (struct rule_process *p;
          status == SKEIN_OK && (p = idmap_next(&rule->processes, &at)) != NULL;) {
         struct catalog_firing firing = {item->name, p->process, p->granted_ns};
-        if (p->dirty)
+        if (save_take(&p->save))
             status = catalog_put_firing(r->catalog, &firing);
     }
     return status;
@@ -270,29 +270,30 @@ void rules_free(struct rules **rules)
 int rules_save(struct rules *r)
 {
     control_assert_locked(r->control);
+    (void)save_take(&r->sweep);
     int status = named_set_save(&r->set);
     if (status == SKEIN_OK)
         status = rules_history_save(r);
     if (status == SKEIN_OK && r->notify != NULL)
         status = notify_save(r->notify);
-    if (status == SKEIN_OK && r->sweep)
+    if (status == SKEIN_OK && r->sweep == SAVE_TAKEN)
         status = catalog_drop_firings(r->catalog, clock_realtime_ns() - FIRINGS_KEEP_NS);
     return status;
 }
 
-void rules_saved(struct rules *r)
+void rules_saved(struct rules *r, bool ok)
 {
     control_assert_locked(r->control);
-    r->sweep = false;
-    r->row_count = 0;
+    save_end(&r->sweep, ok);
+    rules_history_saved(r, ok);
     if (r->notify != NULL)
-        notify_saved(r->notify);
+        notify_saved(r->notify, ok);
     for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule)) {
         size_t at = 0;
-        if (!rule->item.dirty)
+        if (rule->item.save == SAVE_NOTHING)
             continue;
-        rule->item.dirty = false;
         for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
-            p->dirty = false;
+            save_end(&p->save, ok);
     }
+    named_set_saved(&r->set, ok);
 }

@@ -80,7 +80,7 @@ void rules_on_ended(struct rules *r, const struct capture_id *incident, const ch
                     cJSON *listing) CONTROL_LOCKED;
 
 int rules_save(struct rules *r) CONTROL_LOCKED;
-void rules_saved(struct rules *r) CONTROL_LOCKED;
+void rules_saved(struct rules *r, bool ok) CONTROL_LOCKED;
 void rules_tick(struct rules *r, uint64_t now_ns) CONTROL_LOCKED;
 
 /* ---- rule_check.c: pure ---- */

@@ -101,6 +101,7 @@ int rules_history_save(struct rules *r)
 {
     control_assert_locked(r->control);
     int status = SKEIN_OK;
+    r->row_taken = r->row_count;
     for (size_t i = 0; status == SKEIN_OK && i < r->row_count; i++) {
         const struct history_row *row = &r->rows[i];
         struct catalog_history out = {.rule = row->rule,
@@ -112,10 +113,20 @@ int rules_history_save(struct rules *r)
                                       .incident = row->capture.incident};
         status = catalog_add_history(r->catalog, &out);
     }
-    if (status == SKEIN_OK && r->sweep)
+    if (status == SKEIN_OK && r->sweep == SAVE_TAKEN)
         status =
             catalog_trim_history(r->catalog, clock_realtime_ns() - HISTORY_KEEP_NS, HISTORY_ROWS);
     return status;
+}
+
+void rules_history_saved(struct rules *r, bool ok)
+{
+    control_assert_locked(r->control);
+    if (ok && r->row_taken > 0) {
+        r->row_count -= r->row_taken;
+        memmove(r->rows, r->rows + r->row_taken, r->row_count * sizeof *r->rows);
+    }
+    r->row_taken = 0;
 }
 
 static int load_fired(void *context, const struct catalog_history *row)
@@ -197,6 +208,7 @@ int rules_history(struct rules *r, const char *name, struct rules_history_query 
     bool first = query->before == UINT64_MAX;
     struct catalog_history_query q = {name, query->before, query->from_ns, query->to_ns,
                                       query->limit};
+    control_catch_up(r->control); /* a row that an event told of */
     control_lock(r->control);
     bool known = rules_find(r, name) != NULL;
     int64_t rows = catalog_history(r->catalog, &q, take_row, &list);

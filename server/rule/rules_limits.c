@@ -30,7 +30,7 @@ void rule_note_held(struct rules *r, struct rule *rule, const struct process_uid
     rule->last_held_ns = at_ns;
     snprintf(rule->last_held_why, sizeof rule->last_held_why, "%s", why);
     rules_note(r, rule->item.name, "suppressed", why, at_ns, process, NULL);
-    rule->item.dirty = true;
+    save_mark(&rule->item.save);
     control_mark_dirty(r->control);
 }
 
@@ -256,8 +256,8 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
         rule_recount(rule, &capture->incident);
     p->granted_ns = at_ns;
     p->capture = capture->id;
-    p->dirty = true;
-    rule->item.dirty = true;
+    save_mark(&p->save);
+    save_mark(&rule->item.save);
     control_mark_dirty(r->control);
     rule->fired++;
     if (begins) {
@@ -283,7 +283,7 @@ static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns) CONT
         const struct fleet_process *process = fleet_process_find(r->fleet, &p->process);
         if (process != NULL && !process->live)
             p->reported = false;
-        if ((process == NULL || !process->live) && !p->dirty &&
+        if ((process == NULL || !process->live) && p->save == SAVE_NOTHING &&
             p->granted_ns + FIRINGS_KEEP_NS < now_ns)
             old[count++] = p;
     }
@@ -306,7 +306,7 @@ void rules_tick(struct rules *r, uint64_t now_ns)
     for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule))
         sweep_rule(r, rule, now_ns);
     if (hourly) {
-        r->sweep = true;
+        save_mark(&r->sweep);
         control_mark_dirty(r->control);
     }
 }

@@ -21,7 +21,7 @@ struct rule_process {
     uint64_t granted_ns;       /* the last firing that began a capture; 0: none */
     struct capture_id capture; /* the one that it began */
     bool reported;             /* the agent has told its health since this collector started */
-    bool dirty;                /* granted_ns must be saved */
+    enum save_state save;      /* granted_ns */
 };
 
 /* A firing that began an incident. */
@@ -76,8 +76,8 @@ struct rules {
     uint64_t sweep_ns;
     uint64_t captures_per_hour, bytes_per_hour; /* of all rules together; 0: no bound */
     struct history_row *rows;
-    size_t row_count, row_cap;
-    bool sweep; /* the next save deletes firings older than the longest cooldown */
+    size_t row_count, row_cap, row_taken; /* taken: by the save that is under way */
+    enum save_state sweep; /* firings older than the longest cooldown are to be deleted */
 };
 
 /* Makes a set with this one rule (from rule_check), without fleet, captures or catalog. rule_held
@@ -103,6 +103,7 @@ void rules_note(struct rules *r, const char *rule, const char *what, const char 
                 const struct rule_capture *capture) CONTROL_LOCKED;
 int rules_history_load(struct rules *r) CONTROL_LOCKED; /* the rows that limits and state need */
 int rules_history_save(struct rules *r) CONTROL_LOCKED;
+void rules_history_saved(struct rules *r, bool ok) CONTROL_LOCKED;
 
 /* rules_limits.c */
 /* Whether a limit holds a firing back; why says which. p may be NULL. joins: the firing would join

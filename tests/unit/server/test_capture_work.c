@@ -28,10 +28,10 @@ static int save(void *context)
     return capture_save(g->e);
 }
 
-static void saved(void *context)
+static void saved(void *context, bool ok)
 {
     struct engine *g = context;
-    capture_saved(g->e);
+    capture_saved(g->e, ok);
 }
 
 static void engine_open(struct engine *g)

@@ -8,6 +8,7 @@
 #include "catalog.h"
 #include "catalog_capture.h"
 #include "catalog_loss.h"
+#include "catalog_now.h"
 #include "catalog_ranges.h"
 #include "catalog_rules.h"
 #include "db.h"
@@ -302,7 +303,7 @@ static void put_capture(struct catalog *c, unsigned n)
                                   .max_targets = 4,
                                   .stream_ms = 5,
                                   .groups = UINT64_C(1) << 63 | 2};
-    ck_assert_int_eq(catalog_put_capture(c, &row), SKEIN_OK);
+    CATALOG_NOW(c, catalog_put_capture(c, &row));
 }
 
 START_TEST(bounds_and_retention_of_a_capture_are_kept)

@@ -9,6 +9,7 @@
 #include "catalog_capture.h"
 #include "catalog_int.h"
 #include "catalog_loss.h"
+#include "catalog_now.h"
 #include "process_labels.h"
 #include "support.h"
 
@@ -444,7 +445,7 @@ static int64_t rows_in(const char *table)
     int64_t rows = -1;
     char sql[256];
     snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
-    ck_assert_int_eq(db_run(catalog_->db, sql, take_count, &rows, NULL), 1);
+    ck_assert_int_eq(db_run(catalog_->read, sql, take_count, &rows, NULL), 1);
     return rows;
 }
 
@@ -452,21 +453,23 @@ START_TEST(ledger_takes_the_place_of_the_one_before)
 {
     struct capture_id id;
     const int64_t accounts = rows_in("account"), losses = rows_in("loss");
+    ck_assert_int_eq(catalog_begin(catalog_), SKEIN_OK);
     put_capture(CAPTURES, "", &id);
+    ck_assert_int_eq(catalog_end(catalog_, true), SKEIN_OK);
     struct catalog_account account = account_of(&accounts_[0].process);
     struct ledger ledger = {.stored = 1};
     ledger_lose(&ledger, LOSS_SIZE, 3);
     ledger_gap(&ledger, &(struct loss_gap){0, 0, LOSS_SIZE}); /* no time is a count's */
     ledger_gap(&ledger, &(struct loss_gap){5, UINT64_MAX, LOSS_SIZE});
-    ck_assert_int_eq(catalog_put_ledger(catalog_, &id, &account, &ledger), SKEIN_OK);
+    CATALOG_NOW(catalog_, catalog_put_ledger(catalog_, &id, &account, &ledger));
     ck_assert_int_eq(rows_in("loss"), losses + 3);
     ledger_fini(&ledger);
     ledger.stored = 2;
     ledger_lose(&ledger, LOSS_DAMAGED, 1);
-    ck_assert_int_eq(catalog_put_ledger(catalog_, &id, &account, &ledger), SKEIN_OK);
+    CATALOG_NOW(catalog_, catalog_put_ledger(catalog_, &id, &account, &ledger));
     ck_assert_int_eq(rows_in("account"), accounts + 1);
     ck_assert_int_eq(rows_in("loss"), losses + 1);
-    ck_assert_int_eq(catalog_delete_capture(catalog_, &id, 9), SKEIN_OK);
+    CATALOG_NOW(catalog_, catalog_delete_capture(catalog_, &id, 9));
     ck_assert_int_eq(rows_in("account"), accounts);
     ck_assert_int_eq(rows_in("loss"), losses);
     ledger_fini(&ledger);
@@ -480,11 +483,9 @@ START_TEST(what_is_kept_goes_with_its_losses_and_nothing_else_does)
     ck_assert_int_eq(rows_in("account"), ROWS - 10);
     const struct process_uid another = {{255}};
     struct catalog_account account = account_of(&another);
-    ck_assert_int_eq(catalog_put_ring_lost(catalog_, &account, 1, CATALOG_LOSS_KEPT_NS + 1),
-                     SKEIN_OK);
+    CATALOG_NOW(catalog_, catalog_put_ring_lost(catalog_, &account, 1, CATALOG_LOSS_KEPT_NS + 1));
     ck_assert_int_eq(rows_in("account"), ROWS - 10 + 1); /* those are as old as may be */
-    ck_assert_int_eq(catalog_put_ring_lost(catalog_, &account, 1, CATALOG_LOSS_KEPT_NS + 2),
-                     SKEIN_OK);
+    CATALOG_NOW(catalog_, catalog_put_ring_lost(catalog_, &account, 1, CATALOG_LOSS_KEPT_NS + 2));
     ck_assert_int_eq(rows_in("account"), of_targets + 1);
     ck_assert_int_gt(catalog_trim_losses(catalog_, 10), 0);
     ck_assert_int_eq(catalog_trim_losses(catalog_, 10), 0);
@@ -516,8 +517,8 @@ START_TEST(account_that_nobody_has_described_hides_nobody)
         .process = process, .host = "elsewhere", .service = "", .labels = "", .exe = ""};
     struct ledger open = {.open = true};
     bool described = false;
-    ck_assert_int_eq(catalog_put_ledger(catalog_, &first, &nobody, &open), SKEIN_OK);
-    ck_assert_int_eq(catalog_put_ledger(catalog_, &last, &nobody, &open), SKEIN_OK);
+    CATALOG_NOW(catalog_, catalog_put_ledger(catalog_, &first, &nobody, &open));
+    CATALOG_NOW(catalog_, catalog_put_ledger(catalog_, &last, &nobody, &open));
     struct catalog_loss_query query = {
         .by = CATALOG_LOSS_BY_PROCESS, .to_ns = UINT64_MAX, .process = &process};
     ck_assert_int_eq(catalog_loss(catalog_, &query, take_who, &described, NULL), SKEIN_OK);
@@ -547,7 +548,7 @@ static struct plan plan_of(const char *statement)
     struct plan plan = {.by_index = false};
     char sql[4096];
     snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", statement);
-    ck_assert_int_gt(db_run(catalog_->db, sql, plan_line, &plan, NULL), 0);
+    ck_assert_int_gt(db_run(catalog_->read, sql, plan_line, &plan, NULL), 0);
     return plan;
 }
 

@@ -7,6 +7,7 @@
 
 #include "catalog_capture.h"
 #include "catalog_int.h"
+#include "catalog_now.h"
 #include "catalog_ranges.h"
 #include "partition_make.h"
 #include "support.h"
@@ -40,14 +41,14 @@ static void put_capture(uint32_t n, const char *status, bool pin)
                                   .reason = "",
                                   .listing = "{}",
                                   .pin = pin};
-    ck_assert_int_eq(catalog_put_capture(catalog, &row), SKEIN_OK);
+    CATALOG_NOW(catalog, catalog_put_capture(catalog, &row));
 }
 
 static void put(uint32_t capture, uint32_t process, const struct partition_range *ranges, size_t n)
 {
     struct capture_id id = capture_of(capture);
     struct process_uid uid = process_of(process);
-    ck_assert_int_eq(catalog_put_ranges(catalog, &id, &uid, ranges, n), SKEIN_OK);
+    CATALOG_NOW(catalog, catalog_put_ranges(catalog, &id, &uid, ranges, n));
 }
 
 static struct partition_range range_of(uint32_t process, uint64_t epoch, uint64_t first,
@@ -116,10 +117,10 @@ START_TEST(a_deleted_captures_ranges_own_nothing_and_stay_until_it_is_purged)
     put_capture(1, "complete", false);
     put(1, 1, &range, 1);
     ck_assert_int_eq(catalog_owners(catalog, &range, owner_any, NULL), 1);
-    ck_assert_int_eq(catalog_delete_capture(catalog, &id, 9), SKEIN_OK);
+    CATALOG_NOW(catalog, catalog_delete_capture(catalog, &id, 9));
     ck_assert_int_eq(catalog_owners(catalog, &range, owner_any, NULL), 0);
     ck_assert_uint_eq(ranges_of(1, got), 1);
-    ck_assert_int_eq(catalog_set_purged(catalog, &id), SKEIN_OK);
+    CATALOG_NOW(catalog, catalog_set_purged(catalog, &id));
     ck_assert_uint_eq(ranges_of(1, got), 0);
 }
 END_TEST

@@ -7,6 +7,7 @@
 
 #include "capture_int.h"
 #include "capture_state.h"
+#include "segment_io.h"
 #include "support.h"
 
 static struct control *lock_new(void)
@@ -61,6 +62,37 @@ START_TEST(a_call_while_another_thread_holds_the_lock)
 }
 END_TEST
 
+START_TEST(a_commit_with_the_lock)
+{
+    char *folder = temp_dir_new(), error[256];
+    struct catalog *catalog;
+    struct control *control = lock_new();
+    ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(catalog_begin(catalog), SKEIN_OK);
+    control_lock(control);
+    (void)catalog_end(catalog, true);
+}
+END_TEST
+
+START_TEST(a_statement_that_commits_by_itself_with_the_lock)
+{
+    char *folder = temp_dir_new(), error[256];
+    struct catalog *catalog;
+    struct control *control = lock_new();
+    ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
+    control_lock(control);
+    (void)catalog_drop_notice(catalog, 1);
+}
+END_TEST
+
+START_TEST(a_sync_of_the_store_with_the_lock)
+{
+    struct control *control = lock_new();
+    control_lock(control);
+    (void)segment_io_sync(2);
+}
+END_TEST
+
 /* ---- what is saved ---- */
 
 struct saver {
@@ -81,9 +113,9 @@ static int save(void *context)
     return s->status;
 }
 
-static void saved(void *context)
+static void saved(void *context, bool ok)
 {
-    ((struct saver *)context)->saved++;
+    ((struct saver *)context)->saved += ok;
 }
 
 START_TEST(what_could_not_be_saved_is_saved_again)
@@ -119,6 +151,68 @@ START_TEST(what_could_not_be_saved_is_saved_again)
 }
 END_TEST
 
+/* ---- many at once ---- */
+
+#define SAVERS 8
+#define ROUNDS 200
+
+/* `value` is what is saved: taken by save, known by saved. Every third commit is not made. */
+struct many {
+    struct control *control;
+    unsigned value, taken, kept, turn;
+};
+
+static int many_save(void *context)
+{
+    struct many *m = context;
+    m->taken = m->value;
+    return ++m->turn % 3 == 0 ? SKEIN_IO : SKEIN_OK;
+}
+
+static void many_saved(void *context, bool ok)
+{
+    struct many *m = context;
+    m->kept = ok ? m->taken : m->kept;
+}
+
+static void *many_change(void *context)
+{
+    struct many *m = context;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        control_lock(m->control);
+        unsigned mine = ++m->value;
+        uint64_t number = control_next_save(m->control);
+        control_mark_dirty(m->control);
+        int status = control_save(m->control);
+        ck_assert(status != SKEIN_OK || m->kept >= mine);
+        ck_assert(status == SKEIN_OK || m->kept < mine);
+        ck_assert(control_has_saved(m->control, number) == (status == SKEIN_OK));
+        control_unlock(m->control);
+    }
+    return NULL;
+}
+
+START_TEST(each_is_told_what_became_of_its_own_change)
+{
+    char *folder = temp_dir_new(), error[256];
+    struct catalog *catalog;
+    struct many m = {.value = 0};
+    pthread_t threads[SAVERS];
+    ck_assert_int_eq(catalog_open(folder, &catalog, error, sizeof error), SKEIN_OK);
+    ck_assert_int_eq(
+        control_new(catalog, &(struct control_hooks){&m, NULL, many_save, many_saved}, &m.control),
+        SKEIN_OK);
+    for (size_t i = 0; i < SAVERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, many_change, &m), 0);
+    for (size_t i = 0; i < SAVERS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_uint_eq(m.value, SAVERS * ROUNDS);
+    control_free(&m.control);
+    catalog_close(&catalog);
+    temp_dir_free(&folder);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("control");
@@ -126,7 +220,11 @@ int main(void)
     tcase_add_test_raise_signal(tests, a_call_without_the_lock, SIGABRT);
     tcase_add_test_raise_signal(tests, a_lock_that_is_taken_twice, SIGABRT);
     tcase_add_test_raise_signal(tests, a_call_while_another_thread_holds_the_lock, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_commit_with_the_lock, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_statement_that_commits_by_itself_with_the_lock, SIGABRT);
+    tcase_add_test_raise_signal(tests, a_sync_of_the_store_with_the_lock, SIGABRT);
     tcase_add_test(tests, a_call_with_the_lock);
+    tcase_add_test(tests, each_is_told_what_became_of_its_own_change);
     tcase_add_test(tests, what_could_not_be_saved_is_saved_again);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

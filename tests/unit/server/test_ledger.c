@@ -69,9 +69,9 @@ static int save(void *context)
     return w->unwritten ? SKEIN_IO : status;
 }
 
-static void saved(void *context)
+static void saved(void *context, bool ok)
 {
-    capture_saved(((struct world *)context)->engine);
+    capture_saved(((struct world *)context)->engine, ok);
 }
 
 static void world_start(struct world *w, uint64_t seed)
@@ -309,6 +309,7 @@ static bool step(struct world *w)
             each->ended |= each->known;
         }
     } else {
+        w->unwritten = false; /* a deletion saves */
         ck_assert_int_eq(capture_delete(w->engine, &m->id, NULL), SKEIN_OK);
         m->known = false;
     }

@@ -7,6 +7,7 @@
 #include "capture_int.h"
 #include "capture_state.h"
 #include "catalog_capture.h"
+#include "catalog_now.h"
 #include "control.h"
 #include "ingest_commit.h"
 #include "ingest_int.h"
@@ -80,7 +81,7 @@ static void put_rows(struct catalog *catalog)
                                   .process = "",
                                   .reason = "",
                                   .listing = "{}"};
-    ck_assert_int_eq(catalog_put_capture(catalog, &row), SKEIN_OK);
+    CATALOG_NOW(catalog, catalog_put_capture(catalog, &row));
     const char *const states[] = {"pending", "uploading", "complete"};
     for (uint8_t i = 0; i < 3; i++) {
         struct catalog_target target = {.capture = capture,
@@ -93,7 +94,7 @@ static void put_rows(struct catalog *catalog)
                                         .reason = "",
                                         .report = i == 2 ? "no report" : "",
                                         .times = ""};
-        ck_assert_int_eq(catalog_put_target(catalog, &target), SKEIN_OK);
+        CATALOG_NOW(catalog, catalog_put_target(catalog, &target));
     }
 }
 
