@@ -5,6 +5,7 @@
  */
 #include "audit.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -75,7 +76,7 @@ static struct pending *pending_new(const struct audit_entry *e)
 }
 
 /* Locked. Owns p, which may be NULL, from here on. */
-static void enqueue(struct audit *a, struct pending *p)
+static void audit_enqueue(struct audit *a, struct pending *p)
 {
     if (p == NULL || a->queued >= QUEUE_MAX) {
         free(p);
@@ -96,12 +97,12 @@ void audit_add(struct audit *a, const struct audit_entry *entry)
         return;
     struct pending *p = pending_new(entry);
     pthread_mutex_lock(&a->lock);
-    enqueue(a, p);
+    audit_enqueue(a, p);
     pthread_mutex_unlock(&a->lock);
 }
 
 /* Locked. Whether one more refusal may be listed. */
-static bool take_refusal(struct audit *a, uint64_t now)
+static bool refusal_take(struct audit *a, uint64_t now)
 {
     uint64_t back = (now - a->refused_ns) / REFUSAL_NS;
     a->refusals = back < a->refusals ? a->refusals - back : 0;
@@ -118,23 +119,23 @@ void audit_add_refusal(struct audit *a, const struct audit_entry *entry)
         return;
     struct pending *p = NULL;
     pthread_mutex_lock(&a->lock);
-    if (!take_refusal(a, clock_monotonic_ns())) {
+    if (!refusal_take(a, clock_monotonic_ns())) {
         a->unlisted++;
     } else {
         if ((p = pending_new(entry)) != NULL && a->unlisted > 0) {
             size_t n = strlen(p->detail);
-            snprintf(p->detail + n, sizeof p->detail - n, "%s%llu before it are not listed",
-                     n > 0 ? "; " : "", (unsigned long long)a->unlisted);
+            snprintf(p->detail + n, sizeof p->detail - n, "%s%" PRIu64 " before it are not listed",
+                     n > 0 ? "; " : "", a->unlisted);
             a->unlisted = 0;
         }
-        enqueue(a, p);
+        audit_enqueue(a, p);
     }
     pthread_mutex_unlock(&a->lock);
 }
 
 /* ---- the writer's thread ---- */
 
-static int insert(struct audit *a, const struct pending *p)
+static int audit_insert(struct audit *a, const struct pending *p)
 {
     int64_t rows = db_run(a->db,
                           "INSERT INTO audit(time_ns, actor, address, request, action, object,"
@@ -147,20 +148,19 @@ static int insert(struct audit *a, const struct pending *p)
 }
 
 /* In one transaction: all or none. */
-static int write_all(struct audit *a, const struct pending *head, uint64_t lost)
+static int bytes_write(struct audit *a, const struct pending *head, uint64_t lost)
 {
     int status = db_begin(a->db);
     if (status != SKEIN_OK)
         return status;
     for (const struct pending *p = head; p != NULL && status == SKEIN_OK; p = p->next)
-        status = insert(a, p);
+        status = audit_insert(a, p);
     if (lost > 0 && status == SKEIN_OK) {
         struct pending p = {.time_ns = clock_realtime_ns(), .action = "audit.lost"};
         snprintf(p.actor, sizeof p.actor, "skeind");
         snprintf(p.result, sizeof p.result, "lost");
-        snprintf(p.detail, sizeof p.detail, "%llu entries could not be written",
-                 (unsigned long long)lost);
-        status = insert(a, &p);
+        snprintf(p.detail, sizeof p.detail, "%" PRIu64 " entries could not be written", lost);
+        status = audit_insert(a, &p);
     }
     int ended = db_end(a->db, status == SKEIN_OK);
     return status == SKEIN_OK ? ended : status;
@@ -169,7 +169,7 @@ static int write_all(struct audit *a, const struct pending *head, uint64_t lost)
 /* Actions of people who can change nothing: each may fill a quarter of the rows. */
 static const char *const frequent[] = {"auth.refused", "capture.download", "partition.download"};
 
-static void prune(struct audit *a)
+static void audit_prune(struct audit *a)
 {
     uint64_t now = clock_realtime_ns();
     int64_t rows = 0;
@@ -202,7 +202,7 @@ static void list_free(struct pending *p)
     }
 }
 
-static void wait_for(struct audit *a, uint64_t ns)
+static void audit_wait_for(struct audit *a, uint64_t ns)
 {
     uint64_t until = clock_monotonic_ns() + ns;
     struct timespec at = {.tv_sec = (time_t)(until / 1000000000u),
@@ -216,11 +216,11 @@ static void wait_again(struct audit *a)
     uint64_t until = clock_monotonic_ns() + RETRY_NS;
     for (uint64_t now = clock_monotonic_ns(); !a->stopping && now < until;
          now = clock_monotonic_ns())
-        wait_for(a, until - now);
+        audit_wait_for(a, until - now);
 }
 
 /* Called locked; lets go of the lock while it writes. Whether all that was queued is written. */
-static bool write_queue(struct audit *a)
+static bool queue_write(struct audit *a)
 {
     struct pending *head = a->head;
     uint64_t count = a->queued, upto = a->added, lost = a->lost;
@@ -228,7 +228,7 @@ static bool write_queue(struct audit *a)
     a->tail = &a->head;
     a->lost = 0;
     pthread_mutex_unlock(&a->lock);
-    int status = write_all(a, head, lost);
+    int status = bytes_write(a, head, lost);
     if (status != SKEIN_OK) {
         metrics_add(audit_errors_total, 1);
         log_error("audit", "entries cannot be written; this is tried again", "error",
@@ -254,17 +254,17 @@ static bool write_queue(struct audit *a)
     return status == SKEIN_OK;
 }
 
-static void *run(void *context)
+static void *audit_run(void *context)
 {
     struct audit *a = context;
     uint64_t written = 0, pruned_ns = clock_monotonic_ns();
-    prune(a); /* the settings may have changed */
+    audit_prune(a); /* the settings may have changed */
     pthread_mutex_lock(&a->lock);
     for (;;) {
         bool work = a->head != NULL || a->lost > 0;
         if (work) {
             uint64_t before = a->done;
-            if (write_queue(a))
+            if (queue_write(a))
                 written += a->done - before;
             else if (a->stopping)
                 break;
@@ -277,13 +277,13 @@ static void *run(void *context)
         uint64_t now = clock_monotonic_ns();
         if (written >= PRUNE_ROWS || now - pruned_ns >= PRUNE_NS) {
             pthread_mutex_unlock(&a->lock);
-            prune(a);
+            audit_prune(a);
             pthread_mutex_lock(&a->lock);
             written = 0;
             pruned_ns = now;
             continue;
         }
-        wait_for(a, PRUNE_NS);
+        audit_wait_for(a, PRUNE_NS);
     }
     pthread_mutex_unlock(&a->lock);
     return NULL;
@@ -291,16 +291,16 @@ static void *run(void *context)
 
 /* ---- open and close ---- */
 
-static int take_number(void *context, struct db_row *row)
+static int number_take(void *context, struct db_row *row)
 {
     *(int64_t *)context = db_i64(row, 0);
     return 1;
 }
 
-static int check_version(struct audit *a, char *error, size_t error_bytes)
+static int version_check(struct audit *a, char *error, size_t error_bytes)
 {
     int64_t version = 0;
-    int64_t rows = db_run(a->db, "PRAGMA user_version", take_number, &version, NULL);
+    int64_t rows = db_run(a->db, "PRAGMA user_version", number_take, &version, NULL);
     int status = rows < 0 ? (int)rows : SKEIN_OK;
     if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
         snprintf(error, error_bytes, "audit.db is of a newer collector");
@@ -316,16 +316,16 @@ static int check_version(struct audit *a, char *error, size_t error_bytes)
     return status;
 }
 
-static int open_checked(struct audit *a, const char *folder, char *error, size_t error_bytes)
+static int checked_open(struct audit *a, const char *folder, char *error, size_t error_bytes)
 {
     int status = db_open_private(folder, "audit.db", &a->db, error, error_bytes);
     if (status == SKEIN_OK)
-        status = check_version(a, error, error_bytes);
+        status = version_check(a, error, error_bytes);
     return status == SKEIN_OK ? db_check(a->db) : status;
 }
 
 /* A damaged file stays readable for experts, under another name; the collector goes on. */
-static bool set_aside(const char *folder)
+static bool row_set_aside(const char *folder)
 {
     char to[4096];
     if (!db_set_aside(folder, "audit.db", to, sizeof to))
@@ -352,13 +352,13 @@ int audit_open(const struct audit_settings *settings, struct audit **out, char *
     pthread_cond_init(&a->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&a->lock, NULL);
-    int status = open_checked(a, settings->folder, error, error_bytes);
-    if (status == SKEIN_CORRUPT && set_aside(settings->folder)) {
+    int status = checked_open(a, settings->folder, error, error_bytes);
+    if (status == SKEIN_CORRUPT && row_set_aside(settings->folder)) {
         db_close(&a->db);
-        status = open_checked(a, settings->folder, error, error_bytes);
+        status = checked_open(a, settings->folder, error, error_bytes);
         a->is_new = false; /* not new: the damage has been told */
     }
-    if (status == SKEIN_OK && pthread_create(&a->thread, NULL, run, a) != 0) {
+    if (status == SKEIN_OK && pthread_create(&a->thread, NULL, audit_run, a) != 0) {
         snprintf(error, error_bytes, "no thread for the audit log");
         status = SKEIN_IO;
     }
@@ -401,7 +401,7 @@ struct walk {
     void *context;
 };
 
-static int take_row(void *context, struct db_row *row)
+static int row_take(void *context, struct db_row *row)
 {
     struct walk *walk = context;
     struct audit_row out = {(uint64_t)db_i64(row, 0),
@@ -440,7 +440,7 @@ int64_t audit_list(struct audit *a, const struct audit_query *q, audit_row_fn *f
                   " FROM audit WHERE id < ? AND time_ns BETWEEN ? AND ?"
                   " AND (? IS NULL OR actor = ?) AND (? IS NULL OR action BETWEEN ? AND ?)"
                   " AND (? IS NULL OR object = ?) ORDER BY id DESC LIMIT ?",
-                  take_row, &walk,
+                  row_take, &walk,
                   DB(DB_I64(signed_of(q->before)), DB_I64(signed_of(q->from_ns)),
                      DB_I64(signed_of(q->to_ns)), DB_TEXT(q->actor), DB_TEXT(q->actor),
                      DB_TEXT(q->action), DB_TEXT(from), DB_TEXT(to), DB_TEXT(q->object),

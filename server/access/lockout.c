@@ -57,7 +57,7 @@ static void key_of(const char *address, uint8_t key[8])
         memcpy(key, bytes, 8);
 }
 
-static struct address *find(struct lockout *l, const uint8_t key[8])
+static struct address *address_find(struct lockout *l, const uint8_t key[8])
 {
     for (size_t i = 0; i < ADDRESSES_MAX; i++)
         if (l->addresses[i].used && memcmp(l->addresses[i].key, key, 8) == 0)
@@ -72,7 +72,7 @@ static bool is_staler(const struct address *a, const struct address *b, uint64_t
     return a_locked != b_locked ? b_locked : a->last_ns < b->last_ns;
 }
 
-static struct address *take_place(struct lockout *l, uint64_t now)
+static struct address *place_take(struct lockout *l, uint64_t now)
 {
     struct address *stalest = &l->addresses[0];
     for (size_t i = 0; i < ADDRESSES_MAX; i++) {
@@ -90,7 +90,7 @@ uint64_t lockout_left(struct lockout *l, const char *address, uint64_t now)
     uint8_t key[8];
     key_of(address, key);
     pthread_mutex_lock(&l->lock);
-    const struct address *a = find(l, key);
+    const struct address *a = address_find(l, key);
     uint64_t until = a != NULL ? a->until_ns : 0;
     pthread_mutex_unlock(&l->lock);
     return until > now ? (until - now + SECOND_NS - 1) / SECOND_NS : 0;
@@ -101,9 +101,9 @@ void lockout_bad(struct lockout *l, const char *address, uint64_t now)
     uint8_t key[8];
     key_of(address, key);
     pthread_mutex_lock(&l->lock);
-    struct address *a = find(l, key);
+    struct address *a = address_find(l, key);
     if (a == NULL) {
-        a = take_place(l, now);
+        a = place_take(l, now);
         *a = (struct address){.used = true, .since_ns = now};
         memcpy(a->key, key, sizeof key);
     } else if (now - a->since_ns > MINUTE_NS) {

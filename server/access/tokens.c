@@ -87,16 +87,16 @@ static int needed_mark(const char *folder)
     return status;
 }
 
-static int take_number(void *context, struct db_row *row)
+static int number_take(void *context, struct db_row *row)
 {
     *(int64_t *)context = db_i64(row, 0);
     return 1;
 }
 
-static int check_version(struct tokens *t, char *error, size_t error_bytes)
+static int version_check(struct tokens *t, char *error, size_t error_bytes)
 {
     int64_t version = 0;
-    int status = status_of(db_run(t->db, "PRAGMA user_version", take_number, &version, NULL));
+    int status = status_of(db_run(t->db, "PRAGMA user_version", number_take, &version, NULL));
     if (status == SKEIN_OK && version > SCHEMA_NUMBER) {
         snprintf(error, error_bytes, "tokens.db is of a newer collector");
         return SKEIN_VERSION;
@@ -114,7 +114,7 @@ static int rows_any(struct tokens *t)
 {
     int64_t found = 0;
     int status =
-        status_of(db_run(t->db, "SELECT 1 FROM tokens LIMIT 1", take_number, &found, NULL));
+        status_of(db_run(t->db, "SELECT 1 FROM tokens LIMIT 1", number_take, &found, NULL));
     return status != SKEIN_OK ? status : found != 0;
 }
 
@@ -134,7 +134,7 @@ int tokens_open(const char *folder, struct tokens **out, char *error, size_t err
     if (status == SKEIN_OK)
         status = db_check(t->db);
     if (status == SKEIN_OK)
-        status = check_version(t, error, error_bytes);
+        status = version_check(t, error, error_bytes);
     if (status == SKEIN_OK && rows_any(t) > 0)
         status = needed_mark(folder); /* an older collector made tokens without it */
     if (status == SKEIN_CORRUPT)
@@ -224,8 +224,8 @@ static int token_valid(const struct token *token, uint64_t now_ns, char *error, 
 
 /* Within a transaction. Once there is a token every request needs one, so the first must be able to
  * make others. */
-static int insert(struct tokens *t, const struct token *token, uint64_t now_ns, const char *id,
-                  const uint8_t hash[SECRET_HASH_BYTES])
+static int token_insert(struct tokens *t, const struct token *token, uint64_t now_ns,
+                        const char *id, const uint8_t hash[SECRET_HASH_BYTES])
 {
     int any = token->scope == HTTP_ADMIN ? 1 : rows_any(t);
     if (any <= 0)
@@ -264,7 +264,7 @@ int tokens_create(struct tokens *t, const struct token *token, uint64_t now_ns,
     if (status == SKEIN_OK) {
         status = token->scope == HTTP_ADMIN ? needed_mark(t->folder) : SKEIN_OK;
         if (status == SKEIN_OK)
-            status = insert(t, token, now_ns, id, hash);
+            status = token_insert(t, token, now_ns, id, hash);
         int ended = db_end(t->db, status == SKEIN_OK);
         status = status == SKEIN_OK ? ended : status;
     }
@@ -306,7 +306,7 @@ struct walk {
     struct token token;
 };
 
-static int take_token(void *context, struct db_row *row)
+static int token_take(void *context, struct db_row *row)
 {
     struct walk *walk = context;
     struct token *out = &walk->token;
@@ -339,7 +339,7 @@ static bool is_good(const struct walk *walk, uint64_t now_ns)
 int tokens_still(struct tokens *t, const char *id, uint64_t now_ns)
 {
     struct walk walk = {.found = false};
-    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", take_token, &walk, DB(DB_TEXT(id))));
+    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", token_take, &walk, DB(DB_TEXT(id))));
     if (status != SKEIN_OK)
         return status;
     return is_good(&walk, now_ns) ? SKEIN_OK : SKEIN_NOT_FOUND;
@@ -352,7 +352,7 @@ int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct tok
     struct walk walk = {.found = false};
     if (strlen(text) == PREFIX_BYTES + SEAL_TEXT_BYTES - 1)
         memcpy(id, text + PREFIX_BYTES, ID_LETTERS);
-    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", take_token, &walk, DB(DB_TEXT(id))));
+    int status = status_of(db_run(t->db, COLUMNS "WHERE id=?", token_take, &walk, DB(DB_TEXT(id))));
     if (status != SKEIN_OK)
         return status;
     secret_hash(text, strlen(text), hash);
@@ -372,5 +372,5 @@ int tokens_check(struct tokens *t, const char *text, uint64_t now_ns, struct tok
 int64_t tokens_list(struct tokens *t, token_fn *fn, void *context)
 {
     struct walk walk = {.fn = fn, .context = context};
-    return db_run(t->db, COLUMNS "ORDER BY name", take_token, &walk, NULL);
+    return db_run(t->db, COLUMNS "ORDER BY name", token_take, &walk, NULL);
 }
