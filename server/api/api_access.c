@@ -3,6 +3,7 @@
  * Who may make a request: a token's holder, or, while there is no token and only this machine can
  * reach the port, everybody on it. Asked by the HTTP server before a body is read. Any thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -26,7 +27,7 @@ static bool is_ours(const struct api_services *api, const char *host)
            (n > 0 && n == http_host_bytes(address) && strncasecmp(address, host, n) == 0);
 }
 
-static void audit_refusal(struct api_services *api, struct http_exchange *x, const char *actor,
+static void refusal_audit(struct api_services *api, struct http_exchange *x, const char *actor,
                           const char *result, const char *detail)
 {
     struct audit_entry entry = {
@@ -34,14 +35,14 @@ static void audit_refusal(struct api_services *api, struct http_exchange *x, con
     audit_add_refusal(api->audit, &entry);
 }
 
-static bool authorize_local(struct api_services *api, struct http_exchange *x,
+static bool local_authorize(struct api_services *api, struct http_exchange *x,
                             const struct http_route *route, struct principal *who)
 {
     const char *host = http_header(x, "Host"), *origin = http_header(x, "Origin");
     const char *scheme = origin != NULL ? strstr(origin, "://") : NULL;
     bool change = strcmp(route->method, "GET") != 0;
     if (!is_ours(api, host)) {
-        audit_refusal(api, x, "local", "forbidden", "Host");
+        refusal_audit(api, x, "local", "forbidden", "Host");
         http_problem(x, 421, "Host",
                      "this collector is not %.100s: use localhost, or name it in http.hosts",
                      host != NULL ? host : "a server without a name");
@@ -49,7 +50,7 @@ static bool authorize_local(struct api_services *api, struct http_exchange *x,
     }
     if (change && origin != NULL && !is_ours(api, scheme != NULL ? scheme + 3 : "")) {
         metrics_add(http_forbidden_total, 1);
-        audit_refusal(api, x, "local", "forbidden", "Origin");
+        refusal_audit(api, x, "local", "forbidden", "Origin");
         http_problem_of(x, PROBLEM_ORIGIN, "Origin",
                         "pages of other places change nothing here without a token");
         return false;
@@ -58,10 +59,10 @@ static bool authorize_local(struct api_services *api, struct http_exchange *x,
     return true;
 }
 
-static void challenge(struct api_services *api, struct http_exchange *x, enum problem kind,
-                      const char *detail)
+static void access_challenge(struct api_services *api, struct http_exchange *x, enum problem kind,
+                             const char *detail)
 {
-    audit_refusal(api, x, "", "unauthorized", detail);
+    refusal_audit(api, x, "", "unauthorized", detail);
     metrics_add(http_unauthorized_total, 1);
     http_add_header(x, "WWW-Authenticate", CHALLENGE);
     http_problem_of(x, kind, "Authorization", "%s", detail);
@@ -70,31 +71,32 @@ static void challenge(struct api_services *api, struct http_exchange *x, enum pr
 /* After many wrong tokens an address gets a short answer, and no line in the audit log for each.
  * This saves work; it is not against guessing: among 2^256 tokens nobody finds one by trying. So a
  * right token still gets in, whoever else is behind the same address. */
-static void refuse_token(struct api_services *api, struct http_exchange *x)
+static void token_refuse(struct api_services *api, struct http_exchange *x)
 {
     char seconds[24];
     uint64_t left = lockout_left(api->lockout, http_address(x), clock_monotonic_ns());
     metrics_add(http_bad_tokens_total, 1);
     if (left == 0) {
         lockout_bad(api->lockout, http_address(x), clock_monotonic_ns());
-        challenge(api, x, PROBLEM_TOKEN_REFUSED, "this token is unknown, expired or revoked");
+        access_challenge(api, x, PROBLEM_TOKEN_REFUSED,
+                         "this token is unknown, expired or revoked");
         return;
     }
     metrics_add(http_locked_out_total, 1);
-    snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)left);
+    snprintf(seconds, sizeof seconds, "%" PRIu64, left);
     http_add_header(x, "Retry-After", seconds);
     http_problem(x, 429, "Authorization", "too many wrong tokens came from %s; try again in %s s",
                  http_address(x), seconds);
 }
 
-static bool authorize_token(struct api_services *api, struct http_exchange *x, const char *text,
+static bool token_authorize(struct api_services *api, struct http_exchange *x, const char *text,
                             struct principal *who, struct selector **selector)
 {
     struct token token;
     char error[160];
     int status = tokens_check(api->tokens, text, clock_realtime_ns(), &token);
     if (status == SKEIN_NOT_FOUND) {
-        refuse_token(api, x);
+        token_refuse(api, x);
         return false;
     }
     if (status == SKEIN_OK && token.selector[0] != '\0')
@@ -163,11 +165,11 @@ static bool is_confinable(const struct http_route *route)
     return false;
 }
 
-static void forbid(struct api_services *api, struct http_exchange *x,
-                   const struct http_route *route, const struct principal *who)
+static void access_forbid(struct api_services *api, struct http_exchange *x,
+                          const struct http_route *route, const struct principal *who)
 {
     metrics_add(http_forbidden_total, 1);
-    audit_refusal(api, x, who->name, "forbidden", route->method);
+    refusal_audit(api, x, who->name, "forbidden", route->method);
     if (who->scope < route->scope)
         http_problem_of(x, PROBLEM_SCOPE, NULL, "the token %s has the scope %s; this needs %s",
                         who->name, scope_text(who->scope), scope_text(route->scope));
@@ -191,17 +193,18 @@ bool api_authorize(void *context, struct http_exchange *x, const struct http_rou
         return false;
     }
     if (any == 0)
-        return authorize_local(api, x, route, who);
+        return local_authorize(api, x, route, who);
     if (text == NULL) {
-        challenge(api, x, PROBLEM_UNAUTHORIZED,
-                  "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create "
-                  "makes one");
+        access_challenge(
+            api, x, PROBLEM_UNAUTHORIZED,
+            "a token is needed: \"Authorization: Bearer skn_...\"; skeind token create "
+            "makes one");
         return false;
     }
-    if (!authorize_token(api, x, text, who, selector))
+    if (!token_authorize(api, x, text, who, selector))
         return false;
     if (who->scope >= route->scope && (*selector == NULL || is_confinable(route)))
         return true;
-    forbid(api, x, route, who);
+    access_forbid(api, x, route, who);
     return false;
 }

@@ -53,7 +53,7 @@ static cJSON *agent_json(const struct fleet_agent *a)
     return json;
 }
 
-static int compare_agents(const void *a, const void *b)
+static int agents_compare(const void *a, const void *b)
 {
     const struct fleet_agent *const *x = a, *const *y = b;
     return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
@@ -73,7 +73,7 @@ static struct fleet_agent **agents_after(struct fleet *f, bool given, uint64_t a
         if (!given || a->id > after)
             list[(*count)++] = a;
     if (list != NULL)
-        qsort(list, *count, sizeof *list, compare_agents);
+        qsort(list, *count, sizeof *list, agents_compare);
     return list;
 }
 
@@ -168,7 +168,7 @@ cJSON *api_process_json(struct fleet *f, const struct fleet_process *p)
     return json;
 }
 
-static int compare_processes(const void *a, const void *b)
+static int processes_compare(const void *a, const void *b)
 {
     const struct fleet_process *const *x = a, *const *y = b;
     return memcmp((*x)->uid.bytes, (*y)->uid.bytes, sizeof(*x)->uid.bytes);
@@ -199,7 +199,7 @@ static cJSON *process_items(struct fleet *f, struct process_page *page) CONTROL_
             list[count++] = p;
     }
     if (list != NULL)
-        qsort(list, count, sizeof *list, compare_processes);
+        qsort(list, count, sizeof *list, processes_compare);
     for (size_t i = 0; i < count && i < page->limit; i++) {
         cJSON_AddItemToArray(items, api_process_json(f, list[i]));
         id_text(list[i]->uid.bytes, page->next);

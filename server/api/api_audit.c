@@ -2,6 +2,7 @@
  *
  * GET /audit, and what handlers tell the audit log. No state; any thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "api.h"
@@ -42,13 +43,13 @@ struct audit_page {
     bool more;
 };
 
-static void add_text(cJSON *json, const char *key, const char *text)
+static void text_add(cJSON *json, const char *key, const char *text)
 {
     if (text[0] != '\0')
         cJSON_AddStringToObject(json, key, text);
 }
 
-static int take_entry(void *context, const struct audit_row *row)
+static int entry_take(void *context, const struct audit_row *row)
 {
     struct audit_page *page = context;
     const struct audit_entry *e = &row->entry;
@@ -60,12 +61,12 @@ static int take_entry(void *context, const struct audit_row *row)
     json_add_u64(json, "id", row->id);
     json_add_time(json, "time", row->time_ns);
     cJSON_AddStringToObject(json, "actor", e->actor);
-    add_text(json, "address", e->address);
-    add_text(json, "request", e->request);
+    text_add(json, "address", e->address);
+    text_add(json, "request", e->request);
     cJSON_AddStringToObject(json, "action", e->action);
     cJSON_AddStringToObject(json, "object", e->object);
     cJSON_AddStringToObject(json, "result", e->result);
-    add_text(json, "detail", e->detail);
+    text_add(json, "detail", e->detail);
     cJSON_AddItemToArray(page->items, json);
     page->next = row->id;
     page->count++;
@@ -91,12 +92,12 @@ void api_audit_list(void *context, struct http_exchange *x)
         q.before = UINT64_MAX;
     q.limit = page.limit + 1;
     page.items = cJSON_CreateArray();
-    int64_t rows = audit_list(api->audit, &q, take_entry, &page);
+    int64_t rows = audit_list(api->audit, &q, entry_take, &page);
     if (rows < 0) {
         cJSON_Delete(page.items);
         api_failed(x, (int)rows, "the audit log cannot be read");
         return;
     }
-    snprintf(next, sizeof next, "%llu-a", (unsigned long long)page.next);
+    snprintf(next, sizeof next, "%" PRIu64 "-a", page.next);
     api_reply_items(x, page.items, page.more ? next : NULL);
 }

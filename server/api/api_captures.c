@@ -4,6 +4,7 @@
  * store; deletion and trace also of all captures of an incident. No state but the count of running
  * exports; any thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,7 @@ struct scan {
     size_t count;
 };
 
-static int take_listed(void *context, const struct catalog_capture *row)
+static int listed_take(void *context, const struct catalog_capture *row)
 {
     struct scan *scan = context;
     char *copy = strdup(row->listing);
@@ -105,7 +106,7 @@ struct look {
     struct ledger ledger; /* of the same targets */
 };
 
-static int look_at(void *context, const struct catalog_target *t)
+static int api_captures_look_at(void *context, const struct catalog_target *t)
 {
     struct look *look = context;
     struct process_labels labels = {t->service, t->host, t->exe,
@@ -158,7 +159,7 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
     if (look.within != NULL)
         look.counts = cJSON_CreateObject();
     if (selector != NULL)
-        catalog_targets(api->catalog, &l->id, look_at, &look);
+        catalog_targets(api->catalog, &l->id, api_captures_look_at, &look);
     cJSON *json = NULL;
     if (selector == NULL || look.matched)
         json = json_parse(l->listing, strlen(l->listing), error, sizeof error);
@@ -179,7 +180,7 @@ static cJSON *listing_json(struct api_services *api, const struct http_exchange 
 
 /* Fills items with at most `limit` captures. *more: there are older ones, behind q's cursor.
  * Returns SKEIN_OK. */
-static int list_captures(struct api_services *api, struct http_exchange *x,
+static int captures_list(struct api_services *api, struct http_exchange *x,
                          struct catalog_capture_query *q, const struct selector *selector,
                          size_t limit, cJSON *items, bool *more)
 {
@@ -191,7 +192,7 @@ static int list_captures(struct api_services *api, struct http_exchange *x,
     while (scan != NULL && found < limit && looked_at < SCAN_MAX && *more) {
         scan->count = 0;
         q->limit = SCAN_PAGE;
-        rows = catalog_captures(api->catalog, q, take_listed, scan);
+        rows = catalog_captures(api->catalog, q, listed_take, scan);
         if (rows < 0) {
             while (scan->count > 0)
                 free(scan->items[--scan->count].listing);
@@ -260,7 +261,7 @@ void api_captures_list(void *context, struct http_exchange *x)
     if (!list_query(x, &q, &limit, &incident) || !api_selector(x, &selector, NULL))
         return;
     cJSON *items = cJSON_CreateArray();
-    int status = list_captures(api, x, &q, selector, limit, items, &more);
+    int status = captures_list(api, x, &q, selector, limit, items, &more);
     selector_free(&selector);
     if (status != SKEIN_OK) {
         cJSON_Delete(items);
@@ -268,7 +269,7 @@ void api_captures_list(void *context, struct http_exchange *x)
         return;
     }
     id_text(q.before_id.bytes, id);
-    snprintf(next, sizeof next, "%llu-%s", (unsigned long long)q.before_created_ns, id);
+    snprintf(next, sizeof next, "%" PRIu64 "-%s", q.before_created_ns, id);
     api_reply_items(x, items, more ? next : NULL);
 }
 
@@ -346,7 +347,7 @@ struct ids_walk {
     int status;
 };
 
-static int take_id(void *context, const struct capture_id *id)
+static int id_take(void *context, const struct capture_id *id)
 {
     struct ids_walk *walk = context;
     walk->status = capture_ids_add(&walk->all, id);
@@ -359,12 +360,12 @@ static int incident_ids(struct api_services *api, const struct capture_id *incid
 {
     struct ids_walk walk = {.status = SKEIN_OK};
     control_catch_up(api->control);
-    int64_t rows = catalog_incident(api->catalog, incident, take_id, &walk);
+    int64_t rows = catalog_incident(api->catalog, incident, id_take, &walk);
     size_t kept = 0;
     for (size_t i = 0; i < walk.all.count; i++) {
         struct look look = {.selector = within, .matched = within == NULL};
         if (within != NULL)
-            catalog_targets(api->catalog, &walk.all.items[i], look_at, &look);
+            catalog_targets(api->catalog, &walk.all.items[i], api_captures_look_at, &look);
         if (look.matched)
             walk.all.items[kept++] = walk.all.items[i];
     }
@@ -409,13 +410,13 @@ struct download {
     char who[PRINCIPAL_NAME_BYTES]; /* holds the export's place */
 };
 
-static int64_t read_download(void *context, uint64_t offset, void *out, size_t n)
+static int64_t download_read(void *context, uint64_t offset, void *out, size_t n)
 {
     struct download *d = context;
     return trace_stream_read(d->stream, offset, out, n);
 }
 
-static void end_download(void *context)
+static void download_end(void *context)
 {
     struct download *d = context;
     if (d->export)
@@ -434,7 +435,7 @@ static void name_download(struct http_exchange *x, const struct api_captures *of
     http_add_header(x, "Content-Disposition", value);
 }
 
-static void send_trace(struct api_services *api, struct http_exchange *x,
+static void trace_send(struct api_services *api, struct http_exchange *x,
                        struct trace_stream *stream, const struct api_captures *of, bool export)
 {
     const char *form = export ? "perfetto" : "skein";
@@ -448,7 +449,7 @@ static void send_trace(struct api_services *api, struct http_exchange *x,
     }
     *d = (struct download){api, stream, export, ""};
     snprintf(d->who, sizeof d->who, "%s", api_holder(x));
-    struct http_source source = {d, read_download, end_download, NULL};
+    struct http_source source = {d, download_read, download_end, NULL};
     bool sent;
     name_download(x, of, export ? "pftrace" : "skein");
     if (export)
@@ -487,15 +488,16 @@ static void reply_trace(struct api_services *api, struct http_exchange *x,
     } else if (export && !places_enter(api->exports, api_holder(x))) {
         trace_stream_free(&stream);
         http_problem_of(x, PROBLEM_BUSY, NULL,
-                        "no place is free for one more export: http.max_exports are %llu, the last "
+                        "no place is free for one more export: http.max_exports are %" PRIu64
+                        ", the last "
                         "quarter for tokens that have none; format=skein has no such limit",
-                        (unsigned long long)api->config.http_exports);
+                        api->config.http_exports);
     } else {
-        send_trace(api, x, stream, of, export);
+        trace_send(api, x, stream, of, export);
     }
 }
 
-static int take_groups(void *context, const struct catalog_capture *row)
+static int groups_take(void *context, const struct catalog_capture *row)
 {
     *(uint64_t *)context = row->groups;
     return 0;
@@ -507,7 +509,7 @@ static bool query_groups(struct api_services *api, struct http_exchange *x,
 {
     const char *text = http_query(x, "groups");
     if (text == NULL && !of->incident)
-        catalog_capture(api->catalog, &of->id, take_groups, &query->groups);
+        catalog_capture(api->catalog, &of->id, groups_take, &query->groups);
     if (text == NULL ||
         (query->format == TRACE_PERFETTO && event_groups_parse(text, &query->groups)))
         return true;

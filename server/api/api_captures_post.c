@@ -2,6 +2,7 @@
  *
  * POST and PATCH of captures: requests checked and handed to the engine. No state; any thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #define TTL_MAX   (UINT64_C(10) * 366 * 24 * HOUR_MS)
 #define STREAM_MS 1000 /* how often a stream is cut and uploaded */
 
-static void fail(struct json_reader *r, const char *text)
+static void request_fail(struct json_reader *r, const char *text)
 {
     if (r->error[0] == '\0')
         snprintf(r->error, sizeof r->error, "%s", text);
@@ -24,7 +25,7 @@ static void fail(struct json_reader *r, const char *text)
 /* ---- POST ---- */
 
 /* False: the member is absent or wrong. */
-static bool read_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
+static bool time_read(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
 {
     const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
     if (text == NULL || r->error[0] != '\0')
@@ -40,19 +41,19 @@ static void absolute_window(struct json_reader *r, uint64_t from_ns, uint64_t to
                             struct capture_request *q)
 {
     if (from_ns >= to_ns)
-        fail(r, "from: must lie before `to`");
+        request_fail(r, "from: must lie before `to`");
     else if (to_ns - from_ns > 24 * HOUR_MS * 1000000u)
-        fail(r, "from: must not lie more than a day before `to`");
+        request_fail(r, "from: must not lie more than a day before `to`");
     q->at_ns = to_ns;
     q->pre_ms = (to_ns - from_ns + 999999u) / 1000000u; /* rounded up, so that nothing is missing */
     q->post_ms = 0;
 }
 
-static void check_snapshot(struct json_reader *r, const cJSON *body, struct capture_request *q)
+static void snapshot_check(struct json_reader *r, const cJSON *body, struct capture_request *q)
 {
     uint64_t from_ns, to_ns;
-    bool from = read_time(r, body, "from", &from_ns), to = read_time(r, body, "to", &to_ns);
-    read_time(r, body, "at", &q->at_ns);
+    bool from = time_read(r, body, "from", &from_ns), to = time_read(r, body, "to", &to_ns);
+    time_read(r, body, "at", &q->at_ns);
     q->pre_ms = json_u64(r, body, "", "pre_ms", JSON_OPTIONAL, 10000, 0, 24 * HOUR_MS);
     q->post_ms = json_u64(r, body, "", "post_ms", JSON_OPTIONAL, 0, 0, HOUR_MS);
     if (r->error[0] != '\0')
@@ -60,17 +61,18 @@ static void check_snapshot(struct json_reader *r, const cJSON *body, struct capt
     bool relative = cJSON_HasObjectItem(body, "at") || cJSON_HasObjectItem(body, "pre_ms") ||
                     cJSON_HasObjectItem(body, "post_ms");
     if (from != to)
-        fail(r, from ? "to: is missing beside `from`" : "from: is missing beside `to`");
+        request_fail(r, from ? "to: is missing beside `from`" : "from: is missing beside `to`");
     else if (from && relative)
-        fail(r, "from: a window is either `from` and `to`, or `at`, `pre_ms` and `post_ms`");
+        request_fail(r,
+                     "from: a window is either `from` and `to`, or `at`, `pre_ms` and `post_ms`");
     else if (from)
         absolute_window(r, from_ns, to_ns, q);
     else if (q->pre_ms + q->post_ms == 0)
-        fail(r, "pre_ms: the window is empty; pre_ms or post_ms must be above 0");
+        request_fail(r, "pre_ms: the window is empty; pre_ms or post_ms must be above 0");
 }
 
 /* Members that say how long a capture is belong to one kind each. */
-static void check_members(struct json_reader *r, const cJSON *body, const char *kind)
+static void members_check(struct json_reader *r, const cJSON *body, const char *kind)
 {
     static const struct {
         const char *member, *kind;
@@ -84,13 +86,13 @@ static void check_members(struct json_reader *r, const cJSON *body, const char *
                      windows[i].kind);
 }
 
-static void check_kind(struct json_reader *r, const cJSON *body, struct capture_request *q)
+static void kind_check(struct json_reader *r, const cJSON *body, struct capture_request *q)
 {
     const char *kind = json_str(r, body, "", "kind", JSON_OPTIONAL, "snapshot", 16);
     if (r->error[0] != '\0')
         return;
     if (strcmp(kind, "snapshot") == 0) {
-        check_snapshot(r, body, q);
+        snapshot_check(r, body, q);
     } else if (strcmp(kind, "record") == 0) {
         q->kind = CAPTURE_RECORD;
         q->post_ms = json_u64(r, body, "", "for_ms", JSON_REQUIRED, 0, 1, HOUR_MS);
@@ -99,13 +101,13 @@ static void check_kind(struct json_reader *r, const cJSON *body, struct capture_
         q->stream_ms = STREAM_MS;
         q->post_ms = json_u64(r, body, "", "max_ms", JSON_OPTIONAL, HOUR_MS, 1, 24 * HOUR_MS);
     } else {
-        fail(r, "kind: must be snapshot, record or stream");
+        request_fail(r, "kind: must be snapshot, record or stream");
         return;
     }
-    check_members(r, body, kind);
+    members_check(r, body, kind);
 }
 
-static void check_request(struct json_reader *r, const cJSON *body, struct capture_request *q)
+static void request_check(struct json_reader *r, const cJSON *body, struct capture_request *q)
 {
     static const char *const known[] = {"selector", "kind",        "at",          "pre_ms",
                                         "post_ms",  "from",        "to",          "for_ms",
@@ -119,9 +121,9 @@ static void check_request(struct json_reader *r, const cJSON *body, struct captu
     q->max_targets = json_u64(r, body, "", "max_targets", JSON_OPTIONAL, 0, 1, 1000000);
     q->ttl_ms = json_u64(r, body, "", "ttl_ms", JSON_OPTIONAL, 0, 1000, TTL_MAX);
     q->pin = json_bool(r, body, "", "pin", false);
-    check_kind(r, body, q);
+    kind_check(r, body, q);
     if (q->max_targets > 0 && q->max_targets < q->min_targets)
-        fail(r, "max_targets: must not be below min_targets");
+        request_fail(r, "max_targets: must not be below min_targets");
 }
 
 static void too_few(struct http_exchange *x, const struct capture_request *q)
@@ -133,12 +135,13 @@ static void too_few(struct http_exchange *x, const struct capture_request *q)
             q->selector_text);
     else
         http_problem_of(x, PROBLEM_NO_MATCH, "min_targets",
-                        "min_targets: %llu processes match \"%s\", and %llu are asked for",
-                        (unsigned long long)*q->matched, q->selector_text,
-                        (unsigned long long)q->min_targets);
+                        "min_targets: %" PRIu64 " processes match \"%s\", and %" PRIu64
+                        " are asked for",
+                        *q->matched, q->selector_text, q->min_targets);
 }
 
-static void create(struct api_services *api, struct http_exchange *x, struct capture_request *q)
+static void capture_request_run(struct api_services *api, struct http_exchange *x,
+                                struct capture_request *q)
 {
     struct capture_id id;
     cJSON *json;
@@ -175,7 +178,7 @@ void api_captures_post(void *context, struct http_exchange *x)
     cJSON *body = http_body_json(x);
     if (body == NULL)
         return;
-    check_request(&r, body, &q);
+    request_check(&r, body, &q);
     if (r.error[0] == '\0' &&
         api_confine(x, q.selector_text, &selector, both, error, sizeof error) != SKEIN_OK)
         snprintf(r.error, sizeof r.error, "%s", error); /* it names the selector */
@@ -185,7 +188,7 @@ void api_captures_post(void *context, struct http_exchange *x)
         api_invalid(x, r.error);
     else if (api_once(x, body, "", &once)) {
         q.once = once.key != NULL ? &once : NULL;
-        create(api, x, &q);
+        capture_request_run(api, x, &q);
     }
     selector_free(&selector);
     cJSON_Delete(body);

@@ -2,6 +2,7 @@
  *
  * Which agents are let in: /join-tokens, and what ends an agent's time. No state; any thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ static cJSON *token_json(const struct enroll_token *t)
     return json;
 }
 
-static int take_listed(void *context, const struct enroll_token *token)
+static int listed_take(void *context, const struct enroll_token *token)
 {
     struct api_page *page = context;
     if (!api_page_wants(page, token->id))
@@ -40,11 +41,11 @@ void api_join_tokens_list(void *context, struct http_exchange *x)
     struct api_page page;
     if (!api_page_begin(x, &page))
         return;
-    int64_t rows = enroll_tokens(api->enroll, clock_realtime_ns(), take_listed, &page);
+    int64_t rows = enroll_tokens(api->enroll, clock_realtime_ns(), listed_take, &page);
     api_page_reply(x, &page, rows, "the join tokens cannot be listed");
 }
 
-static void read_token(struct json_reader *r, const cJSON *body, struct enroll_token *token)
+static void token_read(struct json_reader *r, const cJSON *body, struct enroll_token *token)
 {
     static const char *const known[] = {"expires", "uses", NULL};
     json_known(r, body, "", known);
@@ -70,7 +71,7 @@ void api_join_tokens_post(void *context, struct http_exchange *x)
     cJSON *body = http_body_json(x);
     if (body == NULL)
         return;
-    read_token(&r, body, &token);
+    token_read(&r, body, &token);
     cJSON_Delete(body);
     if (r.error[0] != '\0') {
         api_invalid(x, r.error);
@@ -78,7 +79,7 @@ void api_join_tokens_post(void *context, struct http_exchange *x)
     }
     int status = enroll_token_create(api->enroll, token.created_ns, token.expires_ns,
                                      token.uses_left, id, text);
-    snprintf(detail, sizeof detail, "for %llu agents", (unsigned long long)token.uses_left);
+    snprintf(detail, sizeof detail, "for %" PRIu64 " agents", token.uses_left);
     api_audit(x, "join_token.create", id, api_result(status), detail);
     if (status != SKEIN_OK) {
         api_failed(x, status, "the join token could not be saved");
@@ -155,7 +156,7 @@ void api_agents_revoke(void *context, struct http_exchange *x)
 
 /* Enrolled or listed, or both: an agent that speaks plain was never enrolled, and one that has
  * joined may never have said HELLO. */
-static int forget(struct api_services *api, uint64_t id)
+static int agent_forget(struct api_services *api, uint64_t id)
 {
     int enrolled = enroll_forget(api->enroll, id);
     if (enrolled != SKEIN_OK && enrolled != SKEIN_NOT_FOUND)
@@ -172,7 +173,8 @@ void api_agents_delete(void *context, struct http_exchange *x)
 {
     struct api_services *api = context;
     uint64_t id;
-    int status = agent_parse(http_part(x, 0), &id) == SKEIN_OK ? forget(api, id) : SKEIN_NOT_FOUND;
+    int status =
+        agent_parse(http_part(x, 0), &id) == SKEIN_OK ? agent_forget(api, id) : SKEIN_NOT_FOUND;
     api_audit(x, "agent.forget", http_part(x, 0), api_result(status), NULL);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);

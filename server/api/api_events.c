@@ -2,18 +2,19 @@
  *
  * /events: server-sent events. What is said and kept is events.c's. No state; any thread.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "api.h"
 #include "api_handlers.h"
 
-static int64_t read_events(void *context, uint64_t offset, void *out, size_t n)
+static int64_t events_read(void *context, uint64_t offset, void *out, size_t n)
 {
     (void)offset;
     return events_watch_read(context, out, n);
 }
 
-static void close_events(void *context)
+static void events_close(void *context)
 {
     events_watch_free(context);
 }
@@ -55,16 +56,17 @@ void api_events(void *context, struct http_exchange *x)
     int status = events_watch_new(api->events, &query, &watch);
     if (status == SKEIN_FULL) {
         http_problem_of(x, PROBLEM_BUSY, NULL,
-                        "no place is free for one more watcher: http.max_event_streams are %llu, "
+                        "no place is free for one more watcher: http.max_event_streams are %" PRIu64
+                        ", "
                         "the last quarter for tokens that have none",
-                        (unsigned long long)api->config.http_event_streams);
+                        api->config.http_event_streams);
         return;
     }
     if (status != SKEIN_OK) {
         api_failed(x, status, "the events cannot be watched");
         return;
     }
-    struct http_source source = {watch, read_events, close_events, ":\n\n"};
+    struct http_source source = {watch, events_read, events_close, ":\n\n"};
     http_add_header(x, "X-Accel-Buffering", "no");
     struct http_live *live = http_reply_live(x, "text/event-stream", &source);
     if (live != NULL)

@@ -16,14 +16,14 @@ void api_healthz(void *context, struct http_exchange *x)
     http_reply_json(x, 200, json);
 }
 
-static int stop_at_once(void *context, const struct partition_row *row)
+static int row_stop(void *context, const struct partition_row *row)
 {
     (void)context;
     (void)row;
     return 1;
 }
 
-static bool add_check(cJSON *checks, const char *name, const char *state)
+static bool check_add(cJSON *checks, const char *name, const char *state)
 {
     cJSON_AddStringToObject(checks, name, state);
     return strcmp(state, "ok") == 0;
@@ -35,20 +35,20 @@ void api_readyz(void *context, struct http_exchange *x)
     struct partition_query query = {.to_ns = UINT64_MAX, .limit = 1};
     cJSON *json = cJSON_CreateObject();
     cJSON *checks = cJSON_CreateObject();
-    int64_t index = index_query(api->index, &query, stop_at_once, NULL);
+    int64_t index = index_query(api->index, &query, row_stop, NULL);
     int state = control_last_save(api->control); /* the control thread tries again each round */
-    bool ready = add_check(checks, "store", ingest_state(api->ingest));
-    ready &= add_check(checks, "index", index >= 0 ? "ok" : skein_status_text((int)index));
+    bool ready = check_add(checks, "store", ingest_state(api->ingest));
+    ready &= check_add(checks, "index", index >= 0 ? "ok" : skein_status_text((int)index));
     const char *words = state == SKEIN_OK ? "ok" : skein_status_text(state);
     if (catalog_is_damaged(api->catalog))
         words = "damaged: stop the collector and run skeind --restore-state";
     else if (state_backup_is_lost(api->config.folder))
         words = "lost: stop the collector and run skeind --restore-state, or remove state.db.lost";
-    ready &= add_check(checks, "state", words);
+    ready &= check_add(checks, "state", words);
     int tokens = tokens_any(api->tokens);
     ready &=
-        add_check(checks, "tokens", tokens >= 0 ? "ok" : "cannot be read: restart the collector");
-    ready &= add_check(checks, "ports",
+        check_add(checks, "tokens", tokens >= 0 ? "ok" : "cannot be read: restart the collector");
+    ready &= check_add(checks, "ports",
                        __atomic_load_n(&api->draining, __ATOMIC_RELAXED) ? "stopping" : "ok");
     cJSON_AddBoolToObject(json, "ready", ready);
     cJSON_AddItemToObject(json, "checks", checks);

@@ -143,7 +143,7 @@ static void part_add(struct loss_list *list, const char *reason, enum loss_place
 }
 
 /* Lists the parts of the total, whose gaps have been merged. */
-static void list_parts(struct loss_list *list, bool by_place)
+static void parts_list(struct loss_list *list, bool by_place)
 {
     uint64_t gaps[LOSS_REASONS] = {0}, place_gaps[LOSS_PLACES] = {0}, events[LOSS_PLACES] = {0};
     for (size_t i = 0; i < list->total.gap_count; i++)
@@ -162,7 +162,7 @@ static void list_parts(struct loss_list *list, bool by_place)
         part_add(list, NULL, (enum loss_place)i, events[i], place_gaps[i]);
 }
 
-static const struct loss_by *read_by(struct http_exchange *x)
+static const struct loss_by *grouping_read(struct http_exchange *x)
 {
     const char *text = http_query(x, "by");
     for (size_t i = 0; i < sizeof loss_bys / sizeof loss_bys[0]; i++) {
@@ -186,7 +186,7 @@ static void loss_reply(struct http_exchange *x, struct loss_list *list, bool fol
     cJSON *json = cJSON_CreateObject();
     cJSON *total = follows ? NULL : ledger_json(&list->total); /* merges its gaps */
     if (list->by->by == CATALOG_LOSS_ALL)
-        list_parts(list, strcmp(list->by->text, "place") == 0);
+        parts_list(list, strcmp(list->by->text, "place") == 0);
     cJSON_AddItemToObject(json, "items", list->items);
     list->items = NULL;
     if (!follows) {
@@ -209,8 +209,8 @@ void api_loss(void *context, struct http_exchange *x)
     char cursor[ID_TEXT_BYTES] = "";
     size_t limit;
     bool follows;
-    if (!http_query_known(x, known) || (list.by = read_by(x)) == NULL || !api_limit(x, &limit) ||
-        !api_window(x, &query.from_ns, &query.to_ns) ||
+    if (!http_query_known(x, known) || (list.by = grouping_read(x)) == NULL ||
+        !api_limit(x, &limit) || !api_window(x, &query.from_ns, &query.to_ns) ||
         !api_query_id(x, "cursor", after, &follows) || !api_selector(x, &selector, NULL))
         return;
     query.selector = selector;

@@ -17,7 +17,7 @@ void api_named_none(struct http_exchange *x, const struct named_set *set)
                  http_part(x, 0), set->kind->folder);
 }
 
-static void add_etag(struct http_exchange *x, const cJSON *json)
+static void etag_add(struct http_exchange *x, const cJSON *json)
 {
     char etag[NAMED_ETAG_BYTES];
     named_etag(json, etag);
@@ -45,12 +45,12 @@ static void reply_put(struct http_exchange *x, const struct named_kind *kind, bo
     snprintf(location, sizeof location, "/api/v1/%s/%.63s", kind->folder, http_part(x, 0));
     if (created)
         http_add_header(x, "Location", location);
-    add_etag(x, out);
+    etag_add(x, out);
     http_reply_json(x, created ? 201 : 200, out);
 }
 
-static void audit(struct http_exchange *x, const struct named_kind *kind, const char *verb,
-                  int status)
+static void named_audit(struct http_exchange *x, const struct named_kind *kind, const char *verb,
+                        int status)
 {
     char action[64];
     snprintf(action, sizeof action, "%s.%s", kind->noun, verb);
@@ -96,7 +96,7 @@ void api_named_get(struct http_exchange *x, struct named_set *set, api_named_hid
         api_named_none(x, set);
         return;
     }
-    add_etag(x, json);
+    etag_add(x, json);
     if (hide != NULL)
         hide(x, json);
     http_reply_json(x, 200, json);
@@ -115,7 +115,7 @@ void api_named_change(struct http_exchange *x, struct named_set *set, bool patch
     cJSON_Delete(body);
     if (status != SKEIN_INVALID && status != SKEIN_TOO_LARGE && status != SKEIN_EXISTS &&
         status != SKEIN_NOT_FOUND)
-        audit(x, kind, "put", status);
+        named_audit(x, kind, "put", status);
     snprintf(words, sizeof words, "the %s could not be saved", kind->noun);
     if (status == SKEIN_OK)
         reply_put(x, kind, created, out);
@@ -143,7 +143,7 @@ void api_named_delete(struct http_exchange *x, struct named_set *set)
         reply_changed(x, set->kind);
         return;
     }
-    audit(x, set->kind, "delete", status);
+    named_audit(x, set->kind, "delete", status);
     snprintf(words, sizeof words, "the %s could not be deleted", set->kind->noun);
     if (status == SKEIN_OK)
         http_reply(x, 204, NULL, NULL, 0);

@@ -2,6 +2,7 @@
  *
  * /partitions: rows of the index, bytes of the store, footers as JSON. No state; any thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ struct page {
     char next[128];
 };
 
-static int take_row(void *context, const struct partition_row *row)
+static int row_take(void *context, const struct partition_row *row)
 {
     struct page *page = context;
     char key[PARTITION_KEY_TEXT_BYTES];
@@ -69,7 +70,7 @@ static int take_row(void *context, const struct partition_row *row)
     }
     cJSON_AddItemToArray(page->items, row_json(row));
     partition_key_text(&row->record.key, key);
-    snprintf(page->next, sizeof page->next, "%llu-%s", (unsigned long long)row->to_ns, key);
+    snprintf(page->next, sizeof page->next, "%" PRIu64 "-%s", row->to_ns, key);
     page->count++;
     return 0;
 }
@@ -106,7 +107,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
     page.items = cJSON_CreateArray();
     int64_t rows = has_capture ? capture_ranges(api->captures, &capture, 1, &ranges) : SKEIN_OK;
     if (rows == SKEIN_OK)
-        rows = index_query(api->index, &q, take_row, &page);
+        rows = index_query(api->index, &q, row_take, &page);
     partition_ranges_fini(&ranges);
     selector_free(&selector);
     if (rows == SKEIN_NOT_FOUND) /* the capture is not there, so it has nothing */
@@ -120,7 +121,7 @@ void api_partitions_list(void *context, struct http_exchange *x)
 }
 
 /* Reads the footer from the partition's tail, as much of it as need be. */
-static int read_footer(struct api_services *api, const struct partition_row *row,
+static int footer_read(struct api_services *api, const struct partition_row *row,
                        struct partition_footer *footer)
 {
     struct store_place at = row->place, *place = &at;
@@ -156,7 +157,7 @@ static bool sees_partition(struct api_services *api, const struct http_exchange 
     struct partition_footer footer;
     if (http_principal(x)->selector == NULL)
         return true;
-    if (index_find(api->index, key, &row) != 1 || read_footer(api, &row, &footer) != SKEIN_OK)
+    if (index_find(api->index, key, &row) != 1 || footer_read(api, &row, &footer) != SKEIN_OK)
         return false;
     bool seen = sees_footer(x, &footer);
     partition_footer_free(&footer);
@@ -172,14 +173,14 @@ void api_damaged(struct api_services *api, struct http_exchange *x, const struct
     struct partition_row row = {.place = {0}};
     partition_key_text(key, text);
     (void)index_find(api->index, key, &row);
-    http_problem_of(
-        x, PROBLEM_DAMAGED, NULL,
-        "partition %s is damaged on the collector's disk (segment %llu at byte %llu) and "
-        "is not served%s",
-        text, (unsigned long long)row.place.segment, (unsigned long long)row.place.offset, more);
+    http_problem_of(x, PROBLEM_DAMAGED, NULL,
+                    "partition %s is damaged on the collector's disk (segment %" PRIu64
+                    " at byte %" PRIu64 ") and "
+                    "is not served%s",
+                    text, row.place.segment, row.place.offset, more);
 }
 
-static int64_t read_stream(void *context, uint64_t offset, void *out, size_t n)
+static int64_t stream_read(void *context, uint64_t offset, void *out, size_t n)
 {
     return trace_stream_read(context, offset, out, n);
 }
@@ -207,7 +208,7 @@ void api_partitions_get(void *context, struct http_exchange *x)
         status = trace_stream_open(api->index, &query, &stream);
     }
     if (status == SKEIN_OK) {
-        struct http_source source = {stream, read_stream, end_stream, NULL};
+        struct http_source source = {stream, stream_read, end_stream, NULL};
         if (http_reply_ranged(x, "application/vnd.skein.trace", trace_stream_bytes(stream),
                               trace_stream_etag(stream), &source))
             api_audit(x, "partition.download", http_part(x, 0), "ok", NULL);
@@ -222,7 +223,7 @@ void api_partitions_get(void *context, struct http_exchange *x)
 
 /* ---- the footer ---- */
 
-static void add_types(cJSON *json, const struct partition_footer *f)
+static void types_add(cJSON *json, const struct partition_footer *f)
 {
     static const char *const classes[] = {"unknown", "instant", "range", "span", "counter", "log"};
     cJSON *list = cJSON_AddArrayToObject(json, "types");
@@ -237,7 +238,7 @@ static void add_types(cJSON *json, const struct partition_footer *f)
     }
 }
 
-static void add_blocks(cJSON *json, const struct partition_footer *f)
+static void blocks_add(cJSON *json, const struct partition_footer *f)
 {
     cJSON *list = cJSON_AddArrayToObject(json, "blocks");
     for (size_t i = 0; i < f->block_count; i++) {
@@ -289,8 +290,8 @@ static cJSON *footer_json(const struct partition_footer *f, int64_t clock_offset
     json_add_u64(json, "lost", f->lost);
     json_add_u64(json, "threads", f->threads);
     json_add_u64(json, "fixed_up", f->fixed_up);
-    add_types(json, f);
-    add_blocks(json, f);
+    types_add(json, f);
+    blocks_add(json, f);
     return json;
 }
 
@@ -308,7 +309,7 @@ void api_partitions_footer(void *context, struct http_exchange *x)
         no_partition(x);
         return;
     }
-    int status = read_footer(api, &row, &footer);
+    int status = footer_read(api, &row, &footer);
     if (status != SKEIN_OK) {
         api_failed(x, status, "the footer cannot be read");
         return;

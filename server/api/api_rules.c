@@ -2,6 +2,7 @@
  *
  * /rules. No state; any thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "json.h"
 
 /* Shows only the server of an address: for many receivers the path is the password. */
-static void hide_path(cJSON *url)
+static void path_hide(cJSON *url)
 {
     char shown[1200];
     const char *text = cJSON_GetStringValue(url);
@@ -27,14 +28,14 @@ static void hide_path(cJSON *url)
 }
 
 /* What leads to a receiver may hold a password: who may not set it does not see it. */
-static void hide_secrets(const struct http_exchange *x, cJSON *rule)
+static void secrets_hide(const struct http_exchange *x, cJSON *rule)
 {
     const cJSON *notify = cJSON_GetObjectItemCaseSensitive(rule, "notify");
     const cJSON *webhook = cJSON_GetObjectItemCaseSensitive(notify, "webhook");
     cJSON *header;
     if (http_principal(x)->scope >= HTTP_ADMIN)
         return;
-    hide_path(cJSON_GetObjectItemCaseSensitive(webhook, "url"));
+    path_hide(cJSON_GetObjectItemCaseSensitive(webhook, "url"));
     cJSON_ArrayForEach(header, cJSON_GetObjectItemCaseSensitive(webhook, "headers"))
         cJSON_SetValuestring(header, "hidden");
 }
@@ -46,12 +47,12 @@ static struct named_set *set_of(void *context)
 
 void api_rules_list(void *context, struct http_exchange *x)
 {
-    api_named_list(x, set_of(context), hide_secrets);
+    api_named_list(x, set_of(context), secrets_hide);
 }
 
 void api_rules_get(void *context, struct http_exchange *x)
 {
-    api_named_get(x, set_of(context), hide_secrets);
+    api_named_get(x, set_of(context), secrets_hide);
 }
 
 void api_rules_put(void *context, struct http_exchange *x)
@@ -90,7 +91,7 @@ void api_rules_history(void *context, struct http_exchange *x)
         q.before = UINT64_MAX;
     q.selector = http_principal(x)->selector;
     int status = rules_history(api->rules, http_part(x, 0), &q, &items);
-    snprintf(next, sizeof next, "%llu-h", (unsigned long long)q.before);
+    snprintf(next, sizeof next, "%" PRIu64 "-h", q.before);
     if (status == SKEIN_OK)
         api_reply_items(x, items, q.before != 0 ? next : NULL);
     else if (status == SKEIN_NOT_FOUND)

@@ -26,27 +26,27 @@ struct test {
     struct replay_request request;
 };
 
-static void read_time(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
+static void time_read(struct json_reader *r, const cJSON *body, const char *key, uint64_t *ns)
 {
     const char *text = json_str(r, body, "", key, JSON_OPTIONAL, NULL, 64);
     if (text != NULL && r->error[0] == '\0' && clock_parse(text, ns) != SKEIN_OK)
         snprintf(r->error, sizeof r->error, "%s: must be a time as 2026-11-21T09:40:00Z", key);
 }
 
-static void read_window(struct json_reader *r, const cJSON *body, struct replay_request *q)
+static void window_read(struct json_reader *r, const cJSON *body, struct replay_request *q)
 {
     uint64_t now_ns = clock_realtime_ns();
     q->to_ns = now_ns;
-    read_time(r, body, "to", &q->to_ns);
+    time_read(r, body, "to", &q->to_ns);
     q->from_ns = q->to_ns > WINDOW_NS ? q->to_ns - WINDOW_NS : 0;
-    read_time(r, body, "from", &q->from_ns);
+    time_read(r, body, "from", &q->from_ns);
     if (r->error[0] == '\0' && (q->from_ns >= q->to_ns || q->to_ns - q->from_ns > WINDOW_MAX))
         snprintf(r->error, sizeof r->error, "from: must lie before `to`, at most 366 days");
     q->shown = (size_t)json_u64(r, body, "", "limit", JSON_OPTIONAL, SHOWN, 0, REPLAY_SHOWN_MAX);
 }
 
 /* The rule in the body, else the one of that name; false: an answer was given. */
-static bool take_rule(struct test *t, const cJSON *body, const char *name)
+static bool rule_take(struct test *t, const cJSON *body, const char *name)
 {
     char error[512] = "", field[600], own[NAME_BYTES];
     const cJSON *given = cJSON_GetObjectItemCaseSensitive(body, "rule");
@@ -72,7 +72,7 @@ static bool take_rule(struct test *t, const cJSON *body, const char *name)
 }
 
 /* Processes must match both the rule and what the token is confined to. */
-static int take_selector(struct test *t)
+static int selector_take(struct test *t)
 {
     char all[API_SELECTOR_BYTES], error[160];
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(t->rule, "selector"));
@@ -86,11 +86,11 @@ static int take_selector(struct test *t)
     return status;
 }
 
-static void run(struct test *t)
+static void test_run(struct test *t)
 {
     struct api_services *api = t->api;
     cJSON *json = NULL;
-    int status = take_selector(t);
+    int status = selector_take(t);
     if (!api_enter(t->x, &api->replays, AT_ONCE, "tests of rules"))
         return;
     if (status == SKEIN_OK)
@@ -102,7 +102,7 @@ static void run(struct test *t)
     api_leave(&api->replays);
 }
 
-static void test_rule(struct api_services *api, struct http_exchange *x, const char *name)
+static void rule_test(struct api_services *api, struct http_exchange *x, const char *name)
 {
     static const char *const known[] = {"from", "to", "limit", "rule", NULL};
     struct json_reader r = {{0}};
@@ -111,11 +111,11 @@ static void test_rule(struct api_services *api, struct http_exchange *x, const c
     if (body == NULL)
         return;
     json_known(&r, body, "", known);
-    read_window(&r, body, &t.request);
+    window_read(&r, body, &t.request);
     if (r.error[0] != '\0')
         api_invalid(x, r.error);
-    else if (take_rule(&t, body, name))
-        run(&t);
+    else if (rule_take(&t, body, name))
+        test_run(&t);
     selector_free(&t.selector);
     cJSON_Delete(t.rule);
     cJSON_Delete(body);
@@ -123,10 +123,10 @@ static void test_rule(struct api_services *api, struct http_exchange *x, const c
 
 void api_rules_test(void *context, struct http_exchange *x)
 {
-    test_rule(context, x, NULL);
+    rule_test(context, x, NULL);
 }
 
 void api_rules_test_named(void *context, struct http_exchange *x)
 {
-    test_rule(context, x, http_part(x, 0));
+    rule_test(context, x, http_part(x, 0));
 }

@@ -14,7 +14,7 @@ struct service_list {
     cJSON *items;
 };
 
-static int add_service(void *context, const char *service, uint64_t bytes)
+static int service_add(void *context, const char *service, uint64_t bytes)
 {
     struct service_list *list = context;
     cJSON *item = cJSON_CreateObject();
@@ -48,7 +48,7 @@ void api_storage(void *context, struct http_exchange *x)
     if (!http_query_known(x, known))
         return;
     struct service_list services = {api->config.retention_services, cJSON_CreateArray()};
-    int64_t listed = index_services(api->index, add_service, &services);
+    int64_t listed = index_services(api->index, service_add, &services);
     int status = index_usage(api->index, &live, &dead);
     if (status == SKEIN_OK)
         status = catalog_usage(api->catalog, &rows);

@@ -30,7 +30,7 @@ static cJSON *token_json(const struct token *t)
     return json;
 }
 
-static int take_listed(void *context, const struct token *token)
+static int listed_take(void *context, const struct token *token)
 {
     struct api_page *page = context;
     if (!api_page_wants(page, token->name))
@@ -45,11 +45,11 @@ void api_tokens_list(void *context, struct http_exchange *x)
     struct api_page page;
     if (!api_page_begin(x, &page))
         return;
-    int64_t rows = tokens_list(api->tokens, take_listed, &page);
+    int64_t rows = tokens_list(api->tokens, listed_take, &page);
     api_page_reply(x, &page, rows, "the tokens cannot be listed");
 }
 
-static void read_token(struct json_reader *r, const cJSON *body, struct token *token)
+static void token_read(struct json_reader *r, const cJSON *body, struct token *token)
 {
     static const char *const known[] = {"name", "scope", "selector", "expires", NULL};
     json_known(r, body, "", known);
@@ -88,7 +88,7 @@ void api_tokens_post(void *context, struct http_exchange *x)
     cJSON *body = http_body_json(x);
     if (body == NULL)
         return;
-    read_token(&r, body, &token);
+    token_read(&r, body, &token);
     cJSON_Delete(body);
     memcpy(token.creator, http_principal(x)->name, sizeof token.creator);
     int status = r.error[0] != '\0' ? SKEIN_INVALID

@@ -39,7 +39,7 @@ bool api_limit(struct http_exchange *x, size_t *limit)
 }
 
 /* RFC 3339, or nanoseconds */
-static bool take_time(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
+static bool time_take(struct http_exchange *x, const char *name, uint64_t otherwise, uint64_t *ns)
 {
     const char *text = http_query(x, name);
     *ns = otherwise;
@@ -51,7 +51,7 @@ static bool take_time(struct http_exchange *x, const char *name, uint64_t otherw
 
 bool api_window(struct http_exchange *x, uint64_t *from_ns, uint64_t *to_ns)
 {
-    if (!take_time(x, "from", 0, from_ns) || !take_time(x, "to", UINT64_MAX, to_ns))
+    if (!time_take(x, "from", 0, from_ns) || !time_take(x, "to", UINT64_MAX, to_ns))
         return false;
     if (*from_ns <= *to_ns)
         return true;

@@ -6,6 +6,7 @@
  */
 #include "trace_stream.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static bool concerns(const struct trace_stream *s, const struct stored_piece *p)
     return p->spans_from_ns <= s->to_ns && p->spans_to_ns >= s->from_ns;
 }
 
-static int find_pieces(struct trace_stream *s, struct index *index,
+static int pieces_find(struct trace_stream *s, struct index *index,
                        const struct trace_stream_query *q)
 {
     if (q->partition != NULL) {
@@ -70,24 +71,24 @@ static int find_pieces(struct trace_stream *s, struct index *index,
 
 /* ---- whether they are what was stored ---- */
 
-static int verify_piece(struct trace_stream *s, struct stored_piece *p)
+static int piece_verify(struct trace_stream *s, struct stored_piece *p)
 {
     return index_verify(s->index, &p->key, &p->place);
 }
 
 /* Verifies a piece each time the download comes to it: a slow download may outlive its bytes. */
-static int enter_piece(struct trace_stream *s, size_t i)
+static int piece_enter(struct trace_stream *s, size_t i)
 {
     if (s->entered == i)
         return SKEIN_OK;
-    int status = verify_piece(s, &s->list.pieces[i]);
+    int status = piece_verify(s, &s->list.pieces[i]);
     s->entered = status == SKEIN_OK ? i : SIZE_MAX;
     return status;
 }
 
 /* Verifies the first bytes, so that a small download is refused before anything is sent. With
  * skip_damaged verifies all, and removes what is damaged. */
-static int verify_first(struct trace_stream *s, const struct trace_stream_query *q)
+static int first_piece_verify(struct trace_stream *s, const struct trace_stream_query *q)
 {
     uint64_t bytes = 0;
     size_t kept = 0;
@@ -95,7 +96,7 @@ static int verify_first(struct trace_stream *s, const struct trace_stream_query 
         struct stored_piece *p = &s->list.pieces[i];
         int status = SKEIN_OK;
         if (q->skip_damaged || bytes < TRACE_VERIFY_FIRST)
-            status = verify_piece(s, p);
+            status = piece_verify(s, p);
         if (status == SKEIN_CORRUPT && q->damaged != NULL)
             *q->damaged = p->key;
         if (status != SKEIN_OK && !(status == SKEIN_CORRUPT && q->skip_damaged))
@@ -115,7 +116,7 @@ struct stored {
     struct stored_piece *piece;
 };
 
-static int read_stored(void *context, uint64_t offset, void *out, size_t n)
+static int stored_read(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct stored *stored = context;
     struct stored_piece *p = stored->piece;
@@ -127,7 +128,7 @@ static int slice_of(struct trace_stream *s, size_t i)
 {
     struct stored_piece *p = &s->list.pieces[i];
     struct stored stored = {s->index, p};
-    struct partition_source source = {read_stored, &stored, p->place.bytes};
+    struct partition_source source = {stored_read, &stored, p->place.bytes};
     if (s->sliced == i)
         return SKEIN_OK;
     s->sliced = SIZE_MAX;
@@ -138,7 +139,7 @@ static int slice_of(struct trace_stream *s, size_t i)
     return status;
 }
 
-static void drop_unconcerned(struct trace_stream *s)
+static void unconcerned_drop(struct trace_stream *s)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->list.count; i++)
@@ -158,7 +159,7 @@ static int parts_make(struct trace_stream *s)
 
 /* Removes what the window does not need. A partition that cannot be sliced is sent whole: its
  * reader says what is wrong with it. */
-static int keep_window(struct trace_stream *s)
+static int window_keep(struct trace_stream *s)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->list.count; i++) {
@@ -180,12 +181,12 @@ static int keep_window(struct trace_stream *s)
     return kept > 0 ? SKEIN_OK : SKEIN_NOT_FOUND;
 }
 
-static int read_piece(struct trace_stream *s, size_t i, uint64_t from, void *out, size_t n)
+static int piece_read(struct trace_stream *s, size_t i, uint64_t from, void *out, size_t n)
 {
     struct stored_piece *p = &s->list.pieces[i];
     struct stored stored = {s->index, p};
-    struct partition_source source = {read_stored, &stored, p->place.bytes};
-    int status = enter_piece(s, i);
+    struct partition_source source = {stored_read, &stored, p->place.bytes};
+    int status = piece_enter(s, i);
     if (status == SKEIN_OK && !s->parts[i].cut)
         return index_read(s->index, &p->key, &p->place, from, out, n);
     if (status == SKEIN_OK)
@@ -198,7 +199,7 @@ static int read_piece(struct trace_stream *s, size_t i, uint64_t from, void *out
 /* ---- the download ---- */
 
 /* Computes the offsets, the closing table and the entity tag. */
-static int lay_out(struct trace_stream *s, bool with_table, enum trace_format format)
+static int stream_lay_out(struct trace_stream *s, bool with_table, enum trace_format format)
 {
     struct buf names = {0};
     buf_put_u8(&names, (uint8_t)format);
@@ -223,8 +224,7 @@ static int lay_out(struct trace_stream *s, bool with_table, enum trace_format fo
     if (status == SKEIN_OK)
         status = names.status;
     if (status == SKEIN_OK)
-        snprintf(s->etag, sizeof s->etag, "\"%016llx\"",
-                 (unsigned long long)checksum64(names.data, names.len));
+        snprintf(s->etag, sizeof s->etag, "\"%016" PRIx64 "\"", checksum64(names.data, names.len));
     buf_fini(&names);
     free(lengths);
     return status;
@@ -241,17 +241,17 @@ int trace_stream_open(struct index *index, const struct trace_stream_query *quer
     s->sliced = s->entered = SIZE_MAX;
     s->from_ns = query->window ? query->from_ns : 0;
     s->to_ns = query->window ? query->to_ns : UINT64_MAX;
-    int status = find_pieces(s, index, query);
+    int status = pieces_find(s, index, query);
     if (status == SKEIN_OK && query->window)
-        drop_unconcerned(s);
+        unconcerned_drop(s);
     if (status == SKEIN_OK)
-        status = verify_first(s, query);
+        status = first_piece_verify(s, query);
     if (status == SKEIN_OK)
         status = parts_make(s);
     if (status == SKEIN_OK && query->window)
-        status = keep_window(s);
+        status = window_keep(s);
     if (status == SKEIN_OK)
-        status = lay_out(s, query->partition == NULL, query->format);
+        status = stream_lay_out(s, query->partition == NULL, query->format);
     if (status == SKEIN_OK && query->format == TRACE_PERFETTO)
         status = perfetto_export_new(query->groups, &s->exporter);
     if (status != SKEIN_OK)
@@ -296,7 +296,7 @@ static size_t piece_at(const struct trace_stream *s, uint64_t offset)
     return at - 1;
 }
 
-static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, size_t n)
+static int64_t native_read(struct trace_stream *s, uint64_t offset, void *out, size_t n)
 {
     uint64_t table_at = s->bytes - s->table.len;
     if (offset >= s->bytes)
@@ -310,7 +310,7 @@ static int64_t read_native(struct trace_stream *s, uint64_t offset, void *out, s
     size_t i = piece_at(s, offset);
     uint64_t from = offset - s->parts[i].offset, left = s->parts[i].bytes - from;
     n = n < left ? n : (size_t)left;
-    int status = read_piece(s, i, from, out, n);
+    int status = piece_read(s, i, from, out, n);
     return status == SKEIN_OK ? (int64_t)n : status;
 }
 
@@ -326,7 +326,7 @@ static int export_load(struct trace_stream *s)
     uint8_t *room;
     int status = stored_pair_room(&s->pair, bytes, &room);
     if (status == SKEIN_OK)
-        status = read_piece(s, s->next, 0, room, (size_t)bytes);
+        status = piece_read(s, s->next, 0, room, (size_t)bytes);
     if (status == SKEIN_OK)
         status = stored_pair_open(&s->pair, &s->list.pieces[s->next].key, bytes);
     s->next += status == SKEIN_OK;
@@ -347,7 +347,7 @@ static int export_step(struct trace_stream *s)
     return status > 0 ? SKEIN_OK : status;
 }
 
-static int64_t read_perfetto(struct trace_stream *s, void *out, size_t n)
+static int64_t perfetto_read(struct trace_stream *s, void *out, size_t n)
 {
     while (s->out_read == s->out.len && !s->finished) {
         buf_clear(&s->out);
@@ -366,5 +366,5 @@ static int64_t read_perfetto(struct trace_stream *s, void *out, size_t n)
 
 int64_t trace_stream_read(struct trace_stream *s, uint64_t offset, void *out, size_t n)
 {
-    return s->exporter != NULL ? read_perfetto(s, out, n) : read_native(s, offset, out, n);
+    return s->exporter != NULL ? perfetto_read(s, out, n) : native_read(s, offset, out, n);
 }

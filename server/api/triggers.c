@@ -17,7 +17,7 @@
 
 /* ---- bodies ---- */
 
-static void parse_plain(struct json_reader *r, const cJSON *json, struct trigger_body *out)
+static void plain_parse(struct json_reader *r, const cJSON *json, struct trigger_body *out)
 {
     static const char *const known[] = {"reason", "selector", "at", NULL};
     json_known(r, json, "", known);
@@ -45,7 +45,7 @@ static void alert_reason(const cJSON *json, struct trigger_body *out)
 }
 
 /* Keys that this does not know are Alertmanager's own affair. */
-static void parse_alerts(struct json_reader *r, const cJSON *json, struct trigger_body *out)
+static void alerts_parse(struct json_reader *r, const cJSON *json, struct trigger_body *out)
 {
     const char *version = json_str(r, json, "", "version", JSON_REQUIRED, "", 16);
     const char *status = json_str(r, json, "", "status", JSON_REQUIRED, "", 16);
@@ -73,9 +73,9 @@ int trigger_parse(const cJSON *json, struct trigger_body *out, char *error, size
     if (!cJSON_IsObject(json))
         snprintf(r.error, sizeof r.error, "body: must be an object");
     else if (cJSON_GetObjectItemCaseSensitive(json, "groupKey") != NULL)
-        parse_alerts(&r, json, out);
+        alerts_parse(&r, json, out);
     else
-        parse_plain(&r, json, out);
+        plain_parse(&r, json, out);
     out->trigger.reason = out->reason;
     if (r.error[0] == '\0')
         return SKEIN_OK;
@@ -85,8 +85,8 @@ int trigger_parse(const cJSON *json, struct trigger_body *out, char *error, size
 
 /* ---- the endpoint ---- */
 
-static void answer(struct http_exchange *x, enum rules_trigger_result result,
-                   const struct capture_id *capture, const char *why)
+static void trigger_answer(struct http_exchange *x, enum rules_trigger_result result,
+                           const struct capture_id *capture, const char *why)
 {
     static const char *const words[] = {
         [RULES_FIRED] = "fired", [RULES_REPEATED] = "repeated", [RULES_HELD] = "held"};
@@ -104,7 +104,8 @@ static void answer(struct http_exchange *x, enum rules_trigger_result result,
     http_reply_json(x, result == RULES_FIRED ? 202 : 200, json);
 }
 
-static void fire(struct api_services *api, struct http_exchange *x, const struct trigger_body *body)
+static void trigger_fire(struct api_services *api, struct http_exchange *x,
+                         const struct trigger_body *body)
 {
     enum rules_trigger_result result;
     struct capture_id capture;
@@ -114,7 +115,7 @@ static void fire(struct api_services *api, struct http_exchange *x, const struct
     if (status != SKEIN_INVALID)
         api_audit(x, "rule.trigger", http_part(x, 0), api_result(status), why);
     if (status == SKEIN_OK)
-        answer(x, result, &capture, why);
+        trigger_answer(x, result, &capture, why);
     else if (status == SKEIN_NOT_FOUND)
         http_problem(x, 404, NULL, "no rule %.64s with when.webhook", http_part(x, 0));
     else if (status == SKEIN_INVALID)
@@ -143,10 +144,10 @@ void api_triggers_post(void *context, struct http_exchange *x)
         http_problem(x, 403, NULL,
                      "a rule fires for all that it selects: this token sees only some processes");
     else if (parsed.resolved)
-        answer(x, RULES_HELD, NULL, "the alert is resolved");
+        trigger_answer(x, RULES_HELD, NULL, "the alert is resolved");
     else if (api_once(x, body, http_part(x, 0), &once)) {
         parsed.trigger.once = once.key != NULL ? &once : NULL;
-        fire(api, x, &parsed);
+        trigger_fire(api, x, &parsed);
     }
     cJSON_Delete(body);
 }
