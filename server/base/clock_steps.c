@@ -5,6 +5,7 @@
  */
 #include "clock_steps.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 /* Two readings of both clocks may differ by this though nobody has set one. */
 #define STEP_NS INT64_C(1000000)
 
-static uint64_t newest(const struct clock_steps *steps)
+static uint64_t step_newest(const struct clock_steps *steps)
 {
     return steps->settings[(steps->count - 1) % CLOCK_STEPS_KEPT].number;
 }
@@ -28,20 +29,20 @@ uint64_t clock_steps_take(struct clock_steps *steps, uint64_t realtime_ns, uint6
     if (steps->count > 0) {
         int64_t before_ns = steps->settings[(steps->count - 1) % CLOCK_STEPS_KEPT].ahead_ns;
         if (llabs(ahead_ns - before_ns) <= STEP_NS + (int64_t)error_ns)
-            return newest(steps);
+            return step_newest(steps);
     }
     /* Greater than any number of an earlier run, unless the clock was set back by more than it
      * ran. */
     uint64_t number = realtime_ns / 1000;
-    if (steps->count > 0 && number <= newest(steps))
-        number = newest(steps) + 1;
+    if (steps->count > 0 && number <= step_newest(steps))
+        number = step_newest(steps) + 1;
     size_t at = steps->count++ % CLOCK_STEPS_KEPT;
     steps->settings[at].number = number;
     steps->settings[at].ahead_ns = ahead_ns;
     return number;
 }
 
-static bool find(const struct clock_steps *steps, uint64_t number, int64_t *ahead_ns)
+static bool step_find(const struct clock_steps *steps, uint64_t number, int64_t *ahead_ns)
 {
     for (size_t i = 0; i < CLOCK_STEPS_KEPT && i < steps->count; i++) {
         if (steps->settings[i].number == number) {
@@ -55,7 +56,7 @@ static bool find(const struct clock_steps *steps, uint64_t number, int64_t *ahea
 int64_t clock_steps_between(const struct clock_steps *steps, uint64_t from, uint64_t to)
 {
     int64_t from_ns, to_ns;
-    if (from == to || !find(steps, from, &from_ns) || !find(steps, to, &to_ns))
+    if (from == to || !step_find(steps, from, &from_ns) || !step_find(steps, to, &to_ns))
         return 0;
     return to_ns - from_ns;
 }
@@ -75,7 +76,7 @@ uint64_t clock_setting(uint64_t *realtime_ns)
     }
     pthread_mutex_lock(&lock);
     size_t before = ours.count;
-    uint64_t was = before > 0 ? newest(&ours) : 0;
+    uint64_t was = before > 0 ? step_newest(&ours) : 0;
     uint64_t number = clock_steps_take(&ours, real, mono, took);
     int64_t step_ns = clock_steps_between(&ours, was, number);
     bool set = before > 0 && ours.count != before;
@@ -83,7 +84,7 @@ uint64_t clock_setting(uint64_t *realtime_ns)
     if (set) {
         metrics_add(clock_steps_total, 1);
         log_warn("collector", "the clock was set", "by_ms",
-                 log_fmt("%lld", (long long)(step_ns / 1000000)), NULL);
+                 log_fmt("%" PRId64, (step_ns / 1000000)), NULL);
     }
     if (realtime_ns != NULL)
         *realtime_ns = real;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -73,7 +74,7 @@ static int status_of(int code)
     }
 }
 
-static int note(struct db *db, int code)
+static int failure_note(struct db *db, int code)
 {
     int status = status_of(code);
     if (status == SKEIN_CORRUPT)
@@ -81,7 +82,7 @@ static int note(struct db *db, int code)
     return status;
 }
 
-static int handle_setup(sqlite3 *handle, bool full)
+static int setup_handle(sqlite3 *handle, bool full)
 {
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, BUSY_MS);
@@ -111,7 +112,7 @@ static int handle_open(struct db *db, const char *path, bool full)
                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                                systems[i]);
         if (code == SQLITE_OK)
-            code = handle_setup(db->handle, full);
+            code = setup_handle(db->handle, full);
     }
     return code;
 }
@@ -120,7 +121,7 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
 {
     *out = NULL;
     struct db *db = calloc(1, sizeof *db);
-    if (!db)
+    if (db == NULL)
         return SKEIN_NO_MEMORY;
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);
@@ -130,7 +131,7 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
     int code = handle_open(db, path, full);
     if (code != SQLITE_OK) {
         (void)snprintf(error, error_bytes, "%s: %s", path,
-                       db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
+                       db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
         db_close(&db);
         return status_of(code);
     }
@@ -140,7 +141,7 @@ int db_open(const char *path, bool full, struct db **out, char *error, size_t er
 
 /* Makes the file before SQLite writes into it. The collector's user must be able to write it, even
  * if root makes it. */
-static int make_private(const char *folder, const char *path)
+static int file_make_private(const char *folder, const char *path)
 {
     struct stat owner;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -161,7 +162,7 @@ int db_open_private(const char *folder, const char *name, struct db **out, char 
     int n = snprintf(path, sizeof path, "%s/%s", folder, name);
     if (n < 0 || (size_t)n >= sizeof path)
         return SKEIN_TOO_LARGE;
-    if (make_private(folder, path) != SKEIN_OK) {
+    if (file_make_private(folder, path) != SKEIN_OK) {
         (void)snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
         return SKEIN_IO;
     }
@@ -176,8 +177,8 @@ bool db_set_aside(const char *folder, const char *name, char *to, size_t to_byte
     clock_gettime(CLOCK_REALTIME, &now);
     for (size_t i = 0; i < 3; i++) {
         int n = snprintf(old, sizeof old, "%s/%s%s", folder, name, suffixes[i]);
-        int m = snprintf(new, sizeof new, "%s/%s.damaged-%lld%s", folder, name,
-                         (long long)now.tv_sec, suffixes[i]);
+        int m = snprintf(new, sizeof new, "%s/%s.damaged-%" PRId64 "%s", folder, name,
+                         (int64_t)now.tv_sec, suffixes[i]);
         if (n < 0 || m < 0 || (size_t)n >= sizeof old || (size_t)m >= sizeof new)
             return false;
         if (rename(old, new) != 0 && errno != ENOENT)
@@ -226,7 +227,7 @@ bool db_is_damaged(const struct db *db)
 void db_close(struct db **db)
 {
     struct db *d = *db;
-    if (!d)
+    if (d == NULL)
         return;
     *db = NULL;
     db_shut(d);
@@ -237,14 +238,14 @@ void db_close(struct db **db)
 
 const char *db_error(const struct db *db)
 {
-    return db->handle ? sqlite3_errmsg(db->handle) : "the file is closed";
+    return db->handle != NULL ? sqlite3_errmsg(db->handle) : "the file is closed";
 }
 
 void db_trim(struct db *db)
 {
     pthread_mutex_lock(&db->lock);
     no_sync_check();
-    if (!db->handle) {
+    if (db->handle == NULL) {
         pthread_mutex_unlock(&db->lock);
         return;
     }
@@ -257,9 +258,10 @@ void db_trim(struct db *db)
 int db_exec(struct db *db, const char *sql)
 {
     pthread_mutex_lock(&db->lock);
-    int code = db->handle ? sqlite3_exec(db->handle, sql, NULL, NULL, NULL) : SQLITE_CANTOPEN;
+    int code =
+        db->handle != NULL ? sqlite3_exec(db->handle, sql, NULL, NULL, NULL) : SQLITE_CANTOPEN;
     pthread_mutex_unlock(&db->lock);
-    return note(db, code);
+    return failure_note(db, code);
 }
 
 /* Keeps a new statement. Without memory for that it is finalised after its run, like a second
@@ -269,7 +271,7 @@ static struct statement *statement_keep(struct db *db, const char *sql, sqlite3_
     if (!array_grow(db->statements, db->count + 1, &db->room))
         return NULL;
     char *copy = strdup(sql);
-    if (!copy)
+    if (copy == NULL)
         return NULL;
     db->statements[db->count] = (struct statement){copy, stmt, false};
     return &db->statements[db->count++];
@@ -293,21 +295,21 @@ static int statement_get(struct db *db, const char *sql, sqlite3_stmt **stmt, si
     if (code != SQLITE_OK)
         return code;
     struct statement *s = statement_keep(db, sql, *stmt);
-    if (s) {
+    if (s != NULL) {
         s->busy = true;
         *kept = (size_t)(s - db->statements);
     }
     return SQLITE_OK;
 }
 
-static int bind_one(sqlite3_stmt *stmt, int place, const struct db_bind *bind)
+static int value_bind(sqlite3_stmt *stmt, int place, const struct db_bind *bind)
 {
     switch (bind->kind) {
     case DB_KIND_I64:
         return sqlite3_bind_int64(stmt, place, bind->i64);
     case DB_KIND_TEXT:
-        return bind->text ? sqlite3_bind_text(stmt, place, bind->text, -1, SQLITE_STATIC)
-                          : sqlite3_bind_null(stmt, place);
+        return bind->text != NULL ? sqlite3_bind_text(stmt, place, bind->text, -1, SQLITE_STATIC)
+                                  : sqlite3_bind_null(stmt, place);
     case DB_KIND_BLOB:
         return sqlite3_bind_blob64(stmt, place, bind->n ? bind->bytes : "", bind->n, SQLITE_STATIC);
     case DB_KIND_POINTER: /* SQLite's prototype lacks const; only our functions get the pointer */
@@ -318,11 +320,11 @@ static int bind_one(sqlite3_stmt *stmt, int place, const struct db_bind *bind)
     }
 }
 
-static int bind_all(sqlite3_stmt *stmt, const struct db_bind *binds)
+static int binds_bind(sqlite3_stmt *stmt, const struct db_bind *binds)
 {
     int place = 0, code = SQLITE_OK;
-    for (; binds && binds->kind != DB_KIND_END && code == SQLITE_OK; binds++)
-        code = bind_one(stmt, ++place, binds);
+    for (; binds != NULL && binds->kind != DB_KIND_END && code == SQLITE_OK; binds++)
+        code = value_bind(stmt, ++place, binds);
     bool all = place == sqlite3_bind_parameter_count(stmt) || sqlite3_stmt_isexplain(stmt);
     return code == SQLITE_OK && !all ? SQLITE_MISUSE : code;
 }
@@ -337,13 +339,13 @@ static int64_t statement_run(struct db *db, sqlite3_stmt *stmt, db_row_fn *fn, v
     int code;
     while ((code = sqlite3_step(stmt)) == SQLITE_ROW) {
         rows++;
-        if (fn && fn(context, &row) != 0) {
+        if (fn != NULL && fn(context, &row) != 0) {
             code = SQLITE_DONE;
             break;
         }
     }
     if (code != SQLITE_DONE)
-        return note(db, code);
+        return failure_note(db, code);
     if (sqlite3_column_count(stmt) == 0)
         return sqlite3_total_changes(db->handle) - before;
     return rows;
@@ -355,11 +357,11 @@ int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context,
     pthread_mutex_lock(&db->lock);
     sqlite3_stmt *stmt = NULL;
     size_t kept;
-    int code = db->handle ? statement_get(db, sql, &stmt, &kept) : SQLITE_CANTOPEN;
-    int64_t result = note(db, code);
+    int code = db->handle != NULL ? statement_get(db, sql, &stmt, &kept) : SQLITE_CANTOPEN;
+    int64_t result = failure_note(db, code);
     if (code == SQLITE_OK) {
-        code = bind_all(stmt, binds);
-        result = code == SQLITE_OK ? statement_run(db, stmt, fn, context) : note(db, code);
+        code = binds_bind(stmt, binds);
+        result = code == SQLITE_OK ? statement_run(db, stmt, fn, context) : failure_note(db, code);
         if (kept == SIZE_MAX) {
             sqlite3_finalize(stmt);
         } else {
@@ -374,21 +376,21 @@ int64_t db_run(struct db *db, const char *sql, db_row_fn *fn, void *context,
 
 int64_t db_i64(struct db_row *row, int column)
 {
-    return row->values ? sqlite3_value_int64(row->values[column])
-                       : sqlite3_column_int64(row->stmt, column);
+    return row->values != NULL ? sqlite3_value_int64(row->values[column])
+                               : sqlite3_column_int64(row->stmt, column);
 }
 
 const char *db_text(struct db_row *row, int column)
 {
-    const unsigned char *text = row->values ? sqlite3_value_text(row->values[column])
-                                            : sqlite3_column_text(row->stmt, column);
-    return text ? (const char *)text : "";
+    const unsigned char *text = row->values != NULL ? sqlite3_value_text(row->values[column])
+                                                    : sqlite3_column_text(row->stmt, column);
+    return text != NULL ? (const char *)text : "";
 }
 
 const void *db_blob(struct db_row *row, int column, size_t *n)
 {
     const void *bytes = sqlite3_column_blob(row->stmt, column);
-    *n = bytes ? (size_t)sqlite3_column_bytes(row->stmt, column) : 0;
+    *n = bytes != NULL ? (size_t)sqlite3_column_bytes(row->stmt, column) : 0;
     return bytes;
 }
 
@@ -403,14 +405,14 @@ static void function_call(sqlite3_context *context, int count, sqlite3_value **v
 int db_define(struct db *db, const char *name, int arguments, db_test_fn *fn)
 {
     db_test_fn **kept = malloc(sizeof *kept);
-    if (!kept)
+    if (kept == NULL)
         return SKEIN_NO_MEMORY;
     *kept = fn;
     pthread_mutex_lock(&db->lock);
     int code = sqlite3_create_function_v2(db->handle, name, arguments, SQLITE_UTF8, kept,
                                           function_call, NULL, NULL, free);
     pthread_mutex_unlock(&db->lock);
-    return note(db, code);
+    return failure_note(db, code);
 }
 
 const void *db_pointer(struct db_row *arguments, int at)
@@ -422,11 +424,11 @@ int db_begin(struct db *db)
 {
     no_sync_check(); /* also who only waits for another's commit */
     pthread_mutex_lock(&db->lock);
-    int code = db->handle ? sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL)
-                          : SQLITE_CANTOPEN;
+    int code = db->handle != NULL ? sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL)
+                                  : SQLITE_CANTOPEN;
     if (code != SQLITE_OK)
         pthread_mutex_unlock(&db->lock);
-    return note(db, code);
+    return failure_note(db, code);
 }
 
 int db_end(struct db *db, bool commit)
@@ -435,12 +437,12 @@ int db_end(struct db *db, bool commit)
     if (code != SQLITE_OK && commit && !sqlite3_get_autocommit(db->handle))
         (void)sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
     pthread_mutex_unlock(&db->lock);
-    return note(db, code);
+    return failure_note(db, code);
 }
 
 /* ---- checks and copies ---- */
 
-static int take_answer(void *context, struct db_row *row)
+static int answer_take(void *context, struct db_row *row)
 {
     bool *sound = context;
     *sound = strcmp(db_text(row, 0), "ok") == 0;
@@ -450,13 +452,13 @@ static int take_answer(void *context, struct db_row *row)
 int db_check(struct db *db)
 {
     bool sound = false;
-    int64_t rows = db_run(db, "PRAGMA quick_check(1)", take_answer, &sound, NULL);
+    int64_t rows = db_run(db, "PRAGMA quick_check(1)", answer_take, &sound, NULL);
     if (rows >= 0 && !sound)
         atomic_store(&db->damaged, true);
     return rows < 0 ? (int)rows : sound ? SKEIN_OK : SKEIN_CORRUPT;
 }
 
-static int copy_pages(const char *path, const char *to)
+static int pages_copy(const char *path, const char *to)
 {
     sqlite3 *from = NULL, *copy = NULL;
     int code = sqlite3_open_v2(path, &from, SQLITE_OPEN_READONLY, NULL);
@@ -482,7 +484,7 @@ int db_copy(const char *path, const char *to)
     int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return status_of_errno(errno);
-    int status = copy_pages(path, to);
+    int status = pages_copy(path, to);
     if (status == SKEIN_OK)
         status = db_open(to, true, &copy, error, sizeof error);
     if (copy != NULL) {

@@ -7,7 +7,7 @@
 #define MINUTE_NS (UINT64_C(60) * 1000000000u)
 
 /* Empties the minutes that have passed since the newest count. */
-static void turn(struct hourly *h, uint64_t now_ns)
+static void hour_turn(struct hourly *h, uint64_t now_ns)
 {
     uint64_t minute = now_ns / MINUTE_NS;
     uint64_t passed = minute > h->minute ? minute - h->minute : 0;
@@ -20,7 +20,7 @@ static void turn(struct hourly *h, uint64_t now_ns)
 uint64_t hourly_sum(struct hourly *h, uint64_t now_ns)
 {
     uint64_t sum = 0;
-    turn(h, now_ns);
+    hour_turn(h, now_ns);
     for (int i = 0; i < HOURLY_MINUTES; i++)
         sum += h->counts[i];
     return sum;

@@ -26,7 +26,7 @@ void idmap_fini(struct idmap *map)
 }
 
 /* The slot that holds id, or the free one where it belongs. */
-static struct idmap_slot *find_slot(const struct idmap *map, const uint8_t id[16])
+static struct idmap_slot *slot_find(const struct idmap *map, const uint8_t id[16])
 {
     size_t i = home(map, id);
     while (map->slots[i].value != NULL && memcmp(map->slots[i].id, id, 16) != 0)
@@ -36,10 +36,10 @@ static struct idmap_slot *find_slot(const struct idmap *map, const uint8_t id[16
 
 void *idmap_get(const struct idmap *map, const uint8_t id[16])
 {
-    return map->count > 0 ? find_slot(map, id)->value : NULL;
+    return map->count > 0 ? slot_find(map, id)->value : NULL;
 }
 
-static int grow(struct idmap *map)
+static int slots_grow(struct idmap *map)
 {
     struct idmap larger = {.capacity = map->capacity > 0 ? map->capacity * 2 : 16,
                            .seed = map->seed};
@@ -50,7 +50,7 @@ static int grow(struct idmap *map)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < map->capacity; i++)
         if (map->slots[i].value != NULL)
-            *find_slot(&larger, map->slots[i].id) = map->slots[i];
+            *slot_find(&larger, map->slots[i].id) = map->slots[i];
     larger.count = map->count;
     free(map->slots);
     *map = larger;
@@ -60,16 +60,16 @@ static int grow(struct idmap *map)
 int idmap_reserve(struct idmap *map, size_t extra)
 {
     while (map->capacity / 2 < map->count || map->capacity / 2 - map->count < extra)
-        if (grow(map) != SKEIN_OK)
+        if (slots_grow(map) != SKEIN_OK)
             return SKEIN_NO_MEMORY;
     return SKEIN_OK;
 }
 
 int idmap_put(struct idmap *map, const uint8_t id[16], void *value)
 {
-    if (map->count >= map->capacity / 2 && grow(map) != SKEIN_OK)
+    if (map->count >= map->capacity / 2 && slots_grow(map) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    struct idmap_slot *slot = find_slot(map, id);
+    struct idmap_slot *slot = slot_find(map, id);
     if (slot->value == NULL)
         map->count++;
     memcpy(slot->id, id, 16);
@@ -81,7 +81,7 @@ void *idmap_remove(struct idmap *map, const uint8_t id[16])
 {
     if (map->count == 0)
         return NULL;
-    struct idmap_slot *slot = find_slot(map, id);
+    struct idmap_slot *slot = slot_find(map, id);
     void *value = slot->value;
     if (value == NULL)
         return NULL;

@@ -65,7 +65,7 @@ bool ledger_complete(const struct ledger *ledger)
 
 /* ---- gaps ---- */
 
-static int compare_gaps(const void *left, const void *right)
+static int gaps_compare(const void *left, const void *right)
 {
     const struct loss_gap *a = left, *b = right;
     if (a->reason != b->reason)
@@ -79,7 +79,7 @@ void ledger_merge_gaps(struct ledger *ledger)
 {
     if (ledger->gap_count == 0)
         return;
-    qsort(ledger->gaps, ledger->gap_count, sizeof *ledger->gaps, compare_gaps);
+    qsort(ledger->gaps, ledger->gap_count, sizeof *ledger->gaps, gaps_compare);
     size_t n = 0;
     for (size_t i = 1; i < ledger->gap_count; i++) {
         struct loss_gap *gap = &ledger->gaps[n];

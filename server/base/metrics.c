@@ -6,13 +6,15 @@
 
 #include "capture_status.h"
 
+#include <inttypes.h>
+
 struct metrics metrics;
 
 _Static_assert(METRICS_CAPTURES == CAPTURE_STOPPED + 1, "one counter for each status");
 
 static const uint64_t bounds_us[METRICS_BUCKETS - 1] = {METRICS_BOUNDS_US};
 
-static uint64_t load(const uint64_t *value)
+static uint64_t counter_load(const uint64_t *value)
 {
     return __atomic_load_n(value, __ATOMIC_RELAXED);
 }
@@ -29,26 +31,26 @@ void metrics_histogram_add(struct metrics_histogram *histogram, uint64_t took_ns
 
 /* ---- print ---- */
 
-static void put_head(struct buf *out, const char *name, const char *kind, const char *help)
+static void counter_head_put(struct buf *out, const char *name, const char *kind, const char *help)
 {
     buf_printf(out, "# HELP skein_%s %s\n# TYPE skein_%s %s\n", name, help, name, kind);
 }
 
 /* The count is the buckets' sum, so that both agree whatever is added meanwhile. */
-static void put_histogram(struct buf *out, const char *name,
+static void histogram_put(struct buf *out, const char *name,
                           const struct metrics_histogram *histogram)
 {
-    uint64_t count = 0, sum_us = load(&histogram->sum_us);
+    uint64_t count = 0, sum_us = counter_load(&histogram->sum_us);
     for (size_t i = 0; i < METRICS_BUCKETS; i++) {
-        count += load(&histogram->buckets[i]);
+        count += counter_load(&histogram->buckets[i]);
         if (i < METRICS_BUCKETS - 1)
-            buf_printf(out, "skein_%s_bucket{le=\"%g\"} %llu\n", name, (double)bounds_us[i] / 1e6,
-                       (unsigned long long)count);
+            buf_printf(out, "skein_%s_bucket{le=\"%g\"} %" PRIu64 "\n", name,
+                       (double)bounds_us[i] / 1e6, count);
         else
-            buf_printf(out, "skein_%s_bucket{le=\"+Inf\"} %llu\n", name, (unsigned long long)count);
+            buf_printf(out, "skein_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, count);
     }
-    buf_printf(out, "skein_%s_sum %.6f\nskein_%s_count %llu\n", name, (double)sum_us / 1e6, name,
-               (unsigned long long)count);
+    buf_printf(out, "skein_%s_sum %.6f\nskein_%s_count %" PRIu64 "\n", name, (double)sum_us / 1e6,
+               name, count);
 }
 
 /* The labels of a family's i-th counter; each has a function of the family's name. False: there is
@@ -83,20 +85,20 @@ static bool labels_agent_counters_total(struct buf *out, size_t i)
 
 static bool labels_http_requests_total(struct buf *out, size_t i)
 {
-    bool seen = load(&metrics.http_requests_total[i]) > 0;
+    bool seen = counter_load(&metrics.http_requests_total[i]) > 0;
     if (seen)
         buf_printf(out, "code=\"%zu\"", i);
     return seen;
 }
 
-static void put_family(struct buf *out, const char *name, const uint64_t *values, size_t count,
+static void family_put(struct buf *out, const char *name, const uint64_t *values, size_t count,
                        bool (*labels)(struct buf *out, size_t i))
 {
     for (size_t i = 0; i < count; i++) {
         struct buf text = {0};
         if (labels(&text, i))
-            buf_printf(out, "skein_%s{%.*s} %llu\n", name, (int)text.len, (const char *)text.data,
-                       (unsigned long long)load(&values[i]));
+            buf_printf(out, "skein_%s{%.*s} %" PRIu64 "\n", name, (int)text.len,
+                       (const char *)text.data, counter_load(&values[i]));
         buf_fini(&text);
     }
 }
@@ -104,18 +106,18 @@ static void put_family(struct buf *out, const char *name, const uint64_t *values
 void metrics_print(struct buf *out)
 {
 #define X(kind, name, help)                                                                        \
-    put_head(out, #name, #kind, help);                                                             \
-    buf_printf(out, "skein_" #name " %llu\n", (unsigned long long)load(&metrics.name));
+    counter_head_put(out, #name, #kind, help);                                                     \
+    buf_printf(out, "skein_" #name " %" PRIu64 "\n", (uint64_t)counter_load(&metrics.name));
     METRICS_LIST(X)
 #undef X
 #define X(name, count, help)                                                                       \
-    put_head(out, #name, "counter", help);                                                         \
-    put_family(out, #name, metrics.name, count, labels_##name);
+    counter_head_put(out, #name, "counter", help);                                                 \
+    family_put(out, #name, metrics.name, count, labels_##name);
     METRICS_FAMILY_LIST(X)
 #undef X
 #define X(name, help)                                                                              \
-    put_head(out, #name, "histogram", help);                                                       \
-    put_histogram(out, #name, &metrics.name);
+    counter_head_put(out, #name, "histogram", help);                                               \
+    histogram_put(out, #name, &metrics.name);
     METRICS_HISTOGRAM_LIST(X)
 #undef X
 }

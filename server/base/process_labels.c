@@ -14,7 +14,7 @@ struct lookup {
     char value[1024];
 };
 
-static const char *get(void *context, const char *key)
+static const char *label_get(void *context, const char *key)
 {
     struct lookup *lookup = context;
     const struct process_labels *l = lookup->labels;
@@ -40,12 +40,12 @@ static const char *get(void *context, const char *key)
 bool process_labels_match(const struct selector *selector, const struct process_labels *labels)
 {
     struct lookup lookup = {.labels = labels};
-    return selector == NULL || selector_match(selector, get, &lookup);
+    return selector == NULL || selector_match(selector, label_get, &lookup);
 }
 
 /* ---- lists: the process's id and pid, then four texts, each with its NUL ---- */
 
-static void put_text(struct buf *list, const char *text)
+static void text_put(struct buf *list, const char *text)
 {
     buf_put(list, text, strlen(text) + 1);
 }
@@ -54,13 +54,13 @@ void process_labels_put(struct buf *list, const struct process_labels *labels)
 {
     buf_put(list, labels->process, UID_BYTES);
     buf_put_u32(list, labels->pid);
-    put_text(list, labels->service);
-    put_text(list, labels->host);
-    put_text(list, labels->exe);
-    put_text(list, labels->own);
+    text_put(list, labels->service);
+    text_put(list, labels->host);
+    text_put(list, labels->exe);
+    text_put(list, labels->own);
 }
 
-static const char *take_text(const struct buf *list, size_t *at)
+static const char *text_take(const struct buf *list, size_t *at)
 {
     const char *text = (const char *)list->data + *at;
     *at += strlen(text) + 1;
@@ -76,10 +76,10 @@ bool process_labels_match_any(const struct selector *selector, const struct buf 
         cursor_init(&pid, labels.process + UID_BYTES, sizeof labels.pid);
         labels.pid = cursor_u32(&pid);
         at += UID_BYTES + sizeof labels.pid;
-        labels.service = take_text(list, &at);
-        labels.host = take_text(list, &at);
-        labels.exe = take_text(list, &at);
-        labels.own = take_text(list, &at);
+        labels.service = text_take(list, &at);
+        labels.host = text_take(list, &at);
+        labels.exe = text_take(list, &at);
+        labels.own = text_take(list, &at);
         matched = process_labels_match(selector, &labels);
     }
     return matched;
