@@ -5,6 +5,7 @@
  */
 #include "capture.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@
 
 /* ---- life ---- */
 
-static int load_all(struct capture_engine *e) CONTROL_LOCKED
+static int capture_load_all(struct capture_engine *e) CONTROL_LOCKED
 {
     int status = capture_load_damages(e);
     if (status == SKEIN_OK)
@@ -55,7 +56,7 @@ int capture_engine_new(const struct capture_settings *settings, struct fleet *fl
     e->clock = clock_setting(NULL);
     pthread_mutex_init(&e->inbox_lock, NULL);
     control_lock(e->control);
-    int status = load_all(e);
+    int status = capture_load_all(e);
     control_unlock(e->control);
     e->deleted_to_ns = catalog_last_deleted_ns(catalog);
     if (status != SKEIN_OK)
@@ -135,8 +136,8 @@ int capture_allowed(const struct capture *c, const struct selector *within)
 /* ---- stop ---- */
 
 /* Tells each agent once to stop all its targets. */
-static void stop_agent(struct capture_engine *e, struct capture *c,
-                       struct capture_target *first) CONTROL_LOCKED
+static void capture_agent_stop(struct capture_engine *e, struct capture *c,
+                               struct capture_target *first) CONTROL_LOCKED
 {
     bool tell = false;
     for (struct capture_target *t = first; t != NULL; t = t->next_of_agent) {
@@ -150,7 +151,7 @@ static void stop_agent(struct capture_engine *e, struct capture *c,
 }
 
 /* Lets the window end now: what would have come later is neither asked for nor waited for. */
-static void end_window(struct capture *c)
+static void window_end(struct capture *c)
 {
     uint64_t now_ns = clock_realtime_ns(), end_ns = c->at_ns + c->post_ms * 1000000u;
     if (end_ns <= now_ns)
@@ -171,7 +172,7 @@ void capture_stop_targets(struct capture_engine *e, struct capture *c)
     control_assert_locked(e->control);
     size_t at = 0;
     for (struct capture_target *t; (t = idmap_next(&c->by_agent, &at)) != NULL;)
-        stop_agent(e, c, t);
+        capture_agent_stop(e, c, t);
 }
 
 int capture_stop(struct capture_engine *e, const struct capture_id *id,
@@ -184,7 +185,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
     bool news = status == SKEIN_OK && c->status == CAPTURE_RUNNING && !c->stopped;
     if (news) {
         c->stopped = true;
-        end_window(c);
+        window_end(c);
         capture_touch(e, c);
         capture_stop_targets(e, c);
         capture_settle(e, c);
@@ -200,7 +201,7 @@ int capture_stop(struct capture_engine *e, const struct capture_id *id,
 
 /* ---- the clock ---- */
 
-static void expire(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void capture_expire(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     char words[CAPTURE_REASON_MAX];
     bool full = e->settings.is_full != NULL && e->settings.is_full(e->settings.context);
@@ -210,9 +211,9 @@ static void expire(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
             continue;
         t->refused = full && t->status == TARGET_UPLOADING;
         if (t->status == TARGET_UPLOADING)
-            snprintf(words, sizeof words, "%llu of %llu partitions had not arrived at the deadline",
-                     (unsigned long long)(t->facts.listed - t->stored_count),
-                     (unsigned long long)t->facts.listed);
+            snprintf(words, sizeof words,
+                     "%" PRIu64 " of %" PRIu64 " partitions had not arrived at the deadline",
+                     (t->facts.listed - t->stored_count), t->facts.listed);
         else
             snprintf(words, sizeof words, "%s at the deadline",
                      t->status == TARGET_OFFLINE     ? "its agent was silent"
@@ -223,7 +224,7 @@ static void expire(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
     capture_settle(e, c);
 }
 
-static void forget_finished(struct capture_engine *e)
+static void finished_forget(struct capture_engine *e)
 {
     struct capture *old[64];
     size_t count = 0, at = 0;
@@ -238,7 +239,7 @@ static void forget_finished(struct capture_engine *e)
 
 /* When somebody has set the clock: moves deadlines, so that nobody waits longer, and tells agents
  * again in the clock's new times. */
-static void follow_clock(struct capture_engine *e) CONTROL_LOCKED
+static void clock_follow(struct capture_engine *e) CONTROL_LOCKED
 {
     uint64_t clock = clock_setting(NULL);
     int64_t shift_ns = clock_setting_shift(e->clock, clock);
@@ -263,7 +264,7 @@ void capture_tick(struct capture_engine *e, uint64_t now_ns)
 {
     control_assert_locked(e->control);
     uint64_t running = 0;
-    follow_clock(e);
+    clock_follow(e);
     size_t at = 0;
     capture_take_inbox(e);
     capture_take_damages(e);
@@ -274,11 +275,11 @@ void capture_tick(struct capture_engine *e, uint64_t now_ns)
         if (c->status != CAPTURE_RUNNING)
             continue;
         if (now_ns >= c->deadline_ns)
-            expire(e, c);
+            capture_expire(e, c);
         else
             capture_settle(e, c);
         running += c->status == CAPTURE_RUNNING;
     }
     metrics_set(captures_running, running);
-    forget_finished(e);
+    finished_forget(e);
 }

@@ -3,6 +3,7 @@
  * What agents say about captures: an agent joined, is lost, refused a command, began a capture, or
  * reports of a target. Control thread, under the control lock.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,16 +95,15 @@ bool capture_admits(struct capture_engine *e, struct fleet_agent *agent,
     if (agent->own_said_ns == 0 || now_ns - agent->own_said_ns > REFUSED_SAY_NS) {
         agent->own_said_ns = now_ns;
         log_warn("captures", "an agent begins more captures than agents.captures_per_hour allows",
-                 "host", agent->host, "refused",
-                 log_fmt("%llu", (unsigned long long)agent->own_refused), NULL);
+                 "host", agent->host, "refused", log_fmt("%" PRIu64, agent->own_refused), NULL);
     }
     return false;
 }
 
 /* Makes a capture that an agent has begun, with its one target. NULL: no memory. */
-static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent,
-                             const struct capture_id *id,
-                             const struct process_uid *process) CONTROL_LOCKED
+static struct capture *target_adopt(struct capture_engine *e, struct fleet_agent *agent,
+                                    const struct capture_id *id,
+                                    const struct process_uid *process) CONTROL_LOCKED
 {
     char text[ID_TEXT_BYTES];
     struct capture *c = capture_new(e, id);
@@ -132,9 +132,9 @@ static struct capture *adopt(struct capture_engine *e, struct fleet_agent *agent
 }
 
 /* Adds a target to a capture that an agent has begun. NULL: no memory. */
-static struct capture_target *join(struct capture_engine *e, struct capture *c,
-                                   struct fleet_agent *agent,
-                                   const struct process_uid *process) CONTROL_LOCKED
+static struct capture_target *target_join(struct capture_engine *e, struct capture *c,
+                                          struct fleet_agent *agent,
+                                          const struct process_uid *process) CONTROL_LOCKED
 {
     capture_reopen(e, c, clock_realtime_ns() + e->settings.deadline_ms * 1000000u);
     struct capture_target *t =
@@ -147,7 +147,7 @@ static struct capture_target *join(struct capture_engine *e, struct capture *c,
 }
 
 /* Describes a process that came and went between two lists of its agent. */
-static void describe_fired(struct capture_engine *e, struct capture *c, struct capture_target *t,
+static void fired_describe(struct capture_engine *e, struct capture *c, struct capture_target *t,
                            const struct report_fired *fired) CONTROL_LOCKED
 {
     if (t == NULL || t->pid != 0)
@@ -159,7 +159,8 @@ static void describe_fired(struct capture_engine *e, struct capture *c, struct c
     target_touch(e, c, t);
 }
 
-static void keep_as(struct capture_engine *e, struct capture *c, const struct capture_keep *keep)
+static void capture_keep_as(struct capture_engine *e, struct capture *c,
+                            const struct capture_keep *keep)
 {
     uint64_t deadline_ms = keep != NULL ? keep->deadline_ms : e->settings.deadline_ms;
     if (c->status == CAPTURE_RUNNING)
@@ -185,14 +186,14 @@ static bool began(struct capture *c, const struct fleet_agent *agent)
 
 /* Adds all targets of a firing at its first word, so that the capture is not complete before all of
  * them are. One that cannot be added now comes with its own report. */
-static void join_with(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
-                      const struct report_fired *fired) CONTROL_LOCKED
+static void target_join_with(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
+                             const struct report_fired *fired) CONTROL_LOCKED
 {
     for (size_t i = 0; i < fired->with_count; i++) {
         const struct process_uid *uid = &fired->with[i];
         const struct fleet_process *p = fleet_process_find(e->fleet, uid);
         if (p != NULL && p->agent == agent->id && capture_target_find(c, uid) == NULL)
-            (void)join(e, c, agent, uid);
+            (void)target_join(e, c, agent, uid);
     }
 }
 
@@ -204,14 +205,14 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     if (c == NULL && capture_is_deleted(e, &fired->capture))
         return SKEIN_OK;
     if (c == NULL)
-        c = adopt(e, agent, &fired->capture, &fired->process);
+        c = target_adopt(e, agent, &fired->capture, &fired->process);
     if (c == NULL)
         return SKEIN_AGAIN;
     struct capture_target *t = capture_target_find(c, &fired->process);
-    if (t == NULL && began(c, agent) && (t = join(e, c, agent, &fired->process)) == NULL)
+    if (t == NULL && began(c, agent) && (t = target_join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
     if (!waits_for_fired(c)) { /* a repeat, or another target of the firing */
-        describe_fired(e, c, t, fired);
+        fired_describe(e, c, t, fired);
         return SKEIN_OK;
     }
     if (t == NULL || t->agent != agent->id)
@@ -222,11 +223,11 @@ int capture_on_fired(struct capture_engine *e, struct fleet_agent *agent,
     id_text(fired->process.bytes, c->trigger_process);
     if (fired->at_ns != 0)
         c->at_ns = fired->at_ns;
-    describe_fired(e, c, t, fired);
-    join_with(e, c, agent, fired);
+    fired_describe(e, c, t, fired);
+    target_join_with(e, c, agent, fired);
     c->pre_ms = fired->pre_ms;
     c->post_ms = fired->post_ms;
-    keep_as(e, c, keep);
+    capture_keep_as(e, c, keep);
     capture_touch(e, c);
     char id[ID_TEXT_BYTES];
     id_text(c->id.bytes, id);
@@ -247,7 +248,7 @@ static uint64_t sample_begin_ns(const struct capture_id *id)
     return begin_ns > now_ns + AHEAD_NS ? now_ns : begin_ns;
 }
 
-static void become_sample(struct capture_engine *e, struct capture *c,
+static void sample_become(struct capture_engine *e, struct capture *c,
                           const struct report_fired *fired,
                           const struct capture_sample *sample) CONTROL_LOCKED
 {
@@ -280,30 +281,30 @@ int capture_on_sample(struct capture_engine *e, struct fleet_agent *agent,
     if (c == NULL && capture_is_deleted(e, &fired->capture))
         return SKEIN_OK;
     if (c == NULL)
-        c = adopt(e, agent, &fired->capture, &fired->process);
+        c = target_adopt(e, agent, &fired->capture, &fired->process);
     if (c == NULL)
         return SKEIN_AGAIN;
     if (c->kind != CAPTURE_SAMPLE && waits_for_fired(c))
-        become_sample(e, c, fired, sample);
+        sample_become(e, c, fired, sample);
     if (c->kind != CAPTURE_SAMPLE || strcmp(c->rule, fired->policy) != 0)
         return SKEIN_DENIED;
     uint64_t end_ns = c->at_ns + c->post_ms * 1000000u, now_ns = clock_realtime_ns();
     uint64_t deadline_ns = (end_ns > now_ns ? end_ns : now_ns) + e->settings.deadline_ms * 1000000u;
     struct capture_target *t = capture_target_find(c, &fired->process);
-    if (t == NULL && (t = join(e, c, agent, &fired->process)) == NULL)
+    if (t == NULL && (t = target_join(e, c, agent, &fired->process)) == NULL)
         return SKEIN_AGAIN;
     if (c->status == CAPTURE_RUNNING && c->deadline_ns < deadline_ns) {
         c->deadline_ns = deadline_ns;
         capture_touch(e, c);
     }
-    describe_fired(e, c, t, fired);
+    fired_describe(e, c, t, fired);
     return SKEIN_OK;
 }
 
 /* ---- reports of targets ---- */
 
 /* Describes a process that the fleet learnt of only after the capture began. */
-static void describe(struct capture_engine *e, struct capture_target *t) CONTROL_LOCKED
+static void target_describe(struct capture_engine *e, struct capture_target *t) CONTROL_LOCKED
 {
     const struct fleet_process *p = fleet_process_find(e->fleet, &t->process);
     if (p != NULL && t->pid == 0)
@@ -377,16 +378,16 @@ int capture_on_target(struct capture_engine *e, struct fleet_agent *agent,
     if (deleted)
         return SKEIN_OK;
     if (c == NULL)
-        c = adopt(e, agent, &report->capture, &report->process);
+        c = target_adopt(e, agent, &report->capture, &report->process);
     if (c == NULL)
         return SKEIN_AGAIN;
     struct capture_target *t = capture_target_find(c, &report->process);
     bool joins = c->kind == CAPTURE_SAMPLE || began(c, agent);
-    if (t == NULL && joins && (t = join(e, c, agent, &report->process)) == NULL)
+    if (t == NULL && joins && (t = target_join(e, c, agent, &report->process)) == NULL)
         return SKEIN_AGAIN;
     if (t == NULL || t->agent != agent->id)
         return t == NULL ? SKEIN_NOT_FOUND : SKEIN_DENIED;
-    describe(e, t);
+    target_describe(e, t);
     int status = SKEIN_OK;
     switch (report->state) {
     case REPORT_CAPTURING:

@@ -76,7 +76,7 @@ static bool waits_for_command(const struct capture_target *t)
 }
 
 /* Sends up to PROCESSES_PER_COMMAND targets from *at on; *at is the next one afterwards. */
-static int send_some(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
+static int rows_send(struct capture_engine *e, struct capture *c, struct fleet_agent *agent,
                      struct capture_target **at, size_t *count) CONTROL_LOCKED
 {
     struct process_uid processes[PROCESSES_PER_COMMAND];
@@ -98,7 +98,7 @@ void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agen
     while (at != NULL) {
         struct capture_target *from = at;
         size_t count;
-        int status = send_some(e, c, agent, &at, &count);
+        int status = rows_send(e, c, agent, &at, &count);
         sent |= count > 0 && status == SKEIN_OK;
         for (struct capture_target *t = from; t != at; t = t->next_of_agent) {
             if (!waits_for_command(t) || t->status == TARGET_CAPTURING)
@@ -114,7 +114,7 @@ void capture_send(struct capture_engine *e, struct capture *c, struct fleet_agen
 }
 
 /* Sends to every agent with targets that wait. The first of an agent's targets sends for all. */
-static void send_to_all(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void members_send(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
@@ -132,7 +132,7 @@ struct choice {
     size_t count, cap;
 };
 
-static int compare_processes(const void *a, const void *b)
+static int processes_compare(const void *a, const void *b)
 {
     const struct fleet_process *const *x = a, *const *y = b;
     return memcmp((*x)->uid.bytes, (*y)->uid.bytes, sizeof(*x)->uid.bytes);
@@ -151,8 +151,8 @@ static bool lived_in(const struct capture *c, const struct fleet_process *p)
 /* Chooses processes that match and lived in the capture's window, in the order of their ids, so
  * that of too many always the same are taken. beside: only those on hosts of its targets. SKEIN_OK,
  * SKEIN_NO_MEMORY; the caller frees the items. */
-static int choose(struct capture_engine *e, const struct selector *selector, struct capture *c,
-                  bool beside, struct choice *out) CONTROL_LOCKED
+static int members_choose(struct capture_engine *e, const struct selector *selector,
+                          struct capture *c, bool beside, struct choice *out) CONTROL_LOCKED
 {
     size_t at = 0;
     *out = (struct choice){NULL, 0, 0};
@@ -165,7 +165,7 @@ static int choose(struct capture_engine *e, const struct selector *selector, str
         out->items[out->count++] = p;
     }
     if (out->count > 1)
-        qsort(out->items, out->count, sizeof *out->items, compare_processes);
+        qsort(out->items, out->count, sizeof *out->items, processes_compare);
     return SKEIN_OK;
 }
 
@@ -177,7 +177,7 @@ void capture_begin_target(struct capture_engine *e, struct capture *c, struct ca
     metrics_add(capture_targets_total, 1);
 }
 
-static int add_process(struct capture_engine *e, struct capture *c,
+static int process_add(struct capture_engine *e, struct capture *c,
                        const struct fleet_process *p) CONTROL_LOCKED
 {
     const struct fleet_agent *agent = fleet_agent_find(e->fleet, p->agent);
@@ -192,11 +192,11 @@ static int add_process(struct capture_engine *e, struct capture *c,
 
 /* ---- create ---- */
 
-static int add_chosen(struct capture_engine *e, struct capture *c,
+static int chosen_add(struct capture_engine *e, struct capture *c,
                       const struct capture_request *request) CONTROL_LOCKED
 {
     struct choice choice;
-    int status = choose(e, request->selector, c, false, &choice);
+    int status = members_choose(e, request->selector, c, false, &choice);
     capture_know_from(c, fleet_known_from(e->fleet, request->selector, false));
     uint64_t least = request->min_targets > 0 ? request->min_targets : 1;
     size_t limit = choice.count;
@@ -207,12 +207,12 @@ static int add_chosen(struct capture_engine *e, struct capture *c,
     if (status == SKEIN_OK && choice.count < least)
         status = SKEIN_NOT_FOUND;
     for (size_t i = 0; i < limit && status == SKEIN_OK; i++)
-        status = add_process(e, c, choice.items[i]);
+        status = process_add(e, c, choice.items[i]);
     free(choice.items);
     return status;
 }
 
-static int fill(struct capture *c, const struct capture_request *request)
+static int members_fill(struct capture *c, const struct capture_request *request)
 {
     c->created_ns = clock_realtime_ns();
     c->at_ns = request->at_ns != 0 ? request->at_ns : c->created_ns;
@@ -316,9 +316,9 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
     struct capture *c = capture_new(e, id);
     if (c == NULL)
         return SKEIN_NO_MEMORY;
-    int status = fill(c, request);
+    int status = members_fill(c, request);
     if (status == SKEIN_OK)
-        status = add_chosen(e, c, request);
+        status = chosen_add(e, c, request);
     if (status == SKEIN_OK && !request->unsaved)
         status = capture_save_once(e, request->once, id);
     if (status != SKEIN_OK) {
@@ -330,7 +330,7 @@ int capture_create_locked(struct capture_engine *e, const struct capture_request
         return SKEIN_CLOSED; /* somebody who has seen it in a list has deleted it */
     metrics_add(captures_total, 1);
     log_begin(c);
-    send_to_all(e, c);
+    members_send(e, c);
     capture_publish(e, c, "capture.created", NULL);
     capture_audit_created(e, c);
     if (out != NULL)
@@ -358,7 +358,7 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
     struct capture *c = capture_find(e, id);
     if (c == NULL)
         return SKEIN_NOT_FOUND;
-    int status = choose(e, selector, c, same_host, &choice);
+    int status = members_choose(e, selector, c, same_host, &choice);
     for (size_t i = 0; i < choice.count && status == SKEIN_OK; i++) {
         if (max_targets > 0 && c->target_count >= max_targets)
             break;
@@ -366,12 +366,12 @@ int64_t capture_extend(struct capture_engine *e, const struct capture_id *id,
             continue;
         if (added == 0)
             capture_reopen(e, c, 0);
-        status = add_process(e, c, choice.items[i]);
+        status = process_add(e, c, choice.items[i]);
         added += status == SKEIN_OK;
     }
     free(choice.items);
     if (added > 0)
-        send_to_all(e, c);
+        members_send(e, c);
     capture_settle(e, c);
     return status == SKEIN_OK ? added : status;
 }
@@ -384,7 +384,7 @@ static bool takes_more(const struct capture *c)
     return lately && !c->stopped && !c->own && c->kind != CAPTURE_SAMPLE;
 }
 
-static size_t add_listed(struct capture_engine *e, struct capture *c,
+static size_t listed_add(struct capture_engine *e, struct capture *c,
                          struct fleet_process *const *news, size_t count) CONTROL_LOCKED
 {
     char error[128];
@@ -403,15 +403,15 @@ static size_t add_listed(struct capture_engine *e, struct capture *c,
             continue;
         if (c->status != CAPTURE_RUNNING)
             capture_reopen(e, c, 0);
-        added += add_process(e, c, news[i]) == SKEIN_OK;
+        added += process_add(e, c, news[i]) == SKEIN_OK;
     }
     selector_free(&selector);
     return added;
 }
 
 /* Sends the agent commands for targets that no command has named yet. */
-static void send_new(struct capture_engine *e, struct capture *c,
-                     const struct fleet_agent *agent) CONTROL_LOCKED
+static void new_rows_send(struct capture_engine *e, struct capture *c,
+                          const struct fleet_agent *agent) CONTROL_LOCKED
 {
     struct process_uid processes[PROCESSES_PER_COMMAND];
     struct capture_target *t = capture_targets_at(c, agent->id);
@@ -437,6 +437,6 @@ void capture_processes_listed(struct capture_engine *e, struct fleet_agent *agen
     control_assert_locked(e->control);
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;)
-        if (takes_more(c) && add_listed(e, c, news, count) > 0 && agent->online)
-            send_new(e, c, agent);
+        if (takes_more(c) && listed_add(e, c, news, count) > 0 && agent->online)
+            new_rows_send(e, c, agent);
 }

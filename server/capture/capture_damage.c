@@ -53,8 +53,8 @@ void capture_on_damaged(struct capture_engine *e, const struct partition_row *ro
         fleet_wake(e->fleet);
 }
 
-static int load_one(void *context, const struct partition_key *key, uint64_t from_ns,
-                    uint64_t to_ns)
+static int capture_load_one(void *context, const struct partition_key *key, uint64_t from_ns,
+                            uint64_t to_ns)
 {
     struct capture_engine *e = context;
     const struct damage damage = {.key = *key, .from_ns = from_ns, .to_ns = to_ns};
@@ -65,7 +65,7 @@ static int load_one(void *context, const struct partition_key *key, uint64_t fro
 int capture_load_damages(struct capture_engine *e)
 {
     control_assert_locked(e->control);
-    int64_t rows = catalog_damages(e->catalog, load_one, e);
+    int64_t rows = catalog_damages(e->catalog, capture_load_one, e);
     for (size_t i = 0; e->index != NULL && i < e->damages.count;) {
         struct damage *damage = &e->damages.items[i];
         if (index_find(e->index, &damage->key, NULL) != 0) {
@@ -80,7 +80,7 @@ int capture_load_damages(struct capture_engine *e)
 }
 
 /* Counts the target again, without what is damaged; an ended capture's verdict may change. */
-static void change_verdict(struct capture_engine *e, const struct capture_id *id,
+static void verdict_change(struct capture_engine *e, const struct capture_id *id,
                            const struct process_uid *process) CONTROL_LOCKED
 {
     struct capture *c = capture_find(e, id);
@@ -94,7 +94,7 @@ static void change_verdict(struct capture_engine *e, const struct capture_id *id
     capture_settle(e, c);
 }
 
-static void take_damage(struct capture_engine *e, const struct damage *damage) CONTROL_LOCKED
+static void damage_take(struct capture_engine *e, const struct damage *damage) CONTROL_LOCKED
 {
     char key[PARTITION_KEY_TEXT_BYTES];
     struct buf captures = {0};
@@ -112,7 +112,7 @@ static void take_damage(struct capture_engine *e, const struct damage *damage) C
          at += sizeof(struct capture_id)) {
         struct capture_id id;
         memcpy(&id, captures.data + at, sizeof id);
-        change_verdict(e, &id, &damage->key.process);
+        verdict_change(e, &id, &damage->key.process);
     }
     buf_fini(&captures);
 }
@@ -125,7 +125,7 @@ void capture_take_damages(struct capture_engine *e)
     e->damage_inbox = (struct damages){0};
     pthread_mutex_unlock(&e->inbox_lock);
     for (size_t i = 0; i < found.count; i++)
-        take_damage(e, &found.items[i]);
+        damage_take(e, &found.items[i]);
     free(found.items);
 }
 

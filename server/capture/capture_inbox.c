@@ -37,7 +37,7 @@ void capture_on_stored(struct capture_engine *e, const struct partition_row *row
 }
 
 /* Makes the next round ask the index about every target that waits. */
-static void look_again(struct capture_engine *e, const char *why)
+static void inbox_look_again(struct capture_engine *e, const char *why)
 {
     log_warn("captures", "a stored partition is counted later", "error", why, NULL);
     pthread_mutex_lock(&e->inbox_lock);
@@ -45,12 +45,12 @@ static void look_again(struct capture_engine *e, const char *why)
     pthread_mutex_unlock(&e->inbox_lock);
 }
 
-static void note_target(struct capture_engine *e, struct capture *c, struct capture_target *t,
+static void target_note(struct capture_engine *e, struct capture *c, struct capture_target *t,
                         const struct stored_note *note) CONTROL_LOCKED
 {
     int added = target_count_stored(c, t, note);
     if (added < 0)
-        look_again(e, "out of memory");
+        inbox_look_again(e, "out of memory");
     if (added != 1)
         return;
     t->updated_ns = clock_realtime_ns();
@@ -60,7 +60,8 @@ static void note_target(struct capture_engine *e, struct capture *c, struct capt
 
 /* Loads captures that list the partition and have ended without it; loading counts what is
  * stored. */
-static void load_late(struct capture_engine *e, const struct partition_key *key) CONTROL_LOCKED
+static void inbox_load_late(struct capture_engine *e,
+                            const struct partition_key *key) CONTROL_LOCKED
 {
     struct buf ids = {0};
     if (capture_owners(e, key, &ids) != SKEIN_OK)
@@ -90,12 +91,12 @@ bool capture_wants(struct capture_engine *e, const struct partition_key *key,
 }
 
 /* The partition was sent for this target, which has it until a report says what the target has. */
-static void note_sent(struct capture_engine *e, struct capture *c, struct capture_target *t,
+static void sent_note(struct capture_engine *e, struct capture *c, struct capture_target *t,
                       const struct stored_note *note) CONTROL_LOCKED
 {
     int added = target_take_sent(t, &note->key, note->to_ns);
     if (added < 0)
-        look_again(e, "out of memory");
+        inbox_look_again(e, "out of memory");
     if (added != 1)
         return;
     save_mark(&t->list_save);
@@ -112,7 +113,7 @@ static const struct capture *sender_of(struct capture_engine *e,
     struct capture *c = capture_find(e, &note->capture);
     struct capture_target *t = c != NULL ? capture_target_find(c, &note->key.process) : NULL;
     if (t != NULL) {
-        note_sent(e, c, t, note);
+        sent_note(e, c, t, note);
         return c;
     }
     if (c == NULL && capture_is_deleted(e, &note->capture)) {
@@ -124,20 +125,20 @@ static const struct capture *sender_of(struct capture_engine *e,
     return NULL;
 }
 
-static void take_note(struct capture_engine *e, const struct stored_note *note) CONTROL_LOCKED
+static void note_take(struct capture_engine *e, const struct stored_note *note) CONTROL_LOCKED
 {
     const struct capture *sender = sender_of(e, note);
     if (sender != NULL && sender->kind == CAPTURE_SAMPLE && e->settings.sampled != NULL)
         e->settings.sampled(e->settings.context, sender->rule, note->bytes);
     /* A partition that was sent for one capture may be listed by others, too. */
-    load_late(e, &note->key);
+    inbox_load_late(e, &note->key);
     for (struct capture_target *t = idmap_get(&e->by_process, note->key.process.bytes); t != NULL;
          t = t->next_anywhere)
-        note_target(e, t->capture, t, note);
+        target_note(e, t->capture, t, note);
 }
 
 /* Notes were lost for want of memory: asks the index about every target that waits. */
-static void look_up_all(struct capture_engine *e) CONTROL_LOCKED
+static void rows_look_up(struct capture_engine *e) CONTROL_LOCKED
 {
     size_t at = 0;
     for (struct capture *c; (c = idmap_next(&e->loaded, &at)) != NULL;) {
@@ -165,8 +166,8 @@ void capture_take_inbox(struct capture_engine *e)
     e->inbox_overflow = false;
     pthread_mutex_unlock(&e->inbox_lock);
     for (size_t i = 0; i < count; i++)
-        take_note(e, &notes[i]);
+        note_take(e, &notes[i]);
     free(notes);
     if (overflow)
-        look_up_all(e);
+        rows_look_up(e);
 }

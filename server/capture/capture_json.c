@@ -3,6 +3,7 @@
  * A capture as JSON (docs/api.md): targets and verdict; ledgers are capture_ledger.c's. Reads only;
  * under the control lock.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@
 #define VERDICT_FINDINGS                                                                           \
     5 /* named in the text; the rest is counted there and told by the targets */
 
-static void add_id(cJSON *to, const char *key, const uint8_t id[16])
+static void id_add(cJSON *to, const char *key, const uint8_t id[16])
 {
     char text[ID_TEXT_BYTES];
     id_text(id, text);
@@ -29,7 +30,7 @@ static cJSON *target_json(const struct capture *c, const struct capture_target *
 {
     char agent[AGENT_TEXT_BYTES];
     cJSON *json = cJSON_CreateObject();
-    add_id(json, "process", t->process.bytes);
+    id_add(json, "process", t->process.bytes);
     agent_text(t->agent, agent);
     cJSON_AddStringToObject(json, "agent", agent);
     cJSON_AddStringToObject(json, "host", t->host);
@@ -83,7 +84,7 @@ static bool finding_begin(struct verdict *v)
 }
 
 /* Names a process; one that nobody has described by its id. */
-static void say_who(struct verdict *v, const struct capture_target *t)
+static void capturer_say(struct verdict *v, const struct capture_target *t)
 {
     char id[ID_TEXT_BYTES];
     id_text(t->process.bytes, id);
@@ -104,28 +105,28 @@ static bool is_reach(const struct capture *c, const struct loss_gap *gap)
 }
 
 /* Writes the counts of the target's ledger, also those its agent cannot know (damage on disk). */
-static void say_losses(struct verdict *v, const struct capture *c, const struct capture_target *t)
+static void losses_say(struct verdict *v, const struct capture *c, const struct capture_target *t)
 {
     struct ledger ledger = {.stored = 0};
     target_ledger(c, t, &ledger);
     for (size_t i = 0; i < LOSS_REASONS; i++)
         if (ledger.events[i] > 0 && finding_begin(v)) {
-            say_who(v, t);
-            buf_printf(&v->text, "%llu events %s, %s", (unsigned long long)ledger.events[i],
+            capturer_say(v, t);
+            buf_printf(&v->text, "%" PRIu64 " events %s, %s", ledger.events[i],
                        i == LOSS_NAME ? "not whole" : "lost", loss_text((enum loss_reason)i));
         }
     if (ledger.implausible > 0 && finding_begin(v)) {
-        say_who(v, t);
+        capturer_say(v, t);
         buf_printf(&v->text, "it says that it lost more events than it can have written");
     }
     ledger_fini(&ledger);
 }
 
-static void say_target(struct verdict *v, const struct capture *c, const struct capture_target *t)
+static void target_say(struct verdict *v, const struct capture *c, const struct capture_target *t)
 {
     bool ended = t->status == TARGET_COMPLETE || t->status == TARGET_NOTHING;
     if (!ended && finding_begin(v)) {
-        say_who(v, t);
+        capturer_say(v, t);
         buf_printf(&v->text, "%s%s%s", target_status_text(t->status),
                    t->reason[0] != '\0' ? ", " : "", t->reason);
     }
@@ -136,17 +137,17 @@ static void say_target(struct verdict *v, const struct capture *c, const struct 
             continue;
         clock_text(gap.from_ns, from);
         clock_text(gap.to_ns, to);
-        say_who(v, t);
+        capturer_say(v, t);
         if (is_reach(c, &gap))
             buf_printf(&v->text, "reaches back to %s of %s asked, overwritten", to, from);
         else
             buf_printf(&v->text, "gap from %s to %s, %s", from, to, t->facts.gaps[i].reason);
     }
-    say_losses(v, c, t);
+    losses_say(v, c, t);
 }
 
 /* Says which processes may be missing as targets because nobody knows of them. */
-static void say_unknown(struct verdict *v, const struct capture *c)
+static void unknown_say(struct verdict *v, const struct capture *c)
 {
     char from[CLOCK_TEXT_BYTES];
     if (c->known_from_ns == 0 || !finding_begin(v))
@@ -164,13 +165,13 @@ static cJSON *verdict_json(const struct capture *c)
         idle += c->targets[i]->status == TARGET_NOTHING;
         events += c->targets[i]->stored_events;
     }
-    buf_printf(&v.text, "%s: %llu of %zu targets, %llu events", capture_status_text(c->status),
-               (unsigned long long)(complete + idle), c->target_count, (unsigned long long)events);
+    buf_printf(&v.text, "%s: %" PRIu64 " of %zu targets, %" PRIu64 " events",
+               capture_status_text(c->status), (complete + idle), c->target_count, events);
     if (idle > 0)
-        buf_printf(&v.text, ", %llu idle", (unsigned long long)idle);
-    say_unknown(&v, c);
+        buf_printf(&v.text, ", %" PRIu64 " idle", idle);
+    unknown_say(&v, c);
     for (size_t i = 0; i < c->target_count; i++)
-        say_target(&v, c, c->targets[i]);
+        target_say(&v, c, c->targets[i]);
     if (v.findings == 0 && c->status == CAPTURE_COMPLETE)
         buf_printf(&v.text, ", nothing lost in the window");
     if (v.findings > v.named)
@@ -190,7 +191,7 @@ static cJSON *verdict_json(const struct capture *c)
 
 /* ---- the whole ---- */
 
-static void add_trigger(cJSON *json, const struct capture *c)
+static void trigger_add(cJSON *json, const struct capture *c)
 {
     cJSON *trigger = cJSON_AddObjectToObject(json, "trigger");
     cJSON_AddStringToObject(trigger, "type", c->trigger);
@@ -201,7 +202,7 @@ static void add_trigger(cJSON *json, const struct capture *c)
     cJSON_AddStringToObject(trigger, "reason", c->reason);
 }
 
-static void add_times(cJSON *json, const struct capture *c)
+static void times_add(cJSON *json, const struct capture *c)
 {
     uint64_t pre_ns = c->pre_ms * 1000000u;
     json_add_time(json, "at", c->at_ns);
@@ -220,7 +221,7 @@ static void add_times(cJSON *json, const struct capture *c)
         json_add_time(json, "known_from", c->known_from_ns);
 }
 
-static void add_counts(cJSON *json, const struct capture *c, const struct selector *within)
+static void counts_add(cJSON *json, const struct capture *c, const struct selector *within)
 {
     uint64_t counts[TARGET_STATUS_COUNT] = {0};
     cJSON *to = cJSON_AddObjectToObject(json, "target_counts");
@@ -237,9 +238,9 @@ const char *capture_kind_text(enum capture_kind kind)
     return texts[kind];
 }
 
-static void add_asked(cJSON *json, const struct capture *c)
+static void asked_add(cJSON *json, const struct capture *c)
 {
-    add_trigger(json, c);
+    trigger_add(json, c);
     cJSON_AddStringToObject(json, "selector", c->selector != NULL ? c->selector : "");
     json_add_u64(json, "min_targets", c->min_targets > 0 ? c->min_targets : 1);
     if (c->max_targets > 0)
@@ -249,7 +250,7 @@ static void add_asked(cJSON *json, const struct capture *c)
     cJSON_AddBoolToObject(json, "pin", c->pin);
 }
 
-static void add_targets(cJSON *json, const struct capture *c, const struct selector *within)
+static void targets_add(cJSON *json, const struct capture *c, const struct selector *within)
 {
     cJSON *targets = cJSON_AddArrayToObject(json, "targets");
     for (size_t i = 0; i < c->target_count; i++)
@@ -261,18 +262,18 @@ static void add_targets(cJSON *json, const struct capture *c, const struct selec
 cJSON *capture_json(const struct capture *c, const struct selector *within, bool with_targets)
 {
     cJSON *json = cJSON_CreateObject();
-    add_id(json, "capture", c->id.bytes);
-    add_id(json, "incident", c->incident.bytes);
+    id_add(json, "capture", c->id.bytes);
+    id_add(json, "incident", c->incident.bytes);
     cJSON_AddStringToObject(json, "kind", capture_kind_text(c->kind));
     cJSON_AddStringToObject(json, "status", capture_status_text(c->status));
     if (c->groups != 0) /* for all: what they read is of these */
         cJSON_AddItemToObject(json, "groups", event_groups_json(c->groups));
     if (within == NULL)
-        add_asked(json, c);
-    add_times(json, c);
+        asked_add(json, c);
+    times_add(json, c);
     if (with_targets)
-        add_targets(json, c, within);
-    add_counts(json, c, within);
+        targets_add(json, c, within);
+    counts_add(json, c, within);
     cJSON_AddItemToObject(json, "ledger", capture_ledger_json(c, within));
     if (within == NULL)
         cJSON_AddItemToObject(json, "verdict", verdict_json(c));

@@ -98,7 +98,7 @@ static int set_of_incident(struct capture_engine *e, const struct capture_id *in
 }
 
 /* Whether who is confined to `within` may change all; judged as one capture with all targets. */
-static int set_allowed(const struct capture_set *set, const struct selector *within)
+static int allowed_set(const struct capture_set *set, const struct selector *within)
 {
     size_t hidden = 0;
     int status = SKEIN_OK;
@@ -141,8 +141,8 @@ bool capture_incident_stored(struct capture_engine *e, const struct capture_id *
 
 /* ---- what is kept ---- */
 
-static void change_one(struct capture_engine *e, struct capture *c,
-                       const struct capture_change *change) CONTROL_LOCKED
+static void member_change(struct capture_engine *e, struct capture *c,
+                          const struct capture_change *change) CONTROL_LOCKED
 {
     if (change->ttl_ms != NULL)
         c->ttl_ms = *change->ttl_ms;
@@ -155,16 +155,16 @@ static void change_one(struct capture_engine *e, struct capture *c,
 }
 
 /* All or none: they are saved together. The set is looked up anew: others may have deleted some. */
-static int change_all(struct capture_engine *e, struct capture_set *set,
-                      const struct selector *within,
-                      const struct capture_change *change) CONTROL_LOCKED
+static int members_change(struct capture_engine *e, struct capture_set *set,
+                          const struct selector *within,
+                          const struct capture_change *change) CONTROL_LOCKED
 {
     struct capture_ids ids = {0};
-    int status = set_allowed(set, within);
+    int status = allowed_set(set, within);
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
         status = capture_ids_add(&ids, &set->items[i]->id);
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
-        change_one(e, set->items[i], change);
+        member_change(e, set->items[i], change);
     if (status == SKEIN_OK)
         status = control_save(e->control);
     for (size_t i = 0; status == SKEIN_OK && i < set->count; i++)
@@ -182,7 +182,7 @@ int capture_change(struct capture_engine *e, const struct capture_id *id,
     control_lock(e->control);
     int status = set_of_one(e, id, &set);
     if (status == SKEIN_OK)
-        status = change_all(e, &set, within, change);
+        status = members_change(e, &set, within, change);
     if (status == SKEIN_OK)
         *out = capture_json(set.items[0], within, true);
     control_unlock(e->control);
@@ -201,7 +201,7 @@ int capture_incident_change(struct capture_engine *e, const struct capture_id *i
     for (size_t i = 0; i < set.count && status == SKEIN_OK; i++)
         status = capture_ids_add(ids, &set.items[i]->id);
     if (status == SKEIN_OK)
-        status = change_all(e, &set, within, change);
+        status = members_change(e, &set, within, change);
     if (status == SKEIN_OK)
         *out = cJSON_CreateArray();
     else
@@ -346,7 +346,7 @@ static void deletion_end(struct capture_engine *e, const struct deletion *d)
     *at = d->next;
 }
 
-static void make_room(struct capture_engine *e)
+static void room_make(struct capture_engine *e)
 {
     if (e->settings.make_room != NULL)
         e->settings.make_room(e->settings.context);
@@ -364,9 +364,9 @@ static bool purge_begin(struct capture_engine *e, const struct capture_id *id)
 }
 
 /* Deletes the partitions and notes that they are gone. Not locked: waits for the ingest thread. */
-static int purge(struct capture_engine *e, const struct capture_id *id)
+static int kept_purge(struct capture_engine *e, const struct capture_id *id)
 {
-    make_room(e);
+    room_make(e);
     int status = purge_begin(e, id) ? e->settings.purge(e->settings.context, id) : SKEIN_NO_MEMORY;
     if (status != SKEIN_OK)
         return status;
@@ -399,19 +399,19 @@ static bool may_go(const struct capture *c, const struct wish *d)
 }
 
 /* Notes up to when agents may hold cuts that the collector no longer has (deleted_to_ns). */
-static void note_deleted(struct capture_engine *e, uint64_t to_ns)
+static void deleted_note(struct capture_engine *e, uint64_t to_ns)
 {
     e->deleted_to_ns = to_ns > e->deleted_to_ns ? to_ns : e->deleted_to_ns;
 }
 
 /* Tells agents and watchers of a capture that is marked deleted, and removes it from memory. */
-static void forget_deleted(struct capture_engine *e, struct capture *c,
+static void deleted_forget(struct capture_engine *e, struct capture *c,
                            const struct wish *d) CONTROL_LOCKED
 {
     bool evicted = d->why != NULL && d->due_ns == 0;
     for (size_t i = 0; evicted && i < c->target_count; i++)
         metrics_add_at(lost_events_total, LOSS_EVICTED, c->targets[i]->stored_events);
-    note_deleted(e, c->finished_ns != 0 ? c->finished_ns : clock_realtime_ns());
+    deleted_note(e, c->finished_ns != 0 ? c->finished_ns : clock_realtime_ns());
     fleet_drop_commands(e->fleet, &c->id);
     capture_stop_targets(e, c);
     if (d->why != NULL)
@@ -422,7 +422,7 @@ static void forget_deleted(struct capture_engine *e, struct capture *c,
 }
 
 /* All of them or none. */
-static int mark_deleted(struct capture_engine *e, const struct capture_ids *ids,
+static int deleted_mark(struct capture_engine *e, const struct capture_ids *ids,
                         bool evicted) CONTROL_LOCKED
 {
     struct deletion *all = calloc(ids->count, sizeof *all);
@@ -441,52 +441,53 @@ static int mark_deleted(struct capture_engine *e, const struct capture_ids *ids,
 }
 
 /* Marks all deleted, tells of it, removes them from memory, and appends their ids. */
-static int delete_set(struct capture_engine *e, const struct capture_set *set, const struct wish *d,
+static int set_delete(struct capture_engine *e, const struct capture_set *set, const struct wish *d,
                       struct capture_ids *ids) CONTROL_LOCKED
 {
-    int status = set_allowed(set, d->within);
+    int status = allowed_set(set, d->within);
     for (size_t i = 0; i < set->count && status == SKEIN_OK; i++) {
         status =
             may_go(set->items[i], d) ? capture_ids_add(ids, &set->items[i]->id) : SKEIN_REFUSED;
     }
     if (status == SKEIN_OK)
-        status = mark_deleted(e, ids, d->why != NULL && d->due_ns == 0);
+        status = deleted_mark(e, ids, d->why != NULL && d->due_ns == 0);
     size_t told = 0;
     for (size_t i = 0; i < ids->count && status == SKEIN_OK; i++) {
         struct capture *c = idmap_get(&e->loaded, ids->items[i].bytes);
         if (c == NULL)
             continue; /* another thread deleted it as well, and has told of it */
-        forget_deleted(e, c, d);
+        deleted_forget(e, c, d);
         told++;
     }
     return status == SKEIN_OK && told == 0 ? SKEIN_NOT_FOUND : status;
 }
 
 /* `ids` gets all captures that are marked deleted, also if their partitions are not gone yet. */
-static int delete_them(struct capture_engine *e, const struct capture_id *id, const struct wish *d,
-                       struct capture_ids *ids)
+static int members_delete(struct capture_engine *e, const struct capture_id *id,
+                          const struct wish *d, struct capture_ids *ids)
 {
     struct capture_set set = {0};
-    make_room(e);
+    room_make(e);
     control_lock(e->control);
     int status = d->incident ? set_of_incident(e, id, &set) : set_of_one(e, id, &set);
     if (status == SKEIN_OK)
-        status = delete_set(e, &set, d, ids);
+        status = set_delete(e, &set, d, ids);
     control_unlock(e->control);
     set_fini(&set);
     if (status != SKEIN_OK)
         ids->count = 0;
     for (size_t i = 0; i < ids->count; i++) {
-        int one = purge(e, &ids->items[i]);
+        int one = kept_purge(e, &ids->items[i]);
         status = status == SKEIN_OK ? one : status;
     }
     return status;
 }
 
-static int delete_one(struct capture_engine *e, const struct capture_id *id, const struct wish *d)
+static int member_delete(struct capture_engine *e, const struct capture_id *id,
+                         const struct wish *d)
 {
     struct capture_ids ids = {0};
-    int status = delete_them(e, id, d, &ids);
+    int status = members_delete(e, id, d, &ids);
     free(ids.items);
     return status;
 }
@@ -494,19 +495,19 @@ static int delete_one(struct capture_engine *e, const struct capture_id *id, con
 int capture_delete(struct capture_engine *e, const struct capture_id *id,
                    const struct selector *within)
 {
-    return delete_one(e, id, &(struct wish){.within = within});
+    return member_delete(e, id, &(struct wish){.within = within});
 }
 
 int capture_incident_delete(struct capture_engine *e, const struct capture_id *incident,
                             const struct selector *within, struct capture_ids *ids)
 {
-    return delete_them(e, incident, &(struct wish){.within = within, .incident = true}, ids);
+    return members_delete(e, incident, &(struct wish){.within = within, .incident = true}, ids);
 }
 
 int capture_retire(struct capture_engine *e, const struct capture_id *id, uint64_t due_ns,
                    const char *why)
 {
-    return delete_one(e, id, &(struct wish){.why = why, .due_ns = due_ns});
+    return member_delete(e, id, &(struct wish){.why = why, .due_ns = due_ns});
 }
 
 bool capture_is_purging(struct capture_engine *e)
@@ -523,7 +524,7 @@ void capture_refuse(struct capture_engine *e, const struct capture_id *id)
     control_assert_locked(e->control);
     struct capture *c = capture_find(e, id);
     struct deletion *d = calloc(1, sizeof *d);
-    note_deleted(e, clock_realtime_ns());
+    deleted_note(e, clock_realtime_ns());
     if (d == NULL) {
         log_warn("captures", "a refused capture cannot be noted; what comes of it is kept", NULL);
         return;
@@ -548,7 +549,7 @@ void capture_unlocked(struct capture_engine *e)
     control_unlock(e->control);
     bool again = false;
     for (size_t i = 0; i < count; i++) {
-        if (purge(e, &ids[i]) == SKEIN_OK)
+        if (kept_purge(e, &ids[i]) == SKEIN_OK)
             continue;
         log_warn("captures", "partitions of a deleted capture cannot be deleted yet", NULL);
         again = true;

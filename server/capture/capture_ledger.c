@@ -27,7 +27,7 @@ static void window_of(const struct capture *c, const struct capture_target *t, s
 
 /* Adds what is missing of an ended target though its agent has not said so: partitions that it
  * listed and never sent, or everything where it said nothing. */
-static void add_missing(const struct capture *c, const struct capture_target *t, struct ledger *out)
+static void missing_add(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
     struct loss_gap gap;
     window_of(c, t, &gap);
@@ -47,7 +47,7 @@ static void add_missing(const struct capture *c, const struct capture_target *t,
 }
 
 /* Adds what is stored and can no longer be read. */
-static void add_damaged(const struct capture *c, const struct capture_target *t, struct ledger *out)
+static void damaged_add(const struct capture *c, const struct capture_target *t, struct ledger *out)
 {
     ledger_lose(out, LOSS_DAMAGED, t->damaged_events);
     for (size_t i = 0; i < c->damages->count; i++) {
@@ -61,7 +61,7 @@ static void add_damaged(const struct capture *c, const struct capture_target *t,
 /* A restarted agent ends the target at once, and says so. Then the rest of the window is missing,
  * too. If the agent had told nothing before, it does not know where the window began. In a sample
  * each process has its own part of the window. */
-static void restart_span(const struct capture *c, const struct capture_target *t,
+static void span_restart(const struct capture *c, const struct capture_target *t,
                          struct loss_gap *gap)
 {
     if (c->kind == CAPTURE_SAMPLE) {
@@ -81,7 +81,7 @@ bool target_gap(const struct capture *c, const struct capture_target *t,
 {
     *gap = (struct loss_gap){told->from_ns, told->to_ns, loss_parse(told->reason)};
     if (gap->reason == LOSS_AGENT_RESTARTED)
-        restart_span(c, t, gap);
+        span_restart(c, t, gap);
     uint64_t end_ns = c->at_ns + c->post_ms * 1000000u;
     if (!c->stopped || gap->to_ns <= end_ns)
         return true;
@@ -104,9 +104,9 @@ void target_ledger(const struct capture *c, const struct capture_target *t, stru
             ledger_gap(out, &gap);
     }
     if (t->damaged_count > 0)
-        add_damaged(c, t, out);
+        damaged_add(c, t, out);
     if (target_is_final(t->status))
-        add_missing(c, t, out);
+        missing_add(c, t, out);
     else
         out->open = true;
 }

@@ -52,7 +52,7 @@ static enum target_status target_status_parse(const char *text)
     return TARGET_FAILED;
 }
 
-static int load_row(void *context, const struct catalog_capture *row)
+static int row_load(void *context, const struct catalog_capture *row)
 {
     struct load *load = context;
     struct capture *c = capture_new(load->e, &row->id);
@@ -94,7 +94,7 @@ static int load_row(void *context, const struct catalog_capture *row)
 }
 
 /* {"sent":ns,…}; what cannot be read is not shown. */
-static void load_times(struct capture_target *t, const char *text)
+static void times_load(struct capture_target *t, const char *text)
 {
     char error[64];
     struct json_reader r = {{0}};
@@ -107,7 +107,7 @@ static void load_times(struct capture_target *t, const char *text)
 
 /* The report stays text until all rows are read: to look into the index from within a row of the
  * catalog would lock two databases at once. */
-static int load_target(void *context, const struct catalog_target *row)
+static int target_load(void *context, const struct catalog_target *row)
 {
     struct load *load = context;
     char error[256];
@@ -132,13 +132,13 @@ static int load_target(void *context, const struct catalog_target *row)
     snprintf(t->labels, sizeof t->labels, "%s", row->labels);
     snprintf(t->exe, sizeof t->exe, "%s", row->exe);
     snprintf(t->reason, sizeof t->reason, "%s", row->reason);
-    load_times(t, row->times);
+    times_load(t, row->times);
     if (row->report[0] != '\0')
         t->report = json_parse(row->report, strlen(row->report), error, sizeof error);
     return 0;
 }
 
-static void load_lost(void *context, const struct catalog_lost *lost)
+static void lost_load(void *context, const struct catalog_lost *lost)
 {
     const struct load *load = context;
     struct capture_target *t = capture_target_find(load->capture, &lost->process);
@@ -147,7 +147,7 @@ static void load_lost(void *context, const struct catalog_lost *lost)
 }
 
 /* Rows come from a file, and may be wrong: an ended capture has no target that is still open. */
-static void mend(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void loaded_mend(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     for (size_t i = 0; c->status != CAPTURE_RUNNING && i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
@@ -161,9 +161,9 @@ static void mend(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 
 /* Brings targets up to what the index knows: partitions may have been stored and acknowledged just
  * before the collector died. */
-static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void loaded_catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
-    mend(e, c);
+    loaded_mend(e, c);
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
         cJSON *report = t->report;
@@ -194,12 +194,12 @@ static void catch_up(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
     capture_assert(c);
 }
 
-static int load_targets(struct capture_engine *e, struct capture *c, bool unlisted) CONTROL_LOCKED
+static int targets_load(struct capture_engine *e, struct capture *c, bool unlisted) CONTROL_LOCKED
 {
     struct load load = {.e = e, .capture = c};
-    int64_t rows = catalog_targets(e->catalog, &c->id, load_target, &load);
+    int64_t rows = catalog_targets(e->catalog, &c->id, target_load, &load);
     if (rows > 0)
-        rows = catalog_losses_of(e->catalog, &c->id, load_lost, &load);
+        rows = catalog_losses_of(e->catalog, &c->id, lost_load, &load);
     int status = rows < 0 ? (int)rows : load.status;
     if (status != SKEIN_OK) {
         idmap_remove(&e->loaded, c->id.bytes);
@@ -207,7 +207,7 @@ static int load_targets(struct capture_engine *e, struct capture *c, bool unlist
         return status;
     }
     c->behind = c->status == CAPTURE_RUNNING || unlisted;
-    catch_up(e, c);
+    loaded_catch_up(e, c);
     return SKEIN_OK;
 }
 
@@ -220,9 +220,9 @@ struct capture *capture_find(struct capture_engine *e, const struct capture_id *
     if (c != NULL)
         return c;
     struct load load = {.e = e};
-    if (catalog_capture(e->catalog, id, load_row, &load) < 1 || load.capture == NULL)
+    if (catalog_capture(e->catalog, id, row_load, &load) < 1 || load.capture == NULL)
         return NULL;
-    return load_targets(e, load.capture, load.unlisted) == SKEIN_OK ? load.capture : NULL;
+    return targets_load(e, load.capture, load.unlisted) == SKEIN_OK ? load.capture : NULL;
 }
 
 int capture_load_running(struct capture_engine *e)
@@ -230,7 +230,7 @@ int capture_load_running(struct capture_engine *e)
     control_assert_locked(e->control);
     struct load load = {.e = e};
     struct catalog_capture_query running = {.status = "running", .to_ns = UINT64_MAX};
-    int64_t rows = catalog_captures(e->catalog, &running, load_row, &load);
+    int64_t rows = catalog_captures(e->catalog, &running, row_load, &load);
     if (rows < 0 || load.status != SKEIN_OK)
         return rows < 0 ? (int)rows : load.status;
     /* Loading targets takes captures out of the map where it fails: gather them first. */
@@ -242,12 +242,12 @@ int capture_load_running(struct capture_engine *e)
         all[count++] = c;
     int status = SKEIN_OK;
     for (size_t i = 0; i < count && status == SKEIN_OK; i++)
-        status = load_targets(e, all[i], false);
+        status = targets_load(e, all[i], false);
     free(all);
     return status;
 }
 
-static int take_unlisted(void *context, const struct capture_id *id)
+static int unlisted_take(void *context, const struct capture_id *id)
 {
     buf_put(context, id->bytes, sizeof id->bytes);
     return 0;
@@ -257,7 +257,7 @@ int capture_load_unlisted(struct capture_engine *e)
 {
     control_assert_locked(e->control);
     struct buf ids = {0};
-    int64_t rows = catalog_unlisted(e->catalog, take_unlisted, &ids);
+    int64_t rows = catalog_unlisted(e->catalog, unlisted_take, &ids);
     int status = rows < 0 ? (int)rows : ids.status;
     for (size_t at = 0; status == SKEIN_OK && at < ids.len; at += sizeof(struct capture_id)) {
         struct capture_id id;
@@ -270,7 +270,7 @@ int capture_load_unlisted(struct capture_engine *e)
 
 /* ---- to rows ---- */
 
-static void print_times(const struct capture_target *t, struct buf *out)
+static void times_print(const struct capture_target *t, struct buf *out)
 {
     cJSON *times = cJSON_CreateObject();
     for (int s = 0; s < TARGET_STATUS_COUNT; s++)
@@ -305,7 +305,7 @@ static uint64_t ledger_checksum(const struct capture *c, const struct catalog_ac
 }
 
 /* Most changes of a target leave its ledger as it was. */
-static int save_ledger(struct capture_engine *e, const struct capture *c, struct capture_target *t)
+static int ledger_save(struct capture_engine *e, const struct capture *c, struct capture_target *t)
 {
     struct ledger ledger = {.stored = 0};
     struct catalog_account account = {.process = t->process,
@@ -325,7 +325,7 @@ static int save_ledger(struct capture_engine *e, const struct capture *c, struct
 }
 
 /* What the capture has of the target's process, once for a report that lists something else. */
-static int save_ranges(struct capture_engine *e, const struct capture *c,
+static int ranges_save(struct capture_engine *e, const struct capture *c,
                        const struct capture_target *t)
 {
     struct partition_ranges ranges = {0};
@@ -337,14 +337,14 @@ static int save_ranges(struct capture_engine *e, const struct capture *c,
     return status;
 }
 
-static int save_target(struct capture_engine *e, struct capture *c, struct capture_target *t)
+static int target_save(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     struct buf report = {0}, times = {0};
     metrics_add(capture_work_total, 1);
     if (t->report != NULL)
         json_print(t->report, &report);
     buf_put_u8(&report, 0);
-    print_times(t, &times);
+    times_print(t, &times);
     struct catalog_target row = {.capture = c->id,
                                  .process = t->process,
                                  .own = t->own,
@@ -363,15 +363,15 @@ static int save_target(struct capture_engine *e, struct capture *c, struct captu
     if (status == SKEIN_OK)
         status = catalog_put_target(e->catalog, &row);
     if (status == SKEIN_OK)
-        status = save_ledger(e, c, t);
+        status = ledger_save(e, c, t);
     if (status == SKEIN_OK && save_take(&t->list_save))
-        status = save_ranges(e, c, t);
+        status = ranges_save(e, c, t);
     buf_fini(&report);
     buf_fini(&times);
     return status;
 }
 
-static int save_row(struct capture_engine *e, const struct capture *c)
+static int row_save(struct capture_engine *e, const struct capture *c)
 {
     struct buf listing = {0};
     metrics_add(capture_work_total, c->target_count);
@@ -420,18 +420,18 @@ static bool row_is_due(const struct capture *c)
     return c->row_save != SAVE_NOTHING || c->behind * 64 >= c->target_count;
 }
 
-static int save_capture(struct capture_engine *e, struct capture *c)
+static int loaded_capture_save(struct capture_engine *e, struct capture *c)
 {
     int status = SKEIN_OK;
     if (row_is_due(c)) {
         c->row_save = SAVE_TAKEN;
         c->behind_taken = c->behind;
-        status = save_row(e, c);
+        status = row_save(e, c);
     }
     for (struct capture_target *t = c->dirty_targets; t != NULL && status == SKEIN_OK;
          t = t->next_dirty) {
         (void)save_take(&t->save);
-        status = save_target(e, c, t);
+        status = target_save(e, c, t);
     }
     return status;
 }
@@ -443,7 +443,7 @@ int capture_save(struct capture_engine *e)
     int status = SKEIN_OK;
     for (struct capture *c; status == SKEIN_OK && (c = idmap_next(&e->loaded, &at)) != NULL;)
         if (!capture_is_going(e, &c->id, true) && save_take(&c->save))
-            status = save_capture(e, c);
+            status = loaded_capture_save(e, c);
     for (const struct once *once = e->onces; status == SKEIN_OK && once != NULL; once = once->next)
         status = catalog_put_once(e->catalog, once->row, once->row->at_ns - CAPTURE_ONCE_NS);
     if (status == SKEIN_OK)

@@ -10,18 +10,18 @@
  *
  *   who makes it enter
  *     pending, offline    add_process            a request chose its process
- *     sent                capture_send, send_new the fleet: its agent is told
+ *     sent                capture_send, new_rows_send the fleet: its agent is told
  *     offline             capture_agent_lost     the fleet: its agent is silent
  *     capturing           on_capturing           the agent reports; join, adopt: it has begun it
  *     uploading           on_uploading           the agent has listed what it has cut
  *     nothing, failed     on_nothing             the agent had no record, or could not
  *     failed              capture_command_done   the agent refused; send_…: no command can be made
  *     complete            target_check_stored    the index has all that is listed
- *     expired             expire, stop_agent     the clock, or somebody stopped it
+ *     expired             expire, capture_agent_stop     the clock, or somebody stopped it
  *                         on_uploading           what had failed comes late; the capture has ended
- *     expired, failed     catch_up               a start finds less than the rows say
+ *     expired, failed     loaded_catch_up               a start finds less than the rows say
  *
- * Each change except the first and catch_up's goes through target_set and the table `allowed`.
+ * Each change except the first and loaded_catch_up's goes through target_set and the table `allowed`.
  * target_assert says what holds in each state, capture_assert what holds for all targets together.
  *
  * A report may overtake earlier ones, so every state that is not final may be skipped. A report
@@ -112,7 +112,7 @@ void capture_assert(const struct capture *c)
     skein_check((c->status == CAPTURE_RUNNING) == (c->finished_ns == 0));
 }
 
-static void touch(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void rows_touch(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     save_mark(&c->save);
     c->touched_ns = clock_monotonic_ns();
@@ -123,7 +123,7 @@ void capture_touch(struct capture_engine *e, struct capture *c)
 {
     control_assert_locked(e->control);
     save_mark(&c->row_save);
-    touch(e, c);
+    rows_touch(e, c);
 }
 
 void target_touch(struct capture_engine *e, struct capture *c, struct capture_target *t)
@@ -135,7 +135,7 @@ void target_touch(struct capture_engine *e, struct capture *c, struct capture_ta
     }
     c->behind += (t->save & SAVE_CHANGED) == 0;
     save_mark(&t->save);
-    touch(e, c);
+    rows_touch(e, c);
 }
 
 /* Whether the target is known to lack events. A lost name does not count: its event is there. */
@@ -201,7 +201,7 @@ void capture_know_from(struct capture *c, uint64_t ns)
 
 /* Takes in what the agents' lists since the capture's begin say about unknown processes. A capture
  * that an agent began by itself only has the processes that its rule fired for. */
-static void know_from_lists(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
+static void rows_know_from_lists(struct capture_engine *e, struct capture *c) CONTROL_LOCKED
 {
     char error[256];
     struct selector *selector = NULL;
@@ -257,7 +257,7 @@ void capture_settle(struct capture_engine *e, struct capture *c)
     if (c->open_count > 0 || may_grow(c))
         return;
     if (c->status == CAPTURE_RUNNING)
-        know_from_lists(e, c);
+        rows_know_from_lists(e, c);
     enum capture_status status = end_status(c);
     if (c->status == CAPTURE_RUNNING) {
         c->finished_ns = clock_realtime_ns();
@@ -362,7 +362,7 @@ int target_count_stored(struct capture *c, struct capture_target *t, const struc
     return added;
 }
 
-static void uncount_stored(struct capture_target *t)
+static void stored_uncount(struct capture_target *t)
 {
     stored_set_fini(&t->stored);
     t->stored_count = t->stored_events = t->stored_bytes = 0;
@@ -418,7 +418,7 @@ static int count_row(void *context, const struct partition_row *row)
 
 /* Asks the index for the partitions that are listed and not known to be stored. One that is stored
  * meanwhile is counted when its note comes. */
-static int look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
+static int row_look_up(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     struct lookup lookup = {e, c, t, SKEIN_OK};
     for (size_t i = 0; i < t->facts.partition_count; i++) {
@@ -429,7 +429,7 @@ static int look_up(struct capture_engine *e, struct capture *c, struct capture_t
             const struct partition_range range = {{t->process, p->epoch, first}, last};
             int64_t found = index_range(e->index, &range, count_row, &lookup);
             if (found < 0) {
-                uncount_stored(t); /* the next look-up asks for all again */
+                stored_uncount(t); /* the next look-up asks for all again */
                 return (int)found;
             }
             if (last == p->last)
@@ -444,14 +444,14 @@ static int look_up(struct capture_engine *e, struct capture *c, struct capture_t
 int target_count_anew(struct capture_engine *e, struct capture *c, struct capture_target *t)
 {
     control_assert_locked(e->control);
-    uncount_stored(t);
+    stored_uncount(t);
     target_touch(e, c, t);
-    return look_up(e, c, t);
+    return row_look_up(e, c, t);
 }
 
 /* The report's times follow one setting of our clock (P-28), the capture's another one if the clock
  * was set in between: moves the report's. */
-static void align_clock(const struct capture *c, cJSON *json)
+static void clock_align(const struct capture *c, cJSON *json)
 {
     struct json_reader r = {.error = ""};
     uint64_t clock = json_u64(&r, json, "", "clock", JSON_OPTIONAL, 0, 0, UINT64_MAX);
@@ -467,7 +467,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
                       cJSON *json)
 {
     control_assert_locked(e->control);
-    align_clock(c, json);
+    clock_align(c, json);
     struct report_target facts;
     char error[256];
     int status = report_target_get(json, &facts, error, sizeof error);
@@ -478,7 +478,7 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     report_target_align(&facts);
     /* A stream's list grows with each report: what was counted of it stays counted. */
     if (!facts_grow(&t->facts, &facts))
-        uncount_stored(t);
+        stored_uncount(t);
     if (!lists_same(&t->facts, &facts))
         save_mark(&t->list_save);
     cJSON_Delete(t->report);
@@ -487,10 +487,10 @@ int target_take_facts(struct capture_engine *e, struct capture *c, struct captur
     t->facts = facts;
     target_weigh(c, t);
     target_assert(c, t);
-    return e->index != NULL ? look_up(e, c, t) : SKEIN_OK;
+    return e->index != NULL ? row_look_up(e, c, t) : SKEIN_OK;
 }
 
-static int take_description(void *context, const struct partition_row *row)
+static int description_take(void *context, const struct partition_row *row)
 {
     struct capture_target *t = context;
     t->pid = row->pid;
@@ -502,10 +502,10 @@ static int take_description(void *context, const struct partition_row *row)
 
 /* Describes a process that ended before its agent could list it, or while nobody listened. The
  * fleet never heard of it, but its partitions say who it was. */
-static void describe_unlisted(struct capture_engine *e, struct capture_target *t)
+static void unlisted_describe(struct capture_engine *e, struct capture_target *t)
 {
     struct partition_query query = {.process = &t->process, .to_ns = UINT64_MAX, .limit = 1};
-    if (t->pid == 0 && index_query(e->index, &query, take_description, t) < 0)
+    if (t->pid == 0 && index_query(e->index, &query, description_take, t) < 0)
         log_warn("captures", "a target stays without a name: the index cannot be read", NULL);
 }
 
@@ -517,7 +517,7 @@ void target_check_stored(struct capture_engine *e, struct capture *c, struct cap
         t->facts.state != REPORT_UPLOADING || t->facts.listed == 0 ||
         t->stored_count < t->facts.listed)
         return;
-    describe_unlisted(e, t);
+    unlisted_describe(e, t);
     if (t->sent.count > 0)
         save_mark(&t->list_save); /* its agent has said what it has */
     stored_set_fini(&t->sent);

@@ -32,13 +32,13 @@ struct capture_target *capture_targets_at(struct capture *c, uint64_t agent)
     return idmap_get(&c->by_agent, key);
 }
 
-static int compare_targets(const struct capture_target *a, const struct capture_target *b)
+static int targets_compare(const struct capture_target *a, const struct capture_target *b)
 {
     return memcmp(a->process.bytes, b->process.bytes, sizeof a->process.bytes);
 }
 
 /* Makes room: so many inserts then succeed. */
-static int reserve(struct capture *c, size_t extra)
+static int targets_reserve(struct capture *c, size_t extra)
 {
     if (!array_grow(c->targets, c->target_count + extra, &c->target_cap))
         return SKEIN_NO_MEMORY;
@@ -49,7 +49,7 @@ static int reserve(struct capture *c, size_t extra)
 }
 
 /* Enters the target in the chain of its process (next_anywhere); room for it was made. */
-static void join_all(struct capture *c, struct capture_target *t)
+static void target_join_all(struct capture *c, struct capture_target *t)
 {
     if (c->anywhere != NULL) {
         t->next_anywhere = idmap_get(c->anywhere, t->process.bytes);
@@ -60,7 +60,7 @@ static void join_all(struct capture *c, struct capture_target *t)
     t->capture = c;
 }
 
-static void leave_all(struct idmap *anywhere, struct capture_target *t)
+static void targets_leave(struct idmap *anywhere, struct capture_target *t)
 {
     struct capture_target *before = t->before_anywhere, *next = t->next_anywhere;
     if (next != NULL)
@@ -75,10 +75,10 @@ static void leave_all(struct idmap *anywhere, struct capture_target *t)
 }
 
 /* As the catalog gives them back. */
-static void place(struct capture *c, struct capture_target *t)
+static void target_seat(struct capture *c, struct capture_target *t)
 {
     size_t at;
-    array_find(at, 0, c->target_count, compare_targets(c->targets[at], t) <= 0);
+    array_find(at, 0, c->target_count, targets_compare(c->targets[at], t) <= 0);
     memmove(&c->targets[at + 1], &c->targets[at],
             (c->target_count - at) * sizeof(struct capture_target *));
     c->targets[at] = t;
@@ -91,13 +91,13 @@ int capture_target_insert(struct capture *c, struct capture_target *t)
     agent_key(t->agent, key);
     if (capture_target_find(c, &t->process) != NULL)
         return SKEIN_EXISTS;
-    if (reserve(c, 1) != SKEIN_OK)
+    if (targets_reserve(c, 1) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
     t->next_of_agent = idmap_get(&c->by_agent, key);
     idmap_put(&c->by_process, t->process.bytes, t);
     idmap_put(&c->by_agent, key, t);
-    place(c, t);
-    join_all(c, t);
+    target_seat(c, t);
+    target_join_all(c, t);
     c->open_count += !target_is_final(t->status);
     c->whole_count += t->whole;
     return SKEIN_OK;
@@ -177,7 +177,7 @@ void capture_free(struct capture *c)
     for (size_t i = 0; i < c->target_count; i++) {
         struct capture_target *t = c->targets[i];
         if (c->anywhere != NULL)
-            leave_all(c->anywhere, t);
+            targets_leave(c->anywhere, t);
         capture_target_free(t);
     }
     idmap_fini(&c->by_process);
