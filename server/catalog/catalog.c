@@ -4,6 +4,7 @@
  * Owns the database connection; any thread, see catalog.h.
  */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +199,7 @@ static const char *const migrations[] = {
 
 /* ---- open ---- */
 
-static int take_number(void *context, struct db_row *row)
+static int number_take(void *context, struct db_row *row)
 {
     *(uint64_t *)context = (uint64_t)db_i64(row, 0);
     return 1;
@@ -207,7 +208,7 @@ static int take_number(void *context, struct db_row *row)
 static uint64_t meta_get(struct catalog *c, const char *key, uint64_t otherwise)
 {
     uint64_t value = otherwise;
-    db_run(c->read, "SELECT value FROM meta WHERE key=?", take_number, &value, DB(DB_TEXT(key)));
+    db_run(c->read, "SELECT value FROM meta WHERE key=?", number_take, &value, DB(DB_TEXT(key)));
     return value;
 }
 
@@ -220,7 +221,7 @@ static int meta_put(struct catalog *c, const char *key, uint64_t value)
 }
 
 /* Takes one step and notes its number: both or neither. */
-static int migrate(struct catalog *c, uint64_t to_version, const char *sql)
+static int catalog_migrate(struct catalog *c, uint64_t to_version, const char *sql)
 {
     int status = db_begin(c->db);
     if (status != SKEIN_OK)
@@ -232,27 +233,27 @@ static int migrate(struct catalog *c, uint64_t to_version, const char *sql)
     return status == SKEIN_OK ? ended : status;
 }
 
-static int bring_up(struct catalog *c, uint64_t version)
+static int schema_bring_up(struct catalog *c, uint64_t version)
 {
-    int status = version == 0 ? migrate(c, 1, schema) : SKEIN_OK;
+    int status = version == 0 ? catalog_migrate(c, 1, schema) : SKEIN_OK;
     for (uint64_t v = version > 1 ? version : 1; status == SKEIN_OK && v < SCHEMA_VERSION; v++)
-        status = migrate(c, v + 1, migrations[v - 1]);
+        status = catalog_migrate(c, v + 1, migrations[v - 1]);
     return status;
 }
 
-static int prepare(struct catalog *c, char *error, size_t error_bytes)
+static int catalog_prepare(struct catalog *c, char *error, size_t error_bytes)
 {
     int status = db_exec(c->db, meta_schema);
     if (status == SKEIN_OK) {
         uint64_t version = meta_get(c, "schema", 0);
         if (version > SCHEMA_VERSION) {
-            snprintf(error, error_bytes, "state.db is of a newer collector (schema %llu)",
-                     (unsigned long long)version);
+            snprintf(error, error_bytes, "state.db is of a newer collector (schema %" PRIu64 ")",
+                     version);
             return SKEIN_VERSION;
         }
         c->collector = meta_get(c, "collector", 0);
         c->made = version == 0;
-        status = bring_up(c, version);
+        status = schema_bring_up(c, version);
         if (status == SKEIN_OK)
             status = catalog_rules_prepare(c);
         if (status == SKEIN_OK)
@@ -295,7 +296,7 @@ int catalog_open(const char *folder, struct catalog **out, char *error, size_t e
     if (status == SKEIN_OK && db_check(c->db) == SKEIN_CORRUPT)
         atomic_store(&c->damaged, true); /* go on: what can still be read is better than nothing */
     if (status == SKEIN_OK)
-        status = prepare(c, error, error_bytes);
+        status = catalog_prepare(c, error, error_bytes);
     if (status == SKEIN_CORRUPT)
         snprintf(error, error_bytes,
                  "state.db is damaged and cannot be used: skeind --restore-state puts the newest "
@@ -427,7 +428,7 @@ struct agent_walk {
     void *context;
 };
 
-static int take_agent(void *context, struct db_row *row)
+static int agent_take(void *context, struct db_row *row)
 {
     struct agent_walk *walk = context;
     struct catalog_agent p = {.agent = (uint64_t)db_i64(row, 0),
@@ -446,12 +447,12 @@ int64_t catalog_agents(struct catalog *c, catalog_agent_fn *fn, void *context)
     return db_run(c->read,
                   "SELECT agent, epoch, last_seen_ns, clock_offset_ns, host, version, labels"
                   " FROM agents ORDER BY agent",
-                  take_agent, &walk, NULL);
+                  agent_take, &walk, NULL);
 }
 
 /* ---- room ---- */
 
-static int take_usage(void *context, struct db_row *row)
+static int usage_take(void *context, struct db_row *row)
 {
     *(uint64_t *)context = (uint64_t)db_i64(row, 0);
     return 1;
@@ -465,5 +466,5 @@ int catalog_usage(struct catalog *c, uint64_t *bytes)
                "SELECT (pages.page_count - unused.freelist_count) * page.page_size"
                " FROM pragma_page_count() AS pages,"
                " pragma_freelist_count() AS unused, pragma_page_size() AS page",
-               take_usage, bytes, NULL));
+               usage_take, bytes, NULL));
 }

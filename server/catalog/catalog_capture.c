@@ -69,7 +69,7 @@ struct capture_walk {
     void *context;
 };
 
-static int take_capture(void *context, struct db_row *row)
+static int capture_take(void *context, struct db_row *row)
 {
     struct capture_walk *walk = context;
     struct catalog_capture p = {
@@ -124,7 +124,7 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
                       "WHERE incident=? AND (? IS NULL OR status=?) AND (created_ns, id) < (?, ?)"
                       " AND id>=? AND id<? AND to_ns>=? AND from_ns<=?"
                       " ORDER BY created_ns DESC, id DESC LIMIT ?",
-                      take_capture, &walk,
+                      capture_take, &walk,
                       DB(DB_TEXT(incident), DB_TEXT(q->status), DB_TEXT(q->status), DB_I64(created),
                          DB_TEXT(q->before ? before : "g"), DB_TEXT(id_from), DB_TEXT(id_until),
                          DB_I64(from), DB_I64(to), DB_I64(limit)));
@@ -134,7 +134,7 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
                       CAPTURE_COLUMNS
                       "WHERE status=? AND (created_ns, id) < (?, ?) AND id>=? AND id<?"
                       " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
-                      take_capture, &walk,
+                      capture_take, &walk,
                       DB(DB_TEXT(q->status), DB_I64(created), DB_TEXT(q->before ? before : "g"),
                          DB_TEXT(id_from), DB_TEXT(id_until), DB_I64(from), DB_I64(to),
                          DB_I64(limit)));
@@ -142,7 +142,7 @@ int64_t catalog_captures(struct catalog *c, const struct catalog_capture_query *
                   CAPTURE_COLUMNS
                   "WHERE (created_ns, id) < (?, ?) AND id>=? AND id<?"
                   " AND to_ns>=? AND from_ns<=? ORDER BY created_ns DESC, id DESC LIMIT ?",
-                  take_capture, &walk,
+                  capture_take, &walk,
                   DB(DB_I64(created), DB_TEXT(q->before ? before : "g"), DB_TEXT(id_from),
                      DB_TEXT(id_until), DB_I64(from), DB_I64(to), DB_I64(limit)));
 }
@@ -153,7 +153,7 @@ int64_t catalog_capture(struct catalog *c, const struct capture_id *id, catalog_
     struct capture_walk walk = {fn, context};
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
-    return db_run(c->read, CAPTURE_COLUMNS "WHERE id=?", take_capture, &walk, DB(DB_TEXT(text)));
+    return db_run(c->read, CAPTURE_COLUMNS "WHERE id=?", capture_take, &walk, DB(DB_TEXT(text)));
 }
 
 struct target_walk {
@@ -162,7 +162,7 @@ struct target_walk {
     void *context;
 };
 
-static int take_target(void *context, struct db_row *row)
+static int target_take(void *context, struct db_row *row)
 {
     struct target_walk *walk = context;
     struct catalog_target p = {
@@ -195,13 +195,13 @@ int64_t catalog_targets(struct catalog *c, const struct capture_id *id, catalog_
                   "SELECT process, agent, updated_ns, pid, host, service, labels, exe, status,"
                   " reason, report, own, times FROM targets WHERE capture=?"
                   " ORDER BY process",
-                  take_target, &walk, DB(DB_TEXT(text)));
+                  target_take, &walk, DB(DB_TEXT(text)));
 }
 
 /* ---- deletion ---- */
 
 /* Deletes the capture's rows. The accounts of an evicted capture stay. */
-static int drop_rows(struct catalog *c, const char *id)
+static int rows_drop(struct catalog *c, const char *id)
 {
     int status = catalog_write(c, "DELETE FROM targets WHERE capture=?", DB(DB_TEXT(id)));
     if (status == SKEIN_OK)
@@ -218,7 +218,7 @@ int catalog_delete_capture(struct catalog *c, const struct capture_id *id, uint6
     id_text(id->bytes, text);
     int status = catalog_write(c, "INSERT OR IGNORE INTO deleted(id, at_ns, purged) VALUES(?,?,0)",
                                DB(DB_TEXT(text), DB_I64(I(now_ns))));
-    return status == SKEIN_OK ? drop_rows(c, text) : status;
+    return status == SKEIN_OK ? rows_drop(c, text) : status;
 }
 
 int catalog_set_purged(struct catalog *c, const struct capture_id *id)
@@ -231,14 +231,14 @@ int catalog_set_purged(struct catalog *c, const struct capture_id *id)
     return status;
 }
 
-static int take_found(void *context, struct db_row *row)
+static int found_take(void *context, struct db_row *row)
 {
     (void)row;
     *(bool *)context = true;
     return 1;
 }
 
-static int take_last(void *context, struct db_row *row)
+static int last_take(void *context, struct db_row *row)
 {
     *(uint64_t *)context = (uint64_t)db_i64(row, 0);
     return 1;
@@ -247,7 +247,7 @@ static int take_last(void *context, struct db_row *row)
 uint64_t catalog_last_deleted_ns(struct catalog *c)
 {
     uint64_t at_ns = 0;
-    db_run(c->read, "SELECT max(at_ns) FROM deleted", take_last, &at_ns, NULL);
+    db_run(c->read, "SELECT max(at_ns) FROM deleted", last_take, &at_ns, NULL);
     return at_ns;
 }
 
@@ -256,7 +256,7 @@ bool catalog_is_deleted(struct catalog *c, const struct capture_id *id)
     char text[ID_TEXT_BYTES];
     bool found = false;
     id_text(id->bytes, text);
-    db_run(c->read, "SELECT 1 FROM deleted WHERE id=?", take_found, &found, DB(DB_TEXT(text)));
+    db_run(c->read, "SELECT 1 FROM deleted WHERE id=?", found_take, &found, DB(DB_TEXT(text)));
     return found;
 }
 
@@ -265,7 +265,7 @@ struct id_walk {
     void *context;
 };
 
-static int take_id(void *context, struct db_row *row)
+static int id_take(void *context, struct db_row *row)
 {
     struct id_walk *walk = context;
     struct capture_id id;
@@ -275,7 +275,7 @@ static int take_id(void *context, struct db_row *row)
 int64_t catalog_unpurged(struct catalog *c, catalog_id_fn *fn, void *context)
 {
     struct id_walk walk = {fn, context};
-    return db_run(c->read, "SELECT id FROM deleted WHERE purged=0", take_id, &walk, NULL);
+    return db_run(c->read, "SELECT id FROM deleted WHERE purged=0", id_take, &walk, NULL);
 }
 
 /* ---- incidents ---- */
@@ -286,14 +286,14 @@ int64_t catalog_incident(struct catalog *c, const struct capture_id *incident, c
     struct id_walk walk = {fn, context};
     char text[ID_TEXT_BYTES];
     id_text(incident->bytes, text);
-    return db_run(c->read, "SELECT id FROM captures WHERE incident=?", take_id, &walk,
+    return db_run(c->read, "SELECT id FROM captures WHERE incident=?", id_take, &walk,
                   DB(DB_TEXT(text)));
 }
 
 int64_t catalog_unlisted(struct catalog *c, catalog_id_fn *fn, void *context)
 {
     struct id_walk walk = {fn, context};
-    return db_run(c->read, "SELECT id FROM captures WHERE listing=''", take_id, &walk, NULL);
+    return db_run(c->read, "SELECT id FROM captures WHERE listing=''", id_take, &walk, NULL);
 }
 
 /* ---- retention ---- */
@@ -304,7 +304,7 @@ int64_t catalog_expired(struct catalog *c, uint64_t now_ns, catalog_capture_fn *
     return db_run(c->read,
                   CAPTURE_COLUMNS "WHERE expires_ns>0 AND expires_ns<=? AND status<>'running'"
                                   " ORDER BY expires_ns",
-                  take_capture, &walk, DB(DB_I64(I(now_ns))));
+                  capture_take, &walk, DB(DB_I64(I(now_ns))));
 }
 
 int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, size_t limit,
@@ -316,7 +316,7 @@ int64_t catalog_oldest(struct catalog *c, const struct catalog_cursor *after, si
     return db_run(c->read,
                   CAPTURE_COLUMNS "WHERE (created_ns, id) > (?, ?) AND pin=0 AND status<>'running'"
                                   " ORDER BY created_ns, id LIMIT ?",
-                  take_capture, &walk,
+                  capture_take, &walk,
                   DB(DB_I64(I(after->created_ns)), DB_TEXT(id), DB_I64(I(limit))));
 }
 
@@ -336,7 +336,7 @@ int catalog_put_once(struct catalog *c, const struct catalog_once *p, uint64_t d
                             DB_I64(I(p->at_ns)), DB_TEXT(id)));
 }
 
-static int take_once(void *context, struct db_row *row)
+static int once_take(void *context, struct db_row *row)
 {
     struct catalog_once *p = context;
     p->checksum = (uint64_t)db_i64(row, 0);
@@ -350,6 +350,6 @@ int catalog_find_once(struct catalog *c, struct catalog_once *p)
 {
     int64_t rows =
         db_run(c->read, "SELECT checksum, at_ns, capture FROM once WHERE principal=? AND key=?",
-               take_once, p, DB(DB_TEXT(p->principal), DB_TEXT(p->key)));
+               once_take, p, DB(DB_TEXT(p->principal), DB_TEXT(p->key)));
     return rows < 0 ? (int)rows : rows > 0;
 }

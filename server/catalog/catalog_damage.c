@@ -11,7 +11,7 @@ struct each {
     void *context;
 };
 
-static int take_row(void *context, struct db_row *row)
+static int row_take(void *context, struct db_row *row)
 {
     const struct each *each = context;
     struct partition_key key;
@@ -23,7 +23,7 @@ static int take_row(void *context, struct db_row *row)
 int64_t catalog_damages(struct catalog *c, catalog_damage_fn *fn, void *context)
 {
     struct each each = {fn, context};
-    return db_run(c->read, "SELECT partition, from_ns, to_ns FROM damaged", take_row, &each, NULL);
+    return db_run(c->read, "SELECT partition, from_ns, to_ns FROM damaged", row_take, &each, NULL);
 }
 
 int catalog_add_damage(struct catalog *c, const struct partition_key *key, uint64_t from_ns,

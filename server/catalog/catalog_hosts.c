@@ -25,7 +25,7 @@ struct host_walk {
     void *context;
 };
 
-static int take_host(void *context, struct db_row *row)
+static int host_take(void *context, struct db_row *row)
 {
     struct host_walk *walk = context;
     uint8_t host[8] = {0};
@@ -39,5 +39,5 @@ static int take_host(void *context, struct db_row *row)
 int64_t catalog_hosts(struct catalog *c, catalog_host_fn *fn, void *context)
 {
     struct host_walk walk = {fn, context};
-    return db_run(c->read, "SELECT host, agent FROM hosts ORDER BY turn", take_host, &walk, NULL);
+    return db_run(c->read, "SELECT host, agent FROM hosts ORDER BY turn", host_take, &walk, NULL);
 }

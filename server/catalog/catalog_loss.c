@@ -109,7 +109,7 @@ struct lost_walk {
     void *context;
 };
 
-static int take_lost(void *context, struct db_row *row)
+static int lost_take(void *context, struct db_row *row)
 {
     struct lost_walk *walk = context;
     struct catalog_lost lost = {.implausible = (uint64_t)db_i64(row, 1),
@@ -129,12 +129,12 @@ int64_t catalog_losses_of(struct catalog *c, const struct capture_id *capture, c
     return db_run(c->read,
                   "SELECT process, implausible, reason, events FROM account"
                   " LEFT JOIN loss USING(capture, process) WHERE capture=?",
-                  take_lost, &walk, DB(DB_TEXT(id)));
+                  lost_take, &walk, DB(DB_TEXT(id)));
 }
 
 /* ---- sums ---- */
 
-static bool process_matches(struct db_row *arguments)
+static bool loss_process_matches(struct db_row *arguments)
 {
     uint8_t process[16] = {0};
     struct process_labels labels = {db_text(arguments, 1),          db_text(arguments, 2),
@@ -146,7 +146,7 @@ static bool process_matches(struct db_row *arguments)
 
 int catalog_loss_define(struct db *db)
 {
-    return db_define(db, "process_matches", 7, process_matches);
+    return db_define(db, "process_matches", 7, loss_process_matches);
 }
 
 static const char *const group_columns[CATALOG_LOSS_BYS] = {
@@ -229,7 +229,7 @@ static void sum_bounds(struct sum *sum, const struct catalog_loss_query *q)
     }
 }
 
-static int take_key(void *context, struct db_row *row)
+static int key_take(void *context, struct db_row *row)
 {
     struct sum *sum = context;
     if (sum->keys++ < sum->query->limit)
@@ -243,7 +243,7 @@ static int page_find(struct db *db, struct sum *sum, char next[ID_TEXT_BYTES])
     char sql[1024], high[ID_TEXT_BYTES];
     memcpy(high, sum->high, sizeof high);
     catalog_loss_page_sql(sum->query->by, sql, sizeof sql);
-    int64_t rows = db_run(db, sql, take_key, sum,
+    int64_t rows = db_run(db, sql, key_take, sum,
                           DB(DB_TEXT(sum->low), DB_TEXT(high), DB_I64(sum->kept),
                              DB_I64(sum->from_ns), DB_I64(sum->to_ns),
                              DB_POINTER(sum->query->selector), DB_I64(I(sum->query->limit) + 1)));
@@ -272,7 +272,7 @@ static struct ledger *group_begin(const struct sum *sum, struct db_row *row)
 }
 
 /* The row without a reason comes first in each group. */
-static int take_sum(void *context, struct db_row *row)
+static int sum_take(void *context, struct db_row *row)
 {
     struct sum *sum = context;
     const char *reason = db_text(row, 1);
@@ -295,7 +295,7 @@ static int sum_run(struct db *db, struct sum *sum, char next[ID_TEXT_BYTES])
         return status;
     catalog_loss_sql(sum->query->by, sql, sizeof sql);
     return catalog_status(
-        db_run(db, sql, take_sum, sum,
+        db_run(db, sql, sum_take, sum,
                DB(DB_TEXT(sum->low), DB_TEXT(sum->high), DB_I64(sum->kept), DB_I64(sum->from_ns),
                   DB_I64(sum->to_ns), DB_POINTER(sum->query->selector))));
 }

@@ -30,7 +30,7 @@ struct notice_walk {
     void *context;
 };
 
-static int take_notice(void *context, struct db_row *row)
+static int notice_take(void *context, struct db_row *row)
 {
     struct notice_walk *walk = context;
     struct catalog_notice p = {.turn = (uint64_t)db_i64(row, 0),
@@ -45,5 +45,5 @@ int64_t catalog_notices(struct catalog *c, catalog_notice_fn *fn, void *context)
 {
     struct notice_walk walk = {fn, context};
     return db_run(c->read, "SELECT turn, id, rule, created_ns, body FROM notices ORDER BY turn",
-                  take_notice, &walk, NULL);
+                  notice_take, &walk, NULL);
 }

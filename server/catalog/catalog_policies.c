@@ -36,7 +36,7 @@ struct policy_walk {
     void *context;
 };
 
-static int take_policy(void *context, struct db_row *row)
+static int policy_take(void *context, struct db_row *row)
 {
     struct policy_walk *walk = context;
     struct catalog_policy p = {.name = db_text(row, 0),
@@ -56,5 +56,5 @@ int64_t catalog_policies(struct catalog *c, catalog_policy_fn *fn, void *context
     return db_run(c->read,
                   "SELECT name, json, generation, day, bytes, captures, last_capture FROM policies"
                   " ORDER BY name",
-                  take_policy, &walk, NULL);
+                  policy_take, &walk, NULL);
 }

@@ -46,7 +46,7 @@ struct process_walk {
     void *context;
 };
 
-static int take_process(void *context, struct db_row *row)
+static int process_take(void *context, struct db_row *row)
 {
     struct process_walk *walk = context;
     struct catalog_process p = {.agent = (uint64_t)db_i64(row, 1),
@@ -67,5 +67,5 @@ int64_t catalog_processes(struct catalog *c, catalog_process_fn *fn, void *conte
     return db_run(c->read,
                   "SELECT process, agent, pid, start_ns, attached_ns, ended_ns, host, service,"
                   " labels, exe FROM processes",
-                  take_process, &walk, NULL);
+                  process_take, &walk, NULL);
 }

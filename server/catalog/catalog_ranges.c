@@ -42,7 +42,7 @@ struct range_page {
     size_t count, room;
 };
 
-static int take_range(void *context, struct db_row *row)
+static int range_take(void *context, struct db_row *row)
 {
     struct range_page *page = context;
     struct partition_range *range = &page->ranges[page->count];
@@ -65,7 +65,7 @@ int64_t catalog_ranges(struct catalog *c, const struct capture_id *capture,
                "SELECT process, epoch, first, last FROM ranges WHERE capture=?"
                " AND (process, epoch, first, last) > (?, ?, ?, ?)"
                " ORDER BY process, epoch, first, last",
-               take_range, &page,
+               range_take, &page,
                DB(DB_TEXT(id), DB_TEXT(process), DB_I64(I(after->key.epoch)),
                   DB_I64(sequence_of(after->key.sequence)), DB_I64(sequence_of(after->last))));
     if (page.count > 0)
@@ -78,7 +78,7 @@ struct owner_walk {
     void *context;
 };
 
-static int take_owner(void *context, struct db_row *row)
+static int owner_take(void *context, struct db_row *row)
 {
     const struct owner_walk *walk = context;
     struct catalog_owner owner = {.first = (uint64_t)db_i64(row, 1),
@@ -109,7 +109,7 @@ int64_t catalog_owners(struct catalog *c, const struct partition_range *range, c
     struct owner_walk walk = {fn, context};
     char process[ID_TEXT_BYTES];
     id_text(range->key.process.bytes, process);
-    return db_run(c->read, catalog_owners_sql, take_owner, &walk,
+    return db_run(c->read, catalog_owners_sql, owner_take, &walk,
                   DB(DB_TEXT(process), DB_I64(I(range->key.epoch)),
                      DB_I64(sequence_of(range->key.sequence)), DB_I64(sequence_of(range->last))));
 }

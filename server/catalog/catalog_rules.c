@@ -44,7 +44,7 @@ struct rule_walk {
     void *context;
 };
 
-static int take_rule(void *context, struct db_row *row)
+static int rule_take(void *context, struct db_row *row)
 {
     struct rule_walk *walk = context;
     struct catalog_rule p = {.name = db_text(row, 0),
@@ -63,7 +63,7 @@ int64_t catalog_rules(struct catalog *c, catalog_rule_fn *fn, void *context)
     return db_run(c->read,
                   "SELECT name, json, fired, suppressed, last_fired_ns, last_capture FROM rules"
                   " ORDER BY name",
-                  take_rule, &walk, NULL);
+                  rule_take, &walk, NULL);
 }
 
 int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
@@ -74,7 +74,7 @@ int catalog_put_firing(struct catalog *c, const struct catalog_firing *p)
                          DB(DB_TEXT(p->rule), DB_TEXT(process), DB_I64(I(p->at_ns))));
 }
 
-static int take_firing(void *context, struct db_row *row)
+static int firing_take(void *context, struct db_row *row)
 {
     struct rule_walk *walk = context;
     struct catalog_firing p = {.rule = db_text(row, 0), .at_ns = (uint64_t)db_i64(row, 2)};
@@ -85,7 +85,7 @@ static int take_firing(void *context, struct db_row *row)
 int64_t catalog_firings(struct catalog *c, catalog_firing_fn *fn, void *context)
 {
     struct rule_walk walk = {.firing = fn, .context = context};
-    return db_run(c->read, "SELECT rule, process, at_ns FROM firings", take_firing, &walk, NULL);
+    return db_run(c->read, "SELECT rule, process, at_ns FROM firings", firing_take, &walk, NULL);
 }
 
 int catalog_drop_firings(struct catalog *c, uint64_t before_ns)
@@ -114,7 +114,7 @@ struct history_walk {
     void *context;
 };
 
-static int take_history(void *context, struct db_row *row)
+static int history_take(void *context, struct db_row *row)
 {
     struct history_walk *walk = context;
     struct catalog_history p = {.id = (uint64_t)db_i64(row, 0),
@@ -141,7 +141,7 @@ int64_t catalog_history(struct catalog *c, const struct catalog_history_query *q
     return db_run(c->read,
                   "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
                   " WHERE rule=? AND id<? AND at_ns>=? AND at_ns<=? ORDER BY id DESC LIMIT ?",
-                  take_history, &walk,
+                  history_take, &walk,
                   DB(DB_TEXT(q->rule), DB_I64(I(row_number(q->before_id))),
                      DB_I64(I(row_number(q->from_ns))), DB_I64(I(row_number(q->to_ns))),
                      DB_I64(I(row_number(q->limit)))));
@@ -154,7 +154,7 @@ int64_t catalog_history_since(struct catalog *c, const char *what, uint64_t from
     return db_run(c->read,
                   "SELECT id, rule, at_ns, process, what, why, capture, incident FROM rule_history"
                   " WHERE what=? AND at_ns>=? ORDER BY id",
-                  take_history, &walk, DB(DB_TEXT(what), DB_I64(I(from_ns))));
+                  history_take, &walk, DB(DB_TEXT(what), DB_I64(I(from_ns))));
 }
 
 int catalog_trim_history(struct catalog *c, uint64_t before_ns, uint64_t keep_rows)

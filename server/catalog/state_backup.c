@@ -53,7 +53,7 @@ static int newest_first(const void *a, const void *b)
     return strcmp(b, a);
 }
 
-static void list(const char *folder, struct names *names)
+static void backup_list(const char *folder, struct names *names)
 {
     char path[PATH_BYTES];
     names->count = 0;
@@ -75,7 +75,7 @@ bool state_backup_newest(const char *folder, char *path, size_t path_bytes)
     struct names *names = malloc(sizeof *names);
     bool any = false;
     if (names != NULL) {
-        list(folder, names);
+        backup_list(folder, names);
         any = names->count > 0;
         if (any)
             (void)snprintf(path, path_bytes, "%s/backup/%s", folder, names->name[0]);
@@ -106,7 +106,7 @@ static void name_now(char out[NAME_MAX_LEN])
 
 /* ---- making ---- */
 
-static void prune(const struct state_backup *b, const struct names *names)
+static void backup_prune(const struct state_backup *b, const struct names *names)
 {
     char path[PATH_BYTES];
     for (size_t i = b->keep; i < names->count; i++) {
@@ -115,7 +115,7 @@ static void prune(const struct state_backup *b, const struct names *names)
     }
 }
 
-static int make(struct state_backup *b)
+static int backup_make(struct state_backup *b)
 {
     char from[PATH_BYTES], temp[PATH_BYTES], to[PATH_BYTES], name[NAME_MAX_LEN];
     name_now(name);
@@ -136,15 +136,15 @@ static void back_up(struct state_backup *b)
     uint64_t now_ns = clock_realtime_ns(), last_ns = 0;
     if (names == NULL)
         return;
-    list(b->folder, names);
+    backup_list(b->folder, names);
     if (names->count > 0)
         last_ns = time_of(names->name[0]);
     bool due = last_ns == 0 || last_ns > now_ns || now_ns - last_ns >= b->every_ns;
-    int status = due ? make(b) : SKEIN_OK;
+    int status = due ? backup_make(b) : SKEIN_OK;
     if (status == SKEIN_OK && due) {
         last_ns = now_ns;
-        list(b->folder, names);
-        prune(b, names);
+        backup_list(b->folder, names);
+        backup_prune(b, names);
         log_info("state", "backed up", NULL);
     } else if (status != SKEIN_OK) {
         b->not_before_ns = clock_monotonic_ns() + AGAIN_NS;
@@ -223,7 +223,7 @@ static int file_copy(const char *from, const char *to)
 }
 
 /* Copies the damaged file once, with its log, as it was when the damage was found. */
-static void keep_damaged(struct state_backup *b)
+static void damaged_keep(struct state_backup *b)
 {
     char from[PATH_BYTES], to[PATH_BYTES], newest[PATH_BYTES] = "none";
     (void)state_backup_newest(b->folder, newest, sizeof newest);
@@ -241,7 +241,7 @@ static void keep_damaged(struct state_backup *b)
               newest, NULL);
 }
 
-static void *run(void *context)
+static void *backup_run(void *context)
 {
     struct state_backup *b = context;
     pthread_mutex_lock(&b->lock);
@@ -250,7 +250,7 @@ static void *run(void *context)
         if (!file_is_sound(b) && b->seen && !catalog_is_damaged(b->catalog))
             catalog_note_damage(b->catalog);
         if (catalog_is_damaged(b->catalog) && !b->kept_damaged)
-            keep_damaged(b);
+            damaged_keep(b);
         if (b->keep > 0 && !catalog_is_damaged(b->catalog) && !state_backup_is_lost(b->folder) &&
             clock_monotonic_ns() >= b->not_before_ns)
             back_up(b);
@@ -282,7 +282,7 @@ int state_backup_start(const char *folder, uint64_t every_ms, uint64_t keep,
     pthread_cond_init(&b->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&b->lock, NULL);
-    if (pthread_create(&b->thread, NULL, run, b) != 0) {
+    if (pthread_create(&b->thread, NULL, backup_run, b) != 0) {
         pthread_cond_destroy(&b->changed);
         pthread_mutex_destroy(&b->lock);
         free(b);
@@ -318,7 +318,7 @@ int state_backup_restore(const char *folder, char *words, size_t words_bytes)
     int status = names != NULL ? SKEIN_NOT_FOUND : SKEIN_NO_MEMORY;
     (void)snprintf(words, words_bytes, "there is no sound backup in %s/backup", folder);
     if (names != NULL)
-        list(folder, names);
+        backup_list(folder, names);
     (void)snprintf(temp, sizeof temp, "%s/state.db.new", folder);
     for (size_t i = 0; names != NULL && status != SKEIN_OK && i < names->count; i++) {
         (void)snprintf(from, sizeof from, "%s/backup/%s", folder, names->name[i]);
