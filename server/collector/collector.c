@@ -5,6 +5,7 @@
  */
 #include "collector_int.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 /* ---- hooks: the control thread, locked ---- */
 
 /* Agents belong to no tenant, so only those who see everything hear of them. */
-static void publish_agent(struct collector *c, const struct fleet_agent *agent, const char *type)
+static void agent_publish(struct collector *c, const struct fleet_agent *agent, const char *type)
 {
     char id[AGENT_TEXT_BYTES];
     cJSON *data = cJSON_CreateObject();
@@ -39,7 +40,7 @@ static void agent_joined(void *context, struct fleet_agent *agent)
     for (size_t i = 0; i < FLEET_SETS; i++)
         pushed_set_joined(pushed(c, (enum fleet_set)i), agent);
     capture_agent_joined(c->captures, agent);
-    publish_agent(c, agent, "agent.online");
+    agent_publish(c, agent, "agent.online");
 }
 
 static void agent_heard(void *context, struct fleet_agent *agent)
@@ -56,7 +57,7 @@ static void agent_lost(void *context, struct fleet_agent *agent)
     control_assert_locked(fleet_control(c->fleet));
     policies_agent_changed(c->policies, agent);
     capture_agent_lost(c->captures, agent);
-    publish_agent(c, agent, "agent.offline");
+    agent_publish(c, agent, "agent.offline");
 }
 
 static void processes_listed(void *context, struct fleet_agent *agent,
@@ -75,7 +76,7 @@ static void command_done(void *context, struct fleet_agent *agent, const struct 
     capture_command_done(c->captures, agent, capture, error);
 }
 
-static void push_done(void *context, struct fleet_agent *agent, enum fleet_set set,
+static void done_push(void *context, struct fleet_agent *agent, enum fleet_set set,
                       const char *error)
 {
     struct collector *c = context;
@@ -107,8 +108,8 @@ static int on_report(void *context, struct fleet_agent *agent, const struct repo
     if (about_capture(report, &capture, &process) &&
         !capture_admits(c->captures, agent, capture, process)) {
         snprintf(error, error_bytes,
-                 "agents.captures_per_hour: this agent has begun %llu captures by itself",
-                 (unsigned long long)c->config.agent_captures_per_hour);
+                 "agents.captures_per_hour: this agent has begun %" PRIu64 " captures by itself",
+                 c->config.agent_captures_per_hour);
         return SKEIN_REFUSED;
     }
     switch (report->kind) {
@@ -147,7 +148,7 @@ static uint64_t generation(void *context)
     return rules_pushed(c->rules)->generation;
 }
 
-static int save(void *context)
+static int collector_save(void *context)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
@@ -157,7 +158,7 @@ static int save(void *context)
     return status == SKEIN_OK ? policies_save(c->policies) : status;
 }
 
-static void saved(void *context, bool ok)
+static void collector_saved(void *context, bool ok)
 {
     struct collector *c = context;
     control_assert_locked(fleet_control(c->fleet));
@@ -186,7 +187,7 @@ static uint64_t agent_of(void *context, const struct process_uid *process)
     return fleet_agent_of(c->fleet, process);
 }
 
-static int claim(void *context, const struct process_uid *process, uint64_t agent)
+static int collector_claim(void *context, const struct process_uid *process, uint64_t agent)
 {
     struct collector *c = context;
     int status = fleet_claim(c->fleet, process, agent);
@@ -203,7 +204,8 @@ static void capture_ended(void *context, const struct capture_id *incident, cons
     rules_on_ended(c->rules, incident, rule, listing);
 }
 
-static bool wanted(void *context, const struct partition_key *key, struct capture_id *capture)
+static bool collector_wanted(void *context, const struct partition_key *key,
+                             struct capture_id *capture)
 {
     struct collector *c = context;
     return capture_wants(c->captures, key, capture);
@@ -240,13 +242,13 @@ static void capture_sampled(void *context, const char *policy, uint64_t bytes)
     policies_on_stored(c->policies, policy, bytes);
 }
 
-static int purge(void *context, const struct capture_id *capture)
+static int collector_purge(void *context, const struct capture_id *capture)
 {
     struct collector *c = context;
     return c->ingest != NULL ? ingest_delete_capture(c->ingest, capture) : SKEIN_CLOSED;
 }
 
-static int64_t delete_strays(void *context, uint64_t *after, uint64_t before_ns, uint64_t *bytes)
+static int64_t strays_delete(void *context, uint64_t *after, uint64_t before_ns, uint64_t *bytes)
 {
     struct collector *c = context;
     if (state_backup_is_lost(c->config.folder)) { /* what captures have is lost with state.db */
@@ -256,7 +258,7 @@ static int64_t delete_strays(void *context, uint64_t *after, uint64_t before_ns,
     return ingest_delete_strays(c->ingest, after, before_ns, bytes);
 }
 
-static void make_room(void *context)
+static void room_make(void *context)
 {
     struct collector *c = context;
     if (!store_make_room(c->store))
@@ -313,7 +315,7 @@ int collector_key_missing(const struct collector_config *g, char *error, size_t 
 
 /* Who may speak plain: on loopback anybody, unless that is forbidden; on a network nobody, unless a
  * flag that says what it does allows it. */
-static int make_gate(struct collector *c, char *error, size_t error_bytes)
+static int collector_gate_make(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     int status = enroll_open(g->folder, &c->enroll, error, error_bytes);
@@ -359,7 +361,7 @@ int collector_http_allowed(const struct collector_config *g, char *error, size_t
     return SKEIN_INVALID;
 }
 
-static int check_http(const struct collector *c, char *error, size_t error_bytes)
+static int http_check(const struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     int status = collector_http_allowed(g, error, error_bytes);
@@ -372,7 +374,7 @@ static int check_http(const struct collector *c, char *error, size_t error_bytes
     return status;
 }
 
-static int make_state(struct collector *c, char *error, size_t error_bytes)
+static int state_make(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     struct fleet_settings fleet = {g->control_address, g->lease_ms,      g->heartbeat_ms,
@@ -380,27 +382,18 @@ static int make_state(struct collector *c, char *error, size_t error_bytes)
     struct capture_settings captures = {.deadline_ms = g->deadline_ms,
                                         .agent_captures_per_hour = g->agent_captures_per_hour,
                                         .ttl_ms = g->retention_ttl_ms,
-                                        .purge = purge,
-                                        .make_room = make_room,
+                                        .purge = collector_purge,
+                                        .make_room = room_make,
                                         .is_full = is_full,
                                         .context = c,
                                         .ended = capture_ended,
                                         .sampled = capture_sampled};
     struct rules_settings rules = {.captures_per_hour = g->rule_captures_per_hour,
                                    .bytes_per_hour = g->rule_bytes_per_hour};
-    struct fleet_hooks hooks = {c,
-                                agent_joined,
-                                agent_heard,
-                                agent_lost,
-                                processes_listed,
-                                command_done,
-                                push_done,
-                                on_report,
-                                on_tick,
-                                generation,
-                                save,
-                                saved,
-                                unlocked};
+    struct fleet_hooks hooks = {
+        c,         agent_joined, agent_heard, agent_lost, processes_listed, command_done,
+        done_push, on_report,    on_tick,     generation, collector_save,   collector_saved,
+        unlocked};
     c->exports = places_new(g->http_exports);
     c->lockout = lockout_new(g->http_bad_tokens, g->http_lockout_ms);
     int status = c->lockout == NULL || c->exports == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
@@ -463,15 +456,16 @@ static struct api_services api_services_of(const struct collector *c)
                                  .exports = c->exports};
 }
 
-static int start_ports(struct collector *c, char *error, size_t error_bytes)
+static int ports_start(struct collector *c, char *error, size_t error_bytes)
 {
     const struct collector_config *g = &c->config;
     struct ingest_settings ingest = {g->data_address,          g->assembling_bytes,
                                      g->commit_wait_ms,        c->gate,
                                      g->compact_below_percent, g->retention_max_bytes};
-    struct ingest_hooks hooks = {c, on_stored, agent_of, claim, wanted, ranges, unlisted, deleted};
+    struct ingest_hooks hooks = {c,      on_stored, agent_of, collector_claim, collector_wanted,
+                                 ranges, unlisted,  deleted};
     struct retention_settings retention = {g->retention_max_bytes, &g->retention_services,
-                                           g->keep_gone_ms, delete_strays, c};
+                                           g->keep_gone_ms, strays_delete, c};
     struct http_settings http = {.address = g->http_address,
                                  .max_body_bytes = g->http_body_bytes,
                                  .max_connections = g->http_connections,
@@ -504,13 +498,13 @@ int collector_start(struct collector *c, char *error, size_t error_bytes)
 {
     int status = collector_open(c, error, error_bytes);
     if (status == SKEIN_OK)
-        status = check_http(c, error, error_bytes);
+        status = http_check(c, error, error_bytes);
     if (status == SKEIN_OK)
-        status = make_gate(c, error, error_bytes);
+        status = collector_gate_make(c, error, error_bytes);
     if (status == SKEIN_OK)
-        status = make_state(c, error, error_bytes);
+        status = state_make(c, error, error_bytes);
     if (status == SKEIN_OK)
-        status = start_ports(c, error, error_bytes);
+        status = ports_start(c, error, error_bytes);
     if (status != SKEIN_OK)
         collector_stop(c);
     return status;

@@ -21,7 +21,7 @@ bool collector_is_used(const struct collector *c)
 }
 
 /* Somebody has emptied or removed it: nobody is to think that nothing was ever captured. */
-static void say_if_lost(const struct collector *c)
+static void loss_say(const struct collector *c)
 {
     char backup[4352] = "none";
     if (catalog_is_new(c->catalog) && collector_is_used(c))
@@ -38,7 +38,7 @@ static void say_if_lost(const struct collector *c)
 }
 
 /* Without tokens.db nobody gets in, but agents go on. */
-static int open_tokens(struct collector *c, char *error, size_t error_bytes)
+static int collector_tokens_open(struct collector *c, char *error, size_t error_bytes)
 {
     char to[4096];
     int status = tokens_open(c->config.folder, &c->tokens, error, error_bytes);
@@ -69,9 +69,9 @@ int collector_open(struct collector *c, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = catalog_open(g->folder, &c->catalog, error, error_bytes);
     if (status == SKEIN_OK)
-        status = open_tokens(c, error, error_bytes);
+        status = collector_tokens_open(c, error, error_bytes);
     if (status == SKEIN_OK)
-        say_if_lost(c);
+        loss_say(c);
     if (status == SKEIN_OK)
         status =
             state_backup_start(g->folder, g->backup_every_ms, g->backups, c->catalog, &c->backup);

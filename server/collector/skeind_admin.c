@@ -112,7 +112,7 @@ void admin_note(const struct collector_config *config, const char *folder, const
     audit_close(&audit);
 }
 
-static int say(const char *what, int status, const char *error)
+static int admin_say(const char *what, int status, const char *error)
 {
     if (status == SKEIN_OK)
         return 0;
@@ -126,7 +126,7 @@ static int usage(void)
     return USAGE;
 }
 
-static int run_keygen(const struct admin *a, const struct collector_config *config)
+static int keygen_run(const struct admin *a, const struct collector_config *config)
 {
     const char *folder = config->folder;
     char error[512] = "", text[SEAL_TEXT_BYTES];
@@ -150,7 +150,7 @@ static int run_keygen(const struct admin *a, const struct collector_config *conf
     if (status == SKEIN_OK)
         status = enroll_open(folder, &e, error, sizeof error);
     if (status != SKEIN_OK)
-        return say("keygen", status, error);
+        return admin_say("keygen", status, error);
     size_t count = enroll_keys(e, keys);
     if (count > 0) {
         seal_key_text(keys[0].open.bytes, text);
@@ -163,7 +163,7 @@ static int run_keygen(const struct admin *a, const struct collector_config *conf
 
 /* ---- join-token ---- */
 
-static int print_token(void *context, const struct enroll_token *token)
+static int token_print(void *context, const struct enroll_token *token)
 {
     char expires[CLOCK_TEXT_BYTES];
     (void)context;
@@ -173,7 +173,7 @@ static int print_token(void *context, const struct enroll_token *token)
     return 0;
 }
 
-static int create_token(const struct admin *a, const struct collector_config *config,
+static int token_create(const struct admin *a, const struct collector_config *config,
                         struct enroll *e)
 {
     char text[ENROLL_TOKEN_BYTES], id[ENROLL_ID_BYTES] = "", *end = NULL;
@@ -193,28 +193,28 @@ static int create_token(const struct admin *a, const struct collector_config *co
     admin_note(config, config->folder, "join_token.create", id, status == SKEIN_OK);
     if (status == SKEIN_OK)
         printf("%s\n", text);
-    return say("join-token", status, "");
+    return admin_say("join-token", status, "");
 }
 
-static int run_token(const struct admin *a, const struct collector_config *config, struct enroll *e)
+static int token_run(const struct admin *a, const struct collector_config *config, struct enroll *e)
 {
     const char *verb = a->words[1] != NULL ? a->words[1] : "", *id = a->words[2];
     if (strcmp(verb, "create") == 0 && id == NULL)
-        return create_token(a, config, e);
+        return token_create(a, config, e);
     if (strcmp(verb, "list") == 0 && id == NULL) {
-        int64_t n = enroll_tokens(e, clock_realtime_ns(), print_token, NULL);
-        return say("join-token", n < 0 ? (int)n : SKEIN_OK, "");
+        int64_t n = enroll_tokens(e, clock_realtime_ns(), token_print, NULL);
+        return admin_say("join-token", n < 0 ? (int)n : SKEIN_OK, "");
     }
     if (strcmp(verb, "revoke") != 0 || id == NULL)
         return usage();
     int status = enroll_token_revoke(e, id);
     admin_note(config, config->folder, "join_token.delete", id, status == SKEIN_OK);
-    return say(id, status, "");
+    return admin_say(id, status, "");
 }
 
 /* ---- agent ---- */
 
-static int print_agent(void *context, const struct enroll_agent *agent)
+static int agent_print(void *context, const struct enroll_agent *agent)
 {
     char enrolled[CLOCK_TEXT_BYTES], revoked[CLOCK_TEXT_BYTES], key[SEAL_TEXT_BYTES];
     (void)context;
@@ -226,12 +226,13 @@ static int print_agent(void *context, const struct enroll_agent *agent)
     return 0;
 }
 
-static int run_agent(const struct admin *a, const struct collector_config *config, struct enroll *e)
+static int admin_agent_run(const struct admin *a, const struct collector_config *config,
+                           struct enroll *e)
 {
     const char *verb = a->words[1] != NULL ? a->words[1] : "", *id = a->words[2];
     if (strcmp(verb, "list") == 0 && id == NULL) {
-        int64_t n = enroll_agents(e, print_agent, NULL);
-        return say("agent", n < 0 ? (int)n : SKEIN_OK, "");
+        int64_t n = enroll_agents(e, agent_print, NULL);
+        return admin_say("agent", n < 0 ? (int)n : SKEIN_OK, "");
     }
     bool revoke = strcmp(verb, "revoke") == 0;
     if (id == NULL || (!revoke && strcmp(verb, "forget") != 0))
@@ -244,7 +245,7 @@ static int run_agent(const struct admin *a, const struct collector_config *confi
     int status = revoke ? enroll_revoke(e, agent, clock_realtime_ns()) : enroll_forget(e, agent);
     admin_note(config, config->folder, revoke ? "agent.revoke" : "agent.forget", id,
                status == SKEIN_OK);
-    return say(id, status, "");
+    return admin_say(id, status, "");
 }
 
 int admin_run(const struct admin *a, const struct collector_config *config)
@@ -257,12 +258,12 @@ int admin_run(const struct admin *a, const struct collector_config *config)
         return FAILED;
     }
     if (strcmp(a->words[0], "keygen") == 0)
-        return run_keygen(a, config);
+        return keygen_run(a, config);
     int status = enroll_open(folder, &e, error, sizeof error);
     if (status != SKEIN_OK)
-        return say(a->words[0], status, error);
+        return admin_say(a->words[0], status, error);
     int result =
-        strcmp(a->words[0], "agent") == 0 ? run_agent(a, config, e) : run_token(a, config, e);
+        strcmp(a->words[0], "agent") == 0 ? admin_agent_run(a, config, e) : token_run(a, config, e);
     enroll_close(&e);
     return result;
 }

@@ -60,7 +60,7 @@ static const struct config_page page = {
     .params = collector_params,
 };
 
-static void apply_log(const struct collector_config *config)
+static void log_apply(const struct collector_config *config)
 {
     enum log_level level = LOG_LEVEL_INFO;
     (void)log_level_parse(config->log_level, &level); /* load_config has checked it */
@@ -68,7 +68,7 @@ static void apply_log(const struct collector_config *config)
 }
 
 /* Settings that differ between two configs but need a restart. */
-static void report_restart(const struct collector_config *old, const struct collector_config *new)
+static void restart_report(const struct collector_config *old, const struct collector_config *new)
 {
     for (const struct config_param *p = collector_params; p->type != CONFIG_TYPE_NONE; p++) {
         if (!p->live && config_differs(p, old, new))
@@ -76,7 +76,7 @@ static void report_restart(const struct collector_config *old, const struct coll
     }
 }
 
-static void reload(const struct options *o, struct collector *c)
+static void skeind_reload(const struct options *o, struct collector *c)
 {
     struct collector_config fresh;
     char error[512];
@@ -87,8 +87,8 @@ static void reload(const struct options *o, struct collector *c)
         log_error("skeind", "the settings are wrong; the old ones stay", "error", error, NULL);
         return;
     }
-    report_restart(&c->config, &fresh);
-    apply_log(&fresh);
+    restart_report(&c->config, &fresh);
+    log_apply(&fresh);
     log_info("skeind", "settings read again", "config",
              o->sources.file != NULL ? o->sources.file : "", NULL);
     /* The running collector keeps its own texts; only the log's settings are live. */
@@ -96,7 +96,7 @@ static void reload(const struct options *o, struct collector *c)
 }
 
 /* Agents hold a connection each, and more than the usual 1024 may come. */
-static void raise_descriptors(void)
+static void descriptors_raise(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -107,7 +107,7 @@ static void raise_descriptors(void)
 }
 
 /* Under the store's lock: no collector runs on the folder. */
-static int restore_state(const struct collector_config *g)
+static int state_restore(const struct collector_config *g)
 {
     struct store_settings settings = {g->folder, g->segment_bytes, g->min_free_bytes};
     struct store *store = NULL;
@@ -124,7 +124,7 @@ static int restore_state(const struct collector_config *g)
     return status == SKEIN_OK ? 0 : EXIT_FAILED;
 }
 
-static int rebuild_index(const struct options *o, const struct collector_config *g)
+static int skeind_index_rebuild(const struct options *o, const struct collector_config *g)
 {
     struct store_settings settings = {g->folder, g->segment_bytes, g->min_free_bytes};
     struct store *store = NULL;
@@ -147,14 +147,14 @@ static int rebuild_index(const struct options *o, const struct collector_config 
     return status == SKEIN_OK ? 0 : EXIT_FAILED;
 }
 
-static void wait_for_end(const struct options *o, struct collector *c, const sigset_t *signals)
+static void end_await(const struct options *o, struct collector *c, const sigset_t *signals)
 {
     for (;;) {
         int number = 0;
         if (sigwait(signals, &number) != 0)
             continue;
         if (number == SIGHUP) {
-            reload(o, c);
+            skeind_reload(o, c);
             continue;
         }
         log_info("skeind", "stopping", "signal", number == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
@@ -162,7 +162,7 @@ static void wait_for_end(const struct options *o, struct collector *c, const sig
     }
 }
 
-static int serve(const struct options *o, struct collector *c)
+static int skeind_serve(const struct options *o, struct collector *c)
 {
     char error[512] = "";
     sigset_t signals;
@@ -172,7 +172,7 @@ static int serve(const struct options *o, struct collector *c)
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: they inherit it */
     signal(SIGPIPE, SIG_IGN);
-    raise_descriptors();
+    descriptors_raise();
     int status = collector_start(c, error, sizeof error);
     if (status != SKEIN_OK) {
         log_error("skeind", "cannot start", "error",
@@ -183,13 +183,13 @@ static int serve(const struct options *o, struct collector *c)
              log_fmt("%s (port %u)", c->config.http_address, http_port(c->http)), "data",
              c->config.data_address, "control", c->config.control_address, "folder",
              c->config.folder, NULL);
-    wait_for_end(o, c, &signals);
+    end_await(o, c, &signals);
     collector_stop(c);
     log_info("skeind", "stopped", NULL);
     return 0;
 }
 
-static int check(const struct collector_config *config)
+static int config_check_run(const struct collector_config *config)
 {
     char error[512] = "";
     if (skeind_config_check(config, error, sizeof error) != SKEIN_OK) {
@@ -201,7 +201,7 @@ static int check(const struct collector_config *config)
 }
 
 /* skeind keygen and its like. */
-static int administer(int argc, char **argv)
+static int skeind_administer(int argc, char **argv)
 {
     struct admin admin;
     struct options o = {0};
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "token") == 0)
         return skeind_token(argc - 1, argv + 1);
     if (admin_is_command(argc, argv))
-        return administer(argc, argv);
+        return skeind_administer(argc, argv);
     static struct collector collector;
     struct options options = {0};
     char error[512];
@@ -247,14 +247,14 @@ int main(int argc, char **argv)
     }
     int result = 0;
     if (options.check)
-        result = check(&collector.config);
+        result = config_check_run(&collector.config);
     else if (options.rebuild)
-        result = rebuild_index(&options, &collector.config);
+        result = skeind_index_rebuild(&options, &collector.config);
     else if (options.restore)
-        result = restore_state(&collector.config);
+        result = state_restore(&collector.config);
     else {
-        apply_log(&collector.config);
-        result = serve(&options, &collector);
+        log_apply(&collector.config);
+        result = skeind_serve(&options, &collector);
     }
     config_free(collector_params, &collector.config);
     return result;

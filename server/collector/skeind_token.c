@@ -23,7 +23,7 @@ struct token_options {
     const char *config, *folder, *name, *scope, *selector, *expires;
 };
 
-static void print_help(void)
+static void help_print(void)
 {
     printf("Usage: skeind token create --name NAME --scope viewer|operator|admin [OPTION]...\n"
            "       skeind token list|revoke [--name NAME] [OPTION]...\n"
@@ -38,7 +38,7 @@ static void print_help(void)
            "  -h, --help               this text\n");
 }
 
-static int read_options(int argc, char **argv, struct token_options *o)
+static int options_read(int argc, char **argv, struct token_options *o)
 {
     static const struct option longs[] = {
         {"name", required_argument, NULL, 'n'},     {"scope", required_argument, NULL, 's'},
@@ -55,7 +55,7 @@ static int read_options(int argc, char **argv, struct token_options *o)
                           : option == 'd' ? &o->folder
                                           : NULL;
         if (option == 'h') {
-            print_help();
+            help_print();
             return 1;
         }
         if (to == NULL) {
@@ -80,7 +80,7 @@ static bool expiry(const char *text, uint64_t now_ns, uint64_t *out)
     return true;
 }
 
-static int create(struct tokens *tokens, const struct token_options *o)
+static int token_create(struct tokens *tokens, const struct token_options *o)
 {
     char text[TOKEN_TEXT_BYTES], error[256] = "";
     uint64_t now = clock_realtime_ns();
@@ -109,7 +109,7 @@ static int create(struct tokens *tokens, const struct token_options *o)
     return 0;
 }
 
-static int print_token(void *context, const struct token *t)
+static int token_print(void *context, const struct token *t)
 {
     char created[CLOCK_TEXT_BYTES], expires[CLOCK_TEXT_BYTES] = "never";
     (void)context;
@@ -122,13 +122,13 @@ static int print_token(void *context, const struct token *t)
     return 0;
 }
 
-static int run(struct tokens *tokens, const char *verb, const struct token_options *o)
+static int token_run(struct tokens *tokens, const char *verb, const struct token_options *o)
 {
     if (strcmp(verb, "create") == 0)
-        return create(tokens, o);
+        return token_create(tokens, o);
     int64_t status = SKEIN_OK;
     if (strcmp(verb, "list") == 0) {
-        status = tokens_list(tokens, print_token, NULL);
+        status = tokens_list(tokens, token_print, NULL);
     } else if (o->name == NULL) {
         fprintf(stderr, "skeind: --name is needed\n");
         return EXIT_USAGE;
@@ -147,7 +147,7 @@ int skeind_token(int argc, char **argv)
     struct collector_config config = {0};
     struct tokens *tokens = NULL;
     char error[512] = "";
-    int done = read_options(argc, argv, &o);
+    int done = options_read(argc, argv, &o);
     if (done != 0)
         return done - 1;
     const char *verb = optind == argc - 1 ? argv[optind] : "";
@@ -162,7 +162,7 @@ int skeind_token(int argc, char **argv)
         status = tokens_open(folder, &tokens, error, sizeof error);
     int result = EXIT_FAILED;
     if (status == SKEIN_OK)
-        result = run(tokens, verb, &o);
+        result = token_run(tokens, verb, &o);
     if (status == SKEIN_OK && result != EXIT_USAGE && strcmp(verb, "list") != 0)
         admin_note(&config, folder, strcmp(verb, "create") == 0 ? "token.create" : "token.revoke",
                    o.name, result == 0);
