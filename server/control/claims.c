@@ -55,7 +55,7 @@ static struct holder *holder_of(struct claims *c, uint64_t agent)
     return NULL;
 }
 
-static int note(struct claims *c, const uint8_t id[8], uint64_t agent)
+static int claim_note(struct claims *c, const uint8_t id[8], uint64_t agent)
 {
     struct change *change = c->catalog != NULL ? calloc(1, sizeof *change) : NULL;
     if (c->catalog == NULL)
@@ -69,11 +69,11 @@ static int note(struct claims *c, const uint8_t id[8], uint64_t agent)
     return SKEIN_OK;
 }
 
-static void drop_oldest(struct claims *c, struct holder *holder)
+static void oldest_drop(struct claims *c, struct holder *holder)
 {
     struct host *host = holder->oldest;
     uint8_t key[16];
-    if (note(c, host->id, 0) != SKEIN_OK)
+    if (claim_note(c, host->id, 0) != SKEIN_OK)
         return; /* no memory: the next call makes up for it */
     holder->oldest = host->younger;
     holder->count--;
@@ -83,7 +83,7 @@ static void drop_oldest(struct claims *c, struct holder *holder)
 }
 
 /* Adds a host that nobody has. */
-static int add(struct claims *c, const uint8_t id[8], uint64_t agent)
+static int claim_add(struct claims *c, const uint8_t id[8], uint64_t agent)
 {
     uint8_t key[16];
     struct holder *holder = holder_of(c, agent);
@@ -103,7 +103,7 @@ static int add(struct claims *c, const uint8_t id[8], uint64_t agent)
     holder->count++;
     while (holder->count > CLAIMS_PER_AGENT) {
         size_t before = holder->count;
-        drop_oldest(c, holder);
+        oldest_drop(c, holder);
         if (holder->count == before)
             break;
     }
@@ -119,8 +119,8 @@ int claims_take(struct claims *c, const struct process_uid *process, uint64_t ag
     const struct host *host = idmap_get(&c->hosts, key);
     if (host != NULL)
         status = host->agent == agent ? SKEIN_OK : SKEIN_DENIED;
-    else if ((status = note(c, key, agent)) == SKEIN_OK)
-        status = add(c, key, agent);
+    else if ((status = claim_note(c, key, agent)) == SKEIN_OK)
+        status = claim_add(c, key, agent);
     pthread_mutex_unlock(&c->mutex);
     return status;
 }
@@ -184,12 +184,12 @@ struct load {
     int status;
 };
 
-static int load_host(void *context, const uint8_t id[8], uint64_t agent)
+static int host_load(void *context, const uint8_t id[8], uint64_t agent)
 {
     struct load *load = context;
     struct host *host;
     uint8_t key[16];
-    load->status = add(load->claims, id, agent);
+    load->status = claim_add(load->claims, id, agent);
     key_of(id, key);
     if (load->status == SKEIN_OK && (host = idmap_get(&load->claims->hosts, key)) != NULL)
         host->kept = true;
@@ -205,7 +205,7 @@ int claims_new(struct catalog *catalog, struct claims **out)
     c->changes_tail = &c->changes;
     pthread_mutex_init(&c->mutex, NULL);
     struct load load = {c, SKEIN_OK};
-    int64_t rows = catalog != NULL ? catalog_hosts(catalog, load_host, &load) : 0;
+    int64_t rows = catalog != NULL ? catalog_hosts(catalog, host_load, &load) : 0;
     int status = rows < 0 ? (int)rows : load.status;
     if (status != SKEIN_OK)
         claims_free(out);

@@ -65,7 +65,7 @@ static bool is_mine(const struct control *c)
     return atomic_load_explicit(&c->owner, memory_order_relaxed) == &self;
 }
 
-static void note_held(struct control *c, bool held)
+static void held_note(struct control *c, bool held)
 {
     atomic_store_explicit(&c->owner, held ? &self : NULL, memory_order_relaxed);
     no_sync(held);
@@ -76,13 +76,13 @@ void control_lock(struct control *c) CONTROL_ATTRIBUTE(no_thread_safety_analysis
 {
     skein_check(!is_mine(c));
     pthread_mutex_lock(&c->mutex);
-    note_held(c, true);
+    held_note(c, true);
 }
 
 void control_unlock(struct control *c) CONTROL_ATTRIBUTE(no_thread_safety_analysis)
 {
     control_assert_locked(c);
-    note_held(c, false);
+    held_note(c, false);
     pthread_mutex_unlock(&c->mutex);
 }
 
@@ -114,9 +114,9 @@ bool control_has_saved(const struct control *c, uint64_t number)
 static void wait_for_save(struct control *c) CONTROL_LOCKED
 {
     while (c->saving) {
-        note_held(c, false);
+        held_note(c, false);
         pthread_cond_wait(&c->saved, &c->mutex);
-        note_held(c, true);
+        held_note(c, true);
     }
 }
 

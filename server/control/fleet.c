@@ -45,7 +45,7 @@ static bool is_dirty(void *context)
     return claims_dirty(f->claims);
 }
 
-static int save(void *context)
+static int fleet_save(void *context)
 {
     struct fleet *f = context;
     control_assert_locked(f->control);
@@ -58,7 +58,7 @@ static int save(void *context)
     return status;
 }
 
-static void saved(void *context, bool ok)
+static void fleet_saved(void *context, bool ok)
 {
     struct fleet *f = context;
     control_assert_locked(f->control);
@@ -167,7 +167,7 @@ void fleet_handle_frame(struct fleet *f, const struct wire_frame *frame,
 
 /* ---- rounds ---- */
 
-static void free_messages(struct fleet_out *list)
+static void messages_free(struct fleet_out *list)
 {
     while (list != NULL) {
         struct fleet_out *next = list->next;
@@ -177,7 +177,7 @@ static void free_messages(struct fleet_out *list)
     }
 }
 
-static void send_messages(struct fleet *f, struct fleet_out *list)
+static void messages_send(struct fleet *f, struct fleet_out *list)
 {
     for (struct fleet_out *out = list; out != NULL; out = out->next) {
         void *message = NULL;
@@ -191,10 +191,10 @@ static void send_messages(struct fleet *f, struct fleet_out *list)
         }
         metrics_add(control_unsent_total, 1); /* lost: the peer or we will repeat it */
     }
-    free_messages(list);
+    messages_free(list);
 }
 
-static void wait_for_work(struct fleet *f, int wait_ms)
+static void work_await(struct fleet *f, int wait_ms)
 {
     struct pollfd fds[2] = {{.fd = transport_poll_fd(f->transport), .events = POLLIN},
                             {.fd = f->wake_fd, .events = POLLIN}};
@@ -205,7 +205,7 @@ static void wait_for_work(struct fleet *f, int wait_ms)
     }
 }
 
-static void tick(struct fleet *f) CONTROL_LOCKED
+static void fleet_tick(struct fleet *f) CONTROL_LOCKED
 {
     uint64_t now = clock_monotonic_ns();
     if (now >= f->next_second_ns) {
@@ -230,7 +230,7 @@ static int wait_ms(struct fleet *f)
 
 /* Takes the round's answers out of the fleet, without the promises where nothing was saved: agents
  * stay in touch, and report again. Returns where more may be appended. */
-static struct fleet_out **take_answers(struct fleet *f, bool saved, struct fleet_out **ready)
+static struct fleet_out **answers_take(struct fleet *f, bool saved, struct fleet_out **ready)
 {
     struct fleet_out **tail = ready;
     *ready = NULL;
@@ -239,7 +239,7 @@ static struct fleet_out **take_answers(struct fleet *f, bool saved, struct fleet
         f->answers = out->next;
         out->next = NULL;
         if (out->promise && !saved) {
-            free_messages(out);
+            messages_free(out);
             continue;
         }
         *tail = out;
@@ -250,7 +250,7 @@ static struct fleet_out **take_answers(struct fleet *f, bool saved, struct fleet
 }
 
 /* Hands a message to the gate, before the control lock is taken. False: the gate dealt with it. */
-static bool pass_gate(struct fleet *f, struct transport_message *m, struct wire_frame *frame)
+static bool gate_pass(struct fleet *f, struct transport_message *m, struct wire_frame *frame)
 {
     struct buf answer = {0};
     int status = gate_take(f->gate, SEAL_CONTROL, m, frame, &answer);
@@ -272,17 +272,17 @@ static bool pass_gate(struct fleet *f, struct transport_message *m, struct wire_
     return status == SKEIN_OK;
 }
 
-static void run_round(struct fleet *f)
+static void round_run(struct fleet *f)
 {
     struct transport_message messages[ROUND_MESSAGES];
     struct wire_frame frames[ROUND_MESSAGES];
     const bool sealed = f->gate != NULL;
     size_t count = 0;
-    wait_for_work(f, wait_ms(f));
+    work_await(f, wait_ms(f));
     while (count < ROUND_MESSAGES &&
            transport_receive(f->transport, 0, &messages[count]) == SKEIN_OK) {
         /* Without a gate fleet_handle reads the frame, and answers another version. */
-        if (!sealed || pass_gate(f, &messages[count], &frames[count]))
+        if (!sealed || gate_pass(f, &messages[count], &frames[count]))
             count++;
         else
             transport_message_free(&messages[count]);
@@ -296,22 +296,22 @@ static void run_round(struct fleet *f)
             fleet_handle(f, messages[i].data, messages[i].len, &messages[i].peer);
         transport_message_free(&messages[i]);
     }
-    tick(f);
+    fleet_tick(f);
     bool saved = control_save(f->control) == SKEIN_OK;
-    struct fleet_out *ready, **tail = take_answers(f, saved, &ready);
+    struct fleet_out *ready, **tail = answers_take(f, saved, &ready);
     if (saved)
         fleet_due_commands(f, &tail);
     control_unlock(f->control);
-    send_messages(f, ready);
+    messages_send(f, ready);
     if (f->hooks.unlocked != NULL)
         f->hooks.unlocked(f->hooks.context);
 }
 
-static void *run(void *context)
+static void *fleet_run(void *context)
 {
     struct fleet *f = context;
     while (!__atomic_load_n(&f->stopping, __ATOMIC_ACQUIRE))
-        run_round(f);
+        round_run(f);
     return NULL;
 }
 
@@ -333,8 +333,8 @@ int fleet_new(const struct fleet_settings *settings, struct catalog *catalog, st
     f->next_number = clock_realtime_ns();
     pthread_mutex_init(&f->owners_lock, NULL);
     f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int status =
-        control_new(catalog, &(struct control_hooks){f, is_dirty, save, saved}, &f->control);
+    int status = control_new(catalog, &(struct control_hooks){f, is_dirty, fleet_save, fleet_saved},
+                             &f->control);
     if (status == SKEIN_OK)
         status = f->wake_fd < 0 ? SKEIN_IO : claims_new(catalog, &f->claims);
     if (status == SKEIN_OK) {
@@ -365,7 +365,7 @@ int fleet_start(struct fleet *f, char *error, size_t error_bytes)
         snprintf(error, error_bytes, "%s: %s", f->address, skein_status_text(status));
         return status;
     }
-    if (pthread_create(&f->thread, NULL, run, f) != 0) {
+    if (pthread_create(&f->thread, NULL, fleet_run, f) != 0) {
         snprintf(error, error_bytes, "no thread for the control port");
         transport_free(&f->transport);
         return SKEIN_IO;
@@ -391,7 +391,7 @@ void fleet_free(struct fleet **fleet)
     if (f == NULL)
         return;
     fleet_stop(f);
-    free_messages(f->answers);
+    messages_free(f->answers);
     if (f->control != NULL) {
         control_lock(f->control);
         fleet_free_tables(f);

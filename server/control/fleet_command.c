@@ -3,6 +3,7 @@
  * Commands to agents. Each is repeated until it is acknowledged (P-7). Each agent has a list of
  * them; one heap has all, by when they are due. Everything here runs under the control lock.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,7 @@ static void command_free(struct fleet_command *c)
 }
 
 /* Adds a command; its message has a text that the acknowledgement repeats. */
-static int add_command(struct fleet *f, const struct fleet_command *command,
+static int command_add(struct fleet *f, const struct fleet_command *command,
                        const struct command *says) CONTROL_LOCKED
 {
     char number[17];
@@ -89,7 +90,7 @@ static int add_command(struct fleet *f, const struct fleet_command *command,
     c->number = f->next_number++;
     c->wait_ms = FIRST_WAIT_MS;
     c->rests_on = control_next_save(f->control);
-    snprintf(number, sizeof number, "%016llx", (unsigned long long)c->number);
+    snprintf(number, sizeof number, "%016" PRIx64, c->number);
     numbered.command = number;
     command_put(&numbered, &c->body);
     int status = c->body.status;
@@ -116,7 +117,7 @@ int fleet_command(struct fleet *f, uint64_t agent, uint64_t deadline_ns, const s
                                     .deadline_ns = deadline_ns,
                                     .capture = says->capture,
                                     .set = FLEET_SETS};
-    return command.agent != NULL ? add_command(f, &command, says) : SKEIN_NOT_FOUND;
+    return command.agent != NULL ? command_add(f, &command, says) : SKEIN_NOT_FOUND;
 }
 
 /* ---- asking for lists ---- */
@@ -126,7 +127,7 @@ static bool list_awaited(const struct fleet_agent *a, uint64_t now_ns)
     return a->online && a->list_asked_ns > a->list_ns && now_ns - a->list_asked_ns < LIST_WAIT_NS;
 }
 
-static void ask_for_list(struct fleet *f, struct fleet_agent *a, uint64_t now_ns) CONTROL_LOCKED
+static void list_ask_for(struct fleet *f, struct fleet_agent *a, uint64_t now_ns) CONTROL_LOCKED
 {
     const struct command says = {.kind = COMMAND_PROCESSES};
     const struct fleet_command command = {.agent = a,
@@ -135,7 +136,7 @@ static void ask_for_list(struct fleet *f, struct fleet_agent *a, uint64_t now_ns
                                           .asks = true};
     bool fresh = a->list_ns != 0 && now_ns - a->list_ns < LIST_FRESH_NS;
     if (a->online && a->session && !fresh && !list_awaited(a, now_ns) &&
-        add_command(f, &command, &says) == SKEIN_OK)
+        command_add(f, &command, &says) == SKEIN_OK)
         a->list_asked_ns = now_ns;
 }
 
@@ -146,7 +147,7 @@ static size_t lists_awaited(struct fleet *f, bool ask)
     control_lock(f->control);
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;) {
         if (ask)
-            ask_for_list(f, a, now_ns);
+            list_ask_for(f, a, now_ns);
         count += list_awaited(a, now_ns);
     }
     control_unlock(f->control);
@@ -163,7 +164,7 @@ void fleet_lists_refresh(struct fleet *f)
 /* ---- their end ---- */
 
 /* Removes *at from its agent's list and frees it. */
-static void remove_command(struct fleet *f, struct fleet_command **at)
+static void command_remove(struct fleet *f, struct fleet_command **at)
 {
     struct fleet_command *c = *at;
     *at = c->next;
@@ -171,13 +172,13 @@ static void remove_command(struct fleet *f, struct fleet_command **at)
     command_free(c);
 }
 
-static void drop_of_agent(struct fleet *f, struct fleet_agent *agent,
-                          const struct capture_id *capture)
+static void commands_drop_of_agent(struct fleet *f, struct fleet_agent *agent,
+                                   const struct capture_id *capture)
 {
     for (struct fleet_command **at = &agent->commands; *at != NULL;) {
         if (capture == NULL ||
             ((*at)->set == FLEET_SETS && capture_id_equal(&(*at)->capture, capture)))
-            remove_command(f, at);
+            command_remove(f, at);
         else
             at = &(*at)->next;
     }
@@ -188,13 +189,13 @@ void fleet_drop_commands(struct fleet *f, const struct capture_id *capture)
     control_assert_locked(f->control);
     size_t at = 0;
     for (struct fleet_agent *a; f->due_count > 0 && (a = fleet_agent_next(f, &at)) != NULL;)
-        drop_of_agent(f, a, capture);
+        commands_drop_of_agent(f, a, capture);
 }
 
 void fleet_drop_agent_commands(struct fleet *f, struct fleet_agent *agent)
 {
     control_assert_locked(f->control);
-    drop_of_agent(f, agent, NULL);
+    commands_drop_of_agent(f, agent, NULL);
 }
 
 /* ---- sets ---- */
@@ -205,7 +206,7 @@ const char *fleet_set_text(enum fleet_set set)
     return texts[set];
 }
 
-static struct fleet_command **find_push(struct fleet_agent *agent, enum fleet_set set)
+static struct fleet_command **push_find(struct fleet_agent *agent, enum fleet_set set)
 {
     struct fleet_command **at = &agent->commands;
     while (*at != NULL && (*at)->set != set)
@@ -215,17 +216,17 @@ static struct fleet_command **find_push(struct fleet_agent *agent, enum fleet_se
 
 bool fleet_has_push(struct fleet_agent *agent, enum fleet_set set)
 {
-    return *find_push(agent, set) != NULL;
+    return *push_find(agent, set) != NULL;
 }
 
 int fleet_push(struct fleet *f, struct fleet_agent *agent, enum fleet_set set,
                const struct command *says)
 {
     control_assert_locked(f->control);
-    struct fleet_command **at = find_push(agent, set);
+    struct fleet_command **at = push_find(agent, set);
     if (*at != NULL)
-        remove_command(f, at);
-    return add_command(f, &(struct fleet_command){.agent = agent, .set = set}, says);
+        command_remove(f, at);
+    return command_add(f, &(struct fleet_command){.agent = agent, .set = set}, says);
 }
 
 void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *json,
@@ -243,13 +244,13 @@ void fleet_on_ack(struct fleet *f, const struct wire_frame *frame, const cJSON *
     struct fleet_agent *agent = fleet_agent_find(f, ack.agent);
     for (struct fleet_command **at = agent != NULL ? &agent->commands : NULL;
          at != NULL && *at != NULL; at = &(*at)->next) {
-        snprintf(number, sizeof number, "%016llx", (unsigned long long)(*at)->number);
+        snprintf(number, sizeof number, "%016" PRIx64, (*at)->number);
         if (strcmp(number, ack.command) != 0)
             continue;
         struct capture_id capture = (*at)->capture;
         enum fleet_set set = (*at)->set;
         bool asks = (*at)->asks;
-        remove_command(f, at);
+        command_remove(f, at);
         if (asks) {
             agent->list_asked_ns =
                 ack.ok ? agent->list_asked_ns : 0; /* refused: an older agent has no lists */
@@ -270,7 +271,7 @@ uint64_t fleet_next_due_ns(const struct fleet *f)
     return f->due_count > 0 ? f->due[0]->due_ns : UINT64_MAX;
 }
 
-static void send_command(struct fleet_command *c, struct fleet_out ***tail)
+static void command_send(struct fleet_command *c, struct fleet_out ***tail)
 {
     /* An agent that is away gets it when it says HELLO, which makes the command anew. */
     if (!c->agent->online || !c->agent->session)
@@ -300,12 +301,12 @@ void fleet_due_commands(struct fleet *f, struct fleet_out ***tail)
             struct fleet_command **at = &c->agent->commands;
             while (*at != c)
                 at = &(*at)->next;
-            remove_command(f, at);
+            command_remove(f, at);
             continue;
         }
         if (control_has_saved(f->control, c->rests_on)) {
             c->due_ns = now + c->wait_ms * 1000000u;
-            send_command(c, tail);
+            command_send(c, tail);
         } else {
             c->due_ns = now + 1; /* made since this round's save: the next one's */
         }

@@ -32,7 +32,7 @@ void fleet_process_forgotten(struct fleet *f, const struct fleet_process *p)
     save_mark(&f->rows_save);
 }
 
-static int save(struct fleet *f, const struct fleet_process *p)
+static int kept_save(struct fleet *f, const struct fleet_process *p)
 {
     struct catalog_process row = {.process = p->uid,
                                   .agent = p->agent,
@@ -58,7 +58,7 @@ int fleet_save_processes(struct fleet *f)
     for (size_t i = 0; i < f->forgotten_count && status == SKEIN_OK; i++)
         status = catalog_delete_process(f->catalog, &f->forgotten[i]);
     for (struct fleet_process *p; status == SKEIN_OK && (p = fleet_process_next(f, &at)) != NULL;)
-        status = save_take(&p->row_save) ? save(f, p) : SKEIN_OK;
+        status = save_take(&p->row_save) ? kept_save(f, p) : SKEIN_OK;
     return status;
 }
 
@@ -79,7 +79,7 @@ void fleet_saved_processes(struct fleet *f, bool ok)
     f->forgotten_taken = 0;
 }
 
-static int load(void *context, const struct catalog_process *row) CONTROL_LOCKED
+static int kept_load(void *context, const struct catalog_process *row) CONTROL_LOCKED
 {
     struct fleet *f = context;
     struct fleet_agent *agent = fleet_agent_find(f, row->agent);
@@ -104,6 +104,6 @@ static int load(void *context, const struct catalog_process *row) CONTROL_LOCKED
 int fleet_load_processes(struct fleet *f)
 {
     control_assert_locked(f->control);
-    int64_t rows = f->catalog != NULL ? catalog_processes(f->catalog, load, f) : 0;
+    int64_t rows = f->catalog != NULL ? catalog_processes(f->catalog, kept_load, f) : 0;
     return rows < 0 ? (int)rows : SKEIN_OK;
 }

@@ -4,6 +4,7 @@
  * their rings have lost. Everything runs under the control lock, except fleet_agent_of and
  * fleet_claim, which any thread may call.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +205,7 @@ static bool name_valid(const char *text)
 }
 
 /* A ring's counters are its program's word. A number that it cannot have written is kept apart. */
-static void take_lost(struct fleet *f, struct fleet_process *p,
+static void lost_take(struct fleet *f, struct fleet_process *p,
                       const struct report_process *in) CONTROL_LOCKED
 {
     uint64_t since_ns = in->attached_ns != 0 ? in->attached_ns : in->start_ns;
@@ -292,7 +293,7 @@ static int process_put(struct fleet *f, struct fleet_agent *agent, const struct 
     p->bytes_per_s = in->bytes_per_s;
     p->reach_ms = in->reach_ms;
     if (in->live || in->events_lost > p->events_lost) /* for a gone process, notes may say 0 */
-        take_lost(f, p, in);
+        lost_take(f, p, in);
     p->wrapped = in->wrapped;
     snprintf(p->not_recorded, sizeof p->not_recorded, "%s", in->not_recorded);
     p->list_version = version;
@@ -392,8 +393,8 @@ int fleet_on_processes(struct fleet *f, struct fleet_agent *agent,
         return SKEIN_OK;
     if (list->pages > f->settings.max_processes_per_agent ||
         agent->processes_live + list->count > 2 * f->settings.max_processes_per_agent) {
-        snprintf(error, error_bytes, "more than %llu processes on one agent",
-                 (unsigned long long)f->settings.max_processes_per_agent);
+        snprintf(error, error_bytes, "more than %" PRIu64 " processes on one agent",
+                 f->settings.max_processes_per_agent);
         return SKEIN_TOO_LARGE;
     }
     int status = list_begin(agent, list);

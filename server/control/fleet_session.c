@@ -41,7 +41,7 @@ struct fleet_agent *fleet_agent_next(struct fleet *f, size_t *at)
 
 /* ---- agents ---- */
 
-static struct fleet_agent *agent_new(struct fleet *f, uint64_t id)
+static struct fleet_agent *session_agent_new(struct fleet *f, uint64_t id)
 {
     uint8_t key[16];
     agent_key(id, key);
@@ -61,10 +61,10 @@ static struct fleet_agent *agent_new(struct fleet *f, uint64_t id)
     return agent;
 }
 
-static int load_agent(void *context, const struct catalog_agent *row)
+static int agent_load(void *context, const struct catalog_agent *row)
 {
     struct fleet *f = context;
-    struct fleet_agent *agent = agent_new(f, row->agent);
+    struct fleet_agent *agent = session_agent_new(f, row->agent);
     if (agent == NULL)
         return 0;
     agent->epoch = row->epoch;
@@ -79,7 +79,7 @@ static int load_agent(void *context, const struct catalog_agent *row)
 int fleet_load_agents(struct fleet *f)
 {
     control_assert_locked(f->control);
-    int64_t rows = f->catalog != NULL ? catalog_agents(f->catalog, load_agent, f) : 0;
+    int64_t rows = f->catalog != NULL ? catalog_agents(f->catalog, agent_load, f) : 0;
     return rows < 0 ? (int)rows : fleet_load_processes(f);
 }
 
@@ -126,7 +126,7 @@ void fleet_saved_agents(struct fleet *f, bool ok)
     }
 }
 
-static void agent_free(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
+static void session_agent_free(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
     fleet_drop_agent_commands(f, agent);
     free(agent->list_have);
@@ -140,7 +140,7 @@ void fleet_free_tables(struct fleet *f)
     control_assert_locked(f->control);
     size_t at = 0;
     for (struct fleet_agent *a; (a = fleet_agent_next(f, &at)) != NULL;)
-        agent_free(f, a);
+        session_agent_free(f, a);
     free(f->due);
     free(f->forgotten);
     idmap_fini(&f->agents);
@@ -151,7 +151,7 @@ void fleet_free_tables(struct fleet *f)
     idmap_fini(&f->owners);
 }
 
-static void save_soon(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
+static void session_save_soon(struct fleet *f, struct fleet_agent *agent) CONTROL_LOCKED
 {
     if (agent->save == SAVE_NOTHING) {
         agent->next_dirty = f->dirty_agents;
@@ -170,7 +170,7 @@ static void agent_seen(struct fleet *f, struct fleet_agent *agent,
     agent->last_seen_ns = clock_realtime_ns();
     if (agent->session && !agent->online) {
         agent->online = true;
-        save_soon(f, agent);
+        session_save_soon(f, agent);
     }
 }
 
@@ -193,7 +193,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     }
     struct fleet_agent *agent = fleet_agent_find(f, hello.agent);
     if (agent == NULL)
-        agent = agent_new(f, hello.agent);
+        agent = session_agent_new(f, hello.agent);
     if (agent == NULL) {
         fleet_answer_error(f, peer, WIRE_ERROR, frame->id,
                            "the collector's table of agents is full");
@@ -209,7 +209,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
     agent->session = true;
     agent->list_version = agent->list_done = agent->list_pages = 0; /* the new run counts anew */
     agent_seen(f, agent, peer);
-    save_soon(f, agent);
+    session_save_soon(f, agent);
     agent_text(agent->id, id);
     if (!known_session)
         log_info("control", "agent joined", "agent", id, "host", agent->host, "version",
@@ -231,7 +231,7 @@ void fleet_on_hello(struct fleet *f, const struct wire_frame *frame, const cJSON
 
 /* received - sent is the difference of the clocks plus the delay on the way, which is never
  * negative. So the least value of the last heartbeats is nearest to the difference. */
-static void estimate_offset(struct fleet_agent *agent, uint64_t sent_ns, uint64_t received_ns)
+static void offset_estimate(struct fleet_agent *agent, uint64_t sent_ns, uint64_t received_ns)
 {
     if (sent_ns == 0)
         return;
@@ -248,7 +248,7 @@ static void estimate_offset(struct fleet_agent *agent, uint64_t sent_ns, uint64_
 
 /* Adds what the counters have gained. The first heartbeat that we hear also counts a time before
  * us, so it only sets them; an agent that has started anew counts from zero. */
-static void count_up(struct fleet_agent *agent, const struct agent_counters *now)
+static void session_count_up(struct fleet_agent *agent, const struct agent_counters *now)
 {
 #define X(name, help)                                                                              \
     if (agent->counted)                                                                            \
@@ -270,7 +270,7 @@ bool fleet_agent_is_cloned(const struct fleet_agent *agent)
 
 /* Each start of an agent has a number. If an old number comes back after another, its process has
  * not ended: two run with one identity, as when a state folder was copied with its host. */
-static void watch_for_clones(struct fleet_agent *agent, uint64_t instance)
+static void clones_watch_for(struct fleet_agent *agent, uint64_t instance)
 {
     if (instance == 0 || instance == agent->instance)
         return;
@@ -307,7 +307,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     /* An agent that was taken for lost must say HELLO, too: its commands were not repeated. */
     bool hello = agent == NULL || !agent->session || !agent->online;
     if (agent != NULL)
-        watch_for_clones(agent, beat.instance);
+        clones_watch_for(agent, beat.instance);
     const struct heartbeat_ack ack = {.received_ns = received_ns,
                                       .clock = clock,
                                       .rules_generation = rules_generation(f),
@@ -322,7 +322,7 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     if (beat.knows_offset)
         agent->clock_offset_ns = beat.clock_offset_ns;
     else
-        estimate_offset(agent, beat.sent_ns, received_ns);
+        offset_estimate(agent, beat.sent_ns, received_ns);
     agent->sets[FLEET_RULES].generation = beat.rules_generation;
     agent->sets[FLEET_POLICIES].generation = beat.policies_generation;
     agent->spool_bytes = beat.spool_bytes;
@@ -330,9 +330,9 @@ void fleet_on_heartbeat(struct fleet *f, const struct wire_frame *frame, const c
     agent->lost_partitions = beat.lost_partitions;
     agent->lost_events = beat.lost_events;
     agent->cpu_ms = beat.cpu_ms;
-    count_up(agent, &beat.counters);
+    session_count_up(agent, &beat.counters);
     if (clock_monotonic_ns() - agent->saved_ns > SAVE_EVERY_NS)
-        save_soon(f, agent);
+        session_save_soon(f, agent);
     if (f->hooks.agent_heard != NULL)
         f->hooks.agent_heard(f->hooks.context, agent);
 }
@@ -370,7 +370,7 @@ static int on_other(struct fleet *f, struct fleet_agent *agent, const struct tra
 }
 
 /* Moves the firing's time to our clock as it is set now: others compare the two. */
-static void align_fired(struct report_fired *fired)
+static void fired_align(struct report_fired *fired)
 {
     fired->at_ns =
         clock_shift_ns(fired->at_ns, clock_setting_shift(fired->clock.clock, clock_setting(NULL)));
@@ -390,7 +390,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
     }
     report_align(&report);
     if (report.kind == REPORT_FIRED)
-        align_fired(&report.fired);
+        fired_align(&report.fired);
     struct fleet_agent *agent = fleet_agent_find(f, report.agent);
     /* No answer to a stranger: it says HELLO first, and then reports again. */
     status = SKEIN_AGAIN;
@@ -413,7 +413,7 @@ void fleet_on_report(struct fleet *f, const struct wire_frame *frame, const cJSO
 }
 
 /* Nothing of it is to be saved any more. */
-static void unsave(struct fleet *f, const struct fleet_agent *agent)
+static void session_unsave(struct fleet *f, const struct fleet_agent *agent)
 {
     struct fleet_agent **link = &f->dirty_agents;
     while (*link != NULL && *link != agent)
@@ -437,12 +437,12 @@ int fleet_agent_forget(struct fleet *f, struct fleet_agent *agent)
     if (status != SKEIN_OK)
         return status;
     fleet_agent_end(f, agent);
-    unsave(f, agent);
+    session_unsave(f, agent);
     fleet_forget_processes(f, agent);
     agent_key(agent->id, key);
     idmap_remove(&f->agents, key);
     metrics_set(agents_known, f->agents.count);
-    agent_free(f, agent);
+    session_agent_free(f, agent);
     return SKEIN_OK;
 }
 
@@ -454,7 +454,7 @@ void fleet_agent_end(struct fleet *f, struct fleet_agent *agent)
     if (!agent->online)
         return;
     agent->online = false;
-    save_soon(f, agent);
+    session_save_soon(f, agent);
     if (f->hooks.agent_lost != NULL)
         f->hooks.agent_lost(f->hooks.context, agent);
 }

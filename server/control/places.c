@@ -57,7 +57,7 @@ static struct holder **holder_find(struct places *p, const char *who)
 }
 
 /* Locked. */
-static bool take(struct places *p, const char *who)
+static bool place_take(struct places *p, const char *who)
 {
     size_t left = p->most - p->taken, kept = p->most / 4 > 0 ? p->most / 4 : p->most > 1;
     if (left == 0)
@@ -80,7 +80,7 @@ static bool take(struct places *p, const char *who)
 bool places_enter(struct places *p, const char *who)
 {
     pthread_mutex_lock(&p->lock);
-    bool entered = take(p, who);
+    bool entered = place_take(p, who);
     p->taken += entered;
     pthread_mutex_unlock(&p->lock);
     return entered;

@@ -20,7 +20,7 @@ static struct command command_of(const struct pushed_set *set)
         .kind = kinds[set->set], .generation = set->generation, .set = set->list(set->context)};
 }
 
-static void push_to(const struct pushed_set *set, struct fleet_agent *agent)
+static void set_push_to(const struct pushed_set *set, struct fleet_agent *agent)
 {
     control_assert_locked(fleet_control(set->fleet));
     struct command command = command_of(set);
@@ -37,21 +37,21 @@ void pushed_set_to_all(const struct pushed_set *set)
     size_t at = 0;
     for (struct fleet_agent *agent; (agent = fleet_agent_next(set->fleet, &at)) != NULL;)
         if (agent->session && agent->online)
-            push_to(set, agent);
+            set_push_to(set, agent);
 }
 
 void pushed_set_joined(const struct pushed_set *set, struct fleet_agent *agent)
 {
     control_assert_locked(fleet_control(set->fleet));
     if (set->generation > 0)
-        push_to(set, agent);
+        set_push_to(set, agent);
 }
 
 void pushed_set_heard(const struct pushed_set *set, struct fleet_agent *agent)
 {
     control_assert_locked(fleet_control(set->fleet));
     if (agent->sets[set->set].generation != set->generation && !fleet_has_push(agent, set->set))
-        push_to(set, agent);
+        set_push_to(set, agent);
 }
 
 void pushed_set_done(const struct pushed_set *set, struct fleet_agent *agent, const char *error)
