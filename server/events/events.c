@@ -5,6 +5,7 @@
  */
 #include "events.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,7 +157,7 @@ static struct event event_make(const struct event_note *note)
 }
 
 /* Locked. */
-static void drop_oldest(struct events *e)
+static void oldest_drop(struct events *e)
 {
     struct event *old = &e->ring[e->oldest % EVENTS_KEPT];
     e->kept_bytes -= old->bytes;
@@ -165,7 +166,7 @@ static void drop_oldest(struct events *e)
 }
 
 /* Locked. */
-static void wake_all(struct events *e)
+static void watchers_wake(struct events *e)
 {
     for (struct events_watch *w = e->watches; w != NULL; w = w->next)
         if (w->live != NULL)
@@ -181,10 +182,10 @@ void events_publish(struct events *events, const struct event_note *note)
         while (
             events->next - events->oldest >= EVENTS_KEPT ||
             (events->oldest != events->next && events->kept_bytes + event.bytes > KEPT_BYTES_MAX))
-            drop_oldest(events);
+            oldest_drop(events);
         events->ring[events->next++ % EVENTS_KEPT] = event;
         events->kept_bytes += event.bytes;
-        wake_all(events);
+        watchers_wake(events);
         pthread_mutex_unlock(&events->lock);
         metrics_add(events_total, 1);
     }
@@ -200,7 +201,7 @@ void events_tick(struct events *events, uint64_t now_monotonic_ns)
         events->sign_ns = now_monotonic_ns + SIGN_NS;
         for (struct events_watch *w = events->watches; w != NULL; w = w->next)
             w->sign_due = true;
-        wake_all(events);
+        watchers_wake(events);
     }
     pthread_mutex_unlock(&events->lock);
 }
@@ -302,37 +303,35 @@ void events_watch_free(struct events_watch *w)
 }
 
 /* Locked. What is missing between the last id seen and the oldest kept. */
-static void put_gap(struct events_watch *w)
+static void gap_put(struct events_watch *w)
 {
     struct events *e = w->events;
-    buf_printf(
-        &w->pending,
-        "id: %llu\nevent: gap\ndata: {\"type\":\"gap\",\"after\":\"%llu\",\"before\":\"%llu\"}"
-        "\n\n",
-        (unsigned long long)(e->oldest - 1), (unsigned long long)w->seen,
-        (unsigned long long)e->oldest);
+    buf_printf(&w->pending,
+               "id: %" PRIu64 "\nevent: gap\ndata: {\"type\":\"gap\",\"after\":\"%" PRIu64
+               "\",\"before\":\"%" PRIu64 "\"}"
+               "\n\n",
+               (e->oldest - 1), w->seen, e->oldest);
     w->seen = e->oldest - 1;
 }
 
 /* Locked. */
-static void put_event(struct events_watch *w, uint64_t id, const struct event *event)
+static void event_put(struct events_watch *w, uint64_t id, const struct event *event)
 {
     if (event->whole == NULL) {
-        buf_printf(&w->pending, "id: %llu\nevent: gap\ndata: {\"type\":\"gap\"}\n\n",
-                   (unsigned long long)id);
+        buf_printf(&w->pending, "id: %" PRIu64 "\nevent: gap\ndata: {\"type\":\"gap\"}\n\n", id);
         return;
     }
     if (w->types != NULL && !event_type_in(w->types, event->type))
         return;
     if (w->selector != NULL && !process_labels_match_any(w->selector, &event->processes))
         return;
-    buf_printf(&w->pending, "id: %llu\nevent: %s\ndata: ", (unsigned long long)id, event->type);
+    buf_printf(&w->pending, "id: %" PRIu64 "\nevent: %s\ndata: ", id, event->type);
     const char *data = w->selector != NULL ? event->brief : event->whole;
     buf_put(&w->pending, data, strlen(data));
     buf_put(&w->pending, "\n\n", 2);
 }
 
-static void fill(struct events_watch *w)
+static void events_fill(struct events_watch *w)
 {
     struct events *e = w->events;
     pthread_mutex_lock(&e->lock);
@@ -342,18 +341,18 @@ static void fill(struct events_watch *w)
         if (w->seen >= e->next)
             w->seen = e->oldest > 0 ? e->oldest - 1 : 0;
         buf_printf(&w->pending,
-                   "retry: 2000\nid: %llu\nevent: ready\ndata: {\"type\":\"ready\"}\n\n",
-                   (unsigned long long)w->seen);
+                   "retry: 2000\nid: %" PRIu64 "\nevent: ready\ndata: {\"type\":\"ready\"}\n\n",
+                   w->seen);
     }
     if (w->seen + 1 < e->oldest)
-        put_gap(w);
+        gap_put(w);
     while (w->seen + 1 < e->next && w->pending.len < PENDING_BYTES) {
         w->seen++;
-        put_event(w, w->seen, &e->ring[w->seen % EVENTS_KEPT]);
+        event_put(w, w->seen, &e->ring[w->seen % EVENTS_KEPT]);
     }
     /* It carries the id, so that a watcher whom nothing concerned does not come back to a gap. */
     if (w->pending.len == 0 && w->sign_due)
-        buf_printf(&w->pending, ": still here\nid: %llu\n\n", (unsigned long long)w->seen);
+        buf_printf(&w->pending, ": still here\nid: %" PRIu64 "\n\n", w->seen);
     w->sign_due = false;
     pthread_mutex_unlock(&e->lock);
 }
@@ -363,7 +362,7 @@ int64_t events_watch_read(struct events_watch *w, void *out, size_t n)
     if (w->sent == w->pending.len) {
         buf_clear(&w->pending);
         w->sent = 0;
-        fill(w);
+        events_fill(w);
     }
     if (w->pending.status != SKEIN_OK)
         return SKEIN_NO_MEMORY;
