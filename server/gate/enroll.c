@@ -116,7 +116,8 @@ static bool is_same_file(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
-static int rotate(const char *folder, const struct seal_pair *pair, char *error, size_t error_bytes)
+static int enroll_rotate(const char *folder, const struct seal_pair *pair, char *error,
+                         size_t error_bytes)
 {
     char current[4096], previous[4096], next[4096];
     if (!key_path(folder, names[0], current) || !key_path(folder, names[1], previous) ||
@@ -146,12 +147,12 @@ static int rotate(const char *folder, const struct seal_pair *pair, char *error,
     return SKEIN_IO;
 }
 
-static int change_keys(const char *folder, enum enroll_key_change change,
+static int keys_change(const char *folder, enum enroll_key_change change,
                        const struct seal_pair *pair, char *error, size_t error_bytes)
 {
     char path[4096];
     if (change == ENROLL_ROTATE)
-        return rotate(folder, pair, error, error_bytes);
+        return enroll_rotate(folder, pair, error, error_bytes);
     if (!key_path(folder, names[change == ENROLL_MAKE ? 0 : 1], path))
         return SKEIN_IO;
     if (change == ENROLL_MAKE)
@@ -206,7 +207,7 @@ int enroll_change_keys(const char *folder, enum enroll_key_change change, char *
         return SKEIN_IO;
     }
     seal_pair_make(&pair);
-    status = change_keys(folder, change, &pair, error, error_bytes);
+    status = keys_change(folder, change, &pair, error, error_bytes);
     seal_wipe(&pair, sizeof pair);
     if (!keys_give(folder, lock) && status == SKEIN_OK) {
         snprintf(error, error_bytes, "%s: cannot be given to the owner of %s: %s", path, folder,
@@ -219,7 +220,7 @@ int enroll_change_keys(const char *folder, enum enroll_key_change change, char *
 
 /* ---- agents ---- */
 
-static int take_agent(void *context, struct db_row *row)
+static int agent_take(void *context, struct db_row *row)
 {
     struct enroll_agent *a = context;
     size_t n;
@@ -234,13 +235,13 @@ static int take_agent(void *context, struct db_row *row)
 
 #define AGENT_COLUMNS "SELECT id,key,enrolled,revoked FROM agent"
 
-static int64_t find_agent(struct enroll *e, uint64_t agent, struct enroll_agent *out)
+static int64_t agent_find(struct enroll *e, uint64_t agent, struct enroll_agent *out)
 {
     memset(out, 0, sizeof *out);
-    return db_run(e->db, AGENT_COLUMNS " WHERE id=?", take_agent, out, DB(DB_I64((int64_t)agent)));
+    return db_run(e->db, AGENT_COLUMNS " WHERE id=?", agent_take, out, DB(DB_I64((int64_t)agent)));
 }
 
-static int refuse(char *reason, size_t reason_bytes, const char *words)
+static int enroll_refuse(char *reason, size_t reason_bytes, const char *words)
 {
     snprintf(reason, reason_bytes, "%s", words);
     return SKEIN_REFUSED;
@@ -252,7 +253,7 @@ static void token_id(const uint8_t hash[32], char out[ENROLL_ID_BYTES])
         snprintf(out + 2 * i, 3, "%02x", hash[i]);
 }
 
-static int64_t use_token(struct enroll *e, const char *token, uint64_t now_ns,
+static int64_t token_use(struct enroll *e, const char *token, uint64_t now_ns,
                          char id[ENROLL_ID_BYTES])
 {
     uint8_t hash[32];
@@ -264,14 +265,15 @@ static int64_t use_token(struct enroll *e, const char *token, uint64_t now_ns,
                   NULL, NULL, DB(DB_BLOB(hash, sizeof hash), DB_I64((int64_t)now_ns)));
 }
 
-static int join(struct enroll *e, uint64_t agent, const struct seal_public *key, const char *token,
-                uint64_t now_ns, char by[ENROLL_ID_BYTES], char *reason, size_t reason_bytes)
+static int enroll_join(struct enroll *e, uint64_t agent, const struct seal_public *key,
+                       const char *token, uint64_t now_ns, char by[ENROLL_ID_BYTES], char *reason,
+                       size_t reason_bytes)
 {
     char id[ENROLL_ID_BYTES];
     int status = db_begin(e->db);
     if (status != SKEIN_OK)
         return status;
-    int64_t used = use_token(e, token, now_ns, id);
+    int64_t used = token_use(e, token, now_ns, id);
     int64_t put = used == 1
                       ? db_run(e->db, "INSERT INTO agent(id,key,enrolled,revoked) VALUES(?,?,?,0)",
                                NULL, NULL,
@@ -280,8 +282,8 @@ static int join(struct enroll *e, uint64_t agent, const struct seal_public *key,
                       : used;
     int ended = db_end(e->db, put == 1);
     if (used == 0)
-        return refuse(reason, reason_bytes,
-                      "the join token is unknown, expired, revoked or used up");
+        return enroll_refuse(reason, reason_bytes,
+                             "the join token is unknown, expired, revoked or used up");
     if (put < 0)
         return (int)put;
     if (ended == SKEIN_OK)
@@ -294,30 +296,31 @@ int enroll_admit(struct enroll *e, uint64_t agent, const struct seal_public *key
 {
     struct enroll_agent known;
     by[0] = '\0';
-    int64_t found = find_agent(e, agent, &known);
+    int64_t found = agent_find(e, agent, &known);
     if (found < 0)
         return (int)found;
     if (found > 0 && known.revoked_ns != 0)
-        return refuse(reason, reason_bytes, "this agent is revoked");
+        return enroll_refuse(reason, reason_bytes, "this agent is revoked");
     if (found > 0 && seal_public_equal(&known.key, key))
         return SKEIN_OK;
     if (found > 0)
-        return refuse(reason, reason_bytes,
-                      "this agent is enrolled with another key; forget it, then join anew");
+        return enroll_refuse(reason, reason_bytes,
+                             "this agent is enrolled with another key; forget it, then join anew");
     if (agent == 0 || token[0] == '\0')
-        return refuse(reason, reason_bytes, "this agent is not enrolled and sent no join token");
-    return join(e, agent, key, token, now_ns, by, reason, reason_bytes);
+        return enroll_refuse(reason, reason_bytes,
+                             "this agent is not enrolled and sent no join token");
+    return enroll_join(e, agent, key, token, now_ns, by, reason, reason_bytes);
 }
 
 bool enroll_is_good(struct enroll *e, uint64_t agent)
 {
     struct enroll_agent known;
-    return find_agent(e, agent, &known) > 0 && known.revoked_ns == 0;
+    return agent_find(e, agent, &known) > 0 && known.revoked_ns == 0;
 }
 
 int enroll_agent_find(struct enroll *e, uint64_t agent, struct enroll_agent *out)
 {
-    int64_t found = find_agent(e, agent, out);
+    int64_t found = agent_find(e, agent, out);
     return found < 0 ? (int)found : found == 0 ? SKEIN_NOT_FOUND : SKEIN_OK;
 }
 
@@ -326,18 +329,18 @@ struct list_agents {
     void *context;
 };
 
-static int list_agent(void *context, struct db_row *row)
+static int agent_list(void *context, struct db_row *row)
 {
     struct list_agents *l = context;
     struct enroll_agent agent = {0};
-    take_agent(&agent, row);
+    agent_take(&agent, row);
     return l->fn(l->context, &agent);
 }
 
 int64_t enroll_agents(struct enroll *e, enroll_agent_fn *fn, void *context)
 {
     struct list_agents l = {fn, context};
-    return db_run(e->db, AGENT_COLUMNS " ORDER BY enrolled,id", list_agent, &l, NULL);
+    return db_run(e->db, AGENT_COLUMNS " ORDER BY enrolled,id", agent_list, &l, NULL);
 }
 
 static int one_row(int64_t changed)
@@ -346,7 +349,7 @@ static int one_row(int64_t changed)
 }
 
 /* The change and its count, in one transaction: who sees the count sees the change. */
-static int change_agent(struct enroll *e, const char *sql, const struct db_bind *binds)
+static int agent_change(struct enroll *e, const char *sql, const struct db_bind *binds)
 {
     int status = db_begin(e->db);
     if (status != SKEIN_OK)
@@ -360,16 +363,16 @@ static int change_agent(struct enroll *e, const char *sql, const struct db_bind 
 
 int enroll_revoke(struct enroll *e, uint64_t agent, uint64_t now_ns)
 {
-    return change_agent(e, "UPDATE agent SET revoked=? WHERE id=?",
+    return agent_change(e, "UPDATE agent SET revoked=? WHERE id=?",
                         DB(DB_I64((int64_t)now_ns), DB_I64((int64_t)agent)));
 }
 
 int enroll_forget(struct enroll *e, uint64_t agent)
 {
-    return change_agent(e, "DELETE FROM agent WHERE id=?", DB(DB_I64((int64_t)agent)));
+    return agent_change(e, "DELETE FROM agent WHERE id=?", DB(DB_I64((int64_t)agent)));
 }
 
-static int take_i64(void *context, struct db_row *row)
+static int i64_take(void *context, struct db_row *row)
 {
     *(int64_t *)context = db_i64(row, 0);
     return 1;
@@ -378,7 +381,7 @@ static int take_i64(void *context, struct db_row *row)
 int64_t enroll_changes(struct enroll *e)
 {
     int64_t n = 0;
-    int64_t status = db_run(e->db, "SELECT n FROM changes", take_i64, &n, NULL);
+    int64_t status = db_run(e->db, "SELECT n FROM changes", i64_take, &n, NULL);
     return status < 0 ? status : n;
 }
 
@@ -418,7 +421,7 @@ struct list_tokens {
     void *context;
 };
 
-static int list_token(void *context, struct db_row *row)
+static int token_list(void *context, struct db_row *row)
 {
     struct list_tokens *l = context;
     struct enroll_token token = {db_text(row, 0), (uint64_t)db_i64(row, 1),
@@ -435,7 +438,7 @@ int64_t enroll_tokens(struct enroll *e, uint64_t now_ns, enroll_token_fn *fn, vo
     struct list_tokens l = {now_ns, fn, context};
     return db_run(e->db,
                   "SELECT id,created,expires,uses_left FROM token WHERE expires>? ORDER BY id",
-                  list_token, &l, DB(DB_I64(forgotten_before(now_ns))));
+                  token_list, &l, DB(DB_I64(forgotten_before(now_ns))));
 }
 
 int enroll_token_revoke(struct enroll *e, const char *id)
@@ -445,13 +448,13 @@ int enroll_token_revoke(struct enroll *e, const char *id)
 
 /* ---- life ---- */
 
-static int take_count(void *context, struct db_row *row)
+static int count_take(void *context, struct db_row *row)
 {
     *(int64_t *)context = db_i64(row, 0);
     return 1;
 }
 
-static int open_database(struct enroll *e, char *error, size_t error_bytes)
+static int database_open(struct enroll *e, char *error, size_t error_bytes)
 {
     static const char *const schema =
         "CREATE TABLE IF NOT EXISTS agent(id INTEGER PRIMARY KEY, key BLOB NOT NULL, enrolled "
@@ -464,7 +467,7 @@ static int open_database(struct enroll *e, char *error, size_t error_bytes)
     int64_t tables = 1;
     int status = db_open_private(e->folder, "enroll.db", &e->db, error, error_bytes);
     if (status == SKEIN_OK)
-        (void)db_run(e->db, "SELECT count(*) FROM sqlite_master", take_count, &tables, NULL);
+        (void)db_run(e->db, "SELECT count(*) FROM sqlite_master", count_take, &tables, NULL);
     e->is_new = tables == 0;
     if (status == SKEIN_OK && (status = db_exec(e->db, schema)) != SKEIN_OK)
         snprintf(error, error_bytes, "%s/enroll.db: %s", e->folder, db_error(e->db));
@@ -488,7 +491,7 @@ int enroll_open(const char *folder, struct enroll **out, char *error, size_t err
     e->folder = strdup(folder);
     int status = e->folder == NULL ? SKEIN_NO_MEMORY : seal_init();
     if (status == SKEIN_OK)
-        status = open_database(e, error, error_bytes);
+        status = database_open(e, error, error_bytes);
     if (status == SKEIN_OK)
         status = keys_load(e, error, error_bytes);
     if (status != SKEIN_OK)

@@ -7,6 +7,7 @@
  */
 #include "gate.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static void key_of(uint64_t id, uint8_t key[16])
     memcpy(key, &id, sizeof id);
 }
 
-static void drop_slot(struct gate *g, struct holder *h, enum slot slot)
+static void slot_drop(struct gate *g, struct holder *h, enum slot slot)
 {
     struct session *s = h->slots[slot];
     uint8_t key[16];
@@ -77,7 +78,7 @@ static void drop_slot(struct gate *g, struct holder *h, enum slot slot)
     metrics_set(seal_sessions, g->sessions.count);
 }
 
-static struct session *find(struct gate *g, uint64_t id)
+static struct session *gate_find(struct gate *g, uint64_t id)
 {
     uint8_t key[16];
     key_of(id, key);
@@ -147,7 +148,7 @@ static int session_keep(struct gate *g, const struct seal_hello *hello, struct s
     enum slot slot = hello->time_ns > h->newest_ns ? FRESH : DOUBTFUL;
     if (slot == FRESH)
         h->newest_ns = hello->time_ns;
-    drop_slot(g, h, slot);
+    slot_drop(g, h, slot);
     s->seal = seal;
     s->holder = h;
     h->slots[slot] = s;
@@ -155,7 +156,7 @@ static int session_keep(struct gate *g, const struct seal_hello *hello, struct s
     return SKEIN_OK;
 }
 
-static int accept_open(struct gate *g, const struct seal_request *request,
+static int open_accept(struct gate *g, const struct seal_request *request,
                        const struct seal_pair *keys, struct buf *body)
 {
     struct seal_grant grant = {
@@ -163,12 +164,12 @@ static int accept_open(struct gate *g, const struct seal_request *request,
     struct seal_session *seal;
     do
         seal_random(&grant.session, sizeof grant.session);
-    while (grant.session == 0 || find(g, grant.session) != NULL);
+    while (grant.session == 0 || gate_find(g, grant.session) != NULL);
     int status = seal_accept_make(request, &grant, body, &seal);
     return status == SKEIN_OK ? session_keep(g, &request->hello, seal) : status;
 }
 
-static void say(struct buf *answer, uint64_t id, const char *error)
+static void gate_say(struct buf *answer, uint64_t id, const char *error)
 {
     struct buf body = {0};
     control_error_put(&(struct control_error){error}, &body);
@@ -176,12 +177,12 @@ static void say(struct buf *answer, uint64_t id, const char *error)
     buf_fini(&body);
 }
 
-static void look(struct gate *g, uint64_t now_ns);
+static void sessions_look(struct gate *g, uint64_t now_ns);
 
 /* Reads an OPEN, if the budgets allow it. SKEIN_OK; SKEIN_AGAIN: it is dropped unread; or
  * seal_open_read's status. The budgets keep one connection, or many that stay and send noise, from
  * taking what others need; who connects anew for each OPEN still can. */
-static int read_open(struct gate *g, struct visitor *v, const struct wire_frame *frame,
+static int open_read(struct gate *g, struct visitor *v, const struct wire_frame *frame,
                      const struct seal_pair keys[ENROLL_KEYS], size_t count,
                      struct seal_request *request)
 {
@@ -202,14 +203,15 @@ static int read_open(struct gate *g, struct visitor *v, const struct wire_frame 
 
 /* Lets in who may come in. SKEIN_OK, with the body of ACCEPT; SKEIN_REFUSED, with the body of
  * REFUSE (none: it cannot be made); else the agent should try again. */
-static int admit(struct gate *g, const struct seal_request *request, const struct seal_pair *keys,
-                 struct buf *body)
+static int gate_admit(struct gate *g, const struct seal_request *request,
+                      const struct seal_pair *keys, struct buf *body)
 {
     char reason[SEAL_REASON_MAX + 1] = "", id[17], by[ENROLL_ID_BYTES] = "";
     uint64_t agent = request->hello.agent;
     int status = SKEIN_REFUSED;
-    look(g, clock_monotonic_ns()); /* an agent that was forgotten may come back with another key */
-    if (!has_room(g, agent))       /* before a use of a join token is spent */
+    sessions_look(
+        g, clock_monotonic_ns()); /* an agent that was forgotten may come back with another key */
+    if (!has_room(g, agent))      /* before a use of a join token is spent */
         snprintf(reason, sizeof reason, "the collector knows as many agents as agents.max allows");
     else
         status = enroll_admit(g->settings.enroll, agent, &request->agent, request->hello.token,
@@ -217,8 +219,8 @@ static int admit(struct gate *g, const struct seal_request *request, const struc
     if (by[0] != '\0' && g->settings.joined != NULL)
         g->settings.joined(g->settings.context, agent, by);
     if (status == SKEIN_OK)
-        status = accept_open(g, request, keys, body);
-    snprintf(id, sizeof id, "%016llx", (unsigned long long)agent);
+        status = open_accept(g, request, keys, body);
+    snprintf(id, sizeof id, "%016" PRIx64, agent);
     if (status == SKEIN_REFUSED) {
         metrics_add(seal_refused_total, 1);
         log_warn("control", "refused an agent", "agent", id, "reason", reason, NULL);
@@ -239,15 +241,15 @@ static void on_open(struct gate *g, const struct transport_peer *peer,
     struct buf body = {0};
     metrics_add(seal_opens_total, 1);
     size_t count = enroll_keys(g->settings.enroll, keys);
-    int status = read_open(g, visitor_of(g, peer), frame, keys, count, &request);
+    int status = open_read(g, visitor_of(g, peer), frame, keys, count, &request);
     if (status != SKEIN_OK) {
         metrics_add(seal_dropped_total, 1);
         if (count > 0 && status == SKEIN_NOT_FOUND)
-            say(answer, frame->id, "not a key of this collector");
+            gate_say(answer, frame->id, "not a key of this collector");
         seal_wipe(keys, sizeof keys);
         return;
     }
-    status = admit(g, &request, keys, &body);
+    status = gate_admit(g, &request, keys, &body);
     if (status == SKEIN_OK || (status == SKEIN_REFUSED && body.len > 0))
         wire_frame_put(answer, status == SKEIN_OK ? WIRE_ACCEPT : WIRE_REFUSE, frame->id, body.data,
                        body.len);
@@ -259,13 +261,13 @@ static void on_open(struct gate *g, const struct transport_peer *peer,
 /* ---- messages ---- */
 
 /* Makes a pending session the live one, at the first frame that verifies. */
-static void go_live(struct gate *g, struct session *s)
+static void exchange_go_live(struct gate *g, struct session *s)
 {
     struct holder *h = s->holder;
     for (enum slot slot = FRESH; slot <= DOUBTFUL; slot++) {
         if (h->slots[slot] != s)
             continue;
-        drop_slot(g, h, OLD);
+        slot_drop(g, h, OLD);
         h->slots[OLD] = h->slots[LIVE];
         if (h->slots[OLD] != NULL)
             h->slots[OLD]->until_ns = clock_monotonic_ns() + GRACE_NS;
@@ -279,14 +281,14 @@ static bool is_over(const struct session *s)
     return s == NULL || (s->until_ns != 0 && clock_monotonic_ns() > s->until_ns);
 }
 
-static int take_sealed(struct gate *g, enum seal_channel channel, uint64_t id,
+static int sealed_take(struct gate *g, enum seal_channel channel, uint64_t id,
                        struct transport_message *m, struct wire_frame *frame, struct buf *answer)
 {
-    struct session *s = find(g, id);
+    struct session *s = gate_find(g, id);
     if (is_over(s)) {
         metrics_add(seal_broken_total, 1);
         if (channel == SEAL_CONTROL) /* a hint to open anew; not sealed, anybody could send it */
-            say(answer, 0, "no such session");
+            gate_say(answer, 0, "no such session");
         return SKEIN_AGAIN;
     }
     int status = seal_frame_open(s->seal, channel, m->data, m->len, frame);
@@ -297,7 +299,7 @@ static int take_sealed(struct gate *g, enum seal_channel channel, uint64_t id,
             metrics_add(seal_broken_total, 1);
         return SKEIN_AGAIN;
     }
-    go_live(g, s);
+    exchange_go_live(g, s);
     m->peer.session = id;
     m->peer.agent = s->holder->agent;
     return SKEIN_OK;
@@ -312,7 +314,7 @@ int gate_take(struct gate *g, enum seal_channel channel, struct transport_messag
         return wire_frame_get(m->data, m->len, frame);
     if (seal_frame_session(m->data, m->len, &id) == SKEIN_OK) {
         pthread_mutex_lock(&g->mutex);
-        int status = take_sealed(g, channel, id, m, frame, answer);
+        int status = sealed_take(g, channel, id, m, frame, answer);
         pthread_mutex_unlock(&g->mutex);
         return status;
     }
@@ -329,15 +331,15 @@ int gate_take(struct gate *g, enum seal_channel channel, struct transport_messag
         return SKEIN_OK;
     metrics_add(seal_plain_total, 1);
     if (channel == SEAL_CONTROL)
-        say(answer, frame->id, "this collector takes sealed messages alone");
+        gate_say(answer, frame->id, "this collector takes sealed messages alone");
     return SKEIN_AGAIN;
 }
 
-static int make_sealed(struct gate *g, enum seal_channel channel, uint64_t session, uint8_t *to,
-                       uint8_t type, uint64_t id, size_t n)
+static int sealed_message_make(struct gate *g, enum seal_channel channel, uint64_t session,
+                               uint8_t *to, uint8_t type, uint64_t id, size_t n)
 {
     pthread_mutex_lock(&g->mutex);
-    struct session *s = find(g, session);
+    struct session *s = gate_find(g, session);
     int status = is_over(s) ? SKEIN_CLOSED : seal_frame_close(s->seal, channel, to, type, id, n);
     pthread_mutex_unlock(&g->mutex);
     return status == SKEIN_OK ? SKEIN_OK : SKEIN_CLOSED;
@@ -355,7 +357,7 @@ int gate_make(struct gate *g, enum seal_channel channel, const struct transport_
     memcpy(to + head, body, n);
     int status = SKEIN_OK;
     if (sealed)
-        status = make_sealed(g, channel, peer->session, to, type, id, n);
+        status = sealed_message_make(g, channel, peer->session, to, type, id, n);
     else
         wire_frame_seal(to, type, id, n);
     if (status != SKEIN_OK)
@@ -370,11 +372,11 @@ int gate_make(struct gate *g, enum seal_channel channel, const struct transport_
 static void holder_free(struct gate *g, struct holder *h)
 {
     for (enum slot slot = LIVE; slot < SLOTS; slot++)
-        drop_slot(g, h, slot);
+        slot_drop(g, h, slot);
     free(h);
 }
 
-static void drop_bad(struct gate *g)
+static void bad_drop(struct gate *g)
 {
     struct holder *bad = NULL, *next;
     size_t at = 0;
@@ -393,12 +395,12 @@ static void drop_bad(struct gate *g)
     }
 }
 
-static void look(struct gate *g, uint64_t now_ns)
+static void sessions_look(struct gate *g, uint64_t now_ns)
 {
     g->looked_ns = now_ns;
     int64_t changes = enroll_changes(g->settings.enroll);
     if (changes >= 0 && changes != g->changes) {
-        drop_bad(g);
+        bad_drop(g);
         g->changes = changes;
     }
 }
@@ -408,7 +410,7 @@ void gate_look(struct gate *g)
     if (g == NULL)
         return;
     pthread_mutex_lock(&g->mutex);
-    look(g, clock_monotonic_ns());
+    sessions_look(g, clock_monotonic_ns());
     pthread_mutex_unlock(&g->mutex);
 }
 
@@ -419,7 +421,7 @@ void gate_tick(struct gate *g)
         return;
     pthread_mutex_lock(&g->mutex);
     if (now - g->looked_ns >= SECOND)
-        look(g, now);
+        sessions_look(g, now);
     pthread_mutex_unlock(&g->mutex);
 }
 
