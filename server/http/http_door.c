@@ -41,7 +41,7 @@ struct http_door *http_door_of(int fd)
 
 /* Takes what has come behind a cut: a socket that is closed over unread bytes is reset, and the
  * client may never see the answer. */
-static void drain(const struct http_door_source *source)
+static void door_drain(const struct http_door_source *source)
 {
     uint8_t bytes[READ_BYTES];
     for (int i = 0; i < DRAIN_READS && source->read(source->context, bytes, sizeof bytes) > 0; i++)
@@ -64,7 +64,7 @@ ssize_t http_door_read(struct http_door *door, const struct http_door_source *so
         bool was_cut = f->cut;
         len += http_framing_feed(f, bytes, got > 0 ? (size_t)got : 0, (uint8_t *)out + len, room);
         if (f->cut && !was_cut)
-            drain(source);
+            door_drain(source);
         if (got <= 0 || len == n || !source->more(source->context))
             break;
     }
@@ -73,7 +73,7 @@ ssize_t http_door_read(struct http_door *door, const struct http_door_source *so
 
 /* ---- plain connections ---- */
 
-static ssize_t read_plain(void *context, void *out, size_t n)
+static ssize_t plain_read(void *context, void *out, size_t n)
 {
     const struct http_door *door = context;
     return recvfrom(door->fd, out, n, MSG_DONTWAIT, NULL, NULL);
@@ -90,7 +90,7 @@ ssize_t recv(int fd, void *out, size_t n, int flags)
     struct http_door *door = http_door_of(fd);
     if (door == NULL || door->tls || n == 0)
         return recvfrom(fd, out, n, flags, NULL, NULL);
-    struct http_door_source source = {read_plain, no_more, door};
+    struct http_door_source source = {plain_read, no_more, door};
     errno = 0;
     ssize_t got = http_door_read(door, &source, out, n, -1);
     if (got < 0 && errno == 0)

@@ -37,7 +37,7 @@ const char *http_bearer(const char *authorization)
 }
 
 /* Digits to a number; false on none or beyond 64 bits. */
-static bool take_number(const char **p, uint64_t *out)
+static bool number_take(const char **p, uint64_t *out)
 {
     const char *s = *p;
     uint64_t v = 0;
@@ -66,7 +66,7 @@ enum http_range_result http_range_get(const char *header, uint64_t size, uint64_
     uint64_t first = 0, last = 0;
     if (*p == '-') { /* the last n bytes */
         p++;
-        if (!take_number(&p, &last) || *p != '\0')
+        if (!number_take(&p, &last) || *p != '\0')
             return HTTP_RANGE_WHOLE;
         if (last == 0 || size == 0)
             return HTTP_RANGE_OUTSIDE;
@@ -74,10 +74,10 @@ enum http_range_result http_range_get(const char *header, uint64_t size, uint64_
         *from = size - *length;
         return HTTP_RANGE_PART;
     }
-    if (!take_number(&p, &first) || *p++ != '-')
+    if (!number_take(&p, &first) || *p++ != '-')
         return HTTP_RANGE_WHOLE;
     last = UINT64_MAX;
-    if (*p != '\0' && (!take_number(&p, &last) || *p != '\0' || last < first))
+    if (*p != '\0' && (!number_take(&p, &last) || *p != '\0' || last < first))
         return HTTP_RANGE_WHOLE;
     if (first >= size)
         return HTTP_RANGE_OUTSIDE;

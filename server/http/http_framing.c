@@ -17,6 +17,7 @@
  */
 #include "http_framing.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -61,7 +62,7 @@ struct sink {
     size_t len, room;
 };
 
-static void put(struct http_framing *f, struct sink *to, const void *bytes, size_t n)
+static void framing_put(struct http_framing *f, struct sink *to, const void *bytes, size_t n)
 {
     size_t fits = to->room - to->len < n ? to->room - to->len : n;
     memcpy(to->out + to->len, bytes, fits);
@@ -72,9 +73,9 @@ static void put(struct http_framing *f, struct sink *to, const void *bytes, size
     f->pending_len += rest;
 }
 
-static void put_text(struct http_framing *f, struct sink *to, const char *text)
+static void text_put(struct http_framing *f, struct sink *to, const char *text)
 {
-    put(f, to, text, strlen(text));
+    framing_put(f, to, text, strlen(text));
 }
 
 static bool is_token(uint8_t c)
@@ -134,7 +135,7 @@ static const char *line_end(const struct http_framing *f)
 }
 
 /* Begins another request. Output of earlier ones that was not taken yet stays. */
-static void begin(struct http_framing *f)
+static void framing_begin(struct http_framing *f)
 {
     struct http_framing next = {.request = f->request + 1, .pending_len = f->pending_len};
     memcpy(next.pending, f->pending, f->pending_len);
@@ -142,14 +143,14 @@ static void begin(struct http_framing *f)
 }
 
 /* Brings the request to an end wherever it is. `wrong` NULL: it is only too large. */
-static void cut(struct http_framing *f, struct sink *to, const char *wrong)
+static void framing_cut(struct http_framing *f, struct sink *to, const char *wrong)
 {
     if (f->state <= START_LF)
-        begin(f);
-    put_text(f, to, line_end(f));
+        framing_begin(f);
+    text_put(f, to, line_end(f));
     if (f->state < BODY && f->hosts == 0)
-        put_text(f, to, "Host: x\r\n");
-    put_text(f, to, "\r\n");
+        text_put(f, to, "Host: x\r\n");
+    text_put(f, to, "\r\n");
     f->wrong = wrong;
     f->cut = true;
     f->state = CUT;
@@ -162,12 +163,12 @@ static void on_start(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == '\r') { /* empty lines before a request mean nothing */
         f->state = START_LF;
     } else if (!is_token(c)) {
-        cut(f, to, "its first line begins with no method");
+        framing_cut(f, to, "its first line begins with no method");
     } else {
-        begin(f);
+        framing_begin(f);
         f->state = METHOD;
         f->head_bytes = f->line_bytes = 1;
-        put(f, to, &c, 1);
+        framing_put(f, to, &c, 1);
     }
 }
 
@@ -176,7 +177,7 @@ static void on_start_lf(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == '\n')
         f->state = START;
     else
-        cut(f, to, "a CR stands alone");
+        framing_cut(f, to, "a CR stands alone");
 }
 
 static void on_method(struct http_framing *f, struct sink *to, uint8_t c)
@@ -184,11 +185,11 @@ static void on_method(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == ' ') {
         f->state = TARGET;
         f->line_bytes = 0;
-        put(f, to, &c, 1);
+        framing_put(f, to, &c, 1);
     } else if (!is_token(c) || f->line_bytes++ >= METHOD_MAX) {
-        cut(f, to, "its method is none");
+        framing_cut(f, to, "its method is none");
     } else {
-        put(f, to, &c, 1);
+        framing_put(f, to, &c, 1);
     }
 }
 
@@ -197,12 +198,12 @@ static void on_target(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == ' ' && f->line_bytes > 0) {
         f->state = VERSION;
         f->line_bytes = 0;
-        put(f, to, &c, 1);
+        framing_put(f, to, &c, 1);
     } else if (c <= 0x20 || c == 0x7f) {
-        cut(f, to, "its address holds a space, a control character or nothing");
+        framing_cut(f, to, "its address holds a space, a control character or nothing");
     } else {
         f->line_bytes++;
-        put(f, to, &c, 1);
+        framing_put(f, to, &c, 1);
     }
 }
 
@@ -218,16 +219,16 @@ static void on_version(struct http_framing *f, struct sink *to, uint8_t c)
     if (at == sizeof want)
         f->state = VERSION_LF;
     if (!good)
-        cut(f, to, "its version is not HTTP/1.1 or HTTP/1.0, alone, before CR LF");
+        framing_cut(f, to, "its version is not HTTP/1.1 or HTTP/1.0, alone, before CR LF");
 }
 
 static void on_version_lf(struct http_framing *f, struct sink *to, uint8_t c)
 {
     if (c != '\n') {
-        cut(f, to, "a CR stands alone");
+        framing_cut(f, to, "a CR stands alone");
         return;
     }
-    put_text(f, to, f->minor == '1' ? "HTTP/1.1\r\n" : "HTTP/1.0\r\n");
+    text_put(f, to, f->minor == '1' ? "HTTP/1.1\r\n" : "HTTP/1.0\r\n");
     f->state = LINE;
 }
 
@@ -238,10 +239,11 @@ static void on_line(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == '\r') {
         f->state = HEAD_LF;
     } else if (f->lines++ >= LINES_MAX) {
-        cut(f, to, NULL);
+        framing_cut(f, to, NULL);
     } else if (!is_token(c)) {
-        cut(f, to,
-            c == ' ' || c == '\t' ? "a line of its header is folded" : "a header has no name");
+        framing_cut(f, to,
+                    c == ' ' || c == '\t' ? "a line of its header is folded"
+                                          : "a header has no name");
     } else {
         f->state = NAME;
         f->name[0] = (char)c;
@@ -257,27 +259,28 @@ static void on_name(struct http_framing *f, struct sink *to, uint8_t c)
         f->hosts += named(f, "Host");
         f->authorizations += named(f, "Authorization");
         if (f->hosts > 1 || f->authorizations > 1) {
-            cut(f, to, f->hosts > 1 ? "it has two Host" : "it has two Authorization");
+            framing_cut(f, to, f->hosts > 1 ? "it has two Host" : "it has two Authorization");
             return;
         }
         if (f->name_len <= HTTP_FRAMING_NAME && !is_framing(f))
-            put(f, to, f->name, f->name_len);
+            framing_put(f, to, f->name, f->name_len);
         if (!is_framing(f))
-            put(f, to, &c, 1);
+            framing_put(f, to, &c, 1);
         f->state = VALUE;
     } else if (!is_token(c)) {
-        cut(f, to, "the name of a header holds what no name can, or a space before its colon");
+        framing_cut(f, to,
+                    "the name of a header holds what no name can, or a space before its colon");
     } else if (f->name_len < HTTP_FRAMING_NAME) {
         f->name[f->name_len++] = (char)c;
     } else {
         if (f->name_len++ == HTTP_FRAMING_NAME)
-            put(f, to, f->name, HTTP_FRAMING_NAME);
-        put(f, to, &c, 1);
+            framing_put(f, to, f->name, HTTP_FRAMING_NAME);
+        framing_put(f, to, &c, 1);
     }
 }
 
 /* A character of a value that is kept until it is whole: spaces around it do not count. */
-static void keep_value(struct http_framing *f, uint8_t c)
+static void value_keep(struct http_framing *f, uint8_t c)
 {
     if ((c == ' ' || c == '\t') && f->value_len == 0)
         return;
@@ -291,16 +294,17 @@ static void on_value(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == '\r') {
         f->state = VALUE_LF;
     } else if (!is_text(c)) {
-        cut(f, to, c == '\n' ? "a line ends with LF alone" : "a header holds a control character");
+        framing_cut(f, to,
+                    c == '\n' ? "a line ends with LF alone" : "a header holds a control character");
     } else if (is_framing(f)) {
-        keep_value(f, c);
+        value_keep(f, c);
     } else {
-        put(f, to, &c, 1);
+        framing_put(f, to, &c, 1);
     }
 }
 
 /* What is wrong with it, or NULL. */
-static const char *take_framing(struct http_framing *f)
+static const char *framing_take(struct http_framing *f)
 {
     while (f->value_len > 0 && f->value_len <= HTTP_FRAMING_VALUE &&
            (f->value[f->value_len - 1] == ' ' || f->value[f->value_len - 1] == '\t'))
@@ -327,28 +331,28 @@ static void on_value_lf(struct http_framing *f, struct sink *to, uint8_t c)
 {
     const char *wrong = c == '\n' ? NULL : "a CR stands alone";
     if (wrong == NULL && is_framing(f)) {
-        wrong = take_framing(f);
+        wrong = framing_take(f);
         if (wrong == NULL) {
-            put(f, to, f->name, f->name_len);
-            put_text(f, to, ":");
-            put_text(f, to, f->value);
+            framing_put(f, to, f->name, f->name_len);
+            text_put(f, to, ":");
+            text_put(f, to, f->value);
         }
     }
     if (wrong != NULL) {
-        cut(f, to, wrong);
+        framing_cut(f, to, wrong);
         return;
     }
-    put_text(f, to, "\r\n");
+    text_put(f, to, "\r\n");
     f->state = LINE;
 }
 
 static void on_head_lf(struct http_framing *f, struct sink *to, uint8_t c)
 {
     if (c != '\n' || (f->minor == '1' && f->hosts == 0)) {
-        cut(f, to, c != '\n' ? "a CR stands alone" : "it has no Host");
+        framing_cut(f, to, c != '\n' ? "a CR stands alone" : "it has no Host");
         return;
     }
-    put_text(f, to, "\r\n");
+    text_put(f, to, "\r\n");
     f->state = f->codings > 0 ? CHUNK : f->left > 0 ? BODY : START;
     f->size = f->digits = 0;
 }
@@ -374,7 +378,7 @@ static void on_chunk(struct http_framing *f, struct sink *to, uint8_t c)
     } else if (f->digits > 0 && (c == ';' || c == ' ' || c == '\t')) {
         f->state = c == ';' ? EXTENSION : SIZE_SPACE;
     } else {
-        cut(f, to, "the size of a chunk is none, or does not end with CR LF");
+        framing_cut(f, to, "the size of a chunk is none, or does not end with CR LF");
     }
 }
 
@@ -386,7 +390,7 @@ static void on_size_space(struct http_framing *f, struct sink *to, uint8_t c)
     else if (c == ';')
         f->state = EXTENSION;
     else if ((c != ' ' && c != '\t') || f->extra_bytes++ >= EXTRA_BYTES_MAX)
-        cut(f, to, "the size of a chunk has more than an extension behind it");
+        framing_cut(f, to, "the size of a chunk has more than an extension behind it");
 }
 
 static void on_extension(struct http_framing *f, struct sink *to, uint8_t c)
@@ -394,20 +398,20 @@ static void on_extension(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == '\r')
         f->state = CHUNK_LF;
     else if (!is_text(c) || f->extra_bytes++ >= EXTRA_BYTES_MAX)
-        cut(f, to,
-            is_text(c) ? "the extensions of its chunks are too long"
-                       : "the extension of a chunk does not end with CR LF");
+        framing_cut(f, to,
+                    is_text(c) ? "the extensions of its chunks are too long"
+                               : "the extension of a chunk does not end with CR LF");
 }
 
 static void on_chunk_lf(struct http_framing *f, struct sink *to, uint8_t c)
 {
     char text[32];
     if (c != '\n') {
-        cut(f, to, "a CR stands alone");
+        framing_cut(f, to, "a CR stands alone");
         return;
     }
-    snprintf(text, sizeof text, "%llx\r\n", (unsigned long long)f->size);
-    put_text(f, to, text);
+    snprintf(text, sizeof text, "%" PRIx64 "\r\n", f->size);
+    text_put(f, to, text);
     f->left = f->size;
     f->state = f->size > 0 ? DATA : TRAILER;
 }
@@ -417,16 +421,16 @@ static void on_data_cr(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == '\r')
         f->state = DATA_LF;
     else
-        cut(f, to, "a chunk is longer than its size");
+        framing_cut(f, to, "a chunk is longer than its size");
 }
 
 static void on_data_lf(struct http_framing *f, struct sink *to, uint8_t c)
 {
     if (c != '\n') {
-        cut(f, to, "a CR stands alone");
+        framing_cut(f, to, "a CR stands alone");
         return;
     }
-    put_text(f, to, "\r\n");
+    text_put(f, to, "\r\n");
     f->state = CHUNK;
     f->size = f->digits = 0;
 }
@@ -440,7 +444,7 @@ static void on_trailer(struct http_framing *f, struct sink *to, uint8_t c)
     else if (is_token(c))
         f->state = TRAILER_NAME;
     else
-        cut(f, to, "a trailer has no name");
+        framing_cut(f, to, "a trailer has no name");
 }
 
 static void on_trailer_name(struct http_framing *f, struct sink *to, uint8_t c)
@@ -448,7 +452,7 @@ static void on_trailer_name(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == ':')
         f->state = TRAILER_VALUE;
     else if (!is_token(c) || f->extra_bytes++ >= EXTRA_BYTES_MAX)
-        cut(f, to, "a trailer has no name, or is too long");
+        framing_cut(f, to, "a trailer has no name, or is too long");
 }
 
 static void on_trailer_value(struct http_framing *f, struct sink *to, uint8_t c)
@@ -456,7 +460,7 @@ static void on_trailer_value(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == '\r')
         f->state = TRAILER_LF;
     else if (!is_text(c) || f->extra_bytes++ >= EXTRA_BYTES_MAX)
-        cut(f, to, "a trailer does not end with CR LF, or is too long");
+        framing_cut(f, to, "a trailer does not end with CR LF, or is too long");
 }
 
 static void on_trailer_lf(struct http_framing *f, struct sink *to, uint8_t c)
@@ -464,16 +468,16 @@ static void on_trailer_lf(struct http_framing *f, struct sink *to, uint8_t c)
     if (c == '\n')
         f->state = TRAILER;
     else
-        cut(f, to, "a CR stands alone");
+        framing_cut(f, to, "a CR stands alone");
 }
 
 static void on_trailers_lf(struct http_framing *f, struct sink *to, uint8_t c)
 {
     if (c != '\n') {
-        cut(f, to, "a CR stands alone");
+        framing_cut(f, to, "a CR stands alone");
         return;
     }
-    put_text(f, to, "\r\n");
+    text_put(f, to, "\r\n");
     f->state = START;
 }
 
@@ -510,11 +514,11 @@ size_t http_framing_feed(struct http_framing *f, const uint8_t *in, size_t n, ui
     f->pending_len = 0;
     uint8_t held[HTTP_FRAMING_MORE];
     memcpy(held, f->pending, pending);
-    put(f, &to, held, pending);
+    framing_put(f, &to, held, pending);
     while (at < n && f->state != CUT) {
         if (f->state == BODY || f->state == DATA) {
             size_t part = n - at < f->left ? n - at : (size_t)f->left;
-            put(f, &to, in + at, part);
+            framing_put(f, &to, in + at, part);
             at += part;
             f->left -= part;
             if (f->left == 0)
@@ -522,7 +526,7 @@ size_t http_framing_feed(struct http_framing *f, const uint8_t *in, size_t n, ui
         } else {
             uint8_t c = in[at++];
             if (f->state > START_LF && f->state < BODY && f->head_bytes++ >= HEAD_BYTES_MAX)
-                cut(f, &to, NULL);
+                framing_cut(f, &to, NULL);
             else
                 steps[f->state](f, &to, c);
         }

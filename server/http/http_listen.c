@@ -14,7 +14,8 @@
 #include "http_int.h"
 
 /* *out is the caller's: freeaddrinfo. */
-static int resolve(const char *address, struct addrinfo **out, char *error, size_t error_bytes)
+static int listen_resolve(const char *address, struct addrinfo **out, char *error,
+                          size_t error_bytes)
 {
     char host[256];
     const char *colon = strrchr(address, ':');
@@ -43,7 +44,7 @@ static int resolve(const char *address, struct addrinfo **out, char *error, size
 int http_listen(const char *address, int *out, unsigned *port, char *error, size_t error_bytes)
 {
     struct addrinfo *found = NULL;
-    int resolved = resolve(address, &found, error, error_bytes);
+    int resolved = listen_resolve(address, &found, error, error_bytes);
     if (resolved != SKEIN_OK)
         return resolved;
     int status = SKEIN_OK, one = 1;
@@ -73,7 +74,7 @@ bool http_is_loopback(const char *address)
 {
     struct addrinfo *found = NULL;
     char error[256];
-    if (resolve(address, &found, error, sizeof error) != SKEIN_OK)
+    if (listen_resolve(address, &found, error, sizeof error) != SKEIN_OK)
         return false;
     bool loopback = false;
     if (found->ai_family == AF_INET) {

@@ -7,6 +7,7 @@
  * time, and an answer must keep moving. A handler never sees a request before its body is whole and
  * within its limit.
  */
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +113,7 @@ struct query_check {
     char unknown[64];
 };
 
-static enum MHD_Result check_parameter(void *context, enum MHD_ValueKind kind, const char *key,
+static enum MHD_Result parameter_check(void *context, enum MHD_ValueKind kind, const char *key,
                                        const char *value)
 {
     (void)kind;
@@ -128,7 +129,7 @@ static enum MHD_Result check_parameter(void *context, enum MHD_ValueKind kind, c
 bool http_query_known(struct http_exchange *x, const char *const *names)
 {
     struct query_check check = {.names = names};
-    MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND, check_parameter, &check);
+    MHD_get_connection_values(x->connection, MHD_GET_ARGUMENT_KIND, parameter_check, &check);
     if (check.unknown[0] == '\0')
         return true;
     struct buf known = {0};
@@ -194,7 +195,7 @@ static bool is_plain(struct http_exchange *x)
     return false;
 }
 
-static enum MHD_Result send_answer(struct http_exchange *x)
+static enum MHD_Result answer_send(struct http_exchange *x)
 {
     if (x->response == NULL)
         http_problem(x, 500, NULL, "the collector could not build an answer; its log says why");
@@ -211,7 +212,7 @@ static enum MHD_Result send_answer(struct http_exchange *x)
     return MHD_queue_response(x->connection, x->status, x->response);
 }
 
-static void dispatch(struct http_exchange *x)
+static void request_dispatch(struct http_exchange *x)
 {
     x->dispatched = true;
     /* It is here: the time to arrive is over, that to answer begins. */
@@ -219,14 +220,14 @@ static void dispatch(struct http_exchange *x)
     if (!is_plain(x)) /* its body; the head has been looked at */
         return;
     if (x->body_too_large)
-        http_problem(x, 413, NULL, "the body is above the limit of %llu bytes",
-                     (unsigned long long)x->server->settings.max_body_bytes);
+        http_problem(x, 413, NULL, "the body is above the limit of %" PRIu64 " bytes",
+                     x->server->settings.max_body_bytes);
     else
         x->match.route->fn(x->server->context, x);
 }
 
 /* Whether the request may go on; else it is answered, here at the latest. */
-static bool authorize(struct http_exchange *x)
+static bool request_authorize(struct http_exchange *x)
 {
     struct http_server *s = x->server;
     const struct http_route *route = x->match.route;
@@ -265,7 +266,7 @@ static bool has_bounds(struct http_exchange *x)
 }
 
 /* What can be said before the body is read: then it need not be. */
-static void refuse_early(struct http_exchange *x, const char *path)
+static void exchange_refuse_early(struct http_exchange *x, const char *path)
 {
     const char *length = http_header(x, "Content-Length");
     if (!has_bounds(x) || !is_plain(x))
@@ -276,18 +277,18 @@ static void refuse_early(struct http_exchange *x, const char *path)
     } else if (x->match.route == NULL) {
         http_add_header(x, "Allow", x->match.allow);
         http_problem(x, 405, NULL, "this path answers %s", x->match.allow);
-    } else if (!authorize(x)) {
+    } else if (!request_authorize(x)) {
         /* answered */
     } else if (length != NULL && strtoull(length, NULL, 10) >
                                      x->server->settings.max_body_bytes + DISCARD_BYTES_MAX) {
         /* Somewhat too large a body is read and thrown away, because a client that is cut off while
          * it sends seldom reads the answer. */
         x->body_too_large = true;
-        dispatch(x);
+        request_dispatch(x);
     }
 }
 
-static void begin_exchange(struct http_exchange *x, struct MHD_Connection *connection,
+static void exchange_begin(struct http_exchange *x, struct MHD_Connection *connection,
                            const char *path, const char *method)
 {
     x->connection = connection;
@@ -313,16 +314,16 @@ static bool came_by_door(const struct http_exchange *x)
 }
 
 /* One step of a request: its head, a part of its body, or the end of that. */
-static enum MHD_Result go_on(struct http_exchange *x, const char *path, const char *upload,
-                             size_t *upload_bytes)
+static enum MHD_Result request_go_on(struct http_exchange *x, const char *path, const char *upload,
+                                     size_t *upload_bytes)
 {
     if (!x->begun) {
         x->begun = true;
         if (x->link == NULL || !came_by_door(x))
             return MHD_NO;
         http_watch_deadline(x->server->watch, x->link, x->server->settings.receive_ms * 1000000u);
-        refuse_early(x, path);
-        return x->response != NULL ? send_answer(x) : MHD_YES;
+        exchange_refuse_early(x, path);
+        return x->response != NULL ? answer_send(x) : MHD_YES;
     }
     if (*upload_bytes > 0) {
         x->body_received += *upload_bytes;
@@ -338,8 +339,8 @@ static enum MHD_Result go_on(struct http_exchange *x, const char *path, const ch
         return x->body.status == SKEIN_OK ? MHD_YES : MHD_NO;
     }
     if (!x->dispatched)
-        dispatch(x);
-    return send_answer(x);
+        request_dispatch(x);
+    return answer_send(x);
 }
 
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
@@ -352,9 +353,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     if (x == NULL)
         return MHD_NO;
     if (!x->begun)
-        begin_exchange(x, connection, path, method);
+        exchange_begin(x, connection, path, method);
     log_set_request(x->request_id);
-    enum MHD_Result result = go_on(x, path, upload, upload_bytes);
+    enum MHD_Result result = request_go_on(x, path, upload, upload_bytes);
     log_set_request(NULL);
     return result;
 }
@@ -419,7 +420,7 @@ static void daemon_start(struct http_server *s)
         MHD_OPTION_HTTPS_CERT_CALLBACK2, http_tls_retrieve(), MHD_OPTION_END);
 }
 
-static void look(void *context)
+static void request_look(void *context)
 {
     struct http_server *s = context;
     http_lives_look(s->lives, s->settings.still, s->context);
@@ -427,7 +428,7 @@ static void look(void *context)
 
 /* Of the whole process: blocks of downloads, and partitions in memory, go back to the system when
  * they are freed. By itself the C library keeps blocks of a size that it has once seen freed. */
-static void keep_memory_low(void)
+static void memory_keep_low(void)
 {
     mallopt(M_MMAP_THRESHOLD, (int)HTTP_BLOCK_BYTES);
     mallopt(M_TRIM_THRESHOLD, (int)HTTP_BLOCK_BYTES);
@@ -444,7 +445,7 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     s->routes = routes;
     s->context = context;
     s->listen_fd = -1;
-    keep_memory_low();
+    memory_keep_low();
     int status = SKEIN_OK;
     if (settings->tls_certificate != NULL)
         status =
@@ -454,7 +455,7 @@ int http_start(const struct http_settings *settings, const struct http_route *ro
     if (status == SKEIN_OK && (s->lives = http_lives_new()) == NULL) {
         snprintf(error, error_bytes, "%s", skein_status_text(SKEIN_NO_MEMORY));
         status = SKEIN_NO_MEMORY;
-    } else if (status == SKEIN_OK && (s->watch = http_watch_start(look, s)) == NULL) {
+    } else if (status == SKEIN_OK && (s->watch = http_watch_start(request_look, s)) == NULL) {
         snprintf(error, error_bytes, "no thread for the HTTP watchdog");
         status = SKEIN_IO;
     } else if (status == SKEIN_OK) {

@@ -60,7 +60,7 @@ void http_lives_free(struct http_lives **lives)
 }
 
 /* Locked. */
-static void wake_locked(struct http_live *live)
+static void live_wake_locked(struct http_live *live)
 {
     live->woken = true;
     if (live->suspended) {
@@ -74,7 +74,7 @@ void http_lives_stop(struct http_lives *lives)
     pthread_mutex_lock(&lives->lock);
     lives->stopping = true; /* none is suspended after this: libmicrohttpd cannot stop then */
     for (struct http_live *live = lives->list; live != NULL; live = live->next)
-        wake_locked(live);
+        live_wake_locked(live);
     pthread_mutex_unlock(&lives->lock);
 }
 
@@ -119,7 +119,7 @@ void http_live_free(struct http_live *live)
 void http_live_wake(struct http_live *live)
 {
     pthread_mutex_lock(&live->lives->lock);
-    wake_locked(live);
+    live_wake_locked(live);
     pthread_mutex_unlock(&live->lives->lock);
 }
 
@@ -133,7 +133,7 @@ struct listener {
 
 /* Of those who may no longer listen. The permission is asked without the lock: it may take time,
  * and who publishes must not wait for it. */
-static void end_forbidden(struct http_lives *lives, http_still *still, void *context)
+static void live_end_forbidden(struct http_lives *lives, http_still *still, void *context)
 {
     pthread_mutex_lock(&lives->lock);
     size_t count = 0, room = lives->count;
@@ -148,14 +148,14 @@ static void end_forbidden(struct http_lives *lives, http_still *still, void *con
         for (size_t i = 0; i < count; i++)
             live->ended |= list[i].ends && list[i].number == live->number;
         if (live->ended)
-            wake_locked(live);
+            live_wake_locked(live);
     }
     pthread_mutex_unlock(&lives->lock);
     free(list);
 }
 
 /* Locked. */
-static void probe(struct http_live *live, uint64_t now_ns)
+static void live_probe(struct http_live *live, uint64_t now_ns)
 {
     struct pollfd p = {.fd = live->fd, .events = POLLRDHUP};
     if (!live->suspended || poll(&p, 1, 0) <= 0)
@@ -165,17 +165,17 @@ static void probe(struct http_live *live, uint64_t now_ns)
         return;
     live->probed_ns = now_ns;
     live->probe = true;
-    wake_locked(live);
+    live_wake_locked(live);
 }
 
 void http_lives_look(struct http_lives *lives, http_still *still, void *context)
 {
     if (still != NULL)
-        end_forbidden(lives, still, context);
+        live_end_forbidden(lives, still, context);
     uint64_t now_ns = clock_monotonic_ns();
     pthread_mutex_lock(&lives->lock);
     for (struct http_live *live = lives->list; live != NULL; live = live->next)
-        probe(live, now_ns);
+        live_probe(live, now_ns);
     pthread_mutex_unlock(&lives->lock);
 }
 

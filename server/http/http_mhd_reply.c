@@ -3,6 +3,7 @@
  * The answers of the HTTP server, made on the thread of their exchange. The first answer of an
  * exchange stands; http_mhd.c sends it.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ void http_add_header(struct http_exchange *x, const char *name, const char *valu
 }
 
 /* Takes the response: it replaces none, because the first answer stands. */
-static void set_response(struct http_exchange *x, unsigned status, const char *type,
+static void response_set(struct http_exchange *x, unsigned status, const char *type,
                          struct MHD_Response *response)
 {
     if (response == NULL)
@@ -55,7 +56,7 @@ void http_reply(struct http_exchange *x, unsigned status, const char *type, cons
         void *out;
     } bytes = {.in = n > 0 ? body : ""};
     metrics_add(http_bytes_total, n);
-    set_response(x, status, type,
+    response_set(x, status, type,
                  MHD_create_response_from_buffer(n, bytes.out, MHD_RESPMEM_MUST_COPY));
 }
 
@@ -122,7 +123,7 @@ static bool reply_part(struct http_exchange *x, unsigned status, const char *typ
     /* Else libmicrohttpd ends the chunks of a body that has none, in the midst of what follows. */
     if (response != NULL && length == HTTP_SIZE_UNKNOWN && is_head(x))
         MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
-    set_response(x, status, type, response);
+    response_set(x, status, type, response);
     return !is_head(x);
 }
 
@@ -153,7 +154,7 @@ struct http_live *http_reply_live(struct http_exchange *x, const char *type,
         return NULL;
     http_add_header(x, "Cache-Control", "no-store");
     http_add_header(x, "Connection", "close"); /* its end is the connection's */
-    set_response(x, 200, type, response);
+    response_set(x, 200, type, response);
     return live;
 }
 
@@ -175,13 +176,13 @@ bool http_reply_ranged(struct http_exchange *x, const char *type, uint64_t size,
     switch (http_range_get(range, size, &from, &length)) {
     case HTTP_RANGE_OUTSIDE:
         source->done(source->context);
-        snprintf(text, sizeof text, "bytes */%llu", (unsigned long long)size);
+        snprintf(text, sizeof text, "bytes */%" PRIu64, size);
         http_add_header(x, "Content-Range", text);
-        http_problem(x, 416, "Range", "the body has %llu bytes", (unsigned long long)size);
+        http_problem(x, 416, "Range", "the body has %" PRIu64 " bytes", size);
         return false;
     case HTTP_RANGE_PART:
-        snprintf(text, sizeof text, "bytes %llu-%llu/%llu", (unsigned long long)from,
-                 (unsigned long long)(from + length - 1), (unsigned long long)size);
+        snprintf(text, sizeof text, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, from,
+                 (from + length - 1), size);
         http_add_header(x, "Content-Range", text);
         return reply_part(x, 206, type, from, length, source);
     case HTTP_RANGE_WHOLE:

@@ -9,7 +9,7 @@
 #include "http.h"
 
 /* Takes the characters of one "{}": up to the text that follows it in the pattern, never a '/'. */
-static bool take_part(const char **path, const char *rest, char out[HTTP_PART_BYTES])
+static bool part_take(const char **path, const char *rest, char out[HTTP_PART_BYTES])
 {
     size_t n = strcspn(*path, "/");
     if (rest[0] != '\0' && rest[0] != '/') {
@@ -33,7 +33,7 @@ static bool pattern_match(const char *pattern, const char *path, char parts[][HT
     while (*pattern != '\0') {
         if (pattern[0] == '{' && pattern[1] == '}') {
             pattern += 2;
-            if (count == HTTP_PARTS_MAX || !take_part(&path, pattern, parts[count]))
+            if (count == HTTP_PARTS_MAX || !part_take(&path, pattern, parts[count]))
                 return false;
             count++;
         } else if (*pattern++ != *path++) {

@@ -45,8 +45,8 @@ struct http_tls {
 static pthread_mutex_t serving_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct http_tls *serving; /* guarded by serving_lock */
 
-static int fail(char *error, size_t error_bytes, const char *what, const char *path,
-                const char *why, int status)
+static int tls_fail(char *error, size_t error_bytes, const char *what, const char *path,
+                    const char *why, int status)
 {
     snprintf(error, error_bytes, "%s %s: %s", what, path, why);
     return status;
@@ -62,7 +62,7 @@ static void datum_free(gnutls_datum_t *datum)
     *datum = (gnutls_datum_t){NULL, 0};
 }
 
-static int read_whole(int fd, size_t n, gnutls_datum_t *out)
+static int whole_read(int fd, size_t n, gnutls_datum_t *out)
 {
     out->data = malloc(n + 1);
     if (out->data == NULL)
@@ -94,21 +94,21 @@ static const char *complaint(const struct stat *st, bool secret)
     return NULL;
 }
 
-static int load_file(const char *what, const char *path, bool secret, gnutls_datum_t *out,
+static int file_load(const char *what, const char *path, bool secret, gnutls_datum_t *out,
                      char *error, size_t error_bytes)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return fail(error, error_bytes, what, path, strerror(errno), SKEIN_IO);
+        return tls_fail(error, error_bytes, what, path, strerror(errno), SKEIN_IO);
     int status = fstat(fd, &st) == 0 ? SKEIN_OK : SKEIN_IO;
     const char *why = status == SKEIN_OK ? complaint(&st, secret) : strerror(errno);
     if (status == SKEIN_OK && why != NULL)
         status = SKEIN_INVALID;
-    if (status == SKEIN_OK && (status = read_whole(fd, (size_t)st.st_size, out)) != SKEIN_OK)
+    if (status == SKEIN_OK && (status = whole_read(fd, (size_t)st.st_size, out)) != SKEIN_OK)
         why = status == SKEIN_IO ? strerror(errno) : skein_status_text(status);
     close(fd);
-    return status == SKEIN_OK ? SKEIN_OK : fail(error, error_bytes, what, path, why, status);
+    return status == SKEIN_OK ? SKEIN_OK : tls_fail(error, error_bytes, what, path, why, status);
 }
 
 /* ---- an identity ---- */
@@ -143,26 +143,26 @@ static bool key_fits(const struct identity *i)
     return fits;
 }
 
-static int parse(const struct http_tls *tls, const gnutls_datum_t *certificate,
-                 const gnutls_datum_t *key, struct identity *i, char *error, size_t error_bytes)
+static int tls_parse(const struct http_tls *tls, const gnutls_datum_t *certificate,
+                     const gnutls_datum_t *key, struct identity *i, char *error, size_t error_bytes)
 {
     unsigned count = CHAIN_MAX;
     int code = gnutls_pcert_list_import_x509_raw(i->chain, &count, certificate, GNUTLS_X509_FMT_PEM,
                                                  GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
     if (code < 0 || count == 0)
-        return fail(error, error_bytes, "http.tls_certificate", tls->certificate,
-                    code < 0 ? gnutls_strerror(code) : "holds no certificate", SKEIN_INVALID);
+        return tls_fail(error, error_bytes, "http.tls_certificate", tls->certificate,
+                        code < 0 ? gnutls_strerror(code) : "holds no certificate", SKEIN_INVALID);
     i->count = count;
     code = gnutls_privkey_init(&i->key);
     if (code >= 0)
         code = gnutls_privkey_import_x509_raw(i->key, key, GNUTLS_X509_FMT_PEM, NULL, 0);
     if (code < 0)
-        return fail(error, error_bytes, "http.tls_key", tls->key, gnutls_strerror(code),
-                    SKEIN_INVALID);
+        return tls_fail(error, error_bytes, "http.tls_key", tls->key, gnutls_strerror(code),
+                        SKEIN_INVALID);
     if (!key_fits(i))
-        return fail(error, error_bytes, "http.tls_key", tls->key,
-                    "is not the key of the first certificate in http.tls_certificate",
-                    SKEIN_INVALID);
+        return tls_fail(error, error_bytes, "http.tls_key", tls->key,
+                        "is not the key of the first certificate in http.tls_certificate",
+                        SKEIN_INVALID);
     return SKEIN_OK;
 }
 
@@ -173,12 +173,12 @@ static int identity_load(const struct http_tls *tls, struct identity **out, char
     struct identity *i = calloc(1, sizeof *i);
     int status = i != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK)
-        status = load_file("http.tls_certificate", tls->certificate, false, &certificate, error,
+        status = file_load("http.tls_certificate", tls->certificate, false, &certificate, error,
                            error_bytes);
     if (status == SKEIN_OK)
-        status = load_file("http.tls_key", tls->key, true, &key, error, error_bytes);
+        status = file_load("http.tls_key", tls->key, true, &key, error, error_bytes);
     if (status == SKEIN_OK)
-        status = parse(tls, &certificate, &key, i, error, error_bytes);
+        status = tls_parse(tls, &certificate, &key, i, error, error_bytes);
     datum_free(&certificate);
     datum_free(&key);
     if (status != SKEIN_OK)
@@ -197,7 +197,7 @@ static bool is_same(const struct identity *a, const struct identity *b)
 }
 
 /* Tells when it ends, aloud where that is soon. */
-static void tell_expiry(const struct http_tls *tls, struct identity *i)
+static void expiry_tell(const struct http_tls *tls, struct identity *i)
 {
     gnutls_x509_crt_t certificate;
     if (gnutls_pcert_export_x509(&i->chain[0], &certificate) != GNUTLS_E_SUCCESS)
@@ -214,9 +214,9 @@ static void tell_expiry(const struct http_tls *tls, struct identity *i)
 
 /* ---- the server's ---- */
 
-static int retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
-                    gnutls_pcert_st **chain, unsigned *count, gnutls_ocsp_data_st **ocsp,
-                    unsigned *ocsp_count, gnutls_privkey_t *key, unsigned *flags)
+static int tls_retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
+                        gnutls_pcert_st **chain, unsigned *count, gnutls_ocsp_data_st **ocsp,
+                        unsigned *ocsp_count, gnutls_privkey_t *key, unsigned *flags)
 {
     (void)session;
     (void)info;
@@ -239,7 +239,7 @@ static int retrieve(gnutls_session_t session, const struct gnutls_cert_retr_st *
 
 http_tls_hook *http_tls_retrieve(void)
 {
-    gnutls_certificate_retrieve_function3 *hook = retrieve;
+    gnutls_certificate_retrieve_function3 *hook = tls_retrieve;
     return (http_tls_hook *)hook;
 }
 
@@ -249,7 +249,7 @@ int http_tls_reload(struct http_tls *tls, char *error, size_t error_bytes)
     int status = identity_load(tls, &fresh, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
-    tell_expiry(tls, fresh);
+    expiry_tell(tls, fresh);
     pthread_mutex_lock(&tls->lock);
     bool changed = tls->newest == NULL || !is_same(tls->newest, fresh);
     if (changed) {
@@ -264,7 +264,7 @@ int http_tls_reload(struct http_tls *tls, char *error, size_t error_bytes)
     return SKEIN_OK;
 }
 
-static bool serve(struct http_tls *tls)
+static bool tls_serve(struct http_tls *tls)
 {
     pthread_mutex_lock(&serving_lock);
     bool is_free = serving == NULL;
@@ -287,7 +287,7 @@ int http_tls_new(const char *certificate, const char *key, struct http_tls **out
     int status = tls->certificate != NULL && tls->key != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
     if (status == SKEIN_OK)
         status = http_tls_reload(tls, error, error_bytes);
-    if (status == SKEIN_OK && !serve(tls)) {
+    if (status == SKEIN_OK && !tls_serve(tls)) {
         snprintf(error, error_bytes, "another HTTP server of this process has TLS");
         status = SKEIN_BUSY;
     }
@@ -319,7 +319,7 @@ void http_tls_free(struct http_tls **tls)
 
 /* ---- reads of the HTTP server ---- */
 
-static ssize_t read_record(void *context, void *out, size_t n)
+static ssize_t record_read(void *context, void *out, size_t n)
 {
     unsigned char sequence[8];
     return gnutls_record_recv_seq(context, out, n, sequence);
@@ -334,8 +334,8 @@ static bool more_of_record(void *context)
 ssize_t gnutls_record_recv(gnutls_session_t session, void *out, size_t n)
 {
     struct http_door *door = http_door_of(gnutls_transport_get_int(session));
-    struct http_door_source source = {read_record, more_of_record, session};
+    struct http_door_source source = {record_read, more_of_record, session};
     if (door == NULL || !door->tls || n == 0)
-        return read_record(session, out, n);
+        return record_read(session, out, n);
     return http_door_read(door, &source, out, n, GNUTLS_E_AGAIN);
 }

@@ -39,7 +39,7 @@ static struct timespec at_time(uint64_t monotonic_ns)
                              .tv_nsec = (long)(monotonic_ns % 1000000000u)};
 }
 
-static void *run(void *context)
+static void *watch_run(void *context)
 {
     struct http_watch *w = context;
     pthread_mutex_lock(&w->lock);
@@ -75,7 +75,7 @@ struct http_watch *http_watch_start(void (*look)(void *context), void *context)
     pthread_cond_init(&w->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&w->lock, NULL);
-    if (pthread_create(&w->thread, NULL, run, w) == 0)
+    if (pthread_create(&w->thread, NULL, watch_run, w) == 0)
         return w;
     pthread_cond_destroy(&w->changed);
     pthread_mutex_destroy(&w->lock);
@@ -116,7 +116,7 @@ struct http_link *http_watch_add(struct http_watch *w, int fd, uint64_t deadline
 }
 
 /* Locked. The watchdog wakes as well; it is seldom enough. */
-static void set_answering(struct http_watch *w, struct http_link *link, bool answering)
+static void answering_set(struct http_watch *w, struct http_link *link, bool answering)
 {
     if (link->answering == answering)
         return;
@@ -132,7 +132,7 @@ void http_watch_remove(struct http_watch *w, struct http_link *link)
     if (link == NULL)
         return;
     pthread_mutex_lock(&w->lock);
-    set_answering(w, link, false);
+    answering_set(w, link, false);
     if (link->prev != NULL)
         link->prev->next = link->next;
     else
@@ -157,7 +157,7 @@ void http_watch_answering(struct http_watch *w, struct http_link *link, bool ans
     if (link == NULL)
         return;
     pthread_mutex_lock(&w->lock);
-    set_answering(w, link, answering);
+    answering_set(w, link, answering);
     pthread_mutex_unlock(&w->lock);
 }
 

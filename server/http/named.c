@@ -37,7 +37,7 @@ bool named_allows(const struct named_if *when, const cJSON *json)
 }
 
 /* RFC 7396, 2. As deep as the parser lets a body be. False: no memory. */
-static bool merge(cJSON *target, const cJSON *patch)
+static bool named_merge(cJSON *target, const cJSON *patch)
 {
     const cJSON *member;
     cJSON_ArrayForEach(member, patch) {
@@ -47,13 +47,13 @@ static bool merge(cJSON *target, const cJSON *patch)
             continue;
         }
         if (cJSON_IsObject(member) && cJSON_IsObject(there)) {
-            if (!merge(there, member))
+            if (!named_merge(there, member))
                 return false;
             continue;
         }
         cJSON *fresh =
             cJSON_IsObject(member) ? cJSON_CreateObject() : cJSON_Duplicate(member, true);
-        if (fresh == NULL || (cJSON_IsObject(member) && !merge(fresh, member))) {
+        if (fresh == NULL || (cJSON_IsObject(member) && !named_merge(fresh, member))) {
             cJSON_Delete(fresh);
             return false;
         }
@@ -69,7 +69,7 @@ static bool merge(cJSON *target, const cJSON *patch)
 cJSON *named_patched(const cJSON *json, const cJSON *patch)
 {
     cJSON *copy = cJSON_Duplicate(json, true);
-    if (copy != NULL && merge(copy, patch))
+    if (copy != NULL && named_merge(copy, patch))
         return copy;
     cJSON_Delete(copy);
     return NULL;
