@@ -19,7 +19,7 @@ static bool name(const struct index *index, const char *file, char out[PATH_BYTE
 }
 
 /* Makes the new file. Meanwhile the damaged one answers what it can. */
-static int make_new(struct index *index, const char *path)
+static int new_file_make(struct index *index, const char *path)
 {
     char error[512] = "";
     struct index fresh = {.store = index->store, .folder = index->folder};
@@ -34,7 +34,7 @@ static int make_new(struct index *index, const char *path)
     return status;
 }
 
-static int put_in_place(struct index *index, const char *fresh, const char *path)
+static int file_put_in_place(struct index *index, const char *fresh, const char *path)
 {
     db_hold(index->write);
     db_hold(index->read);
@@ -64,9 +64,9 @@ int index_heal(struct index *index)
         !name(index, "index.rebuild", marker))
         return SKEIN_IO;
     log_error("index", "index.db is damaged: it is made anew from the segments", NULL);
-    int status = make_new(index, fresh);
+    int status = new_file_make(index, fresh);
     if (status == SKEIN_OK)
-        status = put_in_place(index, fresh, path);
+        status = file_put_in_place(index, fresh, path);
     if (status != SKEIN_OK)
         return status;
     atomic_store(&index->broken, false);

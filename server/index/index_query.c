@@ -75,9 +75,9 @@ struct run {
 
 static bool row_matches(const struct partition_query *q, const struct partition_row *row)
 {
-    if (q->process && !process_uid_equal(q->process, &row->record.key.process))
+    if (q->process != NULL && !process_uid_equal(q->process, &row->record.key.process))
         return false;
-    if (q->ranges && !partition_ranges_have(q->ranges, &row->record.key))
+    if (q->ranges != NULL && !partition_ranges_have(q->ranges, &row->record.key))
         return false;
     struct process_labels labels = {row->service, row->host, row->exe,
                                     row->labels,  row->pid,  row->record.key.process.bytes};
@@ -93,7 +93,7 @@ static bool row_keep(struct page *page, const struct partition_row *row)
     for (size_t i = 0; i < 4; i++)
         total += n[i] = strlen(from[i]) + 1;
     char *text = malloc(total);
-    if (!text)
+    if (text == NULL)
         return false;
     struct partition_row *kept = &page->rows[page->count];
     *kept = *row;
@@ -144,7 +144,7 @@ static const char *const by_range =
     "SELECT id, to_ns, key FROM partitions INDEXED BY by_key WHERE key >= ?1 AND key <= ?2"
     " AND to_ns >= ?3 AND from_ns <= ?4 AND (to_ns, key) > (?5, ?6)";
 
-static const char *run_sql(const struct run *run)
+static const char *sql_run(const struct run *run)
 {
     static const char *const ways[] = {
         [BY_RANGE] = by_range, [BY_SERIES] = by_series, [BY_TIME] = by_time, [BY_LONG] = by_long};
@@ -159,7 +159,7 @@ struct label_bytes {
 
 static struct label_bytes label_bytes_of(const struct series_term *label)
 {
-    if (!label->name)
+    if (label->name == NULL)
         return (struct label_bytes){NULL, NULL, 0, 0};
     return (struct label_bytes){label->name, label->value, strlen(label->name),
                                 strlen(label->value)};
@@ -249,13 +249,13 @@ static int page_fill(struct run *run)
         return page_fetch(run);
     if (run->way == BY_SERIES)
         found =
-            db_run(db, run_sql(run), page_row, run,
+            db_run(db, sql_run(run), page_row, run,
                    DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
                       DB_BLOB(key, n), DB_I64(run->lead.bucket),
                       DB_BLOB(l[0].name, l[0].name_bytes), DB_BLOB(l[0].value, l[0].value_bytes),
                       DB_BLOB(l[1].name, l[1].name_bytes), DB_BLOB(l[1].value, l[1].value_bytes)));
     else
-        found = db_run(db, run_sql(run), page_row, run,
+        found = db_run(db, sql_run(run), page_row, run,
                        DB(DB_I64(low), DB_I64(run->high), DB_I64(run->to), DB_I64(run->after_time),
                           DB_BLOB(key, n)));
     if (found < 0)
@@ -380,7 +380,7 @@ static int ranges_first(struct run *run)
     const struct partition_query *q = run->query;
     const struct partition_ranges *ranges = q->ranges;
     size_t first = 0, end = ranges->count;
-    if (q->process) {
+    if (q->process != NULL) {
         const size_t n = sizeof q->process->bytes;
         const struct partition_range *items = ranges->items;
         array_find(first, 0, ranges->count,
@@ -419,7 +419,7 @@ static int run_init(struct run *run, struct index *index, const struct partition
     if (run->low < run->after_time)
         run->low = run->after_time;
     index_series_terms(query, &run->terms);
-    return query->ranges ? ranges_first(run) : step_first(run);
+    return query->ranges != NULL ? ranges_first(run) : step_first(run);
 }
 
 static void run_free(struct run *run)
@@ -441,11 +441,11 @@ static int plan_line(void *context, struct db_row *row)
 int index_query_plan(struct index *index, const struct partition_query *query, struct buf *out)
 {
     struct run *run = malloc(sizeof *run);
-    if (!run)
+    if (run == NULL)
         return SKEIN_NO_MEMORY;
     int64_t n = run_init(run, index, query);
     char sql[2048];
-    (void)snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", run_sql(run));
+    (void)snprintf(sql, sizeof sql, "EXPLAIN QUERY PLAN %s", sql_run(run));
     if (n > 0)
         n = db_run(index->read, sql, plan_line, out, NULL);
     run_free(run);
@@ -456,7 +456,7 @@ int64_t index_query(struct index *index, const struct partition_query *query, pa
                     void *context)
 {
     struct run *run = malloc(sizeof *run);
-    if (!run)
+    if (run == NULL)
         return SKEIN_NO_MEMORY;
     int64_t given = 0;
     int more = run_init(run, index, query);

@@ -59,7 +59,7 @@ void index_row_get(struct db_row *from, struct partition_row *row)
 
 /* Bounds in the wrong order (a lying footer) become one moment; then all go to the collector's
  * clock. */
-static void align(struct partition_row *row)
+static void index_row_align(struct partition_row *row)
 {
     if (row->from_ns > row->to_ns)
         row->from_ns = row->to_ns;
@@ -88,16 +88,16 @@ void partition_row_make(struct partition_row *row, const struct store_record *re
         .spans_to_ns = footer->to_ns > footer->window_to_ns ? footer->to_ns : footer->window_to_ns,
         .clock_offset_ns = clock_offset_ns,
         .pid = footer->pid,
-        .host = footer->host ? footer->host : "",
-        .service = footer->service ? footer->service : "",
-        .labels = footer->labels ? footer->labels : "",
-        .exe = footer->exe ? footer->exe : "",
+        .host = footer->host != NULL ? footer->host : "",
+        .service = footer->service != NULL ? footer->service : "",
+        .labels = footer->labels != NULL ? footer->labels : "",
+        .exe = footer->exe != NULL ? footer->exe : "",
     };
     if (footer->events == 0 && footer->to_ns == 0) {
         row->from_ns = footer->window_from_ns;
         row->to_ns = footer->window_to_ns;
     }
-    align(row);
+    index_row_align(row);
     for (size_t i = 0; i < footer->block_count; i++)
         row->raw_bytes += footer->blocks[i].raw_bytes;
 }

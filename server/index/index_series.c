@@ -57,7 +57,7 @@ static int postings_add(struct db *db, const struct partition_row *row, const st
     const char *slash = strrchr(row->exe, '/');
     const char *const own[][2] = {{"service", row->service},
                                   {"host", row->host},
-                                  {"exe", slash ? slash + 1 : row->exe},
+                                  {"exe", slash != NULL ? slash + 1 : row->exe},
                                   {"pid", pid},
                                   {"process", process}};
     int status = SKEIN_OK;
@@ -70,7 +70,7 @@ static int postings_add(struct db *db, const struct partition_row *row, const st
     return status;
 }
 
-static int count_get(void *context, struct db_row *row)
+static int series_count_get(void *context, struct db_row *row)
 {
     *(int64_t *)context = db_i64(row, 0);
     return 0;
@@ -90,12 +90,12 @@ int index_series_add(struct db *db, const struct partition_row *row, int64_t ser
     int64_t rows = 0, from = index_i64(row->from_ns), to = index_i64(row->to_ns);
     int64_t longest = to - from < INDEX_LONG_NS ? to - from : INDEX_LONG_NS;
     struct place place = {to / INDEX_BUCKET_NS, series};
-    int64_t n =
-        db_run(db,
-               "INSERT INTO series VALUES(?1, ?2, 1, ?3) ON CONFLICT(bucket, id) DO UPDATE"
-               " SET rows = rows + 1, longest = max(longest, excluded.longest)"
-               " RETURNING rows",
-               count_get, &rows, DB(DB_I64(place.bucket), DB_I64(place.series), DB_I64(longest)));
+    int64_t n = db_run(db,
+                       "INSERT INTO series VALUES(?1, ?2, 1, ?3) ON CONFLICT(bucket, id) DO UPDATE"
+                       " SET rows = rows + 1, longest = max(longest, excluded.longest)"
+                       " RETURNING rows",
+                       series_count_get, &rows,
+                       DB(DB_I64(place.bucket), DB_I64(place.series), DB_I64(longest)));
     int status = n < 0 ? (int)n : bucket_add(db, place.bucket, longest);
     return status < 0 || rows > 1 ? status : postings_add(db, row, &place);
 }
@@ -107,16 +107,17 @@ void index_series_terms(const struct partition_query *query, struct series_terms
     const struct partition_ranges *ranges = query->ranges;
     const struct process_uid *process = query->process;
     terms->count = 0;
-    if (!process && ranges && ranges->count > 0 && /* sorted: all are of one process */
+    if (process == NULL && ranges != NULL &&
+        ranges->count > 0 && /* sorted: all are of one process */
         process_uid_equal(&ranges->items[0].key.process,
                           &ranges->items[ranges->count - 1].key.process))
         process = &ranges->items[0].key.process;
-    if (process) {
+    if (process != NULL) {
         id_text(process->bytes, terms->process);
         terms->terms[terms->count++] = (struct series_term){"process", terms->process};
     }
     struct series_term term;
-    for (size_t i = 0; query->selector && terms->count < INDEX_TERMS_MAX &&
+    for (size_t i = 0; query->selector != NULL && terms->count < INDEX_TERMS_MAX &&
                        selector_equality(query->selector, i, &term.name, &term.value);
          i++)
         if (strlen(term.value) <= INDEX_VALUE_MAX)
@@ -141,7 +142,7 @@ static int64_t postings_count(struct db *db, int64_t bucket, const struct series
     int64_t n = db_run(db,
                        "SELECT count(*) FROM (SELECT 1 FROM label WHERE bucket = ?1 AND name = ?2"
                        " AND value = ?3 LIMIT ?4)",
-                       count_get, &count,
+                       series_count_get, &count,
                        DB(DB_I64(bucket), DB_BLOB(term->name, strlen(term->name)),
                           DB_BLOB(term->value, strlen(term->value)), DB_I64(limit)));
     return n < 0 ? n : count;
@@ -178,10 +179,11 @@ static int64_t terms_choose(struct db *db, struct series_terms *terms, struct se
 static int64_t rows_count(struct db *db, const struct series_lead *lead, int64_t limit)
 {
     int64_t count = 0;
-    int64_t n = db_run(db,
-                       "SELECT count(*) FROM (SELECT 1 FROM partitions INDEXED BY by_time"
-                       " WHERE to_ns >= ?1 AND to_ns <= ?2 LIMIT ?3)",
-                       count_get, &count, DB(DB_I64(lead->low), DB_I64(lead->high), DB_I64(limit)));
+    int64_t n =
+        db_run(db,
+               "SELECT count(*) FROM (SELECT 1 FROM partitions INDEXED BY by_time"
+               " WHERE to_ns >= ?1 AND to_ns <= ?2 LIMIT ?3)",
+               series_count_get, &count, DB(DB_I64(lead->low), DB_I64(lead->high), DB_I64(limit)));
     return n < 0 ? n : count;
 }
 
@@ -208,8 +210,8 @@ static int sums_look_up(struct db *db, const struct series_lead *lead, struct su
         sums_get, sums,
         DB(DB_I64(lead->bucket), DB_BLOB(t[0].name, strlen(t[0].name)),
            DB_BLOB(t[0].value, strlen(t[0].value)),
-           DB_BLOB(t[1].name, t[1].name ? strlen(t[1].name) : 0),
-           DB_BLOB(t[1].value, t[1].name ? strlen(t[1].value) : 0),
+           DB_BLOB(t[1].name, t[1].name != NULL ? strlen(t[1].name) : 0),
+           DB_BLOB(t[1].value, t[1].name != NULL ? strlen(t[1].value) : 0),
            DB_I64((int64_t)INDEX_SERIES_MAX + 1)));
     return n < 0 ? (int)n : SKEIN_OK;
 }
@@ -222,7 +224,7 @@ static int lead_choose(struct db *db, struct series_terms *terms, int64_t low, i
     if (series <= 0)
         return (int)series;
     int64_t rows = rows_count(db, lead, series * ROWS_A_SERIES + 1);
-    bool few = series <= (lead->terms[1].name ? POSTINGS_MAX : INDEX_SERIES_MAX);
+    bool few = series <= (lead->terms[1].name != NULL ? POSTINGS_MAX : INDEX_SERIES_MAX);
     if (rows <= series * ROWS_A_SERIES || !few)
         return rows < 0 ? (int)rows : rows > 0;
     struct sums sums = {0};

@@ -270,10 +270,10 @@ int index_move(struct index *index, const struct partition_row *rows, size_t cou
 
 /* ---- finding ---- */
 
-static int find_row(void *context, struct db_row *from)
+static int row_find(void *context, struct db_row *from)
 {
     struct partition_row *row = context;
-    if (row) {
+    if (row != NULL) {
         index_row_get(from, row);
         row->host = row->service = row->labels = row->exe = ""; /* the texts end with this call */
     }
@@ -286,7 +286,7 @@ int index_find(struct index *index, const struct partition_key *key,
     uint8_t bytes[INDEX_KEY_BYTES];
     index_key_put(key, bytes);
     int64_t n = db_run(index->write, "SELECT " INDEX_COLUMNS " FROM partitions WHERE key = ?1",
-                       find_row, row_without_text, DB(DB_BLOB(bytes, sizeof bytes)));
+                       row_find, row_without_text, DB(DB_BLOB(bytes, sizeof bytes)));
     return index_fail(index, n);
 }
 
@@ -355,19 +355,19 @@ struct stored {
     const struct store_place *place;
 };
 
-static int read_stored(void *context, uint64_t offset, void *out, size_t n)
+static int stored_read(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct stored *stored = context;
     return store_read(stored->store, stored->place, offset, out, n);
 }
 
-static int scan_partition(void *context, const struct store_record *record,
+static int partition_scan(void *context, const struct store_record *record,
                           const struct store_place *place, const struct partition_footer *footer)
 {
     struct index *index = context;
     struct partition_row row;
     struct stored stored = {index->store, place};
-    struct partition_source source = {read_stored, &stored, place->bytes};
+    struct partition_source source = {stored_read, &stored, place->bytes};
     int64_t offset_ns;
     int status = partition_clock_offset(&source, &offset_ns);
     if (status != SKEIN_OK && status != SKEIN_CORRUPT)
@@ -377,7 +377,7 @@ static int scan_partition(void *context, const struct store_record *record,
     return rows_insert(index->write, &row, 1);
 }
 
-static int scan_tombstone(void *context, const struct store_record *record, uint64_t segment)
+static int tombstone_scan(void *context, const struct store_record *record, uint64_t segment)
 {
     struct index *index = context;
     return index_tombstone_apply(index->write, record, segment);
@@ -416,17 +416,17 @@ static int store_follow(struct index *index, bool from_nothing)
     if (status < 0)
         return status;
     status = meta_get(db, "end_segment", &segment);
-    if (!status)
+    if (status == SKEIN_OK)
         status = meta_get(db, "end_offset", &offset);
     store_totals(index->store, &segments, &bytes, &end_segment, &end_offset);
     if (segment > end_segment || (segment == end_segment && offset > end_offset))
         from_nothing = true; /* another store's index, or the disk lost what it had promised */
-    if (!status && (from_nothing || (segment == 0 && end_segment > 0))) {
+    if (status == SKEIN_OK && (from_nothing || (segment == 0 && end_segment > 0))) {
         status = rows_clear(db);
         segment = offset = 0;
     }
-    if (!status)
-        status = store_scan(index->store, segment, offset, scan_partition, scan_tombstone, index);
+    if (status == SKEIN_OK)
+        status = store_scan(index->store, segment, offset, partition_scan, tombstone_scan, index);
     int ended = db_end(db, status == SKEIN_OK);
     return status != SKEIN_OK ? status : ended;
 }
@@ -463,7 +463,7 @@ static int missing_forget(struct index *index)
     struct number_list list = {0};
     int64_t n = db_run(index->write, "SELECT number FROM segment", numbers_collect, &list, NULL);
     int status = n < 0 ? (int)n : (size_t)n > list.count ? SKEIN_NO_MEMORY : SKEIN_OK;
-    for (size_t i = 0; !status && i < list.count; i++)
+    for (size_t i = 0; status == SKEIN_OK && i < list.count; i++)
         if (!store_has_segment(index->store, list.numbers[i]))
             status = index_segment_forget(index->write, list.numbers[i], true);
     free(list.numbers);
@@ -507,19 +507,19 @@ void index_disconnect(struct index *index)
 int index_connect(struct index *index, const char *path, char *error, size_t error_bytes)
 {
     int status = db_open(path, false, &index->write, error, error_bytes);
-    if (!status)
+    if (status == SKEIN_OK)
         status = index_configure(index->write);
-    if (!status)
+    if (status == SKEIN_OK)
         status = schema_check(index->write);
-    if (!status)
+    if (status == SKEIN_OK)
         status = store_follow(index, false);
-    if (!status)
+    if (status == SKEIN_OK)
         status = missing_forget(index);
-    if (!status)
+    if (status == SKEIN_OK)
         status = db_open(path, false, &index->read, error, error_bytes);
-    if (!status)
+    if (status == SKEIN_OK)
         status = index_configure(index->read);
-    if (status < 0 && index->write && !error[0])
+    if (status < 0 && index->write != NULL && !error[0])
         (void)snprintf(error, error_bytes, "%s: %s", path, db_error(index->write));
     return status;
 }
@@ -546,14 +546,14 @@ int index_open(const char *folder, struct store *store, struct index **out, char
         snprintf(marker, sizeof marker, "%s/index.rebuild", folder) >= (int)sizeof marker)
         return SKEIN_INVALID;
     struct index *index = calloc(1, sizeof *index);
-    if (!index)
+    if (index == NULL)
         return SKEIN_NO_MEMORY;
     index->store = store;
     index->folder = strdup(folder);
-    int status = index->folder ? SKEIN_OK : SKEIN_NO_MEMORY;
-    if (!status && access(marker, F_OK) == 0)
+    int status = index->folder != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
+    if (status == SKEIN_OK && access(marker, F_OK) == 0)
         index_files_remove(path);
-    if (!status)
+    if (status == SKEIN_OK)
         status = index_connect(index, path, error, error_bytes);
     if (status == SKEIN_CORRUPT)
         log_warn("index", "index.db is damaged: it is made anew from the segments", NULL);
@@ -576,7 +576,7 @@ int index_open(const char *folder, struct store *store, struct index **out, char
 void index_close(struct index **index)
 {
     struct index *i = *index;
-    if (!i)
+    if (i == NULL)
         return;
     *index = NULL;
     index_disconnect(i);
