@@ -69,14 +69,14 @@ int assembler_new(uint64_t max_bytes, struct assembler **out)
 {
     *out = NULL;
     struct assembler *a = calloc(1, sizeof *a);
-    if (!a)
+    if (a == NULL)
         return SKEIN_NO_MEMORY;
     a->max_bytes = max_bytes;
     a->slot_count = SLOTS_MIN;
     while (a->slot_count < SLOTS_MAX && a->slot_count < max_bytes / ASSEMBLY_BYTES_MIN)
         a->slot_count *= 2;
     a->slots = calloc(a->slot_count, sizeof(struct assembly *));
-    if (!a->slots) {
+    if (a->slots == NULL) {
         free(a);
         return SKEIN_NO_MEMORY;
     }
@@ -86,15 +86,15 @@ int assembler_new(uint64_t max_bytes, struct assembler **out)
 
 static void list_unlink(struct assembler *a, struct assembly *x)
 {
-    *(x->older ? &x->older->newer : &a->oldest) = x->newer;
-    *(x->newer ? &x->newer->older : &a->newest) = x->older;
+    *(x->older != NULL ? &x->older->newer : &a->oldest) = x->newer;
+    *(x->newer != NULL ? &x->newer->older : &a->newest) = x->older;
     x->older = x->newer = NULL;
 }
 
 static void list_append(struct assembler *a, struct assembly *x)
 {
     x->older = a->newest;
-    *(a->newest ? &a->newest->newer : &a->oldest) = x;
+    *(a->newest != NULL ? &a->newest->newer : &a->oldest) = x;
     a->newest = x;
 }
 
@@ -103,7 +103,7 @@ static void list_append(struct assembler *a, struct assembly *x)
 static struct sender *sender_find(const struct assembler *a, uint64_t id)
 {
     struct sender *s = a->senders;
-    while (s && s->id != id)
+    while (s != NULL && s->id != id)
         s = s->next;
     return s;
 }
@@ -112,9 +112,9 @@ static struct sender *sender_find(const struct assembler *a, uint64_t id)
 static struct sender *sender_take(struct assembler *a, uint64_t id)
 {
     struct sender *s = sender_find(a, id);
-    if (!s) {
+    if (s == NULL) {
         s = calloc(1, sizeof *s);
-        if (!s)
+        if (s == NULL)
             return NULL;
         s->id = id;
         s->next = a->senders;
@@ -137,7 +137,7 @@ static void sender_drop(struct assembler *a, struct sender *s)
     free(s);
 }
 
-static void hold(struct assembler *a, struct assembly *x, uint64_t bytes)
+static void assembly_hold(struct assembler *a, struct assembly *x, uint64_t bytes)
 {
     x->held += bytes;
     x->sender->bytes += bytes;
@@ -146,7 +146,7 @@ static void hold(struct assembler *a, struct assembly *x, uint64_t bytes)
 
 static void chunks_free(struct assembly *x)
 {
-    for (uint32_t i = 0; x->chunks && i < x->claims.count; i++)
+    for (uint32_t i = 0; x->chunks != NULL && i < x->claims.count; i++)
         free(x->chunks[i]);
     free(x->chunks);
 }
@@ -169,10 +169,10 @@ static void assembly_drop(struct assembler *a, struct assembly *x)
 void assembler_free(struct assembler **assembler)
 {
     struct assembler *a = *assembler;
-    if (!a)
+    if (a == NULL)
         return;
     *assembler = NULL;
-    while (a->oldest)
+    while (a->oldest != NULL)
         assembly_drop(a, a->oldest);
     free(a->slots);
     free(a);
@@ -181,7 +181,7 @@ void assembler_free(struct assembler **assembler)
 static struct assembly *assembly_find(const struct assembler *a, const struct wire_chunk *chunk)
 {
     struct assembly *x = a->slots[slot_of(a, chunk)];
-    while (x && !claims_equal(&x->claims, chunk))
+    while (x != NULL && !claims_equal(&x->claims, chunk))
         x = x->next;
     return x;
 }
@@ -216,14 +216,14 @@ static uint64_t counted(const struct assembler *a, const struct sender *s)
 static void eldest_find(struct assembler *a)
 {
     const struct assembly *eldest = NULL;
-    for (struct assembly *y = a->oldest; y; y = y->newer) {
+    for (struct assembly *y = a->oldest; y != NULL; y = y->newer) {
         y->sender->has_safe = false;
-        if (!eldest || y->begun < eldest->begun)
+        if (eldest == NULL || y->begun < eldest->begun)
             eldest = y;
     }
-    a->eldest = eldest ? eldest->begun : UINT64_MAX;
+    a->eldest = eldest != NULL ? eldest->begun : UINT64_MAX;
     a->safe_bytes = 0;
-    if (eldest && is_safe(a, eldest)) {
+    if (eldest != NULL && is_safe(a, eldest)) {
         eldest->sender->has_safe = true;
         a->safe_bytes = eldest->held;
     }
@@ -235,12 +235,12 @@ static void eldest_find(struct assembler *a)
 static struct assembly *victim_find(struct assembler *a, const struct want *w)
 {
     const struct sender *s = sender_find(a, w->sender);
-    uint64_t share = a->max_bytes / 2 / (a->sender_count + (s ? 0 : 1));
-    bool within = w->bytes <= share && (!s || counted(a, s) <= share - w->bytes);
+    uint64_t share = a->max_bytes / 2 / (a->sender_count + (s != NULL ? 0 : 1));
+    bool within = w->bytes <= share && (s == NULL || counted(a, s) <= share - w->bytes);
     struct assembly *victim = NULL;
-    for (struct assembly *y = a->oldest; y; y = y->newer) {
+    for (struct assembly *y = a->oldest; y != NULL; y = y->newer) {
         bool may = within ? y->sender != s && counted(a, y->sender) > share : y->begun > w->begun;
-        if (may && y != w->x && !is_safe(a, y) && (!victim || y->begun > victim->begun))
+        if (may && y != w->x && !is_safe(a, y) && (victim == NULL || y->begun > victim->begun))
             victim = y;
     }
     return victim;
@@ -251,8 +251,8 @@ static int room_make(struct assembler *a, const struct want *w)
     while (a->bytes > a->max_bytes || w->bytes > a->max_bytes - a->bytes) {
         eldest_find(a);
         struct assembly *victim = victim_find(a, w);
-        if (!victim)
-            return a->count == (w->x ? 1u : 0u) ? SKEIN_OK : SKEIN_FULL;
+        if (victim == NULL)
+            return a->count == (w->x != NULL ? 1u : 0u) ? SKEIN_OK : SKEIN_FULL;
         assembly_drop(a, victim);
         metrics_add(ingest_displaced_total, 1);
     }
@@ -267,13 +267,13 @@ static int assembly_new(struct assembler *a, uint64_t sender, const struct wire_
     if (status < 0)
         return status;
     struct assembly *x = calloc(1, sizeof *x);
-    if (!x)
+    if (x == NULL)
         return SKEIN_NO_MEMORY;
     x->claims = *chunk;
     x->begun = a->begun++;
     x->chunks = calloc(chunk->count, sizeof *x->chunks);
-    x->sender = x->chunks ? sender_take(a, sender) : NULL;
-    if (!x->sender) {
+    x->sender = x->chunks != NULL ? sender_take(a, sender) : NULL;
+    if (x->sender == NULL) {
         free(x->chunks);
         free(x);
         return SKEIN_NO_MEMORY;
@@ -282,7 +282,7 @@ static int assembly_new(struct assembler *a, uint64_t sender, const struct wire_
     x->next = *slot;
     *slot = x;
     list_append(a, x);
-    hold(a, x, ASSEMBLY_BYTES_MIN);
+    assembly_hold(a, x, ASSEMBLY_BYTES_MIN);
     a->count++;
     *out = x;
     return SKEIN_OK;
@@ -291,24 +291,24 @@ static int assembly_new(struct assembler *a, uint64_t sender, const struct wire_
 static uint32_t chunks_without_gap(const struct assembly *x)
 {
     uint32_t n = 0;
-    while (n < x->claims.count && x->chunks[n])
+    while (n < x->claims.count && x->chunks[n] != NULL)
         n++;
     return n;
 }
 
 static int chunk_keep(struct assembler *a, struct assembly *x, const struct wire_chunk *chunk)
 {
-    if (x->chunks[chunk->index])
+    if (x->chunks[chunk->index] != NULL)
         return SKEIN_OK;
     struct want want = {x, x->sender->id, x->begun, chunk->bytes_len};
     int status = room_make(a, &want);
     uint8_t *copy = status == SKEIN_OK ? malloc(chunk->bytes_len) : NULL;
-    if (!copy)
+    if (copy == NULL)
         return status < 0 ? status : SKEIN_NO_MEMORY;
     memcpy(copy, chunk->bytes, chunk->bytes_len); /* wire_chunk_get has checked index and length */
     x->chunks[chunk->index] = copy;
     x->received++;
-    hold(a, x, chunk->bytes_len);
+    assembly_hold(a, x, chunk->bytes_len);
     return SKEIN_OK;
 }
 
@@ -317,7 +317,7 @@ static uint8_t *chunks_join(struct assembly *x)
 {
     size_t rest = (size_t)x->claims.partition_bytes, at = 0;
     uint8_t *bytes = malloc(rest);
-    for (uint32_t i = 0; bytes && i < x->claims.count && x->chunks[i]; i++) {
+    for (uint32_t i = 0; bytes != NULL && i < x->claims.count && x->chunks[i] != NULL; i++) {
         size_t n = rest < WIRE_CHUNK_MAX ? rest : WIRE_CHUNK_MAX;
         memcpy(bytes + at, x->chunks[i], n);
         free(x->chunks[i]);
@@ -334,7 +334,7 @@ int assembler_add(struct assembler *assembler, uint64_t sender, const struct wir
     *bytes = NULL;
     *have = 0;
     struct assembly *x = assembly_find(assembler, chunk);
-    int status = x ? SKEIN_OK : assembly_new(assembler, sender, chunk, &x);
+    int status = x != NULL ? SKEIN_OK : assembly_new(assembler, sender, chunk, &x);
     if (status < 0)
         return status;
     x->last_ns = now_ns;
@@ -345,7 +345,7 @@ int assembler_add(struct assembler *assembler, uint64_t sender, const struct wir
     if (status < 0 || x->received < x->claims.count)
         return status;
     uint8_t *whole = chunks_join(x);
-    if (!whole) {
+    if (whole == NULL) {
         status = SKEIN_NO_MEMORY;
         *have = 0;
     } else if (checksum64(whole, (size_t)x->claims.partition_bytes) !=
@@ -364,7 +364,7 @@ size_t assembler_expire(struct assembler *assembler, uint64_t before_ns)
 {
     size_t dropped = 0;
     struct assembly *x, *newer;
-    for (x = assembler->oldest; x && x->last_ns < before_ns; x = newer) {
+    for (x = assembler->oldest; x != NULL && x->last_ns < before_ns; x = newer) {
         newer = x->newer;
         assembly_drop(assembler, x);
         dropped++;

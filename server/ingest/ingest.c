@@ -39,7 +39,7 @@ static int partition_known(struct ingest *in, struct wire_chunk *chunk)
     if (known != 0 || capture_id_is_zero(&chunk->capture))
         return known;
     known = index_capture_deleted(in->index, &chunk->capture);
-    if (known == 1 && in->hooks.wanted &&
+    if (known == 1 && in->hooks.wanted != NULL &&
         in->hooks.wanted(in->hooks.context, &chunk->key, &chunk->capture))
         known = 0;
     return known;
@@ -53,7 +53,7 @@ static bool chunk_answered(struct ingest *in, struct wire_chunk *chunk, const st
     bool last = chunk->index + 1 == chunk->count;
     if (groups_have(in, &chunk->key)) {
         struct member *slot = last ? group_slot(in) : NULL;
-        if (slot) {
+        if (slot != NULL) {
             slot->to = *to;
             slot->repeat = true;
             group_add(in, slot, now_ns);
@@ -103,7 +103,7 @@ struct memory {
     const uint8_t *bytes;
 };
 
-static int read_memory(void *context, uint64_t offset, void *out, size_t n)
+static int memory_read(void *context, uint64_t offset, void *out, size_t n)
 {
     const struct memory *memory = context;
     memcpy(out, memory->bytes + offset, n);
@@ -114,7 +114,7 @@ static int read_memory(void *context, uint64_t offset, void *out, size_t n)
 static int64_t clock_offset_of(const uint8_t *bytes, size_t n)
 {
     struct memory memory = {bytes};
-    struct partition_source source = {read_memory, &memory, n};
+    struct partition_source source = {memory_read, &memory, n};
     int64_t offset_ns;
     return partition_clock_offset(&source, &offset_ns) == SKEIN_OK ? offset_ns : 0;
 }
@@ -125,12 +125,12 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
                            const struct answer_to *to, uint8_t *assembled,
                            struct transport_message *message, uint64_t now_ns)
 {
-    const uint8_t *bytes = assembled ? assembled : chunk->bytes;
+    const uint8_t *bytes = assembled != NULL ? assembled : chunk->bytes;
     size_t n = (size_t)chunk->partition_bytes;
     struct partition_footer footer;
     int status = footer_check(bytes, n, chunk, &footer);
     struct member *slot = status == SKEIN_OK ? group_slot(in) : NULL;
-    if (!slot) {
+    if (slot == NULL) {
         if (status == SKEIN_OK)
             partition_footer_free(&footer);
         if (status == SKEIN_CORRUPT) {
@@ -147,7 +147,7 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     slot->record.capture = chunk->capture; /* the one it was sent for (P-27) */
     slot->record.received_ns = clock_realtime_ns();
     slot->record.agent = to->peer.agent; /* the seal proves it; 0: not sealed */
-    if (slot->record.agent == 0 && in->hooks.agent_of)
+    if (slot->record.agent == 0 && in->hooks.agent_of != NULL)
         slot->record.agent = in->hooks.agent_of(in->hooks.context, &chunk->key.process);
     slot->footer = footer;
     slot->clock_offset_ns = clock_offset_of(bytes, n);
@@ -155,7 +155,7 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
     slot->len = n;
     slot->checksum = chunk->partition_checksum; /* checked by message_take or the assembler */
     slot->assembled = assembled;
-    if (message) {
+    if (message != NULL) {
         slot->message = *message;
         memset(message, 0, sizeof *message);
     }
@@ -166,7 +166,7 @@ static void partition_take(struct ingest *in, const struct wire_chunk *chunk,
 static uint64_t sender_of(struct ingest *in, const struct wire_chunk *chunk,
                           const struct answer_to *to)
 {
-    if (to->peer.agent != 0 || !in->hooks.agent_of)
+    if (to->peer.agent != 0 || in->hooks.agent_of == NULL)
         return to->peer.agent;
     return in->hooks.agent_of(in->hooks.context, &chunk->key.process);
 }
@@ -204,7 +204,7 @@ static void chunk_assemble(struct ingest *in, const struct wire_chunk *chunk,
 /* A sealed agent may upload only for its own processes, also older ones out of its spool. */
 static bool is_owner(struct ingest *in, const struct wire_chunk *chunk, const struct answer_to *to)
 {
-    if (to->peer.session == 0 || !in->hooks.claim)
+    if (to->peer.session == 0 || in->hooks.claim == NULL)
         return true;
     int status = in->hooks.claim(in->hooks.context, &chunk->key.process, to->peer.agent);
     if (status == SKEIN_DENIED)
@@ -249,7 +249,7 @@ static void requests_run(struct ingest *in)
     struct delete_request *list = in->requests;
     in->requests = NULL;
     pthread_mutex_unlock(&in->lock);
-    while (list) {
+    while (list != NULL) {
         struct delete_request *request = list;
         list = request->next;
         int64_t status = request->after != NULL ? ingest_strays_now(in, request)
@@ -364,7 +364,7 @@ static int ingest_prepare(struct ingest *in, const struct ingest_settings *setti
         in->groups[i].members = calloc(GROUP_COUNT_MAX, sizeof *in->groups[i].members);
     in->rows = calloc(GROUP_COUNT_MAX, sizeof *in->rows);
     in->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!in->groups[0].members || !in->groups[1].members || !in->rows)
+    if (in->groups[0].members == NULL || in->groups[1].members == NULL || in->rows == NULL)
         return SKEIN_NO_MEMORY;
     if (in->wake_fd < 0)
         return SKEIN_IO;
@@ -378,11 +378,11 @@ int ingest_start(const struct ingest_settings *settings, struct store *store, st
 {
     *out = NULL;
     struct ingest *in = calloc(1, sizeof *in);
-    if (!in)
+    if (in == NULL)
         return SKEIN_NO_MEMORY;
     in->store = store;
     in->index = index;
-    if (hooks)
+    if (hooks != NULL)
         in->hooks = *hooks;
     in->gate = settings->gate;
     in->commit_wait_ns = settings->commit_wait_ms * NS_PER_MS;
@@ -395,9 +395,9 @@ int ingest_start(const struct ingest_settings *settings, struct store *store, st
     pthread_mutex_init(&in->writer_lock, NULL);
     pthread_cond_init(&in->writer_turn, NULL);
     int status = ingest_prepare(in, settings);
-    if (!status)
+    if (status == SKEIN_OK)
         status = writer_start(in);
-    if (!status && pthread_create(&in->thread, NULL, thread_run, in) != 0) {
+    if (status == SKEIN_OK && pthread_create(&in->thread, NULL, thread_run, in) != 0) {
         writer_stop(in);
         status = SKEIN_NO_MEMORY;
     }
@@ -423,7 +423,7 @@ static void thread_wake(struct ingest *in)
 void ingest_stop(struct ingest **ingest)
 {
     struct ingest *in = *ingest;
-    if (!in)
+    if (in == NULL)
         return;
     *ingest = NULL;
     pthread_mutex_lock(&in->lock);
@@ -459,7 +459,7 @@ static int64_t request_wait(struct ingest *ingest, struct delete_request *reques
         return SKEIN_CLOSED;
     }
     struct delete_request **last = &ingest->requests;
-    while (*last)
+    while (*last != NULL)
         last = &(*last)->next;
     *last = request;
     thread_wake(ingest);

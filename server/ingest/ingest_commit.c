@@ -80,7 +80,7 @@ static struct group *collecting(struct ingest *in)
 }
 
 /* The group that was given last; NULL: none was given. */
-static struct group *newest(struct ingest *in)
+static struct group *group_newest(struct ingest *in)
 {
     return in->given > 0 ? &in->groups[(in->oldest + in->given - 1) % 2] : NULL;
 }
@@ -106,13 +106,13 @@ static bool is_full(const struct group *g)
 struct member *group_slot(struct ingest *in)
 {
     struct group *g = collecting(in);
-    if (g && is_full(g)) {
+    if (g != NULL && is_full(g)) {
         uint64_t now_ns = clock_monotonic_ns();
         (void)groups_settle(in, now_ns);
         groups_commit(in, now_ns);
         g = collecting(in);
     }
-    if (!g || is_full(g))
+    if (g == NULL || is_full(g))
         return NULL;
     struct member *member = &g->members[g->count];
     memset(member, 0, sizeof *member);
@@ -176,8 +176,8 @@ static void group_cut(struct ingest *in, struct group *g, size_t first)
 /* Takes the group back from the writer, once it is done. */
 static void group_take_back(struct ingest *in)
 {
-    struct group *g = newest(in);
-    if (!g || g->state != GROUP_WRITING || !writer_is_done(in))
+    struct group *g = group_newest(in);
+    if (g == NULL || g->state != GROUP_WRITING || !writer_is_done(in))
         return;
     if (g->written < g->count) {
         size_t refused = g->members[g->written].len;
@@ -248,7 +248,7 @@ static bool group_finish(struct ingest *in, uint64_t now_ns)
     }
     int index_problem = INGEST_INDEX;
     (void)atomic_compare_exchange_strong(&in->problem, &index_problem, INGEST_NONE);
-    if (n > 0 && in->hooks.stored)
+    if (n > 0 && in->hooks.stored != NULL)
         in->hooks.stored(in->hooks.context, in->rows, n);
     group_acknowledge(in, g);
     if (n > 0 && in->rows[n - 1].place.segment != in->last_segment) {
@@ -273,14 +273,14 @@ static uint64_t group_due(const struct ingest *in, const struct group *g)
 
 static bool is_writing(struct ingest *in)
 {
-    struct group *g = newest(in);
-    return g && g->state == GROUP_WRITING;
+    struct group *g = group_newest(in);
+    return g != NULL && g->state == GROUP_WRITING;
 }
 
 bool groups_can_move(struct ingest *in, uint64_t now_ns)
 {
     const struct group *g = collecting(in);
-    return (is_writing(in) || (g && now_ns >= group_due(in, g))) && writer_is_done(in);
+    return (is_writing(in) || (g != NULL && now_ns >= group_due(in, g))) && writer_is_done(in);
 }
 
 static void group_give(struct ingest *in)
@@ -300,7 +300,7 @@ void groups_commit(struct ingest *in, uint64_t now_ns)
         (void)ingest_reclaim(in); /* what fails is tried again with the next segment */
     }
     struct group *g = collecting(in);
-    if (g && !is_writing(in) && now_ns >= group_due(in, g))
+    if (g != NULL && !is_writing(in) && now_ns >= group_due(in, g))
         group_give(in); /* before group_finish: the disk works while the index does */
     while (group_finish(in, now_ns))
         ;

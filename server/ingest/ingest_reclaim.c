@@ -56,7 +56,7 @@ static int tombstones_put(struct ingest *in, const struct store_record *records,
 static int segment_tombstones_keep(struct ingest *in, uint64_t segment)
 {
     struct store_record *records = calloc(DELETE_BATCH, sizeof *records);
-    if (!records)
+    if (records == NULL)
         return SKEIN_NO_MEMORY;
     int64_t n;
     do { /* index_tombstones_in no longer gives those that were just appended elsewhere */
@@ -172,7 +172,7 @@ static int compact_step(struct ingest *in)
     if (status < 0)
         return status;
     struct partition_row *rows = calloc(COMPACT_ROWS, sizeof *rows);
-    if (!rows)
+    if (rows == NULL)
         return SKEIN_NO_MEMORY;
     uint64_t segment = in->compact_segment;
     status = rows_compact(in, rows);
@@ -214,7 +214,7 @@ static int batch_init(struct batch *batch, struct ingest *in, size_t room, bool 
 {
     *batch = (struct batch){.in = in, .room = room, .tight = tight};
     batch->entries = calloc(room, sizeof *batch->entries);
-    return batch->entries ? SKEIN_OK : SKEIN_NO_MEMORY;
+    return batch->entries != NULL ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
 /* Deletes the candidates that no capture has (steps 1 and 2), and empties the batch. */
@@ -223,12 +223,12 @@ static int batch_delete(struct batch *batch)
     struct ingest *in = batch->in;
     int64_t n = (int64_t)batch->count;
     batch->count = 0;
-    if (n > 0 && in->hooks.unlisted)
+    if (n > 0 && in->hooks.unlisted != NULL)
         n = in->hooks.unlisted(in->hooks.context, batch->entries, (size_t)n);
     if (n <= 0)
         return (int)n;
     struct store_record *records = calloc((size_t)n, sizeof *records);
-    if (!records)
+    if (records == NULL)
         return SKEIN_NO_MEMORY;
     for (int64_t i = 0; i < n; i++)
         records[i].key = batch->entries[i].key;
@@ -237,7 +237,7 @@ static int batch_delete(struct batch *batch)
     for (int64_t i = 0; status == SKEIN_OK && i < n; i++)
         batch->bytes += batch->entries[i].bytes;
     batch->deleted += status == SKEIN_OK ? (uint64_t)n : 0;
-    if (status == SKEIN_OK && in->hooks.deleted)
+    if (status == SKEIN_OK && in->hooks.deleted != NULL)
         in->hooks.deleted(in->hooks.context);
     if (batch->tight)
         index_trim(in->index);
@@ -272,7 +272,7 @@ static int ranges_delete(struct batch *batch, const struct capture_id *capture)
 {
     struct ingest *in = batch->in;
     struct partition_range ranges[DELETE_RANGES], after = {.last = 0};
-    int64_t n = in->hooks.ranges ? DELETE_RANGES : 0;
+    int64_t n = in->hooks.ranges != NULL ? DELETE_RANGES : 0;
     while (n == DELETE_RANGES) {
         n = in->hooks.ranges(in->hooks.context, capture, &after, ranges, DELETE_RANGES);
         for (int64_t i = 0; i < n; i++) {

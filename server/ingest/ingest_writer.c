@@ -38,7 +38,7 @@ static void group_write(struct ingest *in, struct group *g)
     size_t done = 0;
     for (int attempt = 0; status == SKEIN_IO && attempt < 2; attempt++) {
         status = group_append(in, g, &done);
-        if (!status)
+        if (status == SKEIN_OK)
             status = store_sync(in->store);
     }
     if (status < 0)
@@ -60,10 +60,10 @@ static void *writer_run(void *argument)
     struct ingest *in = argument;
     pthread_mutex_lock(&in->writer_lock);
     for (;;) {
-        while (!in->job && !in->writer_ends)
+        while (in->job == NULL && !in->writer_ends)
             pthread_cond_wait(&in->writer_turn, &in->writer_lock);
         struct group *job = in->job;
-        if (!job)
+        if (job == NULL)
             break;
         pthread_mutex_unlock(&in->writer_lock);
         group_write(in, job);
@@ -109,7 +109,7 @@ bool writer_is_done(struct ingest *in)
 void writer_wait(struct ingest *in)
 {
     pthread_mutex_lock(&in->writer_lock);
-    while (in->job)
+    while (in->job != NULL)
         pthread_cond_wait(&in->writer_turn, &in->writer_lock);
     pthread_mutex_unlock(&in->writer_lock);
 }
