@@ -77,7 +77,7 @@ static void policy_inherit(struct named_item *item, const struct named_item *bef
 
 /* ---- the push to agents ---- */
 
-static void copy_member(const cJSON *from, const char *key, cJSON *to)
+static void member_copy(const cJSON *from, const char *key, cJSON *to)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, key);
     if (item != NULL)
@@ -99,7 +99,7 @@ static cJSON *policies_list(void *context)
         cJSON_AddStringToObject(item, "selector", policy->item.selector);
         json_add_u64(item, "record_ms", policy->plan.record_ms);
         json_add_u64(item, "every_ms", policy->plan.every_ms);
-        copy_member(cJSON_GetObjectItemCaseSensitive(policy->item.json, "limits"),
+        member_copy(cJSON_GetObjectItemCaseSensitive(policy->item.json, "limits"),
                     "agent_cpu_percent", item);
         cJSON_AddBoolToObject(item, "paused", policy->suspended);
         cJSON_AddItemToArray(set, item);
@@ -139,7 +139,7 @@ static const struct named_kind policy_kind = {.noun = "policy",
                                               .state = policy_state,
                                               .list = policies_list};
 
-static int load_policy(void *context, const struct catalog_policy *row)
+static int policy_load(void *context, const struct catalog_policy *row)
 {
     struct policies *p = context;
     struct policy *policy = (struct policy *)named_set_load(&p->set, row->name, row->json);
@@ -164,7 +164,7 @@ int policies_new(struct fleet *fleet, struct catalog *catalog, struct events *ev
     p->control = fleet_control(fleet);
     p->catalog = catalog;
     named_set_init(&p->set, &policy_kind, p, fleet, catalog, events);
-    int64_t rows = catalog_policies(catalog, load_policy, p);
+    int64_t rows = catalog_policies(catalog, policy_load, p);
     if (rows >= 0)
         return SKEIN_OK;
     policies_free(out);
@@ -251,7 +251,7 @@ void policies_on_stored(struct policies *p, const char *name, uint64_t bytes)
 
 /* ---- agents that pause ---- */
 
-static void forget_paused(struct policy *policy, uint64_t agent)
+static void paused_forget(struct policy *policy, uint64_t agent)
 {
     for (size_t i = 0; i < policy->paused_count; i++) {
         if (policy->paused[i].agent != agent)
@@ -265,7 +265,7 @@ void policies_agent_changed(struct policies *p, struct fleet_agent *agent)
 {
     control_assert_locked(p->control);
     for (struct policy *policy = policies_first(p); policy != NULL; policy = policy_next(policy))
-        forget_paused(policy, agent->id);
+        paused_forget(policy, agent->id);
 }
 
 void policies_on_report(struct policies *p, struct fleet_agent *agent,
@@ -275,7 +275,7 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
     struct policy *policy = policies_find(p, report->policy);
     if (policy == NULL)
         return;
-    forget_paused(policy, agent->id);
+    paused_forget(policy, agent->id);
     if (!report->paused)
         return;
     struct paused_agent *more =
@@ -289,8 +289,7 @@ void policies_on_report(struct policies *p, struct fleet_agent *agent,
 /* ---- the clock ---- */
 
 /* A budget that is used up, or a new day. true: agents must be told. */
-static bool look_at_budget(struct policies *p, struct policy *policy,
-                           uint64_t now_ns) CONTROL_LOCKED
+static bool budget_look(struct policies *p, struct policy *policy, uint64_t now_ns) CONTROL_LOCKED
 {
     today(policy, now_ns);
     bool used_up = policy->bytes_per_day > 0 && policy->bytes_today >= policy->bytes_per_day;
@@ -312,7 +311,7 @@ void policies_tick(struct policies *p, uint64_t now_ns)
         return;
     p->next_look_ns = now + LOOK_NS;
     for (struct policy *policy = policies_first(p); policy != NULL; policy = policy_next(policy))
-        changed |= look_at_budget(p, policy, now_ns);
+        changed |= budget_look(p, policy, now_ns);
     if (changed)
         pushed_set_to_all(&p->set.pushed);
 }

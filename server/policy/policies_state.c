@@ -2,6 +2,7 @@
  *
  * A policy as it is shown: its text and its state. Under the control lock.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static bool process_sampled(struct policies *p, const struct policy *policy,
            !agent_paused(policy, agent->id);
 }
 
-static void add_status(const struct policy *policy, uint64_t now_ns, cJSON *state)
+static void status_add(const struct policy *policy, uint64_t now_ns, cJSON *state)
 {
     char reason[160] = "", until[CLOCK_TEXT_BYTES];
     const char *status = "active";
@@ -42,15 +43,15 @@ static void add_status(const struct policy *policy, uint64_t now_ns, cJSON *stat
         status = "suspended";
         clock_text((now_ns / DAY_NS + 1) * DAY_NS, until);
         snprintf(reason, sizeof reason,
-                 "the %llu bytes of today's budget are used up; it goes on at %s",
-                 (unsigned long long)policy->bytes_per_day, until);
+                 "the %" PRIu64 " bytes of today's budget are used up; it goes on at %s",
+                 policy->bytes_per_day, until);
     }
     cJSON_AddStringToObject(state, "status", status);
     if (reason[0] != '\0')
         cJSON_AddStringToObject(state, "reason", reason);
 }
 
-static void add_push(struct policies *p, cJSON *state) CONTROL_LOCKED
+static void push_add(struct policies *p, cJSON *state) CONTROL_LOCKED
 {
     size_t agents, current = pushed_set_current(&p->set.pushed, &agents);
     json_add_u64(state, "generation", p->set.pushed.generation);
@@ -61,7 +62,7 @@ static void add_push(struct policies *p, cJSON *state) CONTROL_LOCKED
 }
 
 /* Who matches, and whose slot it is now. */
-static void add_processes(struct policies *p, const struct policy *policy, uint64_t now_ns,
+static void processes_add(struct policies *p, const struct policy *policy, uint64_t now_ns,
                           cJSON *state) CONTROL_LOCKED
 {
     const struct sampling_plan *plan = &policy->plan;
@@ -81,7 +82,7 @@ static void add_processes(struct policies *p, const struct policy *policy, uint6
     cJSON_AddNumberToObject(to, "planned_on", policy->enabled ? planned : 0);
 }
 
-static void add_paused(struct policies *p, const struct policy *policy, cJSON *state) CONTROL_LOCKED
+static void paused_add(struct policies *p, const struct policy *policy, cJSON *state) CONTROL_LOCKED
 {
     if (policy->paused_count == 0)
         return;
@@ -104,15 +105,15 @@ cJSON *policy_state_json(struct policies *p, const struct policy *policy, uint64
     char id[ID_TEXT_BYTES];
     cJSON *json = cJSON_Duplicate(policy->item.json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");
-    add_status(policy, now_ns, state);
-    add_push(p, state);
-    add_processes(p, policy, now_ns, state);
+    status_add(policy, now_ns, state);
+    push_add(p, state);
+    processes_add(p, policy, now_ns, state);
     json_add_u64(state, "bytes_today", policy->day == now_ns / DAY_NS ? policy->bytes_today : 0);
     json_add_u64(state, "captures", policy->captures);
     if (!capture_id_is_zero(&policy->last_capture)) {
         id_text(policy->last_capture.bytes, id);
         cJSON_AddStringToObject(state, "last_capture", id);
     }
-    add_paused(p, policy, state);
+    paused_add(p, policy, state);
     return json;
 }

@@ -16,7 +16,7 @@
 #define EVERY_MS_MAX  UINT64_C(604800000) /* a week */
 #define CPU_MAX       102400
 
-static void check_times(struct json_reader *r, const cJSON *json, cJSON *policy)
+static void times_check(struct json_reader *r, const cJSON *json, cJSON *policy)
 {
     struct sampling_plan plan = {
         json_u64(r, json, "", "record_ms", JSON_OPTIONAL, 1000, RECORD_MS_MIN, EVERY_MS_MAX),
@@ -27,7 +27,7 @@ static void check_times(struct json_reader *r, const cJSON *json, cJSON *policy)
     json_add_u64(policy, "every_ms", plan.every_ms);
 }
 
-static void check_groups(struct json_reader *r, const cJSON *json, cJSON *policy)
+static void groups_check(struct json_reader *r, const cJSON *json, cJSON *policy)
 {
     if (event_groups_get(r, json, "groups") != 0)
         cJSON_AddItemToObject(
@@ -35,7 +35,7 @@ static void check_groups(struct json_reader *r, const cJSON *json, cJSON *policy
             cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(json, "groups"), true));
 }
 
-static void check_limits(struct json_reader *r, const cJSON *json, cJSON *policy)
+static void limits_check(struct json_reader *r, const cJSON *json, cJSON *policy)
 {
     static const char *const known[] = {"bytes_per_day", "agent_cpu_percent", NULL};
     const cJSON *limits = json_object(r, json, "", "limits", JSON_OPTIONAL);
@@ -58,9 +58,9 @@ cJSON *policy_check(const char *name, const cJSON *json, char *error, size_t err
     cJSON *policy = cJSON_CreateObject();
     json_known(&r, json, "", known);
     rule_check_head(&r, name, json, policy);
-    check_times(&r, json, policy);
-    check_groups(&r, json, policy);
-    check_limits(&r, json, policy);
+    times_check(&r, json, policy);
+    groups_check(&r, json, policy);
+    limits_check(&r, json, policy);
     rule_check_retain(&r, json, policy);
     if (r.error[0] == '\0' && policy != NULL)
         return policy;
