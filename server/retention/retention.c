@@ -80,8 +80,8 @@ static bool is_stopping(struct retention *r)
 
 /* ---- one deletion ---- */
 
-static void note(struct retention *r, const struct capture_id *id, const char *why,
-                 const char *result)
+static void retention_note(struct retention *r, const struct capture_id *id, const char *why,
+                           const char *result)
 {
     char text[ID_TEXT_BYTES];
     id_text(id->bytes, text);
@@ -95,19 +95,19 @@ static void note(struct retention *r, const struct capture_id *id, const char *w
 }
 
 /* Deletes one capture. SKEIN_OK; SKEIN_REFUSED: it may not go, or is gone; else stop for now. */
-static int retire(struct retention *r, const struct capture_id *id, uint64_t due_ns,
-                  const char *why)
+static int retention_retire(struct retention *r, const struct capture_id *id, uint64_t due_ns,
+                            const char *why)
 {
     int status = capture_retire(r->captures, id, due_ns, why);
     if (status == SKEIN_REFUSED || status == SKEIN_NOT_FOUND)
         return SKEIN_REFUSED;
     if (status == SKEIN_OK) {
-        note(r, id, why, "ok");
+        retention_note(r, id, why, "ok");
         return SKEIN_OK;
     }
     metrics_add(retention_failed_total, 1);
     if (!capture_exists(r->captures, id, NULL))
-        note(r, id, why, "its partitions are not deleted yet, this is tried again");
+        retention_note(r, id, why, "its partitions are not deleted yet, this is tried again");
     else
         log_warn("retention", "a capture cannot be deleted", "error", skein_status_text(status),
                  NULL);
@@ -116,7 +116,7 @@ static int retire(struct retention *r, const struct capture_id *id, uint64_t due
 
 /* ---- time ---- */
 
-static void expire(struct retention *r)
+static void retention_expire(struct retention *r)
 {
     struct page page;
     do {
@@ -132,7 +132,7 @@ static void expire(struct retention *r)
             snprintf(why, sizeof why,
                      "ttl_ms: it ended at %s and was to be kept for %" PRIu64 " ms", ended,
                      (page.items[i].expires_ns - page.items[i].finished_ns) / 1000000u);
-            int status = retire(r, &page.items[i].id, now_ns, why);
+            int status = retention_retire(r, &page.items[i].id, now_ns, why);
             metrics_add(retention_expired_total, status == SKEIN_OK);
             if (status < 0 && status != SKEIN_REFUSED)
                 return;
@@ -223,7 +223,7 @@ static int page_retire(struct retention *r, struct quota *quota, const struct pa
         if (later == 0)
             continue;
         quota_why(quota, now, why);
-        status = retire(r, id, 0, why);
+        status = retention_retire(r, id, 0, why);
         if (status == SKEIN_REFUSED)
             continue;
         if (status < 0)
@@ -385,7 +385,7 @@ static void quotas_enforce(struct retention *r)
 /* ---- the thread ---- */
 
 /* Waits until then. False: the thread has to end. */
-static bool wait_until(struct retention *r, uint64_t due_ns)
+static bool retention_wait_until(struct retention *r, uint64_t due_ns)
 {
     struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
     pthread_mutex_lock(&r->lock);
@@ -400,11 +400,11 @@ static void *thread_run(void *argument)
 {
     struct retention *r = argument;
     uint64_t due_ns = clock_monotonic_ns(), quotas_ns = 0;
-    while (wait_until(r, due_ns)) {
+    while (retention_wait_until(r, due_ns)) {
         char words[RETENTION_WORDS];
         uint64_t begin_ns = clock_monotonic_ns();
         due_ns = begin_ns + ROUND_NS;
-        expire(r);
+        retention_expire(r);
         /* Bytes that still wait to be deleted would count, and other captures would go for them. */
         if (begin_ns < quotas_ns || capture_is_purging(r->captures))
             continue;
