@@ -169,7 +169,8 @@ void named_set_saved(struct named_set *set, bool ok)
 }
 
 /* Saves the change with its generation; the set is still as it was. */
-static int commit(struct named_set *set, struct named_item *put, const char *deleted) CONTROL_LOCKED
+static int named_set_commit(struct named_set *set, struct named_item *put,
+                            const char *deleted) CONTROL_LOCKED
 {
     set->put = put;
     set->deleted = deleted;
@@ -184,8 +185,8 @@ static int commit(struct named_set *set, struct named_item *put, const char *del
 
 /* ---- put, get, delete ---- */
 
-static void tell(struct named_set *set, const char *name, const struct named_item *item,
-                 const char *change) CONTROL_LOCKED
+static void named_set_tell(struct named_set *set, const char *name, const struct named_item *item,
+                           const char *change) CONTROL_LOCKED
 {
     if (set->kind->changed != NULL)
         set->kind->changed(set->context, name, item);
@@ -216,12 +217,13 @@ static int fits(struct named_set *set, struct named_item *fresh) CONTROL_LOCKED
 }
 
 /* Saves it and puts it in place. Takes fresh. */
-static int put_locked(struct named_set *set, struct named_item *fresh, bool *created) CONTROL_LOCKED
+static int item_put_locked(struct named_set *set, struct named_item *fresh,
+                           bool *created) CONTROL_LOCKED
 {
     fresh->generation = set->pushed.generation + 1;
     int status = fits(set, fresh);
     if (status == SKEIN_OK)
-        status = commit(set, fresh, NULL);
+        status = named_set_commit(set, fresh, NULL);
     if (status != SKEIN_OK) {
         named_item_free(set->kind, fresh);
         return status;
@@ -233,12 +235,13 @@ static int put_locked(struct named_set *set, struct named_item *fresh, bool *cre
     if (old != NULL && old->save != SAVE_NOTHING)
         named_set_mark(set, fresh);
     named_item_free(set->kind, old);
-    tell(set, fresh->name, fresh, *created ? "created" : "replaced");
+    named_set_tell(set, fresh->name, fresh, *created ? "created" : "replaced");
     return SKEIN_OK;
 }
 
-static int change_locked(struct named_set *set, const char *name, const struct named_change *change,
-                         bool *created, char *error, size_t error_bytes) CONTROL_LOCKED
+static int item_change_locked(struct named_set *set, const char *name,
+                              const struct named_change *change, bool *created, char *error,
+                              size_t error_bytes) CONTROL_LOCKED
 {
     const struct named_item *old = named_set_find(set, name);
     cJSON *wanted, *checked;
@@ -250,7 +253,7 @@ static int change_locked(struct named_set *set, const char *name, const struct n
     if (checked == NULL)
         return SKEIN_INVALID;
     struct named_item *fresh = named_item_make(set->kind, name, checked);
-    return fresh != NULL ? put_locked(set, fresh, created) : SKEIN_NO_MEMORY;
+    return fresh != NULL ? item_put_locked(set, fresh, created) : SKEIN_NO_MEMORY;
 }
 
 int named_set_put(struct named_set *set, const char *name, const struct named_change *change,
@@ -259,7 +262,7 @@ int named_set_put(struct named_set *set, const char *name, const struct named_ch
     *out = NULL;
     pthread_mutex_lock(&set->changing);
     control_lock(set->control);
-    int status = change_locked(set, name, change, created, error, error_bytes);
+    int status = item_change_locked(set, name, change, created, error, error_bytes);
     if (status == SKEIN_OK)
         *out = set->kind->state(set->context, named_set_find(set, name));
     control_unlock(set->control);
@@ -295,10 +298,10 @@ int named_set_delete(struct named_set *set, const char *name, const struct named
     const struct named_item *item = named_set_find(set, name);
     int status = item == NULL                      ? SKEIN_NOT_FOUND
                  : !named_allows(when, item->json) ? SKEIN_EXISTS
-                                                   : commit(set, NULL, name);
+                                                   : named_set_commit(set, NULL, name);
     if (status == SKEIN_OK) {
         named_item_free(set->kind, item_remove(set, name));
-        tell(set, name, NULL, "deleted");
+        named_set_tell(set, name, NULL, "deleted");
     }
     control_unlock(set->control);
     pthread_mutex_unlock(&set->changing);

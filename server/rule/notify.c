@@ -58,13 +58,13 @@ struct notify {
     uint64_t turn;
 };
 
-static void free_notice(struct notice *notice)
+static void notice_free(struct notice *notice)
 {
     free(notice->body);
     free(notice);
 }
 
-static struct receiver *find(struct notify *n, const char *rule)
+static struct receiver *notify_find(struct notify *n, const char *rule)
 {
     struct receiver *r = n->receivers;
     while (r != NULL && strcmp(r->rule, rule) != 0)
@@ -72,9 +72,9 @@ static struct receiver *find(struct notify *n, const char *rule)
     return r;
 }
 
-static struct receiver *find_or_add(struct notify *n, const char *rule)
+static struct receiver *receiver_find_or_add(struct notify *n, const char *rule)
 {
-    struct receiver *r = find(n, rule);
+    struct receiver *r = notify_find(n, rule);
     if (r != NULL)
         return r;
     r = calloc(1, sizeof *r);
@@ -88,7 +88,7 @@ static struct receiver *find_or_add(struct notify *n, const char *rule)
 
 /* ---- the queue; locked ---- */
 
-static void append(struct receiver *r, struct notice *notice)
+static void notify_append(struct receiver *r, struct notice *notice)
 {
     struct notice **at = &r->first;
     while (*at != NULL)
@@ -97,7 +97,7 @@ static void append(struct receiver *r, struct notice *notice)
     r->pending++;
 }
 
-static struct notice *take_first(struct receiver *r)
+static struct notice *notice_take_first(struct receiver *r)
 {
     struct notice *notice = r->first;
     r->first = notice->next;
@@ -106,23 +106,23 @@ static struct notice *take_first(struct receiver *r)
 }
 
 /* Drops the oldest notice. */
-static void drop_first(struct notify *n, struct receiver *r)
+static void notice_drop_first(struct notify *n, struct receiver *r)
 {
-    struct notice *notice = take_first(r);
+    struct notice *notice = notice_take_first(r);
     r->dropped++;
     metrics_add(notices_dropped_total, 1);
     if (notice->save == SAVE_CHANGED) {
-        free_notice(notice);
+        notice_free(notice);
         return;
     }
     notice->next = n->gone;
     n->gone = notice;
 }
 
-static void drop_all(struct notify *n, struct receiver *r)
+static void receivers_drop(struct notify *n, struct receiver *r)
 {
     while (r->first != NULL)
-        drop_first(n, r);
+        notice_drop_first(n, r);
 }
 
 int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook)
@@ -131,7 +131,7 @@ int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook)
     if (webhook != NULL && copy == NULL)
         return SKEIN_NO_MEMORY;
     pthread_mutex_lock(&n->lock);
-    struct receiver *r = copy != NULL ? find_or_add(n, rule) : find(n, rule);
+    struct receiver *r = copy != NULL ? receiver_find_or_add(n, rule) : notify_find(n, rule);
     if (r == NULL) {
         pthread_mutex_unlock(&n->lock);
         cJSON_Delete(copy);
@@ -142,7 +142,7 @@ int notify_rule_set(struct notify *n, const char *rule, const cJSON *webhook)
     r->failures = 0;
     r->due_ns = 0;
     if (copy == NULL) {
-        drop_all(n, r);
+        receivers_drop(n, r);
         r->delivered = r->dropped = r->delivered_ns = r->failed_ns = 0;
         r->error[0] = '\0';
     }
@@ -184,7 +184,7 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
                 cJSON *member)
 {
     pthread_mutex_lock(&n->lock);
-    struct receiver *r = find(n, rule);
+    struct receiver *r = notify_find(n, rule);
     if (r == NULL || r->webhook == NULL) {
         pthread_mutex_unlock(&n->lock);
         cJSON_Delete(member);
@@ -196,10 +196,10 @@ bool notify_add(struct notify *n, const char *rule, const char *event, const cha
         metrics_add(notices_dropped_total, 1);
     } else {
         if (r->pending == NOTIFY_PENDING_MAX)
-            drop_first(n, r);
+            notice_drop_first(n, r);
         notice->turn = n->turn++;
         save_mark(&notice->save);
-        append(r, notice);
+        notify_append(r, notice);
     }
     pthread_mutex_unlock(&n->lock);
     return notice != NULL;
@@ -231,10 +231,10 @@ void notify_saved(struct notify *n, bool ok)
     pthread_mutex_unlock(&n->lock);
 }
 
-static int load_row(void *context, const struct catalog_notice *row)
+static int row_load(void *context, const struct catalog_notice *row)
 {
     struct notify *n = context;
-    struct receiver *r = find_or_add(n, row->rule);
+    struct receiver *r = receiver_find_or_add(n, row->rule);
     struct notice *notice = r != NULL ? calloc(1, sizeof *notice) : NULL;
     char *body = notice != NULL ? strdup(row->body) : NULL;
     if (body == NULL) {
@@ -245,7 +245,7 @@ static int load_row(void *context, const struct catalog_notice *row)
     notice->created_ns = row->created_ns;
     snprintf(notice->id, sizeof notice->id, "%s", row->id);
     notice->body = body;
-    append(r, notice);
+    notify_append(r, notice);
     n->turn = row->turn + 1;
     return 0;
 }
@@ -253,7 +253,7 @@ static int load_row(void *context, const struct catalog_notice *row)
 /* ---- delivery: the thread ---- */
 
 /* Deletes the rows of dropped notices. Called locked; lets go of the lock for each row. */
-static void sweep(struct notify *n)
+static void notify_sweep(struct notify *n)
 {
     while (n->gone != NULL) {
         struct notice *notice = n->gone;
@@ -261,14 +261,14 @@ static void sweep(struct notify *n)
         pthread_mutex_unlock(&n->lock);
         /* If the row stays, the notice comes again after a restart: at least once. */
         (void)catalog_drop_notice(n->catalog, notice->turn);
-        free_notice(notice);
+        notice_free(notice);
         pthread_mutex_lock(&n->lock);
     }
 }
 
 /* The due receiver that has waited longest; NULL: none, and *wait_ns says how long to wait.
  * Locked. */
-static struct receiver *pick(struct notify *n, uint64_t *wait_ns)
+static struct receiver *notify_pick(struct notify *n, uint64_t *wait_ns)
 {
     struct receiver *first = NULL;
     uint64_t now_ns = clock_monotonic_ns(), wall_ns = clock_realtime_ns();
@@ -276,7 +276,7 @@ static struct receiver *pick(struct notify *n, uint64_t *wait_ns)
     for (struct receiver *r = n->receivers; r != NULL; r = r->next) {
         while (r->first != NULL && r->first->save == SAVE_NOTHING &&
                r->first->created_ns + NOTIFY_KEEP_NS < wall_ns)
-            drop_first(n, r);
+            notice_drop_first(n, r);
         if (r->webhook == NULL || r->first == NULL || r->first->save != SAVE_NOTHING)
             continue;
         if (r->due_ns > now_ns)
@@ -288,8 +288,8 @@ static struct receiver *pick(struct notify *n, uint64_t *wait_ns)
 }
 
 /* Sends one request. Not locked: everything passed belongs to the thread. */
-static int post(struct notify *n, const cJSON *webhook, const struct notice *notice, char *error,
-                size_t error_bytes)
+static int notify_post(struct notify *n, const cJSON *webhook, const struct notice *notice,
+                       char *error, size_t error_bytes)
 {
     char id[64];
     const char *headers[HEADERS_MAX + 1] = {"Content-Type: application/json", id};
@@ -328,7 +328,7 @@ static int post(struct notify *n, const cJSON *webhook, const struct notice *not
     return status;
 }
 
-static void take_failure(struct receiver *r, const char *error)
+static void failure_take(struct receiver *r, const char *error)
 {
     unsigned times = r->failures < BACKOFF_TIMES ? r->failures : BACKOFF_TIMES;
     if (r->failures++ == 0)
@@ -340,7 +340,7 @@ static void take_failure(struct receiver *r, const char *error)
     metrics_add(notices_failed_total, 1);
 }
 
-static void take_delivery(struct notify *n, struct receiver *r, uint64_t turn)
+static void delivery_take(struct notify *n, struct receiver *r, uint64_t turn)
 {
     if (r->failures > 0)
         log_info("notify", "the receiver takes notices again", "rule", r->rule, NULL);
@@ -352,31 +352,32 @@ static void take_delivery(struct notify *n, struct receiver *r, uint64_t turn)
     metrics_add(notices_delivered_total, 1);
     if (r->first == NULL || r->first->turn != turn)
         return; /* given up meanwhile: its row goes by itself */
-    struct notice *notice = take_first(r);
+    struct notice *notice = notice_take_first(r);
     notice->next = n->gone;
     n->gone = notice;
 }
 
 /* Called locked; lets go of the lock while it waits for the receiver. */
-static void deliver(struct notify *n, struct receiver *r)
+static void notify_deliver(struct notify *n, struct receiver *r)
 {
     char error[256] = "out of memory";
     struct notice copy = *r->first;
     cJSON *webhook = cJSON_Duplicate(r->webhook, true);
     copy.body = strdup(copy.body);
     pthread_mutex_unlock(&n->lock);
-    int status = webhook != NULL && copy.body != NULL ? post(n, webhook, &copy, error, sizeof error)
-                                                      : SKEIN_NO_MEMORY;
+    int status = webhook != NULL && copy.body != NULL
+                     ? notify_post(n, webhook, &copy, error, sizeof error)
+                     : SKEIN_NO_MEMORY;
     cJSON_Delete(webhook);
     free(copy.body);
     pthread_mutex_lock(&n->lock);
     if (status == SKEIN_OK)
-        take_delivery(n, r, copy.turn);
+        delivery_take(n, r, copy.turn);
     else if (!__atomic_load_n(&n->stopping, __ATOMIC_RELAXED))
-        take_failure(r, error);
+        failure_take(r, error);
 }
 
-static void wait_until(struct notify *n, uint64_t monotonic_ns)
+static void notify_wait_until(struct notify *n, uint64_t monotonic_ns)
 {
     struct timespec at = {(time_t)(monotonic_ns / 1000000000u), (long)(monotonic_ns % 1000000000u)};
     if (monotonic_ns == UINT64_MAX)
@@ -385,20 +386,20 @@ static void wait_until(struct notify *n, uint64_t monotonic_ns)
         pthread_cond_timedwait(&n->changed, &n->lock, &at);
 }
 
-static void *run(void *context)
+static void *notify_run(void *context)
 {
     struct notify *n = context;
     uint64_t wait_ns;
     pthread_mutex_lock(&n->lock);
     for (;;) {
-        sweep(n);
+        notify_sweep(n);
         if (__atomic_load_n(&n->stopping, __ATOMIC_RELAXED))
             break;
-        struct receiver *r = pick(n, &wait_ns);
+        struct receiver *r = notify_pick(n, &wait_ns);
         if (r != NULL)
-            deliver(n, r);
+            notify_deliver(n, r);
         else if (n->gone == NULL)
-            wait_until(n, wait_ns);
+            notify_wait_until(n, wait_ns);
     }
     pthread_mutex_unlock(&n->lock);
     return NULL;
@@ -410,7 +411,7 @@ cJSON *notify_state(struct notify *n, const char *rule)
 {
     cJSON *json = NULL;
     pthread_mutex_lock(&n->lock);
-    const struct receiver *r = find(n, rule);
+    const struct receiver *r = notify_find(n, rule);
     if (r != NULL && r->webhook != NULL) {
         json = cJSON_CreateObject();
         json_add_u64(json, "pending", r->pending);
@@ -444,7 +445,7 @@ int notify_new(struct catalog *catalog, struct notify **out)
     pthread_condattr_destroy(&monotonic);
     n->catalog = catalog;
     int status = http_client_init();
-    int64_t rows = status == SKEIN_OK ? catalog_notices(catalog, load_row, n) : status;
+    int64_t rows = status == SKEIN_OK ? catalog_notices(catalog, row_load, n) : status;
     size_t loaded = 0;
     for (const struct receiver *r = n->receivers; r != NULL; r = r->next)
         loaded += r->pending;
@@ -461,17 +462,17 @@ int notify_start(struct notify *n)
     pthread_mutex_lock(&n->lock);
     for (struct receiver *r = n->receivers; r != NULL; r = r->next)
         if (r->webhook == NULL)
-            drop_all(n, r);
+            receivers_drop(n, r);
     pthread_mutex_unlock(&n->lock);
-    n->started = pthread_create(&n->thread, NULL, run, n) == 0;
+    n->started = pthread_create(&n->thread, NULL, notify_run, n) == 0;
     return n->started ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-static void free_list(struct notice *list)
+static void list_free(struct notice *list)
 {
     while (list != NULL) {
         struct notice *next = list->next;
-        free_notice(list);
+        notice_free(list);
         list = next;
     }
 }
@@ -490,11 +491,11 @@ void notify_free(struct notify **notify)
     while (n->receivers != NULL) {
         struct receiver *r = n->receivers;
         n->receivers = r->next;
-        free_list(r->first);
+        list_free(r->first);
         cJSON_Delete(r->webhook);
         free(r);
     }
-    free_list(n->gone);
+    list_free(n->gone);
     pthread_cond_destroy(&n->changed);
     pthread_mutex_destroy(&n->lock);
     free(n);

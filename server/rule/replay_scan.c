@@ -48,7 +48,7 @@ bool replay_scans(const struct rule_spec *spec)
 /* ---- what is met ---- */
 
 /* Applies the cooldown as an agent does; so a condition that is always met gives no long list. */
-static int meet(struct scan *s, uint64_t at_ns, const char *reason)
+static int scan_meet(struct scan *s, uint64_t at_ns, const char *reason)
 {
     struct replay *p = s->replay;
     if (at_ns < p->request->from_ns || at_ns > p->request->to_ns)
@@ -84,7 +84,7 @@ static int found_order(const void *left, const void *right)
 /* Judges the earliest events: at least `least` of them, and all with the time of the last one. A
  * record that captures have in common lies in several partitions; it counts once, as the first of
  * them has it. Two events with the same ticks in one partition are two. */
-static int judge_found(struct scan *s, size_t least)
+static int found_judge(struct scan *s, size_t least)
 {
     const struct rule_spec *spec = s->replay->spec;
     int status = SKEIN_OK;
@@ -104,7 +104,7 @@ static int judge_found(struct scan *s, size_t least)
         if (!scan_window_add(&s->window, f->hit.at_ns, spec->event.window_ms * 1000000u))
             continue;
         scan_reason(spec, &f->hit, reason, sizeof reason);
-        status = meet(s, f->hit.at_ns, reason);
+        status = scan_meet(s, f->hit.at_ns, reason);
     }
     s->found_count -= i;
     memmove(s->found, s->found + i, s->found_count * sizeof *s->found);
@@ -113,7 +113,7 @@ static int judge_found(struct scan *s, size_t least)
 
 /* Takes the event if it matches. If there are too many to compare, judges the earlier half; an
  * event found later that is older than these has been judged with them, or is left out. */
-static int take_event(struct scan *s, size_t piece, const struct trace_event *event)
+static int event_take(struct scan *s, size_t piece, const struct trace_event *event)
 {
     struct found *f = &s->found[s->found_count];
     if ((s->judged && event->ticks <= s->judged_ticks) ||
@@ -123,10 +123,10 @@ static int take_event(struct scan *s, size_t piece, const struct trace_event *ev
     f->tid = event->thread != NULL ? event->thread->tid : 0;
     f->incarnation = event->thread != NULL ? event->thread->incarnation : 0;
     f->piece = piece;
-    return ++s->found_count < HITS_MAX ? SKEIN_OK : judge_found(s, HITS_MAX / 2);
+    return ++s->found_count < HITS_MAX ? SKEIN_OK : found_judge(s, HITS_MAX / 2);
 }
 
-static int take_death(struct scan *s, const struct partition_reader *reader)
+static int death_take(struct scan *s, const struct partition_reader *reader)
 {
     const struct partition_info *info = partition_reader_info(reader);
     char reason[64];
@@ -139,35 +139,35 @@ static int take_death(struct scan *s, const struct partition_reader *reader)
         snprintf(reason, sizeof reason, "the process died by signal %d", info->death.signal);
     else
         snprintf(reason, sizeof reason, "the process ended with status %d", info->death.status);
-    return meet(s, partition_reader_time_ns(reader, info->window_to_ticks), reason);
+    return scan_meet(s, partition_reader_time_ns(reader, info->window_to_ticks), reason);
 }
 
 /* Judges all that is left, before events that cannot be compared with it. */
-static int judge_rest(struct scan *s)
+static int rest_judge(struct scan *s)
 {
-    int status = judge_found(s, s->found_count);
+    int status = found_judge(s, s->found_count);
     s->judged = false;
     return status;
 }
 
-static int take_events(struct scan *s, size_t piece, struct partition_reader *reader)
+static int events_take(struct scan *s, size_t piece, struct partition_reader *reader)
 {
     uint8_t clock = partition_reader_info(reader)->clock;
     struct trace_event event;
     unsigned events = 0;
-    int status = clock != s->clock ? judge_rest(s) : SKEIN_OK;
+    int status = clock != s->clock ? rest_judge(s) : SKEIN_OK;
     s->clock = clock;
     while (status == SKEIN_OK && (status = partition_reader_next(reader, &event)) == 1) {
         if (++events % EVENTS_CHECK == 0 && replay_is_late(s->replay))
             return SKEIN_OK;
-        status = take_event(s, piece, &event);
+        status = event_take(s, piece, &event);
     }
     return status;
 }
 
 /* ---- reading ---- */
 
-static int load(struct scan *s, struct stored_piece *piece)
+static int scan_load(struct scan *s, struct stored_piece *piece)
 {
     struct index *index = s->replay->index;
     uint8_t *bytes;
@@ -182,9 +182,9 @@ static int load(struct scan *s, struct stored_piece *piece)
 }
 
 /* Ends the process before, and begins this one. */
-static int begin_process(struct scan *s, const struct process_uid *process)
+static int process_begin(struct scan *s, const struct process_uid *process)
 {
-    int status = judge_rest(s);
+    int status = rest_judge(s);
     if (status != SKEIN_OK)
         return status;
     s->process = process;
@@ -196,18 +196,18 @@ static int begin_process(struct scan *s, const struct process_uid *process)
 }
 
 /* Leaves out a partition that cannot be read, or was deleted meanwhile, and notes it. */
-static int read_piece(struct scan *s, size_t i)
+static int piece_read(struct scan *s, size_t i)
 {
     struct replay *p = s->replay;
     struct stored_piece *piece = &s->list.pieces[i];
     bool same = s->process != NULL && process_uid_equal(&piece->key.process, s->process);
-    int status = same ? SKEIN_OK : begin_process(s, &piece->key.process);
+    int status = same ? SKEIN_OK : process_begin(s, &piece->key.process);
     if (status == SKEIN_OK)
-        status = load(s, piece);
+        status = scan_load(s, piece);
     p->bytes_read += piece->place.bytes;
     if (status == SKEIN_OK)
-        status = p->spec->when == RULE_CRASH ? take_death(s, s->pair.reader)
-                                             : take_events(s, i, s->pair.reader);
+        status = p->spec->when == RULE_CRASH ? death_take(s, s->pair.reader)
+                                             : events_take(s, i, s->pair.reader);
     if (status == SKEIN_NO_MEMORY)
         return status;
     p->partitions_read += status == SKEIN_OK;
@@ -216,7 +216,7 @@ static int read_piece(struct scan *s, size_t i)
     return SKEIN_OK;
 }
 
-static int read_all(struct scan *s)
+static int events_read(struct scan *s)
 {
     struct replay *p = s->replay;
     int status = SKEIN_OK;
@@ -225,9 +225,9 @@ static int read_all(struct scan *s)
             p->cut_short = "too many bytes";
             break;
         }
-        status = read_piece(s, i);
+        status = piece_read(s, i);
     }
-    return status == SKEIN_OK ? judge_rest(s) : status;
+    return status == SKEIN_OK ? rest_judge(s) : status;
 }
 
 int replay_scan(struct replay *p)
@@ -243,7 +243,7 @@ int replay_scan(struct replay *p)
     if (s.list.more)
         p->cut_short = "too many partitions";
     if (status == SKEIN_OK)
-        status = read_all(&s);
+        status = events_read(&s);
     scan_window_fini(&s.window);
     free(s.found);
     stored_list_fini(&s.list);

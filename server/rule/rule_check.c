@@ -46,7 +46,7 @@ void rule_copy_number(struct json_reader *r, const cJSON *from, const char *path
     json_add_u64(to, key, json_u64(r, from, path, key, JSON_OPTIONAL, otherwise, min, max));
 }
 
-static void check_selector(struct json_reader *r, const char *path, const char *text)
+static void selector_check(struct json_reader *r, const char *path, const char *text)
 {
     struct selector *selector = NULL;
     char error[160];
@@ -57,7 +57,7 @@ static void check_selector(struct json_reader *r, const char *path, const char *
     selector_free(&selector);
 }
 
-static void check_capture(struct json_reader *r, const cJSON *json, cJSON *rule)
+static void capture_check(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
     static const char *const known[] = {"pre_ms",    "post_ms",     "include",
                                         "same_host", "deadline_ms", NULL};
@@ -69,7 +69,7 @@ static void check_capture(struct json_reader *r, const cJSON *json, cJSON *rule)
     rule_copy_number(r, capture, "capture", "post_ms", 0, 0, HOUR_MS, to);
     const char *include = json_str(r, capture, "capture", "include", JSON_OPTIONAL, NULL, 1024);
     if (include != NULL) {
-        check_selector(r, "capture.include", include);
+        selector_check(r, "capture.include", include);
         cJSON_AddStringToObject(to, "include", include);
     }
     cJSON_AddBoolToObject(to, "same_host", json_bool(r, capture, "capture", "same_host", false));
@@ -93,7 +93,7 @@ void rule_check_retain(struct json_reader *r, const cJSON *json, cJSON *rule)
     cJSON_AddBoolToObject(to, "pin", json_bool(r, retain, "retain", "pin", false));
 }
 
-static void check_limits(struct json_reader *r, const cJSON *json, cJSON *rule)
+static void limits_check(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
     static const char *const known[] = {"cooldown_ms", "firings",           "window_ms",
                                         "max_targets", "captures_per_hour", "bytes_per_hour",
@@ -141,7 +141,7 @@ static bool is_reserved_header(const char *name)
     return false;
 }
 
-static void check_header(struct json_reader *r, const cJSON *header, cJSON *to)
+static void header_check(struct json_reader *r, const cJSON *header, cJSON *to)
 {
     static const char path[] = "notify.webhook.headers";
     static const char token[] =
@@ -159,7 +159,7 @@ static void check_header(struct json_reader *r, const cJSON *header, cJSON *to)
         cJSON_AddStringToObject(to, header->string, header->valuestring);
 }
 
-static void check_notify(struct json_reader *r, const cJSON *json, cJSON *rule)
+static void notify_check(struct json_reader *r, const cJSON *json, cJSON *rule)
 {
     static const char *const known[] = {"webhook", NULL}, *const webhook_known[] = {
                                                               "url", "headers", NULL};
@@ -184,7 +184,7 @@ static void check_notify(struct json_reader *r, const cJSON *json, cJSON *rule)
         rule_fail(r, "notify.webhook.headers", "must hold at most 16 headers");
     to = cJSON_AddObjectToObject(to, "headers");
     cJSON_ArrayForEach(header, headers)
-        check_header(r, header, to);
+        header_check(r, header, to);
 }
 
 void rule_check_head(struct json_reader *r, const char *name, const cJSON *json, cJSON *rule)
@@ -198,7 +198,7 @@ void rule_check_head(struct json_reader *r, const char *name, const cJSON *json,
     cJSON_AddStringToObject(rule, "description",
                             json_str(r, json, "", "description", JSON_OPTIONAL, "", 1024));
     const char *selector = json_str(r, json, "", "selector", JSON_REQUIRED, "", 1024);
-    check_selector(r, "selector", selector);
+    selector_check(r, "selector", selector);
     cJSON_AddStringToObject(rule, "selector", selector);
     cJSON_AddBoolToObject(rule, "enabled", json_bool(r, json, "", "enabled", true));
 }
@@ -213,10 +213,10 @@ cJSON *rule_check(const char *name, const cJSON *json, char *error, size_t error
     json_known(&r, json, "", known);
     rule_check_head(&r, name, json, rule);
     rule_check_when(&r, json, rule);
-    check_capture(&r, json, rule);
-    check_limits(&r, json, rule);
+    capture_check(&r, json, rule);
+    limits_check(&r, json, rule);
     rule_check_retain(&r, json, rule);
-    check_notify(&r, json, rule);
+    notify_check(&r, json, rule);
     if (r.error[0] == '\0' && rule != NULL)
         return rule;
     snprintf(error, error_bytes, "%s", r.error[0] != '\0' ? r.error : "out of memory");

@@ -46,13 +46,13 @@ bool replay_is_late(struct replay *p)
     return true;
 }
 
-static int compare_instants(const void *left, const void *right)
+static int instants_compare(const void *left, const void *right)
 {
     const struct replay_instant *a = left, *b = right;
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
-static int add_slots(struct replay *p, const struct rule *rule)
+static int slots_add(struct replay *p, const struct rule *rule)
 {
     uint64_t every_ns = rule->every_ms * MS, offset_ns = rule->offset_ms * MS;
     uint64_t from = p->request->from_ns, past = from > offset_ns ? from - offset_ns : 0;
@@ -68,32 +68,33 @@ static int add_slots(struct replay *p, const struct rule *rule)
     return status;
 }
 
-static const char *text_of(const cJSON *json, const char *key)
+static const char *replay_text_of(const cJSON *json, const char *key)
 {
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, key));
     return text != NULL ? text : "";
 }
 
 /* Takes a row of the rule's history, if it says that the condition was met. */
-static int add_row(struct replay *p, const cJSON *row)
+static int row_add(struct replay *p, const cJSON *row)
 {
-    const char *what = text_of(row, "what");
+    const char *what = replay_text_of(row, "what");
     struct process_uid process = {{0}};
     uint64_t at_ns;
     if ((strcmp(what, "fired") != 0 && strcmp(what, "joined") != 0 &&
          strcmp(what, "suppressed") != 0) ||
-        clock_parse(text_of(row, "time"), &at_ns) != SKEIN_OK)
+        clock_parse(replay_text_of(row, "time"), &at_ns) != SKEIN_OK)
         return SKEIN_OK;
-    (void)id_parse(text_of(row, "process"), process.bytes); /* none: of no single process */
+    (void)id_parse(replay_text_of(row, "process"), process.bytes); /* none: of no single process */
     p->met++;
-    const struct stored_process who = {0, text_of(row, "host"), text_of(row, "service"), ""};
+    const struct stored_process who = {0, replay_text_of(row, "host"),
+                                       replay_text_of(row, "service"), ""};
     if (who.host[0] != '\0' && stored_process_note(&p->processes, &process, &who) != SKEIN_OK)
         return SKEIN_NO_MEMORY;
-    return replay_add(p, at_ns, &process, text_of(row, "why"));
+    return replay_add(p, at_ns, &process, replay_text_of(row, "why"));
 }
 
 /* SKEIN_NOT_FOUND: there is no history for this condition. */
-static int add_history(struct replay *p, struct rules *r, const struct rule *rule)
+static int history_add(struct replay *p, struct rules *r, const struct rule *rule)
 {
     struct rules_history_query q = {.selector = p->request->confined,
                                     .from_ns = p->request->from_ns,
@@ -113,7 +114,7 @@ static int add_history(struct replay *p, struct rules *r, const struct rule *rul
         const cJSON *row;
         cJSON_ArrayForEach(row, items) {
             if (status == SKEIN_OK)
-                status = add_row(p, row);
+                status = row_add(p, row);
         }
         cJSON_Delete(items);
     } while (status == SKEIN_OK && q.before != 0 && p->count < REPLAY_INSTANTS_MAX &&
@@ -140,8 +141,8 @@ struct outcome {
 
 /* Decides what becomes of the instant. An agent's cooldown begins with each firing; the collector's
  * begins with a firing that it grants. */
-static int judge(const struct replay *p, struct rules *set, struct replay_instant *instant,
-                 struct outcome *o)
+static int replay_judge(const struct replay *p, struct rules *set, struct replay_instant *instant,
+                        struct outcome *o)
 {
     struct rule *rule = rules_first(set);
     struct process_uid group = cooldown_of(p, instant);
@@ -166,13 +167,13 @@ static int judge(const struct replay *p, struct rules *set, struct replay_instan
     return SKEIN_OK;
 }
 
-static int judge_all(struct replay *p, struct rules *set, struct outcome *o)
+static int firings_judge(struct replay *p, struct rules *set, struct outcome *o)
 {
     int status = SKEIN_OK;
     if (p->count > 0) /* else the list is NULL, which qsort does not take */
-        qsort(p->instants, p->count, sizeof *p->instants, compare_instants);
+        qsort(p->instants, p->count, sizeof *p->instants, instants_compare);
     for (size_t i = 0; status == SKEIN_OK && i < p->count; i++)
-        status = judge(p, set, &p->instants[i], o);
+        status = replay_judge(p, set, &p->instants[i], o);
     return status;
 }
 
@@ -202,7 +203,7 @@ static cJSON *instant_json(const struct replay *p, const struct replay_instant *
     return json;
 }
 
-static void add_outcome(const struct replay *p, const struct outcome *o, const char *source,
+static void outcome_add(const struct replay *p, const struct outcome *o, const char *source,
                         cJSON *json)
 {
     cJSON_AddStringToObject(json, "source", source);
@@ -242,7 +243,7 @@ static const char *unseen_why(const struct rule_spec *spec)
     }
 }
 
-static cJSON *begin_answer(const struct replay *p)
+static cJSON *answer_begin(const struct replay *p)
 {
     cJSON *json = cJSON_CreateObject();
     json_add_time(json, "from", p->request->from_ns);
@@ -261,18 +262,18 @@ static int replay_run(struct replay *p, struct rules *r, struct rules *set, cJSO
         status = replay_scan(p);
     } else if (rule->every_ms != 0) {
         source = "schedule";
-        status = add_slots(p, rule);
+        status = slots_add(p, rule);
     } else {
-        status = add_history(p, r, rule);
+        status = history_add(p, r, rule);
     }
     if (status == SKEIN_OK)
-        status = judge_all(p, set, &o);
+        status = firings_judge(p, set, &o);
     if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
         return status;
-    *out = begin_answer(p);
+    *out = answer_begin(p);
     cJSON_AddBoolToObject(*out, "evaluated", status == SKEIN_OK);
     if (status == SKEIN_OK)
-        add_outcome(p, &o, source, *out);
+        outcome_add(p, &o, source, *out);
     else
         cJSON_AddStringToObject(*out, "why", unseen_why(p->spec));
     return SKEIN_OK;

@@ -22,7 +22,7 @@ typedef void check_fn(struct json_reader *r, const cJSON *from, const char *path
 /* ---- what several conditions share ---- */
 
 /* One of a NULL-terminated list of words; the first is the default where it is optional. */
-static void copy_word(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+static void word_copy(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                       bool required, const char *const *words, cJSON *to)
 {
     char must[128] = "must be ", full[96];
@@ -41,7 +41,7 @@ static void copy_word(struct json_reader *r, const cJSON *from, const char *path
 }
 
 /* A name that the traced program has given: not empty. */
-static void copy_name(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+static void name_copy(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                       cJSON *to)
 {
     char full[96];
@@ -53,7 +53,7 @@ static void copy_name(struct json_reader *r, const cJSON *from, const char *path
 }
 
 /* A POSIX extended regular expression that compiles, without taking much memory for it. */
-static void copy_regex(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+static void regex_copy(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                        cJSON *to)
 {
     char full[96], words[160];
@@ -70,13 +70,13 @@ static void copy_regex(struct json_reader *r, const cJSON *from, const char *pat
     cJSON_AddStringToObject(to, key, text);
 }
 
-static void copy_count(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void count_copy(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     rule_copy_number(r, from, path, "count", 1, 1, COUNT_MAX, to);
     rule_copy_number(r, from, path, "window_ms", 60000, 1, DAY_MS, to);
 }
 
-static void need_number(struct json_reader *r, const cJSON *from, const char *path, const char *key,
+static void number_need(struct json_reader *r, const cJSON *from, const char *path, const char *key,
                         uint64_t min, uint64_t max, cJSON *to)
 {
     json_add_u64(to, key, json_u64(r, from, path, key, JSON_REQUIRED, min, min, max));
@@ -84,7 +84,7 @@ static void need_number(struct json_reader *r, const cJSON *from, const char *pa
 
 /* ---- health ---- */
 
-static void check_exec(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void exec_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"command", "expect", NULL};
     json_known(r, from, path, known);
@@ -106,7 +106,7 @@ static void check_exec(struct json_reader *r, const cJSON *from, const char *pat
     rule_copy_text(r, from, path, "expect", JSON_OPTIONAL, to);
 }
 
-static void check_http(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void http_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"url", "status", NULL};
     json_known(r, from, path, known);
@@ -117,7 +117,7 @@ static void check_http(struct json_reader *r, const cJSON *from, const char *pat
     rule_copy_number(r, from, path, "status", 200, 100, 599, to);
 }
 
-static void check_tcp(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void tcp_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"address", NULL};
     json_known(r, from, path, known);
@@ -131,7 +131,7 @@ static void check_tcp(struct json_reader *r, const cJSON *from, const char *path
     cJSON_AddStringToObject(to, "address", address);
 }
 
-static void check_unix(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void unix_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"path", NULL};
     json_known(r, from, path, known);
@@ -141,7 +141,7 @@ static void check_unix(struct json_reader *r, const cJSON *from, const char *pat
     cJSON_AddStringToObject(to, "path", file);
 }
 
-static void check_heartbeat(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void heartbeat_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"silent_ms", NULL};
     json_known(r, from, path, known);
@@ -149,29 +149,29 @@ static void check_heartbeat(struct json_reader *r, const cJSON *from, const char
 }
 
 /* A heartbeat is one process's own word: a service has none. */
-static void check_per(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void per_field_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const service_first[] = {"service", "process", NULL};
     static const char *const process_only[] = {"process", NULL};
     bool heartbeat = cJSON_GetObjectItemCaseSensitive(from, "heartbeat") != NULL;
-    copy_word(r, from, path, "per", JSON_OPTIONAL, heartbeat ? process_only : service_first, to);
+    word_copy(r, from, path, "per", JSON_OPTIONAL, heartbeat ? process_only : service_first, to);
 }
 
-static void check_health(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void health_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"per",  "every_ms", "timeout_ms", "failures",  "exec",
                                         "http", "tcp",      "unix",       "heartbeat", NULL};
     static const struct {
         const char *name, *path;
         check_fn *check;
-    } kinds[] = {{"exec", "when.health.exec", check_exec},
-                 {"http", "when.health.http", check_http},
-                 {"tcp", "when.health.tcp", check_tcp},
-                 {"unix", "when.health.unix", check_unix},
-                 {"heartbeat", "when.health.heartbeat", check_heartbeat}};
+    } kinds[] = {{"exec", "when.health.exec", exec_check},
+                 {"http", "when.health.http", http_check},
+                 {"tcp", "when.health.tcp", tcp_check},
+                 {"unix", "when.health.unix", unix_check},
+                 {"heartbeat", "when.health.heartbeat", heartbeat_check}};
     unsigned found = 0;
     json_known(r, from, path, known);
-    check_per(r, from, path, to);
+    per_field_check(r, from, path, to);
     rule_copy_number(r, from, path, "every_ms", 1000, 100, DAY_MS, to);
     rule_copy_number(r, from, path, "timeout_ms", 500, 10, HOUR_MS, to);
     rule_copy_number(r, from, path, "failures", 1, 1, 1000, to);
@@ -188,32 +188,32 @@ static void check_health(struct json_reader *r, const cJSON *from, const char *p
 
 /* ---- what the events of a process show ---- */
 
-static void check_latency(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void latency_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"region", "over_us", "count", "window_ms", NULL};
     json_known(r, from, path, known);
-    copy_name(r, from, path, "region", to);
-    need_number(r, from, path, "over_us", 1, DAY_MS * 1000, to);
-    copy_count(r, from, path, to);
+    name_copy(r, from, path, "region", to);
+    number_need(r, from, path, "over_us", 1, DAY_MS * 1000, to);
+    count_copy(r, from, path, to);
 }
 
-static void check_log(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void log_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"level", "match", "count", "window_ms", NULL};
     static const char *const levels[] = {"warn", "debug", "info", "error", NULL};
     json_known(r, from, path, known);
-    copy_word(r, from, path, "level", JSON_OPTIONAL, levels, to);
-    copy_regex(r, from, path, "match", to);
-    copy_count(r, from, path, to);
+    word_copy(r, from, path, "level", JSON_OPTIONAL, levels, to);
+    regex_copy(r, from, path, "match", to);
+    count_copy(r, from, path, to);
 }
 
-static void check_counter(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void counter_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"name", "above", "below", "count", "window_ms", NULL};
     static const char *const bounds[] = {"above", "below"};
     unsigned found = 0;
     json_known(r, from, path, known);
-    copy_name(r, from, path, "name", to);
+    name_copy(r, from, path, "name", to);
     for (size_t i = 0; i < 2; i++) {
         const cJSON *bound = cJSON_GetObjectItemCaseSensitive(from, bounds[i]);
         if (bound == NULL)
@@ -226,35 +226,35 @@ static void check_counter(struct json_reader *r, const cJSON *from, const char *
     }
     if (found != 1)
         rule_fail(r, path, "must hold exactly one of above, below");
-    copy_count(r, from, path, to);
+    count_copy(r, from, path, to);
 }
 
-static void check_crash(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void crash_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"exit", NULL};
     json_known(r, from, path, known);
     cJSON_AddBoolToObject(to, "exit", json_bool(r, from, path, "exit", true));
 }
 
-static void check_application(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void application_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"match", NULL};
     json_known(r, from, path, known);
-    copy_regex(r, from, path, "match", to);
+    regex_copy(r, from, path, "match", to);
 }
 
 /* ---- what the collector itself watches ---- */
 
-static void check_schedule(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void schedule_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"every_ms", "offset_ms", NULL};
     json_known(r, from, path, known);
-    need_number(r, from, path, "every_ms", 1000, 31 * DAY_MS, to);
+    number_need(r, from, path, "every_ms", 1000, 31 * DAY_MS, to);
     uint64_t every_ms = json_u64(r, from, path, "every_ms", JSON_REQUIRED, 1000, 0, UINT64_MAX);
     rule_copy_number(r, from, path, "offset_ms", 0, 0, every_ms > 0 ? every_ms - 1 : 0, to);
 }
 
-static void check_webhook(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void webhook_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"labels", NULL};
     json_known(r, from, path, known);
@@ -282,43 +282,43 @@ static void check_webhook(struct json_reader *r, const cJSON *from, const char *
 
 static const char *const process_first[] = {"process", "host", NULL};
 
-static void check_cpu(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void cpu_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"of", "above_percent", "for_ms", NULL};
     json_known(r, from, path, known);
-    copy_word(r, from, path, "of", JSON_OPTIONAL, process_first, to);
+    word_copy(r, from, path, "of", JSON_OPTIONAL, process_first, to);
     /* 100 is one core: a process with many threads goes above */
-    need_number(r, from, path, "above_percent", 1, 1000000, to);
+    number_need(r, from, path, "above_percent", 1, 1000000, to);
     rule_copy_number(r, from, path, "for_ms", 10000, 0, DAY_MS, to);
 }
 
-static void check_memory(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void memory_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"of", "above_bytes", "above_percent", "for_ms", NULL};
     json_known(r, from, path, known);
-    copy_word(r, from, path, "of", JSON_OPTIONAL, process_first, to);
+    word_copy(r, from, path, "of", JSON_OPTIONAL, process_first, to);
     bool bytes = cJSON_GetObjectItemCaseSensitive(from, "above_bytes") != NULL;
     bool percent = cJSON_GetObjectItemCaseSensitive(from, "above_percent") != NULL;
     if (bytes == percent)
         rule_fail(r, path, "must hold exactly one of above_bytes, above_percent");
     if (bytes)
-        need_number(r, from, path, "above_bytes", 1, UINT64_MAX, to);
+        number_need(r, from, path, "above_bytes", 1, UINT64_MAX, to);
     if (percent)
-        need_number(r, from, path, "above_percent", 1, 100, to);
+        number_need(r, from, path, "above_percent", 1, 100, to);
     rule_copy_number(r, from, path, "for_ms", 10000, 0, DAY_MS, to);
 }
 
-static void check_pressure(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
+static void pressure_check(struct json_reader *r, const cJSON *from, const char *path, cJSON *to)
 {
     static const char *const known[] = {"of", "resource", "kind", "above_percent", "for_ms", NULL};
     static const char *const host_first[] = {"host", "process", NULL};
     static const char *const resources[] = {"cpu", "memory", "io", NULL};
     static const char *const kinds[] = {"some", "full", NULL};
     json_known(r, from, path, known);
-    copy_word(r, from, path, "of", JSON_OPTIONAL, host_first, to);
-    copy_word(r, from, path, "resource", JSON_REQUIRED, resources, to);
-    copy_word(r, from, path, "kind", JSON_OPTIONAL, kinds, to);
-    need_number(r, from, path, "above_percent", 1, 100, to);
+    word_copy(r, from, path, "of", JSON_OPTIONAL, host_first, to);
+    word_copy(r, from, path, "resource", JSON_REQUIRED, resources, to);
+    word_copy(r, from, path, "kind", JSON_OPTIONAL, kinds, to);
+    number_need(r, from, path, "above_percent", 1, 100, to);
     rule_copy_number(r, from, path, "for_ms", 10000, 0, DAY_MS, to);
 }
 
@@ -327,17 +327,17 @@ static void check_pressure(struct json_reader *r, const cJSON *from, const char 
 static const struct {
     const char *name, *path;
     check_fn *check;
-} conditions[] = {{"health", "when.health", check_health},
-                  {"latency", "when.latency", check_latency},
-                  {"log", "when.log", check_log},
-                  {"counter", "when.counter", check_counter},
-                  {"cpu", "when.cpu", check_cpu},
-                  {"memory", "when.memory", check_memory},
-                  {"pressure", "when.pressure", check_pressure},
-                  {"crash", "when.crash", check_crash},
-                  {"application", "when.application", check_application},
-                  {"schedule", "when.schedule", check_schedule},
-                  {"webhook", "when.webhook", check_webhook}};
+} conditions[] = {{"health", "when.health", health_check},
+                  {"latency", "when.latency", latency_check},
+                  {"log", "when.log", log_check},
+                  {"counter", "when.counter", counter_check},
+                  {"cpu", "when.cpu", cpu_check},
+                  {"memory", "when.memory", memory_check},
+                  {"pressure", "when.pressure", pressure_check},
+                  {"crash", "when.crash", crash_check},
+                  {"application", "when.application", application_check},
+                  {"schedule", "when.schedule", schedule_check},
+                  {"webhook", "when.webhook", webhook_check}};
 #define CONDITIONS (sizeof conditions / sizeof conditions[0])
 
 void rule_check_when(struct json_reader *r, const cJSON *json, cJSON *rule)

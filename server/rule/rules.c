@@ -97,7 +97,7 @@ static void rule_take(struct named_item *item, struct named_item *before)
 }
 
 /* Sets who gets the rule's notices from now on. */
-static void set_receiver(void *context, const char *name, const struct named_item *item)
+static void receiver_set(void *context, const char *name, const struct named_item *item)
 {
     const struct rules *r = context;
     const cJSON *webhook = item != NULL ? ((const struct rule *)item)->receiver : NULL;
@@ -180,16 +180,16 @@ static const struct named_kind rule_kind = {.noun = "rule",
                                             .save = rule_save,
                                             .drop = catalog_delete_rule,
                                             .state = rule_state,
-                                            .changed = set_receiver,
+                                            .changed = receiver_set,
                                             .list = rules_list};
 
-static int load_rule(void *context, const struct catalog_rule *row)
+static int rule_load(void *context, const struct catalog_rule *row)
 {
     struct rules *r = context;
     struct rule *rule = (struct rule *)named_set_load(&r->set, row->name, row->json);
     if (rule == NULL)
         return 0;
-    set_receiver(r, row->name, &rule->item);
+    receiver_set(r, row->name, &rule->item);
     rule->fired = row->fired;
     rule->suppressed = row->suppressed;
     rule->last_fired_ns = row->last_fired_ns;
@@ -197,7 +197,7 @@ static int load_rule(void *context, const struct catalog_rule *row)
     return 0;
 }
 
-static int load_firing(void *context, const struct catalog_firing *row)
+static int firing_load(void *context, const struct catalog_firing *row)
 {
     struct rule *rule = rules_find(context, row->rule);
     struct rule_process *p = rule != NULL ? rule_process_of(rule, &row->process) : NULL;
@@ -221,9 +221,9 @@ int rules_new(const struct rules_settings *settings, struct fleet *fleet, struct
     r->events = settings->events;
     r->notify = settings->notify;
     named_set_init(&r->set, &rule_kind, r, fleet, catalog, settings->events);
-    int64_t rows = catalog_rules(catalog, load_rule, r);
+    int64_t rows = catalog_rules(catalog, rule_load, r);
     if (rows >= 0)
-        rows = catalog_firings(catalog, load_firing, r);
+        rows = catalog_firings(catalog, firing_load, r);
     control_lock(r->control);
     if (rows >= 0)
         rows = rules_history_load(r);

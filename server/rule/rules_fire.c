@@ -37,8 +37,9 @@ bool rule_uid_is_group(const struct process_uid *uid)
 
 /* ---- neighbours ---- */
 
-static void extend(struct rules *r, const struct rule *rule, const struct capture_id *capture,
-                   const struct selector *selector, bool same_host) CONTROL_LOCKED
+static void firing_extend(struct rules *r, const struct rule *rule,
+                          const struct capture_id *capture, const struct selector *selector,
+                          bool same_host) CONTROL_LOCKED
 {
     int64_t added = capture_extend(r->captures, capture, selector, same_host, rule->max_targets);
     if (added < 0)
@@ -47,7 +48,7 @@ static void extend(struct rules *r, const struct rule *rule, const struct captur
 }
 
 /* Adds the neighbours of the capture's targets, which so far are the processes that fired. */
-static void add_neighbours(struct rules *r, const struct rule *rule,
+static void neighbours_add(struct rules *r, const struct rule *rule,
                            const struct capture_id *capture) CONTROL_LOCKED
 {
     struct selector *selector = NULL;
@@ -57,7 +58,7 @@ static void add_neighbours(struct rules *r, const struct rule *rule,
     if (selector_new(rule->include != NULL ? rule->include : "", &selector, error, sizeof error) !=
         SKEIN_OK)
         return; /* no memory: rule_check has read it before */
-    extend(r, rule, capture, selector, rule->same_host);
+    firing_extend(r, rule, capture, selector, rule->same_host);
     selector_free(&selector);
 }
 
@@ -71,9 +72,9 @@ bool rule_overlaps_last(const struct rule *rule, uint64_t at_ns)
 }
 
 /* Only the first firing of an incident has neighbours, and is told to the rule's receiver. */
-static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
-                 const struct report_fired *fired, struct rule_process *p,
-                 bool joins) CONTROL_LOCKED
+static int firing_grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
+                        const struct report_fired *fired, struct rule_process *p,
+                        bool joins) CONTROL_LOCKED
 {
     struct rule_capture capture = {fired->capture, joins ? rule->last_capture : fired->capture};
     struct capture_keep keep = {rule->ttl_ms, rule->deadline_ms, rule->pin, &capture.incident};
@@ -81,7 +82,7 @@ static int grant(struct rules *r, struct rule *rule, struct fleet_agent *agent,
     if (status != SKEIN_OK)
         return status;
     if (!joins)
-        add_neighbours(r, rule, &fired->capture);
+        neighbours_add(r, rule, &fired->capture);
     status = rule_note_fired(r, rule, p, fired->at_ns, &capture, fired->reason);
     return status == SKEIN_NO_MEMORY ? SKEIN_AGAIN : status;
 }
@@ -100,7 +101,7 @@ int rules_on_fired(struct rules *r, struct fleet_agent *agent, const struct repo
     bool joins = rule_overlaps_last(rule, fired->at_ns) &&
                  capture_incident_exists(r->captures, &rule->last_capture);
     if (!rule_held(r, rule, p, fired->at_ns, joins, why))
-        return grant(r, rule, agent, fired, p, joins);
+        return firing_grant(r, rule, agent, fired, p, joins);
     rule->suppressed++;
     rule_note_held(r, rule, &fired->process, fired->at_ns, why);
     capture_refuse(r->captures, &fired->capture);
@@ -121,8 +122,8 @@ struct firing {
 
 /* Begins the capture, in memory only. It is saved together with its neighbours, the cooldown and
  * the notice, so that a crash leaves all of it or nothing. SKEIN_NOT_FOUND: nobody matches. */
-static int begin(struct rules *r, const struct rule *rule, const struct firing *f,
-                 struct capture_id *id) CONTROL_LOCKED
+static int firing_begin(struct rules *r, const struct rule *rule, const struct firing *f,
+                        struct capture_id *id) CONTROL_LOCKED
 {
     char error[160];
     int status = SKEIN_NOT_FOUND;
@@ -146,20 +147,20 @@ static int begin(struct rules *r, const struct rule *rule, const struct firing *
         if (status == SKEIN_NOT_FOUND)
             status = capture_create_locked(r->captures, &q, id, NULL);
         else if (status == SKEIN_OK)
-            extend(r, rule, id, selector, false);
+            firing_extend(r, rule, id, selector, false);
         selector_free(&selector);
         if (status != SKEIN_OK && status != SKEIN_NOT_FOUND)
             return status;
     }
     if (status == SKEIN_OK)
-        add_neighbours(r, rule, id);
+        neighbours_add(r, rule, id);
     return status;
 }
 
 /* Applies limits, begins the capture, notes both. SKEIN_REFUSED: held back, why says it. */
-static int fire(struct rules *r, struct rule *rule, const struct firing *f,
-                const struct process_uid *group, struct capture_id *id,
-                char why[RULE_WHY_BYTES]) CONTROL_LOCKED
+static int firing_fire(struct rules *r, struct rule *rule, const struct firing *f,
+                       const struct process_uid *group, struct capture_id *id,
+                       char why[RULE_WHY_BYTES]) CONTROL_LOCKED
 {
     uint64_t now_ns = clock_realtime_ns();
     struct rule_process *p = rule_process_of(rule, group);
@@ -169,7 +170,7 @@ static int fire(struct rules *r, struct rule *rule, const struct firing *f,
     if (!rule->enabled)
         snprintf(why, RULE_WHY_BYTES, "the rule is suspended: enabled is false");
     else if (!rule_held(r, rule, p, now_ns, false, why))
-        status = begin(r, rule, f, id);
+        status = firing_begin(r, rule, f, id);
     if (status == SKEIN_NOT_FOUND) {
         if (f->count > 0)
             snprintf(why, RULE_WHY_BYTES, "no live process matches %.160s", f->selectors[0]);
@@ -212,7 +213,7 @@ void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
     struct process_uid group = rule_group_uid("");
     struct firing f = {
         .trigger = "schedule", .reason = "schedule", .selectors = &selector, .count = 1};
-    int status = fire(r, rule, &f, &group, &id, why);
+    int status = firing_fire(r, rule, &f, &group, &id, why);
     if (status != SKEIN_OK && status != SKEIN_REFUSED)
         log_error("rules", "a scheduled capture could not begin", "rule", rule->item.name, "error",
                   skein_status_text(status), NULL);
@@ -220,7 +221,7 @@ void rules_schedule(struct rules *r, struct rule *rule, uint64_t now_ns)
 
 /* ---- triggers from outside ---- */
 
-static bool append(char *text, const char *more)
+static bool firing_append(char *text, const char *more)
 {
     size_t used = strlen(text), need = strlen(more) + 1;
     if (more[0] == '\0')
@@ -246,7 +247,8 @@ static bool label_value(const char *full, char value[VALUE_BYTES])
 
 /* Narrows the selector by what the alert says. False, and why says it: the alert lacks a label, or
  * has a value that no process can have. */
-static bool narrow(char *text, const cJSON *labels, const cJSON *alert, char why[RULE_WHY_BYTES])
+static bool firing_narrow(char *text, const cJSON *labels, const cJSON *alert,
+                          char why[RULE_WHY_BYTES])
 {
     const cJSON *map, *of = cJSON_GetObjectItemCaseSensitive(alert, "labels");
     cJSON_ArrayForEach(map, labels) {
@@ -261,7 +263,7 @@ static bool narrow(char *text, const cJSON *labels, const cJSON *alert, char why
             return false;
         }
         snprintf(term, sizeof term, "%s=%s", map->string, value);
-        if (!append(text, term)) {
+        if (!firing_append(text, term)) {
             snprintf(why, RULE_WHY_BYTES, "an alert's labels are too long for a selector");
             return false;
         }
@@ -287,14 +289,15 @@ static int selectors_of(const struct rule *rule, const struct rules_trigger *t, 
     f->selectors = calloc(SELECTORS_MAX, sizeof *f->selectors);
     if (f->selectors == NULL)
         return SKEIN_NO_MEMORY;
-    if (!append(text, rule->item.selector) || !append(text, t->selector))
+    if (!firing_append(text, rule->item.selector) || !firing_append(text, t->selector))
         return SKEIN_INVALID;
     size_t base = strlen(text);
     alert = t->alerts != NULL ? t->alerts->child : NULL;
     for (size_t i = 0; i < alerts && !f->more; i++, alert = alert != NULL ? alert->next : NULL) {
         size_t same = 0;
         text[base] = '\0';
-        if (alert != NULL && (!alert_is_firing(alert) || !narrow(text, labels, alert, f->without)))
+        if (alert != NULL &&
+            (!alert_is_firing(alert) || !firing_narrow(text, labels, alert, f->without)))
             continue;
         while (same < f->count && strcmp(f->selectors[same], text) != 0)
             same++;
@@ -333,7 +336,7 @@ static int trigger_locked(struct rules *r, struct rule *rule, const struct rules
     }
     int status = selectors_of(rule, t, &f);
     if (status == SKEIN_OK)
-        status = fire(r, rule, &f, &group, capture, why);
+        status = firing_fire(r, rule, &f, &group, capture, why);
     if (status == SKEIN_OK && f.more)
         snprintf(
             why, RULE_WHY_BYTES,

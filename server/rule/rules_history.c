@@ -19,9 +19,9 @@
 #define HISTORY_ROWS     100000
 
 /* Tells watchers what limits and captures made of a firing. */
-static void publish(struct rules *r, const char *type, const char *rule, const char *why,
-                    const struct process_uid *uid,
-                    const struct rule_capture *capture) CONTROL_LOCKED
+static void history_publish(struct rules *r, const char *type, const char *rule, const char *why,
+                            const struct process_uid *uid,
+                            const struct rule_capture *capture) CONTROL_LOCKED
 {
     struct buf processes = {0};
     char id[ID_TEXT_BYTES];
@@ -52,9 +52,9 @@ void rules_note(struct rules *r, const char *rule, const char *what, const char 
 {
     control_assert_locked(r->control);
     if (strcmp(what, "suppressed") == 0)
-        publish(r, "rule.suppressed", rule, why, process, capture);
+        history_publish(r, "rule.suppressed", rule, why, process, capture);
     else if (capture != NULL)
-        publish(r, "rule.fired", rule, why, process, capture);
+        history_publish(r, "rule.fired", rule, why, process, capture);
     if (r->row_count >= ROWS_WAITING_MAX || !array_grow(r->rows, r->row_count + 1, &r->row_cap)) {
         metrics_add(rules_history_dropped_total, 1);
         return;
@@ -129,7 +129,7 @@ void rules_history_saved(struct rules *r, bool ok)
     r->row_taken = 0;
 }
 
-static int load_fired(void *context, const struct catalog_history *row)
+static int fired_load(void *context, const struct catalog_history *row)
 {
     struct rule *rule = rules_find(context, row->rule);
     if (rule == NULL)
@@ -143,7 +143,7 @@ static int load_fired(void *context, const struct catalog_history *row)
     return rule_grant(rule, row->at_ns, &row->incident) ? 0 : 1;
 }
 
-static int load_held(void *context, const struct catalog_history *row)
+static int held_load(void *context, const struct catalog_history *row)
 {
     struct rule *rule = rules_find(context, row->rule);
     if (rule == NULL)
@@ -156,9 +156,9 @@ static int load_held(void *context, const struct catalog_history *row)
 int rules_history_load(struct rules *r)
 {
     control_assert_locked(r->control);
-    int64_t rows = catalog_history_since(r->catalog, "fired", 0, load_fired, r);
+    int64_t rows = catalog_history_since(r->catalog, "fired", 0, fired_load, r);
     if (rows >= 0)
-        rows = catalog_history_since(r->catalog, "suppressed", 0, load_held, r);
+        rows = catalog_history_since(r->catalog, "suppressed", 0, held_load, r);
     return rows < 0 ? (int)rows : SKEIN_OK;
 }
 
@@ -171,7 +171,7 @@ struct history_list {
     size_t looked_at;
 };
 
-static int take_row(void *context, const struct catalog_history *row) CONTROL_LOCKED
+static int row_take(void *context, const struct catalog_history *row) CONTROL_LOCKED
 {
     struct history_list *list = context;
     const struct selector *selector = list->query->selector;
@@ -211,7 +211,7 @@ int rules_history(struct rules *r, const char *name, struct rules_history_query 
     control_catch_up(r->control); /* a row that an event told of */
     control_lock(r->control);
     bool known = rules_find(r, name) != NULL;
-    int64_t rows = catalog_history(r->catalog, &q, take_row, &list);
+    int64_t rows = catalog_history(r->catalog, &q, row_take, &list);
     control_unlock(r->control);
     if (list.looked_at < query->limit)
         query->before = 0;

@@ -3,6 +3,7 @@
  * What agents report of rules, and whether a firing may begin a capture: counters, cooldowns,
  * windows. Control thread, under the control lock.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ size_t rules_grants_hour(struct rules *r, uint64_t now_ns, uint64_t *left_ns)
 }
 
 /* Stored bytes of an incident. If it was deleted, the last count stays. */
-static uint64_t grant_bytes(struct rules *r, struct rule_grant *grant)
+static uint64_t bytes_grant(struct rules *r, struct rule_grant *grant)
 {
     uint64_t bytes;
     if (grant->counted)
@@ -133,20 +134,20 @@ static uint64_t grant_bytes(struct rules *r, struct rule_grant *grant)
     return grant->bytes;
 }
 
-static int compare_grants(const void *left, const void *right)
+static int grants_compare(const void *left, const void *right)
 {
     const struct rule_grant *a = left, *b = right;
     return a->at_ns < b->at_ns ? -1 : a->at_ns > b->at_ns;
 }
 
 /* Appends the rule's grants of the last hour with their bytes, from out[count] on. */
-static size_t gather(struct rules *r, struct rule *rule, uint64_t now_ns, struct rule_grant *out,
-                     size_t count)
+static size_t limits_gather(struct rules *r, struct rule *rule, uint64_t now_ns,
+                            struct rule_grant *out, size_t count)
 {
     for (size_t i = 0; i < rule->grant_count; i++) {
         if (rule->grants[i].at_ns + HOUR_NS <= now_ns)
             continue;
-        (void)grant_bytes(r, &rule->grants[i]);
+        (void)bytes_grant(r, &rule->grants[i]);
         out[count++] = rule->grants[i];
     }
     return count;
@@ -165,8 +166,8 @@ uint64_t rules_bytes_hour(struct rules *r, struct rule *rule, uint64_t now_ns, u
         return 0; /* no memory for the list: better one capture too many than none */
     for (struct rule *one = rules_first(r); one != NULL; one = rule_next(one))
         if (rule == NULL || rule == one)
-            count = gather(r, one, now_ns, all, count);
-    qsort(all, count, sizeof *all, compare_grants);
+            count = limits_gather(r, one, now_ns, all, count);
+    qsort(all, count, sizeof *all, grants_compare);
     for (size_t i = 0; i < count; i++)
         sum += all[i].bytes;
     after = sum;
@@ -186,9 +187,10 @@ static bool bytes_held(struct rules *r, struct rule *rule, uint64_t now_ns, uint
     if (limit == 0 || (used = rules_bytes_hour(r, rule, now_ns, limit, &left)) < limit)
         return false;
     snprintf(why, RULE_WHY_BYTES,
-             "%s: %llu bytes of %llu are stored, the next capture is free in %llu ms",
-             rule != NULL ? "bytes_per_hour" : "rules.bytes_per_hour", (unsigned long long)used,
-             (unsigned long long)limit, (unsigned long long)(left / 1000000u));
+             "%s: %" PRIu64 " bytes of %" PRIu64 " are stored, the next capture is free in %" PRIu64
+             " ms",
+             rule != NULL ? "bytes_per_hour" : "rules.bytes_per_hour", used, limit,
+             (left / 1000000u));
     return true;
 }
 
@@ -199,9 +201,9 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
     if (p != NULL && p->granted_ns != 0 && at_ns >= p->granted_ns &&
         at_ns - p->granted_ns < cooldown_ns) {
         snprintf(why, RULE_WHY_BYTES,
-                 "cooldown: the rule fired for this process %llu ms before, of %llu ms",
-                 (unsigned long long)((at_ns - p->granted_ns) / 1000000u),
-                 (unsigned long long)rule->cooldown_ms);
+                 "cooldown: the rule fired for this process %" PRIu64 " ms before, of %" PRIu64
+                 " ms",
+                 ((at_ns - p->granted_ns) / 1000000u), rule->cooldown_ms);
         return true;
     }
     if (joins)
@@ -215,16 +217,17 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
         if (windows[i].limit == 0 ||
             rule_grants_within(rule, at_ns, windows[i].window_ns, &left) < windows[i].limit)
             continue;
-        snprintf(why, RULE_WHY_BYTES, "%s: %llu of %llu are used, the next is free in %llu ms",
-                 windows[i].name, (unsigned long long)windows[i].limit,
-                 (unsigned long long)windows[i].limit, (unsigned long long)(left / 1000000u));
+        snprintf(why, RULE_WHY_BYTES,
+                 "%s: %" PRIu64 " of %" PRIu64 " are used, the next is free in %" PRIu64 " ms",
+                 windows[i].name, windows[i].limit, windows[i].limit, (left / 1000000u));
         return true;
     }
     if (r->captures_per_hour != 0 && rules_grants_hour(r, at_ns, &left) >= r->captures_per_hour) {
         snprintf(why, RULE_WHY_BYTES,
-                 "rules.captures_per_hour: all rules together have used %llu, the next is free in "
-                 "%llu ms",
-                 (unsigned long long)r->captures_per_hour, (unsigned long long)(left / 1000000u));
+                 "rules.captures_per_hour: all rules together have used %" PRIu64
+                 ", the next is free in "
+                 "%" PRIu64 " ms",
+                 r->captures_per_hour, (left / 1000000u));
         return true;
     }
     return bytes_held(r, rule, at_ns, rule->bytes_per_hour, why) ||
@@ -233,7 +236,7 @@ bool rule_held(struct rules *r, struct rule *rule, const struct rule_process *p,
 
 /* Tells of a capture that ended before its rule was known, because its agent's reports came first.
  * It is still the only one of its incident. */
-static void tell_begun(struct rules *r, const struct rule *rule,
+static void begun_tell(struct rules *r, const struct rule *rule,
                        const struct capture_id *capture) CONTROL_LOCKED
 {
     uint64_t bytes;
@@ -267,7 +270,7 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
     }
     rules_note(r, rule->item.name, begins ? "fired" : "joined", why, at_ns, &p->process, capture);
     if (begins && rule->receiver != NULL)
-        tell_begun(r, rule, &capture->id);
+        begun_tell(r, rule, &capture->id);
     metrics_add(rules_fired_total, 1);
     return SKEIN_OK;
 }
@@ -275,7 +278,7 @@ int rule_note_fired(struct rules *r, struct rule *rule, struct rule_process *p, 
 /* ---- the sweep ---- */
 
 /* Forgets processes that the fleet has forgotten and whose cooldown is over. */
-static void sweep_rule(struct rules *r, struct rule *rule, uint64_t now_ns) CONTROL_LOCKED
+static void rule_sweep(struct rules *r, struct rule *rule, uint64_t now_ns) CONTROL_LOCKED
 {
     struct rule_process *old[64];
     size_t count = 0, at = 0;
@@ -304,7 +307,7 @@ void rules_tick(struct rules *r, uint64_t now_ns)
     bool hourly = r->sweep_ns / 3600000000000u != now_ns / 3600000000000u;
     r->sweep_ns = now_ns + SWEEP_NS;
     for (struct rule *rule = rules_first(r); rule != NULL; rule = rule_next(rule))
-        sweep_rule(r, rule, now_ns);
+        rule_sweep(r, rule, now_ns);
     if (hourly) {
         save_mark(&r->sweep);
         control_mark_dirty(r->control);

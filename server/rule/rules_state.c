@@ -48,7 +48,7 @@ static const char *refused_why(const struct fleet_agent *agent, const struct rul
 }
 
 /* Agents that do not understand the rule, where there are any: how many, and some by name. */
-static void add_unsupported(struct rules *r, const struct rule *rule, cJSON *state) CONTROL_LOCKED
+static void unsupported_add(struct rules *r, const struct rule *rule, cJSON *state) CONTROL_LOCKED
 {
     size_t at = 0, count = 0;
     cJSON *json = NULL, *hosts = NULL;
@@ -72,7 +72,7 @@ static void add_unsupported(struct rules *r, const struct rule *rule, cJSON *sta
 }
 
 /* One limit's use; true where it is used up. */
-static bool add_limit(cJSON *limits, const char *name, uint64_t used, uint64_t limit,
+static bool limit_add(cJSON *limits, const char *name, uint64_t used, uint64_t limit,
                       uint64_t left_ns)
 {
     if (limit == 0)
@@ -85,37 +85,37 @@ static bool add_limit(cJSON *limits, const char *name, uint64_t used, uint64_t l
 }
 
 /* How much of each limit is used; the last that is used up, by name, or NULL. */
-static const char *add_limits(struct rules *r, struct rule *rule, uint64_t now_ns, cJSON *limits)
+static const char *limits_add(struct rules *r, struct rule *rule, uint64_t now_ns, cJSON *limits)
 {
     const char *full = NULL;
     uint64_t left;
     uint64_t used = rule_grants_within(rule, now_ns, rule->window_ms * 1000000u, &left);
-    if (add_limit(limits, "firings", used, rule->firings, left))
+    if (limit_add(limits, "firings", used, rule->firings, left))
         full = "firings";
     used = rule_grants_within(rule, now_ns, HOUR_NS, &left);
-    if (add_limit(limits, "captures_per_hour", used, rule->captures_per_hour, left))
+    if (limit_add(limits, "captures_per_hour", used, rule->captures_per_hour, left))
         full = "captures_per_hour";
     used = r->captures_per_hour != 0 ? rules_grants_hour(r, now_ns, &left) : 0;
-    if (add_limit(limits, "captures_per_hour_of_all_rules", used, r->captures_per_hour, left))
+    if (limit_add(limits, "captures_per_hour_of_all_rules", used, r->captures_per_hour, left))
         full = "captures_per_hour of all rules";
     if (rule->bytes_per_hour != 0)
         used = rules_bytes_hour(r, rule, now_ns, rule->bytes_per_hour, &left);
-    if (add_limit(limits, "bytes_per_hour", used, rule->bytes_per_hour, left))
+    if (limit_add(limits, "bytes_per_hour", used, rule->bytes_per_hour, left))
         full = "bytes_per_hour";
     if (r->bytes_per_hour != 0)
         used = rules_bytes_hour(r, NULL, now_ns, r->bytes_per_hour, &left);
-    if (add_limit(limits, "bytes_per_hour_of_all_rules", used, r->bytes_per_hour, left))
+    if (limit_add(limits, "bytes_per_hour_of_all_rules", used, r->bytes_per_hour, left))
         full = "bytes_per_hour of all rules";
     return full;
 }
 
 /* What the rule is at now, in a word and a sentence, and how much of its limits is used. */
-static void add_status(struct rules *r, struct rule *rule, uint64_t now_ns, cJSON *state)
+static void status_add(struct rules *r, struct rule *rule, uint64_t now_ns, cJSON *state)
 {
     size_t failing = 0, at = 0;
     char reason[160] = "";
     cJSON *limits = cJSON_CreateObject();
-    const char *full = add_limits(r, rule, now_ns, limits);
+    const char *full = limits_add(r, rule, now_ns, limits);
     for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
         failing += p->reported && strcmp(p->health, "failing") == 0;
     const char *status = "armed";
@@ -143,11 +143,11 @@ cJSON *rules_state_json(struct rules *r, struct rule *rule)
     char id[ID_TEXT_BYTES];
     cJSON *json = cJSON_Duplicate(rule->item.json, true);
     cJSON *state = cJSON_AddObjectToObject(json, "state");
-    add_status(r, rule, now_ns, state);
+    status_add(r, rule, now_ns, state);
     json_add_u64(state, "generation", r->set.pushed.generation);
     json_add_u64(state, "agents", agents);
     json_add_u64(state, "agents_current", current);
-    add_unsupported(r, rule, state);
+    unsupported_add(r, rule, state);
     cJSON *list = cJSON_AddArrayToObject(state, "processes");
     for (struct rule_process *p; (p = idmap_next(&rule->processes, &at)) != NULL;)
         if (p->reported)
