@@ -32,26 +32,26 @@
 #define RECORD_MAGIC  UINT32_C(0x31524b53)         /* "SKR1" */
 #define TRAILER_MAGIC UINT64_C(0x314c4941544e4b53) /* "SKNTAIL1" */
 
-static void put_u32(uint8_t *at, uint32_t v)
+static void u32_put(uint8_t *at, uint32_t v)
 {
     for (unsigned i = 0; i < 4; i++)
         at[i] = (uint8_t)(v >> (8 * i));
 }
 
-static void put_u64(uint8_t *at, uint64_t v)
+static void u64_put(uint8_t *at, uint64_t v)
 {
     for (unsigned i = 0; i < 8; i++)
         at[i] = (uint8_t)(v >> (8 * i));
 }
 
-static uint32_t get_u32(const uint8_t *at)
+static uint32_t u32_get(const uint8_t *at)
 {
     struct cursor c;
     cursor_init(&c, at, 4);
     return cursor_u32(&c);
 }
 
-static uint64_t get_u64(const uint8_t *at)
+static uint64_t u64_get(const uint8_t *at)
 {
     struct cursor c;
     cursor_init(&c, at, 8);
@@ -64,8 +64,8 @@ static uint64_t checksum_bound(const uint8_t *bytes, size_t n, uint64_t number, 
 {
     uint8_t image[SEGMENT_RECORD_BYTES + 16];
     memcpy(image, bytes, n);
-    put_u64(image + n, number);
-    put_u64(image + n + 8, offset);
+    u64_put(image + n, number);
+    u64_put(image + n + 8, offset);
     return checksum64(image, n + 16);
 }
 
@@ -92,25 +92,25 @@ int segment_name_parse(const char *name, uint64_t *number)
 void segment_header_put(uint8_t out[SEGMENT_HEADER_BYTES], const struct segment_header *header)
 {
     memset(out, 0, SEGMENT_HEADER_BYTES);
-    put_u64(out, HEADER_MAGIC);
-    put_u32(out + 8, SEGMENT_VERSION);
-    put_u64(out + 16, header->number);
-    put_u64(out + 24, header->created_ns);
-    put_u64(out + 32, header->abandoned);
-    put_u64(out + 40, header->abandoned_end);
-    put_u64(out + 56, checksum64(out, 56));
+    u64_put(out, HEADER_MAGIC);
+    u32_put(out + 8, SEGMENT_VERSION);
+    u64_put(out + 16, header->number);
+    u64_put(out + 24, header->created_ns);
+    u64_put(out + 32, header->abandoned);
+    u64_put(out + 40, header->abandoned_end);
+    u64_put(out + 56, checksum64(out, 56));
 }
 
 int segment_header_get(const uint8_t bytes[SEGMENT_HEADER_BYTES], struct segment_header *header)
 {
-    if (get_u64(bytes) != HEADER_MAGIC || get_u64(bytes + 56) != checksum64(bytes, 56))
+    if (u64_get(bytes) != HEADER_MAGIC || u64_get(bytes + 56) != checksum64(bytes, 56))
         return SKEIN_CORRUPT;
-    if (get_u32(bytes + 8) != SEGMENT_VERSION || get_u32(bytes + 12) != 0)
+    if (u32_get(bytes + 8) != SEGMENT_VERSION || u32_get(bytes + 12) != 0)
         return SKEIN_VERSION;
-    header->number = get_u64(bytes + 16);
-    header->created_ns = get_u64(bytes + 24);
-    header->abandoned = get_u64(bytes + 32);
-    header->abandoned_end = get_u64(bytes + 40);
+    header->number = u64_get(bytes + 16);
+    header->created_ns = u64_get(bytes + 24);
+    header->abandoned = u64_get(bytes + 32);
+    header->abandoned_end = u64_get(bytes + 40);
     return SKEIN_OK;
 }
 
@@ -118,17 +118,17 @@ void segment_record_put(uint8_t out[SEGMENT_RECORD_BYTES], const struct segment_
                         uint64_t number, uint64_t offset)
 {
     memset(out, 0, SEGMENT_RECORD_BYTES);
-    put_u32(out, RECORD_MAGIC);
+    u32_put(out, RECORD_MAGIC);
     out[4] = record->kind;
     memcpy(out + 8, record->about.key.process.bytes, 16);
-    put_u64(out + 24, record->about.key.epoch);
-    put_u64(out + 32, record->about.key.sequence);
+    u64_put(out + 24, record->about.key.epoch);
+    u64_put(out + 32, record->about.key.sequence);
     memcpy(out + 40, record->about.capture.bytes, 16);
-    put_u64(out + 56, record->about.agent);
-    put_u64(out + 64, record->about.received_ns);
-    put_u64(out + 72, record->length);
-    put_u64(out + 80, record->checksum);
-    put_u64(out + 88, checksum_bound(out, 88, number, offset));
+    u64_put(out + 56, record->about.agent);
+    u64_put(out + 64, record->about.received_ns);
+    u64_put(out + 72, record->length);
+    u64_put(out + 80, record->checksum);
+    u64_put(out + 88, checksum_bound(out, 88, number, offset));
 }
 
 static bool length_fits(uint8_t kind, uint64_t length)
@@ -148,39 +148,39 @@ static bool length_fits(uint8_t kind, uint64_t length)
 int segment_record_get(const uint8_t bytes[SEGMENT_RECORD_BYTES], uint64_t number, uint64_t offset,
                        struct segment_record *record)
 {
-    if (get_u32(bytes) != RECORD_MAGIC ||
-        get_u64(bytes + 88) != checksum_bound(bytes, 88, number, offset) ||
-        !length_fits(bytes[4], get_u64(bytes + 72)) || bytes[5] || bytes[6] || bytes[7])
+    if (u32_get(bytes) != RECORD_MAGIC ||
+        u64_get(bytes + 88) != checksum_bound(bytes, 88, number, offset) ||
+        !length_fits(bytes[4], u64_get(bytes + 72)) || bytes[5] || bytes[6] || bytes[7])
         return SKEIN_CORRUPT;
     record->kind = bytes[4];
     memcpy(record->about.key.process.bytes, bytes + 8, 16);
-    record->about.key.epoch = get_u64(bytes + 24);
-    record->about.key.sequence = get_u64(bytes + 32);
+    record->about.key.epoch = u64_get(bytes + 24);
+    record->about.key.sequence = u64_get(bytes + 32);
     memcpy(record->about.capture.bytes, bytes + 40, 16);
-    record->about.agent = get_u64(bytes + 56);
-    record->about.received_ns = get_u64(bytes + 64);
-    record->length = get_u64(bytes + 72);
-    record->checksum = get_u64(bytes + 80);
+    record->about.agent = u64_get(bytes + 56);
+    record->about.received_ns = u64_get(bytes + 64);
+    record->length = u64_get(bytes + 72);
+    record->checksum = u64_get(bytes + 80);
     return SKEIN_OK;
 }
 
 void segment_trailer_put(uint8_t out[SEGMENT_TRAILER_BYTES], const struct segment_trailer *trailer,
                          uint64_t number)
 {
-    put_u64(out, trailer->tail_offset);
-    put_u64(out + 8, trailer->entries);
-    put_u64(out + 16, TRAILER_MAGIC);
-    put_u64(out + 24, checksum_bound(out, 24, number, 0));
+    u64_put(out, trailer->tail_offset);
+    u64_put(out + 8, trailer->entries);
+    u64_put(out + 16, TRAILER_MAGIC);
+    u64_put(out + 24, checksum_bound(out, 24, number, 0));
 }
 
 int segment_trailer_get(const uint8_t bytes[SEGMENT_TRAILER_BYTES], uint64_t number,
                         struct segment_trailer *trailer)
 {
-    if (get_u64(bytes + 16) != TRAILER_MAGIC ||
-        get_u64(bytes + 24) != checksum_bound(bytes, 24, number, 0))
+    if (u64_get(bytes + 16) != TRAILER_MAGIC ||
+        u64_get(bytes + 24) != checksum_bound(bytes, 24, number, 0))
         return SKEIN_CORRUPT;
-    trailer->tail_offset = get_u64(bytes);
-    trailer->entries = get_u64(bytes + 8);
+    trailer->tail_offset = u64_get(bytes);
+    trailer->entries = u64_get(bytes + 8);
     return SKEIN_OK;
 }
 
@@ -214,7 +214,7 @@ int segment_entry_get(struct cursor *tail, uint64_t number, struct segment_recor
     uint64_t n = cursor_u64(&c);
     const uint8_t *header = cursor_bytes(&c, SEGMENT_RECORD_BYTES);
     struct segment_record got;
-    if (!header || n > cursor_left(&c) || segment_record_get(header, number, at, &got) < 0 ||
+    if (header == NULL || n > cursor_left(&c) || segment_record_get(header, number, at, &got) < 0 ||
         n > got.length || (got.kind == SEGMENT_PARTITION) != (n > 0))
         return SKEIN_CORRUPT;
     const uint8_t *bytes = cursor_bytes(&c, n);

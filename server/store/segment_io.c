@@ -21,10 +21,10 @@
 #define WRITE_PARTS_MAX 8
 
 /* Makes a new folder's name durable in its parent. */
-static int sync_parent(const char *path)
+static int parent_sync(const char *path)
 {
     char *copy = strdup(path);
-    if (!copy)
+    if (copy == NULL)
         return SKEIN_NO_MEMORY;
     size_t n = strlen(copy);
     while (n > 1 && copy[n - 1] == '/')
@@ -33,7 +33,7 @@ static int sync_parent(const char *path)
     const char *parent = ".";
     if (slash == copy)
         parent = "/";
-    else if (slash) {
+    else if (slash != NULL) {
         *slash = 0;
         parent = copy;
     }
@@ -50,7 +50,7 @@ int segment_io_open_folder(const char *path, int *folder)
 {
     *folder = -1;
     if (mkdir(path, 0750) == 0) {
-        int status = sync_parent(path);
+        int status = parent_sync(path);
         if (status < 0)
             return status;
     } else if (errno != EEXIST) {
@@ -71,16 +71,16 @@ int segment_io_open_folder(const char *path, int *folder)
 int segment_io_list(const char *path, segment_io_name_fn *fn, void *context)
 {
     DIR *folder = opendir(path);
-    if (!folder)
+    if (folder == NULL)
         return SKEIN_IO;
     int status = SKEIN_OK;
     const struct dirent *entry;
     errno = 0;
-    while (!status && (entry = readdir(folder))) {
+    while (status == SKEIN_OK && (entry = readdir(folder)) != NULL) {
         status = fn(context, entry->d_name);
         errno = 0;
     }
-    if (!status && errno)
+    if (status == SKEIN_OK && errno)
         status = SKEIN_IO;
     closedir(folder);
     return status;

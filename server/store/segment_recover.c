@@ -49,7 +49,7 @@ static int record_at(struct segment_walk *w, uint64_t at, struct segment_record 
 
 /* Looks for the next record header behind a damaged place, in steps of 8 bytes, up to
  * SEGMENT_RESYNC_MAX (S-8). 1, 0 or a status. */
-static int resync(struct segment_walk *w, uint64_t *found)
+static int segment_resync(struct segment_walk *w, uint64_t *found)
 {
     uint8_t window[RESYNC_BYTES];
     uint64_t at = w->at + 8;
@@ -82,7 +82,7 @@ static int payload_check(struct segment_walk *w, const struct segment_record *re
     buf_clear(&w->payload);
     size_t n = (size_t)record->length;
     uint8_t *bytes = buf_reserve(&w->payload, n);
-    if (!bytes)
+    if (bytes == NULL)
         return SKEIN_NO_MEMORY;
     if (n > 0) {
         int status = segment_io_read(w->fd, bytes, n, w->at + SEGMENT_RECORD_BYTES);
@@ -102,7 +102,7 @@ int segment_walk_next(struct segment_walk *w, struct segment_record *record, uin
             return status;
         if (status == 0) {
             uint64_t next = 0;
-            status = resync(w, &next);
+            status = segment_resync(w, &next);
             if (status <= 0)
                 return status;
             w->damaged += next - w->at;
@@ -170,7 +170,7 @@ int segment_footer_load(int fd, uint64_t offset, uint64_t bytes, struct buf *scr
     for (;;) {
         buf_clear(scratch);
         uint8_t *at = buf_reserve(scratch, size);
-        if (!at)
+        if (at == NULL)
             return SKEIN_NO_MEMORY;
         int status = segment_io_read(fd, at, size, offset + (bytes - size));
         if (status < 0)
@@ -223,7 +223,7 @@ int segment_recover(struct segment_writer *w, int folder, uint64_t number, uint6
     segment_writer_init(w);
     uint64_t size = 0;
     int status = segment_io_open(folder, name, true, &w->fd);
-    if (!status)
+    if (status == SKEIN_OK)
         status = segment_io_size(w->fd, &size);
     if (status < 0) {
         segment_writer_fini(w);
@@ -237,13 +237,13 @@ int segment_recover(struct segment_writer *w, int folder, uint64_t number, uint6
     found->damaged_bytes = walk.damaged;
     found->bad_payloads += walk.bad_payloads;
     segment_walk_fini(&walk);
-    if (!status && size > w->end) {
+    if (status == SKEIN_OK && size > w->end) {
         found->torn_bytes = size - w->end;
         status = segment_io_truncate(w->fd, w->end);
     }
     /* What a killed collector wrote but did not sync can be read now, and a power failure could
      * still take it. It must be durable before anybody is told that it is stored (S-5). */
-    if (!status)
+    if (status == SKEIN_OK)
         status = segment_io_sync(w->fd);
     if (status < 0) {
         segment_writer_fini(w);

@@ -63,9 +63,9 @@ int segment_create(struct segment_writer *w, int folder, const struct segment_he
     if (status < 0)
         return status;
     status = segment_io_write(fd, parts, 1, 0);
-    if (!status)
+    if (status == SKEIN_OK)
         status = segment_io_sync(fd);
-    if (!status)
+    if (status == SKEIN_OK)
         status = segment_io_sync_folder(folder);
     if (status < 0) {
         segment_io_close(&fd);
@@ -82,7 +82,7 @@ int segment_create(struct segment_writer *w, int folder, const struct segment_he
 }
 
 /* Undoes a write that found no space. If that fails too, the end is unknown. */
-static int undo_append(struct segment_writer *w, int status)
+static int append_undo(struct segment_writer *w, int status)
 {
     if (status != SKEIN_FULL)
         return SKEIN_IO;
@@ -102,7 +102,7 @@ int segment_append(struct segment_writer *w, const struct segment_record *record
             return status;
     }
     /* Take room for the tail entry first: after the write nothing may fail. */
-    if (!buf_reserve(&w->tail, SEGMENT_ENTRY_BYTES + footer_bytes + 8)) {
+    if (buf_reserve(&w->tail, SEGMENT_ENTRY_BYTES + footer_bytes + 8) == NULL) {
         w->tail.status = SKEIN_OK; /* the entries it has are whole */
         return SKEIN_NO_MEMORY;
     }
@@ -117,7 +117,7 @@ int segment_append(struct segment_writer *w, const struct segment_record *record
         parts[count++] = part(zeros, pad);
     int status = segment_io_write(w->fd, parts, count, w->end);
     if (status < 0)
-        return undo_append(w, status);
+        return append_undo(w, status);
     const uint8_t *bytes = payload;
     segment_entry_put(&w->tail, record, w->number, w->end,
                       footer_bytes ? bytes + (length - footer_bytes) : NULL, footer_bytes);
@@ -131,7 +131,7 @@ int segment_append(struct segment_writer *w, const struct segment_record *record
 int segment_sync(struct segment_writer *w)
 {
     int status = segment_io_sync(w->fd);
-    if (!status)
+    if (status == SKEIN_OK)
         w->durable_end = w->end;
     writer_assert(w);
     return status;
@@ -151,7 +151,7 @@ int segment_finish(struct segment_writer *w)
         parts[count++] = part(w->tail.data, w->tail.len);
     parts[count++] = part(trailer, sizeof trailer);
     int status = segment_io_write(w->fd, parts, count, w->end);
-    if (!status)
+    if (status == SKEIN_OK)
         status = segment_io_sync(w->fd);
     if (status < 0)
         return status;

@@ -92,7 +92,7 @@ static void list_remove(struct store *store, uint64_t number)
 {
     pthread_mutex_lock(&store->lock);
     struct segment_info *info = store_segment_find(store, number);
-    if (info) {
+    if (info != NULL) {
         size_t behind = store->count - (size_t)(info - store->segments) - 1;
         memmove(info, info + 1, behind * sizeof *info);
         store->count--;
@@ -118,7 +118,7 @@ static int segment_list_add(void *context, const char *name)
     if (segment_name_parse(name, &number) < 0)
         return SKEIN_OK; /* somebody else's file */
     int status = list_reserve(store);
-    if (!status)
+    if (status == SKEIN_OK)
         store->segments[store->count++] = (struct segment_info){.number = number};
     return status;
 }
@@ -134,7 +134,7 @@ static void abandoned_apply(struct store *store, const struct segment_header *he
                             uint64_t *limits)
 {
     struct segment_info *info = store_segment_find(store, header->abandoned);
-    if (info && header->abandoned < header->number) {
+    if (info != NULL && header->abandoned < header->number) {
         uint64_t *limit = &limits[info - store->segments];
         if (header->abandoned_end < *limit)
             *limit = header->abandoned_end;
@@ -152,7 +152,7 @@ static int segments_inspect(struct store *store, uint64_t *limits)
         segment_name(info->number, name);
         int fd;
         int status = segment_io_open(store->folder, name, false, &fd);
-        if (!status)
+        if (status == SKEIN_OK)
             status = segment_io_size(fd, &info->bytes);
         if (status < 0) {
             segment_io_close(&fd);
@@ -214,10 +214,10 @@ static int segment_take_over(struct store *store, struct segment_info *info, uin
 static int segments_recover(struct store *store)
 {
     uint64_t *limits = calloc(store->count + 1, sizeof *limits);
-    if (!limits)
+    if (limits == NULL)
         return SKEIN_NO_MEMORY;
     int status = segments_inspect(store, limits);
-    for (size_t i = 0; !status && i < store->count; i++)
+    for (size_t i = 0; status == SKEIN_OK && i < store->count; i++)
         if (!store->segments[i].closed)
             status =
                 segment_take_over(store, &store->segments[i], limits[i], i + 1 == store->count);
@@ -258,7 +258,7 @@ int store_open(const struct store_settings *settings, struct store **out, char *
 {
     *out = NULL;
     struct store *store = calloc(1, sizeof *store);
-    if (!store)
+    if (store == NULL)
         return SKEIN_NO_MEMORY;
     store->folder = -1;
     store->segment_bytes =
@@ -268,7 +268,7 @@ int store_open(const struct store_settings *settings, struct store **out, char *
     pthread_mutex_init(&store->lock, NULL);
     store->path = strdup(settings->folder);
     const char *what = "out of memory";
-    int status = store->path ? store_load(store, &what) : SKEIN_NO_MEMORY;
+    int status = store->path != NULL ? store_load(store, &what) : SKEIN_NO_MEMORY;
     if (status < 0) {
         if (status == SKEIN_BUSY)
             what = "another collector has it open";
@@ -285,7 +285,7 @@ int store_open(const struct store_settings *settings, struct store **out, char *
 void store_close(struct store **store)
 {
     struct store *s = *store;
-    if (!s)
+    if (s == NULL)
         return;
     *store = NULL;
     segment_writer_fini(&s->writer); /* it stays unclosed: the next start goes on with it */
@@ -414,10 +414,10 @@ static int record_read(struct store *store, const struct store_place *place,
     const struct store_place before = {place->segment, place->offset - SEGMENT_RECORD_BYTES,
                                        sizeof header};
     uint8_t *at = buf_reserve(bytes, (size_t)place->bytes);
-    if (!at)
+    if (at == NULL)
         return SKEIN_NO_MEMORY;
     int status = store_read(store, &before, 0, header, sizeof header);
-    if (!status)
+    if (status == SKEIN_OK)
         status = store_read(store, place, 0, at, (size_t)place->bytes);
     if (status < 0) /* not SKEIN_IO: that would say that the writing side failed */
         return status == SKEIN_NOT_FOUND ? status : SKEIN_CORRUPT;
@@ -434,12 +434,12 @@ int store_copy(struct store *store, const struct partition_key *key, struct stor
     struct buf bytes;
     buf_init(&bytes);
     int status = record_read(store, place, &record, &bytes);
-    if (!status && memcmp(&record.about.key, key, sizeof *key) != 0)
+    if (status == SKEIN_OK && memcmp(&record.about.key, key, sizeof *key) != 0)
         status = SKEIN_CORRUPT;
     uint64_t offset = 0;
-    if (!status)
+    if (status == SKEIN_OK)
         status = record_append(store, &record, bytes.data, store->min_free_bytes / 2, &offset);
-    if (!status)
+    if (status == SKEIN_OK)
         *place = (struct store_place){store->writer.number, offset + SEGMENT_RECORD_BYTES,
                                       record.length};
     buf_fini(&bytes);
@@ -503,7 +503,7 @@ int store_remove_segment(struct store *store, uint64_t segment)
     pthread_mutex_lock(&store->lock);
     const struct segment_info *info = store_segment_find(store, segment);
     int status = SKEIN_OK;
-    if (!info)
+    if (info == NULL)
         status = SKEIN_NOT_FOUND;
     else if (info ==
              &store->segments[store->count - 1]) /* open, or I-3: its number must not return */

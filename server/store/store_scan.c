@@ -23,7 +23,7 @@ static int record_give(struct scan *s, uint64_t number, const struct segment_rec
                        uint64_t offset, const struct partition_footer *footer)
 {
     if (record->kind == SEGMENT_TOMBSTONE)
-        return s->tombstone ? s->tombstone(s->context, &record->about, number) : SKEIN_OK;
+        return s->tombstone != NULL ? s->tombstone(s->context, &record->about, number) : SKEIN_OK;
     struct store_place place = {number, offset + SEGMENT_RECORD_BYTES, record->length};
     return s->fn(s->context, &record->about, &place, footer);
 }
@@ -143,10 +143,10 @@ int store_scan(struct store *store, uint64_t segment, uint64_t offset, store_sca
     pthread_mutex_lock(&store->lock);
     size_t count = store->count;
     struct segment_info *infos = calloc(count + 1, sizeof *infos);
-    if (infos && count > 0)
+    if (infos != NULL && count > 0)
         memcpy(infos, store->segments, count * sizeof *infos);
     pthread_mutex_unlock(&store->lock);
-    if (!infos)
+    if (infos == NULL)
         return SKEIN_NO_MEMORY;
     struct scan s = {store, 0, fn, tombstone, context, {0}};
     buf_init(&s.scratch);
