@@ -4,6 +4,7 @@
  */
 #include "agent.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #define LOOK_MS        100   /* how exactly it is known when one that did not come back has ended */
 #define CHECKS_WAIT_MS 2000
 
-static void read_host(struct agent *agent)
+static void host_read(struct agent *agent)
 {
     if (agent->config->host[0] != '\0')
         snprintf(agent->host, sizeof agent->host, "%s", agent->config->host);
@@ -34,7 +35,7 @@ static void read_host(struct agent *agent)
     }
 }
 
-static int open_spool(struct agent *agent, char *error, size_t error_bytes)
+static int agent_spool_open(struct agent *agent, char *error, size_t error_bytes)
 {
     char folder[4096];
     int n = snprintf(folder, sizeof folder, "%s/spool", agent->config->state_dir);
@@ -51,17 +52,15 @@ static int open_spool(struct agent *agent, char *error, size_t error_bytes)
     spool_count(agent->spool, &found);
     int ended = captures_recover(agent->spool, agent->state.agent);
     if (found.partitions + found.reports + found.torn > 0)
-        log_info("spool", "recovered", "partitions",
-                 log_fmt("%llu", (unsigned long long)found.partitions), "reports",
-                 log_fmt("%llu", (unsigned long long)found.reports), "torn",
-                 log_fmt("%llu", (unsigned long long)found.torn), "interrupted",
-                 log_fmt("%d", ended), NULL);
+        log_info("spool", "recovered", "partitions", log_fmt("%" PRIu64, found.partitions),
+                 "reports", log_fmt("%" PRIu64, found.reports), "torn",
+                 log_fmt("%" PRIu64, found.torn), "interrupted", log_fmt("%d", ended), NULL);
     if (ended < 0)
         snprintf(error, error_bytes, "recovery of the spool: %s", skein_status_text(ended));
     return ended < 0 ? ended : SKEIN_OK;
 }
 
-static int make_uplink(struct agent *agent, char *error, size_t error_bytes)
+static int uplink_make(struct agent *agent, char *error, size_t error_bytes)
 {
     const struct agent_config *config = agent->config;
     struct uplink_seal_settings seal = {&config->public_keys, config->join_token_file,
@@ -87,7 +86,7 @@ static int make_uplink(struct agent *agent, char *error, size_t error_bytes)
     return uplink_new(&settings, &hooks, &agent->uplink);
 }
 
-static int start_captures(struct agent *agent)
+static int captures_start(struct agent *agent)
 {
     struct captures_settings settings = {.loop = agent->loop,
                                          .worker = agent->worker,
@@ -103,7 +102,7 @@ static int start_captures(struct agent *agent)
     return captures_new(&settings, &agent->captures);
 }
 
-static int start_rules(struct agent *agent)
+static int rules_start(struct agent *agent)
 {
     struct agent_rules_settings settings = {.loop = agent->loop,
                                             .checks = agent->checks,
@@ -120,7 +119,7 @@ static int start_rules(struct agent *agent)
     return agent_rules_new(&settings, &agent->rules);
 }
 
-static int start_policies(struct agent *agent)
+static int policies_start(struct agent *agent)
 {
     struct agent_policies_settings settings = {.loop = agent->loop,
                                                .captures = agent->captures,
@@ -132,7 +131,7 @@ static int start_policies(struct agent *agent)
     return agent_policies_new(&settings, &agent->policies);
 }
 
-static int start_attach(struct agent *agent, char *error, size_t error_bytes)
+static int attach_start(struct agent *agent, char *error, size_t error_bytes)
 {
     int status = roster_new(agent->loop, &agent->config->ring_linger_ms,
                             agent->config->ring_bytes_total / ROSTER_SHARE, &agent->roster);
@@ -160,7 +159,7 @@ static int start_attach(struct agent *agent, char *error, size_t error_bytes)
 }
 
 /* One after the other; each needs those before it. */
-static int start_parts(struct agent *agent, char *error, size_t error_bytes)
+static int parts_start(struct agent *agent, char *error, size_t error_bytes)
 {
     error[0] = '\0';
     int status = agent_state_open(agent->config->state_dir, &agent->state, error, error_bytes);
@@ -171,21 +170,21 @@ static int start_parts(struct agent *agent, char *error, size_t error_bytes)
     if (status == SKEIN_OK)
         status = host_page_new(clock_boottime_ns() / 1000, &agent->host_page);
     if (status == SKEIN_OK)
-        status = open_spool(agent, error, error_bytes);
+        status = agent_spool_open(agent, error, error_bytes);
     if (status == SKEIN_OK)
         status = worker_new(&agent->worker);
     if (status == SKEIN_OK)
-        status = make_uplink(agent, error, error_bytes);
+        status = uplink_make(agent, error, error_bytes);
     if (status == SKEIN_OK)
-        status = start_captures(agent);
+        status = captures_start(agent);
     if (status == SKEIN_OK)
         status = checks_new(agent->loop, (uint32_t)agent->config->checks_max, &agent->checks);
     if (status == SKEIN_OK)
-        status = start_rules(agent);
+        status = rules_start(agent);
     if (status == SKEIN_OK)
-        status = start_policies(agent);
+        status = policies_start(agent);
     if (status == SKEIN_OK)
-        status = start_attach(agent, error, error_bytes);
+        status = attach_start(agent, error, error_bytes);
     /* Last: rules have read the journal, and who cannot serve is no agent to anybody. */
     if (status == SKEIN_OK)
         status = uplink_start(agent->uplink);
@@ -212,8 +211,8 @@ int agent_new(struct agent_config *config, struct agent **out, char *error, size
     agent->config = config;
     agent->state = (struct agent_state){.folder = -1, .lock = -1};
     TAILQ_INIT(&agent->awaited);
-    read_host(agent);
-    int status = start_parts(agent, error, error_bytes);
+    host_read(agent);
+    int status = parts_start(agent, error, error_bytes);
     if (status != SKEIN_OK) {
         agent_free(&agent);
         return status;
@@ -225,8 +224,8 @@ int agent_new(struct agent_config *config, struct agent **out, char *error, size
 void agent_run(struct agent *agent)
 {
     log_info("agent", "serving", "socket", agent->config->socket, "agent",
-             log_fmt("%016llx", (unsigned long long)agent->state.agent), "epoch",
-             log_fmt("%llu", (unsigned long long)agent->state.epoch), NULL);
+             log_fmt("%016" PRIx64, agent->state.agent), "epoch",
+             log_fmt("%" PRIu64, agent->state.epoch), NULL);
     if (loop_run(agent->loop) != SKEIN_OK)
         log_error("agent", "the event loop failed", NULL);
     log_info("agent", "draining", "captures", log_fmt("%zu", captures_running(agent->captures)),
@@ -271,7 +270,7 @@ static size_t param_bytes(enum config_type type)
     }
 }
 
-static void swap_bytes(char *a, char *b, size_t n)
+static void bytes_swap(char *a, char *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char kept = a[i];
@@ -284,7 +283,7 @@ void agent_reload(struct agent *agent, struct agent_config *fresh)
 {
     for (const struct config_param *param = agent_params; param->path != NULL; param++) {
         if (param->live)
-            swap_bytes((char *)agent->config + param->offset, (char *)fresh + param->offset,
+            bytes_swap((char *)agent->config + param->offset, (char *)fresh + param->offset,
                        param_bytes(param->type));
         else if (config_differs(param, agent->config, fresh))
             log_warn("agent", "this parameter has changed and needs a restart", "parameter",
@@ -304,7 +303,7 @@ static void end_flush(void *context)
 }
 
 /* Runs what other threads have posted and nobody has taken: it owns memory. */
-static void flush_posts(struct agent *agent)
+static void posts_flush(struct agent *agent)
 {
     if (agent->list_timer != NULL)
         loop_timer_cancel(agent->loop, &agent->list_timer);
@@ -334,7 +333,7 @@ size_t agent_free(struct agent **agent_p)
     uplink_free(&agent->uplink, 0);
     uplink_seal_free(&agent->seal);
     if (agent->loop != NULL)
-        flush_posts(agent);
+        posts_flush(agent);
     captures_free(&agent->captures);
     spool_close(&agent->spool);
     if (agent->host_page != NULL)

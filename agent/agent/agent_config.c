@@ -111,7 +111,7 @@ const struct config_param agent_params[] = {
     LIVE_STR(log_form, "log.form", "text", "text or json"),
     {.path = NULL}};
 
-static const char *check_between(const struct agent_config *config)
+static const char *bounds_check(const struct agent_config *config)
 {
     enum log_level level;
     if (log_level_parse(config->log_level, &level) != SKEIN_OK)
@@ -162,7 +162,7 @@ int agent_config_load(const struct config_sources *given, struct agent_config *c
     int status = config_load_from(agent_params, config, &sources, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
-    const char *wrong = check_between(config);
+    const char *wrong = bounds_check(config);
     if (wrong == NULL)
         return SKEIN_OK;
     snprintf(error, error_bytes, "%s: %s", given->file != NULL ? given->file : "settings", wrong);
@@ -182,7 +182,7 @@ static bool has_joined(const struct agent_config *config)
 int agent_config_check(const struct agent_config *config, char *error, size_t error_bytes)
 {
     uint8_t key[SEAL_KEY_BYTES];
-    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    char folder[sizeof((struct sockaddr_un *)0)->sun_path];
     for (size_t i = 0; i < config->public_keys.count; i++) {
         if (seal_key_parse(config->public_keys.items[i], key) == SKEIN_OK)
             continue;

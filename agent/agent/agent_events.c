@@ -83,7 +83,7 @@ static void capture_awaited(struct agent *agent, struct process *process)
     }
 }
 
-static bool await_process(struct agent *agent, const struct capture_order *order,
+static bool process_await(struct agent *agent, const struct capture_order *order,
                           const struct process_uid *process)
 {
     struct awaited *awaited;
@@ -103,7 +103,7 @@ static bool await_process(struct agent *agent, const struct capture_order *order
     return true;
 }
 
-static void refuse_unattached(struct agent *agent, const struct capture_id *capture,
+static void unattached_refuse(struct agent *agent, const struct capture_id *capture,
                               const struct process_uid *process)
 {
     captures_refuse(agent->captures, capture, process, "the process is not attached to this agent");
@@ -113,7 +113,7 @@ static void capture_noted(struct agent *agent, const struct capture_order *order
                           const struct roster_entry *noted);
 
 /* Of those that have ended nobody waits longer; `over`: of none. */
-static void settle_awaited(struct agent *agent, bool over)
+static void awaited_settle(struct agent *agent, bool over)
 {
     struct awaited *awaited, *next;
     for (awaited = TAILQ_FIRST(&agent->awaited); awaited != NULL; awaited = next) {
@@ -125,7 +125,7 @@ static void settle_awaited(struct agent *agent, bool over)
         if (ended)
             capture_noted(agent, &awaited->order, noted);
         else
-            refuse_unattached(agent, &awaited->order.capture, &awaited->process);
+            unattached_refuse(agent, &awaited->order.capture, &awaited->process);
         awaited_remove(agent, awaited);
     }
 }
@@ -135,7 +135,7 @@ void agent_grace_over(void *context)
     struct agent *agent = context;
     agent->grace_timer = NULL; /* one-shot */
     loop_timer_cancel(agent->loop, &agent->look_timer);
-    settle_awaited(agent, true);
+    awaited_settle(agent, true);
 }
 
 void agent_look(void *context)
@@ -143,7 +143,7 @@ void agent_look(void *context)
     struct agent *agent = context;
     if (!roster_refresh(agent->roster))
         return;
-    settle_awaited(agent, false);
+    awaited_settle(agent, false);
     list_changed(agent);
 }
 
@@ -222,7 +222,7 @@ static void on_heartbeat(void *context, struct process *process)
     agent_rules_heartbeat(agent->rules, process);
 }
 
-static const char *signal_reason(int signal)
+static const char *reason_signal(int signal)
 {
     const char *name = sigabbrev_np(signal); /* none: a real-time signal */
     return log_fmt("the process was killed by signal %d%s%s%s", signal, name != NULL ? " (SIG" : "",
@@ -234,7 +234,7 @@ static void crash_reason(const struct process *process, char out[160])
     if (!process->death.known)
         snprintf(out, 160, "the process ended without saying so");
     else if (process->death.signal != 0)
-        snprintf(out, 160, "%s", signal_reason(process->death.signal));
+        snprintf(out, 160, "%s", reason_signal(process->death.signal));
     else
         snprintf(out, 160, "the process ended with status %d", process->death.status);
 }
@@ -299,7 +299,7 @@ struct handover {
     struct agent_command *command;
 };
 
-static struct process *find_process(struct agent *agent, const struct process_uid *uid)
+static struct process *process_find(struct agent *agent, const struct process_uid *uid)
 {
     for (struct process *p = attach_processes(agent->attach); p != NULL; p = p->next) {
         if (process_uid_equal(&p->uid, uid))
@@ -327,14 +327,14 @@ static void capture_noted(struct agent *agent, const struct capture_order *order
 static void capture_process(struct agent *agent, const struct capture_order *order,
                             const struct process_uid *uid)
 {
-    struct process *process = find_process(agent, uid);
+    struct process *process = process_find(agent, uid);
     const struct roster_entry *noted = roster_find(agent->roster, uid);
     if (process != NULL)
         (void)captures_begin(agent->captures, order, process);
     else if (noted != NULL && !(noted->expected && noted->ended_ns == 0))
         capture_noted(agent, order, noted);
-    else if (!await_process(agent, order, uid))
-        refuse_unattached(agent, &order->capture, uid);
+    else if (!process_await(agent, order, uid))
+        unattached_refuse(agent, &order->capture, uid);
 }
 
 /* The collector's instant on the agent's line. */
@@ -377,7 +377,7 @@ static void command_stop(struct agent *agent, const struct agent_command *comman
         next = TAILQ_NEXT(awaited, link);
         if (!capture_id_equal(&awaited->order.capture, &command->says.capture))
             continue;
-        refuse_unattached(agent, &command->says.capture, &awaited->process);
+        unattached_refuse(agent, &command->says.capture, &awaited->process);
         awaited_remove(agent, awaited);
     }
 }
@@ -396,7 +396,7 @@ static void command_set(struct agent *agent, const struct agent_command *command
                        status == SKEIN_OK ? NULL : why);
 }
 
-static void run_command(void *context)
+static void command_run(void *context)
 {
     struct handover *handover = context;
     struct agent *agent = handover->agent;
@@ -430,13 +430,13 @@ void agent_on_command(void *context, struct agent_command *command)
     struct handover *handover = malloc(sizeof *handover);
     if (handover != NULL)
         *handover = (struct handover){agent, command};
-    if (handover == NULL || loop_post(agent->loop, run_command, handover) != SKEIN_OK) {
+    if (handover == NULL || loop_post(agent->loop, command_run, handover) != SKEIN_OK) {
         free(handover);
         agent_command_free(&command); /* unacknowledged: it comes again (P-7) */
     }
 }
 
-static void report_everything(void *context)
+static void agent_report_everything(void *context)
 {
     struct agent *agent = context;
     if (agent->ended)
@@ -451,6 +451,6 @@ void agent_on_welcome(void *context, uint64_t rules_generation)
 {
     (void)rules_generation; /* the collector compares it with our heartbeats' and pushes */
     struct agent *agent = context;
-    if (loop_post(agent->loop, report_everything, agent) != SKEIN_OK)
+    if (loop_post(agent->loop, agent_report_everything, agent) != SKEIN_OK)
         log_error("agent", "out of memory: the collector is not told of the processes", NULL);
 }

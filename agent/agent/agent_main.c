@@ -60,7 +60,7 @@ static const struct config_page page = {
     .params = agent_params,
 };
 
-static void reload(struct signals *signals)
+static void settings_reload(struct signals *signals)
 {
     struct agent_config fresh;
     char error[512] = "";
@@ -77,7 +77,7 @@ static void on_signal(void *context, uint32_t events)
     (void)events;
     while (read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGHUP)
-            reload(signals);
+            settings_reload(signals);
         else
             agent_stop(signals->agent);
     }
@@ -96,7 +96,7 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int serve(const struct options *options, struct agent_config *config)
+static int agent_serve(const struct options *options, struct agent_config *config)
 {
     char error[512] = "";
     struct signals signals = {.sources = &options->sources};
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
         return wrong == SKEIN_OK ? 0 : 1;
     }
     log_configure(agent_config_log_level(&config), agent_config_log_json(&config));
-    int status = serve(&options, &config);
+    int status = agent_serve(&options, &config);
     agent_config_free(&config);
     return status;
 }

@@ -55,35 +55,35 @@ void roster_file_free(struct roster_file **file_p)
 
 /* ---- writing ---- */
 
-static void put_text(struct buf *out, const char *text)
+static void text_put(struct buf *out, const char *text)
 {
     buf_put_text(out, text, strlen(text));
 }
 
-static void put_process(struct buf *out, uint32_t pid, uint64_t start_clock_ticks,
+static void process_put(struct buf *out, uint32_t pid, uint64_t start_clock_ticks,
                         const char *service, const char *labels, const char *exe)
 {
     buf_put_u32(out, pid);
     buf_put_u64(out, start_clock_ticks);
-    put_text(out, service);
-    put_text(out, labels);
-    put_text(out, exe);
+    text_put(out, service);
+    text_put(out, labels);
+    text_put(out, exe);
 }
 
-static void put_all(struct buf *out, const char *boot_id, const struct process *first,
-                    struct roster *roster)
+static void roster_put(struct buf *out, const char *boot_id, const struct process *first,
+                       struct roster *roster)
 {
-    put_text(out, boot_id);
+    text_put(out, boot_id);
     for (const struct process *p = first; p != NULL; p = p->next)
-        put_process(out, p->pid, p->start_clock_ticks, p->service, p->labels, p->exe);
+        process_put(out, p->pid, p->start_clock_ticks, p->service, p->labels, p->exe);
     const struct roster_entry *e;
     TAILQ_FOREACH(e, roster_entries(roster), link) {
         if (e->expected && e->ended_ns == 0)
-            put_process(out, e->pid, e->start_clock_ticks, e->service, e->labels, e->exe);
+            process_put(out, e->pid, e->start_clock_ticks, e->service, e->labels, e->exe);
     }
 }
 
-static int write_file(int folder, const struct buf *bytes)
+static int roster_bytes_write(int folder, const struct buf *bytes)
 {
     int fd = openat(folder, DURABLE_TEMP_PREFIX FILE_NAME,
                     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -98,7 +98,7 @@ static int write_file(int folder, const struct buf *bytes)
 }
 
 /* worker_fn */
-static void write_newest(void *context)
+static void newest_write(void *context)
 {
     struct roster_file *file = context;
     pthread_mutex_lock(&file->lock);
@@ -106,7 +106,7 @@ static void write_newest(void *context)
     file->text = (struct buf){0};
     file->posted = false;
     pthread_mutex_unlock(&file->lock);
-    int status = write_file(file->folder, &text);
+    int status = roster_bytes_write(file->folder, &text);
     buf_fini(&text);
     if (status != SKEIN_OK) {
         __atomic_store_n(&file->changed, 1, __ATOMIC_RELAXED); /* with the next list again */
@@ -129,11 +129,11 @@ void roster_file_save(struct roster_file *file, const char *boot_id, const struc
     struct buf text = {0};
     if (__atomic_exchange_n(&file->changed, 0, __ATOMIC_RELAXED) == 0)
         return;
-    put_all(&text, boot_id, first, roster);
+    roster_put(&text, boot_id, first, roster);
     int status = text.status;
     pthread_mutex_lock(&file->lock);
     if (status == SKEIN_OK && !file->posted)
-        status = worker_post(file->worker, write_newest, file);
+        status = worker_post(file->worker, newest_write, file);
     if (status == SKEIN_OK) {
         struct buf older = file->text;
         file->text = text;
@@ -149,7 +149,7 @@ void roster_file_save(struct roster_file *file, const char *boot_id, const struc
 /* ---- reading ---- */
 
 /* What was written was clean (attach_hello.c); what is not is damage. */
-static void take_text(struct cursor *from, char *text, size_t bytes)
+static void text_take(struct cursor *from, char *text, size_t bytes)
 {
     size_t n;
     const char *at = cursor_text(from, bytes - 1, &n);
@@ -168,14 +168,14 @@ static bool lives(const struct process *p)
     return proc_start_ticks((pid_t)p->pid, &ticks) == SKEIN_OK && ticks == p->start_clock_ticks;
 }
 
-static bool take_process(struct cursor *from, uint64_t agent, const char *boot_id,
+static bool process_take(struct cursor *from, uint64_t agent, const char *boot_id,
                          struct process *p)
 {
     p->pid = cursor_u32(from);
     p->start_clock_ticks = cursor_u64(from);
-    take_text(from, p->service, sizeof p->service);
-    take_text(from, p->labels, sizeof p->labels);
-    take_text(from, p->exe, sizeof p->exe);
+    text_take(from, p->service, sizeof p->service);
+    text_take(from, p->labels, sizeof p->labels);
+    text_take(from, p->exe, sizeof p->exe);
     p->uid = process_uid_make(agent, boot_id, p->pid, p->start_clock_ticks);
     p->start_ns = p->recorded_ns = proc_start_realtime_ns(p->start_clock_ticks);
     return from->status == SKEIN_OK;
@@ -188,13 +188,13 @@ size_t roster_file_read(const void *bytes, size_t n, uint64_t agent, const char 
     char boot[64] = "";
     size_t count = 0;
     cursor_init(&from, bytes, n);
-    take_text(&from, boot, sizeof boot);
+    text_take(&from, boot, sizeof boot);
     bool ours = from.status == SKEIN_OK && strcmp(boot, boot_id) == 0;
     while (ours && from.status == SKEIN_OK && cursor_left(&from) > 0) {
         struct process *p;
         if (process_new(&p) != SKEIN_OK)
             break;
-        if (take_process(&from, agent, boot_id, p)) {
+        if (process_take(&from, agent, boot_id, p)) {
             bool runs = lives(p);
             roster_recall(roster, p, runs ? 0 : agent_clock_ns());
             count += runs;
