@@ -152,8 +152,8 @@ static void text_clean(char *to, const char *from, size_t bytes)
 
 static void snapshot_packet(struct member *m, const struct attach_snapshot *packet)
 {
-    char reason[sizeof(packet->reason)];
-    text_clean(reason, packet->reason, sizeof(reason));
+    char reason[sizeof packet->reason];
+    text_clean(reason, packet->reason, sizeof reason);
     if (m->attach->hooks.snapshot != NULL)
         m->attach->hooks.snapshot(m->attach->hooks.context, m->process, reason);
 }
@@ -161,11 +161,11 @@ static void snapshot_packet(struct member *m, const struct attach_snapshot *pack
 static void health_packet(struct member *m, const struct attach_health *packet)
 {
     struct process *p = m->process;
-    _Static_assert(sizeof(p->heartbeat.why) == sizeof(packet->why), "one text");
+    _Static_assert(sizeof p->heartbeat.why == sizeof packet->why, "one text");
     p->heartbeat.came = true;
     p->heartbeat.ok = packet->ok != 0;
     p->heartbeat.at_ns = clock_monotonic_ns();
-    text_clean(p->heartbeat.why, packet->why, sizeof(p->heartbeat.why));
+    text_clean(p->heartbeat.why, packet->why, sizeof p->heartbeat.why);
     if (m->attach->hooks.heartbeat != NULL)
         m->attach->hooks.heartbeat(m->attach->hooks.context, p);
 }
@@ -180,15 +180,15 @@ static int member_packet(struct member *m)
         uint8_t bytes[sizeof(struct attach_health) + 1];
     } packet;
     /* Without a control buffer the kernel drops descriptors that came along. */
-    ssize_t n = recv(m->process->socket, &packet, sizeof(packet), MSG_DONTWAIT);
+    ssize_t n = recv(m->process->socket, &packet, sizeof packet, MSG_DONTWAIT);
     if (n < 0 && errno == ECONNRESET) /* told once, before what was said until then */
-        n = recv(m->process->socket, &packet, sizeof(packet), MSG_DONTWAIT);
+        n = recv(m->process->socket, &packet, sizeof packet, MSG_DONTWAIT);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? SKEIN_AGAIN : SKEIN_CLOSED;
     if (n == 0)
         return SKEIN_CLOSED;
     m->packets++;
-    if ((size_t)n < sizeof(packet.head) || packet.head.magic != ATTACH_MAGIC ||
+    if ((size_t)n < sizeof packet.head || packet.head.magic != ATTACH_MAGIC ||
         packet.head.version != ATTACH_VERSION)
         return SKEIN_CORRUPT;
     if (packet.head.type == ATTACH_BYE && (size_t)n == sizeof(struct attach_bye))
@@ -259,14 +259,14 @@ static void member_socket_lost(struct member *m)
         member_remove(m, PROCESS_ENDED, true);
 }
 
-static void pause_over(void *context)
+static void attach_pause_over(void *context)
 {
     struct member *m = context;
     m->pause = NULL; /* one-shot */
     if (loop_fd_add(m->attach->loop, m->process->socket, EPOLLIN | EPOLLRDHUP, member_socket_event,
                     m) == SKEIN_OK)
         return;
-    m->pause = loop_timer_add(m->attach->loop, PAUSE_MS, 0, pause_over, m);
+    m->pause = loop_timer_add(m->attach->loop, PAUSE_MS, 0, attach_pause_over, m);
 }
 
 /* A program that asks in a loop takes no more of the agent's time than others. */
@@ -279,7 +279,7 @@ static void member_throttle(struct member *m)
     }
     if (m->packets < PACKETS_A_SECOND)
         return;
-    m->pause = loop_timer_add(m->attach->loop, PAUSE_MS, 0, pause_over, m);
+    m->pause = loop_timer_add(m->attach->loop, PAUSE_MS, 0, attach_pause_over, m);
     if (m->pause != NULL)
         loop_fd_remove(m->attach->loop, m->process->socket);
 }
@@ -300,8 +300,8 @@ static void member_socket_event(void *context, uint32_t events)
 /* Puts the process into table and loop; takes the reference and the socket on SKEIN_OK. */
 static int member_add(struct attach *attach, struct process *p, int socket)
 {
-    struct member *m = calloc(1, sizeof(*m));
-    struct past *past = calloc(1, sizeof(*past));
+    struct member *m = calloc(1, sizeof *m);
+    struct past *past = calloc(1, sizeof *past);
     if (m == NULL || past == NULL) {
         free(m);
         free(past);
@@ -410,7 +410,7 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
     int status = settings_check(settings, error, error_bytes);
     if (status != SKEIN_OK)
         return status;
-    struct attach *attach = calloc(1, sizeof(*attach));
+    struct attach *attach = calloc(1, sizeof *attach);
     if (attach != NULL)
         attach->path = strdup(settings->socket_path);
     if (attach == NULL || attach->path == NULL) {
@@ -425,7 +425,7 @@ int attach_new(struct loop *loop, struct host_page_owner *host,
     attach->hooks = *hooks;
     attach->listener = (struct attach_socket){.fd = -1, .lock_fd = -1};
     attach->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    text_file_read("/proc/sys/kernel/random/boot_id", attach->boot_id, sizeof(attach->boot_id));
+    text_file_read("/proc/sys/kernel/random/boot_id", attach->boot_id, sizeof attach->boot_id);
     attach->boot_id[strcspn(attach->boot_id, "\n")] = '\0';
     status = listener_open(attach, error, error_bytes);
     if (status == SKEIN_OK) {

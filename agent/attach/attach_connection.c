@@ -49,7 +49,7 @@ static void half_open_new(struct attach *attach, int fd)
         attach->counters.attach_silent++;
         close(half_open_end(attach->half_open));
     }
-    struct half_open *h = calloc(1, sizeof(*h));
+    struct half_open *h = calloc(1, sizeof *h);
     if (h == NULL) {
         attach->counters.attach_refused++;
         close(fd);

@@ -33,10 +33,10 @@ static bool text_is_closed(const char *text, size_t bytes)
 
 static bool hello_valid(const struct attach_hello *hello, size_t n)
 {
-    return n == sizeof(*hello) && hello->head.magic == ATTACH_MAGIC &&
+    return n == sizeof *hello && hello->head.magic == ATTACH_MAGIC &&
            hello->head.version == ATTACH_VERSION && hello->head.type == ATTACH_HELLO &&
-           text_is_closed(hello->service, sizeof(hello->service)) &&
-           text_is_closed(hello->labels, sizeof(hello->labels));
+           text_is_closed(hello->service, sizeof hello->service) &&
+           text_is_closed(hello->labels, sizeof hello->labels);
 }
 
 /* Takes the descriptors out of a packet: the first into *first, the others closed. Returns how
@@ -51,7 +51,7 @@ static size_t descriptors_take(struct msghdr *message, int *first)
         size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < n; i++) {
             int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
             if (count++ == 0)
                 *first = fd;
             else
@@ -68,11 +68,11 @@ int hello_receive(int socket, struct hello_packet *packet)
         char bytes[CMSG_SPACE(PACKET_FDS_MAX * sizeof(int))];
     } control;
     struct attach_hello hello;
-    struct iovec part = {&hello, sizeof(hello)};
+    struct iovec part = {&hello, sizeof hello};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.bytes,
-                             .msg_controllen = sizeof(control.bytes)};
+                             .msg_controllen = sizeof control.bytes};
     ssize_t n = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? SKEIN_AGAIN : SKEIN_CLOSED;
@@ -82,7 +82,7 @@ int hello_receive(int socket, struct hello_packet *packet)
         return SKEIN_CLOSED;
 
     struct ucred peer = {0, 0, 0};
-    socklen_t bytes = sizeof(peer);
+    socklen_t bytes = sizeof peer;
     if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || !hello_valid(&hello, (size_t)n) ||
         fds != (hello.has_ring == 1 ? 1u : 0u) ||
         getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid <= 0) {
@@ -140,8 +140,8 @@ static const char *path_base(const char *path)
 static void names_fill(const struct hello_packet *packet, struct process *p)
 {
     const char *service = packet->hello.service;
-    text_clean(p->service, sizeof(p->service), service[0] != '\0' ? service : path_base(p->exe));
-    text_clean(p->labels, sizeof(p->labels), packet->hello.labels);
+    text_clean(p->service, sizeof p->service, service[0] != '\0' ? service : path_base(p->exe));
+    text_clean(p->labels, sizeof p->labels, packet->hello.labels);
 }
 
 /* Fills in what the kernel says about the peer. The pidfd was opened first: if it has not ended
@@ -155,9 +155,9 @@ static int identity_fill(const struct attach *attach, int socket, const struct h
         return errno == ESRCH ? SKEIN_CLOSED : errno == ENOSYS ? SKEIN_UNSUPPORTED : SKEIN_IO;
     if (proc_start_ticks(packet->peer.pid, &p->start_clock_ticks) != SKEIN_OK)
         return SKEIN_CLOSED;
-    char exe[sizeof(p->exe)] = "";
-    proc_exe(packet->peer.pid, exe, sizeof(exe));
-    text_clean(p->exe, sizeof(p->exe), exe);
+    char exe[sizeof p->exe] = "";
+    proc_exe(packet->peer.pid, exe, sizeof exe);
+    text_clean(p->exe, sizeof p->exe, exe);
     if (pidfd_ended(p->pidfd))
         return SKEIN_CLOSED;
     p->start_ns = proc_start_realtime_ns(p->start_clock_ticks);
@@ -272,7 +272,7 @@ static int page_fill(const struct attach *attach, struct process *p)
                                 .version = RING_VERSION,
                                 .enabled = attach->settings.enabled_groups};
     void *mapping = NULL;
-    int status = shared_page_new("skein-process", &page, sizeof(page), &p->page_fd, &mapping);
+    int status = shared_page_new("skein-process", &page, sizeof page, &p->page_fd, &mapping);
     p->page = mapping;
     return status;
 }
@@ -301,7 +301,7 @@ static void recording_adopt(const struct attach *attach, struct process *p)
 {
     struct ring_process_record record;
     struct clock_snapshot first;
-    memcpy(&record, p->ring + p->geometry.process_off, sizeof(record));
+    memcpy(&record, p->ring + p->geometry.process_off, sizeof record);
     host_page_first(attach->host, &first);
     uint64_t began_ns = clock_snapshot_realtime(&first, &p->attached_clock, record.start_ticks);
     if (began_ns < p->attached_ns) /* a hostile ring may say anything */
@@ -390,25 +390,25 @@ int welcome_send(const struct attach *attach, int socket, int status, const stru
         struct cmsghdr align;
         char bytes[CMSG_SPACE(3 * sizeof(int))];
     } control;
-    struct iovec part = {&welcome, sizeof(welcome)};
+    struct iovec part = {&welcome, sizeof welcome};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (p != NULL) {
         welcome.mode = p->geometry.mode;
         welcome.takes = ATTACH_TAKES_HEALTH | ATTACH_TAKES_LEAVE;
         welcome.ring_bytes = p->geometry.total;
-        memset(&control, 0, sizeof(control));
+        memset(&control, 0, sizeof control);
         message.msg_control = control.bytes;
-        message.msg_controllen = sizeof(control.bytes);
+        message.msg_controllen = sizeof control.bytes;
         struct cmsghdr *c = CMSG_FIRSTHDR(&message);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
         c->cmsg_len = CMSG_LEN(3 * sizeof(int));
         const int fds[3] = {p->ring_fd, host_page_fd(attach->host), p->page_fd};
-        memcpy(CMSG_DATA(c), fds, sizeof(fds));
+        memcpy(CMSG_DATA(c), fds, sizeof fds);
     }
     ssize_t n;
     do {
         n = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof(welcome) ? SKEIN_OK : SKEIN_CLOSED;
+    return n == (ssize_t)sizeof welcome ? SKEIN_OK : SKEIN_CLOSED;
 }

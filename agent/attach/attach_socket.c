@@ -20,8 +20,8 @@
 /* Another agent that has the lock may be about to listen. SKEIN_OK, SKEIN_BUSY, SKEIN_IO. */
 static int lock_take(const char *path, int *fd)
 {
-    char name[sizeof(((struct sockaddr_un *)0)->sun_path) + 8];
-    snprintf(name, sizeof(name), "%s.lock", path);
+    char name[sizeof((struct sockaddr_un *)0)->sun_path + 8];
+    snprintf(name, sizeof name, "%s.lock", path);
     *fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (*fd < 0)
         return SKEIN_IO;
@@ -36,7 +36,7 @@ static int path_clear(const struct sockaddr_un *address)
     int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (probe < 0)
         return SKEIN_IO;
-    int connected = connect(probe, (const struct sockaddr *)address, sizeof(*address));
+    int connected = connect(probe, (const struct sockaddr *)address, sizeof *address);
     int error = errno;
     close(probe);
     if (connected == 0 || error == EAGAIN)
@@ -51,8 +51,8 @@ static int path_clear(const struct sockaddr_un *address)
 
 static void directory_make(const char *path)
 {
-    char parent[sizeof(((struct sockaddr_un *)0)->sun_path)];
-    snprintf(parent, sizeof(parent), "%s", path);
+    char parent[sizeof((struct sockaddr_un *)0)->sun_path];
+    snprintf(parent, sizeof parent, "%s", path);
     char *slash = strrchr(parent, '/');
     if (slash == NULL || slash == parent)
         return;
@@ -64,7 +64,7 @@ static int listen_at(const struct sockaddr_un *address, mode_t mode, struct atta
 {
     struct stat st;
     out->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (out->fd < 0 || bind(out->fd, (const struct sockaddr *)address, sizeof(*address)) != 0 ||
+    if (out->fd < 0 || bind(out->fd, (const struct sockaddr *)address, sizeof *address) != 0 ||
         chmod(address->sun_path, mode) != 0 || lstat(address->sun_path, &st) != 0 ||
         listen(out->fd, BACKLOG) != 0)
         return SKEIN_IO;
@@ -78,9 +78,9 @@ int attach_socket_open(const char *path, mode_t mode, struct attach_socket *out,
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     *out = (struct attach_socket){.fd = -1, .lock_fd = -1};
-    if (path[0] == '\0' || strlen(path) >= sizeof(address.sun_path)) {
+    if (path[0] == '\0' || strlen(path) >= sizeof address.sun_path) {
         snprintf(error, error_bytes, "socket path \"%s\" is empty or longer than %zu bytes", path,
-                 sizeof(address.sun_path) - 1);
+                 sizeof address.sun_path - 1);
         return SKEIN_INVALID;
     }
     strcpy(address.sun_path, path);
