@@ -4,6 +4,7 @@
  */
 #include "agent_capture.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,8 @@
 #define MS        UINT64_C(1000000)
 #define FOLLOW_MS 50 /* how often we look whether a waiting target is to be cut */
 
-static void remember(struct captures *captures, const struct capture_id *capture,
-                     const struct process_uid *process)
+static void agent_capture_remember(struct captures *captures, const struct capture_id *capture,
+                                   const struct process_uid *process)
 {
     struct done_target *slot = &captures->done[captures->done_count++ % CAPTURES_REMEMBERED];
     slot->capture = *capture;
@@ -26,7 +27,7 @@ static void remember(struct captures *captures, const struct capture_id *capture
 }
 
 /* An earlier run captured what the journal still holds: not again (P-7). */
-static int remember_journal(struct captures *captures)
+static int journal_remember(struct captures *captures)
 {
     struct spool_report report;
     uint64_t after = 0;
@@ -34,7 +35,7 @@ static int remember_journal(struct captures *captures)
     while ((status = spool_report_next(captures->settings.spool, after, &report)) == SKEIN_OK) {
         after = report.revision;
         if (report.kind == SPOOL_TARGET)
-            remember(captures, &report.capture, &report.process);
+            agent_capture_remember(captures, &report.capture, &report.process);
         free(report.text);
     }
     return status == SKEIN_NOT_FOUND ? SKEIN_OK : status;
@@ -48,7 +49,7 @@ int captures_new(const struct captures_settings *settings, struct captures **out
         return SKEIN_NO_MEMORY;
     captures->settings = *settings;
     TAILQ_INIT(&captures->targets);
-    int status = remember_journal(captures);
+    int status = journal_remember(captures);
     if (status != SKEIN_OK) {
         free(captures);
         return status;
@@ -76,8 +77,8 @@ void capture_done(void *context)
     log_info("capture", "done", "capture", capture, "service", target->process->service, "state",
              report_state_text(target->result.state), "ranges",
              log_fmt("%zu", target->result.range_count), "events",
-             log_fmt("%llu", (unsigned long long)target->result.events), NULL);
-    remember(captures, &target->capture, &target->process->uid);
+             log_fmt("%" PRIu64, target->result.events), NULL);
+    agent_capture_remember(captures, &target->capture, &target->process->uid);
     TAILQ_REMOVE(&captures->targets, target, link);
     captures->running--;
     target_free(target);
@@ -91,7 +92,7 @@ static bool has_left(const struct process *p)
 }
 
 /* The part of the window behind the last cut: no cut has it. */
-static void find_lacks(const struct target *target, struct capture_job *job)
+static void lacks_find(const struct target *target, struct capture_job *job)
 {
     bool left = has_left(target->process);
     if (target->captures->draining && job->to_ns < target->end_ns) { /* the process lives on */
@@ -105,7 +106,7 @@ static void find_lacks(const struct target *target, struct capture_job *job)
 
 /* A target's jobs are done in order (job_wait), so a last one may be posted while the first still
  * waits. */
-static int post_cut(struct target *target, bool first, bool last)
+static int cut_post(struct target *target, bool first, bool last)
 {
     struct capture_job *job = calloc(1, sizeof *job);
     if (job == NULL)
@@ -122,7 +123,7 @@ static int post_cut(struct target *target, bool first, bool last)
         job->to_ns = target->result.from_ns + 1;
     if (last) {
         target->last_posted = true;
-        find_lacks(target, job);
+        lacks_find(target, job);
         if (!process_unrecorded(target->process, target->result.from_ns, job->to_ns,
                                 &job->unrecorded))
             job->unrecorded = (struct loss_gap){0};
@@ -140,7 +141,7 @@ static int post_cut(struct target *target, bool first, bool last)
 
 static void timer_finish(void *context);
 
-static void finish_target(struct target *target)
+static void target_finish(struct target *target)
 {
     struct loop *loop = target->captures->settings.loop;
     if (target->timer != NULL)
@@ -152,7 +153,7 @@ static void finish_target(struct target *target)
     bool first = !target->first_posted;
     target->first_posted = true;
     /* Out of memory: again in a second, for the target must end some time. */
-    if (post_cut(target, first, true) != SKEIN_OK)
+    if (cut_post(target, first, true) != SKEIN_OK)
         target->timer = loop_timer_add(loop, 1000, 0, timer_finish, target);
 }
 
@@ -160,11 +161,11 @@ static void timer_finish(void *context)
 {
     struct target *target = context;
     target->timer = NULL; /* one-shot: gone with this call */
-    finish_target(target);
+    target_finish(target);
 }
 
 /* The next cut is due by what comes from now on. */
-static void follow_from_here(struct target *target)
+static void target_follow_from_here(struct target *target)
 {
     process_cursors(target->process, &target->cut_at);
     target->cut_ns = clock_monotonic_ns();
@@ -183,45 +184,45 @@ static void timer_follow(void *context)
     struct target *target = context;
     bool full = __atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0;
     if (full && target->stream_ms != 0)
-        finish_target(target);
+        target_finish(target);
     if (full || !is_cut_due(target))
         return;
     /* One at a time: a worker that is behind takes all that came meanwhile with one cut. */
     if (__atomic_exchange_n(&target->cutting, 1, __ATOMIC_ACQUIRE) != 0)
         return;
-    if (post_cut(target, false, false) == SKEIN_OK)
-        follow_from_here(target);
+    if (cut_post(target, false, false) == SKEIN_OK)
+        target_follow_from_here(target);
     else
         __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
 }
 
 /* Runs at `at`: has the past cut, and waits for what comes after. */
-static void start_target(struct target *target)
+static void target_start(struct target *target)
 {
     struct loop *loop = target->captures->settings.loop;
     uint64_t now_ns = agent_clock_ns();
     if (target->end_ns <= now_ns) {
-        finish_target(target);
+        target_finish(target);
         return;
     }
     target->first_posted = true;
-    follow_from_here(target);
+    target_follow_from_here(target);
     __atomic_store_n(&target->cutting, 1, __ATOMIC_RELEASE); /* until the first one is done */
-    if (post_cut(target, true, false) != SKEIN_OK)
+    if (cut_post(target, true, false) != SKEIN_OK)
         __atomic_store_n(&target->cutting, 0, __ATOMIC_RELEASE);
     uint64_t wait_ms = (target->end_ns - now_ns + MS - 1) / MS;
     target->timer = loop_timer_add(loop, wait_ms, 0, timer_finish, target);
     if (wait_ms > FOLLOW_MS)
         target->follow_timer = loop_timer_add(loop, FOLLOW_MS, 1, timer_follow, target);
     if (target->timer == NULL || (wait_ms > FOLLOW_MS && target->follow_timer == NULL))
-        finish_target(target);
+        target_finish(target);
 }
 
 static void timer_start(void *context)
 {
     struct target *target = context;
     target->timer = NULL;
-    start_target(target);
+    target_start(target);
 }
 
 static uint64_t window_begin_ns(const struct capture_order *order)
@@ -230,7 +231,7 @@ static uint64_t window_begin_ns(const struct capture_order *order)
     return order->at_ns > pre_ns ? order->at_ns - pre_ns : 0;
 }
 
-static int new_target(struct captures *captures, const struct capture_order *order,
+static int target_new(struct captures *captures, const struct capture_order *order,
                       struct process *process, struct target **out)
 {
     struct target *target = calloc(1, sizeof *target);
@@ -284,7 +285,7 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
         return SKEIN_BUSY;
     }
     struct target *target;
-    int status = new_target(captures, order, process, &target);
+    int status = target_new(captures, order, process, &target);
     if (status != SKEIN_OK) {
         captures_refuse(captures, &order->capture, &process->uid, "the agent is out of memory");
         return status;
@@ -301,18 +302,19 @@ int captures_begin(struct captures *captures, const struct capture_order *order,
         target->timer = loop_timer_add(
             captures->settings.loop, (order->at_ns - now_ns + MS - 1) / MS, 0, timer_start, target);
     if (process_state(process) != PROCESS_LIVE)
-        finish_target(target);
+        target_finish(target);
     else if (target->timer == NULL)
-        start_target(target);
+        target_start(target);
     return SKEIN_OK;
 }
 
-static void refuse(struct captures *captures, struct target_result *result, const char *reason)
+static void agent_capture_refuse(struct captures *captures, struct target_result *result,
+                                 const char *reason)
 {
     if (!result->map.known)
         result->map = uplink_clock_map(captures->settings.uplink);
     snprintf(result->reason, sizeof result->reason, "%s", reason);
-    remember(captures, &result->capture, &result->process);
+    agent_capture_remember(captures, &result->capture, &result->process);
     capture_finish(captures->settings.spool, captures->settings.uplink, captures->settings.agent,
                    result);
 }
@@ -322,7 +324,7 @@ void captures_refuse(struct captures *captures, const struct capture_id *capture
 {
     struct target_result result = {
         .capture = *capture, .process = *process, .state = REPORT_FAILED};
-    refuse(captures, &result, reason);
+    agent_capture_refuse(captures, &result, reason);
     log_warn("capture", "refused", "reason", reason, NULL);
 }
 
@@ -345,7 +347,7 @@ void captures_absent(struct captures *captures, const struct capture_order *orde
     } else {
         (void)target_result_add_gap(&result, &gap); /* without it, all of the window is one */
     }
-    refuse(captures, &result, reason);
+    agent_capture_refuse(captures, &result, reason);
     target_result_fini(&result);
 }
 
@@ -373,7 +375,7 @@ void captures_stop(struct captures *captures, const struct capture_id *capture)
     struct target *target;
     TAILQ_FOREACH(target, &captures->targets, link) {
         if (capture_id_equal(&target->capture, capture))
-            finish_target(target);
+            target_finish(target);
     }
 }
 
@@ -382,7 +384,7 @@ void captures_process_gone(struct captures *captures, const struct process *proc
     struct target *target;
     TAILQ_FOREACH(target, &captures->targets, link) {
         if (target->process == process)
-            finish_target(target);
+            target_finish(target);
     }
 }
 
@@ -396,7 +398,7 @@ void captures_drain(struct captures *captures)
     struct target *target;
     captures->draining = true;
     TAILQ_FOREACH(target, &captures->targets, link)
-        finish_target(target);
+        target_finish(target);
 }
 
 void captures_free(struct captures **captures_p)

@@ -18,7 +18,7 @@
 /* A process that writes as fast as it is cut must not keep the worker for ever. */
 #define PARTITIONS_A_CUT 256
 
-static void take_entry(struct cut_member *member, const struct cut_entry *entry);
+static void entry_take(struct cut_member *member, const struct cut_entry *entry);
 
 /* What holds between two steps of the worker (capture_job.h). */
 static void target_assert(const struct target *target)
@@ -30,7 +30,7 @@ static void target_assert(const struct target *target)
         skein_check(turn != NULL && waiting != turn && waiting->target == target && waiting->last);
     /* Its cuts are told to it, and to no other. */
     if (target->member.chain != NULL)
-        skein_check(target->member.take == take_entry);
+        skein_check(target->member.take == entry_take);
 }
 
 void target_place(struct target *target)
@@ -39,7 +39,7 @@ void target_place(struct target *target)
         target->result.map = uplink_clock_map(target->captures->settings.uplink);
 }
 
-static void add_gap(struct target *target, uint64_t from_ns, uint64_t to_ns, const char *reason)
+static void gap_add(struct target *target, uint64_t from_ns, uint64_t to_ns, const char *reason)
 {
     struct report_gap gap = {from_ns, to_ns, reason};
     target->changed = true;
@@ -69,14 +69,14 @@ static bool loss_concerns(const struct target *target, const struct cut_entry *e
     return concerns || !known;
 }
 
-/* The ring counts these losses by time: each capture asks for its own (take_counted). */
+/* The ring counts these losses by time: each capture asks for its own (counted_take). */
 static bool is_counted(uint8_t reason)
 {
     return reason == PARTITION_LOSS_RING_FULL || reason == PARTITION_LOSS_SIGNAL;
 }
 
 /* Takes what the cut lacks of the window; a cut may reach beyond it. */
-static void take_losses(struct target *target, const struct cut_entry *entry)
+static void losses_take(struct target *target, const struct cut_entry *entry)
 {
     for (size_t i = 0; i < sizeof entry->lost / sizeof entry->lost[0]; i++) {
         if (entry->lost[i] == 0 || is_counted((uint8_t)i) || !loss_concerns(target, entry, i))
@@ -89,7 +89,7 @@ static void take_losses(struct target *target, const struct cut_entry *entry)
         const struct cut_gap *gap = &entry->gaps[i];
         if (!gap_concerns(target, gap) || is_counted(gap->reason))
             continue;
-        add_gap(target, gap->from_ns > member->from_ns ? gap->from_ns : member->from_ns,
+        gap_add(target, gap->from_ns > member->from_ns ? gap->from_ns : member->from_ns,
                 gap->to_ns < member->to_ns ? gap->to_ns : member->to_ns,
                 partition_loss_text(gap->reason));
     }
@@ -100,7 +100,7 @@ static bool is_full(const struct target *target)
     return __atomic_load_n(&target->full, __ATOMIC_RELAXED) != 0;
 }
 
-static void set_full(struct target *target)
+static void target_set_full(struct target *target)
 {
     __atomic_store_n(&target->full, 1, __ATOMIC_RELAXED);
 }
@@ -114,7 +114,7 @@ static bool has_room(const struct target *target, const struct partition_key *ke
            (last->epoch == key->epoch && key->sequence > 0 && last->last == key->sequence - 1);
 }
 
-static void take_kept(struct target *target, const struct cut_entry *entry)
+static void kept_take(struct target *target, const struct cut_entry *entry)
 {
     const struct partition_key *key = &entry->key;
     struct report_range partition = {key->epoch, key->sequence, key->sequence, entry->events,
@@ -131,20 +131,20 @@ static void take_kept(struct target *target, const struct cut_entry *entry)
 }
 
 /* The target hears of its own cuts, and of those of others in its window. */
-static void take_entry(struct cut_member *member, const struct cut_entry *entry)
+static void entry_take(struct cut_member *member, const struct cut_entry *entry)
 {
     struct target *target = target_of(member);
     if (is_full(target) || !has_room(target, &entry->key)) {
-        set_full(target); /* its last gap tells of that */
+        target_set_full(target); /* its last gap tells of that */
         return;
     }
-    take_losses(target, entry);
+    losses_take(target, entry);
     if (entry->reason != NULL) {
         target->result.lost[loss_parse(entry->reason)] += entry->events;
-        add_gap(target, entry->from_ns, entry->to_ns, entry->reason);
+        gap_add(target, entry->from_ns, entry->to_ns, entry->reason);
     }
     if (entry->kept)
-        take_kept(target, entry);
+        kept_take(target, entry);
 }
 
 static bool is_lost(struct cut_member *member, const struct partition_key *key)
@@ -206,7 +206,7 @@ static void spool_partition(struct target *target, const struct cut_result *cut,
               NULL);
 }
 
-static void take_cut(struct target *target, int status, struct cut_result *cut)
+static void cut_take(struct target *target, int status, struct cut_result *cut)
 {
     struct cut_entry entry = {.key = cut->key,
                               .from_ns = cut->from_ns,
@@ -224,7 +224,7 @@ static void take_cut(struct target *target, int status, struct cut_result *cut)
 }
 
 /* With its first cut the target joins the process's chain. */
-static int join_chain(struct target *target)
+static int chain_join(struct target *target)
 {
     struct cut_member *member = &target->member;
     if (member->chain != NULL)
@@ -233,7 +233,7 @@ static int join_chain(struct target *target)
     member->to_ns = target->end_ns;
     member->unshared = target->unshared;
     member->is_lost = is_lost;
-    member->take = take_entry;
+    member->take = entry_take;
     return cut_chain_join(member, target->process);
 }
 
@@ -251,14 +251,14 @@ static bool cut_once(struct target *target, struct capture_job *job)
     int status = cut_chain_cut(&target->member, settings->host_page, &request, &cut);
     bool more = status == SKEIN_OK && cut.more;
     if (status == SKEIN_OK || status == SKEIN_NOT_FOUND)
-        take_cut(target, status, &cut);
+        cut_take(target, status, &cut);
     else
         target->failure = status;
     cut_result_fini(&cut);
     if (!more || ++job->turns < PARTITIONS_A_CUT)
         return more;
     if (job->last) /* else the next cut brings it */
-        add_gap(target, target->member.from_ns, job->to_ns, loss_text(LOSS_SIZE));
+        gap_add(target, target->member.from_ns, job->to_ns, loss_text(LOSS_SIZE));
     return false;
 }
 
@@ -266,8 +266,8 @@ static bool cut_once(struct target *target, struct capture_job *job)
 static bool cut_turn(struct target *target, struct capture_job *job)
 {
     if (target->result.range_count >= CAPTURE_RANGES_MAX)
-        set_full(target);
-    int status = is_full(target) ? SKEIN_OK : join_chain(target);
+        target_set_full(target);
+    int status = is_full(target) ? SKEIN_OK : chain_join(target);
     if (status != SKEIN_OK)
         target->failure = status;
     return !is_full(target) && status == SKEIN_OK && cut_chain_wants(&target->member, job->to_ns) &&
@@ -275,7 +275,7 @@ static bool cut_turn(struct target *target, struct capture_job *job)
 }
 
 /* Tells why a capture began that nobody asked for. It is cut once by now, so the past is safe. */
-static void announce_fired(struct target *target)
+static void fired_announce(struct target *target)
 {
     journal_fired(target, SPOOL_FIRED);
     uplink_wake(target->captures->settings.uplink);
@@ -294,7 +294,7 @@ static uint64_t told_ns(const struct target *target)
 }
 
 /* Journals what there is so far, for a restart, and tells the collector. */
-static void announce_progress(struct target *target)
+static void progress_announce(struct target *target)
 {
     const struct captures_settings *settings = &target->captures->settings;
     char capture[ID_TEXT_BYTES], process[ID_TEXT_BYTES], key[128];
@@ -320,7 +320,7 @@ static void announce_progress(struct target *target)
 }
 
 /* Takes out what the spool has lost since it was released for upload. */
-static void take_spool_losses(struct target *target)
+static void spool_losses_take(struct target *target)
 {
     struct spool_head lost;
     const char *reason;
@@ -335,18 +335,18 @@ static void take_spool_losses(struct target *target)
 /* Lets what a stream has cut so far go up, after the journal lists it. */
 static void stream_release(struct target *target)
 {
-    take_spool_losses(target);
+    spool_losses_take(target);
     if (target->changed)
-        announce_progress(target);
+        progress_announce(target);
     spool_release(target->captures->settings.spool, &target->capture, &target->process->uid);
     uplink_wake(target->captures->settings.uplink);
 }
 
-static void settle_state(struct target *target)
+static void state_settle(struct target *target)
 {
     struct target_result *result = &target->result;
     if (target->failure != SKEIN_OK)
-        add_gap(target, result->from_ns, result->to_ns, loss_text(LOSS_AGENT_FAILED));
+        gap_add(target, result->from_ns, result->to_ns, loss_text(LOSS_AGENT_FAILED));
     if (result->range_count > 0) {
         result->state = REPORT_UPLOADING;
     } else if (target->failure != SKEIN_OK) {
@@ -388,10 +388,10 @@ static void journal_shared(struct cut_member *member)
 {
     struct target *target = target_of(member);
     if (target->changed && target->result.to_ns != 0)
-        announce_progress(target);
+        progress_announce(target);
 }
 
-static void finish(struct target *target, const struct capture_job *job)
+static void job_finish(struct target *target, const struct capture_job *job)
 {
     const struct captures_settings *settings = &target->captures->settings;
     target->result.death.signal = job->death.signal;
@@ -400,38 +400,38 @@ static void finish(struct target *target, const struct capture_job *job)
     target_place(target);
     cut_chain_others(&target->member, journal_shared);
     cut_chain_leave(&target->member);
-    take_spool_losses(target);
+    spool_losses_take(target);
     uint64_t last_ns =
         target->last_ns > target->result.from_ns ? target->last_ns : target->result.from_ns;
     const struct loss_gap *unrecorded = &job->unrecorded;
     if (unrecorded->from_ns < unrecorded->to_ns)
-        add_gap(target, unrecorded->from_ns, unrecorded->to_ns, loss_text(unrecorded->reason));
+        gap_add(target, unrecorded->from_ns, unrecorded->to_ns, loss_text(unrecorded->reason));
     if (last_ns < job->lacks_to_ns)
-        add_gap(target, last_ns, job->lacks_to_ns, loss_text(job->lacks_reason));
+        gap_add(target, last_ns, job->lacks_to_ns, loss_text(job->lacks_reason));
     if (is_full(target) && target->result.to_ns < target->end_ns)
-        add_gap(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
-    settle_state(target);
+        gap_add(target, target->result.to_ns, target->end_ns, loss_text(LOSS_REPORT_FULL));
+    state_settle(target);
     capture_finish(settings->spool, settings->uplink, settings->agent, &target->result);
     if (loop_post(settings->loop, capture_done, target) != SKEIN_OK)
         log_error("capture", "out of memory: a finished target stays in the table", NULL);
 }
 
-static void add_run(void *context, const struct process_loss_run *run)
+static void run_add(void *context, const struct process_loss_run *run)
 {
     struct target *target = context;
     const char *reason = partition_loss_text(run->reason);
     target->result.lost[loss_parse(reason)] += run->records;
-    add_gap(target, run->from_ns, run->to_ns, reason);
+    gap_add(target, run->from_ns, run->to_ns, reason);
 }
 
 /* Takes what the ring has counted as lost in the window since the job before (losses_until). */
-static void take_counted(struct target *target, const struct capture_job *job)
+static void counted_take(struct target *target, const struct capture_job *job)
 {
     if (is_full(target))
         return; /* a gap tells of all that follows */
     int status = process_losses_take(target->process, target->captures->settings.host_page,
                                      target->result.from_ns, job->to_ns, job->last,
-                                     &target->losses_until, add_run, target);
+                                     &target->losses_until, run_add, target);
     if (status != SKEIN_OK)
         target->failure = status;
 }
@@ -441,13 +441,13 @@ static void job_end(struct target *target, struct capture_job *job)
 {
     if (!is_full(target) && job->to_ns > target->result.to_ns)
         target->result.to_ns = job->to_ns;
-    take_counted(target, job);
+    counted_take(target, job);
     if (job->first && target->trigger != TRIGGER_REQUEST)
-        announce_fired(target);
+        fired_announce(target);
     if (job->first && !job->last)
-        announce_progress(target);
+        progress_announce(target);
     if (job->last)
-        finish(target, job); /* gone with this */
+        job_finish(target, job); /* gone with this */
     else if (target->stream_ms != 0)
         stream_release(target);
     if (!job->last)

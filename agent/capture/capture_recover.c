@@ -48,7 +48,7 @@ static struct leftover *leftover_of(struct leftovers *left, const struct capture
 }
 
 /* Runs after the intents, which list the partitions that were journalled and perhaps released. */
-static void take_partition(void *context, const struct spool_head *head, int held)
+static void partition_take(void *context, const struct spool_head *head, int held)
 {
     struct leftovers *left = context;
     struct leftover *item = held ? leftover_of(left, &head->capture, &head->key.process) : NULL;
@@ -72,7 +72,7 @@ static void take_partition(void *context, const struct spool_head *head, int hel
         result->to_ns = head->to_ns;
 }
 
-static void take_intent(struct leftovers *left, const struct spool_report *report)
+static void intent_take(struct leftovers *left, const struct spool_report *report)
 {
     struct leftover *item = leftover_of(left, &report->capture, &report->process);
     if (item == NULL)
@@ -83,7 +83,7 @@ static void take_intent(struct leftovers *left, const struct spool_report *repor
 }
 
 /* Only reports say who shares a partition: the capture of a report shares again what that lists. */
-static void share_listed(struct spool *spool, struct leftovers *left,
+static void listed_share(struct spool *spool, struct leftovers *left,
                          const struct spool_report *report)
 {
     struct target_result listed = {.capture = report->capture, .process = report->process};
@@ -98,7 +98,7 @@ static void share_listed(struct spool *spool, struct leftovers *left,
         spool_release(spool, &report->capture, &report->process);
 }
 
-static int take_reports(struct spool *spool, struct leftovers *left)
+static int reports_take(struct spool *spool, struct leftovers *left)
 {
     struct spool_report report;
     uint64_t after = 0;
@@ -106,15 +106,15 @@ static int take_reports(struct spool *spool, struct leftovers *left)
     while ((status = spool_report_next(spool, after, &report)) == SKEIN_OK) {
         after = report.revision;
         if (report.kind == SPOOL_INTENT)
-            take_intent(left, &report);
+            intent_take(left, &report);
         if (report.kind != SPOOL_FIRED)
-            share_listed(spool, left, &report);
+            listed_share(spool, left, &report);
         free(report.text);
     }
     return status == SKEIN_NOT_FOUND ? left->status : status;
 }
 
-static void end_target(struct spool *spool, uint64_t agent, struct leftover *item)
+static void target_end(struct spool *spool, uint64_t agent, struct leftover *item)
 {
     struct target_result *result = &item->result;
     /* Nothing was taken from the ring yet, and the collector repeats its command (P-7). */
@@ -146,7 +146,7 @@ static bool is_kept(const struct leftovers *left, const struct spool_report *rep
 }
 
 /* A firing with partitions becomes a report to send; the others are forgotten, as nobody heard. */
-static int settle_firings(struct spool *spool, const struct leftovers *left)
+static int firings_settle(struct spool *spool, const struct leftovers *left)
 {
     struct spool_report report;
     uint64_t after = 0;
@@ -166,14 +166,14 @@ static int settle_firings(struct spool *spool, const struct leftovers *left)
 int captures_recover(struct spool *spool, uint64_t agent)
 {
     struct leftovers left = {0};
-    int status = take_reports(spool, &left);
-    spool_visit(spool, take_partition, &left);
+    int status = reports_take(spool, &left);
+    spool_visit(spool, partition_take, &left);
     status = status == SKEIN_OK ? left.status : status;
     if (status == SKEIN_OK)
-        status = settle_firings(spool, &left);
+        status = firings_settle(spool, &left);
     for (size_t i = 0; i < left.count; i++) {
         if (status == SKEIN_OK)
-            end_target(spool, agent, &left.items[i]);
+            target_end(spool, agent, &left.items[i]);
         target_result_fini(&left.items[i].result);
     }
     free(left.items);
