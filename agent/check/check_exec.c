@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,7 +27,7 @@
 #define INTERRUPT_MS  500         /* for a program to end when it is asked to */
 #define PATH_DEFAULT  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-static const char *search_path(void)
+static const char *path_search(void)
 {
     const char *path = getenv("PATH");
     return path != NULL && path[0] != '\0' ? path : PATH_DEFAULT;
@@ -36,7 +37,7 @@ char *check_program_path(const char *name)
 {
     if (strchr(name, '/') != NULL)
         return name[0] == '/' && access(name, X_OK) == 0 ? strdup(name) : NULL;
-    for (const char *dir = search_path(); *dir != '\0';) {
+    for (const char *dir = path_search(); *dir != '\0';) {
         size_t n = strcspn(dir, ":");
         char candidate[PATH_MAX];
         int len = snprintf(candidate, sizeof candidate, "%.*s/%s", (int)n, dir, name);
@@ -66,7 +67,7 @@ struct child {
     char text[OUTPUT_MAX + 1];
 };
 
-static int spawn_actions(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, int output)
+static int actions_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attr, int output)
 {
     sigset_t none, all;
     sigemptyset(&none);
@@ -84,20 +85,20 @@ static int spawn_actions(posix_spawn_file_actions_t *actions, posix_spawnattr_t 
 }
 
 /* 0, or an errno. */
-static int spawn_child(const struct check_spec *spec, struct child *child)
+static int child_spawn(const struct check_spec *spec, struct child *child)
 {
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC) != 0)
         return errno;
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "PATH=%s", search_path());
+    snprintf(path, sizeof path, "PATH=%s", path_search());
     char home[] = "HOME=/", language[] = "LANG=C.UTF-8", mark[] = CHECK_ENVIRONMENT "=1";
     char *environment[] = {path, home, language, mark, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attr);
-    int failed = spawn_actions(&actions, &attr, pipe_fds[1]);
+    int failed = actions_spawn(&actions, &attr, pipe_fds[1]);
     if (failed == 0)
         failed = posix_spawn(&child->pid, spec->program, &actions, &attr, spec->argv, environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -115,7 +116,7 @@ static int spawn_child(const struct check_spec *spec, struct child *child)
 }
 
 /* False at the end of the output. */
-static bool read_output(struct child *child)
+static bool output_read(struct child *child)
 {
     char rest[4096];
     for (;;) {
@@ -154,10 +155,10 @@ static enum wait_end wait_child(struct child *child, const struct check_until *u
         if (fds[2].revents != 0)
             return WAIT_CANCELLED;
         if (fds[1].revents != 0)
-            open = read_output(child);
+            open = output_read(child);
         if (fds[0].revents != 0) {
             if (open)
-                (void)read_output(child);
+                (void)output_read(child);
             return WAIT_EXITED;
         }
     }
@@ -165,7 +166,7 @@ static enum wait_end wait_child(struct child *child, const struct check_until *u
 
 /* Asks first, as a person at a terminal would: psql and its like then take back what they have
  * asked their server for. */
-static void interrupt(struct child *child)
+static void exec_interrupt(struct child *child)
 {
     struct check_until until = {.deadline_ns = clock_monotonic_ns() + INTERRUPT_MS * MS,
                                 .cancel_fd = -1};
@@ -174,7 +175,7 @@ static void interrupt(struct child *child)
 }
 
 /* Ends the whole group while the child, a zombie at least, still holds its number. */
-static void reap(struct child *child, siginfo_t *info)
+static void exec_reap(struct child *child, siginfo_t *info)
 {
     kill(-child->pid, SIGKILL);
     memset(info, 0, sizeof *info);
@@ -185,8 +186,8 @@ static void reap(struct child *child, siginfo_t *info)
         close(child->pidfd);
 }
 
-static void judge(const struct check_spec *spec, struct child *child, const siginfo_t *info,
-                  const char *name, struct check_result *result)
+static void exec_judge(const struct check_spec *spec, struct child *child, const siginfo_t *info,
+                       const char *name, struct check_result *result)
 {
     if (info->si_code != CLD_EXITED) {
         snprintf(result->reason, sizeof result->reason, "check %s was killed by signal %d", name,
@@ -213,10 +214,10 @@ static void judge(const struct check_spec *spec, struct child *child, const sigi
     result->passed = true;
 }
 
-static void run_child(const struct check_spec *spec, const struct check_until *until,
+static void child_run(const struct check_spec *spec, const struct check_until *until,
                       struct child *child, const char *name, struct check_result *result)
 {
-    int failed = spawn_child(spec, child);
+    int failed = child_spawn(spec, child);
     if (failed != 0) {
         snprintf(result->reason, sizeof result->reason, "check %s could not be started: %s", name,
                  strerror(failed));
@@ -225,13 +226,13 @@ static void run_child(const struct check_spec *spec, const struct check_until *u
     siginfo_t info;
     enum wait_end end = child->pidfd >= 0 ? wait_child(child, until) : WAIT_CANCELLED;
     if (end != WAIT_EXITED && child->pidfd >= 0)
-        interrupt(child);
-    reap(child, &info);
+        exec_interrupt(child);
+    exec_reap(child, &info);
     if (end == WAIT_EXITED)
-        judge(spec, child, &info, name, result);
+        exec_judge(spec, child, &info, name, result);
     else if (end == WAIT_DEADLINE)
-        snprintf(result->reason, sizeof result->reason, "check %s did not answer within %llu ms",
-                 name, (unsigned long long)spec->timeout_ms);
+        snprintf(result->reason, sizeof result->reason,
+                 "check %s did not answer within %" PRIu64 " ms", name, spec->timeout_ms);
     else
         snprintf(result->reason, sizeof result->reason, "check %s was cancelled", name);
 }
@@ -257,6 +258,6 @@ void check_exec_run(const struct check_spec *spec, const struct check_until *unt
         return;
     }
     *child = (struct child){.pid = -1, .pidfd = -1, .output = -1};
-    run_child(spec, until, child, name, result);
+    child_run(spec, until, child, name, result);
     free(child);
 }

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -21,19 +22,19 @@
 
 #define MS UINT64_C(1000000)
 
-static void fail(const struct check_spec *spec, struct check_result *result, const char *why)
+static void net_fail(const struct check_spec *spec, struct check_result *result, const char *why)
 {
     char name[128];
     check_name(spec, name, sizeof name);
     snprintf(result->reason, sizeof result->reason, "check %s failed: %.100s", name, why);
 }
 
-static void fail_late(const struct check_spec *spec, struct check_result *result)
+static void exchange_fail_late(const struct check_spec *spec, struct check_result *result)
 {
     char name[128];
     check_name(spec, name, sizeof name);
-    snprintf(result->reason, sizeof result->reason, "check %s did not answer within %llu ms", name,
-             (unsigned long long)spec->timeout_ms);
+    snprintf(result->reason, sizeof result->reason, "check %s did not answer within %" PRIu64 " ms",
+             name, spec->timeout_ms);
 }
 
 /* 0 once fd is ready for `events`; ETIMEDOUT at the deadline; ECANCELED; another errno. */
@@ -67,7 +68,7 @@ static int wait_connected(int fd, const struct check_until *until)
     return error;
 }
 
-static int try_connect(int family, const struct sockaddr *address, socklen_t len,
+static int connect_try(int family, const struct sockaddr *address, socklen_t len,
                        const struct check_until *until)
 {
     int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -82,17 +83,17 @@ static int try_connect(int family, const struct sockaddr *address, socklen_t len
     return error;
 }
 
-static void judge(const struct check_spec *spec, int error, struct check_result *result)
+static void net_judge(const struct check_spec *spec, int error, struct check_result *result)
 {
     if (error == 0)
         result->passed = true;
     else if (error == ETIMEDOUT)
-        fail_late(spec, result);
+        exchange_fail_late(spec, result);
     else
-        fail(spec, result, strerror(error));
+        net_fail(spec, result, strerror(error));
 }
 
-static void run_unix(const struct check_spec *spec, const struct check_until *until,
+static void unix_run(const struct check_spec *spec, const struct check_until *until,
                      struct check_result *result)
 {
     /* By the descriptor: the path is the service's, and may be long. */
@@ -103,14 +104,14 @@ static void run_unix(const struct check_spec *spec, const struct check_until *un
     int error = fd < 0 ? errno : 0;
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", fd);
     if (error == 0)
-        error = try_connect(AF_UNIX, (struct sockaddr *)&address, sizeof address, until);
+        error = connect_try(AF_UNIX, (struct sockaddr *)&address, sizeof address, until);
     if (fd >= 0)
         close(fd);
-    judge(spec, error, result);
+    net_judge(spec, error, result);
 }
 
 /* Splits "host:port" and "[v6]:port". */
-static bool split_address(const char *text, char host[256], char port[16])
+static bool address_split(const char *text, char host[256], char port[16])
 {
     const char *colon = strrchr(text, ':');
     if (colon == NULL || colon == text || strlen(colon + 1) == 0 || strlen(colon + 1) >= 16)
@@ -195,8 +196,8 @@ static struct lookup *lookup_begin(const char *host, const char *port)
 
 /* 0 and a list to free; EAI_AGAIN at the deadline or when cancelled; another code of the
  * resolver's. */
-static int resolve(const char *host, const char *port, const struct check_until *until,
-                   struct addrinfo **out)
+static int net_resolve(const char *host, const char *port, const struct check_until *until,
+                       struct addrinfo **out)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                              .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
@@ -219,37 +220,37 @@ static int resolve(const char *host, const char *port, const struct check_until 
     return failed;
 }
 
-static void run_tcp(const struct check_spec *spec, const struct check_until *until,
+static void tcp_run(const struct check_spec *spec, const struct check_until *until,
                     struct check_result *result)
 {
     char host[256], port[16];
     struct addrinfo *found = NULL;
-    if (!split_address(spec->target, host, port)) {
-        fail(spec, result, "the address must be host:port");
+    if (!address_split(spec->target, host, port)) {
+        net_fail(spec, result, "the address must be host:port");
         return;
     }
-    int failed = resolve(host, port, until, &found);
+    int failed = net_resolve(host, port, until, &found);
     if (failed == EAI_AGAIN && clock_monotonic_ns() >= until->deadline_ns) {
-        fail_late(spec, result);
+        exchange_fail_late(spec, result);
         return;
     }
     if (failed != 0) {
-        fail(spec, result, gai_strerror(failed));
+        net_fail(spec, result, gai_strerror(failed));
         return;
     }
     int error = ECONNREFUSED;
     for (struct addrinfo *a = found;
          a != NULL && error != 0 && error != ETIMEDOUT && error != ECANCELED; a = a->ai_next)
-        error = try_connect(a->ai_family, a->ai_addr, a->ai_addrlen, until);
+        error = connect_try(a->ai_family, a->ai_addr, a->ai_addrlen, until);
     freeaddrinfo(found);
-    judge(spec, error, result);
+    net_judge(spec, error, result);
 }
 
 void check_net_run(const struct check_spec *spec, const struct check_until *until,
                    struct check_result *result)
 {
     if (spec->kind == CHECK_UNIX)
-        run_unix(spec, until, result);
+        unix_run(spec, until, result);
     else
-        run_tcp(spec, until, result);
+        tcp_run(spec, until, result);
 }

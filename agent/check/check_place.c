@@ -38,7 +38,8 @@ char *check_text_fill(const char *text, const char *mark, const char *value)
     return NULL;
 }
 
-static bool refuse(const struct check_spec *spec, struct check_result *result, const char *why)
+static bool place_refuse(const struct check_spec *spec, struct check_result *result,
+                         const char *why)
 {
     char name[128];
     check_name(spec, name, sizeof name);
@@ -93,7 +94,7 @@ bool check_ipv6_read(FILE *file, char out[INET6_ADDRSTRLEN])
     return found;
 }
 
-static bool find_address(uint32_t pid, const char *table,
+static bool address_find(uint32_t pid, const char *table,
                          bool read(FILE *file, char out[INET6_ADDRSTRLEN]),
                          char out[INET6_ADDRSTRLEN])
 {
@@ -106,7 +107,7 @@ static bool find_address(uint32_t pid, const char *table,
     return found;
 }
 
-static bool fill(char **text, const char *value)
+static bool place_fill(char **text, const char *value)
 {
     char *filled = check_text_fill(*text, MARK, value);
     if (filled == NULL)
@@ -125,14 +126,15 @@ bool check_place_fill(struct check_spec *spec, struct check_result *result)
     if (!wanted)
         return true;
     spec->from_here = true;
-    if (!find_address(spec->pid, "fib_trie", check_ipv4_read, address) &&
-        !find_address(spec->pid, "if_inet6", check_ipv6_read, address))
-        return refuse(spec, result, "{ip}: the service's network has no address but loopback");
+    if (!address_find(spec->pid, "fib_trie", check_ipv4_read, address) &&
+        !address_find(spec->pid, "if_inet6", check_ipv6_read, address))
+        return place_refuse(spec, result,
+                            "{ip}: the service's network has no address but loopback");
     snprintf(bracketed, sizeof bracketed, strchr(address, ':') != NULL ? "[%s]" : "%s", address);
-    bool filled = spec->target == NULL || fill(&spec->target, bracketed);
+    bool filled = spec->target == NULL || place_fill(&spec->target, bracketed);
     for (char **arg = spec->argv; *arg != NULL && filled; arg++)
-        filled = fill(arg, address);
-    return filled ? true : refuse(spec, result, "the agent is out of memory");
+        filled = place_fill(arg, address);
+    return filled ? true : place_refuse(spec, result, "the agent is out of memory");
 }
 
 /* ---- namespaces ---- */
@@ -166,9 +168,10 @@ bool check_place_enter(const struct check_spec *spec, int *back, struct check_re
     if (*back >= 0)
         close(*back);
     *back = -1;
-    return refuse(spec, result,
-                  "the service has a network of its own, which this agent may not enter; give the "
-                  "agent CAP_SYS_ADMIN, or write {ip} for the address");
+    return place_refuse(
+        spec, result,
+        "the service has a network of its own, which this agent may not enter; give the "
+        "agent CAP_SYS_ADMIN, or write {ip} for the address");
 }
 
 void check_place_leave(int *back)
@@ -188,9 +191,9 @@ int check_place_socket(const struct check_spec *spec, struct check_result *resul
     snprintf(path, sizeof path, "/proc/%u/root", spec->pid);
     int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
-        (void)refuse(spec, result,
-                     "the service has a file system of its own, which this agent may "
-                     "not look at; give the agent CAP_SYS_PTRACE");
+        (void)place_refuse(spec, result,
+                           "the service has a file system of its own, which this agent may "
+                           "not look at; give the agent CAP_SYS_PTRACE");
         return -1;
     }
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};

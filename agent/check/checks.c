@@ -6,6 +6,7 @@
 #include "checks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -81,7 +82,7 @@ void check_name(const struct check_spec *spec, char *out, size_t out_bytes)
     out[used + 1] = '\0';
 }
 
-static void run_http(const struct check_spec *spec, const struct check_until *until,
+static void http_run(const struct check_spec *spec, const struct check_until *until,
                      struct check_result *result)
 {
     uint64_t now_ns = clock_monotonic_ns();
@@ -99,11 +100,11 @@ static void run_http(const struct check_spec *spec, const struct check_until *un
         response.status == (long)spec->http_status)
         result->passed = true;
     else if (status == SKEIN_OK || status == SKEIN_TOO_LARGE)
-        snprintf(result->reason, sizeof result->reason, "check %s answered %ld instead of %llu",
-                 name, response.status, (unsigned long long)spec->http_status);
+        snprintf(result->reason, sizeof result->reason, "check %s answered %ld instead of %" PRIu64,
+                 name, response.status, spec->http_status);
     else if (status == SKEIN_TIMEOUT)
-        snprintf(result->reason, sizeof result->reason, "check %s did not answer within %llu ms",
-                 name, (unsigned long long)spec->timeout_ms);
+        snprintf(result->reason, sizeof result->reason,
+                 "check %s did not answer within %" PRIu64 " ms", name, spec->timeout_ms);
     else
         snprintf(result->reason, sizeof result->reason, "check %s failed: %.100s", name,
                  response.error[0] != '\0' ? response.error : skein_status_text(status));
@@ -121,13 +122,13 @@ void check_run(struct check_spec *spec, const struct check_until *until,
         else if (spec->kind == CHECK_UNIX)
             check_net_run(spec, until, result);
         else if (check_place_enter(spec, &back, result))
-            (spec->kind == CHECK_HTTP ? run_http : check_net_run)(spec, until, result);
+            (spec->kind == CHECK_HTTP ? http_run : check_net_run)(spec, until, result);
     }
     check_place_leave(&back);
     result->at_ns = agent_clock_ns();
 }
 
-static void check_unref(struct check *check)
+static void unref_check(struct check *check)
 {
     /* Acquire-release: the last one sees what all others did with the check. */
     if (__atomic_sub_fetch(&check->references, 1, __ATOMIC_ACQ_REL) != 0)
@@ -137,12 +138,12 @@ static void check_unref(struct check *check)
     free(check);
 }
 
-static void deliver(void *context)
+static void check_deliver(void *context)
 {
     struct check *check = context;
     if (!check->stopped)
         check->fn(check->context, &check->result);
-    check_unref(check);
+    unref_check(check);
 }
 
 /* Whether the check has been cancelled, waiting for that at most so long. */
@@ -152,7 +153,7 @@ static bool is_cancelled(const struct check *check, int wait_ms)
     return poll(&fd, 1, wait_ms) > 0;
 }
 
-static void *check_thread(void *context)
+static void *thread_check(void *context)
 {
     struct check *check = context;
     struct checks *checks = check->checks;
@@ -163,9 +164,9 @@ static void *check_thread(void *context)
     check_run(check->spec, &until, &check->result);
     bool posted = false;
     for (int wait_ms = 0; !posted && !is_cancelled(check, wait_ms); wait_ms = AGAIN_MS)
-        posted = loop_post(checks->loop, deliver, check) == SKEIN_OK;
+        posted = loop_post(checks->loop, check_deliver, check) == SKEIN_OK;
     if (!posted)
-        check_unref(check);
+        unref_check(check);
     pthread_mutex_lock(&checks->mutex);
     checks->running--;
     pthread_cond_broadcast(&checks->ended);
@@ -191,7 +192,7 @@ int checks_new(struct loop *loop, uint32_t max_threads, struct checks **out)
     return SKEIN_OK;
 }
 
-static int spawn(struct check *check)
+static int check_spawn(struct check *check)
 {
     pthread_attr_t attr;
     pthread_t thread;
@@ -200,12 +201,12 @@ static int spawn(struct check *check)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(
         &attr, STACK_BYTES > (size_t)PTHREAD_STACK_MIN ? STACK_BYTES : (size_t)PTHREAD_STACK_MIN);
-    int failed = pthread_create(&thread, &attr, check_thread, check);
+    int failed = pthread_create(&thread, &attr, thread_check, check);
     pthread_attr_destroy(&attr);
     return failed == 0 ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
-static int take_place(struct checks *checks)
+static int place_take(struct checks *checks)
 {
     pthread_mutex_lock(&checks->mutex);
     bool room = checks->running < checks->max_threads;
@@ -215,7 +216,7 @@ static int take_place(struct checks *checks)
     return room ? SKEIN_OK : SKEIN_FULL;
 }
 
-static void give_place_back(struct checks *checks)
+static void place_give_back(struct checks *checks)
 {
     pthread_mutex_lock(&checks->mutex);
     checks->running--;
@@ -226,7 +227,7 @@ int check_start(struct checks *checks, struct check_spec *spec, check_fn *fn, vo
                 struct check **out)
 {
     *out = NULL;
-    int status = take_place(checks);
+    int status = place_take(checks);
     if (status != SKEIN_OK) {
         check_spec_free(&spec);
         return status;
@@ -236,7 +237,7 @@ int check_start(struct checks *checks, struct check_spec *spec, check_fn *fn, vo
     if (cancel_fd < 0) {
         free(check);
         check_spec_free(&spec);
-        give_place_back(checks);
+        place_give_back(checks);
         return SKEIN_NO_MEMORY;
     }
     *check = (struct check){.checks = checks,
@@ -245,11 +246,11 @@ int check_start(struct checks *checks, struct check_spec *spec, check_fn *fn, vo
                             .references = 2,
                             .fn = fn,
                             .context = context};
-    status = spawn(check);
+    status = check_spawn(check);
     if (status != SKEIN_OK) {
         check->references = 1;
-        check_unref(check);
-        give_place_back(checks);
+        unref_check(check);
+        place_give_back(checks);
         return status;
     }
     check->next = checks->first;
@@ -277,7 +278,7 @@ void check_stop(struct check **check_p)
     do {
         n = write(check->cancel_fd, &one, sizeof one);
     } while (n < 0 && errno == EINTR);
-    check_unref(check);
+    unref_check(check);
 }
 
 size_t checks_free(struct checks **checks_p, uint64_t wait_ms)
