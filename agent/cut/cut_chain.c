@@ -70,7 +70,7 @@ static void process_chain_free(struct process *process)
 /* It takes the place of the process's chain, which its members keep. */
 static int chain_new(struct process *process, const struct cut_member *first)
 {
-    struct cut_chain *chain = calloc(1, sizeof(*chain));
+    struct cut_chain *chain = calloc(1, sizeof *chain);
     if (chain == NULL || cut_marks_new(process, &chain->marks) != SKEIN_OK) {
         free(chain);
         return SKEIN_NO_MEMORY;
@@ -88,7 +88,7 @@ static int chain_new(struct process *process, const struct cut_member *first)
 
 /* ---- joining ---- */
 
-static bool touches(const struct cut_member *member, const struct cut_entry *entry)
+static bool chain_touches(const struct cut_member *member, const struct cut_entry *entry)
 {
     if (entry->from_ns <= member->to_ns + LATE_NS && entry->to_ns >= member->from_ns)
         return true;
@@ -106,10 +106,10 @@ static void earlier_find(const struct cut_chain *chain, const struct cut_member 
 {
     *first = 0;
     *end = chain->count;
-    while (*first < *end && !touches(member, &chain->entries[*first]))
+    while (*first < *end && !chain_touches(member, &chain->entries[*first]))
         ++*first;
     if (chain->to_ns >= member->to_ns + LATE_NS)
-        while (*end > *first && !touches(member, &chain->entries[*end - 1]))
+        while (*end > *first && !chain_touches(member, &chain->entries[*end - 1]))
             --*end;
 }
 
@@ -124,7 +124,7 @@ static bool any_is_lost(const struct cut_chain *chain, struct cut_member *member
 }
 
 /* A chain that others use goes on without a hole, so it will reach a window that begins later. */
-static bool overlaps(const struct cut_chain *chain, const struct cut_member *member)
+static bool chain_overlaps(const struct cut_chain *chain, const struct cut_member *member)
 {
     return member->from_ns >= chain->from_ns &&
            (member->from_ns <= chain->to_ns || !TAILQ_EMPTY(&chain->members));
@@ -133,7 +133,7 @@ static bool overlaps(const struct cut_chain *chain, const struct cut_member *mem
 static bool may_join(const struct cut_chain *chain, struct cut_member *member)
 {
     return !member->unshared && cut_marks_are_of(chain->marks, chain->process) &&
-           overlaps(chain, member) &&
+           chain_overlaps(chain, member) &&
            (chain->forgotten_to_ns == 0 || chain->forgotten_to_ns < member->from_ns) &&
            !any_is_lost(chain, member);
 }
@@ -209,7 +209,7 @@ int cut_chain_cut(struct cut_member *member, struct host_page_owner *host,
 
 /* ---- telling ---- */
 
-static void forget(struct cut_chain *chain, struct cut_entry *entry)
+static void chain_forget(struct cut_chain *chain, struct cut_entry *entry)
 {
     if (entry->to_ns > chain->forgotten_to_ns)
         chain->forgotten_to_ns = entry->to_ns;
@@ -220,13 +220,13 @@ static void forget(struct cut_chain *chain, struct cut_entry *entry)
 static struct cut_entry *entry_place(struct cut_chain *chain)
 {
     if (chain->count == CUT_CHAIN_ENTRIES_MAX) {
-        forget(chain, &chain->entries[0]);
+        chain_forget(chain, &chain->entries[0]);
         chain->count--;
-        memmove(chain->entries, chain->entries + 1, chain->count * sizeof(*chain->entries));
+        memmove(chain->entries, chain->entries + 1, chain->count * sizeof *chain->entries);
     }
     if (chain->count == chain->cap) {
         size_t cap = chain->cap == 0 ? 8 : 2 * chain->cap;
-        struct cut_entry *entries = realloc(chain->entries, cap * sizeof(*entries));
+        struct cut_entry *entries = realloc(chain->entries, cap * sizeof *entries);
         if (entries == NULL)
             return NULL;
         chain->entries = entries;
@@ -249,7 +249,7 @@ void cut_chain_add(struct cut_member *member, struct cut_entry *entry)
     if (place != NULL)
         *place = *entry;
     else
-        forget(chain, entry);
+        chain_forget(chain, entry);
     chain_assert(chain);
     entry->gaps = NULL;
     entry->gap_count = 0;

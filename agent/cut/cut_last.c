@@ -23,8 +23,8 @@ static void loss_note(void *context, const struct process_loss_run *run)
 
 /* Looks at what lies behind from_ns. Records that were overwritten, or that the look could not
  * take, are not later than the end of their gap. */
-static int look(struct host_page_owner *host, struct process *p, uint64_t from_ns,
-                uint64_t *last_ns)
+static int cut_look(struct host_page_owner *host, struct process *p, uint64_t from_ns,
+                    uint64_t *last_ns)
 {
     const struct cut_request request = {.process = p,
                                         .from_ns = from_ns,
@@ -50,7 +50,7 @@ int cut_last(struct host_page_owner *host, struct process *p, uint64_t end_ns, u
     int status = SKEIN_OK;
     for (uint64_t back_ns = FIRST_NS; status == SKEIN_OK && found_ns == 0; back_ns *= WIDER) {
         from_ns = end_ns > p->start_ns + back_ns ? end_ns - back_ns : p->start_ns;
-        status = look(host, p, from_ns, &found_ns);
+        status = cut_look(host, p, from_ns, &found_ns);
         if (from_ns == p->start_ns)
             break;
     }

@@ -17,7 +17,7 @@ static void gap_add(struct cut_work *work, uint8_t reason, uint64_t from_ticks, 
     struct cut_result *result = work->result;
     if (result->gap_count == work->gap_cap) {
         size_t cap = work->gap_cap == 0 ? 32 : 2 * work->gap_cap;
-        struct cut_gap *gaps = realloc(result->gaps, cap * sizeof(*gaps));
+        struct cut_gap *gaps = realloc(result->gaps, cap * sizeof *gaps);
         if (gaps == NULL) {
             work->status = SKEIN_NO_MEMORY;
             return;
@@ -67,7 +67,7 @@ void cut_gaps_merge(struct cut_result *result)
 {
     if (result->gap_count == 0)
         return;
-    qsort(result->gaps, result->gap_count, sizeof(*result->gaps), gap_compare);
+    qsort(result->gaps, result->gap_count, sizeof *result->gaps, gap_compare);
     size_t n = 0;
     for (size_t i = 1; i < result->gap_count; i++) {
         const struct cut_gap *next = &result->gaps[i];
@@ -249,7 +249,7 @@ static void waiting_tell(struct cut_work *work)
         const struct waiting_mark *waiting = &marks->waiting[i];
         const struct ring_piece *piece =
             bsearch(&waiting->index, work->copy.pieces, work->copy.piece_count,
-                    sizeof(*work->copy.pieces), index_compare);
+                    sizeof *work->copy.pieces, index_compare);
         if (piece != NULL && piece->epoch == waiting->epoch)
             continue;
         const struct cut_piece gone = {.key = waiting->key};

@@ -47,13 +47,13 @@ static int marks_begin(struct cut_marks *marks, const struct process *p)
                                 .chunk_count =
                                     ring_small_count(&p->geometry) + ring_big_count(&p->geometry)};
     ring_identify(p, &marks->device, &marks->inode);
-    marks->chunks = calloc(marks->chunk_count, sizeof(*marks->chunks));
+    marks->chunks = calloc(marks->chunk_count, sizeof *marks->chunks);
     return marks->chunks == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
 }
 
 int cut_marks_new(const struct process *p, struct cut_marks **out)
 {
-    struct cut_marks *marks = calloc(1, sizeof(*marks));
+    struct cut_marks *marks = calloc(1, sizeof *marks);
     if (marks == NULL)
         return SKEIN_NO_MEMORY;
     int status = marks_begin(marks, p);
@@ -158,12 +158,12 @@ static int streams_bound(struct stream_mark *streams, size_t *count)
 {
     if (*count <= CUT_STREAMS_MAX)
         return SKEIN_OK;
-    uint64_t *ticks = calloc(*count, sizeof(*ticks));
+    uint64_t *ticks = calloc(*count, sizeof *ticks);
     if (ticks == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < *count; i++)
         ticks[i] = streams[i].ticks;
-    qsort(ticks, *count, sizeof(*ticks), ticks_compare);
+    qsort(ticks, *count, sizeof *ticks, ticks_compare);
     size_t go = *count - CUT_STREAMS_MAX / 4 * 3, as_old = 0, n = 0;
     const uint64_t oldest = ticks[go]; /* of those that stay */
     while (as_old < go && ticks[go - as_old - 1] == oldest)
@@ -197,8 +197,8 @@ static void chunks_advance(struct cut_work *work)
 static int streams_advance(const struct cut_work *work, struct cut_marks *marks)
 {
     size_t fresh_count = streams_of_cut(work, NULL), count = marks->stream_count + fresh_count;
-    struct stream_mark *fresh = calloc(fresh_count + 1, sizeof(*fresh));
-    struct stream_mark *streams = calloc(count + 1, sizeof(*streams));
+    struct stream_mark *fresh = calloc(fresh_count + 1, sizeof *fresh);
+    struct stream_mark *streams = calloc(count + 1, sizeof *streams);
     int status = fresh == NULL || streams == NULL ? SKEIN_NO_MEMORY : SKEIN_OK;
     if (status == SKEIN_OK) {
         streams_of_cut(work, fresh);
@@ -210,7 +210,7 @@ static int streams_advance(const struct cut_work *work, struct cut_marks *marks)
         free(streams);
         return status;
     }
-    struct stream_mark *shrunk = realloc(streams, (count + 1) * sizeof(*streams));
+    struct stream_mark *shrunk = realloc(streams, (count + 1) * sizeof *streams);
     free(marks->streams);
     marks->streams = shrunk != NULL ? shrunk : streams;
     marks->stream_count = count;
@@ -260,7 +260,7 @@ static void waiting_note(const struct cut_work *work, struct cut_marks *marks)
     for (size_t i = 0; i < work->piece_count; i++)
         count += is_waiting(work, &work->pieces[i]);
     free(marks->waiting);
-    marks->waiting = calloc(count + 1, sizeof(*marks->waiting));
+    marks->waiting = calloc(count + 1, sizeof *marks->waiting);
     marks->waiting_count = 0;
     for (size_t i = 0; i < work->piece_count && marks->waiting != NULL; i++)
         if (is_waiting(work, &work->pieces[i]))

@@ -70,12 +70,12 @@ static int order_compare(const void *left, const void *right, void *context)
 
 static int order_find(struct cut_work *work)
 {
-    work->order = calloc(work->piece_count + 1, sizeof(*work->order));
+    work->order = calloc(work->piece_count + 1, sizeof *work->order);
     if (work->order == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < work->piece_count; i++)
         work->order[i] = i;
-    qsort_r(work->order, work->piece_count, sizeof(*work->order), order_compare, work->pieces);
+    qsort_r(work->order, work->piece_count, sizeof *work->order, order_compare, work->pieces);
     return SKEIN_OK;
 }
 
@@ -83,7 +83,7 @@ int cut_arrange(struct cut_work *work)
 {
     struct ring_copy *copy = &work->copy;
     work->piece_count = copy->piece_count;
-    work->pieces = calloc(work->piece_count + 1, sizeof(*work->pieces));
+    work->pieces = calloc(work->piece_count + 1, sizeof *work->pieces);
     if (work->pieces == NULL)
         return SKEIN_NO_MEMORY;
     for (size_t i = 0; i < copy->piece_count; i++) {
@@ -93,7 +93,7 @@ int cut_arrange(struct cut_work *work)
                                .key = {ring->head.slot, ring->head.incarnation, ring->head.tid,
                                        (ring->head.flags & RING_SEGMENT_SIGNAL) != 0}};
     }
-    qsort(work->pieces, work->piece_count, sizeof(*work->pieces), piece_compare);
+    qsort(work->pieces, work->piece_count, sizeof *work->pieces, piece_compare);
     ends_find(work);
     skips_find(work);
     return order_find(work);
@@ -103,7 +103,7 @@ int cut_arrange(struct cut_work *work)
 
 /* Whether it is new and reaches the window. What an earlier cut has not taken is wanted however
  * old: it may be of a later generation than that cut's and yet older than its clock. */
-static bool wanted(const struct cut_work *work, const struct cut_piece *piece)
+static bool select_wanted(const struct cut_work *work, const struct cut_piece *piece)
 {
     const struct ring_piece *ring = piece->ring;
     if (ring->head.generation > work->generation)
@@ -123,7 +123,7 @@ void cut_choose(struct cut_work *work)
     bool closed = false;
     for (size_t i = 0; i < work->piece_count; i++) {
         struct cut_piece *piece = &work->pieces[work->order[i]];
-        if (!wanted(work, piece))
+        if (!select_wanted(work, piece))
             continue;
         uint64_t bytes =
             piece->ring->committed > piece->skip ? piece->ring->committed - piece->skip : 0;

@@ -45,7 +45,7 @@ static void clocks_set(struct cut_work *work, struct host_page_owner *host,
  *   first cut    keep, from |=========| to
  *   second cut   keep |           from |========| to
  */
-static void keep_set(struct cut_work *work)
+static void set_keep(struct cut_work *work)
 {
     const struct cut_request *request = work->request;
     struct cut_marks *marks = work->marks;
@@ -75,7 +75,7 @@ static int work_init(struct cut_work *work, struct host_page_owner *host,
     host_page_snapshot(host, &before);
     work->generation = request->look ? host_page_generation(host) : host_page_switch(host);
     clocks_set(work, host, &before);
-    keep_set(work);
+    set_keep(work);
     return status;
 }
 
