@@ -27,14 +27,14 @@ static uint64_t ahead_now(void)
     return best;
 }
 
-static void begin(void)
+static void timer_begin(void)
 {
     ahead_ns = ahead_now();
 }
 
 uint64_t agent_clock_at(uint64_t monotonic_ns)
 {
-    pthread_once(&once, begin);
+    pthread_once(&once, timer_begin);
     return monotonic_ns + ahead_ns;
 }
 
@@ -45,6 +45,6 @@ uint64_t agent_clock_ns(void)
 
 int64_t agent_clock_host_ahead_ns(void)
 {
-    pthread_once(&once, begin);
+    pthread_once(&once, timer_begin);
     return (int64_t)(ahead_now() - ahead_ns);
 }

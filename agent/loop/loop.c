@@ -59,7 +59,7 @@ struct loop {
 
 int loop_new(struct loop **out)
 {
-    struct loop *loop = calloc(1, sizeof(*loop));
+    struct loop *loop = calloc(1, sizeof *loop);
     if (loop == NULL)
         return SKEIN_NO_MEMORY;
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -107,7 +107,7 @@ static int watches_grow(struct loop *loop, size_t need)
     if (!array_grow(loop->watches, need, &loop->watch_count))
         return SKEIN_NO_MEMORY;
     if (loop->watch_count > had)
-        memset(loop->watches + had, 0, (loop->watch_count - had) * sizeof(*loop->watches));
+        memset(loop->watches + had, 0, (loop->watch_count - had) * sizeof *loop->watches);
     return SKEIN_OK;
 }
 
@@ -216,7 +216,7 @@ static void timer_place(struct loop *loop, struct loop_timer *timer, uint64_t du
 struct loop_timer *loop_timer_add(struct loop *loop, uint64_t delay_ms, int repeat, loop_fn *fn,
                                   void *context)
 {
-    struct loop_timer *timer = calloc(1, sizeof(*timer));
+    struct loop_timer *timer = calloc(1, sizeof *timer);
     if (timer == NULL || heap_reserve(loop) != SKEIN_OK) {
         free(timer);
         return NULL;
@@ -278,17 +278,17 @@ static int timers_wait_ms(const struct loop *loop)
 
 /* ---- posted work ---- */
 
-static void wake(const struct loop *loop)
+static void loop_wake(const struct loop *loop)
 {
     uint64_t one = 1;
     /* It fails only where the counter is full: the loop is awake then. */
-    while (write(loop->wake, &one, sizeof(one)) < 0 && errno == EINTR) {
+    while (write(loop->wake, &one, sizeof one) < 0 && errno == EINTR) {
     }
 }
 
 int loop_post(struct loop *loop, loop_fn *fn, void *context)
 {
-    struct post *post = malloc(sizeof(*post));
+    struct post *post = malloc(sizeof *post);
     if (post == NULL)
         return SKEIN_NO_MEMORY;
     *post = (struct post){fn, context, NULL};
@@ -296,7 +296,7 @@ int loop_post(struct loop *loop, loop_fn *fn, void *context)
     *loop->last = post;
     loop->last = &post->next;
     pthread_mutex_unlock(&loop->lock);
-    wake(loop);
+    loop_wake(loop);
     return SKEIN_OK;
 }
 
@@ -320,7 +320,7 @@ static void posts_run(struct loop *loop)
 static void wake_drain(const struct loop *loop)
 {
     uint64_t count;
-    while (read(loop->wake, &count, sizeof(count)) < 0 && errno == EINTR) {
+    while (read(loop->wake, &count, sizeof count) < 0 && errno == EINTR) {
     }
 }
 
@@ -349,6 +349,6 @@ void loop_stop(struct loop *loop)
 {
     int saved = errno;
     __atomic_store_n(&loop->stopped, 1, __ATOMIC_RELEASE);
-    wake(loop);
+    loop_wake(loop);
     errno = saved;
 }
