@@ -78,7 +78,7 @@ static bool tsc_trusted(void)
 #if defined(__x86_64__)
     char text[64] = "";
     int status = text_file_read("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                                text, sizeof(text));
+                                text, sizeof text);
     if (status < 0 || strncmp(text, "tsc", 3) != 0)
         return false;
     uint32_t a, b, c, d;
@@ -116,7 +116,7 @@ static uint8_t shift_choose(uint64_t per_s)
 
 int host_page_new(uint64_t first_generation, struct host_page_owner **out)
 {
-    struct host_page_owner *owner = calloc(1, sizeof(*owner));
+    struct host_page_owner *owner = calloc(1, sizeof *owner);
     if (owner == NULL)
         return SKEIN_NO_MEMORY;
     owner->fd = -1;
@@ -132,7 +132,7 @@ int host_page_new(uint64_t first_generation, struct host_page_owner **out)
                              .ticks_per_s = per_s >> owner->shift,
                              .generation = first_generation};
     void *mapping = NULL;
-    int status = shared_page_new("skein-host", &page, sizeof(page), &owner->fd, &mapping);
+    int status = shared_page_new("skein-host", &page, sizeof page, &owner->fd, &mapping);
     if (status != SKEIN_OK) {
         host_page_free(&owner);
         return status;

@@ -60,7 +60,7 @@ int text_file_read(const char *path, char *text, size_t bytes)
 static const char *stat_fields(pid_t pid, char *text, size_t bytes)
 {
     char path[48];
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     if (text_file_read(path, text, bytes) <= 0)
         return NULL;
     const char *close_paren = strrchr(text, ')');
@@ -81,7 +81,7 @@ static const char *stat_field(const char *fields, int number)
 pid_t proc_parent(pid_t pid)
 {
     char text[1024];
-    const char *fields = stat_fields(pid, text, sizeof(text));
+    const char *fields = stat_fields(pid, text, sizeof text);
     const char *field = fields == NULL ? NULL : stat_field(fields, 4);
     return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
 }
@@ -89,7 +89,7 @@ pid_t proc_parent(pid_t pid)
 int proc_start_ticks(pid_t pid, uint64_t *ticks)
 {
     char text[1024];
-    const char *fields = stat_fields(pid, text, sizeof(text));
+    const char *fields = stat_fields(pid, text, sizeof text);
     if (fields == NULL)
         return SKEIN_NOT_FOUND;
     const char *field = stat_field(fields, 22);
@@ -111,13 +111,13 @@ uint64_t proc_start_realtime_ns(uint64_t start_clock_ticks)
 void proc_exe(pid_t pid, char *text, size_t bytes)
 {
     char path[48];
-    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
     ssize_t n = readlink(path, text, bytes - 1);
     if (n >= 0) {
         text[n] = '\0';
         return;
     }
-    snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     if (text_file_read(path, text, bytes) > 0)
         text[strcspn(text, "\n")] = '\0';
 }
@@ -128,8 +128,8 @@ void proc_title(pid_t pid, char *text, size_t bytes)
 {
     char path[48], line[COMMAND_LINE_BYTES];
     size_t at = 0;
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-    int n = text_file_read(path, line, sizeof(line));
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    int n = text_file_read(path, line, sizeof line);
     const char *end = line + (n > 0 ? n : 0), *word = line;
     const char *slash = n > 0 && line[0] == '/' ? strrchr(line, '/') : NULL;
     if (slash != NULL && slash[1] != '\0')
@@ -148,7 +148,7 @@ void proc_title(pid_t pid, char *text, size_t bytes)
 int pidfd_of_peer(int socket, pid_t pid)
 {
     int fd = -1;
-    socklen_t bytes = sizeof(fd);
+    socklen_t bytes = sizeof fd;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &bytes) == 0 && fd >= 0)
         return fd;
     return (int)syscall(SYS_pidfd_open, pid, 0u);
@@ -172,7 +172,7 @@ static bool zombie_readable(pid_t pid)
 {
     char path[48];
     struct stat st;
-    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
     return geteuid() == 0 || (stat(path, &st) == 0 && st.st_uid == geteuid());
 }
 
@@ -192,7 +192,7 @@ bool pidfd_death(int pidfd, pid_t pid, int32_t *signal, int32_t *status)
     /* Its parent has not reaped it yet, or the kernel is older. The pid of a zombie is not reused,
      * and field 52 is its exit code where we may know it; a live process shows 0 there. */
     char text[1024];
-    const char *fields = stat_fields(pid, text, sizeof(text));
+    const char *fields = stat_fields(pid, text, sizeof text);
     const char *field = fields == NULL ? NULL : stat_field(fields, 52);
     if (field != NULL && (fields[0] == 'Z' || fields[0] == 'X') && *field >= '0' && *field <= '9') {
         int code = (int)strtol(field, NULL, 10);

@@ -17,7 +17,7 @@
 
 int process_new(struct process **out)
 {
-    struct process *p = calloc(1, sizeof(*p));
+    struct process *p = calloc(1, sizeof *p);
     if (p == NULL)
         return SKEIN_NO_MEMORY;
     p->references = 1;

@@ -6,6 +6,7 @@
  */
 #include "ring_decode.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -153,8 +154,7 @@ static bool string_get(struct row_state *s, const uint8_t **pos, unsigned place,
     if (ring_names_string(s->names, v >> 1, &value->str.text, &value->str.len))
         return true;
     char *text = s->unnamed[place];
-    value->str.len =
-        (uint32_t)snprintf(text, sizeof(s->unnamed[place]), "#%llu", (unsigned long long)(v >> 1));
+    value->str.len = (uint32_t)snprintf(text, sizeof s->unnamed[place], "#%" PRIu64, (v >> 1));
     value->str.text = text;
     s->rows->unnamed += s->writing;
     return true;
@@ -173,10 +173,10 @@ static inline bool args_get(struct row_state *s, const uint8_t **at, const struc
             values[i].i64 = (int64_t)(v >> 1 ^ (0 - (v & 1)));
             break;
         case SKEIN_T_F64:
-            if (sizeof(values[i].f64) > (size_t)(end - pos))
+            if (sizeof values[i].f64 > (size_t)(end - pos))
                 return false;
-            memcpy(&values[i].f64, pos, sizeof(values[i].f64));
-            pos += sizeof(values[i].f64);
+            memcpy(&values[i].f64, pos, sizeof values[i].f64);
+            pos += sizeof values[i].f64;
             break;
         case SKEIN_T_STR:
             if (!string_get(s, &pos, i, &values[i]))

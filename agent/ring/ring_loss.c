@@ -85,8 +85,8 @@ int ring_losses_read(const uint8_t *ring, const struct ring_geometry *geometry, 
     *out = (struct ring_losses){0};
     if (total_load(ring) == 0)
         return SKEIN_OK;
-    struct bucket *buckets = calloc(geometry->loss_buckets, sizeof(*buckets));
-    out->runs = calloc(geometry->loss_buckets, sizeof(*out->runs));
+    struct bucket *buckets = calloc(geometry->loss_buckets, sizeof *buckets);
+    out->runs = calloc(geometry->loss_buckets, sizeof *out->runs);
     if (buckets == NULL || out->runs == NULL) {
         free(buckets);
         ring_losses_fini(out);
@@ -96,7 +96,7 @@ int ring_losses_read(const uint8_t *ring, const struct ring_geometry *geometry, 
     for (uint32_t i = 0; i < geometry->loss_buckets; i++)
         count += bucket_cut(bucket_at(ring, geometry, (int)kind, i), geometry, from_ticks, to_ticks,
                             &buckets[count]);
-    qsort(buckets, count, sizeof(*buckets), bucket_compare);
+    qsort(buckets, count, sizeof *buckets, bucket_compare);
     runs_make(buckets, count, out);
     free(buckets);
     return SKEIN_OK;

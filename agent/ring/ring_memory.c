@@ -95,10 +95,10 @@ void ring_memory_init(uint8_t *ring, const struct ring_geometry *geometry,
                                          .shift = identity->shift,
                                          .slots = geometry->slots,
                                          .start_ticks = identity->start_ticks};
-    size_t length = strnlen(identity->service, sizeof(record.service) - 1);
+    size_t length = strnlen(identity->service, sizeof record.service - 1);
     memcpy(record.service, identity->service, length);
-    memcpy(ring, &header, sizeof(header));
-    memcpy(ring + geometry->process_off, &record, sizeof(record));
+    memcpy(ring, &header, sizeof header);
+    memcpy(ring + geometry->process_off, &record, sizeof record);
 }
 
 int ring_memory_new(const struct ring_geometry *geometry, const struct ring_identity *identity,
@@ -172,8 +172,8 @@ static bool ring_matches(const uint8_t *ring, const struct ring_geometry *geomet
 {
     struct ring_header header;
     struct ring_process_record record;
-    memcpy(&header, ring, sizeof(header));
-    memcpy(&record, ring + geometry->process_off, sizeof(record));
+    memcpy(&header, ring, sizeof header);
+    memcpy(&record, ring + geometry->process_off, sizeof record);
     return header.magic == RING_MAGIC && header.version == RING_VERSION &&
            header.buffering_mode == geometry->mode && header.total_size == geometry->total &&
            header.durable_buffer_size == geometry->durable &&

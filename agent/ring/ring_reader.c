@@ -143,7 +143,7 @@ static int piece_add(struct ring_copy *copy, const struct ring_piece *piece)
     if (copy->piece_count == copy->piece_cap) {
         size_t cap = 2 * copy->piece_cap + 1, most = pieces_max(copy);
         cap = cap < most ? cap : most;
-        struct ring_piece *pieces = realloc(copy->pieces, cap * sizeof(*pieces));
+        struct ring_piece *pieces = realloc(copy->pieces, cap * sizeof *pieces);
         if (pieces == NULL)
             return SKEIN_NO_MEMORY;
         copy->pieces = pieces;
@@ -191,7 +191,7 @@ static int segments_survey(struct ring_copy *copy, const struct ring_chunk *chun
             .committed = end - at};
         const size_t from = offsetof(struct ring_segment, flags);
         memcpy((uint8_t *)&piece.head + from, (const uint8_t *)segment_at(chunk, at) + from,
-               sizeof(piece.head) - from);
+               sizeof piece.head - from);
         if (copy->piece_count < pieces_max(copy))
             status = piece_add(copy, &piece);
         else
@@ -228,10 +228,10 @@ int ring_survey(struct ring_copy *copy)
     uint32_t count = ring_small_count(g) + ring_big_count(g);
     if (copy->pieces == NULL) {
         copy->piece_cap = count;
-        copy->pieces = calloc(count, sizeof(*copy->pieces));
+        copy->pieces = calloc(count, sizeof *copy->pieces);
     }
     if (copy->states == NULL)
-        copy->states = calloc(count, sizeof(*copy->states));
+        copy->states = calloc(count, sizeof *copy->states);
     if (copy->pieces == NULL || copy->states == NULL)
         return SKEIN_NO_MEMORY;
     copy->piece_count = 0;
@@ -299,7 +299,7 @@ __attribute__((no_sanitize("thread"))) static void table_bytes_copy(uint8_t *to,
     size_t i = 0;
     for (; n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
         uint64_t word = words[i / sizeof(uint64_t)];
-        __builtin_memcpy(to + i, &word, sizeof(word));
+        __builtin_memcpy(to + i, &word, sizeof word);
     }
     const volatile uint8_t *tail = from;
     for (; i < n; i++)
@@ -320,7 +320,7 @@ static int table_copy(struct ring_copy *copy, int half)
     const struct ring_geometry *g = copy->geometry;
     const uint8_t *at = copy->ring + g->table_off[half];
     const struct ring_table *table = (const struct ring_table *)(const void *)at;
-    uint64_t room = g->table_bytes - sizeof(*table);
+    uint64_t room = g->table_bytes - sizeof *table;
     uint64_t word = skein_table_load(&table->committed);
     uint32_t epoch = (uint32_t)(word >> 32);
     uint32_t bytes = (uint32_t)word < room ? (uint32_t)word : (uint32_t)room;
@@ -330,7 +330,7 @@ static int table_copy(struct ring_copy *copy, int half)
     uint8_t *records = malloc(bytes);
     if (records == NULL)
         return SKEIN_NO_MEMORY;
-    table_bytes_copy(records, at + sizeof(*table), bytes);
+    table_bytes_copy(records, at + sizeof *table, bytes);
     skein_reader_fence();
     if (skein_table_load(&table->committed) >> 32 != epoch) {
         free(records);
@@ -373,12 +373,12 @@ static void slot_copy(const struct ring_slot *slot, struct ring_slot_copy *to)
     to->incarnation = skein_load32(&slot->incarnation);
     to->tid = skein_load32(&slot->tid);
     slot_operation(slot, to);
-    for (size_t i = 0; i < sizeof(slot->name); i += sizeof(uint64_t)) {
+    for (size_t i = 0; i < sizeof slot->name; i += sizeof(uint64_t)) {
         const void *at = slot->name + i;
         uint64_t word = skein_load64((const uint64_t *)at);
-        memcpy(to->name + i, &word, sizeof(word));
+        memcpy(to->name + i, &word, sizeof word);
     }
-    to->name[sizeof(to->name) - 1] = '\0';
+    to->name[sizeof to->name - 1] = '\0';
 }
 
 int ring_slots_copy(struct ring_copy *copy)
@@ -387,7 +387,7 @@ int ring_slots_copy(struct ring_copy *copy)
     const struct ring_header *header = (const struct ring_header *)(const void *)copy->ring;
     copy->wrapped = skein_load32(&header->wrapped_count);
     if (copy->slots == NULL)
-        copy->slots = calloc(g->slots, sizeof(*copy->slots));
+        copy->slots = calloc(g->slots, sizeof *copy->slots);
     if (copy->slots == NULL)
         return SKEIN_NO_MEMORY;
     struct extent extent = {copy->fd, 0, 0};

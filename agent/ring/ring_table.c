@@ -6,6 +6,7 @@
  */
 #include "ring_table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,9 +54,9 @@ int ring_names_init(struct ring_names *names, const struct ring_table_copy *tabl
         else if (r.kind == RING_TABLE_EVENT_TYPE && r.id >= RING_EVENT_FIRST)
             names->type_count = id_count(names->type_count, r.id - RING_EVENT_FIRST, table->bytes);
     }
-    names->strings = calloc(names->string_count + 1, sizeof(*names->strings));
-    names->type_texts = calloc(names->type_count + 1, sizeof(*names->type_texts));
-    names->types = calloc(names->type_count + 1, sizeof(*names->types));
+    names->strings = calloc(names->string_count + 1, sizeof *names->strings);
+    names->type_texts = calloc(names->type_count + 1, sizeof *names->type_texts);
+    names->types = calloc(names->type_count + 1, sizeof *names->types);
     if (names->strings == NULL || names->type_texts == NULL || names->types == NULL) {
         ring_names_fini(names);
         return SKEIN_NO_MEMORY;
@@ -102,7 +103,7 @@ static const char *text_take(struct cursor *c, struct texts *texts)
 {
     size_t n = 0;
     const char *from = cursor_text(c, 255, &n);
-    if (from == NULL || sizeof(texts->bytes) - texts->used <= n) {
+    if (from == NULL || sizeof texts->bytes - texts->used <= n) {
         cursor_fail(c, SKEIN_CORRUPT);
         return "";
     }
@@ -196,7 +197,7 @@ int ring_type_inline(struct cursor *c, struct type_sink *sink, struct ring_type 
 uint32_t ring_type_unnamed(struct type_sink *sink, uint64_t id)
 {
     char name[32];
-    snprintf(name, sizeof(name), "#%llu", (unsigned long long)id);
+    snprintf(name, sizeof name, "#%" PRIu64, id);
     const struct partition_event_type type = {
         .name = name, .text = "", .file = "", .klass = SKEIN_CLASS_INSTANT};
     struct ring_type placed;
