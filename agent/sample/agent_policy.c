@@ -4,6 +4,7 @@
  */
 #include "agent_policy.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,7 @@ static void sample_free(struct sample *sample)
     free(sample);
 }
 
-static void end_all(struct agent_policies *policies)
+static void policies_end(struct agent_policies *policies)
 {
     struct sample *sample = TAILQ_FIRST(&policies->samples);
     TAILQ_INIT(&policies->samples);
@@ -149,7 +150,7 @@ static void end_all(struct agent_policies *policies)
 
 /* ---- the agent's own CPU ---- */
 
-static void report(const struct agent_policies *policies, const struct policy *policy)
+static void policy_report(const struct agent_policies *policies, const struct policy *policy)
 {
     char key[POLICY_NAME_MAX + 16];
     struct buf text = {0};
@@ -169,10 +170,10 @@ void agent_policies_report(struct agent_policies *policies)
 {
     for (size_t i = 0; i < policies->count; i++)
         if (policies->set[i].spec->agent_cpu_percent != 0)
-            report(policies, &policies->set[i]);
+            policy_report(policies, &policies->set[i]);
 }
 
-static void look_at_cpu(void *context)
+static void cpu_look(void *context)
 {
     struct agent_policies *policies = context;
     uint64_t cpu_ns = clock_cpu_ns(), now_ns = clock_monotonic_ns();
@@ -189,11 +190,11 @@ static void look_at_cpu(void *context)
         policy->over = over;
         log_info("policies", over ? "paused: the agent's CPU is over the limit" : "goes on",
                  "policy", policy->spec->name, NULL);
-        report(policies, policy);
+        policy_report(policies, policy);
     }
 }
 
-static void watch_cpu(struct agent_policies *policies)
+static void cpu_watch(struct agent_policies *policies)
 {
     struct loop *loop = policies->settings.loop;
     bool limited = false;
@@ -205,14 +206,14 @@ static void watch_cpu(struct agent_policies *policies)
         return;
     policies->cpu_ns = clock_cpu_ns();
     policies->cpu_at_ns = clock_monotonic_ns();
-    policies->cpu_timer = loop_timer_add(loop, CPU_LOOK_MS, 1, look_at_cpu, policies);
+    policies->cpu_timer = loop_timer_add(loop, CPU_LOOK_MS, 1, cpu_look, policies);
     if (policies->cpu_timer == NULL)
         log_error("policies", "out of memory: the agent's CPU is not looked at", NULL);
 }
 
 /* ---- the set ---- */
 
-static void free_set(struct policy *set, size_t count)
+static void set_free(struct policy *set, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         policy_spec_free(&set[i].spec);
@@ -220,7 +221,7 @@ static void free_set(struct policy *set, size_t count)
 }
 
 /* SKEIN_OK; SKEIN_INVALID: some are left out; SKEIN_NO_MEMORY: nothing is made. */
-static int parse_set(const cJSON *array, struct policy **out, size_t *count, char *error,
+static int set_parse(const cJSON *array, struct policy **out, size_t *count, char *error,
                      size_t error_bytes)
 {
     struct policy *set = calloc((size_t)cJSON_GetArraySize(array) + 1, sizeof *set);
@@ -230,7 +231,7 @@ static int parse_set(const cJSON *array, struct policy **out, size_t *count, cha
         char why[256];
         int read = policy_spec_new(item, &set[*count].spec, why, sizeof why);
         if (read == SKEIN_NO_MEMORY) {
-            free_set(set, *count);
+            set_free(set, *count);
             return read;
         }
         *count += read == SKEIN_OK;
@@ -248,16 +249,16 @@ static int parse_set(const cJSON *array, struct policy **out, size_t *count, cha
     return status;
 }
 
-static int take_set(struct agent_policies *policies, uint64_t generation, const cJSON *array,
+static int set_take(struct agent_policies *policies, uint64_t generation, const cJSON *array,
                     char *error, size_t error_bytes)
 {
     struct policy *set = NULL;
     size_t count = 0;
-    int status = parse_set(array, &set, &count, error, error_bytes);
+    int status = set_parse(array, &set, &count, error, error_bytes);
     if (status == SKEIN_NO_MEMORY)
         return status;
-    end_all(policies);
-    free_set(policies->set, policies->count);
+    policies_end(policies);
+    set_free(policies->set, policies->count);
     policies->set = set;
     policies->count = count;
     for (size_t i = 0; i < count; i++) {
@@ -266,18 +267,18 @@ static int take_set(struct agent_policies *policies, uint64_t generation, const 
         for (size_t j = 0; j < policies->process_count; j++)
             sample_begin(policies, &set[i], policies->processes[j]);
     }
-    watch_cpu(policies);
+    cpu_watch(policies);
     agent_policies_report(policies);
     uplink_set_policies_generation(policies->settings.uplink, generation);
-    log_info("policies", "in force", "generation", log_fmt("%llu", (unsigned long long)generation),
-             "policies", log_fmt("%zu", count), NULL);
+    log_info("policies", "in force", "generation", log_fmt("%" PRIu64, generation), "policies",
+             log_fmt("%zu", count), NULL);
     return status;
 }
 
 int agent_policies_set(struct agent_policies *policies, uint64_t generation, const cJSON *array,
                        char *error, size_t error_bytes)
 {
-    int status = take_set(policies, generation, array, error, error_bytes);
+    int status = set_take(policies, generation, array, error, error_bytes);
     if (status != SKEIN_NO_MEMORY)
         set_store(policies->settings.worker, policies->settings.folder, "policies", generation,
                   array);
@@ -330,7 +331,7 @@ int agent_policies_new(const struct agent_policies_settings *settings, struct ag
     char why[256];
     cJSON *array = set_load(settings->folder, "policies", &generation);
     if (array != NULL)
-        (void)take_set(policies, generation, array, why, sizeof why);
+        (void)set_take(policies, generation, array, why, sizeof why);
     cJSON_Delete(array);
     *out = policies;
     return SKEIN_OK;
@@ -342,12 +343,12 @@ void agent_policies_free(struct agent_policies **policies_p)
     if (policies == NULL)
         return;
     *policies_p = NULL;
-    end_all(policies);
+    policies_end(policies);
     if (policies->cpu_timer != NULL)
         loop_timer_cancel(policies->settings.loop, &policies->cpu_timer);
     for (size_t i = 0; i < policies->process_count; i++)
         process_unref(&policies->processes[i]);
     free(policies->processes);
-    free_set(policies->set, policies->count);
+    set_free(policies->set, policies->count);
     free(policies);
 }

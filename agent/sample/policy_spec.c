@@ -9,13 +9,13 @@
 
 #include "json.h"
 
-static void fail(struct json_reader *r, const char *why)
+static void spec_fail(struct json_reader *r, const char *why)
 {
     if (r->error[0] == '\0')
         snprintf(r->error, sizeof r->error, "%s", why);
 }
 
-static int read_selector(struct json_reader *r, const cJSON *json, struct policy_spec *spec)
+static int selector_read(struct json_reader *r, const cJSON *json, struct policy_spec *spec)
 {
     char why[160];
     const char *text = json_str(r, json, "", "selector", JSON_REQUIRED, "", 1024);
@@ -27,7 +27,7 @@ static int read_selector(struct json_reader *r, const cJSON *json, struct policy
     return status == SKEIN_INVALID ? SKEIN_OK : status;
 }
 
-static int read_spec(struct json_reader *r, const cJSON *json, struct policy_spec *spec)
+static int spec_read(struct json_reader *r, const cJSON *json, struct policy_spec *spec)
 {
     const char *name = json_str(r, json, "", "name", JSON_REQUIRED, "", POLICY_NAME_MAX);
     snprintf(spec->name, sizeof spec->name, "%s", name);
@@ -38,10 +38,10 @@ static int read_spec(struct json_reader *r, const cJSON *json, struct policy_spe
         json_u64(r, json, "", "agent_cpu_percent", JSON_OPTIONAL, 0, 0, UINT32_MAX);
     spec->paused = json_bool(r, json, "", "paused", false);
     if (r->error[0] == '\0' && !sampling_plan_valid(&spec->plan))
-        fail(r, "every_ms: must be a multiple of record_ms, 2 to 10000 times as long");
+        spec_fail(r, "every_ms: must be a multiple of record_ms, 2 to 10000 times as long");
     if (r->error[0] == '\0' && name[0] == '\0')
-        fail(r, "name: must not be empty");
-    return read_selector(r, json, spec);
+        spec_fail(r, "name: must not be empty");
+    return selector_read(r, json, spec);
 }
 
 int policy_spec_new(const cJSON *json, struct policy_spec **out, char *error, size_t error_bytes)
@@ -55,7 +55,7 @@ int policy_spec_new(const cJSON *json, struct policy_spec **out, char *error, si
     struct policy_spec *spec = calloc(1, sizeof *spec);
     if (spec == NULL)
         return SKEIN_NO_MEMORY;
-    int status = read_spec(&r, json, spec);
+    int status = spec_read(&r, json, spec);
     if (status == SKEIN_OK && r.error[0] != '\0') {
         snprintf(error, error_bytes, "%s", r.error);
         status = SKEIN_INVALID;
