@@ -53,7 +53,7 @@ static int state_parse(const struct buf *file, struct agent_state *state, char *
     return status;
 }
 
-static int new_identity(struct agent_state *state)
+static int identity_new(struct agent_state *state)
 {
     state->epoch = 0;
     do {
@@ -69,7 +69,7 @@ static int state_load(struct agent_state *state, char *error, size_t error_bytes
     char why[160] = "";
     int status = durable_read(state->folder, STATE_FILE, STATE_FILE_MAX, &file);
     if (status == SKEIN_NOT_FOUND)
-        status = new_identity(state);
+        status = identity_new(state);
     else if (status == SKEIN_OK)
         status = state_parse(&file, state, why, sizeof why);
     buf_fini(&file);

@@ -38,7 +38,7 @@ int durable_folder(const char *path, int *fd)
     return SKEIN_OK;
 }
 
-static int write_all(int fd, const void *bytes, size_t len)
+static int bytes_write(int fd, const void *bytes, size_t len)
 {
     const char *pos = bytes;
     while (len > 0) {
@@ -55,14 +55,14 @@ static int write_all(int fd, const void *bytes, size_t len)
     return SKEIN_OK;
 }
 
-static int write_temp(int folder, const char *temp, const struct durable_part *parts, size_t count)
+static int temp_write(int folder, const char *temp, const struct durable_part *parts, size_t count)
 {
     int fd = openat(folder, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return status_of_errno(errno);
     int status = SKEIN_OK;
     for (size_t i = 0; i < count && status == SKEIN_OK; i++)
-        status = write_all(fd, parts[i].bytes, parts[i].len);
+        status = bytes_write(fd, parts[i].bytes, parts[i].len);
     if (status == SKEIN_OK && fsync(fd) != 0)
         status = status_of_errno(errno);
     if (close(fd) != 0 && status == SKEIN_OK)
@@ -76,7 +76,7 @@ int durable_write(int folder, const char *name, const struct durable_part *parts
     int n = snprintf(temp, sizeof temp, DURABLE_TEMP_PREFIX "%s", name);
     if (n < 0 || (size_t)n >= sizeof temp)
         return SKEIN_INVALID;
-    int status = write_temp(folder, temp, parts, count);
+    int status = temp_write(folder, temp, parts, count);
     if (status == SKEIN_OK && renameat(folder, temp, folder, name) != 0)
         status = status_of_errno(errno);
     if (status != SKEIN_OK) {
@@ -86,7 +86,7 @@ int durable_write(int folder, const char *name, const struct durable_part *parts
     return fsync(folder) == 0 ? SKEIN_OK : SKEIN_IO;
 }
 
-static int read_all(int fd, size_t max_bytes, struct buf *out)
+static int file_read_whole(int fd, size_t max_bytes, struct buf *out)
 {
     size_t left = max_bytes;
     for (;;) {
@@ -114,7 +114,7 @@ int durable_read(int folder, const char *name, size_t max_bytes, struct buf *out
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
-    int status = read_all(fd, max_bytes, out);
+    int status = file_read_whole(fd, max_bytes, out);
     close(fd);
     return status;
 }

@@ -32,7 +32,7 @@ static bool key_equal(const struct partition_key *a, const struct partition_key 
            process_uid_equal(&a->process, &b->process);
 }
 
-static struct spool_item *find_locked(struct spool *spool, const struct partition_key *key)
+static struct spool_item *item_find_locked(struct spool *spool, const struct partition_key *key)
 {
     struct spool_item *item;
     TAILQ_FOREACH(item, &spool->items, link) {
@@ -114,7 +114,7 @@ void spool_remove_locked(struct spool *spool, struct spool_item *item, bool lost
 
 /* The report is rewritten before the file goes. A kill in between leaves a partition that is
  * uploaded although its report calls it lost, which hurts nobody. */
-static void drop_locked(struct spool *spool, struct spool_item *item, const char *reason)
+static void item_drop_locked(struct spool *spool, struct spool_item *item, const char *reason)
 {
     char name[SPOOL_NAME_BYTES];
     spool_file_name(&item->head, name);
@@ -125,11 +125,11 @@ static void drop_locked(struct spool *spool, struct spool_item *item, const char
 
 /* A partition that is on its way is lost only when its upload has ended: the collector may store it
  * after all. */
-static void evict_locked(struct spool *spool, struct spool_item *item)
+static void item_evict_locked(struct spool *spool, struct spool_item *item)
 {
     char name[SPOOL_NAME_BYTES];
     if (item->state != SPOOL_ON_WAY) {
-        drop_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
+        item_drop_locked(spool, item, loss_text(LOSS_SPOOL_FULL));
         return;
     }
     spool_file_name(&item->head, name);
@@ -138,13 +138,13 @@ static void evict_locked(struct spool *spool, struct spool_item *item)
     item_enter(spool, item, SPOOL_EVICTED);
 }
 
-static int reserve(struct spool *spool, const struct partition_key *key, uint64_t room)
+static int spool_reserve(struct spool *spool, const struct partition_key *key, uint64_t room)
 {
     if (room > spool->max_bytes)
         return SKEIN_FULL;
     int status = SKEIN_OK;
     pthread_mutex_lock(&spool->mutex);
-    if (find_locked(spool, key) != NULL)
+    if (item_find_locked(spool, key) != NULL)
         status = SKEIN_EXISTS;
     while (status == SKEIN_OK &&
            spool->counters.bytes + spool->reserved_bytes > spool->max_bytes - room) {
@@ -156,7 +156,7 @@ static int reserve(struct spool *spool, const struct partition_key *key, uint64_
         if (oldest == NULL)
             status = SKEIN_FULL;
         else
-            evict_locked(spool, oldest);
+            item_evict_locked(spool, oldest);
     }
     if (status == SKEIN_OK)
         spool->reserved_bytes += room;
@@ -177,7 +177,7 @@ int spool_put(struct spool *spool, const struct spool_head *head, const uint8_t 
     item->head.payload_bytes = n;
     item->head.payload_checksum = checksum64(bytes, n);
     uint64_t room = spool_room(n);
-    int status = reserve(spool, &head->key, room);
+    int status = spool_reserve(spool, &head->key, room);
     if (status != SKEIN_OK) {
         free(item);
         return status;
@@ -214,7 +214,7 @@ void spool_release(struct spool *spool, const struct capture_id *capture,
     pthread_mutex_unlock(&spool->mutex);
 }
 
-static int share_item(struct spool_item *item, const struct capture_id *capture)
+static int item_share(struct spool_item *item, const struct capture_id *capture)
 {
     if (spool_has_member(item, capture, &item->head.key.process))
         return SKEIN_OK;
@@ -236,7 +236,7 @@ int spool_share(struct spool *spool, const struct capture_id *capture,
         const struct partition_key *key = &item->head.key;
         if (status == SKEIN_OK && key->epoch == epoch && key->sequence >= first &&
             key->sequence <= last && process_uid_equal(&key->process, process))
-            status = share_item(item, capture);
+            status = item_share(item, capture);
         spool_item_assert(spool, item);
     }
     pthread_mutex_unlock(&spool->mutex);
@@ -278,7 +278,7 @@ int spool_open_partition(struct spool *spool, const struct partition_key *key, i
     pthread_mutex_lock(&spool->mutex);
     *fd = openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     int status = *fd >= 0 ? SKEIN_OK : errno == ENOENT ? SKEIN_NOT_FOUND : SKEIN_IO;
-    struct spool_item *item = status == SKEIN_OK ? find_locked(spool, key) : NULL;
+    struct spool_item *item = status == SKEIN_OK ? item_find_locked(spool, key) : NULL;
     if (item != NULL && item->state == SPOOL_QUEUED)
         item_enter(spool, item, SPOOL_ON_WAY);
     pthread_mutex_unlock(&spool->mutex);
@@ -286,7 +286,7 @@ int spool_open_partition(struct spool *spool, const struct partition_key *key, i
 }
 
 /* Removes the oldest files of rejected/ until one more fits. */
-static void make_room_aside(struct spool *spool)
+static void room_make_aside(struct spool *spool)
 {
     for (;;) {
         int fd = openat(spool->rejected, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -321,7 +321,7 @@ static void make_room_aside(struct spool *spool)
 void spool_done(struct spool *spool, const struct partition_key *key, enum spool_fate fate)
 {
     pthread_mutex_lock(&spool->mutex);
-    struct spool_item *item = find_locked(spool, key);
+    struct spool_item *item = item_find_locked(spool, key);
     if (item != NULL) {
         char name[SPOOL_NAME_BYTES];
         spool_file_name(&item->head, name);
@@ -333,7 +333,7 @@ void spool_done(struct spool *spool, const struct partition_key *key, enum spool
             spool_lose_locked(
                 spool, item,
                 loss_text(fate == SPOOL_REJECTED ? LOSS_REJECTED : LOSS_SPOOL_UNREADABLE));
-            make_room_aside(spool);
+            room_make_aside(spool);
             if (durable_move(spool->folder, spool->rejected, name) != SKEIN_OK)
                 unlinkat(spool->folder, name, 0);
             spool->counters.rejected++;
@@ -361,7 +361,7 @@ void spool_count(struct spool *spool, struct spool_counters *out)
     pthread_mutex_unlock(&spool->mutex);
 }
 
-static int open_folders(struct spool *spool, const char *folder)
+static int folders_open(struct spool *spool, const char *folder)
 {
     int status = durable_folder(folder, &spool->folder);
     if (status != SKEIN_OK)
@@ -394,7 +394,7 @@ int spool_open(const struct spool_settings *settings, struct spool **out, char *
     TAILQ_INIT(&spool->items);
     TAILQ_INIT(&spool->reports);
     TAILQ_INIT(&spool->losses);
-    int status = open_folders(spool, settings->folder);
+    int status = folders_open(spool, settings->folder);
     if (status == SKEIN_OK)
         status = spool_recover(spool);
     if (status != SKEIN_OK) {

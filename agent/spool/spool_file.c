@@ -15,13 +15,13 @@
 #define SPOOL_VERSION 1
 #define CHECKED_BYTES (SPOOL_FILE_HEAD_BYTES - 4)
 
-static void put_le(uint8_t **pos, uint64_t v, unsigned bytes)
+static void le_put(uint8_t **pos, uint64_t v, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         *(*pos)++ = (uint8_t)(v >> (8 * i));
 }
 
-static void put_bytes(uint8_t **pos, const uint8_t bytes[16])
+static void bytes_put(uint8_t **pos, const uint8_t bytes[16])
 {
     memcpy(*pos, bytes, 16);
     *pos += 16;
@@ -30,21 +30,21 @@ static void put_bytes(uint8_t **pos, const uint8_t bytes[16])
 void spool_head_put(uint8_t out[SPOOL_FILE_HEAD_BYTES], const struct spool_head *head)
 {
     uint8_t *pos = out;
-    put_le(&pos, SPOOL_MAGIC, 4);
-    put_le(&pos, SPOOL_VERSION, 2);
-    put_le(&pos, head->kind, 2);
-    put_bytes(&pos, head->capture.bytes);
-    put_bytes(&pos, head->key.process.bytes);
-    put_le(&pos, head->key.epoch, 8);
-    put_le(&pos, head->key.sequence, 8);
-    put_le(&pos, head->events, 8);
-    put_le(&pos, head->from_ns, 8);
-    put_le(&pos, head->to_ns, 8);
-    put_le(&pos, head->created_ns, 8);
-    put_le(&pos, head->payload_bytes, 8);
-    put_le(&pos, head->payload_checksum, 8);
-    put_le(&pos, 0, 4);
-    put_le(&pos, checksum32(out, CHECKED_BYTES), 4);
+    le_put(&pos, SPOOL_MAGIC, 4);
+    le_put(&pos, SPOOL_VERSION, 2);
+    le_put(&pos, head->kind, 2);
+    bytes_put(&pos, head->capture.bytes);
+    bytes_put(&pos, head->key.process.bytes);
+    le_put(&pos, head->key.epoch, 8);
+    le_put(&pos, head->key.sequence, 8);
+    le_put(&pos, head->events, 8);
+    le_put(&pos, head->from_ns, 8);
+    le_put(&pos, head->to_ns, 8);
+    le_put(&pos, head->created_ns, 8);
+    le_put(&pos, head->payload_bytes, 8);
+    le_put(&pos, head->payload_checksum, 8);
+    le_put(&pos, 0, 4);
+    le_put(&pos, checksum32(out, CHECKED_BYTES), 4);
     skein_check(pos == out + SPOOL_FILE_HEAD_BYTES);
 }
 

@@ -16,7 +16,7 @@
  *   spool_put ──▶ HELD ──spool_release──▶ QUEUED ──spool_open_partition──▶ ON_WAY
  *                   ▲                     ▲  │  │                          │   │
  *   spool_recover ──┴─ has a report: ─────┘  │  └── spool_done ──▶ gone ◀──┘   │
- *                                            │ no room: evict_locked           │ the same
+ *                                            │ no room: item_evict_locked           │ the same
  *                                            ▼                                 ▼
  *                                    gone, told as lost        gone ◀───── EVICTED
  *                                                         spool_done
@@ -45,7 +45,7 @@ TAILQ_HEAD(spool_items, spool_item);
  *
  *   spool_report_put, spool_recover ──▶ waits ──spool_report_acked──▶ gone
  *                                         └──(a target's)──▶ acked ──spool_settle_locked──▶ gone
- *   amend_locked: waits, under a new revision
+ *   report_amend_locked: waits, under a new revision
  */
 struct spool_entry {
     TAILQ_ENTRY(spool_entry) link;

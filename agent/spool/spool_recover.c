@@ -30,7 +30,7 @@ static bool named_as(const struct spool_head *head, const char *name)
 }
 
 /* SKEIN_CORRUPT: a file that no whole write of ours left. */
-static int recover_partition(struct spool *spool, const char *name, struct found *found)
+static int partition_recover(struct spool *spool, const char *name, struct found *found)
 {
     uint8_t packed[SPOOL_FILE_HEAD_BYTES];
     int fd = openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -56,7 +56,7 @@ static int recover_partition(struct spool *spool, const char *name, struct found
     return SKEIN_OK;
 }
 
-static int recover_report(struct spool *spool, const char *name, struct found *found)
+static int report_recover(struct spool *spool, const char *name, struct found *found)
 {
     struct buf file = {0};
     struct spool_head head;
@@ -109,7 +109,7 @@ static bool has_target(const struct found *found, const struct spool_head *head)
 }
 
 /* Takes all in, by age. A partition whose final report is journalled needs no release any more. */
-static void take_in(struct spool *spool, struct found *found)
+static void found_take_in(struct spool *spool, struct found *found)
 {
     if (found->item_count > 1)
         qsort(found->items, found->item_count, sizeof(struct spool_item *), item_by_age);
@@ -125,15 +125,15 @@ static void take_in(struct spool *spool, struct found *found)
     found->item_count = found->entry_count = 0;
 }
 
-static int scan(struct spool *spool, DIR *dir, struct found *found)
+static int folder_scan(struct spool *spool, DIR *dir, struct found *found)
 {
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         const char *name = entry->d_name;
         int status = SKEIN_OK;
         if (strncmp(name, "p-", 2) == 0)
-            status = recover_partition(spool, name, found);
+            status = partition_recover(spool, name, found);
         else if (strncmp(name, "f-", 2) == 0 || strncmp(name, "t-", 2) == 0)
-            status = recover_report(spool, name, found);
+            status = report_recover(spool, name, found);
         if (status == SKEIN_CORRUPT) {
             unlinkat(spool->folder, name, 0);
             spool->counters.torn++;
@@ -158,10 +158,10 @@ int spool_recover(struct spool *spool)
         return SKEIN_IO;
     }
     struct found found = {0};
-    int status = scan(spool, dir, &found);
+    int status = folder_scan(spool, dir, &found);
     closedir(dir);
     if (status == SKEIN_OK)
-        take_in(spool, &found);
+        found_take_in(spool, &found);
     for (size_t i = 0; i < found.item_count; i++)
         free(found.items[i]);
     for (size_t i = 0; i < found.entry_count; i++)

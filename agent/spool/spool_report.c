@@ -39,7 +39,7 @@ struct spool_entry *spool_entry_new(const struct spool_head *head, const char *t
     return entry;
 }
 
-static void unlink_entry(struct spool *spool, const struct spool_entry *entry)
+static void entry_unlink(struct spool *spool, const struct spool_entry *entry)
 {
     char name[SPOOL_NAME_BYTES];
     spool_file_name(&entry->head, name);
@@ -55,7 +55,7 @@ void spool_entry_remove_locked(struct spool *spool, struct spool_entry *entry)
 }
 
 /* The entry with the same file name; NULL: none. There is one at most (spool_entry_add_locked). */
-static struct spool_entry *find_same_file_locked(struct spool *spool, const struct spool_head *head)
+static struct spool_entry *same_file_find_locked(struct spool *spool, const struct spool_head *head)
 {
     struct spool_entry *entry;
     TAILQ_FOREACH(entry, &spool->reports, link) {
@@ -69,12 +69,12 @@ static struct spool_entry *find_same_file_locked(struct spool *spool, const stru
 /* Takes the entry in. It replaces the one with its file name; beyond the bound the oldest goes. */
 void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry)
 {
-    struct spool_entry *old = find_same_file_locked(spool, &entry->head);
+    struct spool_entry *old = same_file_find_locked(spool, &entry->head);
     if (old != NULL) {
         spool_entry_remove_locked(spool, old);
     } else if (spool->counters.reports >= spool->max_reports) {
         old = TAILQ_FIRST(&spool->reports);
-        unlink_entry(spool, old);
+        entry_unlink(spool, old);
         spool_entry_remove_locked(spool, old);
         spool->counters.lost_reports++;
     }
@@ -84,7 +84,7 @@ void spool_entry_add_locked(struct spool *spool, struct spool_entry *entry)
     spool_entry_assert(spool, entry);
 }
 
-static int write_entry(struct spool *spool, const struct spool_entry *entry)
+static int entry_write(struct spool *spool, const struct spool_entry *entry)
 {
     uint8_t packed[SPOOL_FILE_HEAD_BYTES];
     char name[SPOOL_NAME_BYTES];
@@ -95,7 +95,7 @@ static int write_entry(struct spool *spool, const struct spool_entry *entry)
 }
 
 /* The target's final report, or its intent; they share a file. */
-static struct spool_entry *find_target_locked(struct spool *spool, const struct capture_id *capture,
+static struct spool_entry *target_find_locked(struct spool *spool, const struct capture_id *capture,
                                               const struct process_uid *process)
 {
     struct spool_entry *entry;
@@ -106,8 +106,8 @@ static struct spool_entry *find_target_locked(struct spool *spool, const struct 
     return NULL;
 }
 
-static void amend_locked(struct spool *spool, const struct spool_entry *entry,
-                         const struct spool_head *lost, const char *reason)
+static void report_amend_locked(struct spool *spool, const struct spool_entry *entry,
+                                const struct spool_head *lost, const char *reason)
 {
     if (spool->amend == NULL)
         return;
@@ -119,7 +119,7 @@ static void amend_locked(struct spool *spool, const struct spool_entry *entry,
         head.payload_checksum = checksum64(text.data, text.len);
         struct spool_entry *fresh = spool_entry_new(&head, (const char *)text.data, text.len);
         if (fresh != NULL) {
-            (void)write_entry(spool, fresh);
+            (void)entry_write(spool, fresh);
             spool_entry_add_locked(spool, fresh);
         }
     }
@@ -127,16 +127,16 @@ static void amend_locked(struct spool *spool, const struct spool_entry *entry,
 }
 
 /* Takes noted losses out of a report that was made before them. forget: it is the last report. */
-static void amend_noted_locked(struct spool *spool, const struct capture_id *capture,
-                               const struct process_uid *process, bool forget)
+static void noted_report_amend_locked(struct spool *spool, const struct capture_id *capture,
+                                      const struct process_uid *process, bool forget)
 {
     struct spool_loss *loss, *next;
     for (loss = TAILQ_FIRST(&spool->losses); loss != NULL; loss = next) {
         next = TAILQ_NEXT(loss, link);
-        struct spool_entry *entry = find_target_locked(spool, capture, process);
+        struct spool_entry *entry = target_find_locked(spool, capture, process);
         if (entry == NULL || !same_target(&loss->head, capture, process))
             continue;
-        amend_locked(spool, entry, &loss->head, loss->reason);
+        report_amend_locked(spool, entry, &loss->head, loss->reason);
         if (forget) {
             TAILQ_REMOVE(&spool->losses, loss, link);
             free(loss);
@@ -158,18 +158,18 @@ int spool_report_put(struct spool *spool, uint16_t kind, const struct capture_id
     struct spool_entry *entry = spool_entry_new(&head, text, n);
     if (entry == NULL)
         return SKEIN_NO_MEMORY;
-    int status = write_entry(spool, entry);
+    int status = entry_write(spool, entry);
     /* A report that the disk refuses is still sent: it is lost only if the agent dies as well. */
     pthread_mutex_lock(&spool->mutex);
     spool_entry_add_locked(spool, entry);
     if (!spool_kind_fired(kind))
-        amend_noted_locked(spool, capture, process, kind == SPOOL_TARGET);
+        noted_report_amend_locked(spool, capture, process, kind == SPOOL_TARGET);
     pthread_mutex_unlock(&spool->mutex);
     return status;
 }
 
 /* Without memory for the note, the next report lists a partition that never arrives. */
-static void note_loss_locked(struct spool *spool, const struct spool_head *lost, const char *reason)
+static void loss_note_locked(struct spool *spool, const struct spool_head *lost, const char *reason)
 {
     struct spool_loss *loss = malloc(sizeof *loss);
     if (loss == NULL)
@@ -185,11 +185,11 @@ void spool_lose_locked(struct spool *spool, const struct spool_item *lost, const
     for (size_t i = 0; (member = spool_member(lost, i)) != NULL; i++) {
         struct spool_head head = lost->head;
         head.capture = *member;
-        struct spool_entry *entry = find_target_locked(spool, member, &head.key.process);
+        struct spool_entry *entry = target_find_locked(spool, member, &head.key.process);
         if (entry == NULL || entry->head.kind == SPOOL_INTENT)
-            note_loss_locked(spool, &head, reason);
+            loss_note_locked(spool, &head, reason);
         if (entry != NULL)
-            amend_locked(spool, entry, &head, reason);
+            report_amend_locked(spool, entry, &head, reason);
     }
 }
 
@@ -217,7 +217,7 @@ int spool_loss_take(struct spool *spool, const struct capture_id *capture,
 void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
                          const struct process_uid *process)
 {
-    struct spool_entry *entry = find_target_locked(spool, capture, process);
+    struct spool_entry *entry = target_find_locked(spool, capture, process);
     if (entry == NULL || entry->head.kind != SPOOL_TARGET || !entry->acked)
         return;
     struct spool_item *item;
@@ -225,7 +225,7 @@ void spool_settle_locked(struct spool *spool, const struct capture_id *capture,
         if (spool_has_member(item, capture, process))
             return;
     }
-    unlink_entry(spool, entry);
+    entry_unlink(spool, entry);
     spool_entry_remove_locked(spool, entry);
 }
 
@@ -266,7 +266,7 @@ void spool_report_acked(struct spool *spool, uint64_t revision)
         spool_entry_assert(spool, entry);
         spool_settle_locked(spool, &head.capture, &head.key.process);
     } else if (entry != NULL) {
-        unlink_entry(spool, entry);
+        entry_unlink(spool, entry);
         spool_entry_remove_locked(spool, entry);
     }
     pthread_mutex_unlock(&spool->mutex);
@@ -282,7 +282,7 @@ void spool_report_drop(struct spool *spool, uint16_t kind, const struct capture_
             break;
     }
     if (entry != NULL) {
-        unlink_entry(spool, entry);
+        entry_unlink(spool, entry);
         spool_entry_remove_locked(spool, entry);
     }
     pthread_mutex_unlock(&spool->mutex);
