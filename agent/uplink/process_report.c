@@ -80,7 +80,7 @@ static struct report_process *listing_next(struct listing *list)
     return &list->items[list->count++];
 }
 
-static int list_process(struct listing *list, struct process *process,
+static int process_list(struct listing *list, struct process *process,
                         const struct clock_snapshot *now)
 {
     struct report_process *to = listing_next(list);
@@ -148,17 +148,17 @@ static bool is_news(const struct roster_entry *e, const struct process *first)
            !is_attached(first, &e->uid);
 }
 
-static int collect(struct process *first, struct roster *roster, const struct clock_snapshot *now,
-                   struct listing *list)
+static int process_report_collect(struct process *first, struct roster *roster,
+                                  const struct clock_snapshot *now, struct listing *list)
 {
     int status = SKEIN_OK;
     for (struct process *p = first; p != NULL && status == SKEIN_OK; p = p->next)
-        status = list_process(list, p, now);
+        status = process_list(list, p, now);
     struct roster_entry *e;
     TAILQ_FOREACH(e, roster_entries(roster), link) {
         if (status != SKEIN_OK || !is_news(e, first))
             continue;
-        status = e->process != NULL ? list_process(list, e->process, now) : list_note(list, e);
+        status = e->process != NULL ? process_list(list, e->process, now) : list_note(list, e);
         if (status == SKEIN_OK)
             e->listed = true;
     }
@@ -167,7 +167,7 @@ static int collect(struct process *first, struct roster *roster, const struct cl
     return status;
 }
 
-static int send_page(struct uplink *uplink, const struct report_processes *page)
+static int page_send(struct uplink *uplink, const struct report_processes *page)
 {
     struct buf body = {0};
     char key[64];
@@ -181,7 +181,7 @@ static int send_page(struct uplink *uplink, const struct report_processes *page)
 }
 
 /* Sends one page at least, even an empty one: a list is whole only with all its pages. */
-static int send_pages(struct uplink *uplink, struct report_processes *page,
+static int pages_send(struct uplink *uplink, struct report_processes *page,
                       const struct listing *list)
 {
     size_t at = 0;
@@ -193,7 +193,7 @@ static int send_pages(struct uplink *uplink, struct report_processes *page,
         page->items = list->items + at;
         page->count = report_processes_fit(page->items, list->count - at);
         at += page->count;
-        status = send_page(uplink, page);
+        status = page_send(uplink, page);
     }
     return status;
 }
@@ -210,11 +210,11 @@ int process_report_send(struct uplink *uplink, uint64_t agent, uint64_t version,
                                     .version = version,
                                     .clock_offset_ns = uplink_clock_offset(uplink),
                                     .known_from_ns = roster_known_from_ns(roster)};
-    int status = collect(first, roster, now, &list);
+    int status = process_report_collect(first, roster, now, &list);
     if (status == SKEIN_OK) {
         uplink_forget(uplink, "processes:");
         uplink_set_processes_version(uplink, version);
-        status = send_pages(uplink, &page, &list);
+        status = pages_send(uplink, &page, &list);
     }
     free(list.items);
     free(list.titles);

@@ -95,7 +95,7 @@ int target_result_add_gap(struct target_result *result, const struct report_gap 
 }
 
 /* The part of a sum that the first n of all partitions have; the remainder goes to the first. */
-static uint64_t share(uint64_t sum, uint64_t n, uint64_t all)
+static uint64_t result_share(uint64_t sum, uint64_t n, uint64_t all)
 {
     return sum / all * n + (sum % all < n ? sum % all : n);
 }
@@ -111,8 +111,8 @@ static void range_split(const struct report_range *range, const struct spool_hea
     out[0] = out[1] = *range;
     out[0].last = sequence - 1;
     out[1].first = sequence + 1;
-    out[0].events = rest > 0 ? share(events, left, rest) : 0;
-    out[0].bytes = rest > 0 ? share(bytes, left, rest) : 0;
+    out[0].events = rest > 0 ? result_share(events, left, rest) : 0;
+    out[0].bytes = rest > 0 ? result_share(bytes, left, rest) : 0;
     out[1].events = events - out[0].events;
     out[1].bytes = bytes - out[0].bytes;
 }
@@ -174,7 +174,7 @@ void target_result_put(uint64_t agent, const struct target_result *result, struc
 }
 
 /* SKEIN_OK, SKEIN_NO_MEMORY. */
-static int add_report(struct target_result *result, const struct report_target *report)
+static int report_add(struct target_result *result, const struct report_target *report)
 {
     int status = SKEIN_OK;
     if (report->from_ns != 0 && (result->from_ns == 0 || report->from_ns < result->from_ns))
@@ -200,7 +200,7 @@ static int add_report(struct target_result *result, const struct report_target *
 }
 
 /* SKEIN_OK; else SKEIN_CORRUPT and nothing to free. The report's text points into *json. */
-static int read_report(const char *text, size_t n, cJSON **json, struct report_target *report)
+static int report_read(const char *text, size_t n, cJSON **json, struct report_target *report)
 {
     char why[256];
     *json = control_body_parse(text, n, why, sizeof why);
@@ -214,10 +214,10 @@ int target_result_read(struct target_result *result, const char *report, size_t 
 {
     cJSON *json;
     struct report_target told;
-    int status = read_report(report, n, &json, &told);
+    int status = report_read(report, n, &json, &told);
     if (status != SKEIN_OK)
         return status;
-    status = add_report(result, &told);
+    status = report_add(result, &told);
     report_target_fini(&told);
     cJSON_Delete(json);
     return status;
@@ -228,7 +228,7 @@ int target_result_amend(const char *report, size_t n, const struct spool_head *l
 {
     cJSON *json;
     struct report_target told;
-    int status = read_report(report, n, &json, &told);
+    int status = report_read(report, n, &json, &told);
     if (status != SKEIN_OK)
         return status;
     struct target_result result = {
@@ -237,7 +237,7 @@ int target_result_amend(const char *report, size_t n, const struct spool_head *l
     result.death.signal = (int32_t)told.signal;
     result.death.status = (int32_t)told.status;
     snprintf(result.reason, sizeof result.reason, "%s", told.reason);
-    status = add_report(&result, &told);
+    status = report_add(&result, &told);
     size_t listed = result.range_count;
     if (status == SKEIN_OK)
         status = target_result_drop(&result, lost, reason);

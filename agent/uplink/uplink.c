@@ -183,7 +183,7 @@ static bool drained(struct uplink *uplink, uint64_t now_ns)
     return !waiting && uplink_data_idle(uplink);
 }
 
-static void wait_for_work(struct uplink *uplink, uint64_t now_ns, uint64_t wake_ns)
+static void work_await(struct uplink *uplink, uint64_t now_ns, uint64_t wake_ns)
 {
     struct pollfd fds[4] = {
         {.fd = uplink->wake_fd, .events = POLLIN},
@@ -215,11 +215,11 @@ static void *uplink_run(void *context)
         uint64_t stop_by_ns = __atomic_load_n(&uplink->stop_by_ns, __ATOMIC_ACQUIRE);
         if (stop_by_ns != 0 && stop_by_ns < wake_ns)
             wake_ns = stop_by_ns;
-        wait_for_work(uplink, clock_monotonic_ns(), wake_ns);
+        work_await(uplink, clock_monotonic_ns(), wake_ns);
     }
 }
 
-static void release(struct uplink *uplink)
+static void uplink_release(struct uplink *uplink)
 {
     struct outgoing *out;
     while ((out = TAILQ_FIRST(&uplink->list)) != NULL) {
@@ -242,7 +242,7 @@ static void release(struct uplink *uplink)
     free(uplink);
 }
 
-static int copy_settings(struct uplink *uplink, const struct uplink_settings *settings)
+static int settings_copy(struct uplink *uplink, const struct uplink_settings *settings)
 {
     uplink->agent = settings->agent;
     uplink->epoch = settings->epoch;
@@ -257,8 +257,9 @@ static int copy_settings(struct uplink *uplink, const struct uplink_settings *se
     uplink->version = strdup(settings->version);
     uplink->boot = strdup(settings->boot);
     uplink->labels = strdup(settings->labels);
-    bool copied = uplink->control_address && uplink->data_address && uplink->host &&
-                  uplink->version && uplink->boot && uplink->labels;
+    bool copied = uplink->control_address != NULL && uplink->data_address != NULL &&
+                  uplink->host != NULL && uplink->version != NULL && uplink->boot != NULL &&
+                  uplink->labels != NULL;
     return copied ? SKEIN_OK : SKEIN_NO_MEMORY;
 }
 
@@ -275,7 +276,7 @@ int uplink_new(const struct uplink_settings *settings, const struct uplink_hooks
     for (size_t i = 0; i < UPLINK_UPLOADS; i++)
         uplink->uploads[i].fd = -1;
     uplink->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int status = uplink->wake_fd >= 0 ? copy_settings(uplink, settings) : SKEIN_IO;
+    int status = uplink->wake_fd >= 0 ? settings_copy(uplink, settings) : SKEIN_IO;
     /* Ids of an agent that has restarted differ from those of the run before. */
     uplink->next_id = uplink->epoch << 32;
     if (getrandom(&uplink->random, sizeof uplink->random, 0) != (ssize_t)sizeof uplink->random)
@@ -285,7 +286,7 @@ int uplink_new(const struct uplink_settings *settings, const struct uplink_hooks
     if (status == SKEIN_OK)
         status = transport_dial(uplink->control_address, WIRE_CONTROL_MAX, &uplink->control);
     if (status != SKEIN_OK) {
-        release(uplink);
+        uplink_release(uplink);
         return status;
     }
     *out = uplink;
@@ -311,5 +312,5 @@ void uplink_free(struct uplink **uplink_p, uint64_t drain_ms)
     uplink_wake(uplink);
     if (uplink->started)
         pthread_join(uplink->thread, NULL);
-    release(uplink);
+    uplink_release(uplink);
 }

@@ -19,7 +19,7 @@ static int64_t offset_ns(const struct clock_trip *trip)
     return (int64_t)(trip->received_ns - (trip->sent_ns + round_trip_ns(trip) / 2));
 }
 
-static uint64_t distance(int64_t a, int64_t b)
+static uint64_t clock_distance(int64_t a, int64_t b)
 {
     return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
 }
@@ -38,7 +38,7 @@ static const struct clock_trip *best(const struct clock_setting *setting)
     return least;
 }
 
-static const struct clock_setting *find(const struct uplink_clock *clock, uint64_t number)
+static const struct clock_setting *clock_find(const struct uplink_clock *clock, uint64_t number)
 {
     for (uint32_t i = 0; i < UPLINK_CLOCK_SETTINGS; i++) {
         const struct clock_setting *setting = &clock->settings[i];
@@ -49,18 +49,18 @@ static const struct clock_setting *find(const struct uplink_clock *clock, uint64
 }
 
 /* Each sample says where the offset lies, give or take half of its round trip. */
-static bool contradict(const struct clock_trip *a, const struct clock_trip *b)
+static bool clock_contradict(const struct clock_trip *a, const struct clock_trip *b)
 {
     uint64_t age = b->answered_ns - a->answered_ns;
     uint64_t room = round_trip_ns(a) / 2 + round_trip_ns(b) / 2 + age / DRIFT_DIVISOR;
-    return distance(offset_ns(a), offset_ns(b)) > room;
+    return clock_distance(offset_ns(a), offset_ns(b)) > room;
 }
 
 bool uplink_clock_take(struct uplink_clock *clock, uint64_t number, const struct clock_trip *trip,
                        int64_t *step_ns)
 {
     struct clock_setting *newest = &clock->settings[clock->newest];
-    bool first = newest->count == 0, stepped = !first && contradict(best(newest), trip);
+    bool first = newest->count == 0, stepped = !first && clock_contradict(best(newest), trip);
     *step_ns = first ? 0 : offset_ns(trip) - offset_ns(best(newest));
     if (!first && newest->clock != number) { /* also after a restart of the collector */
         clock->newest = (clock->newest + 1) % UPLINK_CLOCK_SETTINGS;
@@ -81,14 +81,14 @@ static struct clock_map map_of(const struct clock_setting *setting)
         return (struct clock_map){.known = false};
     const struct clock_trip *trip = best(setting);
     struct clock_map map = {true, setting->clock, offset_ns(trip)};
-    if (distance(map.offset_ns, 0) <= round_trip_ns(trip))
+    if (clock_distance(map.offset_ns, 0) <= round_trip_ns(trip))
         map.offset_ns = 0;
     return map;
 }
 
 struct clock_map uplink_clock_of(const struct uplink_clock *clock, uint64_t number)
 {
-    return map_of(find(clock, number));
+    return map_of(clock_find(clock, number));
 }
 
 struct clock_map uplink_clock_newest(const struct uplink_clock *clock)
@@ -99,7 +99,7 @@ struct clock_map uplink_clock_newest(const struct uplink_clock *clock)
 bool uplink_clock_allows(const struct uplink_clock *clock, uint64_t number, uint64_t sent_ns,
                          uint64_t now_ns)
 {
-    const struct clock_setting *setting = find(clock, number);
+    const struct clock_setting *setting = clock_find(clock, number);
     if (setting == NULL)
         return false;
     const struct clock_trip *trip = best(setting);

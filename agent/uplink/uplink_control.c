@@ -26,13 +26,13 @@
 #define BEATS_BEFORE_REDIAL   3
 #define CLOCK_STEP_NS         (10 * (int64_t)MS)
 
-static void wake_by(uint64_t *wake_ns, uint64_t at_ns)
+static void control_wake_by(uint64_t *wake_ns, uint64_t at_ns)
 {
     if (at_ns < *wake_ns)
         *wake_ns = at_ns;
 }
 
-static uint64_t next_random(struct uplink *uplink)
+static uint64_t random_next(struct uplink *uplink)
 {
     uplink->random ^= uplink->random << 13;
     uplink->random ^= uplink->random >> 7;
@@ -62,7 +62,7 @@ int uplink_control_send(struct uplink *uplink, uint8_t type, uint64_t id, const 
     return status;
 }
 
-static int send_body(struct uplink *uplink, uint8_t type, uint64_t id, struct buf *body)
+static int body_send(struct uplink *uplink, uint8_t type, uint64_t id, struct buf *body)
 {
     int status = body->status;
     if (status == SKEIN_OK)
@@ -71,7 +71,7 @@ static int send_body(struct uplink *uplink, uint8_t type, uint64_t id, struct bu
     return status;
 }
 
-static void redial(struct uplink *uplink)
+static void control_redial(struct uplink *uplink)
 {
     transport_redial(uplink->control);
     if (uplink->data != NULL)
@@ -84,10 +84,10 @@ static void redial(struct uplink *uplink)
 }
 
 /* Returns how long to wait for the next one: a second, or less without a connection. */
-static uint64_t say_hello(struct uplink *uplink)
+static uint64_t hello_say(struct uplink *uplink)
 {
     if (uplink->hellos_unanswered >= HELLOS_BEFORE_REDIAL) {
-        redial(uplink);
+        control_redial(uplink);
         uplink->hellos_unanswered = 0;
     }
     const struct hello hello = {.agent = uplink->agent,
@@ -101,13 +101,13 @@ static uint64_t say_hello(struct uplink *uplink)
     hello_put(&hello, &body);
     struct clock_sample sample = {++uplink->next_id, agent_clock_ns()};
     uplink->hello = sample;
-    if (send_body(uplink, WIRE_HELLO, sample.id, &body) != SKEIN_OK)
+    if (body_send(uplink, WIRE_HELLO, sample.id, &body) != SKEIN_OK)
         return NOT_CONNECTED_WAIT_NS;
     uplink->hellos_unanswered++;
     return SECOND;
 }
 
-static void fill_heartbeat(struct uplink *uplink, struct heartbeat *beat)
+static void heartbeat_fill(struct uplink *uplink, struct heartbeat *beat)
 {
     struct spool_counters spool;
     spool_count(uplink->spool, &spool);
@@ -131,7 +131,7 @@ static void fill_heartbeat(struct uplink *uplink, struct heartbeat *beat)
 
 /* Tells if the host's clock was set. No part of the agent follows it, but it dates the host's
  * logs. */
-static void look_at_host_clock(struct uplink *uplink)
+static void host_clock_look(struct uplink *uplink)
 {
     int64_t ahead_ns = agent_clock_host_ahead_ns(), step_ns = ahead_ns - uplink->host_ahead_ns;
     if (step_ns < CLOCK_STEP_NS && step_ns > -CLOCK_STEP_NS)
@@ -139,32 +139,32 @@ static void look_at_host_clock(struct uplink *uplink)
     uplink->host_ahead_ns = ahead_ns;
     UPLINK_COUNT(uplink, clock_steps);
     log_warn("uplink", "the host's clock was set", "by_ms",
-             log_fmt("%lld", (long long)(step_ns / (int64_t)MS)), NULL);
+             log_fmt("%" PRId64, (step_ns / (int64_t)MS)), NULL);
 }
 
-static void beat(struct uplink *uplink, uint64_t now_ns)
+static void control_beat(struct uplink *uplink, uint64_t now_ns)
 {
     if (uplink->beats_unanswered >= BEATS_BEFORE_REDIAL) { /* P-10 */
-        redial(uplink);
+        control_redial(uplink);
         uplink->beats_unanswered = 0;
     }
-    look_at_host_clock(uplink);
+    host_clock_look(uplink);
     struct clock_sample sample = {++uplink->next_id, agent_clock_ns()};
     struct heartbeat heartbeat;
     struct buf body = {0};
-    fill_heartbeat(uplink, &heartbeat);
+    heartbeat_fill(uplink, &heartbeat);
     heartbeat_put(&heartbeat, &body);
-    (void)send_body(uplink, WIRE_HEARTBEAT, sample.id, &body);
+    (void)body_send(uplink, WIRE_HEARTBEAT, sample.id, &body);
     uplink->beats[sample.id % 4] = sample;
     uplink->beats_unanswered++;
     UPLINK_COUNT(uplink, heartbeats);
     uint64_t jitter = uplink->heartbeat_ns / 5; /* 0.9 to 1.1 of the interval */
     uplink->next_beat_ns = now_ns + uplink->heartbeat_ns - jitter / 2 +
-                           (jitter != 0 ? next_random(uplink) % jitter : 0);
+                           (jitter != 0 ? random_next(uplink) % jitter : 0);
 }
 
 /* Takes over what the journal has that is new; a target's final report supersedes "capturing". */
-static void pull_journal(struct uplink *uplink)
+static void journal_pull(struct uplink *uplink)
 {
     struct spool_report report;
     while (spool_report_next(uplink->spool, uplink->spool_revision, &report) == SKEIN_OK) {
@@ -205,7 +205,7 @@ static bool waits_for_fired(struct uplink *uplink, const struct outgoing *out)
 }
 
 /* Sends what is due of the list; true to drop the entry. */
-static bool send_outgoing_locked(struct uplink *uplink, struct outgoing *out, uint64_t now_ns)
+static bool outgoing_send_locked(struct uplink *uplink, struct outgoing *out, uint64_t now_ns)
 {
     if (out->type == WIRE_COMMAND_ACK) {
         if (out->wait_ms == 0)
@@ -228,7 +228,7 @@ static bool send_outgoing_locked(struct uplink *uplink, struct outgoing *out, ui
     return false;
 }
 
-static void send_outgoing(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
+static void outgoing_send(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
 {
     pthread_mutex_lock(&uplink->mutex);
     struct outgoing *out, *next;
@@ -236,12 +236,12 @@ static void send_outgoing(struct uplink *uplink, uint64_t now_ns, uint64_t *wake
         next = TAILQ_NEXT(out, link);
         if (waits_for_fired(uplink, out))
             continue;
-        if (now_ns >= out->next_ns && send_outgoing_locked(uplink, out, now_ns)) {
+        if (now_ns >= out->next_ns && outgoing_send_locked(uplink, out, now_ns)) {
             TAILQ_REMOVE(&uplink->list, out, link);
             free(out);
             continue;
         }
-        wake_by(wake_ns, out->next_ns);
+        control_wake_by(wake_ns, out->next_ns);
     }
     pthread_mutex_unlock(&uplink->mutex);
 }
@@ -257,9 +257,9 @@ static bool seal_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
         if (uplink_control_send(uplink, WIRE_OPEN, uplink->next_id, body.data, body.len) !=
             SKEIN_OK) {
             uplink_seal_unsent(uplink->seal, now_ns);
-            wake_by(wake_ns, now_ns + NOT_CONNECTED_WAIT_NS);
+            control_wake_by(wake_ns, now_ns + NOT_CONNECTED_WAIT_NS);
         } else if (uplink_seal_unanswered(uplink->seal) % HELLOS_BEFORE_REDIAL == 0) {
-            redial(uplink);
+            control_redial(uplink);
         }
     }
     buf_fini(&body);
@@ -268,17 +268,17 @@ static bool seal_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
 
 void uplink_control_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
 {
-    pull_journal(uplink);
+    journal_pull(uplink);
     if (!seal_step(uplink, now_ns, wake_ns))
         return;
     if (!uplink->up && now_ns >= uplink->next_beat_ns) {
-        uplink->next_beat_ns = now_ns + say_hello(uplink);
+        uplink->next_beat_ns = now_ns + hello_say(uplink);
     } else if (uplink->up && now_ns >= uplink->next_beat_ns) {
-        beat(uplink, now_ns);
+        control_beat(uplink, now_ns);
     }
-    wake_by(wake_ns, uplink->next_beat_ns);
+    control_wake_by(wake_ns, uplink->next_beat_ns);
     if (uplink->up)
-        send_outgoing(uplink, now_ns, wake_ns);
+        outgoing_send(uplink, now_ns, wake_ns);
 }
 
 /* ---- what comes in ---- */
@@ -289,22 +289,22 @@ static void malformed(struct uplink *uplink, const char *what, const char *why)
     log_debug("uplink", "dropped a message from the collector", "type", what, "reason", why, NULL);
 }
 
-static void drop_held(struct uplink *uplink)
+static void held_drop(struct uplink *uplink)
 {
     while (uplink->held_count > 0)
         agent_command_free(&uplink->held[--uplink->held_count]);
 }
 
-static void go_hello(struct uplink *uplink)
+static void hello_go(struct uplink *uplink)
 {
     uplink->up = false;
     uplink->hello_first_id = uplink->next_id + 1;
     uplink->hellos_unanswered = 0;
     uplink->next_beat_ns = 0;
-    drop_held(uplink); /* the collector starts over (P-7) */
+    held_drop(uplink); /* the collector starts over (P-7) */
 }
 
-static void pass_on(struct uplink *uplink, struct agent_command *command)
+static void command_pass_on(struct uplink *uplink, struct agent_command *command)
 {
     command->map = uplink_clock_of(&uplink->clock, command->says.clock);
     if (command->says.kind == COMMAND_CAPTURE)
@@ -323,20 +323,20 @@ static bool is_placed(const struct uplink *uplink, const struct agent_command *c
 
 /* Passes held commands on after a new sample. One that this cannot place was sent before the clock
  * was set: the collector sends it anew (P-7). */
-static void release_held(struct uplink *uplink)
+static void held_release(struct uplink *uplink)
 {
     size_t count = uplink->held_count;
     uplink->held_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (is_placed(uplink, uplink->held[i]))
-            pass_on(uplink, uplink->held[i]);
+            command_pass_on(uplink, uplink->held[i]);
         else
             agent_command_free(&uplink->held[i]);
     }
 }
 
 /* A sample of the collector's clock, which held commands wait for. */
-static void take_sample(struct uplink *uplink, const struct clock_sample *sample, uint64_t number,
+static void sample_take(struct uplink *uplink, const struct clock_sample *sample, uint64_t number,
                         uint64_t received_ns)
 {
     int64_t step_ns;
@@ -348,11 +348,11 @@ static void take_sample(struct uplink *uplink, const struct clock_sample *sample
     pthread_mutex_unlock(&uplink->mutex);
     if (stepped)
         log_warn("uplink", "the collector's clock was set", "by_ms",
-                 log_fmt("%lld", (long long)(step_ns / (int64_t)MS)), NULL);
-    release_held(uplink);
+                 log_fmt("%" PRId64, (step_ns / (int64_t)MS)), NULL);
+    held_release(uplink);
 }
 
-static void take_welcome(struct uplink *uplink, const struct wire_frame *frame, const cJSON *json)
+static void welcome_take(struct uplink *uplink, const struct wire_frame *frame, const cJSON *json)
 {
     char why[256] = "";
     struct welcome welcome;
@@ -368,7 +368,7 @@ static void take_welcome(struct uplink *uplink, const struct wire_frame *frame, 
     uplink->beats_unanswered = 0;
     uplink->next_beat_ns = 0;
     if (welcome.received_ns != 0 && frame->id == uplink->hello.id)
-        take_sample(uplink, &uplink->hello, welcome.clock, welcome.received_ns);
+        sample_take(uplink, &uplink->hello, welcome.clock, welcome.received_ns);
     pthread_mutex_lock(&uplink->mutex);
     uplink->counters.welcomes++;
     struct outgoing *out;
@@ -380,7 +380,7 @@ static void take_welcome(struct uplink *uplink, const struct wire_frame *frame, 
         uplink->hooks.welcomed(uplink->hooks.context, welcome.rules_generation);
 }
 
-static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *frame,
+static void heartbeat_ack_take(struct uplink *uplink, const struct wire_frame *frame,
                                const cJSON *json)
 {
     char why[256] = "";
@@ -394,7 +394,7 @@ static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *f
         return;
     uplink->beats_unanswered = 0;
     if (ack.received_ns != 0)
-        take_sample(uplink, sample, ack.clock, ack.received_ns);
+        sample_take(uplink, sample, ack.clock, ack.received_ns);
     if (ack.cloned && !uplink->cloned)
         log_error("uplink",
                   "another agent has this one's identity: its state folder was copied; stop one, "
@@ -403,11 +403,11 @@ static void take_heartbeat_ack(struct uplink *uplink, const struct wire_frame *f
     uplink->cloned = ack.cloned;
     if (ack.hello) {
         log_info("uplink", "the collector asks who we are", NULL);
-        go_hello(uplink);
+        hello_go(uplink);
     }
 }
 
-static void take_report_ack(struct uplink *uplink, const struct wire_frame *frame,
+static void report_ack_take(struct uplink *uplink, const struct wire_frame *frame,
                             const cJSON *json)
 {
     char why[256] = "";
@@ -443,7 +443,7 @@ static void take_report_ack(struct uplink *uplink, const struct wire_frame *fram
 }
 
 /* Holds a command until a sample of its clock comes; a heartbeat goes at once to get one. */
-static void hold(struct uplink *uplink, struct agent_command *command)
+static void control_hold(struct uplink *uplink, struct agent_command *command)
 {
     uplink->next_beat_ns = 0;
     if (uplink->held_count < UPLINK_HELD)
@@ -453,7 +453,7 @@ static void hold(struct uplink *uplink, struct agent_command *command)
 }
 
 /* Takes json over. */
-static void take_command(struct uplink *uplink, const struct wire_frame *frame, cJSON *json)
+static void command_take(struct uplink *uplink, const struct wire_frame *frame, cJSON *json)
 {
     char why[256] = "", refuse[64];
     struct agent_command *command;
@@ -462,9 +462,9 @@ static void take_command(struct uplink *uplink, const struct wire_frame *frame, 
         command->frame_id = frame->id;
         UPLINK_COUNT(uplink, commands);
         if (is_placed(uplink, command))
-            pass_on(uplink, command);
+            command_pass_on(uplink, command);
         else
-            hold(uplink, command);
+            control_hold(uplink, command);
         return;
     }
     malformed(uplink, "command", why);
@@ -473,7 +473,7 @@ static void take_command(struct uplink *uplink, const struct wire_frame *frame, 
 }
 
 /* The collector could not read one of our messages. */
-static void take_error(struct uplink *uplink, const cJSON *json)
+static void error_take(struct uplink *uplink, const cJSON *json)
 {
     char why[256];
     struct control_error message;
@@ -483,7 +483,7 @@ static void take_error(struct uplink *uplink, const cJSON *json)
 
 /* A sealed agent takes two things that are not sealed: the handshake, and a hint that the collector
  * has lost the session. Anybody could send that hint, so it only begins a handshake. */
-static void take_plain(struct uplink *uplink, const struct transport_message *message)
+static void plain_take(struct uplink *uplink, const struct transport_message *message)
 {
     struct wire_frame frame;
     uint64_t now_ns = clock_monotonic_ns();
@@ -498,7 +498,7 @@ static void take_plain(struct uplink *uplink, const struct transport_message *me
     }
 }
 
-static void take_body(struct uplink *uplink, const struct wire_frame *frame)
+static void body_take(struct uplink *uplink, const struct wire_frame *frame)
 {
     char why[256] = "";
     cJSON *json = control_body_parse(frame->body, frame->body_bytes, why, sizeof why);
@@ -508,19 +508,19 @@ static void take_body(struct uplink *uplink, const struct wire_frame *frame)
     }
     switch (frame->type) {
     case WIRE_WELCOME:
-        take_welcome(uplink, frame, json);
+        welcome_take(uplink, frame, json);
         break;
     case WIRE_HEARTBEAT_ACK:
-        take_heartbeat_ack(uplink, frame, json);
+        heartbeat_ack_take(uplink, frame, json);
         break;
     case WIRE_REPORT_ACK:
-        take_report_ack(uplink, frame, json);
+        report_ack_take(uplink, frame, json);
         break;
     case WIRE_COMMAND:
-        take_command(uplink, frame, json);
+        command_take(uplink, frame, json);
         return;
     case WIRE_ERROR:
-        take_error(uplink, json);
+        error_take(uplink, json);
         break;
     default:
         malformed(uplink, "frame", "type");
@@ -528,13 +528,13 @@ static void take_body(struct uplink *uplink, const struct wire_frame *frame)
     cJSON_Delete(json);
 }
 
-static void take_message(struct uplink *uplink, const struct transport_message *message)
+static void message_take(struct uplink *uplink, const struct transport_message *message)
 {
     struct wire_frame frame;
     uint64_t session;
     bool sealed = seal_frame_session(message->data, message->len, &session) == SKEIN_OK;
     if (uplink->seal != NULL && !sealed) {
-        take_plain(uplink, message);
+        plain_take(uplink, message);
         return;
     }
     int status = uplink->seal != NULL ? uplink_seal_open(uplink->seal, SEAL_CONTROL, message->data,
@@ -545,7 +545,7 @@ static void take_message(struct uplink *uplink, const struct transport_message *
         return;
     }
     uplink->last_answer_ns = clock_monotonic_ns();
-    take_body(uplink, &frame);
+    body_take(uplink, &frame);
 }
 
 void uplink_control_receive(struct uplink *uplink)
@@ -553,7 +553,7 @@ void uplink_control_receive(struct uplink *uplink)
     struct transport_message message;
     /* Bounded, so that a flood on control does not hold up the data connection. */
     for (int i = 0; i < 64 && transport_receive(uplink->control, 0, &message) == SKEIN_OK; i++) {
-        take_message(uplink, &message);
+        message_take(uplink, &message);
         transport_message_free(&message);
     }
 }

@@ -21,7 +21,7 @@
 #define STUCK_NS         (15000 * MS) /* nothing moves: dial anew */
 #define RETRY_MAX_MS     60000
 
-static void wake_by(uint64_t *wake_ns, uint64_t at_ns)
+static void uplink_data_wake_by(uint64_t *wake_ns, uint64_t at_ns)
 {
     if (at_ns < *wake_ns)
         *wake_ns = at_ns;
@@ -108,7 +108,7 @@ static bool upload_begin(struct uplink *uplink, struct upload *slot)
     }
 }
 
-static void begin_uploads(struct uplink *uplink, uint64_t now_ns)
+static void uploads_begin(struct uplink *uplink, uint64_t now_ns)
 {
     bool idle = uplink_data_idle(uplink);
     for (size_t i = 0; i < UPLINK_UPLOADS && in_flight(uplink) < CHUNKS_IN_FLIGHT; i++) {
@@ -125,7 +125,7 @@ static void begin_uploads(struct uplink *uplink, uint64_t now_ns)
     }
 }
 
-static int read_whole(int fd, uint8_t *to, size_t n, uint64_t offset)
+static int whole_read(int fd, uint8_t *to, size_t n, uint64_t offset)
 {
     while (n > 0) {
         ssize_t got = pread(fd, to, n, (off_t)offset);
@@ -139,7 +139,7 @@ static int read_whole(int fd, uint8_t *to, size_t n, uint64_t offset)
 }
 
 /* SKEIN_OK; SKEIN_AGAIN: no room or no peer; SKEIN_IO: the file cannot be read. */
-static int send_chunk(struct uplink *uplink, struct upload *upload)
+static int item_chunk_send(struct uplink *uplink, struct upload *upload)
 {
     const struct spool_head *head = &upload->head;
     uint64_t offset = (uint64_t)upload->next * WIRE_CHUNK_MAX;
@@ -166,7 +166,7 @@ static int send_chunk(struct uplink *uplink, struct upload *upload)
     uint8_t *body = message + frame_head;
     wire_chunk_put(body, &chunk);
     int status =
-        read_whole(upload->fd, body + WIRE_CHUNK_HEADER_BYTES, len, SPOOL_FILE_HEAD_BYTES + offset);
+        whole_read(upload->fd, body + WIRE_CHUNK_HEADER_BYTES, len, SPOOL_FILE_HEAD_BYTES + offset);
     if (status == SKEIN_OK) {
         if (sealed)
             status = uplink_seal_close(uplink->seal, SEAL_DATA, message, WIRE_CHUNK,
@@ -191,7 +191,7 @@ static bool upload_step(struct uplink *uplink, struct upload *upload, unsigned *
         uint32_t all = in_flight(uplink), others = all - (upload->next - upload->acknowledged);
         if (others > 0 && all >= CHUNKS_IN_FLIGHT)
             return true;
-        int status = send_chunk(uplink, upload);
+        int status = item_chunk_send(uplink, upload);
         if (status == SKEIN_AGAIN)
             return false;
         if (status != SKEIN_OK) {
@@ -211,7 +211,7 @@ static bool upload_step(struct uplink *uplink, struct upload *upload, unsigned *
 }
 
 /* P-13: no answer in time, so everything is sent again. */
-static void resend_overdue(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
+static void overdue_resend(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
 {
     for (size_t i = 0; i < UPLINK_UPLOADS; i++) {
         struct upload *upload = &uplink->uploads[i];
@@ -222,9 +222,9 @@ static void resend_overdue(struct uplink *uplink, uint64_t now_ns, uint64_t *wak
             upload->next = upload->acknowledged = 0;
             upload_assert(upload);
             UPLINK_COUNT(uplink, partitions_resent);
-            wake_by(wake_ns, now_ns);
+            uplink_data_wake_by(wake_ns, now_ns);
         } else {
-            wake_by(wake_ns, due_ns);
+            uplink_data_wake_by(wake_ns, due_ns);
         }
     }
 }
@@ -239,7 +239,7 @@ static bool all_are_held(const struct uplink *uplink, uint64_t now_ns)
     return true;
 }
 
-static void dial_or_hang_up(struct uplink *uplink, uint64_t now_ns)
+static void transport_dial_or_hang_up(struct uplink *uplink, uint64_t now_ns)
 {
     if (!uplink_data_idle(uplink)) {
         uplink->data_used_ns = now_ns;
@@ -262,11 +262,11 @@ static void dial_or_hang_up(struct uplink *uplink, uint64_t now_ns)
 
 void uplink_data_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
 {
-    begin_uploads(uplink, now_ns);
-    dial_or_hang_up(uplink, now_ns);
+    uploads_begin(uplink, now_ns);
+    transport_dial_or_hang_up(uplink, now_ns);
     if (uplink->data == NULL)
         return;
-    resend_overdue(uplink, now_ns, wake_ns);
+    overdue_resend(uplink, now_ns, wake_ns);
     uplink->data_full = false;
     unsigned budget = CHUNKS_A_STEP;
     for (size_t i = 0; i < UPLINK_UPLOADS && budget > 0; i++) {
@@ -274,17 +274,17 @@ void uplink_data_step(struct uplink *uplink, uint64_t now_ns, uint64_t *wake_ns)
         if (!upload->active || upload->next >= upload->count)
             continue;
         if (now_ns < upload->not_before_ns) {
-            wake_by(wake_ns, upload->not_before_ns);
+            uplink_data_wake_by(wake_ns, upload->not_before_ns);
             continue;
         }
         if (!upload_step(uplink, upload, &budget, now_ns)) {
             if (!uplink->data_full)
-                wake_by(wake_ns, now_ns + SEND_RETRY_MS * MS);
+                uplink_data_wake_by(wake_ns, now_ns + SEND_RETRY_MS * MS);
             return;
         }
     }
     if (budget == 0)
-        wake_by(wake_ns, now_ns);
+        uplink_data_wake_by(wake_ns, now_ns);
 }
 
 static bool key_equal(const struct partition_key *a, const struct partition_key *b)
@@ -293,7 +293,7 @@ static bool key_equal(const struct partition_key *a, const struct partition_key 
            process_uid_equal(&a->process, &b->process);
 }
 
-static void take_ack(struct uplink *uplink, const struct wire_ack *ack)
+static void ack_take(struct uplink *uplink, const struct wire_ack *ack)
 {
     struct upload *upload = NULL;
     for (size_t i = 0; i < UPLINK_UPLOADS; i++) {
@@ -343,7 +343,7 @@ void uplink_data_receive(struct uplink *uplink)
                                           : wire_frame_get(message.data, message.len, &frame);
         if (status == SKEIN_OK && frame.type == WIRE_CHUNK_ACK &&
             wire_ack_get(frame.body, frame.body_bytes, &ack) == SKEIN_OK)
-            take_ack(uplink, &ack);
+            ack_take(uplink, &ack);
         else
             UPLINK_COUNT(uplink, malformed);
         transport_message_free(&message);

@@ -39,9 +39,9 @@ TAILQ_HEAD(outgoing_list, outgoing);
  *            upload_begin               upload_step: the last chunk went
  *     FREE ───────────────▶ SENDING ──────────────────────────────────▶ SENT
  *      ▲                     │   ▲                                      │ │
- *      │                     │   ├── resend_overdue: no answer in time ─┘ │
- *      │                     │   └── take_ack: WIRE_RETRY ────────────────┤
- *      └── upload_end ◀──────┴── take_ack: stored, rejected ──────────────┘
+ *      │                     │   ├── overdue_resend: no answer in time ─┘ │
+ *      │                     │   └── ack_take: WIRE_RETRY ────────────────┤
+ *      └── upload_end ◀──────┴── ack_take: stored, rejected ──────────────┘
  *                                upload_step: unreadable · uplink_data_close
  *
  *   FREE     active is false; no file

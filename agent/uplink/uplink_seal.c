@@ -63,7 +63,7 @@ static bool pin_add(struct uplink_seal *s, const struct seal_public *key,
 }
 
 /* Lines of the past, oldest first: a key that was learned from a learned one comes after it. */
-static void read_learned(struct uplink_seal *s)
+static void learned_read(struct uplink_seal *s)
 {
     struct buf text = {0};
     if (durable_read(s->folder, KEYS_FILE, KEYS_MAX, &text) == SKEIN_OK) {
@@ -81,7 +81,7 @@ static void read_learned(struct uplink_seal *s)
     buf_fini(&text);
 }
 
-static void write_learned(const struct uplink_seal *s)
+static void learned_write(const struct uplink_seal *s)
 {
     char text[KEYS_MAX + 1];
     size_t n = 0;
@@ -98,7 +98,7 @@ static void write_learned(const struct uplink_seal *s)
         log_warn("uplink", "the collector's new key could not be kept; it is learned again", NULL);
 }
 
-static int read_pins(struct uplink_seal *s, const struct config_strs *texts, char *error,
+static int pins_read(struct uplink_seal *s, const struct config_strs *texts, char *error,
                      size_t error_bytes)
 {
     for (size_t i = 0; i < texts->count; i++) {
@@ -113,7 +113,8 @@ static int read_pins(struct uplink_seal *s, const struct config_strs *texts, cha
     return SKEIN_OK;
 }
 
-static int read_own(struct uplink_seal *s, const char *state_dir, char *error, size_t error_bytes)
+static int own_key_read(struct uplink_seal *s, const char *state_dir, char *error,
+                        size_t error_bytes)
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/agent.key", state_dir) >= (int)sizeof path)
@@ -137,11 +138,11 @@ int uplink_seal_new(const struct uplink_seal_settings *settings, struct uplink_s
     s->token_file = strdup(settings->join_token_file);
     int status = s->token_file == NULL ? SKEIN_NO_MEMORY : seal_init();
     if (status == SKEIN_OK)
-        status = read_pins(s, settings->public_keys, error, error_bytes);
+        status = pins_read(s, settings->public_keys, error, error_bytes);
     if (status == SKEIN_OK)
-        status = read_own(s, settings->state_dir, error, error_bytes);
+        status = own_key_read(s, settings->state_dir, error, error_bytes);
     if (status == SKEIN_OK)
-        read_learned(s);
+        learned_read(s);
     else
         uplink_seal_free(out);
     return status;
@@ -164,7 +165,7 @@ void uplink_seal_free(struct uplink_seal **seal)
 
 /* The file's first line, or nothing. An enrolled agent needs no token, so only a refusal tells that
  * the file cannot be read. */
-static void read_token(struct uplink_seal *s, char token[SEAL_TOKEN_MAX + 1])
+static void token_read(struct uplink_seal *s, char token[SEAL_TOKEN_MAX + 1])
 {
     token[0] = '\0';
     if (s->token_file[0] == '\0')
@@ -211,7 +212,7 @@ int uplink_seal_step(struct uplink_seal *s, uint64_t now_ns, uint64_t id, struct
     if (hello.time_ns <= s->time_ns)
         hello.time_ns = s->time_ns + 1;
     s->time_ns = hello.time_ns;
-    read_token(s, hello.token);
+    token_read(s, hello.token);
     int status = seal_open_make(&s->own, &s->pins[s->pin], &hello, &s->opening, body);
     seal_wipe(&hello, sizeof hello);
     s->waits = status == SKEIN_OK;
@@ -235,7 +236,7 @@ unsigned uplink_seal_unanswered(const struct uplink_seal *s)
 
 /* ---- answers ---- */
 
-static void learn(struct uplink_seal *s, const struct seal_public *current)
+static void seal_learn(struct uplink_seal *s, const struct seal_public *current)
 {
     if (pin_find(s, current) < s->pin_count) {
         s->pin = pin_find(s, current);
@@ -245,7 +246,7 @@ static void learn(struct uplink_seal *s, const struct seal_public *current)
     if (!pin_add(s, current, &from))
         return;
     s->pin = s->pin_count - 1;
-    write_learned(s);
+    learned_write(s);
     log_info("uplink", "the collector has a new key; it is pinned from now on", NULL);
 }
 
@@ -277,7 +278,7 @@ bool uplink_seal_answer(struct uplink_seal *s, const struct wire_frame *frame, u
     seal_wipe(&s->opening, sizeof s->opening);
     uint64_t renew_ms = grant.renew_ms < 1000 ? 1000 : grant.renew_ms;
     s->renew_ns = now_ns + renew_ms * 1000000;
-    learn(s, &grant.current);
+    seal_learn(s, &grant.current);
     return true;
 }
 
