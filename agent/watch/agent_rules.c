@@ -4,6 +4,7 @@
  */
 #include "agent_rules.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +120,7 @@ static struct rule_spec *same_spec(struct rule_spec **specs, size_t count,
     return NULL;
 }
 
-static int parse_set(const cJSON *array, struct rule_spec ***out, size_t *count, char *error,
+static int set_parse(const cJSON *array, struct rule_spec ***out, size_t *count, char *error,
                      size_t error_bytes)
 {
     size_t cap = (size_t)cJSON_GetArraySize(array);
@@ -147,7 +148,7 @@ static int parse_set(const cJSON *array, struct rule_spec ***out, size_t *count,
 }
 
 /* Watches of rules that stay move to the new set's copy of the rule, with all that they counted. */
-static void move_watches(struct agent_rules *rules, struct rule_spec **specs, size_t count)
+static void watches_move(struct agent_rules *rules, struct rule_spec **specs, size_t count)
 {
     struct watch_item *watch, *next;
     for (watch = TAILQ_FIRST(&rules->watches); watch != NULL; watch = next) {
@@ -160,22 +161,22 @@ static void move_watches(struct agent_rules *rules, struct rule_spec **specs, si
     }
 }
 
-static void free_set(struct rule_spec **specs, size_t count)
+static void set_free(struct rule_spec **specs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         rule_spec_free(&specs[i]);
     free(specs);
 }
 
-static int take_set(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
+static int set_take(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
                     size_t error_bytes)
 {
     struct rule_spec **specs = NULL;
     size_t count = 0;
-    int status = parse_set(array, &specs, &count, error, error_bytes);
+    int status = set_parse(array, &specs, &count, error, error_bytes);
     if (status == SKEIN_NO_MEMORY)
         return status;
-    move_watches(rules, specs, count);
+    watches_move(rules, specs, count);
     struct rule_spec **old = rules->specs;
     size_t old_count = rules->count;
     rules->specs = specs;
@@ -187,17 +188,17 @@ static int take_set(struct agent_rules *rules, uint64_t generation, const cJSON 
         for (size_t j = 0; j < rules->process_count; j++)
             watch_where_matching(rules, specs[i], rules->processes[j]);
     }
-    free_set(old, old_count);
+    set_free(old, old_count);
     uplink_set_rules_generation(rules->settings.uplink, generation);
-    log_info("rules", "in force", "generation", log_fmt("%llu", (unsigned long long)generation),
-             "rules", log_fmt("%zu", count), NULL);
+    log_info("rules", "in force", "generation", log_fmt("%" PRIu64, generation), "rules",
+             log_fmt("%zu", count), NULL);
     return status;
 }
 
 int agent_rules_set(struct agent_rules *rules, uint64_t generation, const cJSON *array, char *error,
                     size_t error_bytes)
 {
-    int status = take_set(rules, generation, array, error, error_bytes);
+    int status = set_take(rules, generation, array, error, error_bytes);
     if (status != SKEIN_NO_MEMORY)
         set_store(rules->settings.worker, rules->settings.folder, "rules", generation, array);
     return status;
@@ -335,7 +336,7 @@ int agent_rules_new(const struct agent_rules_settings *settings, struct agent_ru
     char why[256];
     cJSON *array = set_load(settings->folder, "rules", &generation);
     if (array != NULL)
-        (void)take_set(rules, generation, array, why, sizeof why);
+        (void)set_take(rules, generation, array, why, sizeof why);
     cJSON_Delete(array);
     rule_memory_recover(rules);
     *out = rules;
@@ -356,7 +357,7 @@ void agent_rules_free(struct agent_rules **rules_p)
     for (size_t i = 0; i < rules->process_count; i++)
         process_unref(&rules->processes[i]);
     free(rules->processes);
-    free_set(rules->specs, rules->count);
+    set_free(rules->specs, rules->count);
     loop_timer_cancel(rules->settings.loop, &rules->report_timer);
     free(rules);
 }

@@ -3,6 +3,7 @@
  * Rules on the events of one process: what the looks at its ring found, counted within the rule's
  * window; a firing is at the event's own time. Loop thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "rules_int.h"
@@ -40,8 +41,8 @@ static void looked(void *context, const struct scan_result *result)
         scan_window_holds(&watch->window, result->at_ns, watch->spec->event.window_ms * MS);
     if (!holds && watch->unseen > 0)
         snprintf(watch->last_error, sizeof watch->last_error,
-                 "%llu looks came too late for some events: the ring had overwritten them",
-                 (unsigned long long)watch->unseen);
+                 "%" PRIu64 " looks came too late for some events: the ring had overwritten them",
+                 watch->unseen);
     else if (!holds)
         watch->last_error[0] = '\0';
     watch_set_health(watch, holds ? HEALTH_FAILING : HEALTH_PASSING, result->at_ns);

@@ -4,6 +4,7 @@
  * unix runs in a thread (checks.c); a heartbeat has come already or it has not, so a timer looks.
  * Loop thread.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/random.h>
 
@@ -27,9 +28,10 @@ static void heartbeat_judge(const struct watch_item *watch, uint64_t now_ns,
     uint64_t silent_ms = (p->heartbeat.came ? now_ns - p->heartbeat.at_ns : since_attach_ns) / MS;
     result->at_ns = wall_ns;
     if (silent_ms > limit_ms + HEARD_MS)
-        snprintf(result->reason, sizeof result->reason, "no heartbeat %s %llu ms (limit %llu ms)",
-                 p->heartbeat.came ? "for" : "since the service attached, for",
-                 (unsigned long long)silent_ms, (unsigned long long)limit_ms);
+        snprintf(result->reason, sizeof result->reason,
+                 "no heartbeat %s %" PRIu64 " ms (limit %" PRIu64 " ms)",
+                 p->heartbeat.came ? "for" : "since the service attached, for", silent_ms,
+                 limit_ms);
     else if (p->heartbeat.came && !p->heartbeat.ok)
         snprintf(result->reason, sizeof result->reason, "the service says that it is not well%s%s",
                  p->heartbeat.why[0] != '\0' ? ": " : "", p->heartbeat.why);
@@ -76,7 +78,7 @@ void health_heard(struct watch_item *watch)
 #define BACKOFF_MAX  3    /* doublings */
 #define FIRST_MAX_MS 1000 /* spreads the first looks of a rule that comes to many hosts at once */
 
-static void run_due(void *context);
+static void due_run(void *context);
 
 static uint64_t random_below(uint64_t bound)
 {
@@ -98,7 +100,7 @@ static void run_at(struct watch_item *watch, uint64_t at_ns)
     uint64_t now_ns = clock_monotonic_ns();
     uint64_t wait_ms = at_ns > now_ns ? (at_ns - now_ns + MS - 1) / MS : 0;
     loop_timer_cancel(loop, &watch->timer);
-    watch->timer = loop_timer_add(loop, wait_ms > 0 ? wait_ms : 1, 0, run_due, watch);
+    watch->timer = loop_timer_add(loop, wait_ms > 0 ? wait_ms : 1, 0, due_run, watch);
     if (watch->timer == NULL)
         watch_hinder(watch, "not checked: the agent is out of memory");
 }
@@ -141,11 +143,12 @@ static void run_late(void *context)
     uint64_t took_ms = (clock_monotonic_ns() - watch->run.begun_ns) / MS;
     struct check_result result = {.at_ns = agent_clock_ns()};
     if (!watch->run.late)
-        snprintf(result.reason, sizeof result.reason, "check %s did not answer within %llu ms",
-                 watch->run.name, (unsigned long long)watch->spec->timeout_ms);
+        snprintf(result.reason, sizeof result.reason,
+                 "check %s did not answer within %" PRIu64 " ms", watch->run.name,
+                 watch->spec->timeout_ms);
     else
-        snprintf(result.reason, sizeof result.reason, "check %s has not answered for %llu ms",
-                 watch->run.name, (unsigned long long)took_ms);
+        snprintf(result.reason, sizeof result.reason,
+                 "check %s has not answered for %" PRIu64 " ms", watch->run.name, took_ms);
     watch->run.late = true;
     watch->run.late_timer = loop_timer_add(watch->rules->settings.loop, watch->spec->every_ms, 0,
                                            run_late, watch); /* none: fewer failures are counted */
@@ -192,7 +195,7 @@ static int run_begin(struct watch_item *watch)
     return SKEIN_OK;
 }
 
-static void run_due(void *context)
+static void due_run(void *context)
 {
     struct watch_item *watch = context;
     uint64_t free_ns, now_ns = clock_monotonic_ns();

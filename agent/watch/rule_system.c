@@ -4,6 +4,7 @@
  */
 #include "rule_system.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -136,12 +137,11 @@ static void reason_put(const struct rule_spec *spec, const struct system_state *
     else
         snprintf(what, sizeof what, "%s", spec->when == RULE_CPU ? "CPU use" : "memory");
     if (spec->system.for_ms > 0)
-        snprintf(time, sizeof time, " for %llu ms", (unsigned long long)held_ms);
+        snprintf(time, sizeof time, " for %" PRIu64 " ms", held_ms);
     snprintf(result->reason, sizeof result->reason,
-             "%s of %s%s was at least %.*f %s%s (limit %llu %s)", what, of,
+             "%s of %s%s was at least %.*f %s%s (limit %" PRIu64 " %s)", what, of,
              spec->when == RULE_PRESSURE && !spec->system.host ? "'s cgroup" : "",
-             spec->system.bytes ? 0 : 1, state->least, unit, time,
-             (unsigned long long)spec->system.above, unit);
+             spec->system.bytes ? 0 : 1, state->least, unit, time, spec->system.above, unit);
 }
 
 void system_judge(const struct rule_spec *spec, struct system_state *state, uint64_t now_ns,

@@ -65,7 +65,7 @@ void watch_set_health(struct watch_item *watch, enum health health, uint64_t at_
 }
 
 /* What could not be checked is no failure of the service: it is told, and nothing fires. */
-static void take_not_run(struct watch_item *watch, const struct check_result *result)
+static void not_run_take(struct watch_item *watch, const struct check_result *result)
 {
     if (watch->health == HEALTH_UNKNOWN && strcmp(watch->last_error, result->reason) == 0)
         return;
@@ -154,7 +154,7 @@ void watch_fire(struct watch_item *watch, uint64_t at_ns, const char *reason)
 void watch_take(struct watch_item *watch, const struct check_result *result)
 {
     if (result->not_run) {
-        take_not_run(watch, result);
+        not_run_take(watch, result);
         return;
     }
     watch->checks++;
@@ -265,7 +265,7 @@ int watch_begin(struct agent_rules *rules, struct rule_spec *spec, struct proces
     return SKEIN_OK;
 }
 
-static void forget_report(const struct watch_item *watch)
+static void report_forget(const struct watch_item *watch)
 {
     char key[192];
     report_key(watch, key);
@@ -274,7 +274,7 @@ static void forget_report(const struct watch_item *watch)
 
 void watch_lead(struct watch_item *watch, struct process *process)
 {
-    forget_report(watch);
+    report_forget(watch);
     process_unref(&watch->process);
     watch->process = process_ref(process);
     watch->suppressed_before = watch->suppressed; /* the collector counts by process */
@@ -283,7 +283,7 @@ void watch_lead(struct watch_item *watch, struct process *process)
 
 void watch_end(struct watch_item *watch)
 {
-    forget_report(watch);
+    report_forget(watch);
     TAILQ_REMOVE(&watch->rules->watches, watch, link);
     health_stop(watch);
     events_stop(watch);
